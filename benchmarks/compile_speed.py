@@ -63,8 +63,8 @@ def _read_kernels(paths: list[Path]) -> dict[str, bytes]:
 
 def export_examples() -> dict[str, bytes]:
     """The bytecode of the example library, by kernel."""
+    from tileiras_build.frontend.cases_from_ast import is_helper
     from tileiras_build.frontend.export_cutile import export_kernels
-    from tileiras_build.frontend.kernel_case_table import is_helper
 
     kernels: dict[str, bytes] = {}
     for path in sorted(path for path in EXAMPLES.glob("*.py") if not is_helper(path)):

@@ -281,8 +281,8 @@ class Library:
 
 def compile_templates(seeds: str, sm: str) -> None:
     """Write the bytecode and all artifacts of each of TEMPLATES for each target to the folder ``seeds``."""
+    from tileiras_build.frontend.cases_from_ast import is_helper
     from tileiras_build.frontend.export_cutile import export_kernels
-    from tileiras_build.frontend.kernel_case_table import is_helper
 
     made: dict[str, bytes] = {}
     for path in sorted(path for path in EXAMPLES.glob("*.py") if not is_helper(path)):

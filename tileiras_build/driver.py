@@ -26,7 +26,7 @@ from .core.errors import (
 )
 from .core.file_io import replace_files
 from .core.knobs import CHECK, DEBUG, dump_folder
-from .core.system_limits import withheld
+from .core.system_limit_errors import withheld
 from .pipeline.job import Job, check_debug
 from .pipeline.stages import STAGES, Stage, between, find, load
 from .pipeline.tuning_parameters import TUNING, reject_former_names

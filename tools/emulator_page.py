@@ -18,7 +18,7 @@ from tileiras_build.simulate.emulator.errors import EmulatorError
 from tileiras_build.simulate.emulator.isa import HANDLERS
 from tileiras_build.simulate.emulator.ptx.parser import parse
 from tileiras_build.simulate.emulator.ptx.program import Program
-from tileiras_build.simulate.emulator.sanitizers.unspecified_behavior import FINDINGS
+from tileiras_build.simulate.emulator.sanitizers.finding_severities import FINDINGS
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "emulator.md"
 DECLARED = (
@@ -342,12 +342,12 @@ has executed 2^30 multiplications, LLVM compiles machine code for this CPU (`sim
 Other instructions then use machine code as well:
 
 - `ldmatrix` (`simulate/emulator/jit/ldmatrix_rows.py`) and `cp.async` (`simulate/emulator/jit/cp_async.py`);
-- TMA copies, and the reads of `wgmma` and `tcgen05.mma` in shared memory (`simulate/emulator/jit/shared_memory_chunks.py`);
+- TMA copies, and the reads of `wgmma` and `tcgen05.mma` in shared memory (`simulate/emulator/jit/smem_chunk_copies.py`);
 - consecutive loads of words of shared memory, and stores of four (`simulate/emulator/jit/batch_shared_loads.py`,
   `simulate/emulator/jit/batch_shared_stores.py`);
 - `tcgen05.ld` and `.st` of whole lines (`simulate/emulator/jit/tcgen05_ld_st.py`), and arrivals at mbarriers
   (`simulate/emulator/jit/mbarrier_arrive.py`);
-- the registers of groups that diverge or reconverge (`simulate/emulator/jit/register_split_merge.py`). Facts that depend only on the threads
+- the registers of groups that diverge or reconverge (`simulate/emulator/jit/split_merge_thread_groups.py`). Facts that depend only on the threads
   of a group are kept with them (`simulate/emulator/simt/thread_sets.py`), for the next launch as well.
 
 Consecutive instructions that only use a thread's registers are fused into one program over strips of the registers
@@ -383,7 +383,7 @@ The CTAs of a launch run in as many processes as shorten it, with the results, f
 process for each core that is available to the process (by its affinity and its control group) and idle when the launch begins.
 
 The time of a launch is estimated from earlier batches of the same kernel in this process, in processor time without the translation of the
-kernel (`simulate/emulator/batch_cost_model.py`). It has a fixed part, NumPy's overhead, which is the same for one CTA and for a hundred, and
+kernel (`simulate/emulator/batch_time_model.py`). It has a fixed part, NumPy's overhead, which is the same for one CTA and for a hundred, and
 a part for each CTA. Each further process has to save 0.05 s. Before a kernel's first batch, of up to 32768 threads, there is no estimate. A
 first launch of one batch stays in one process, and the rest of a longer one is shared.
 

@@ -20,9 +20,9 @@ from tileiras_build import driver
 from tileiras_build.core.errors import InternalError, TileirasError
 from tileiras_build.launch.runtime import Library, library_manifest
 from tileiras_build.pipeline.job import Job
-from tileiras_build.reports import project_libraries
+from tileiras_build.reports import project_manifest
 from tileiras_build.reports.build_timeline import Span, Timeline, write_timeline
-from tileiras_build.reports.project_libraries import write_project
+from tileiras_build.reports.project_manifest import write_project
 from tileiras_build.reports.report_paths import project_path, timeline_path
 from tileiras_build.simulate import emulator
 from tileiras_build.simulate.emulator.errors import EmulatorFailure
@@ -223,7 +223,7 @@ def make_build(folder: Path, kernels: list[bytes], job: Job) -> Path:
     (folder / "tilebc").mkdir(parents=True)
     names = {f"{job.target.name}/k{number}": f"{folder.name}/tilebc/k{number}.tilebc" for number in range(len(kernels))}
     project_path(folder).parent.mkdir()
-    write_project(folder, [project_libraries.Library("kernels", folder.name, names)])
+    write_project(folder, [project_manifest.Library("kernels", folder.name, names)])
     for number, data in enumerate(kernels):
         at = folder / job.target.name
         (folder / "tilebc" / f"k{number}.tilebc").write_bytes(data)

@@ -12,7 +12,7 @@ import time
 import pytest
 
 from tests.build.test_build_session import CHAIN, ROOT, SCONSTRUCT, Project, chain, steps_of
-from tileiras_build.build.sconsign_file import SconsignWriter
+from tileiras_build.build.sconsign_writer import SconsignWriter
 
 
 @pytest.fixture
@@ -177,7 +177,7 @@ def test_records_are_written_when_due_and_seldom():
         written.append(now[0])
         now[0] += 10
 
-    import tileiras_build.build.sconsign_file as module
+    import tileiras_build.build.sconsign_writer as module
 
     original, module._write_now = module._write_now, write
     try:

@@ -8,7 +8,7 @@ import numpy as np
 from cuda.bindings import driver as cuda
 
 from tests.strict_driver.python_client import checked
-from tileiras_build.cutile.fakes.describe_arrays import describe
+from tileiras_build.cutile.fakes.array_info import describe
 from tileiras_build.cutile.fakes.dlpack_capsules import capsule
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import tileiras_build.cutile as hook
-from tileiras_build.core.user_cache import user_cache
+from tileiras_build.core.persistent_cache import user_cache
 from tileiras_build.cutile import compiled_kernel_cache, installation_fingerprint, kernel_fingerprint
 from tileiras_build.cutile.cuda_tile_versions import installed_version
 

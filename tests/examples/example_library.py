@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from tests.compiled_once import once
+from tileiras_build.frontend.cases_from_ast import is_helper
 from tileiras_build.frontend.export_cutile import Case, export_kernels, load_cases, pack_arguments
-from tileiras_build.frontend.kernel_case_table import is_helper
 
 FOLDER = Path(__file__).parents[2] / "examples"
 FILES = sorted(path for path in (FOLDER / "kernels").glob("*.py") if not is_helper(path))

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tileiras_build.core.errors import InvalidInput
+from tileiras_build.frontend.cases_from_ast import find_imports, is_helper, read_rows
 from tileiras_build.frontend.export_cutile import (
     Array,
     Case,
@@ -20,7 +21,6 @@ from tileiras_build.frontend.export_cutile import (
     load_cases,
     pack_arguments,
 )
-from tileiras_build.frontend.kernel_case_table import find_imports, is_helper, read_rows
 from tileiras_build.workers.executor.call_result import is_out_of_memory
 
 KERNEL = """

@@ -7,9 +7,9 @@ import pytest
 
 from tileiras_build.core.errors import InternalError, InvalidInput
 from tileiras_build.libdevice import find_libdevice
-from tileiras_build.libdevice.bitcode_closures import ClosureStore, CutLibrary
-from tileiras_build.libdevice.blob_linked_lib import Blob
+from tileiras_build.libdevice.extract_subset import ClosureStore, CutLibrary
 from tileiras_build.libdevice.link import called_symbols, link_needed, store_for
+from tileiras_build.libdevice.resolve_linked_library import Blob
 from tileiras_build.pipeline.ll_to_ptx.target_machine import data_layout, library_machine
 
 LAYOUT = f'target datalayout = "{data_layout()}"\n'

@@ -12,7 +12,7 @@ MOST_IDLE = 3.7  # of functions that neither production nor a front end calls
 # its lowering of MLIR's standard dialects alone 2 %.
 MOST_IDLE_IN_PRODUCTION = 12.0
 UNREACHED = {
-    "pipeline/common/insert_bounds_checks.py": "for --sanitize=memcheck of the tileiras command only",
+    "pipeline/common/insert_memcheck_asserts.py": "for --sanitize=memcheck of the tileiras command only",
 }
 
 FILE = """\

@@ -46,7 +46,7 @@ ARITHMETIC = (
     "simulate/emulator/isa/mma_accumulation_chains.py",
     "simulate/interpreter/ieee_rounding.py",
     "simulate/interpreter/mma_ops.py",
-    "simulate/interpreter/nondeterminism.py",
+    "simulate/interpreter/nondeterministic_choices.py",
     "simulate/interpreter/reduce_and_scan.py",
     "simulate/interpreter/summation_error_bounds.py",
     "simulate/estimate/sass_integer_semantics.py",

@@ -15,7 +15,7 @@ from tileiras_build.reports.build_history import METRICS, History
 from tileiras_build.reports.collect_rows import EstimateProblems, read_rows, remember, values_of
 from tileiras_build.reports.html_report import render_page
 from tileiras_build.reports.report_csv_json import json_text
-from tileiras_build.simulate.estimate.estimate_build import Problem, estimate_kernel
+from tileiras_build.simulate.estimate.estimate_kernel import Problem, estimate_kernel
 
 KERNEL = "vector_add_f32"
 

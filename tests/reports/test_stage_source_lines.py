@@ -3,7 +3,7 @@
 import pytest
 
 from tests.reports.lined_kernel import KERNEL, LINE, SOURCE, write_lined
-from tileiras_build.reports.artifact_details import ArtifactContents, find_details
+from tileiras_build.reports.cached_disassembly import ArtifactContents, find_details
 from tileiras_build.reports.stage_source_lines import read_lines
 
 

@@ -25,8 +25,8 @@ from SCons.SConsign import SConsignEntry
 
 from ..core.file_io import write_error
 from .explain import explain_rebuild, parse_signature
+from .incremental.compact_sconsign import peek
 from .incremental.sconscript_trace import TRACE
-from .incremental.sconsign_format import peek
 
 _NO_STATE, _UP_TO_DATE = SCons.Node.no_state, SCons.Node.up_to_date
 

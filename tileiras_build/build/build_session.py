@@ -17,21 +17,21 @@ import SCons.Script
 
 from ..core.errors import TileirasError
 from ..core.tracing.dependency_record import Comparison
+from ..core.tracing.dependency_state import Probe
 from ..core.tracing.portable_paths import PortablePaths
-from ..core.tracing.state_probe import Probe
 from ..reports.build_timeline import Recorder
 from ..workers.executor import Executor
 from ..workers.executor.lazy_executor import LazyExecutor
 from .artifact_node import ArtifactFile, make_artifact
 from .export_step import ExportDependencies
+from .incremental.affected_subset import Libraries, only_artifacts
 from .incremental.digest_cache import DigestCache
-from .incremental.incremental_graph import Libraries, only_artifacts
 from .incremental.null_build import BuildState, FinishedBuild, NullBuild
 from .incremental.sconscript_trace import TRACE
 from .orphaned_artifacts import describe, find_orphans, remove_orphans
 from .progress import Progress, ProgressSafeStream
 from .scons_variables import exit_with_error
-from .sconsign_file import SconsignWriter, open_sconsign
+from .sconsign_writer import SconsignWriter, open_sconsign
 from .select_executor import start_executor
 from .step_timeline import store_timeline
 from .unknown_targets import reject_unknown_options, reject_unknown_targets

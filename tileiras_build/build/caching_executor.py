@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ..core.code_digest import installed
 from ..core.file_io import file_digest, read_file
 from ..core.tracing.dependency_record import Comparison, Dependency, DependencyRecord, TracedResult
+from ..core.tracing.dependency_state import Probe, Stamp, stamp
 from ..core.tracing.portable_paths import PortablePaths
-from ..core.tracing.state_probe import Probe, Stamp, stamp
 from ..pipeline.job import Job
 from ..pipeline.stages import InputFile, Stage, load, source_digest
 from ..workers.executor import Executor

@@ -17,7 +17,7 @@ from .always_build import COMMANDS, AlwaysBuildAction
 from .export_step import ExportAction
 from .scons_variables import project_defaults
 from .stage_actions import StageAction, kernel_name
-from .tilecpp_sources import KernelGroupAction
+from .tilecpp_kernel_groups import KernelGroupAction
 from .tilecpp_step import CompileAction
 
 FILE_NAME = "compile_commands.json"

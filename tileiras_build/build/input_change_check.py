@@ -15,7 +15,7 @@ import SCons.Node.FS
 from SCons.Util import hash_file_signature
 
 from ..core.errors import InvalidInput, Location
-from ..core.tracing.state_probe import Stamp, stamp
+from ..core.tracing.dependency_state import Stamp, stamp
 from .artifact_node import ArtifactFile, matches
 
 _REMEDY = "rerun when no other program writes to it"

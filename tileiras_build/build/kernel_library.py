@@ -22,7 +22,7 @@ import SCons.Script
 from SCons.Builder import Builder
 
 from ..core.errors import InvalidInput, Location, TileirasError
-from ..frontend.kernel_case_table import REFERENCES, find_imports, has_table, is_helper, read_rows
+from ..frontend.cases_from_ast import REFERENCES, find_imports, has_table, is_helper, read_rows
 from ..pipeline.stages import STAGES, InputFile, Stage
 from ..workers.executor import Executor
 from .always_build import COMMANDS, REPORT, VERIFY, is_requested
@@ -32,7 +32,7 @@ from .build_session import BuildSession, changes_files, new_comparison
 from .decider import has_changed
 from .export_step import CASES, SUFFIX, ComputedKernelNames, ExportAction
 from .fast_exit import skip_final_gc
-from .incremental.incremental_graph import LibraryAlias, LibraryNodes, library_alias, without_completing
+from .incremental.affected_subset import LibraryAlias, LibraryNodes, library_alias, without_completing
 from .incremental.null_build import BuildState, NullBuild, print_up_to_date
 from .incremental.sconscript_trace import TRACE
 from .incremental.script_frames import sys_path_of_steps
@@ -50,7 +50,7 @@ from .step_timeline import BUILD
 
 if TYPE_CHECKING:
     from .kernel_package import PackageBuilder
-    from .tilecpp_sources import TileCppSources
+    from .tilecpp_kernel_groups import TileCppSources
     from .verify_target import VerifyTarget
 
 _current: BuildSession | None = None
@@ -140,7 +140,7 @@ class GraphBuilder:
     @cached_property
     def files(self) -> TileCppSources:
         """The CUDA Tile C++ files of this chain's libraries."""
-        from .tilecpp_sources import TileCppSources
+        from .tilecpp_kernel_groups import TileCppSources
 
         return TileCppSources(self.build, self._cached, new_comparison)
 

@@ -21,11 +21,11 @@ from SCons.Builder import Builder
 
 from ..core.errors import InvalidInput, TileirasError
 from ..core.file_io import write_files
-from ..launch.packages.embedded_ptx import AUTO, NONE, ptx_target
+from ..launch.packages.ptx_option import AUTO, NONE, ptx_target
 from ..pipeline.stages import Stage, source_digest
 from ..target.targets import TARGETS, find_target
 from ..workers.executor import Executor
-from .incremental.incremental_graph import LibraryAlias, LibraryNodes
+from .incremental.affected_subset import LibraryAlias, LibraryNodes
 from .incremental.sconscript_trace import TRACE
 from .progress import BuildStep
 from .report_target import CURRENT, describe_missing

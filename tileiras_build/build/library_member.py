@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..core.symbols.symbol_names import check_file_name
+from ..core.symbols.check_symbol_names import check_file_name
 
 if TYPE_CHECKING:
     import SCons.Node.FS

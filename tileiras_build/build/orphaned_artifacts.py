@@ -29,7 +29,7 @@ from ..core.plurals import count_text
 from ..pipeline.stages import LIBDEVICE
 from .artifact_node import matches
 from .explain import parse_signature
-from .incremental.sconsign_format import Entries, peek
+from .incremental.compact_sconsign import Entries, peek
 from .stage_actions import kernel_name
 
 MAX_LISTED = 3  # files that are listed

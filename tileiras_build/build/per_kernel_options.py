@@ -2,7 +2,7 @@
 
 A key is a kernel's name or a pattern of names (``fnmatch``); of several matches, later ones take precedence, per option.
 Keys match the kernels of a CUDA Tile C++ file by the file's name, all of them, or by their C++ names
-(``tilecpp_sources.py``).
+(``tilecpp_kernel_groups.py``).
 """
 
 from __future__ import annotations

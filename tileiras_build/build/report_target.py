@@ -67,7 +67,7 @@ class ReportAction(AlwaysBuildAction):
     def _write(self, path: str, env, without: Collection[Path] = (), jobs: int = 1) -> None:
         from ..reports.collect_rows import EstimateProblems
         from ..reports.html_report import ReportForm, write_report
-        from ..reports.project_libraries import Library, write_project
+        from ..reports.project_manifest import Library, write_project
 
         libraries = [Library(part.name, part.folder, part.bytecode) for part in self.libraries]
         write_project(Path(self.folder), libraries)

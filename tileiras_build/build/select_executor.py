@@ -11,7 +11,7 @@ import SCons.Script
 from ..config.build_options import LOCAL, check_executor, yes_no
 from ..core.cpu_count import cpu_count
 from ..core.errors import InvalidInput
-from ..core.system_limits import said_of_start
+from ..core.system_limit_errors import said_of_start
 from ..workers.executor import Executor, make_executor
 from ..workers.server.run_on_server import IMAGE, is_wanted
 

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from ..core.errors import InvalidInput
 from ..core.tracing.dependency_record import Comparison, TracedResult
+from ..core.tracing.dependency_state import Probe
 from ..core.tracing.portable_paths import PortablePaths
-from ..core.tracing.state_probe import Probe
 from ..frontend.tilecpp.nvcc_flags import split_flags
 from ..pipeline.stages import TILEBC, Stage, source_digest
 from ..target.targets import Target
-from ..workers.executor.traced_call import run_traced
+from ..workers.executor.traced_fork_call import run_traced
 from . import library_member
 from .export_step import SUFFIX as RECORD
 from .incremental.sconscript_trace import TRACE

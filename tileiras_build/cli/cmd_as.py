@@ -252,14 +252,14 @@ def assemble(
 def _image(data: bytes, stage: str, job: Job, name: str | None) -> bytes:
     """The emulator's image in place of a cubin, with line information."""
     from ..driver import lower
-    from ..simulate.emulator.emulator_image import pack
+    from ..simulate.emulator.ptx_bundle import pack
 
     ptx = lower(data, stage, "ptx", replace(job, lineinfo=not job.debug), name=name)[".ptx"]
     return pack(ptx.decode(), json.loads(lower(ptx, "ptx", "cubin", job)[".json"]))
 
 
 def _instrumented(text: bytes) -> bytes:
-    from ..pipeline.common.insert_bounds_checks import insert_bounds_checks
+    from ..pipeline.common.insert_memcheck_asserts import insert_bounds_checks
     from ..pipeline.tile_ir_text_format import parse as parse_module
     from ..pipeline.tile_ir_text_format import render
 

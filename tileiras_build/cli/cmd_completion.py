@@ -59,7 +59,7 @@ def _tuning(name: str) -> list[str]:
 
 
 def _findings() -> list[str]:
-    from ..simulate.emulator.sanitizers.unspecified_behavior import FINDINGS
+    from ..simulate.emulator.sanitizers.finding_severities import FINDINGS
 
     return list(FINDINGS)
 

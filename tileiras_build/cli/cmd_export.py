@@ -46,7 +46,7 @@ def export_kernels(options: argparse.Namespace, target: Target, root: str | None
         bytecode, stem = _compile_tilecpp(options, target, root or os.curdir), Path(options.file).stem
         if not options.kernel:
             return {stem: bytecode}
-        from ..frontend.tilecpp.kernel_symbols import select_named
+        from ..frontend.tilecpp.extract_kernels import select_named
 
         return select_named(bytecode, options.kernel, stem, options.file, target.name)
     from ..core.user_tmp import tempdir_in_scratch
@@ -61,7 +61,7 @@ def _compile_tilecpp(options: argparse.Namespace, target: Target, root: str) -> 
     from ..frontend.tilecpp.nvcc_flags import split_flags
     from ..frontend.tilecpp.run_nvcc import BYTECODE as OUTPUT
     from ..frontend.tilecpp.run_nvcc import Request
-    from ..workers.executor.traced_call import run_traced
+    from ..workers.executor.traced_fork_call import run_traced
 
     root = os.path.realpath(root)
     path = os.path.relpath(options.file, root)

@@ -20,7 +20,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Print the functions with their dependencies; ``--pin`` writes the self-contained .ll."""
     from ..driver import lower
-    from ..libdevice.blob_linked_lib import with_blob_note
+    from ..libdevice.resolve_linked_library import with_blob_note
     from ..pipeline.job import Job
     from ..pipeline.stages import stage_of_file
     from ..pipeline.text_encoding import decode

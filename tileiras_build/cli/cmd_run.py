@@ -7,6 +7,7 @@ import atexit
 from pathlib import Path
 
 from ..core.errors import InvalidInput
+from .argument_values import make_inputs, read_kernels
 from .command_options import (
     DEFAULT_TARGET,
     add_kernel_inputs,
@@ -16,7 +17,6 @@ from .command_options import (
     positive_sizes,
     tuning_of,
 )
-from .kernel_inputs import make_inputs, read_kernels
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 
 from ..core.errors import Diagnostics, InternalError, InvalidInput, suggest
 from ..core.file_io import read_file
+from .argument_values import make_inputs, read_kernels
 from .command_options import add_json, add_kernel_inputs, add_opt_level, add_tuning, tuning_of
-from .kernel_inputs import make_inputs, read_kernels
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -77,7 +77,7 @@ def _interpret(module, entry: str, steps: int) -> Callable:
 
 def _silenced(names: list[str]) -> dict[str, str]:
     """The treatment of the emulator's findings that ``--silence`` names. Raises InvalidInput[finding-unknown]."""
-    from ..simulate.emulator.sanitizers.unspecified_behavior import FINDINGS, SILENT
+    from ..simulate.emulator.sanitizers.finding_severities import FINDINGS, SILENT
 
     for name in names:
         if name not in FINDINGS:

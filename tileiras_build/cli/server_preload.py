@@ -9,9 +9,9 @@ from __future__ import annotations
 from contextlib import suppress
 
 from .. import driver  # noqa: F401
-from ..workers.executor import forked_executor, in_process_executor, traced_call, worker  # noqa: F401
+from ..workers.executor import forked_executor, in_process_executor, traced_fork_call, worker  # noqa: F401
+from ..workers.executor.allow_crash import allow_crash
 from ..workers.executor.import_stages import import_stages
-from ..workers.executor.may_crash import allow_crash
 from . import dispatch
 
 _KERNEL = """

@@ -82,7 +82,7 @@ def check_executor(name: str, text: str) -> None:
 
 
 def _check_ptx(name: str, text: str) -> None:
-    from ..launch.packages.embedded_ptx import check_ptx
+    from ..launch.packages.ptx_option import check_ptx
 
     check_ptx(text)
 

@@ -118,7 +118,7 @@ def cutile_cache() -> str | None:
 
 
 def user_cache_folder() -> str | None:
-    """Where this user's processes leave what the next ones need not find out again (``user_cache.py``): beside compiled
+    """Where this user's processes leave what the next ones need not find out again (``persistent_cache.py``): beside compiled
     kernels where those are in a folder; None where nothing is to be kept."""
     kept = cutile_cache()
     if kept is None:

@@ -22,10 +22,10 @@ from weakref import WeakValueDictionary
 from ..core.errors import TileirasError
 from ..core.file_io import file_digest
 from ..core.knobs import cutile_cache
-from ..core.user_cache import cache_key as local_key
-from ..core.user_cache import user_cache
-from ..frontend.kernel_signature import Signature, render
+from ..core.persistent_cache import cache_key as local_key
+from ..core.persistent_cache import user_cache
 from ..frontend.portable_source_names import with_producer
+from ..frontend.producer_string import Signature, render
 from ..manifest.launch_manifest import Launch, read_launch_manifest
 from ..pipeline.job import Job
 from ..pipeline.stages import STAGES, between, load, source_digest

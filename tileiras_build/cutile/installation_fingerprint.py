@@ -14,7 +14,7 @@ from functools import cache
 from importlib.machinery import PathFinder
 
 from ..core.code_digest import PACKAGE
-from ..core.user_cache import cache_key, user_cache
+from ..core.persistent_cache import cache_key, user_cache
 
 _LISTS = (".dist-info", ".egg-info", ".egg-link", ".pth")  # files that name a distribution and its version
 _CODE = (".py", ".so", ".pyd", ".bc", ".ll")

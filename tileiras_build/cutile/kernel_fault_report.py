@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from ..core.errors import InternalError, InvalidInput, Location, TileirasError, Unsupported
 from ..simulate.emulator import errors
 from ..simulate.emulator.ptx.source_locations import source_of
-from .fakes.describe_arrays import GUARD
+from .fakes.array_info import GUARD
 
 if TYPE_CHECKING:
     from .compiled_kernel_cache import CompiledKernel
-    from .fakes.describe_arrays import ArrayDescription
+    from .fakes.array_info import ArrayDescription
 
 NEAR_BYTES = 1 << 24  # bytes; an address further from every array is printed as a number
 OUT_OF_BOUNDS_MESSAGE = "address outside mapped memory"

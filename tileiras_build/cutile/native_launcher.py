@@ -3,7 +3,7 @@
 If cuTile's launcher has no cubin for the arguments, it calls ``_compile`` of the kernel object, caches the cubin, and launches
 it with the given number of threads. The launched object is a *twin* of the user's kernel, whose ``_compile`` returns our
 cubins; the user's own kernel keeps what cuTile compiled for it. The launcher does not support tensor maps, and old releases
-no dynamic shared memory: ``cu_launch_kernel_hook.py`` adds them. The launcher uses one number of threads for all cubins of a
+no dynamic shared memory: ``tensor_map_launch_hook.py`` adds them. The launcher uses one number of threads for all cubins of a
 kernel, and the caller's grid: kernels with several, and persistent kernels, use a launch stub (``devices/launch_stub.py``).
 """
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from ..pipeline.tuning_parameters import BY_NAME, parse_tuning, reject_former_names
 from .compiled_kernel_cache import CompiledKernel, KernelCompiler
-from .cu_launch_kernel_hook import DriverHook, install
 from .cuda_tile_versions import Cutile
 from .devices import Device, open_device
 from .flatten_arguments import Value, flatten, host_array, unknown_elements
 from .launch_hook import STATE_ATTRIBUTE
 from .native_launcher import PROGRAMMATIC, NativeLauncher, NoCubinYet, NotNative, can_launch_natively
+from .tensor_map_launch_hook import DriverHook, install
 from .validate_launch import checked
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ A kernel file declares at module level which kernels it exports, and for which a
         ...
     ]
 
-Where the names are string literals, ``list_cases`` reads them from the syntax tree (``kernel_case_table.py``) and a build graph needs
+Where the names are string literals, ``list_cases`` reads them from the syntax tree (``cases_from_ast.py``) and a build graph needs
 neither cuda-tile nor the file's imports. ``export_file`` imports the file and calls cuda-tile's public ``export_kernel``.
 
 Same sources, same bytes, on any machine and in any folder:
@@ -29,7 +29,14 @@ from pathlib import Path
 from tileiras_build.core.errors import InvalidInput, Location, nearest
 from tileiras_build.core.file_io import write_files
 from tileiras_build.core.tracing.audit_hooks import tracer
-from tileiras_build.frontend.constant_parameters import unannotated_constants
+from tileiras_build.frontend.cases_from_ast import (
+    TABLE,
+    CaseRow,
+    checked_rows,
+    read_rows,
+    table_error,
+    table_location,
+)
 from tileiras_build.frontend.import_kernel_file import folder_of, opened_module
 from tileiras_build.frontend.kernel_case import (
     Argument,
@@ -40,18 +47,11 @@ from tileiras_build.frontend.kernel_case import (
     element_of,
     named_dtype,
 )
-from tileiras_build.frontend.kernel_case_table import (
-    TABLE,
-    CaseRow,
-    checked_rows,
-    read_rows,
-    table_error,
-    table_location,
-)
-from tileiras_build.frontend.kernel_signature import Argument as NamedArgument
-from tileiras_build.frontend.kernel_signature import Signature, render
 from tileiras_build.frontend.pack_arguments import pack_arguments
 from tileiras_build.frontend.portable_source_names import make_paths_portable, with_producer
+from tileiras_build.frontend.producer_string import Argument as NamedArgument
+from tileiras_build.frontend.producer_string import Signature, render
+from tileiras_build.frontend.unannotated_constants import unannotated_constants
 from tileiras_build.frontend.users_errors import python_error, users_code
 
 BYTECODE_VERSION = "13.4"

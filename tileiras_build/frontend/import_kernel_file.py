@@ -18,7 +18,7 @@ from pathlib import Path
 
 from tileiras_build.core.errors import Location, asked
 from tileiras_build.core.tracing.audit_hooks import tracer
-from tileiras_build.frontend.kernel_case_table import imports_relatively
+from tileiras_build.frontend.cases_from_ast import imports_relatively
 from tileiras_build.frontend.users_errors import users_code
 
 _own_package = __name__.partition(".")[0]

@@ -21,8 +21,8 @@ from ..core.errors import (
     kind_of,
     traceback_of,
 )
-from ..core.tracing.state_probe import is_installed
-from .kernel_case_table import display_path
+from ..core.tracing.dependency_state import is_installed
+from .cases_from_ast import display_path
 
 INSTALL = "install it with: pip install 'cuda-tile==1.7.0'"
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import llvmlite.binding as llvm
 
 from ..core.errors import InternalError, InvalidInput
-from ..core.symbols.symbol_names import LIBDEVICE_PREFIX
-from .bitcode_closures import ClosureStore, CutLibrary, exported, is_cut, unresolved_error
-from .blob_linked_lib import Blob
+from ..core.symbols.check_symbol_names import LIBDEVICE_PREFIX
+from .extract_subset import ClosureStore, CutLibrary, exported, is_cut, unresolved_error
 from .locate_libdevice import find_libdevice
+from .resolve_linked_library import Blob
 
 _STORES: dict[tuple, ClosureStore | CutLibrary] = {}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..core.errors import InvalidInput
 from ..core.nvidia_wheels import find_in_wheels
-from ..core.symbols.symbol_names import LIBDEVICE_NAME as DEFAULT_NAME
+from ..core.symbols.check_symbol_names import LIBDEVICE_NAME as DEFAULT_NAME
 
 _IN_WHEEL = f"cu13/nvvm/libdevice/{DEFAULT_NAME}"
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import llvmlite.binding as llvm
 
-from .blob_linked_lib import Blob, broken_library
+from .resolve_linked_library import Blob, broken_library
 
 # What the library asks through __nvvm_reflect. Subnormals are kept and sqrt is correctly rounded, as Tile IR wants.
 REFLECT = {"__CUDA_FTZ": 0, "__CUDA_PREC_SQRT": 1, "__CUDA_PREC_DIV": 1}

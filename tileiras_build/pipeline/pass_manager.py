@@ -29,7 +29,7 @@ from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriteWal
 from ..core.errors import InternalError, TileirasError, describe_exception
 from ..core.file_io import replace_files
 from ..core.knobs import CHECK, DEBUG, dump_folder
-from ..core.symbols.symbol_names import KERNEL
+from ..core.symbols.check_symbol_names import KERNEL
 from ..ir.dialects.fast_xdsl import walk
 from .common.module_symbols import symbols
 from .pass_verifiers import run_verifiers

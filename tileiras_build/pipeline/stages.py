@@ -39,7 +39,7 @@ _RUN = (
         "core/errors.py",
         "core/file_io.py",
         "core/knobs.py",
-        "core/system_limits.py",
+        "core/system_limit_errors.py",
     ),
     *("pipeline/job.py", "pipeline/stages.py"),
     *(f"target/{name}.py" for name in ("capabilities", "copy_atoms", "mma_atoms", "sm_limits", "targets")),

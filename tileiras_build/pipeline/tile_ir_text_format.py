@@ -24,7 +24,7 @@ from xdsl.utils.lexer import Input
 from xdsl.utils.mlir_lexer import StringLiteral
 
 from ..core.errors import InternalError, InvalidInput, Location, TileirasError
-from ..core.symbols.symbol_names import check_names
+from ..core.symbols.check_symbol_names import check_names
 from ..ir.dialects.checked_mlir_parser import error_reason, parse_or_raise
 from .common.module_symbols import symbols
 from .text_encoding import decode

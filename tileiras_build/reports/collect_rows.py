@@ -11,13 +11,13 @@ from ..core.errors import MALFORMED, InvalidInput, Location
 from ..core.file_io import read_stored
 from ..core.symbols.itanium_demangler import demangle
 from ..manifest.launch_manifest import read_launch_manifest
-from ..simulate.estimate.estimate_build import KernelEstimate, Problem, estimate_kernel
+from ..simulate.estimate.estimate_kernel import KernelEstimate, Problem, estimate_kernel
 from ..target.occupancy import occupancy
 from ..target.targets import TARGETS, Target, find_target, name_of
 from .build_diff import Key
 from .build_history import METRICS, History, Values
-from .count_instructions import count_instructions
-from .project_libraries import Member, read_members
+from .count_sass_instructions import count_instructions
+from .project_manifest import Member, read_members
 from .resource_usage import no_manifest, read_document
 from .verification_results import VerificationResult, verification_results
 

@@ -15,8 +15,8 @@ from ..core.file_io import write_files
 from .build_history import METRICS, Values, read_history, write_history
 from .build_timeline import Timeline, chrome_trace, read_timeline
 from .collect_rows import NO_PROBLEMS, EstimateProblems, KernelRow, keys_of, read_built, remember
-from .kernel_sections import packed_sections
-from .project_libraries import project_root
+from .kernel_section_cache import packed_sections
+from .project_manifest import project_root
 from .render_templates import KERNEL_PAGE, PAGE, render, unpack
 from .report_cache import ReportCache
 from .report_csv_json import COLUMNS, VERSION

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..core.byte_sizes import size_text
 from ..core.file_io import read_stored
-from .artifact_details import ArtifactContents, ArtifactDetails
+from .cached_disassembly import ArtifactContents, ArtifactDetails
 from .collect_rows import BuiltKernel
 from .history_view import HistoryView
 from .optimization_remarks import Remark

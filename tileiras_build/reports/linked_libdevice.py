@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ..core.terminal import table_text
-from ..libdevice.blob_linked_lib import resolve
+from ..libdevice.resolve_linked_library import resolve
 from ..libdevice.split_library import Library
 from ..pipeline.ll_to_ptx.embedded_metadata import named_string
 

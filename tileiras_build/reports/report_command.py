@@ -9,7 +9,7 @@ from pathlib import Path
 from ..core.cpu_count import cpu_count
 from ..core.errors import InvalidInput, suggest
 from ..core.terminal import print_table
-from ..simulate.estimate.estimate_build import Problem
+from ..simulate.estimate.estimate_kernel import Problem
 from .build_diff import changed_documents, changes, header, metrics_of, summary
 from .build_history import read_history
 from .collect_rows import EstimateProblems, KernelRow, read_rows, values_of

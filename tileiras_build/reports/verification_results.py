@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..core.errors import MALFORMED, InvalidInput
 from ..core.file_io import read_stored
-from ..simulate.estimate.estimate_build import Problem
+from ..simulate.estimate.estimate_kernel import Problem
 
 # Suffixes of the files that the steps of scons verify write.
 SUFFIX, VERIFIED = ".reference", ".verified"

@@ -5,6 +5,6 @@
 
 from .compare_arrays import ArrayMismatch, WrongElement, compare, find_faults
 from .run_and_compare import Outcome, check_kernels
-from .verify_file import verify_file
+from .verify_source_file import verify_file
 
 __all__ = ["ArrayMismatch", "Outcome", "WrongElement", "check_kernels", "compare", "find_faults", "verify_file"]

@@ -15,8 +15,8 @@ import numpy as np
 from ..core.errors import InternalError, InvalidInput, Location, TileirasError
 from ..core.symbols.itanium_demangler import demangle
 from ..core.tracing.audit_hooks import tracer
+from ..frontend.cases_from_ast import display_path
 from ..frontend.kernel_case import Checked
-from ..frontend.kernel_case_table import display_path
 from ..ir.bytecode.reader import read_module
 from ..manifest.launch_manifest import Launch, read_launch_manifest
 from ..simulate import emulator

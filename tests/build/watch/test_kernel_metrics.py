@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tests.estimated_kernel import GRID, SETTINGS, write_vector_add
 from tileiras_build.build.watch.kernel_metrics import MetricsReader
-from tileiras_build.simulate.estimate.estimate_build import Problem
+from tileiras_build.simulate.estimate.estimate_kernel import Problem
 
 
 def test_cubins_are_measured_once(tmp_path: Path):

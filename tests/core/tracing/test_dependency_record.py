@@ -13,8 +13,8 @@ from tileiras_build.core.tracing.dependency_record import (
     describe,
     render_block,
 )
+from tileiras_build.core.tracing.dependency_state import PROBES, Probe
 from tileiras_build.core.tracing.portable_paths import PortablePaths
-from tileiras_build.core.tracing.state_probe import PROBES, Probe
 
 STAMPS = st.none() | st.tuples(*[st.integers(-(2**62), 2**62)] * 5)
 READS = st.lists(st.builds(Dependency, st.sampled_from(list(PROBES)), st.text(), st.text(), STAMPS), max_size=4)

@@ -11,7 +11,6 @@ from tileiras_build.core.errors import InvalidInput
 from tileiras_build.cutile.child_processes import inherit_device
 from tileiras_build.cutile.kernel_fault_report import KernelFault
 from tileiras_build.cutile.run_settings import Settings
-from tileiras_build.simulate.emulator import emulator_image as emulator_image
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 pytest.importorskip("cuda.tile", reason="cuda-tile is not installed")
@@ -97,7 +96,7 @@ def test_machine_code_is_refused(session):
 
 
 def test_an_image_holds_what_launches_need(image):
-    ptx, manifest = emulator_image.unpack(image)
+    ptx, manifest = ptx_bundle.unpack(image)
     assert ".loc" in ptx and len(manifest["kernels"]) == 1
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import tileiras_build.cutile as hook
 from tileiras_build.core.errors import InvalidInput
-from tileiras_build.cutile.fakes import describe_arrays, dlpack_capsules, post_import_hooks, streams
+from tileiras_build.cutile.fakes import array_info, dlpack_capsules, post_import_hooks, streams
 
 ct = pytest.importorskip("cuda.tile", reason="cuda-tile is not installed")
 
@@ -29,7 +29,7 @@ def test_cutile_hears_of_a_device_of_the_target():
 @pytest.mark.parametrize("kind", ["float32", "int8", "bool", "complex64", ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn])
 def test_a_capsule_says_what_an_array_is_and_that_it_is_on_a_gpu(kind):
     array = np.zeros((4, 6), kind)[::2, 1:]
-    found = describe_arrays.describe(array)
+    found = array_info.describe(array)
     tensor = dlpack_capsules.Managed.from_address(
         dlpack_capsules.pointer_of(dlpack_capsules.capsule(found), dlpack_capsules.NAME)
     ).tensor
@@ -41,16 +41,16 @@ def test_a_capsule_says_what_an_array_is_and_that_it_is_on_a_gpu(kind):
 
 def test_an_address_is_that_of_an_element():
     whole = np.zeros((4, 6), np.float32)
-    view, start = describe_arrays.describe(whole[1:, ::2].T), whole.__array_interface__["data"][0]
+    view, start = array_info.describe(whole[1:, ::2].T), whole.__array_interface__["data"][0]
     places = [start + 4 * (6 * row + column) for row, column in ((1, 0), (2, 4), (1, 1), (0, 0))]
     assert [view.index_at(place) for place in (*places, places[0] + 1)] == [(0, 0), (2, 1), None, None, None]
-    assert describe_arrays.describe(np.broadcast_to(whole[0, :1], (3,))).index_at(start) is None
-    assert describe_arrays.describe(whole[0, 0:1].reshape(())).index_at(start) == ()
+    assert array_info.describe(np.broadcast_to(whole[0, :1], (3,))).index_at(start) is None
+    assert array_info.describe(whole[0, 0:1].reshape(())).index_at(start) == ()
 
 
 def test_the_memory_of_an_array_that_runs_backwards_is_all_of_it():
     array = np.arange(12, dtype=np.float32).reshape(3, 4)[::-1, ::-2]
-    found = describe_arrays.describe(type("Other", (), {"__cuda_array_interface__": array.__array_interface__})())
+    found = array_info.describe(type("Other", (), {"__cuda_array_interface__": array.__array_interface__})())
     assert (found.base, found.size) == (array.__array_interface__["data"][0] - 10 * 4, 11 * 4)
 
 
@@ -59,7 +59,7 @@ def test_arrays_by_other_protocols_are_described_alike():
     interface = types.SimpleNamespace(__cuda_array_interface__={**array.__array_interface__, "version": 3})
     by_dlpack = types.SimpleNamespace(__dlpack__=array.__dlpack__)
     for other in (interface, by_dlpack):
-        found, own = describe_arrays.describe(other), describe_arrays.describe(array)
+        found, own = array_info.describe(other), array_info.describe(array)
         facts = lambda one: (one.address, one.shape, one.strides, one.element, one.bits, one.code, one.size)
         assert facts(found) == facts(own)
 
@@ -67,7 +67,7 @@ def test_arrays_by_other_protocols_are_described_alike():
 @pytest.mark.parametrize("value", [3, "x", np.zeros(2, "datetime64[s]"), np.zeros(2, ">f4")])
 def test_what_is_no_array_of_a_kernel_is_refused(value):
     with pytest.raises(InvalidInput):
-        describe_arrays.describe(value)
+        array_info.describe(value)
 
 
 def test_cupy_is_numpy_whose_arrays_have_more():

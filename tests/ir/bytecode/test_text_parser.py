@@ -8,8 +8,8 @@ from tests.fuzz.tile_program_builder import SeededChoices
 from tests.fuzz.tile_programs import random_program
 from tileiras_build.core.errors import InvalidInput
 from tileiras_build.ir.bytecode import disassemble, read_module
+from tileiras_build.ir.bytecode.parse_text_directives import DIRECTIVES
 from tileiras_build.ir.bytecode.printer import DIRECTIVES as PRINTED
-from tileiras_build.ir.bytecode.text_directives import DIRECTIVES
 from tileiras_build.ir.bytecode.text_parser import parse_text
 from tileiras_build.ir.bytecode.writer import write_module
 from tileiras_build.ir.dialects.cuda_tile.location import LOC

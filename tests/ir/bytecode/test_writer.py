@@ -8,7 +8,7 @@ from sample_modules import sample
 from tileiras_build.core.errors import InvalidInput
 from tileiras_build.ir.bytecode import disassemble, read_module
 from tileiras_build.ir.bytecode.byte_cursor import Cursor
-from tileiras_build.ir.bytecode.bytecode_encodings import Table, integers, signed_varint, varint
+from tileiras_build.ir.bytecode.byte_writer import Table, integers, signed_varint, varint
 from tileiras_build.ir.bytecode.existing_tables import Tables
 from tileiras_build.ir.bytecode.opcodes import OPCODES, VERSIONS
 from tileiras_build.ir.bytecode.reader import CLASSES

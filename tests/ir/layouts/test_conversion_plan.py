@@ -23,7 +23,7 @@ from tileiras_build.ir.layouts import (
     tmem_tile,
     wgmma_tiling,
 )
-from tileiras_build.pipeline.verifiers.linear_layouts import count_conflicts, verify_chunks, verify_conversion
+from tileiras_build.pipeline.verifiers.exhaustive_layout_checks import count_conflicts, verify_chunks, verify_conversion
 
 from .strategies import layout_pairs
 

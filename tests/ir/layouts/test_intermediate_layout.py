@@ -5,7 +5,7 @@ from hypothesis import given, settings
 
 from tileiras_build.ir.layouts import LinearLayout, SharedRoundTrip, coalesced, plan_conversion
 from tileiras_build.ir.layouts.intermediate_layout import intermediate_layout
-from tileiras_build.pipeline.verifiers.linear_layouts import verify_conversion
+from tileiras_build.pipeline.verifiers.exhaustive_layout_checks import verify_conversion
 
 from .strategies import layout_pairs
 

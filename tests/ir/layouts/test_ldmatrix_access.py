@@ -11,7 +11,7 @@ from tileiras_build.ir.layouts import (
     mma_tiling,
     wgmma_tiling,
 )
-from tileiras_build.pipeline.verifiers.linear_layouts import count_conflicts, verify_access
+from tileiras_build.pipeline.verifiers.exhaustive_layout_checks import count_conflicts, verify_access
 
 CASES = [
     # atom, m, n, k, operand, order of the placement, transposed (None: impossible)

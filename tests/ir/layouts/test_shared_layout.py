@@ -17,7 +17,11 @@ from tileiras_build.ir.layouts import (
     shared_access,
     storage_bits,
 )
-from tileiras_build.pipeline.verifiers.linear_layouts import count_conflicts, verify_access, verify_shared_layout
+from tileiras_build.pipeline.verifiers.exhaustive_layout_checks import (
+    count_conflicts,
+    verify_access,
+    verify_shared_layout,
+)
 
 from .strategies import layouts
 

@@ -14,7 +14,7 @@ from tileiras_build.ir.layouts import (
     tmem_tile,
     wgmma_tiling,
 )
-from tileiras_build.pipeline.verifiers.linear_layouts import count_conflicts, verify_access
+from tileiras_build.pipeline.verifiers.exhaustive_layout_checks import count_conflicts, verify_access
 from tileiras_build.pipeline.verifiers.mma_fragments import verify_tmem_tile, verify_wgmma_tiling
 
 

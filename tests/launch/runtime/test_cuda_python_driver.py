@@ -8,7 +8,6 @@ from cuda.bindings import driver as cuda
 
 from tests.launch.runtime.fake_driver import CheckedBindings, RecordingEncoder
 from tileiras_build.core.errors import InvalidInput
-from tileiras_build.launch.runtime.bind_stub import PackedParameters
 from tileiras_build.launch.runtime.cuda_python_driver import (
     CudaDriver,
     Driver,
@@ -18,6 +17,7 @@ from tileiras_build.launch.runtime.cuda_python_driver import (
     stream_handle,
 )
 from tileiras_build.launch.runtime.encode_tensor_maps import TensorMap
+from tileiras_build.launch.runtime.generate_packing_stub import PackedParameters
 from tileiras_build.launch.runtime.pack_arguments import ArrayView, is_array
 
 MAP = TensorMap("bf16", 0x1000, (640, 480), (2048,), (64, 128), (1, 2), "64B", "none", "nan", "128B")

@@ -1,4 +1,4 @@
-"""One instruction, as ptxas takes it, for each family that ll_to_ptx/inline_assembly.py tells apart: (capability, text)."""
+"""One instruction, as ptxas takes it, for each family that ll_to_ptx/inline_asm_capabilities.py tells apart: (capability, text)."""
 
 HEAD = """
 .version {version}

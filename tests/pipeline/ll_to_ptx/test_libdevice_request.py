@@ -5,7 +5,7 @@ import mmap
 import pytest
 
 from tileiras_build.libdevice import find_libdevice
-from tileiras_build.libdevice.bitcode_closures import is_cut
+from tileiras_build.libdevice.extract_subset import is_cut
 from tileiras_build.pipeline import ll_to_ptx
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.ll_to_ptx.cut_libdevice import cut

@@ -7,7 +7,7 @@ import random
 from tileiras_build.simulate.emulator.isa.tcgen05_instructions import TensorMemoryAccess
 from tileiras_build.simulate.emulator.isa.tcgen05_mma import Tcgen05Mma
 from tileiras_build.simulate.emulator.memory.tensor_memory import TensorMemory
-from tileiras_build.simulate.emulator.simt.reconvergence import reconverge
+from tileiras_build.simulate.emulator.simt.merge_thread_groups import reconverge
 from tileiras_build.simulate.emulator.simt.scheduler import Scheduler
 
 

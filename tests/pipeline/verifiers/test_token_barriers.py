@@ -10,7 +10,7 @@ from tileiras_build.core.errors import InternalError
 from tileiras_build.pipeline.tile_ir_text_format import parse
 from tileiras_build.pipeline.verifiers.token_barriers import verify_token_barriers
 
-GOLDEN = Path(__file__).parents[2] / "pipeline/tileaa_to_tileas/insert_barriers.mlir"
+GOLDEN = Path(__file__).parents[2] / "pipeline/tileaa_to_tileas/insert_token_barriers.mlir"
 CASES = {case.title: case for case in split_file(GOLDEN.read_text())[1]}
 WITHOUT = ("load_after_load_does_not_wait", "accesses_without_a_common_token_do_not_wait")
 

@@ -12,7 +12,7 @@ from ptx_kernels import aligned, kernel, run
 
 from tileiras_build.simulate import emulator
 from tileiras_build.simulate.emulator import Counters, EmulatorFault, EmulatorWarning, parallel_ctas
-from tileiras_build.simulate.emulator.batch_cost_model import BatchCostModel
+from tileiras_build.simulate.emulator.batch_time_model import BatchCostModel
 from tileiras_build.simulate.emulator.errors import TIME_LIMIT
 from tileiras_build.simulate.emulator.launch import LaunchOptions
 from tileiras_build.simulate.emulator.ptx.program import load

@@ -12,7 +12,7 @@ from ptx_kernels import kernel, run
 
 from tileiras_build.simulate import emulator
 from tileiras_build.simulate.emulator import process_count
-from tileiras_build.simulate.emulator.batch_cost_model import BatchCostModel
+from tileiras_build.simulate.emulator.batch_time_model import BatchCostModel
 from tileiras_build.simulate.emulator.process_count import ProcessPlan
 from tileiras_build.simulate.emulator.ptx.program import load
 

@@ -12,7 +12,7 @@ from tests.simulate.estimate.handwritten import code, trace
 from tileiras_build.cli.dispatch import main
 from tileiras_build.core.errors import InvalidInput, Unsupported
 from tileiras_build.manifest.launch_manifest import read_launch_manifest
-from tileiras_build.simulate.estimate.cta_resource_usage import WorkCounter
+from tileiras_build.simulate.estimate.cta_work_counts import WorkCounter
 from tileiras_build.simulate.estimate.kernel_from_cubin import read_kernels
 from tileiras_build.simulate.estimate.performance_model import LATENCY, estimate
 from tileiras_build.simulate.estimate.problem_size import launch_of_manifest, read_settings

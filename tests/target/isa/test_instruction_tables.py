@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.golden import split_file
 from tileiras_build.ir.dialects.nvvm.instructions import INSTRUCTION_TABLE, Intrinsic
 from tileiras_build.ir.dialects.nvvm.llvm_lowering import MAPPING, instruction_row
-from tileiras_build.pipeline.ll_to_ptx.inline_assembly import instructions, needs
+from tileiras_build.pipeline.ll_to_ptx.inline_asm_capabilities import instructions, needs
 from tileiras_build.pipeline.opt import parse_module
 from tileiras_build.target.capabilities import CAPABILITIES
 from tileiras_build.target.isa.libnvvm_substitutions import INSTRUCTIONS
@@ -16,7 +16,7 @@ from tileiras_build.target.isa.ptx_instructions import ASSEMBLY
 TESTS = Path(__file__).parents[2]
 KINDS = INSTRUCTION_TABLE.keys() | MAPPING.keys()
 # Capabilities of intrinsics without a row in the instruction table: they are for hand-written .ll. Those of assembly are the
-# instructions of the PTX ISA, all of them; tests/pipeline/ll_to_ptx/test_inline_assembly.py asks ptxas.
+# instructions of the PTX ISA, all of them; tests/pipeline/ll_to_ptx/test_inline_asm_capabilities.py asks ptxas.
 BY_HAND = set(
     (
         "applypriority bf16x2.to clusterlaunchcontrol cp.async.bulk.tensor.g2s.cta.tile.gather4 "

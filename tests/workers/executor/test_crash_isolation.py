@@ -14,9 +14,9 @@ from tileiras_build.libdevice import find_libdevice
 from tileiras_build.pipeline.job import Job
 from tileiras_build.target.targets import find_target
 from tileiras_build.workers.executor import crash_isolation
+from tileiras_build.workers.executor.allow_crash import crash_allowed
 from tileiras_build.workers.executor.forked_executor import ForkedExecutor
 from tileiras_build.workers.executor.in_process_executor import InProcessExecutor
-from tileiras_build.workers.executor.may_crash import crash_allowed
 
 PID = "os:getpid"
 LL = """target triple = "nvptx64-nvidia-cuda"

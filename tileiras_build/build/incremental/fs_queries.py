@@ -13,7 +13,7 @@ import stat
 from collections.abc import Callable
 from typing import Any
 
-from ...core.tracing.state_probe import is_build_leftover
+from ...core.tracing.dependency_state import is_build_leftover
 
 real_stat, real_lstat, real_readlink, real_access = os.stat, os.lstat, os.readlink, os.access
 _listdir, _scandir = os.listdir, os.scandir

@@ -28,9 +28,9 @@ import SCons.Script
 import SCons.Tool
 import SCons.Variables
 
+from ...core.tracing.dependency_state import is_build_leftover
+from ...core.tracing.dependency_state import stamp as file_state
 from ...core.tracing.ignored_env_vars import IGNORED_ENV_VARS
-from ...core.tracing.state_probe import is_build_leftover
-from ...core.tracing.state_probe import stamp as file_state
 from .fs_queries import (
     file_kind,
     glob_match,

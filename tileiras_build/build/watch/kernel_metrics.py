@@ -10,9 +10,9 @@ from ...core.file_io import read_stored
 from ...core.symbols.itanium_demangler import demangle
 from ...manifest.launch_manifest import read_launch_manifest
 from ...reports.build_diff import KernelMetrics, Key
-from ...reports.count_instructions import count_instructions
+from ...reports.count_sass_instructions import count_instructions
 from ...reports.resource_usage import read_document, rows_of_manifest
-from ...simulate.estimate.estimate_build import Problem, estimate_kernel
+from ...simulate.estimate.estimate_kernel import Problem, estimate_kernel
 from ...target.targets import TARGETS
 
 

@@ -19,7 +19,7 @@ from ...core.errors import InvalidInput, Location
 from ...core.terminal import coloured, first_location, is_terminal, print_table
 from ...core.user_tmp import scratch_folder
 from ...reports.build_diff import KernelMetrics, Key, changes, header, summary
-from ...simulate.estimate.estimate_build import Problem
+from ...simulate.estimate.estimate_kernel import Problem
 from .kernel_metrics import MetricsReader
 from .report_files_to_watcher import VARIABLE, WatchMessage, receive
 
@@ -113,7 +113,7 @@ class WatchSession:
     def read_files(self) -> set[Path]:
         """The files that the last build read and did not make, except for installed ones."""
         from ...core.code_digest import PACKAGE
-        from ...core.tracing.state_probe import is_installed, is_standard
+        from ...core.tracing.dependency_state import is_installed, is_standard
 
         own = tuple(f"{folder}{os.sep}" for folder in (PACKAGE, *self.message.folders))
         named = (

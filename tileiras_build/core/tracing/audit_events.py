@@ -8,8 +8,8 @@ from types import CodeType
 from typing import TYPE_CHECKING
 
 from .caller_frames import METADATA, PACKAGE, is_for_library, is_search_of_shared_library, names_in
+from .dependency_state import is_installed, is_standard
 from .machine_queries import HOST
-from .state_probe import is_installed, is_standard
 
 if TYPE_CHECKING:
     from .read_tracer import ReadTracer

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import CodeType, FrameType
 
-from .state_probe import is_installed, is_standard
+from .dependency_state import is_installed, is_standard
 
 PACKAGE = str(Path(__file__).resolve().parents[2])
 METADATA = "importlib/metadata/__init__.py"

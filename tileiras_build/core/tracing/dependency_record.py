@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from .state_probe import Probe, Stamp
+from .dependency_state import Probe, Stamp
 
 VERSION = 1
 _dumps = json.dumps  # the program may replace it

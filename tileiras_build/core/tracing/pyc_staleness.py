@@ -13,7 +13,7 @@ from importlib import machinery
 from importlib.util import cache_from_source
 
 from .audit_hooks import tracer
-from .state_probe import stamp
+from .dependency_state import stamp
 
 _LOADER = machinery.SourceFileLoader
 _original = _LOADER.get_code

@@ -20,10 +20,7 @@ from .caller_frames import (
 )
 from .created_paths import CreatedPaths
 from .dependency_record import Dependency, DependencyRecord, describe, render_block
-from .machine_queries import HOST, OF_SYSTEM, SYSTEM
-from .portable_paths import PortablePaths
-from .shared_flags import SharedFlags
-from .state_probe import (
+from .dependency_state import (
     ABSENT,
     FILE,
     Probe,
@@ -34,7 +31,10 @@ from .state_probe import (
     stamp,
     type_of,
 )
-from .state_probe import absolute as absolute_path
+from .dependency_state import absolute as absolute_path
+from .machine_queries import HOST, OF_SYSTEM, SYSTEM
+from .portable_paths import PortablePaths
+from .shared_flags import SharedFlags
 
 _OWN_VARIABLES = "TILEIRAS_"  # how the variables begin that this package itself looks at
 _AT_START = ("sitecustomize", "usercustomize")

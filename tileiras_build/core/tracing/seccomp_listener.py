@@ -21,7 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 
-from .state_probe import absolute
+from .dependency_state import absolute
 
 
 class FileOperation(Enum):

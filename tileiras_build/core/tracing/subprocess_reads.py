@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from .created_paths import CreatedPaths
+from .dependency_state import is_standard
 from .seccomp_listener import FileCall, FileOperation, Listener, send_listener
-from .state_probe import is_standard
 
 _LISTENING = 100  # ms between looks whether the program has ended
 # What the loader of shared libraries and the C library ask for by themselves.

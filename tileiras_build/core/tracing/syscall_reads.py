@@ -15,10 +15,10 @@ from functools import lru_cache
 from .caller_frames import PACKAGE
 from .created_paths import CreatedPaths
 from .dependency_record import Dependency, DependencyRecord, describe
+from .dependency_state import Probe, Stamp, is_compiled_module, is_installed, is_standard, stamp
 from .portable_paths import PortablePaths
 from .read_tracer import ReadsChanged
 from .seccomp_listener import FileCall, FileOperation
-from .state_probe import Probe, Stamp, is_compiled_module, is_installed, is_standard, stamp
 
 _WRITES = os.O_WRONLY | os.O_RDWR
 # What the interpreter, the C library and the loader of shared libraries ask for by themselves; what the program asks for

@@ -22,8 +22,8 @@ from ...simulate import emulator
 from ...simulate.emulator.errors import ASSERTION, TIME_LIMIT
 from ...target.targets import Target, find_target
 from ..fakes import (
+    array_info,
     cuda_core,
-    describe_arrays,
     install_cupy,
     jax_cpu_callback,
     libcuda,
@@ -123,7 +123,7 @@ class CpuDevice:
 
     def view(self, array: Any, stream: object) -> ArrayView:
         """The view of any array of this process."""
-        return _View.of(describe_arrays.describe(array))
+        return _View.of(array_info.describe(array))
 
     def launch(
         self, compiled: CompiledKernel, grid: Sequence[int], values: Sequence[Value], stream: object, programmatic: bool
@@ -168,7 +168,7 @@ class CpuDevice:
         lists: list[NamedArray] = []
 
         def place(table: ArrayTable) -> int:
-            lists.append(NamedList(table.name, describe_arrays.table_of(table.table_rows()), len(table.views)))
+            lists.append(NamedList(table.name, array_info.table_of(table.table_rows()), len(table.views)))
             return lists[-1].array.address
 
         parameters = parameter_values(values, place)
@@ -304,16 +304,16 @@ _OPTION_CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
 class _View(ArrayView):
     """The view of an array, and its description."""
 
-    description: describe_arrays.ArrayDescription
+    description: array_info.ArrayDescription
 
     @classmethod
-    def of(cls, found: describe_arrays.ArrayDescription) -> _View:
+    def of(cls, found: array_info.ArrayDescription) -> _View:
         made = cls(found.address, found.shape, found.strides, 0, _dtype(found), found.readonly)
         made.description = found
         return made
 
 
-def _dtype(found: describe_arrays.ArrayDescription) -> np.dtype | None:
+def _dtype(found: array_info.ArrayDescription) -> np.dtype | None:
     try:
         return np.dtype(found.element)
     except TypeError:
@@ -328,7 +328,7 @@ def _as_device_array(argument: Any) -> object:
         shown = {name: _as_device_array(value) for name, value in fields.items()}
         changed = any(shown[name] is not fields[name] for name in fields)
         return dataclasses.replace(argument, **shown) if changed else argument
-    return DeviceArray(describe_arrays.describe(argument)) if describe_arrays.needs_device_view(argument) else argument
+    return DeviceArray(array_info.describe(argument)) if array_info.needs_device_view(argument) else argument
 
 
 def _named(values: Sequence[Value]) -> list[NamedArray]:

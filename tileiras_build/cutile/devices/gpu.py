@@ -19,13 +19,13 @@ from ...target.targets import find_target
 from ..fakes.post_import_hooks import cancel, on_import
 from ..flatten_arguments import ArrayTable, Number, Value, parameter_values
 from .array_unpackers import is_torch
-from .cuda_driver import StreamDriver
-from .jax_unsupported import MODULE as JAX
-from .jax_unsupported import install as refuse_graphs
-from .jax_unsupported import remove as allow_graphs
 from .launch_stub import make_launch_stub
 from .loaded_kernel import LoadedKernel, launch_function
 from .out_of_process_launch import LaunchProcess, make_request
+from .refuse_jax_on_gpu import MODULE as JAX
+from .refuse_jax_on_gpu import install as refuse_graphs
+from .refuse_jax_on_gpu import remove as allow_graphs
+from .stream_driver import StreamDriver
 
 if TYPE_CHECKING:
     from ..compiled_kernel_cache import CompiledKernel

@@ -16,8 +16,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ...core.errors import Unsupported
-from ...launch.runtime.bind_stub import ALIGNMENT, STRUCT_CODES, PackedParameters, places_of
 from ...launch.runtime.encode_tensor_maps import SIZE
+from ...launch.runtime.generate_packing_stub import ALIGNMENT, STRUCT_CODES, PackedParameters, places_of
 from ...manifest.launch_manifest import Launch, Parameter
 
 _HEAD = "<7I4xQQI4x8x"  # the parameters follow

@@ -12,7 +12,7 @@ from .launch_config_buffer import LaunchConfigBuffer, LaunchConfigLayout
 
 if TYPE_CHECKING:
     from ..compiled_kernel_cache import CompiledKernel
-    from .cuda_driver import StreamDriver
+    from .stream_driver import StreamDriver
 
 _MAX_CACHED_MAPS = 256  # sets of tensor maps that a kernel caches
 _LAUNCH, _LAUNCH_SINCE = "cuLaunchKernelEx", 12000

@@ -22,7 +22,7 @@ from ..flatten_arguments import Array, ArrayTable, Value
 if TYPE_CHECKING:
     from ...launch.runtime.pack_arguments import ArrayView
     from ..compiled_kernel_cache import CompiledKernel
-    from .cuda_driver import StreamDriver
+    from .stream_driver import StreamDriver
 
 HANDLE_BYTES = 64  # of CUipcMemHandle
 _START_TIMEOUT = 120.0  # seconds for the process to start

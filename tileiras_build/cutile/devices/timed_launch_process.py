@@ -10,9 +10,9 @@ from multiprocessing.connection import Connection
 
 from ..compiled_kernel_cache import CompiledKernel
 from ..flatten_arguments import Value
-from .cuda_driver import StreamDriver
 from .gpu import GpuDevice
 from .out_of_process_launch import HANDLE_BYTES, READY, Request, relocate
+from .stream_driver import StreamDriver
 
 _LAZILY = 1  # CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
 

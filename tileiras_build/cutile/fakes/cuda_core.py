@@ -1,6 +1,6 @@
 """Fakes of what programs use to launch CUDA Tile C++ kernels: classes of ``cuda.core``, functions of ``cuda.bindings``.
 
-    nvcc -tilecubin …        with our tileiras, which writes an image for the emulator (``simulate/emulator/emulator_image.py``)
+    nvcc -tilecubin …        with our tileiras, which writes an image for the emulator (``simulate/emulator/ptx_bundle.py``)
     ObjectCode.from_cubin(image).get_kernel(name), LaunchConfig, launch(stream, config, kernel, *arguments)
 
 Arguments are NumPy scalars, pointers among them, and buffers, as in ``cuda.core``. They point into PyTorch tensors on the
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ...core.errors import InvalidInput
-from ...simulate.emulator import emulator_image
+from ...simulate.emulator import ptx_bundle
 from ...target.targets import Target
 from ..compiled_kernel_cache import CompiledKernel
 from ..kernel_fault_report import NamedArray, name_of
@@ -239,7 +239,7 @@ class ObjectCode:
 
 def _kernels_of(data: bytes) -> dict[str, CompiledKernel]:
     """The kernels of an image by name."""
-    found = emulator_image.unpack(data)
+    found = ptx_bundle.unpack(data)
     if found is None:
         message = "the emulator cannot run SASS"
         remedy = "put a `tileiras` symlink to tileiras-build first on PATH and clear cubin caches"
@@ -291,7 +291,7 @@ def _answers(module: ModuleType) -> dict[str, Callable[..., tuple[Any, ...]]]:
     success, invalid = module.CUresult.CUDA_SUCCESS, module.CUresult.CUDA_ERROR_INVALID_IMAGE
 
     def load(data: bytes) -> tuple[Any, ...]:
-        found = emulator_image.unpack(data)
+        found = ptx_bundle.unpack(data)
         return (invalid, None) if found is None else (success, list(found[1]["kernels"]))
 
     return cuda_bindings.of_driver(module) | {

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...core.errors import Unsupported
-from . import describe_arrays, mark_uninitialized
+from . import array_info, mark_uninitialized
 from .cupy_cuda import Device, Memory, MemoryPointer, cuda_modules
 from .cupy_random import random_module
 
@@ -43,7 +43,7 @@ class ndarray(np.ndarray):
     @property
     def data(self) -> MemoryPointer:  # type: ignore[override]
         """The pointer to its first element."""
-        found = describe_arrays.describe(self)
+        found = array_info.describe(self)
         return MemoryPointer(Memory(found.size, found.base, self), found.address - found.base)
 
 

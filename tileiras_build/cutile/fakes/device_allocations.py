@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from . import describe_arrays, mark_uninitialized
+from . import array_info, mark_uninitialized
 
 _ALIGNMENT = 512  # bytes, of the driver's allocations
-_held: dict[int, describe_arrays.ArrayDescription] = {}
+_held: dict[int, array_info.ArrayDescription] = {}
 
 
 def allocate(size: int) -> int:
     """The address of ``size`` new, uninitialized bytes."""
     owner = ctypes.create_string_buffer(size + _ALIGNMENT)
     address = -(-ctypes.addressof(owner) // _ALIGNMENT) * _ALIGNMENT
-    _held[address] = describe_arrays.ArrayDescription(address, (size,), (1,), "uint8", 8, address, size, owner)
+    _held[address] = array_info.ArrayDescription(address, (size,), (1,), "uint8", 8, address, size, owner)
     mark_uninitialized.allocated(address, size)
     return address
 
@@ -28,17 +28,17 @@ def free(address: int) -> bool:
     return address == 0 or _held.pop(address, None) is not None
 
 
-def holders() -> list[describe_arrays.ArrayDescription]:
+def holders() -> list[array_info.ArrayDescription]:
     """All device memory: allocations, and PyTorch tensors."""
     return [*_held.values(), *_tensors()]
 
 
-def _tensors() -> list[describe_arrays.ArrayDescription]:
+def _tensors() -> list[array_info.ArrayDescription]:
     if "torch" not in sys.modules:
         return []
     from .torch_cuda_tensors_on_cpu import living
 
-    return [describe_arrays.describe(tensor) for tensor in living()]
+    return [array_info.describe(tensor) for tensor in living()]
 
 
 def holds(address: int, size: int) -> bool:

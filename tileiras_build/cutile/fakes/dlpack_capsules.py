@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ...target.element_types import OPERAND_TYPES
 
 if TYPE_CHECKING:
-    from .describe_arrays import ArrayDescription
+    from .array_info import ArrayDescription
 
 CPU, CUDA = 1, 2  # DLDeviceType
 CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}  # DLDataTypeCode by NumPy's kind

@@ -13,7 +13,7 @@ import torch
 
 from ...core.errors import InvalidInput
 from ...target.targets import Target
-from . import libcuda, streams, torch_device_mode
+from . import libcuda, streams, torch_mode_per_thread
 from .dlpack_capsules import claim_cuda
 from .patched_attributes import PatchedAttributes
 from .torch_autograd import functions as autograd_functions
@@ -201,8 +201,8 @@ def install(module: ModuleType, target: Target, others: Mapping[str, Any] | None
     _replaced.set(torch.profiler.profile, "__init__", _of_the_host(torch.profiler.profile.__init__))
     _replaced.set(torch.autograd, "_engine_run_backward", outside(torch.autograd._engine_run_backward))
     _is_installed = True
-    torch_device_mode.enter()
-    _replaced.set(threading.Thread, "run", torch_device_mode.in_mode(threading.Thread.run))
+    torch_mode_per_thread.enter()
+    _replaced.set(threading.Thread, "run", torch_mode_per_thread.in_mode(threading.Thread.run))
 
 
 def remove() -> None:
@@ -211,7 +211,7 @@ def remove() -> None:
     if not _is_installed:
         return
     _is_installed = False
-    torch_device_mode.leave()
+    torch_mode_per_thread.leave()
     _replaced.restore()
 
 

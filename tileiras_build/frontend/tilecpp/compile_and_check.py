@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...core.errors import InvalidInput, Location
 from ...core.tracing.dependency_record import TracedResult
 from ...ir.bytecode.reader import read_module
-from .kernel_symbols import kernels_of
+from .extract_kernels import kernels_of
 from .run_nvcc import BYTECODE, Request, run_nvcc
 
 

@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, TypeAttribute
 
 from tileiras_build.core.errors import InvalidInput
-from tileiras_build.ir.bytecode.bytecode_encodings import Table, integers, signed_varint, varint
+from tileiras_build.ir.bytecode.byte_writer import Table, integers, signed_varint, varint
 from tileiras_build.ir.bytecode.existing_tables import Tables
 from tileiras_build.ir.bytecode.float_bits import float_bits
 from tileiras_build.ir.bytecode.opcodes import (

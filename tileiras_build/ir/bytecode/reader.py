@@ -29,9 +29,9 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from tileiras_build.core.errors import InvalidInput, Location
-from tileiras_build.core.symbols.symbol_names import GLOBAL as GLOBAL_NAME
-from tileiras_build.core.symbols.symbol_names import KERNEL as KERNEL_NAME
-from tileiras_build.core.symbols.symbol_names import check_names
+from tileiras_build.core.symbols.check_symbol_names import GLOBAL as GLOBAL_NAME
+from tileiras_build.core.symbols.check_symbol_names import KERNEL as KERNEL_NAME
+from tileiras_build.core.symbols.check_symbol_names import check_names
 from tileiras_build.ir.bytecode.attribute_reader import ATTRIBUTE_READERS, ENUMS, MAX_NESTING, AttributeReader
 from tileiras_build.ir.bytecode.byte_cursor import Cursor
 from tileiras_build.ir.bytecode.debug_info import DebugInfo, DebugIterator

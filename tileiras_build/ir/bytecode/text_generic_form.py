@@ -15,8 +15,8 @@ from xdsl.ir import Attribute, Operation, Region
 from tileiras_build.ir.bytecode.attribute_reader import ENUMS
 from tileiras_build.ir.bytecode.opcodes import Opcode
 from tileiras_build.ir.bytecode.parse_text_constants import dense_elements
+from tileiras_build.ir.bytecode.parse_text_directives import DEFAULTS, identities
 from tileiras_build.ir.bytecode.reader import CLASSES
-from tileiras_build.ir.bytecode.text_directives import DEFAULTS, identities
 from tileiras_build.ir.bytecode.text_parsed_op import UNIT, compare_types
 from tileiras_build.ir.bytecode.writer import OPCODES_BY_NAME
 from tileiras_build.ir.dialects.cuda_tile.attrs import OptimizationHintsAttr

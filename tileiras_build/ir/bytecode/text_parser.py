@@ -1,6 +1,6 @@
 """Parse the public textual form of CUDA Tile IR, as NVIDIA's tools print it and its tests write it: the assembler.
 
-Each operation is parsed by its row of FORMATS: ``text_directives.py`` has a parser for each directive, which fills a
+Each operation is parsed by its row of FORMATS: ``parse_text_directives.py`` has a parser for each directive, which fills a
 ``ParsedOp``; operands, attributes and flags are then assembled by OPCODES. The dialect's prefix is optional everywhere; a
 kernel without a ``return`` gets one.
 """
@@ -26,13 +26,13 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from tileiras_build.core.errors import InvalidInput, Location
-from tileiras_build.core.symbols.symbol_names import check_names
+from tileiras_build.core.symbols.check_symbol_names import check_names
 from tileiras_build.ir.bytecode.attribute_reader import MAX_NESTING
 from tileiras_build.ir.bytecode.opcodes import Version
 from tileiras_build.ir.bytecode.parse_text_constants import dense
+from tileiras_build.ir.bytecode.parse_text_directives import PLANS, compare_sizes
 from tileiras_build.ir.bytecode.printer import PRODUCER_COMMENT
 from tileiras_build.ir.bytecode.reader import CLASSES, MODULE_NAME, NAMED_ATTRIBUTES
-from tileiras_build.ir.bytecode.text_directives import PLANS, compare_sizes
 from tileiras_build.ir.bytecode.text_generic_form import (
     MODULE,
     close_module,

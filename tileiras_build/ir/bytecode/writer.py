@@ -21,7 +21,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from tileiras_build.core.errors import InvalidInput, Location
 from tileiras_build.ir.bytecode.attribute_writer import AttributeWriter
-from tileiras_build.ir.bytecode.bytecode_encodings import Table, pad, varint
+from tileiras_build.ir.bytecode.byte_writer import Table, pad, varint
 from tileiras_build.ir.bytecode.existing_tables import Tables
 from tileiras_build.ir.bytecode.file_sections import (
     CONSTANTS,

@@ -49,7 +49,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from .checked_cast import cast
-from .gpu_launch import LaunchFuncOp
+from .gpu_launch_func import LaunchFuncOp
 from .gpu_reductions import AllReduceOp, ReduceKindAttr, SubgroupReduceOp, YieldOp
 
 

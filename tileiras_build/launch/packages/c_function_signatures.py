@@ -13,8 +13,8 @@ from msgspec import structs
 
 from ...core.errors import InvalidInput, Location
 from ...core.symbols.c_identifiers import c_identifier, c_identifiers, is_mangled
+from ...core.symbols.check_symbol_names import KERNEL, quoted_name
 from ...core.symbols.itanium_demangler import demangle, symbol_of
-from ...core.symbols.symbol_names import KERNEL, quoted_name
 from ...core.symbols.unique_names import unique_names
 from ...manifest.launch_manifest import Argument, Parameter
 from ...manifest.manifest_constants import POINTER, READ_WRITE, WRITE

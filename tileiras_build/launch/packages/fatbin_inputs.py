@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ...core.errors import InvalidInput, Location
 from ...core.file_io import read_file
-from ...core.symbols.symbol_names import KERNEL, check_names
+from ...core.symbols.check_symbol_names import KERNEL, check_names
 from ...manifest.launch_manifest import LaunchManifest, read_launch_manifest
 from ...manifest.ptx_manifest import manifest_of_ptx
 from ..runtime.library_manifest import PTX

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, SupportsIndex, SupportsI
 
 from ...core.errors import InvalidInput, TileirasError
 from ...target.element_types import MAP_TYPES
-from .bind_stub import PackedParameters
 from .encode_tensor_maps import ALIGNMENT, SIZE, TensorMap
+from .generate_packing_stub import PackedParameters
 from .pack_arguments import ArrayView, exception_text
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ...core.errors import InvalidInput
 from ...target.element_types import MAP_TYPES
-from .bind_stub import PackedParameters
+from .generate_packing_stub import PackedParameters
 
 if TYPE_CHECKING:
     from ...manifest.launch_manifest import TensorMapSpec, Value

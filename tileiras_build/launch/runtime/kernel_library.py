@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, NoReturn, SupportsInt
 from ...core.errors import InvalidInput, Location, Unsupported, nearest
 from ...core.symbols.itanium_demangler import demangle, symbol_of
 from ...manifest.manifest_constants import MAX_TILE_PROGRAMS
-from .bind_stub import PackedParameters
 from .cuda_python_driver import CudaDriver, Driver, LaunchConfig, stream_handle
 from .encode_tensor_maps import resolve
+from .generate_packing_stub import PackedParameters
 from .pack_arguments import ArgumentPacker, exception_text
 from .python_signature import launcher, signature
 

@@ -19,7 +19,7 @@ from ...core.errors import InvalidInput, asked, class_name, kind_of
 from ...manifest.manifest_constants import POINTER, READ, READ_WRITE, WRITE
 from ...target.element_types import ELEMENT_TYPES as ROWS
 from ...target.element_types import FNV8
-from .bind_stub import AcceptedTypes, PackedParameters, make_bind_stub, places_of
+from .generate_packing_stub import AcceptedTypes, PackedParameters, make_bind_stub, places_of
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,8 +11,8 @@ from ...ir.casting import as_op, parent_block, parent_op, terminator
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_counted_loop, is_value_forwarding
+from .dot_operand_chains import source_load_of
 from .enclosing_control_flow import has_no_early_exit, is_zero
-from .view_chains import source_load_of
 
 DOT, LOAD, SCALE = "nv_tileas.dot", "nv_tileas.tiled_load", "nv_tileas.mulf"
 

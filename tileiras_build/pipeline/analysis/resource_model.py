@@ -21,7 +21,7 @@ from ...target.targets import Target
 from ..common.llvm_element_types import element_of
 from ..common.optimization_hints import hint, occupancy
 from ..job import Job
-from .live_tile_registers import live_tile_registers
+from .dot_loop_registers import live_tile_registers
 
 # ---- warps -----------------------------------------------------------------------------------------
 # Elements of the largest tile -> warps. A tile of 1,024 gives each of 128 threads two 16-byte accesses of f32; past 8,192

@@ -15,9 +15,9 @@ from ...target.sm_limits import WARP
 from ..common.llvm_element_types import element_of
 from ..job import Job
 from ..shared_memory_fallbacks import fallback_of
-from .chunked_tile_slices import slice_chunk_bits
 from .convert_layout_op_plans import conversion_plan
 from .op_queries import is_tile
+from .slice_chunk_bits import slice_chunk_bits
 
 # Scratch starts on a row of all banks; a ring where the longest swizzle repeats.
 ALIGNMENT, STAGE_ALIGNMENT = 128, 1024

@@ -15,10 +15,11 @@ from ...ir.layouts import SharedLayout
 from ..common.optimization_hints import hint
 from ..job import Job
 from .axis_info import AxisAnalysis
+from .dot_operand_chains import dot_operand_load, smem_layout_after_views
 from .enclosing_control_flow import early_returns, enclosing_kernel, enclosing_loops, ifs_around_loops
 from .scalar_slice import ScalarSlice, is_unordered_token
 from .tma_tensor_maps import TensorBox, tensor_box
-from .view_chains import dot_operand_load, smem_layout_after_views
+from .dot_operand_chains import dot_operand_load, smem_layout_after_views
 
 # A load, what is between it and the dot, and the box that is loaded.
 TmaOperand = tuple[TableOp, list[Operation], TensorBox]

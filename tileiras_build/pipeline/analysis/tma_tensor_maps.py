@@ -29,7 +29,7 @@ from ...target.element_types import ELEMENT_TYPES
 from ..common.llvm_element_types import element_of
 from .access_vectorization import ViewAccessInfo
 from .axis_info import AxisAnalysis
-from .view_chains import rounds_to_tf32
+from .dot_operand_chains import rounds_to_tf32
 
 TMA_ALIGNMENT = 16
 MAX_TENSOR_RANK, MAX_BOX_DIM = 5, 256

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation
 
-from ...core.symbols.symbol_names import GLOBAL, KERNEL
+from ...core.symbols.check_symbol_names import GLOBAL, KERNEL
 
 KINDS = {
     **dict.fromkeys(("cuda_tile.entry", "nv_tileaa.func", "func.func"), KERNEL),

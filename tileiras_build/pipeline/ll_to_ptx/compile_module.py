@@ -8,10 +8,10 @@ from functools import partial
 import llvmlite.binding as llvm
 
 from ...core.errors import InternalError, InvalidInput, Location
-from ...core.symbols.symbol_names import LIBDEVICE_PREFIX
-from ...libdevice.bitcode_closures import unresolved_error
-from ...libdevice.blob_linked_lib import Blob, resolve
+from ...core.symbols.check_symbol_names import LIBDEVICE_PREFIX
+from ...libdevice.extract_subset import unresolved_error
 from ...libdevice.link import link_needed, store_for
+from ...libdevice.resolve_linked_library import Blob, resolve
 from ...manifest.manifest_constants import VERSION
 from ...target.isa.serializer_options import FLAGS, TRIPLE
 from ..job import Job

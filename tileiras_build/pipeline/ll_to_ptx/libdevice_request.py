@@ -9,7 +9,7 @@ from __future__ import annotations
 import mmap
 import re
 
-from ...core.symbols.symbol_names import LIBDEVICE_PREFIX
+from ...core.symbols.check_symbol_names import LIBDEVICE_PREFIX
 from ...target.isa.serializer_options import TRIPLE
 
 # Device runtime functions that the driver defines at load time.

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from ...core.errors import Diagnostics, InternalError, Location, TileirasError, Unsupported
-from ...core.symbols.symbol_names import (
+from ...core.symbols.check_symbol_names import (
     FUNCTION,
     GLOBAL,
     KERNEL,
@@ -24,8 +24,8 @@ from ...core.symbols.symbol_names import (
 )
 from ...target.isa.llvm_intrinsics import APPROXIMATE, GENERIC, NO_DOUBLE, nvvm_need
 from ...target.targets import TARGETS, Target
-from .inline_assembly import faults, needs_checking
-from .launch_attributes import check_launch_attributes, lines_of
+from .check_launch_attributes import check_launch_attributes, lines_of
+from .inline_asm_capabilities import faults, needs_checking
 
 _INTRINSIC = re.compile(r"@llvm\.([\w.]+)")
 _CALLED_APPROXIMATE = re.compile(r"call ([^@\n]*)@llvm\.((?:sin|cos|tanh)\.\w+)")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...core.errors import InvalidInput, Location
-from ...core.system_limits import check_proc
+from ...core.system_limit_errors import check_proc
 from ...manifest.ptx_manifest import manifest_of_ptx
 from ...target.isa.serializer_options import DEFAULT_LEVEL, find_level
 from ..job import Job

@@ -26,7 +26,7 @@ from ..analysis.kernel_lifetime_storage import lifetime_storage_of
 from ..analysis.scratch_memory_sizes import ALIGNMENT, SIZES, STAGE_ALIGNMENT, STORE_BY_TMA, buffer_bytes
 from ..job import Job
 from ..pass_manager import EdgePass
-from .fuse_layout_conversions import fuse_conversions
+from .batch_layout_conversions import fuse_conversions
 from .shared_memory_hazards import HazardAnalysis
 
 

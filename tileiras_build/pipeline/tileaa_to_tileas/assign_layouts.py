@@ -4,7 +4,7 @@ In:    nv_tileas operations on tiles without layouts.
 Out:   every tile has a #cute.layout encoding; convert_layout where layouts meet; vector, in_bounds, atom and warps on
        the operations that need them; num_warps on kernels.
 After: convert_tileaa_to_tileas. Before: scratch memory is assigned (it follows from the layouts).
-Sound: an operation's operands and results have the layouts its rule in ``layout_inference.py`` relates; the writer of
+Sound: an operation's operands and results have the layouts its rule in ``layout_inference_rules.py`` relates; the writer of
        LLVM IR refuses any other.
 
 Tiles that work element by element together share a layout (a class). Anchors vote for the layout they want: dots

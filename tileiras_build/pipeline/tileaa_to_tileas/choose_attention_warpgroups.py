@@ -18,7 +18,7 @@ from ...ir.casting import as_op
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_function
 from ..analysis.chained_dots import ChainedDots, chained_dots_of
-from ..analysis.live_tile_registers import tile_registers
+from ..analysis.dot_loop_registers import tile_registers
 from ..analysis.resource_model import choose_warps, registers_fit_with_setmaxnreg
 from ..analysis.tma_operands import tma_loads_allowed
 from ..common.optimization_hints import occupancy

@@ -17,7 +17,7 @@ from xdsl.ir import Operation
 
 from ...ir.casting import as_op
 from ...ir.dialects.op_traits import is_combiner_region, is_function
-from ..analysis.live_tile_registers import live_tile_registers, tile_registers
+from ..analysis.dot_loop_registers import live_tile_registers, tile_registers
 from ..analysis.op_queries import is_tile
 from ..analysis.resource_model import choose_warps, ctas_by_row_registers, registers_fit
 from ..common.optimization_hints import hint

@@ -30,7 +30,7 @@ from ..analysis.access_vectorization import VECTOR_BYTES, ViewAccessInfo
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.enclosing_control_flow import enclosing_kernel
 from ..analysis.resource_model import estimated_ctas_per_sm, max_stages
-from ..analysis.scale_factor_groups import is_canonical_loop, tmem_scale_groups
+from ..analysis.scale_stage_counts import is_canonical_loop, tmem_scale_groups
 from ..common.llvm_element_types import element_of
 from ..job import Job
 from ..mma.tcgen05.tmem_tiles import scale_columns, tmem_tiles

@@ -15,8 +15,8 @@ from xdsl.dialects.builtin import ModuleOp
 from ...ir.casting import as_op
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import ConvertLayoutOp
-from ..analysis.chunked_tile_slices import SLICES, slice_chunk_bits
 from ..analysis.scratch_memory_sizes import SIZES, k_chunks
+from ..analysis.slice_chunk_bits import SLICES, slice_chunk_bits
 from ..job import Job
 from ..pass_manager import EdgePass
 from ..shared_memory_fallbacks import fallback_of

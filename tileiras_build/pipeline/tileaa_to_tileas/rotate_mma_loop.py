@@ -27,8 +27,9 @@ from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS, AsyncDotOp, AsyncDotWaitOp, AsyncTiledTmaLoadOp, AsyncUmmaOp
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_agent_switch, is_counted_loop
+from ..analysis.dot_loop_registers import tile_registers
 from ..analysis.enclosing_control_flow import has_no_early_exit
-from ..analysis.live_tile_registers import tile_registers
+from ..analysis.dot_loop_registers import tile_registers
 from ..analysis.op_queries import is_pure, is_tile
 from ..analysis.resource_model import MIN_STAGES, accumulators_fit
 from ..job import Job

@@ -25,10 +25,10 @@ from ...ir.dialects import arith
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import has_side_effects, is_counted_loop, is_function
+from ..analysis.dot_operand_chains import dot_operand_load
 from ..analysis.enclosing_control_flow import has_no_early_exit, is_accumulation_loop
 from ..analysis.resource_model import two_stages_fit
 from ..analysis.scalar_slice import TOKEN
-from ..analysis.view_chains import dot_operand_load
 from ..common.llvm_element_types import element_of
 from ..job import Job
 from ..pass_manager import EdgePass

@@ -37,8 +37,8 @@ from ..common.optimization_hints import hint, occupancy
 from ..job import Job
 from ..pass_manager import EdgePass
 from .software_pipelining.cp_async_loads import CpAsyncLoad, cp_async_load
+from .software_pipelining.multi_dot_prefetch_loop import SingleStageLoop
 from .software_pipelining.multistage_loop import MultistageLoop
-from .software_pipelining.single_stage_loop import SingleStageLoop
 
 DOT = "nv_tileas.dot"
 

@@ -6,7 +6,7 @@ Out:   the scalars of the kernel, with the loads of those that are looked up in 
        its last the program without those loads. Between
        them a ring of stages in shared memory for each dot, with a full and an empty mbarrier per stage. Dots of
        warpgroups read their stages directly (async.dot), others by local_load. Where all dots sum up from zero in
-       tensor memory, in a loop inside another one, a region between the two issues them (producer_partitions.py): the accumulators
+       tensor memory, in a loop inside another one, a region between the two issues them (producer_partition.py): the accumulators
        are a ring, too, of two buffers where they fit, and the last region only reads them. Such a region issues the
        chained dots whose accumulators stay in tensor memory, too (fmha_partitions.py). Where dots have
        scales that a warp can load in vectors, two regions after it do so (scale_load_partition.py), and the one that issues copies
@@ -38,7 +38,7 @@ from ..analysis.resource_model import (
     uses_setmaxnreg,
 )
 from ..analysis.scalar_slice import TOKEN, ScalarSlice
-from ..analysis.scale_factor_groups import scale_groups_per_load
+from ..analysis.scale_stage_counts import scale_groups_per_load
 from ..analysis.tma_operands import dots_of_loaded_tiles
 from ..common.optimization_hints import occupancy
 from ..job import Job
@@ -50,13 +50,13 @@ from .warp_specialization.consumer_partition import ConsumerPartition
 from .warp_specialization.epilogue_partition import EpiloguePartition
 from .warp_specialization.fmha_partitions import FmhaMmaPartition, FmhaSoftmaxPartition
 from .warp_specialization.mma_partition import MmaPartition
-from .warp_specialization.pipeline_buffers import (
+from .warp_specialization.mma_pipelines import (
     MmaPipeline,
     accumulators_stay_in_tmem,
     set_stationary_operands,
     stationary_operands_of,
 )
-from .warp_specialization.producer_partitions import ProducerPartition
+from .warp_specialization.producer_partition import ProducerPartition
 from .warp_specialization.scale_load_partition import SIDES, ScaleLoadPartition
 
 CreateTokenOp, YieldOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("create_mem_token", "yield"))

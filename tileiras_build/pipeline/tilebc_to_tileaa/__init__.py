@@ -9,7 +9,7 @@ from ..job import Job
 from ..pass_manager import run_passes
 from .convert_cudatile_to_tileaa import ConvertCudaTileToTileAA
 from .make_persistent import MakePersistent
-from .skip_full_tile_masks import SkipFullTileMasks
+from .skip_all_true_selects import SkipFullTileMasks
 from .swizzle_grid import SwizzleGrid
 
 PASSES = (

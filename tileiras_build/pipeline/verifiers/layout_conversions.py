@@ -17,7 +17,7 @@ from ...ir.dialects.cute import layout_of_type
 from ...target.targets import Target, find_target
 from ..analysis.convert_layout_op_plans import DEFAULT_CHUNK_BYTES, conversion_plan
 from ..common.llvm_element_types import element_of
-from .linear_layouts import verify_conversion
+from .exhaustive_layout_checks import verify_conversion
 
 CONVERSION = "nv_tileas.convert_layout"
 TARGET = "nv_tileaa.target_spec"

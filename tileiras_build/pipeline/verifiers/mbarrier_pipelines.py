@@ -12,7 +12,7 @@ queue of items. Item n is in stage n mod S with phase (n div S) mod 2. Along suc
 - An accumulator in tensor memory is waited for after the MMAs that fill it are issued, each time with the other phase.
 - Where no partition acquires the stages of a pipeline (accumulators, left operands that warps write in chunks), a stage is
   filled again only by a partition that has waited for something that came after the last wait for that stage.
-- Scales in tensor memory are those of an MMA's iteration, and are not overwritten too early (``tmem_scale_factors.py``).
+- Scales in tensor memory are those of an MMA's iteration, and are not overwritten too early (``tmem_scale_hazards.py``).
 - Where a partition of its own issues MMAs, its accumulators are items too: an MMA accumulates into the item that is acquired
   and not yet filled, each item is filled once, and the consumers read one that they waited for and did not release.
 - All partitions together, each advancing as far as mbarriers let it, reach their ends.
@@ -27,8 +27,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from ...ir.casting import as_op, defining_op, int_attr
+from .assumed_loop_bounds import assumed_bounds
 from .control_flow_paths import kernels_of
-from .loop_bound_assumptions import assumed_bounds
 from .partition_interpreter import PIPELINE, UMMA, KernelPipelines, PartitionInterpreter, stages_of
 from .pipeline_events import EventCounts
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from tileiras_build.ir.layouts import LinearLayout
 
-from .linear_layouts import LANES, Coordinates, Threads, distribute, fail
+from .exhaustive_layout_checks import LANES, Coordinates, Threads, distribute, fail
 
 # Fragments: the formulas of PTX ISA 9.0, section 9.7.14.5, written out.
 # g = lane >> 2, t = lane % 4, i = element number.

@@ -18,7 +18,7 @@ from ...ir.dialects.nv_tileas.types import PipelineType
 from ...ir.dialects.op_definition import TableOp
 from .integer_interpreter import IntegerInterpreter
 from .pipeline_events import PipelineEvent
-from .tmem_scale_factors import TmemScaleFactors
+from .tmem_scale_hazards import TmemScaleFactors
 
 PIPELINE = "nv_tileas.async.pipeline."
 UMMA, UMMA_COMMIT = "nv_tileas.async.umma", "nv_tileas.async.umma_commit"

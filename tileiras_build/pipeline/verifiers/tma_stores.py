@@ -28,7 +28,7 @@ from ..analysis.disjoint_stores import iterations_store_disjoint_tiles
 from .control_flow_paths import AGENT_SWITCH, RETURN, ControlFlowPaths, control_flow_paths, kernels_of
 from .shared_memory_allocation import overlap, scratch_region
 from .token_barriers import BARRIER, FENCE
-from .token_paths import ACCESSES, TokenPaths
+from .token_dependencies import ACCESSES, TokenPaths
 
 STORE, WAIT = "nv_tileas.async.tiled_tma_store", "nv_tileas.async.tma_store_wait"
 STAGE_BUFFER, BUFFER, COPY = "nv_tileas.alloc_tensor", "nv_tileas.buffer", "nv_tileas.async_tiled_load"

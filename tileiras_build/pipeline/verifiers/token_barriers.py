@@ -16,7 +16,7 @@ from xdsl.ir import Operation
 from ...core.errors import InternalError
 from ...ir.casting import str_attr
 from .control_flow_paths import control_flow_paths, kernels_of
-from .token_paths import ACCESSES, WRITES, TokenPaths
+from .token_dependencies import ACCESSES, WRITES, TokenPaths
 
 FENCE, BARRIER = "nv_tileas.fence_alias", "nv_tileas.barrier"
 

@@ -20,7 +20,7 @@ class EmulatorError(Exception):
 
 
 class EmulatorWarning(UserWarning):
-    """A finding (``unspecified_behavior.py``) in PTX that this compiler did not generate."""
+    """A finding (``finding_severities.py``) in PTX that this compiler did not generate."""
 
 
 class PtxSyntaxError(EmulatorError):

@@ -22,9 +22,9 @@ from .performance_counters import Counters
 from .persistent_grid import expand_persistent
 from .process_count import ProcessPlan, requested_jobs
 from .ptx.program import Program, load
+from .sanitizers.finding_severities import FAULT, WARNING, Findings
 from .sanitizers.initcheck import Initcheck
 from .sanitizers.racecheck_between_ctas import CtaRacecheck, lacks_cta_ordering
-from .sanitizers.unspecified_behavior import FAULT, WARNING, Findings
 from .simt.cta_batch import CtaBatch
 from .simt.geometry import Geometry, check_shape
 from .tensor_map import complete_parameters
@@ -120,7 +120,7 @@ def launch(
     with a cubin, the registers at entry.
 
     - ``check_races``: None reads ``TILEIRAS_EMULATOR_RACES``.
-    - ``findings``: the action for findings (``unspecified_behavior.py``): "fault" (the default, None), "warning" or "silent",
+    - ``findings``: the action for findings (``finding_severities.py``): "fault" (the default, None), "warning" or "silent",
       for all or by name.
     - ``matmul_rounding``: the rounding of MMA accumulation (``matmul.py``).
     - ``time_limit``, ``block_limit``: the launch ends in a fault after this many seconds, or if a batch of CTAs executes more

@@ -1,6 +1,6 @@
 """Chooses the number of processes of a launch: at most the requested number, else the fastest one.
 
-The time of a launch is estimated from earlier batches of the same kernel in this process (``batch_cost_model.py``), in CPU
+The time of a launch is estimated from earlier batches of the same kernel in this process (``batch_time_model.py``), in CPU
 time without code generation. Without an earlier batch, a launch of a single batch runs in one process. So do launches that
 cannot be divided (``single_process_reason``), launches whose arrays are too large to copy, and, without a request, all
 launches of a process that shares its cores with others (``shares_cores``).

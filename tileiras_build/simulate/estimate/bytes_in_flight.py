@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from .cta_resource_usage import ASYNC_LOADS, expected_bytes
+from .cta_work_counts import ASYNC_LOADS, expected_bytes
 from .sass_parser import MachineCode
 from .warp_trace import WarpTrace
 

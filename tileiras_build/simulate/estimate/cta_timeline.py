@@ -18,7 +18,7 @@ from ...target.gpu_models import GpuModel
 from ...target.gpu_rates import CLUSTER_LATENCY, L2_BYTES_PER_CLOCK, SM_PARTITIONS
 from ...target.sm_limits import WARP
 from .bytes_in_flight import copy_bytes, max_bytes_in_flight
-from .cta_resource_usage import ASYNC_LOADS, ASYNC_STORES, CtaWork, expected_bytes
+from .cta_work_counts import ASYNC_LOADS, ASYNC_STORES, CtaWork, expected_bytes
 from .instruction_throughput import TENSOR, is_mma, mma_shape, pipe_clocks
 from .launch_and_constant_banks import Launch
 from .mbarrier_phases import (

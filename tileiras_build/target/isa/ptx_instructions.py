@@ -8,7 +8,7 @@ it needs, one of CAPABILITIES (target/capabilities.py), None = every GPU. An ins
     mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.…    has "mma" (mma_sync) and "mma.block_scale"
 
 ``*`` stands for any first word, ``min/4`` for a min of four operands.
-Source: PTX ISA 9.0, "Target ISA Notes" of each instruction; tests/pipeline/ll_to_ptx/test_inline_assembly.py asks ptxas.
+Source: PTX ISA 9.0, "Target ISA Notes" of each instruction; tests/pipeline/ll_to_ptx/test_inline_asm_capabilities.py asks ptxas.
 """
 
 from __future__ import annotations

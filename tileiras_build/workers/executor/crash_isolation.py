@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ...core.cpu_count import cpu_count
 from ...pipeline.stages import load
-from .may_crash import may_crash
+from .allow_crash import may_crash
 
 if TYPE_CHECKING:
     from .worker_pool import WorkerPool
@@ -32,7 +32,7 @@ def run_isolated(function: str, *arguments: object) -> object:
 
 
 def _pool() -> WorkerPool:
-    from .multiprocessing_config import process_config
+    from .multiprocessing_internals import process_config
     from .worker_pool import WorkerPool
 
     with _starting:

@@ -22,7 +22,7 @@ from ...core.file_io import file_digest, write_files
 from ...core.user_tmp import ScratchFolder
 from ...pipeline.job import Job
 from ...pipeline.stages import load
-from .multiprocessing_config import process_config
+from .multiprocessing_internals import process_config
 from .speculative_steps import NextStep, Outcome
 from .toolchain_digest import PACKAGE, Component, components, digest_of
 from .worker_pool import WorkerPool

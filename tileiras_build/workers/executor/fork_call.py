@@ -20,7 +20,7 @@ from typing import Any
 
 from ...core.tracing.seccomp_listener import FileCall, Listener, send_listener
 from .call_result import CallResult, ProcessEnded, is_out_of_memory, unwrap_result, without_traces
-from .multiprocessing_config import process_config
+from .multiprocessing_internals import process_config
 
 _DEATH_SIGNAL, _SUBREAPER = 1, 36  # PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER; linux/prctl.h
 _owns_all_children = False

@@ -20,8 +20,8 @@ from typing import Any
 from ...core.errors import InternalError
 from ...pipeline.stages import load
 from ..lazy_class_creation import enable
+from .allow_crash import allow_crash, may_crash
 from .call_result import ProcessEnded, unwrap_result, without_traces
-from .may_crash import allow_crash, may_crash
 
 
 class ForkedExecutor:

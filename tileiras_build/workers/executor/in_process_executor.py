@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...pipeline.stages import load
-from .may_crash import crash_allowed
+from .allow_crash import crash_allowed
 
 if TYPE_CHECKING:
     from .speculative_steps import Lookahead

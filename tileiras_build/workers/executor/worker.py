@@ -15,13 +15,13 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from ...core.errors import InternalError, describe_exception, exception_text
-from ...core.system_limits import withheld
-from ...core.tracing.state_probe import WORKER_VARIABLES
+from ...core.system_limit_errors import withheld
+from ...core.tracing.dependency_state import WORKER_VARIABLES
 from ...core.user_tmp import set_python_tempdir
 from ...pipeline.stages import load
+from .allow_crash import allow_crash
 from .call_result import CallResult, is_out_of_memory
 from .fork_call import own_all_children
-from .may_crash import allow_crash
 
 _PR_SET_PDEATHSIG = 1  # Linux, prctl(2)
 

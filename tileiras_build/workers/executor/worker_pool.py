@@ -23,19 +23,19 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...core import system_limits
+from ...core import system_limit_errors
 from ...core.errors import InternalError
 from ...core.user_tmp import ScratchFolder
 from ..server.run_on_server import NoServer
-from . import fork_server
+from . import fork_server_setup
 from .call_result import CallResult, describe_exit, unwrap_result
-from .multiprocessing_config import process_config
+from .multiprocessing_internals import process_config
 from .worker import memory_remedy, serve
 
 if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
 
-    from .server_worker import ServerWorker, WarmServer
+    from .server_forked_workers import ServerWorker, WarmServer
     from .speculative_steps import Lookahead
 
 TASKS_PER_WORKER = 400  # LLVM leaks a little with every module
@@ -55,7 +55,7 @@ def use_server(image: str) -> None:
     If there is none, start one, which imports it in the background.
     """
     global _server
-    from .server_worker import WarmServer
+    from .server_forked_workers import WarmServer
 
     with _spawning:
         _server = _server or WarmServer(image)
@@ -65,7 +65,7 @@ def warm_up() -> None:
     """Start the fork server, which imports what workers need in the background; the first worker waits for it."""
     with _spawning, _hidden_main(), _safe_path():
         _scratch_folder()
-        multiprocessing.get_context("forkserver").set_forkserver_preload([fork_server.PRELOAD])
+        multiprocessing.get_context("forkserver").set_forkserver_preload([fork_server_setup.PRELOAD])
         forkserver.ensure_running()
 
 
@@ -199,7 +199,7 @@ class Worker:
 
     def __init__(self, memory: int):
         self.tasks, self._memory = 0, memory
-        with system_limits.said_of_start():
+        with system_limit_errors.said_of_start():
             self._folder = Path(tempfile.mkdtemp(dir=_scratch_folder()))
             self.log, self._read = self._folder / "log", 0
             self.connection, theirs = multiprocessing.Pipe()
@@ -284,7 +284,7 @@ class Worker:
 
 def memory_share(workers: int) -> int:
     """The memory limit of each of ``workers`` in bytes, so that together they leave some of this machine's memory."""
-    return max(MIN_MEMORY, int(MEMORY_SHARE * system_limits.memory() / workers))
+    return max(MIN_MEMORY, int(MEMORY_SHARE * system_limit_errors.memory() / workers))
 
 
 def _ready(connection: Connection, timeout: float | None) -> bool:

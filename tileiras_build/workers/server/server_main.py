@@ -11,7 +11,7 @@ from types import ModuleType
 
 from ...core.code_digest import installed
 from ...core.tracing import audit_hooks, pyc_staleness
-from ...core.tracing.state_probe import WORKER_VARIABLES
+from ...core.tracing.dependency_state import WORKER_VARIABLES
 from . import environment_fingerprint
 from .list_servers import end_oldest
 from .server_loop import Server

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tileiras_build.ir.dialects.cute_nvgpu.atoms import MMA, SIGNS, TENSOR, mma_of, tensor_atom
+from tileiras_build.ir.dialects.cute_nvgpu.atom_mnemonics import MMA, SIGNS, TENSOR, mma_of, tensor_atom
 from tileiras_build.target.mma_atoms import MMA_ATOMS, TCGEN05_ATOMS
 
 

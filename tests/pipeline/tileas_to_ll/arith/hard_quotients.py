@@ -1,4 +1,4 @@
-"""Quotients of f32 that lie next to a midpoint of two numbers, and the sequence of ``arith/float_division.py`` on them.
+"""Quotients of f32 that lie next to a midpoint of two numbers, and the sequence of ``arith/division_by_reciprocal.py`` on them.
 
     python -m tests.pipeline.tileas_to_ll.arith.hard_quotients [EVERY]     all divisors, or every so many-th: some minutes
 

@@ -17,7 +17,7 @@ from tests.golden import GoldenCase, execute, split_file
 from tests.ir.dialects.nvvm.nvvm_kernels import translate
 from tileiras_build.core.errors import InvalidInput, TileirasError, Unsupported
 from tileiras_build.ir.dialects import gpu_ext as gpu
-from tileiras_build.ir.dialects.gpu_launch import LaunchFuncOp
+from tileiras_build.ir.dialects.gpu_launch_func import LaunchFuncOp
 from tileiras_build.ir.dialects.nvgpu.types import MBarrierTokenType
 from tileiras_build.ir.dialects.nvvm import ops_copy, ops_matrix, ops_mbarrier, ops_thread
 from tileiras_build.ir.dialects.nvvm.instructions import INSTRUCTION_TABLE
@@ -28,7 +28,7 @@ from tileiras_build.libdevice.split_library import Library
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.opt import find_pass, parse_module, run
 from tileiras_build.pipeline.tileas_to_ll.convert_nvgpu_and_gpu_to_nvvm import passes
-from tileiras_build.pipeline.tileas_to_ll.convert_nvgpu_and_gpu_to_nvvm.arithmetic import REMAPPED
+from tileiras_build.pipeline.tileas_to_ll.convert_nvgpu_and_gpu_to_nvvm.arith_to_llvm import REMAPPED
 from tileiras_build.pipeline.tileas_to_ll.convert_nvgpu_and_gpu_to_nvvm.libdevice_math import CALLEES, FAST
 from tileiras_build.pipeline.tileas_to_ll.convert_nvgpu_and_gpu_to_nvvm.rewriter import REWRITES
 from tileiras_build.pipeline.tileas_to_ll.convert_nvgpu_and_gpu_to_nvvm.type_conversion import convert_type

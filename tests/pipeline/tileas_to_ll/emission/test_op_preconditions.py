@@ -8,7 +8,7 @@ from tests.pipeline.tileas_to_ll.printing_matmul import JOB, before_conversion, 
 from tileiras_build.core.errors import InternalError
 from tileiras_build.pipeline.pass_manager import run_passes
 from tileiras_build.pipeline.tileas_to_ll.convert_tile_as_to_llvm import ConvertTileASToLLVM
-from tileiras_build.pipeline.tileas_to_ll.emission.analyze_buffers import Buffers
+from tileiras_build.pipeline.tileas_to_ll.emission.buffer_offsets import Buffers
 from tileiras_build.pipeline.tileas_to_ll.emission.op_preconditions import check_operation
 from tileiras_build.target.targets import find_target
 

@@ -6,7 +6,7 @@ from tests.examples.example_library import bytecode_of
 from tests.pipeline.tileas_to_ll.modules import after
 from tileiras_build import driver
 from tileiras_build.core.errors import InvalidInput
-from tileiras_build.libdevice.blob_linked_lib import encode
+from tileiras_build.libdevice.resolve_linked_library import encode
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.opt import parse_module
 from tileiras_build.pipeline.tileas_to_ll.attach_nvvm_target import AttachNVVMTarget

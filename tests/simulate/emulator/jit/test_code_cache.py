@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tileiras_build.core import user_cache
+from tileiras_build.core import persistent_cache
 from tileiras_build.simulate.emulator.jit import code_cache, executable_memory, host_cpu, llvm_jit
 
 pytestmark = pytest.mark.skipif(not executable_memory.IS_SUPPORTED, reason="this is x86-64 under Linux only")
@@ -126,7 +126,7 @@ def test_a_folder_that_cannot_be_written_is_read(folder, made, monkeypatch):
         raise PermissionError(30, "read-only file system")
 
     added()
-    monkeypatch.setattr(user_cache.os, "replace", refuse)
+    monkeypatch.setattr(persistent_cache.os, "replace", refuse)
     assert (added(), added(20), added(20)) == (11, 21, 21) and len(made) == 3
 
 

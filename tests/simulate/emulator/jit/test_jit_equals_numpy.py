@@ -15,8 +15,8 @@ from tileiras_build.simulate.emulator.jit import (
     cp_async,
     elementwise_f32,
     mbarrier_arrive,
-    register_split_merge,
-    shared_memory_chunks,
+    smem_chunk_copies,
+    split_merge_thread_groups,
     tcgen05_ld_st,
     vector_vm,
 )
@@ -80,15 +80,15 @@ def of_branches() -> bytes:
 
 USES = {
     of_warpgroups: {
-        (shared_memory_chunks, "write_boxes"),
-        (shared_memory_chunks, "gather"),
+        (smem_chunk_copies, "write_boxes"),
+        (smem_chunk_copies, "gather"),
         (gemm_jit, "accumulate"),
         (mbarrier_arrive, "arrive_and_expect_tx"),
     },
-    of_tensor_memory: {(shared_memory_chunks, "write_boxes"), (gemm_jit, "accumulate"), (tcgen05_ld_st, "load")},
+    of_tensor_memory: {(smem_chunk_copies, "write_boxes"), (gemm_jit, "accumulate"), (tcgen05_ld_st, "load")},
     of_warps: {(vector_vm, "run")},
     of_copies: {(cp_async, "issue"), (cp_async, "write_elements"), (batch_shared_loads, "_code")},
-    of_branches: {(register_split_merge, "_move"), (register_split_merge, "_spread")},
+    of_branches: {(split_merge_thread_groups, "_move"), (split_merge_thread_groups, "_spread")},
 }
 
 

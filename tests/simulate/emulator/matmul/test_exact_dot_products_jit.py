@@ -6,7 +6,7 @@ import pytest
 from tests.simulate.emulator.matmul.test_matmul import bits, random_codes, reference
 from tileiras_build.simulate.emulator.matmul import gemm_jit, matmul
 from tileiras_build.simulate.emulator.matmul.exact_dot_products_jit import MagnitudeRatios
-from tileiras_build.simulate.emulator.matmul.operands import MatmulOperand
+from tileiras_build.simulate.emulator.matmul.operand_value_ranges import MatmulOperand
 
 
 def by_code(a: np.ndarray, b: np.ndarray, kind: str, monkeypatch) -> np.ndarray:

@@ -9,7 +9,7 @@ import pytest
 
 import tests.simulate.emulator.isa.test_isa_wgmma as wgmma
 from tileiras_build.simulate.emulator.matmul import fp8_accumulation, gemm_jit
-from tileiras_build.simulate.emulator.matmul.operands import MatmulOperand
+from tileiras_build.simulate.emulator.matmul.operand_value_ranges import MatmulOperand
 
 E4M3, E5M2 = ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2
 TYPES = {"e4m3": E4M3, "e5m2": E5M2}

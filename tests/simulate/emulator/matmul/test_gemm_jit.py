@@ -9,7 +9,7 @@ from tests.simulate.emulator.isa.test_isa_wgmma import B_AT, descriptor, execute
 from tests.simulate.emulator.isa.test_mma_accumulation_chains import TWO_BY_TWO, A, B
 from tests.simulate.emulator.isa.test_mma_accumulation_chains import launch as launch_warps
 from tileiras_build.simulate.emulator.matmul import gemm_jit, gemm_microkernel, matmul
-from tileiras_build.simulate.emulator.matmul.operands import MatmulOperand
+from tileiras_build.simulate.emulator.matmul.operand_value_ranges import MatmulOperand
 
 NEVER = 1 << 62
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.simulate.emulator.ptx_kernels import aligned, kernel, run
 from tileiras_build.simulate.emulator.matmul import matmul
 from tileiras_build.simulate.emulator.matmul.matmul import multiply, round_dots
-from tileiras_build.simulate.emulator.matmul.operands import FLOAT_RANGES, MatmulOperand
+from tileiras_build.simulate.emulator.matmul.operand_value_ranges import FLOAT_RANGES, MatmulOperand
 from tileiras_build.simulate.emulator.numerics import float_formats
 
 KINDS = ["f16", "bf16", "tf32", "e5m2", "e4m3", "e3m2", "e2m3", "e2m1", "s8", "s4"]

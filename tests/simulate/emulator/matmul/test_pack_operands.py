@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from tests.simulate.emulator.matmul.test_gemm_jit import NEVER, both
-from tileiras_build.simulate.emulator.isa.mma_fragments import Fragment, join_rows
+from tileiras_build.simulate.emulator.isa.mma_register_operands import Fragment, join_rows
 from tileiras_build.simulate.emulator.isa.mma_sync import REGISTER_ENCODINGS
 from tileiras_build.simulate.emulator.matmul import gemm_jit, matmul, pack_operands
-from tileiras_build.simulate.emulator.matmul import operands as of_numbers
+from tileiras_build.simulate.emulator.matmul import operand_value_ranges as of_numbers
 
 WARPS = 6
 

@@ -6,7 +6,7 @@ import pytest
 from tests.simulate.emulator.isa.test_tcgen05_gemm import gemm
 from tests.simulate.emulator.ptx_kernels import aligned, kernel, run
 from tileiras_build.simulate.emulator.ptx.program import load
-from tileiras_build.simulate.emulator.simt import reconvergence, thread_group
+from tileiras_build.simulate.emulator.simt import merge_thread_groups, thread_group
 
 THREADS, CTAS = 64, 4
 
@@ -32,10 +32,10 @@ def expected() -> np.ndarray:
 @pytest.mark.parametrize("is_stacked", [True, False])
 def test_same_threads_of_other_ctas_are_stacked(monkeypatch, is_stacked):
     if is_stacked:
-        monkeypatch.setattr(reconvergence, "_gathered", None)
+        monkeypatch.setattr(merge_thread_groups, "_gathered", None)
     else:
-        monkeypatch.setattr(reconvergence, "_stacked", lambda *_: None)
-    monkeypatch.setattr(reconvergence, "collapse_families", lambda groups: groups)
+        monkeypatch.setattr(merge_thread_groups, "_stacked", lambda *_: None)
+    monkeypatch.setattr(merge_thread_groups, "collapse_families", lambda groups: groups)
     np.testing.assert_array_equal(uneven(), expected())
 
 
@@ -62,7 +62,7 @@ def test_issuing_an_mma_needs_one_thread_only():
 
 
 def test_exiting_threads_are_not_merged_first(monkeypatch):
-    merged, ended, merge = [], [], reconvergence.reconverge
+    merged, ended, merge = [], [], merge_thread_groups.reconverge
 
     def note(groups):
         merged.append(groups)

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tileiras_build.simulate.emulator.simt.reconvergence import overlay
+from tileiras_build.simulate.emulator.simt.merge_thread_groups import overlay
 from tileiras_build.simulate.emulator.simt.thread_group import ThreadGroup
 
 CTAS, THREADS = 3, 64

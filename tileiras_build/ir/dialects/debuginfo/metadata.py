@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ....core.symbols.symbol_names import llvm_string
+from ....core.symbols.check_symbol_names import llvm_string
 from .attrs import DICompileUnit, DIExpression, DISubprogram, DISubroutineType, Field, Node
 
 # MLIR's keywords -> LLVM's.

@@ -22,7 +22,6 @@ from ..fast_xdsl import integer_attr
 from . import (  # noqa: F401 - the modules of rows register theirs
     arithmetic,
     cluster_sync_and_fences,
-    llvm_intrinsics,
     memory_access,
     ops_copy,
     ops_fence_proxy,
@@ -31,6 +30,7 @@ from . import (  # noqa: F401 - the modules of rows register theirs
     ops_packed_arith,
     ops_thread,
     register_packing,
+    target_independent_intrinsics,
     tcgen05,
     tma_reduce,
     warp_sync,

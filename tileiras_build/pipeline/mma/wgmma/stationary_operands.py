@@ -10,10 +10,10 @@ from ....ir.casting import as_op, parent_block, unwrap
 from ....ir.dialects.fast_xdsl import walk
 from ....ir.dialects.op_definition import TableOp
 from ...analysis.axis_info import AxisAnalysis
-from ...analysis.buffer_sharing import is_lhs_computed_in_loop
+from ...analysis.dot_buffer_sharing import is_lhs_computed_in_loop
 from ...analysis.chained_dots import DOT, stationary_lhs_load
 from ...analysis.enclosing_control_flow import enclosing_kernel, ifs_around_loops
-from ...analysis.live_tile_registers import tile_registers
+from ...analysis.dot_loop_registers import tile_registers
 from ...analysis.resource_model import (
     STAGES_SMEM_OVERHEAD,
     choose_warps,
@@ -30,12 +30,12 @@ from ...analysis.tma_operands import (
     tma_operand,
     with_tma_box,
 )
-from ...analysis.view_chains import source_load_of
+from ...analysis.dot_operand_chains import source_load_of
 from ...common.optimization_hints import occupancy
 from ...job import Job
 from ...pipelining_strategies import choose, is_enabled
 from ..smem_operands import readable_operand
-from .operands import row_for_types
+from .operand_value_ranges import row_for_types
 
 # From so many columns on a warpgroup's dot reads both operands from shared memory in less time than it multiplies:
 # 64 rows and 128 columns of 16 bits along k of 16 are 6 KiB in 64 clocks, of the 8 KiB that shared memory has in them.

@@ -13,7 +13,7 @@ from ....ir.dialects.op_definition import location_of
 from ....ir.dialects.op_traits import is_rematerializable
 from ....ir.layouts import LinearLayout
 from ...analysis.op_queries import ELEMENTWISE, element_kind, is_tile, tiles
-from . import layout_inference as rules
+from . import layout_inference_rules as rules
 from .equivalence_classes import LayoutClasses
 from .view_chain_layouts import with_layout
 

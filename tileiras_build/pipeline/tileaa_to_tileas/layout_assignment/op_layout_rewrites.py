@@ -9,8 +9,8 @@ from ....ir.dialects.op_definition import TableOp
 from ....ir.dialects.op_traits import is_counted_loop, is_loop, is_view_like
 from ....ir.layouts import LinearLayout
 from ...analysis.access_vectorization import SECTOR_BYTES, ViewAccessInfo
+from ...analysis.dot_operand_chains import dot_operand_load
 from ...analysis.op_queries import ELEMENTWISE, FREE, POINTER, SHAPE, element_kind, is_tile, tiles
-from ...analysis.view_chains import dot_operand_load
 from ...common.llvm_element_types import element_of
 from ...mma.family import Storage, family_of
 from . import layout_inference as rules

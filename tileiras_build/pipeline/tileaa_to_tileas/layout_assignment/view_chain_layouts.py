@@ -13,7 +13,7 @@ from ....ir.dialects.cute import layout_of
 from ....ir.dialects.cute.layout_attr import LayoutAttr
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import LinearLayout
-from . import layout_inference as rules
+from . import layout_inference_rules as rules
 
 
 def fragment_at_load(op: TableOp, chain: list[Operation]) -> LinearLayout:

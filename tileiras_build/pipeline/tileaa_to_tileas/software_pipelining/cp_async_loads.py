@@ -16,7 +16,7 @@ from ....ir.layouts.swizzle_selection import choose_swizzle
 from ...analysis.access_vectorization import ViewAccessInfo
 from ...analysis.axis_info import AxisAnalysis
 from ...analysis.scalar_slice import is_unordered_token
-from ...analysis.scale_factor_groups import smem_scale_groups
+from ...analysis.scale_stage_counts import smem_scale_groups
 from ...common.llvm_element_types import element_of
 from ...mma.family import Storage, family_of
 from ..layout_assignment.view_chain_layouts import fragment_at_load

@@ -14,11 +14,11 @@ from ....ir.dialects.fast_xdsl import erase, walk
 from ....ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ....ir.dialects.op_definition import TableOp, location_of
 from ....ir.dialects.op_traits import has_side_effects
+from ...analysis.dot_operand_chains import dot_operand_load, source_load_of
 from ...analysis.enclosing_control_flow import enclosing_kernel, has_no_early_exit
 from ...analysis.integer_ranges import BoundsCheck
 from ...analysis.resource_model import two_stages_fit
 from ...analysis.scalar_slice import is_unordered_token
-from ...analysis.view_chains import dot_operand_load, source_load_of
 from ...common.llvm_element_types import element_of
 from ...common.optimization_hints import occupancy
 from ...job import Job

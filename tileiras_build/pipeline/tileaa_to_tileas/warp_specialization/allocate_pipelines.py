@@ -16,7 +16,7 @@ from ....ir.dialects.nv_tileas.ops import AllocTensorOp, AllocTmemOp, ConvertLay
 from ....ir.dialects.nv_tileas.types import BufferType, PipelineType, TmemType
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts.tmem_layout import ALL_COLUMNS, allocated_columns
-from ...analysis.buffer_sharing import buffer_sharing_class
+from ...analysis.dot_buffer_sharing import buffer_sharing_class
 from ...analysis.enclosing_control_flow import is_accumulation_loop, is_defined_in_loop
 from ...analysis.resource_model import (
     MAX_CP_ASYNC_STAGES,
@@ -27,7 +27,7 @@ from ...analysis.resource_model import (
     max_stages,
     min_stages,
 )
-from ...analysis.scale_factor_groups import smem_scale_groups, tmem_scale_groups
+from ...analysis.scale_stage_counts import smem_scale_groups, tmem_scale_groups
 from ...analysis.scratch_memory_sizes import STAGE_ALIGNMENT, largest_scratch
 from ...common.llvm_element_types import element_of
 from ...job import Job
@@ -37,7 +37,7 @@ from ..chunked_layout_conversions import limit_conversion_chunks
 from ..op_insertion import insert_before
 from ..software_pipelining.cp_async_loads import cp_async_load
 from ..tma_descriptors import descriptor_of
-from .pipeline_buffers import (
+from .mma_pipelines import (
     LhsInTmem,
     MmaPipeline,
     ScaleStageBuffers,

@@ -8,10 +8,10 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ....ir.casting import as_op, tile_type, unwrap
 from ....ir.dialects.nv_tileas.ops import COUNTERPARTS, LocalLoadOp
 from ....ir.dialects.op_definition import TableOp
-from ...analysis.view_chains import rounds_to_tf32
+from ...analysis.dot_operand_chains import rounds_to_tf32
 from ..layout_assignment.view_chain_layouts import fragment_at_load, layout_through_view, with_layout
 from ..op_insertion import constant_i32, insert_before
-from .pipeline_buffers import MmaPipeline, TmaOperandLoad, async_mma_attributes
+from .mma_pipelines import MmaPipeline, TmaOperandLoad, async_mma_attributes
 
 CreateTokenOp = COUNTERPARTS["nv_tileaa.create_mem_token"]
 

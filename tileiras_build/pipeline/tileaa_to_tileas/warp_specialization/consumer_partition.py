@@ -23,7 +23,8 @@ from ...common.llvm_element_types import element_of
 from ...mma.family import Storage, family_of
 from ..op_insertion import constant_i32, insert_before, insertion_before, is_not_first_iteration, loop_continues_at
 from .consumer_operands import erase_tma_operand_load, mma_operands_of, read_fragment
-from .pipeline_buffers import (
+from .consumer_tmem_mma import TmemAccumulators
+from .mma_pipelines import (
     MmaPipeline,
     PipelineResource,
     StationaryOperand,
@@ -33,7 +34,6 @@ from .pipeline_buffers import (
     stages_of,
     stationary_operands_of,
 )
-from .tmem_accumulators import TmemAccumulators
 
 ForOp, IfOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("for", "if"))
 

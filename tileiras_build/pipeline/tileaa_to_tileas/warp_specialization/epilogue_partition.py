@@ -20,7 +20,7 @@ from ...analysis.op_queries import is_pure
 from ..op_insertion import insert_before, insertion_before, is_zero_trip
 from .consumer_operands import erase_load
 from .consumer_partition import ConsumerPartition
-from .pipeline_buffers import MmaPipeline, PipelineResource, Tokens, accumulators_of, stage_of
+from .mma_pipelines import MmaPipeline, PipelineResource, Tokens, accumulators_of, stage_of
 
 ForOp = COUNTERPARTS["nv_tileaa.for"]
 

@@ -32,8 +32,8 @@ from ...analysis.op_queries import is_pure
 from ..op_insertion import Inserter, constant_i1, constant_i32, insert_before, is_not_first_iteration
 from .consumer_operands import erase_tma_operand_load
 from .consumer_partition import ConsumerPartition
-from .partition_slice import PartitionSlice
-from .pipeline_buffers import (
+from .consumer_tmem_mma import TmemAccumulators, store_initial_accumulator, wait_for_accumulator
+from .mma_pipelines import (
     MmaPipeline,
     PipelineResource,
     StationaryOperand,
@@ -46,7 +46,7 @@ from .pipeline_buffers import (
     stationary_operands_of,
     umma_attributes,
 )
-from .tmem_accumulators import TmemAccumulators, store_initial_accumulator, wait_for_accumulator
+from .partition_slice import PartitionSlice
 
 REDUCE = "nv_tileas.reduce"
 

@@ -15,8 +15,7 @@ from ....ir.dialects.nv_tileas.ops import (
 from ....ir.dialects.op_definition import TableOp
 from ...analysis.scalar_slice import ScalarSlice
 from ..op_insertion import Inserter, is_not_first_iteration
-from .partition_slice import PartitionSlice
-from .pipeline_buffers import (
+from .mma_pipelines import (
     MmaPipeline,
     PipelineResource,
     TmemAccumulator,
@@ -28,6 +27,7 @@ from .pipeline_buffers import (
     stages_of,
     umma_attributes,
 )
+from .partition_slice import PartitionSlice
 from .scale_pipeline import ScaleStage
 
 

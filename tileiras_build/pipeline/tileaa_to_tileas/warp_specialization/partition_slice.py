@@ -1,7 +1,7 @@
 """The slice of a kernel that one warp partition executes.
 
 A slice has the same loops and branches as the kernel, with only the scalars that its own operations depend on, and a token for each
-pipeline and each accumulator that it uses (``pipeline_buffers.py``). It returns where the kernel returns.
+pipeline and each accumulator that it uses (``mma_pipelines.py``). It returns where the kernel returns.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ....ir.dialects.op_definition import TableOp
 from ....ir.dialects.op_traits import is_counted_loop, is_if, is_return
 from ...analysis.scalar_slice import ScalarSlice
 from ..op_insertion import Inserter, constant_i32, insertion_at_end
-from .pipeline_buffers import (
+from .mma_pipelines import (
     MmaPipeline,
     PipelineResource,
     Tokens,

@@ -15,15 +15,15 @@ from ....ir.layouts.linear_layout import memory_bits
 from ....ir.layouts.tmem_layout import COPIED_REGISTERS, LANES
 from ...analysis.access_vectorization import SECTOR_BYTES, VECTOR_BYTES, ViewAccessInfo
 from ...analysis.axis_info import AxisAnalysis
+from ...analysis.dot_operand_chains import dot_operand_load
 from ...analysis.integer_ranges import BoundsCheck
 from ...analysis.op_queries import is_pure, may_divide_by_zero
 from ...analysis.scalar_slice import ScalarSlice, is_unordered_token
-from ...analysis.scale_factor_groups import is_canonical_loop
-from ...analysis.view_chains import dot_operand_load
+from ...analysis.scale_stage_counts import is_canonical_loop
 from ...common.llvm_element_types import element_of
 from ...mma.family import Storage, family_of
 from ...mma.tcgen05.tmem_tiles import scale_columns
-from ..layout_assignment.layout_inference import operand_layout
+from ..layout_assignment.layout_inference_rules import operand_layout
 from ..layout_assignment.view_chain_layouts import layout_through_view, with_layout
 from ..op_insertion import Inserter
 from ..software_pipelining.cp_async_loads import is_computable_for_iteration

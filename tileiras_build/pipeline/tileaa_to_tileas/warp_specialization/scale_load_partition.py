@@ -12,12 +12,12 @@ from ....ir.dialects import arith
 from ....ir.dialects.nv_tileas.ops import AdvanceOp, ProducerCommitOp, StoreScalesOp, UmmaAcquireOp
 from ....ir.dialects.op_definition import TableOp
 from ...analysis.scalar_slice import ScalarSlice
-from ...analysis.scale_factor_groups import scale_groups_per_load
+from ...analysis.scale_stage_counts import scale_groups_per_load
 from ..op_insertion import Inserter, binary, constant_i32, is_first_of_group, loop_continues_at
 from ..software_pipelining.cp_async_loads import is_outside
 from ..speculation_guards import speculated
+from .mma_pipelines import MmaPipeline, PipelineResource, Tokens, scales_of, stage_of
 from .partition_slice import PartitionSlice
-from .pipeline_buffers import MmaPipeline, PipelineResource, Tokens, scales_of, stage_of
 from .scale_pipeline import advance_if, emit_if
 
 SIDES = (0, 1)  # the operands of a dot: each has a warp for its scales

@@ -26,7 +26,7 @@ from ..op_insertion import (
     is_first_of_group,
     loop_continues_at,
 )
-from .pipeline_buffers import MmaPipeline, ScaleStageBuffers, stage_of
+from .mma_pipelines import MmaPipeline, ScaleStageBuffers, stage_of
 
 
 @dataclass(frozen=True)

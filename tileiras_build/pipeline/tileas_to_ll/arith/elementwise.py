@@ -14,7 +14,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....ir.casting import cast, str_attr
 from ....ir.dialects.nv_tileaa.types import PointerType
-from ....ir.dialects.nvvm import llvm_intrinsics
+from ....ir.dialects.nvvm import target_independent_intrinsics
 from ....ir.dialects.op_definition import TableOp
 from ...common.llvm_element_types import element_of, wrap_to_width
 from ...common.llvm_type_constructors import GLOBAL, I1, I64, integer, pointer
@@ -23,9 +23,9 @@ from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import Handler, KernelEmitter
 from ..emission.register_values import LazyElement, LazyValues, RegisterValue, materialize, spill_vectors
 from . import float_arithmetic, numeric_conversions
+from .elementwise_rule_helpers import Rule, Scalar, binary, issued, register_type
 from .exp2_polynomial import exp2_of_pair, uses_polynomial
 from .f32_pairs import in_pairs, pair
-from .scalar_rules import Rule, Scalar, binary, issued, register_type
 
 INTEGER_BINARY = {
     "arith.addi": "add",
@@ -41,10 +41,10 @@ INTEGER_BINARY = {
 }
 SHIFTS = {"arith.shli": "shl", "arith.shrui": "lshr", "arith.shrsi": "ashr"}
 INTEGER_MIN_MAX: dict[str, type[TableOp]] = {
-    "arith.minsi": llvm_intrinsics.SMinOp,
-    "arith.maxsi": llvm_intrinsics.SMaxOp,
-    "arith.minui": llvm_intrinsics.UMinOp,
-    "arith.maxui": llvm_intrinsics.UMaxOp,
+    "arith.minsi": target_independent_intrinsics.SMinOp,
+    "arith.maxsi": target_independent_intrinsics.SMaxOp,
+    "arith.minui": target_independent_intrinsics.UMinOp,
+    "arith.maxui": target_independent_intrinsics.UMaxOp,
 }
 
 
@@ -167,7 +167,7 @@ def _integer_compare(e: KernelEmitter, op: Operation) -> Scalar:
 
 def _absolute_integer(e: KernelEmitter, op: Operation) -> Scalar:
     b, type = e.b, register_type(op.results[0])
-    return lambda x: b.issue(llvm_intrinsics.AbsOp, b.of(x, type), b.constant(0, I1), type=type)
+    return lambda x: b.issue(target_independent_intrinsics.AbsOp, b.of(x, type), b.constant(0, I1), type=type)
 
 
 def _select(e: KernelEmitter, op: Operation) -> Scalar:

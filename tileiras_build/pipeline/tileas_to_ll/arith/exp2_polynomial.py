@@ -11,15 +11,15 @@ from __future__ import annotations
 from xdsl.ir import Operation, SSAValue
 
 from ....ir.dialects.nvvm.arithmetic import FmaPairOp, MulHiOp, MulOp, SaturateOp
-from ....ir.dialects.nvvm.llvm_intrinsics import FMAOp, MaximumOp
+from ....ir.dialects.nvvm.target_independent_intrinsics import FMAOp, MaximumOp
 from ...analysis.scratch_memory_sizes import SPILL_VECTOR_REGS
 from ...common.llvm_type_constructors import FLOAT, I32, I64
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import KernelEmitter
+from .elementwise_rule_helpers import flushes, register_type
 from .exp_f32_pairs import FRACTION_BITS, LARGE, MIN_EXPONENT, RANGE, splat_pair
 from .f32_pairs import PAIR, halves, has_pairs, pair
-from .scalar_rules import flushes, register_type
 
 # 1 / 252, rounded down, and the coefficients of f, f^2 and f^3.
 SLOPE = 0.003968253731727600

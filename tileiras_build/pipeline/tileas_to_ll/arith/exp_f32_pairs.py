@@ -10,7 +10,7 @@ from __future__ import annotations
 from xdsl.ir import SSAValue
 
 from ....ir.dialects.nvvm.arithmetic import Ex2Op, FmaPairOp, MulHiOp, SaturateOp
-from ....ir.dialects.nvvm.llvm_intrinsics import FMAOp
+from ....ir.dialects.nvvm.target_independent_intrinsics import FMAOp
 from ...common.llvm_type_constructors import FLOAT, I32, I64
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import InstructionBuilder

@@ -13,24 +13,24 @@ from xdsl.ir import Attribute, Operation
 from ....core.errors import Unsupported
 from ....ir.casting import str_attr
 from ....ir.dialects.arith_ext import RemfOp
-from ....ir.dialects.nvvm import arithmetic, llvm_intrinsics
+from ....ir.dialects.nvvm import arithmetic, target_independent_intrinsics
 from ....ir.dialects.op_definition import TableOp
 from ...common.llvm_element_types import element_of
 from ...common.llvm_type_constructors import DOUBLE, FLOAT, I32
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import KernelEmitter
+from .elementwise_rule_helpers import Rule, Scalar, binary, flushes, in_f32, issued, option_text, register_type
 from .exp_f32_pairs import exp_of_pair
 from .f32_pairs import PAIR, OnPairs, has_pairs
 from .float_conversions import ROUNDING_SUFFIX
-from .scalar_rules import Rule, Scalar, binary, flushes, in_f32, issued, option_text, register_type
 
 # LLVM's operation, the one of PTX that flushes subnormal numbers, and whether NaN wins.
 FLOAT_MIN_MAX: dict[str, tuple[type[TableOp], type[TableOp], bool]] = {
-    "arith.minimumf": (llvm_intrinsics.MinimumOp, arithmetic.FMinOp, True),
-    "arith.maximumf": (llvm_intrinsics.MaximumOp, arithmetic.FMaxOp, True),
-    "arith.minnumf": (llvm_intrinsics.MinNumOp, arithmetic.FMinOp, False),
-    "arith.maxnumf": (llvm_intrinsics.MaxNumOp, arithmetic.FMaxOp, False),
+    "arith.minimumf": (target_independent_intrinsics.MinimumOp, arithmetic.FMinOp, True),
+    "arith.maximumf": (target_independent_intrinsics.MaximumOp, arithmetic.FMaxOp, True),
+    "arith.minnumf": (target_independent_intrinsics.MinNumOp, arithmetic.FMinOp, False),
+    "arith.maxnumf": (target_independent_intrinsics.MaxNumOp, arithmetic.FMaxOp, False),
 }
 
 # Operation on tiles -> the one on scalars that becomes a call of libdevice (libdevice_math.py: CALLEES).
@@ -49,7 +49,10 @@ MATH: dict[str, type[Operation]] = {
     "nv_tileas.remf": RemfOp,
 }
 EXACT_MATH = FastMathFlagsAttr("none")
-ROUND_TO_INTEGRAL = {"math.floor": llvm_intrinsics.FloorOp, "math.ceil": llvm_intrinsics.CeilOp}
+ROUND_TO_INTEGRAL = {
+    "math.floor": target_independent_intrinsics.FloorOp,
+    "math.ceil": target_independent_intrinsics.CeilOp,
+}
 
 
 def is_plain(op: Operation, type: Attribute) -> bool:
@@ -85,13 +88,13 @@ def _rounded_float(instruction: str, kind: type[TableOp]) -> Rule:
 def _fma(e: KernelEmitter, op: Operation) -> Scalar:
     element = element_of(op.results[0].type)
     if is_plain(op, element.type):
-        return issued(e.b, llvm_intrinsics.FMAOp, element.type)
+        return issued(e.b, target_independent_intrinsics.FMAOp, element.type)
     return in_f32(e, element, _rounded(e.b, op, arithmetic.FmaOp), option_text(op, "rounding_mode", "nearest_even"))
 
 
 # Operation -> LLVM's on a vector of two, where it rounds to nearest even.
 IN_PAIRS: dict[str, str | type[TableOp]] = {
-    "nv_tileas.addf": "fadd", "nv_tileas.subf": "fsub", "nv_tileas.mulf": "fmul", "nv_tileas.fma": llvm_intrinsics.FMAOp,
+    "nv_tileas.addf": "fadd", "nv_tileas.subf": "fsub", "nv_tileas.mulf": "fmul", "nv_tileas.fma": target_independent_intrinsics.FMAOp,
 }  # fmt: skip
 
 
@@ -202,7 +205,7 @@ def _round_to_integral(e: KernelEmitter, op: Operation) -> Scalar:
 
 
 def _absolute_float(e: KernelEmitter, op: Operation) -> Scalar:
-    return issued(e.b, llvm_intrinsics.FAbsOp, register_type(op.results[0]))
+    return issued(e.b, target_independent_intrinsics.FAbsOp, register_type(op.results[0]))
 
 
 def _negate(e: KernelEmitter, op: Operation) -> Scalar:

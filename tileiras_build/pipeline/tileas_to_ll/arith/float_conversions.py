@@ -16,7 +16,7 @@ from xdsl.ir import Attribute
 
 from ....core.errors import Unsupported
 from ....ir.casting import unwrap
-from ....ir.dialects.nvvm import arithmetic, llvm_intrinsics
+from ....ir.dialects.nvvm import arithmetic, target_independent_intrinsics
 from ....ir.dialects.nvvm.attrs import RoundingAttr
 from ....ir.dialects.nvvm.ops_packed_arith import ConvertFromF32x2Op, ConvertToF16x2Op
 from ....target.element_types import ELEMENT_TYPES
@@ -267,8 +267,10 @@ def _f32_to_small(b: InstructionBuilder, row: SmallFloat) -> Scalar:
     sign_bit = row.exponent + row.mantissa
 
     def scalar(x: Value) -> Value:
-        magnitude = b.issue(llvm_intrinsics.FAbsOp, x, type=FLOAT)
-        clamped = b.issue(llvm_intrinsics.MinNumOp, magnitude, b.float_constant(row.largest, FLOAT), type=FLOAT)
+        magnitude = b.issue(target_independent_intrinsics.FAbsOp, x, type=FLOAT)
+        clamped = b.issue(
+            target_independent_intrinsics.MinNumOp, magnitude, b.float_constant(row.largest, FLOAT), type=FLOAT
+        )
         value = _rounded_small(b, row, clamped)
         if row.nan is not None:
             value = b.select(_is_nan(b, x), row.nan, value, I32)
@@ -303,7 +305,7 @@ def _f32_to_scale(b: InstructionBuilder, mode: str) -> Scalar:
         raised = b.shift(b.binary("add", bits, increment, I32), -23)
         # Nothing up to the smallest scale is raised.
         raised = b.select(b.compare("ule", bits, SMALLEST_SCALE_BITS), 0, raised, I32)
-        finite = b.issue(llvm_intrinsics.UMinOp, raised, 254, type=I32)
+        finite = b.issue(target_independent_intrinsics.UMinOp, raised, 254, type=I32)
         value = b.select(_is_nan(b, x), 0xFF, finite, I32)
         return b.cast("trunc", value, I8)
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from xdsl.ir import Attribute, Operation
 
-from ....ir.dialects.nvvm import arithmetic, llvm_intrinsics
+from ....ir.dialects.nvvm import arithmetic, target_independent_intrinsics
 from ...common.llvm_element_types import ELEMENTS, Element, element_of, wrap_to_width
 from ...common.llvm_type_constructors import DOUBLE, FLOAT, I1, I32, I64
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import KernelEmitter
+from .elementwise_rule_helpers import Rule, Scalar, option_text, register_type
 from .float_conversions import ROUNDING_SUFFIX, convert_float, with_last_bit
-from .scalar_rules import Rule, Scalar, option_text, register_type
 
 
 def _resize_integer(instruction: str) -> Rule:
@@ -111,10 +111,10 @@ def _clamped_integer(b: InstructionBuilder, x: Value, target: Element, signed: b
     bits = target.bits
     wide = b.cast("fptosi" if signed else "fptoui", x, I32)
     if signed:
-        low = b.issue(llvm_intrinsics.SMaxOp, wide, -(1 << (bits - 1)), type=I32)
-        wide = b.issue(llvm_intrinsics.SMinOp, low, (1 << (bits - 1)) - 1, type=I32)
+        low = b.issue(target_independent_intrinsics.SMaxOp, wide, -(1 << (bits - 1)), type=I32)
+        wide = b.issue(target_independent_intrinsics.SMinOp, low, (1 << (bits - 1)) - 1, type=I32)
     else:
-        wide = b.issue(llvm_intrinsics.UMinOp, wide, (1 << bits) - 1, type=I32)
+        wide = b.issue(target_independent_intrinsics.UMinOp, wide, (1 << bits) - 1, type=I32)
     return b.cast("trunc", wide, target.type)
 
 

@@ -16,12 +16,12 @@ from xdsl.ir import SSAValue
 from ....core.errors import InternalError
 from ....ir.dialects.checked_cast import cast, type_as
 from ....ir.dialects.cute_nvgpu.types import AtomType
-from ....ir.dialects.nvvm import llvm_intrinsics
+from ....ir.dialects.nvvm import target_independent_intrinsics
 from ....ir.dialects.op_definition import TableOp
 from ....target.element_types import OPERAND_TYPES
 from ....target.targets import TARGETS
+from .converted_values import BoundAtom, ConvertedValue, Converter, Rewrite, View
 from .memory import load_registers, store_registers
-from .rewriter import BoundAtom, ConvertedValue, Converter, Rewrite, View
 
 REWRITES: dict[str, Rewrite] = {}
 AtomCall = Callable[[AtomType, list[ConvertedValue], Converter], None]
@@ -113,7 +113,7 @@ def universal_fma(kind: AtomType, operands: list[ConvertedValue], cv: Converter)
     type = types[type_parameters(kind, 1, cv)[0]]
     d, a, b, c = map(view_of, operands)
     values = [load_registers(view, 1, cv, type)[0] for view in (a, b, c)]
-    store_registers(d, [cv.emit.issue(llvm_intrinsics.FMAOp, *values, type=type)], cv)
+    store_registers(d, [cv.emit.issue(target_independent_intrinsics.FMAOp, *values, type=type)], cv)
 
 
 # ---- MMA -----------------------------------------------------------------------------------------------

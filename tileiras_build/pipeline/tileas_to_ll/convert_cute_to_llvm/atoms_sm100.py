@@ -8,7 +8,7 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import IntegerAttr, UnitAttr, VectorType, i1, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
-from ....ir.dialects.cute_nvgpu.atoms import TENSOR, SignedAtom
+from ....ir.dialects.cute_nvgpu.atom_mnemonics import TENSOR, SignedAtom
 from ....ir.dialects.cute_nvgpu.types import AtomType
 from ....ir.dialects.llvm_ext import ExtractElementOp
 from ....ir.dialects.nvvm import tcgen05 as instructions
@@ -18,7 +18,7 @@ from ....target.mma_atoms import Tcgen05Atom
 from ...common.llvm_type_constructors import TENSOR as TENSOR_SPACE
 from ...common.llvm_type_constructors import pointer, vector
 from .atoms import MmaShape, atom, atom_of, pointer_of, rewrite, type_parameters, value_of
-from .rewriter import ConvertedValue, Converter, int_parameter, keyword_parameter
+from .converted_values import ConvertedValue, Converter, int_parameter, keyword_parameter
 
 ADDRESS = pointer(TENSOR_SPACE)
 COLUMNS = (32, 64, 128, 256, 512)

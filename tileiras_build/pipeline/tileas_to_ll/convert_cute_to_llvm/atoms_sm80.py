@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, VectorType, f16, f32, f64, i32
 from xdsl.ir import Attribute, SSAValue
 
-from ....ir.dialects.cute_nvgpu.atoms import MMA, SignedAtom
+from ....ir.dialects.cute_nvgpu.atom_mnemonics import MMA, SignedAtom
 from ....ir.dialects.cute_nvgpu.types import AtomType
 from ....ir.dialects.nvvm import ops_copy
 from ....ir.dialects.nvvm.arithmetic import MmaSyncAtomOp
@@ -17,8 +17,8 @@ from ....ir.dialects.op_definition import TableOp
 from ....target.mma_atoms import MmaAtom
 from ..convert_nvgpu_and_gpu_to_nvvm.type_conversion import struct_of
 from .atoms import ATOMS, REWRITES, MmaShape, atom, atom_of, rewrite, type_parameters, view_of
+from .converted_values import ConvertedValue, Converter, int_parameter, keyword_parameter
 from .memory import load_registers, store_registers
-from .rewriter import ConvertedValue, Converter, int_parameter, keyword_parameter
 
 # ---- mma.sync ----------------------------------------------------------------------------------------
 PAIR = VectorType(f16, [2])

@@ -20,9 +20,9 @@ from ....ir.dialects.nvvm.attrs import (
 from ....ir.dialects.nvvm.tma_reduce import MODES, REDUCTIONS, TensorReduceOp
 from ....ir.dialects.op_definition import TableOp
 from .atoms import ATOMS, BITS, AtomCall, MmaShape, atom, atom_of, rewrite, value_of, view_of
+from .converted_values import ConvertedValue, Converter, keyword_parameter
 from .descriptors import generic
 from .memory import load_registers, store_registers
-from .rewriter import ConvertedValue, Converter, keyword_parameter
 
 Operands = list[SSAValue | list[SSAValue] | None]
 TILE = LoadModeAttr.new([StringAttr("tile")])

@@ -23,8 +23,8 @@ from ..convert_nvgpu_and_gpu_to_nvvm.gpu_functions import DYNAMIC_ALIGNMENT, DYN
 from ..convert_nvgpu_and_gpu_to_nvvm.symbols import symbol
 from ..convert_nvgpu_and_gpu_to_nvvm.type_conversion import POINTER, SHARED_POINTER, element_bytes
 from ..convert_nvgpu_and_gpu_to_nvvm.wgmma import ROWS_PER_ATOM, packed_descriptor
+from .converted_values import ConvertedValue, Converter, Rewrite, View, int_parameter, keyword_parameter
 from .memory import shared_variable
-from .rewriter import ConvertedValue, Converter, Rewrite, View, int_parameter, keyword_parameter
 
 REWRITES: dict[str, Rewrite] = {}
 I8 = IntegerType(8)

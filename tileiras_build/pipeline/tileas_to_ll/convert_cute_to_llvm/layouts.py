@@ -13,7 +13,7 @@ from ....ir.dialects.cute import types as cute
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import cute_algebra as algebra
 from ....ir.layouts.cute_algebra import Layout, flatten, print_tuple, rebuild, zip_leaves
-from .rewriter import ConvertedValue, Converter, Leaf, Rewrite, Tree, View, int_parameter
+from .converted_values import ConvertedValue, Converter, Leaf, Rewrite, Tree, View, int_parameter
 
 REWRITES: dict[str, Rewrite] = {}
 Mode = TypeVar("Mode")

@@ -17,8 +17,8 @@ from ....ir.layouts import cute_algebra as algebra
 from ....ir.layouts.cute_algebra import Layout
 from ...common.llvm_type_constructors import array
 from ..convert_nvgpu_and_gpu_to_nvvm.type_conversion import convert_type, pointer_to
+from .converted_values import ConvertedValue, Converter, DescIter, Leaf, Rewrite, Tree, View
 from .layouts import checked
-from .rewriter import ConvertedValue, Converter, DescIter, Leaf, Rewrite, Tree, View
 
 REWRITES: dict[str, Rewrite] = {}
 ALIGNMENT = 16  # bytes; of storage: the widest access

@@ -33,7 +33,7 @@ from . import (  # noqa: F401 - the generations register their atoms
     memory,
     pipelines,
 )
-from .rewriter import BLOCK_ARGUMENT_OPS, ConvertedValue, Converter, Rewrite, is_companion, with_static_info
+from .converted_values import BLOCK_ARGUMENT_OPS, ConvertedValue, Converter, Rewrite, is_companion, with_static_info
 
 Owned = Callable[[Attribute], bool]
 

@@ -18,7 +18,7 @@ from ....ir.dialects.checked_cast import cast
 from ....ir.dialects.cutlass.types import PipelineType
 from ....ir.dialects.nvvm import ops_mbarrier, warp_sync
 from ....ir.dialects.op_definition import TableOp
-from .rewriter import ConvertedValue, Converter, Leaf, Rewrite, State, int_parameter, keyword_parameter
+from .converted_values import ConvertedValue, Converter, Leaf, Rewrite, State, int_parameter, keyword_parameter
 
 REWRITES: dict[str, Rewrite] = {}
 BARRIERS = 16  # named barriers of a CTA (PTX ISA 9.0, "bar")

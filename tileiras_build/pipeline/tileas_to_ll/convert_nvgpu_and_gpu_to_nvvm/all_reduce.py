@@ -18,7 +18,7 @@ from ....ir.dialects.fast_xdsl import create
 from ....ir.dialects.gpu_ext import ShuffleMode
 from ....ir.dialects.llvm_ext import NO_FAST_MATH, make_global
 from ....ir.dialects.nvgpu.types import SHARED
-from ....ir.dialects.nvvm import llvm_intrinsics
+from ....ir.dialects.nvvm import target_independent_intrinsics
 from ....ir.dialects.nvvm.ops_thread import READS, Barrier0Op
 from ...common.llvm_type_constructors import array, integer
 from .rewriter import Emitter
@@ -43,7 +43,7 @@ def expand(op: gpu.AllReduceOp, emit: Emitter) -> None:
     lane, warp = _binary(llvm.AndOp, thread, WARP - 1, emit), _binary(llvm.LShrOp, thread, 5, emit)
     warps = _binary(llvm.LShrOp, _binary(llvm.AddOp, threads, WARP - 1, emit), 5, emit)
     rest = _binary(llvm.SubOp, threads, _binary(llvm.ShlOp, warp, 5, emit), emit)
-    lanes = emit.add(llvm_intrinsics.UMinOp.make([rest, emit.constant(WARP)], [i32]))
+    lanes = emit.add(target_independent_intrinsics.UMinOp.make([rest, emit.constant(WARP)], [i32]))
     storage = _storage(value.type, emit)
     partial = _reduce(value, lanes, lanes, join, emit)
     first_lane = _is_zero(lane, emit)
@@ -52,7 +52,7 @@ def expand(op: gpu.AllReduceOp, emit: Emitter) -> None:
     emit.insert(create(Barrier0Op))
     first_warp = _if_then(_is_zero(warp, emit), emit)
     last = _binary(llvm.SubOp, warps, 1, first_warp)
-    place = first_warp.add(llvm_intrinsics.UMinOp.make([lane, last], [i32]))
+    place = first_warp.add(target_independent_intrinsics.UMinOp.make([lane, last], [i32]))
     total = _reduce(_load(storage, place, value.type, first_warp), lanes, warps, join, first_warp)
     _store(total, storage, first_warp.constant(RESULT), _if_then(first_lane, first_warp))
     emit.insert(create(Barrier0Op))

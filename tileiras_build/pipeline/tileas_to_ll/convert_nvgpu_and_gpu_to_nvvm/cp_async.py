@@ -12,7 +12,7 @@ from xdsl.ir import SSAValue
 from ....ir.dialects.checked_cast import type_as
 from ....ir.dialects.fast_xdsl import erase, operand_groups
 from ....ir.dialects.llvm_ext import AddrSpaceCastOp
-from ....ir.dialects.nvgpu import ops_copy as nvgpu
+from ....ir.dialects.nvgpu import ops_async_copy as nvgpu
 from ....ir.dialects.nvvm import ops_copy as target
 from ....ir.dialects.nvvm.attrs import LoadCacheModifierAttr
 from ....ir.dialects.nvvm.instructions import bits_of

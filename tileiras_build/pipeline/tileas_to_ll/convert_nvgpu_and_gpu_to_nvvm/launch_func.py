@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....ir.casting import unwrap
 from ....ir.dialects import gpu_ext as gpu
-from ....ir.dialects.gpu_launch import LaunchFuncOp
+from ....ir.dialects.gpu_launch_func import LaunchFuncOp
 from ....ir.dialects.llvm_ext import make_global
 from ...common.llvm_type_constructors import array
 from .rewriter import Emitter, rewrite

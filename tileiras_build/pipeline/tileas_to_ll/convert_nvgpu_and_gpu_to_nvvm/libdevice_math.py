@@ -26,8 +26,8 @@ from xdsl.dialects.utils import FastMathAttrBase, FastMathFlag
 from xdsl.dialects.vector import ExtractOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ....core.symbols.symbol_names import LIBDEVICE_NAME, LINKED_LIBRARY
-from ....core.symbols.symbol_names import LIBDEVICE_PREFIX as PREFIX
+from ....core.symbols.check_symbol_names import LIBDEVICE_NAME, LINKED_LIBRARY
+from ....core.symbols.check_symbol_names import LIBDEVICE_PREFIX as PREFIX
 from ....ir.dialects import arith_ext, math_ext
 from ....ir.dialects.checked_cast import cast, type_as
 from ....ir.dialects.llvm_ext import call_properties

@@ -28,7 +28,7 @@ from ...job import Job
 from ...pass_manager import EdgePass
 from . import (  # noqa: F401 - each registers its rewrites
     all_reduce,
-    arithmetic,
+    arith_to_llvm,
     assert_printf_barrier,
     cp_async,
     gpu_functions,

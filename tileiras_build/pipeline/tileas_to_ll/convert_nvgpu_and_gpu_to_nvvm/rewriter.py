@@ -41,7 +41,7 @@ from ....ir.dialects.op_definition import TableOp
 from ...common.llvm_type_constructors import GENERIC, GLOBAL, array
 from ...job import Job
 from ..debug.debug_info import CARRIED_LOCATION
-from ..emission.attribute_values import Plain, attributes_of, field_position
+from ..emission.attribute_builders import Plain, attributes_of, field_position
 from ..type_converter import ALIGNED, ALLOCATED, BYTE, OFFSET, SIZES, STRIDES, LLVMTypeConverter
 from .symbols import has_stem, location_of, symbol
 from .type_conversion import (

@@ -12,7 +12,7 @@ from ....ir.dialects import gpu_ext as gpu
 from ....ir.dialects.checked_cast import cast
 from ....ir.dialects.gpu_ext import ShuffleMode
 from ....ir.dialects.gpu_reductions import ReduceKind
-from ....ir.dialects.nvvm import llvm_intrinsics
+from ....ir.dialects.nvvm import target_independent_intrinsics
 from ....ir.dialects.nvvm.attrs import ReduxKindAttr, ShflKindAttr
 from ....ir.dialects.nvvm.ops_thread import ReduxSyncOp, ShflSyncOp
 from ....ir.dialects.op_definition import TableOp
@@ -56,18 +56,18 @@ INTEGER: dict[ReduceKind, Combine] = {
     ReduceKind.AND: llvm.AndOp,
     ReduceKind.OR: llvm.OrOp,
     ReduceKind.XOR: llvm.XOrOp,
-    ReduceKind.MINSI: _row(llvm_intrinsics.SMinOp),
-    ReduceKind.MAXSI: _row(llvm_intrinsics.SMaxOp),
-    ReduceKind.MINUI: _row(llvm_intrinsics.UMinOp),
-    ReduceKind.MAXUI: _row(llvm_intrinsics.UMaxOp),
+    ReduceKind.MINSI: _row(target_independent_intrinsics.SMinOp),
+    ReduceKind.MAXSI: _row(target_independent_intrinsics.SMaxOp),
+    ReduceKind.MINUI: _row(target_independent_intrinsics.UMinOp),
+    ReduceKind.MAXUI: _row(target_independent_intrinsics.UMaxOp),
 }
 FLOAT: dict[ReduceKind, Combine] = {
     ReduceKind.ADD: llvm.FAddOp,
     ReduceKind.MUL: llvm.FMulOp,
-    ReduceKind.MINNUMF: _row(llvm_intrinsics.MinNumOp),
-    ReduceKind.MAXNUMF: _row(llvm_intrinsics.MaxNumOp),
-    ReduceKind.MINIMUMF: _row(llvm_intrinsics.MinimumOp),
-    ReduceKind.MAXIMUMF: _row(llvm_intrinsics.MaximumOp),
+    ReduceKind.MINNUMF: _row(target_independent_intrinsics.MinNumOp),
+    ReduceKind.MAXNUMF: _row(target_independent_intrinsics.MaxNumOp),
+    ReduceKind.MINIMUMF: _row(target_independent_intrinsics.MinimumOp),
+    ReduceKind.MAXIMUMF: _row(target_independent_intrinsics.MaximumOp),
 }
 
 

@@ -24,7 +24,7 @@ from ....ir.dialects.checked_cast import type_as
 from ....ir.dialects.fast_xdsl import build
 from ....ir.dialects.llvm_ext import AddrSpaceCastOp
 from ....ir.dialects.memref_ext import CastOp
-from ....ir.dialects.nvgpu import ops_tensor_map as nvgpu
+from ....ir.dialects.nvgpu import ops_tma as nvgpu
 from ....ir.dialects.nvgpu import types
 from ....ir.dialects.nvvm import ops_copy, ops_fence_proxy
 from ....ir.dialects.nvvm.attrs import Keyword, LoadModeAttr, MemScopeAttr

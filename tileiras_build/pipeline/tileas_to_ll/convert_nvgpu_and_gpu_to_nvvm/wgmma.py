@@ -33,7 +33,7 @@ from ....ir.dialects.nvvm.wgmma import WgmmaGroupOp
 from ....ir.layouts.matrix_descriptor import ADDRESS_BITS, ADDRESS_MASK, UNIT_SHIFT, wgmma_descriptor
 from ....ir.layouts.wgmma_layout import MAX_COLUMNS
 from ....target.mma_atoms import PTX_TYPE, WGMMA_ATOMS, WgmmaAtom
-from ..emission.attribute_values import Plain
+from ..emission.attribute_builders import Plain
 from ..type_converter import accumulator_registers
 from .mma_sync_and_ldmatrix import registers as registers_of
 from .rewriter import Emitter, rewrite

@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, VectorTyp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....ir.dialects.checked_cast import cast
-from ....ir.dialects.nvvm import llvm_intrinsics
-from ..convert_nvgpu_and_gpu_to_nvvm.arithmetic import FLOATS, PASSED_THROUGH, REMAPPED
+from ....ir.dialects.nvvm import target_independent_intrinsics
+from ..convert_nvgpu_and_gpu_to_nvvm.arith_to_llvm import FLOATS, PASSED_THROUGH, REMAPPED
 from ..convert_nvgpu_and_gpu_to_nvvm.rewriter import Emitter
 from ..type_converter import BYTE
 from .lowering_registry import by_rows, lowering
@@ -128,7 +128,7 @@ def lower_quotient(op: Operation, emit: Emitter) -> None:
 def lower_population(op: math.CtPopOp, emit: Emitter) -> None:
     """llvm.ctpop"""
     result = emit.types.convert(op.results[0].type)
-    row = lambda values, type: emit.add(llvm_intrinsics.CtPopOp.make(list(values), [type]))
+    row = lambda values, type: emit.add(target_independent_intrinsics.CtPopOp.make(list(values), [type]))
     emit.replace(by_rows([emit.converted(op.operands[0])], result, row, emit))
 
 
@@ -143,7 +143,7 @@ def lower_zeros(op: Operation, emit: Emitter) -> None:
     """Of zero too the result is defined: all bits."""
 
     def row(values, type):
-        name = f"{INTRINSICS[op.__class__]}.{llvm_intrinsics.suffix(type)}"
+        name = f"{INTRINSICS[op.__class__]}.{target_independent_intrinsics.suffix(type)}"
         return emit.add(llvm.CallIntrinsicOp(name, [*values, emit.constant(0, i1)], [type]))
 
     result = emit.types.convert(op.results[0].type)

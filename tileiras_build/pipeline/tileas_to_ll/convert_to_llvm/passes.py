@@ -22,7 +22,7 @@ from ...job import Job
 from ...pass_manager import EdgePass
 from ..convert_nvgpu_and_gpu_to_nvvm.rewriter import Emitter
 from ..reconcile_casts import reconcile_casts
-from . import arithmetic, functions_and_branches, memref, unrealized_casts, vector  # noqa: F401 - each registers its lowerings
+from . import arithmetic, functions_and_branches, memref, pointer_and_storage_casts, vector  # noqa: F401 - each registers its lowerings
 from .lowering_registry import LOWERINGS
 from .scf_to_cf import lower_loops
 

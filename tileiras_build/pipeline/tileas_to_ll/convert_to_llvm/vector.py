@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, SSAValue
 from ....ir.dialects.checked_cast import cast, type_as
 from ....ir.dialects.debuginfo.ops import ExtractElementOp
 from ....ir.dialects.fast_xdsl import create
-from ....ir.dialects.nvvm import llvm_intrinsics
+from ....ir.dialects.nvvm import target_independent_intrinsics
 from ....ir.dialects.vector_ext import FromElementsOp
 from ..convert_nvgpu_and_gpu_to_nvvm.rewriter import Emitter
 from ..convert_nvgpu_and_gpu_to_nvvm.type_conversion import element_bytes
@@ -144,7 +144,7 @@ def _joined(rows: Sequence[SSAValue], type: Attribute, emit: Emitter) -> SSAValu
 def lower_fma(op: vector.FMAOp, emit: Emitter) -> None:
     """llvm.fma, rounded once."""
     operands = [emit.converted(value) for value in op.operands]
-    row = lambda values, type: emit.add(llvm_intrinsics.FMAOp.make(list(values), [type]))
+    row = lambda values, type: emit.add(target_independent_intrinsics.FMAOp.make(list(values), [type]))
     emit.replace(by_rows(operands, emit.types.convert(op.res.type), row, emit))
 
 

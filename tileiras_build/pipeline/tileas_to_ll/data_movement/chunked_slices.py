@@ -1,6 +1,6 @@
 """Tiles that do not fit into shared memory: slices and dots exchange them through it in chunks.
 
-The bits ``chunk_bits`` of an element's packed index are the chunk's index (analysis/chunked_tile_slices.py). A thread
+The bits ``chunk_bits`` of an element's packed index are the chunk's index (analysis/slice_chunk_bits.py). A thread
 stores those of its registers that are in the chunk, and loads those that it wants; the other bits are the offset in the
 chunk.
 """
@@ -20,7 +20,7 @@ from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import LinearLayout
 from ....ir.layouts.f2_linear_algebra import bits
 from ....ir.layouts.linear_layout import dim_bases
-from ...analysis.chunked_tile_slices import dim_stride, inner_bits, slice_to_whole_index
+from ...analysis.slice_chunk_bits import dim_stride, inner_bits, slice_to_whole_index
 from ...common.llvm_element_types import Element, element_of
 from ..emission.function_builder import Value
 from ..emission.kernel_emitter import KernelEmitter

@@ -12,7 +12,7 @@ from xdsl.ir import SSAValue
 
 from ....ir.casting import int_attr
 from ....ir.dialects.gpu_ext import ShuffleMode
-from ....ir.dialects.nvvm.llvm_intrinsics import CtPopOp
+from ....ir.dialects.nvvm.target_independent_intrinsics import CtPopOp
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import NoOp, RegisterPermutation, SharedRoundTrip, WarpShuffle
 from ....ir.layouts.warp_shuffle import Shuffle, Swap

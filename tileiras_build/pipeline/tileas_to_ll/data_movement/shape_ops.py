@@ -17,7 +17,7 @@ from ....ir.dialects.cute import layout_of
 from ....ir.dialects.fast_xdsl import string_of
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import LinearLayout, SharedLayout, shared_access
-from ...analysis.chunked_tile_slices import slice_to_whole_index
+from ...analysis.slice_chunk_bits import slice_to_whole_index
 from ...common.llvm_element_types import Element, element_of, value_bits
 from ...common.llvm_type_constructors import GLOBAL, I1, I32, I64, integer
 from ..emission.element_constants import constant_element

@@ -9,7 +9,7 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, ModuleOp, TensorType
 from xdsl.ir import Attribute
 
-from ....core.symbols.symbol_names import GLOBAL as GLOBAL_NAME
+from ....core.symbols.check_symbol_names import GLOBAL as GLOBAL_NAME
 from ....ir.dialects.llvm_ext import make_function, make_global
 from ....target.targets import COMMON_SHARED_MEMORY
 from ...common.llvm_type_constructors import GLOBAL, I8, SHARED, array, integer

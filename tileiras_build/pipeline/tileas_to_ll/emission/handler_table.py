@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..arith import elementwise, float_division, mixed_precision_add, reduce_and_scan
+from ..arith import division_by_reciprocal, elementwise, mixed_precision_add, reduce_and_scan
 from ..data_movement import convert_layout, shape_ops, shared_memory_spills
 from ..memory import atomics, global_memory, memref_and_tile_views
 from ..mma import mma_sync_and_fma, tcgen05, tmem_rescale, wgmma
@@ -19,7 +19,7 @@ FAMILIES = (
     control_flow,
     convert_layout,
     print_and_assert,
-    float_division,  # after arithmetic, whose rule it extends
+    division_by_reciprocal,  # after arithmetic, whose rule it extends
     mma_sync_and_fma,
     global_memory,
     mixed_precision_add,  # after arithmetic, too

@@ -45,7 +45,7 @@ from ....ir.dialects.gpu_reductions import ReduceKind
 from ....ir.dialects.llvm_ext import BINARY, CASTS, NO_FAST_MATH, ExtractElementOp, call_properties
 from ....ir.dialects.op_definition import TableOp
 from ...common.llvm_type_constructors import I1, I8, I32, I64, SHARED, pointer
-from .attribute_values import Plain, attributes_of, field_position
+from .attribute_builders import Plain, attributes_of, field_position
 from .function_builder import FunctionBuilder, Kind, Value
 
 # The operands of one group of an instruction.

@@ -13,7 +13,7 @@ from ....ir.dialects.cuda_tile.location import source_location
 from ....ir.dialects.fast_xdsl import walk
 from ....ir.dialects.op_traits import LayoutTrait, traits_of
 from ...job import Job
-from .analyze_buffers import analyze_buffers
+from .buffer_offsets import analyze_buffers
 from .global_symbols import GlobalSymbols
 from .instruction_builder import InstructionBuilder
 from .kernel_memory import KernelMemory

@@ -9,7 +9,7 @@ from xdsl.ir import Block, SSAValue
 from ....ir.dialects import gpu_ext as gpu
 from ....ir.dialects.nvvm.warp_sync import BarrierCountOp, BarWarpSyncOp
 from ...common.llvm_type_constructors import I32, SHARED
-from .analyze_buffers import Buffers
+from .buffer_offsets import Buffers
 from .function_builder import Value
 from .global_symbols import GlobalSymbols
 from .instruction_builder import InstructionBuilder

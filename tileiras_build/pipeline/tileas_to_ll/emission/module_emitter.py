@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ....core.errors import InvalidInput
-from ....core.symbols.symbol_names import quoted_name
+from ....core.symbols.check_symbol_names import quoted_name
 from ....ir.casting import cast, int_attr, str_attr
 from ....ir.dialects.cuda_tile.attrs import DenseConstantAttr
 from ....ir.dialects.cuda_tile.location import source_location

@@ -18,7 +18,7 @@ from ....ir.dialects.nv_tileas.ops import LD_SHARED, ST_SHARED
 from ....ir.dialects.op_definition import TableOp
 from ....target.targets import Target
 from ..type_converter import LLVMTypeConverter
-from .analyze_buffers import Buffers
+from .buffer_offsets import Buffers
 
 # A row takes the class of its operation.
 Check = Callable[[Any, Buffers, Target], None]

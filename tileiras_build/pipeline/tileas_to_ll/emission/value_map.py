@@ -1,7 +1,7 @@
 """Which thread-level values each SSA value of a kernel has.
 
 A tile is a list of scalars, one for each register of its layout. A scalar is the same in every thread. A view is a
-descriptor (``memref_descriptor.py``). A token orders operations and has no value.
+descriptor (``compile_time_memrefs.py``). A token orders operations and has no value.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from ....ir.casting import cast
 from ....ir.dialects.cute import layout_of
 from ....ir.dialects.fast_xdsl import VALUES
 from ....ir.layouts import LinearLayout
+from .compile_time_memrefs import MemRef, TiledView
 from .function_builder import Value
 from .instruction_builder import InstructionBuilder
-from .memref_descriptor import MemRef, TiledView
 from .register_values import UNMATERIALIZED, RegisterValue, materialize
 
 SCALARS = (int, *VALUES)

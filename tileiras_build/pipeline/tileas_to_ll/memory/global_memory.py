@@ -17,25 +17,25 @@ from xdsl.ir import Attribute, SSAValue
 from ....core.errors import Unsupported
 from ....ir.casting import cast, int_array_attr, int_attr, str_attr
 from ....ir.dialects.cute import layout_of
-from ....ir.dialects.nvvm.llvm_intrinsics import SMaxOp, SMinOp
+from ....ir.dialects.nvvm.target_independent_intrinsics import SMaxOp, SMinOp
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import LinearLayout
 from ....target.element_types import ELEMENT_TYPES
 from ...common.llvm_element_types import Element, element_of
 from ...common.llvm_type_constructors import I8, I32, I64
+from ..emission.compile_time_memrefs import TiledView
 from ..emission.element_constants import zero_element
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import Handler, KernelEmitter
 from ..emission.kernel_memory import KernelMemory
-from ..emission.memref_descriptor import TiledView
 from ..emission.register_values import materialize
 from ..emission.value_map import ValueMap
 from .element_coordinates import ElementCoordinates
 from .fp4_access import load_packed, store_packed
 from .lazy_loads import LazyLoads
 from .packed_loads import load_packed_registers, stays_packed, unpacked_or_merged
-from .tile_bounds_checks import TileBoundsChecks, computes_early
+from .tile_index_checks import TileBoundsChecks, computes_early
 from .vector_access import Modifiers, load_vector, store_vector
 
 SCOPES = {"tl_blk": "cta", "device": "gpu", "sys": "sys"}

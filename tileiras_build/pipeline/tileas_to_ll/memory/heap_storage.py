@@ -9,7 +9,7 @@ from __future__ import annotations
 from xdsl.ir import Block, Operation
 
 from ....ir.casting import int_attr, parent_block, unwrap
-from ....ir.dialects.nvvm.llvm_intrinsics import TrapOp
+from ....ir.dialects.nvvm.target_independent_intrinsics import TrapOp
 from ....ir.dialects.op_definition import TableOp
 from ...common.llvm_element_types import element_of
 from ...common.llvm_type_constructors import GLOBAL, I64, SHARED, pointer

@@ -15,10 +15,10 @@ from ....ir.dialects.nv_tileaa import MemRefType
 from ....ir.dialects.op_definition import TableOp
 from ...common.llvm_element_types import element_of
 from ...common.llvm_type_constructors import I8, I16, I32, I64
+from ..emission.compile_time_memrefs import MemRef, TiledView
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import Handler, KernelEmitter
-from ..emission.memref_descriptor import MemRef, TiledView
 from ..emission.value_map import ValueMap
 
 

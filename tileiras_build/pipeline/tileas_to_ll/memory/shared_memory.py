@@ -11,7 +11,7 @@ from functools import partial
 
 from xdsl.ir import SSAValue
 
-from ....ir.dialects.cute_nvgpu.atoms import matrices_atom
+from ....ir.dialects.cute_nvgpu.atom_mnemonics import matrices_atom
 from ....ir.dialects.cute_nvgpu.ops import LoadMatrixOp, StoreMatrixOp
 from ....ir.dialects.nvvm.register_packing import PackOp, PrmtOp
 from ....ir.layouts import MatrixAccess, SharedAccess

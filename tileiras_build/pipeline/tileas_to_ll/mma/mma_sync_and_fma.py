@@ -14,13 +14,14 @@ from xdsl.ir import Attribute, SSAValue
 from ....core.errors import InternalError
 from ....ir.casting import tile_type, typed
 from ....ir.dialects.cute import layout_of
-from ....ir.dialects.cute_nvgpu.atoms import mma_of
-from ....ir.dialects.nvvm import llvm_intrinsics
+from ....ir.dialects.cute_nvgpu.atom_mnemonics import mma_of
+from ....ir.dialects.nvvm import target_independent_intrinsics
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import LinearLayout, MmaTiling, SharedLayout, shared_access, unpack
 from ....target.mma_atoms import MmaAtom
-from ...analysis.chunked_tile_slices import dim_stride
+from ...analysis.slice_chunk_bits import dim_stride
 from ...analysis.scratch_memory_sizes import align_to_banks, tile_bytes
+from ...analysis.slice_chunk_bits import dim_stride
 from ...common.llvm_element_types import ELEMENTS, Element, element_of
 from ...common.llvm_type_constructors import DOUBLE, FLOAT, HALF, I16, I32, vector
 from ...mma.dots import operand_signs
@@ -315,7 +316,9 @@ def _float_multiply(name: str) -> Callable[..., MultiplyAdd]:
     def rule(e: KernelEmitter, op: TableOp, left: Element, right: Element) -> MultiplyAdd:
         widen = [convert_float(e, element.name, name, "nearest_even") for element in (left, right)]
         type = ELEMENTS[name].type
-        return lambda a, c, acc: e.b.issue(llvm_intrinsics.FMAOp, widen[0](a), widen[1](c), acc, type=type)
+        return lambda a, c, acc: e.b.issue(
+            target_independent_intrinsics.FMAOp, widen[0](a), widen[1](c), acc, type=type
+        )
 
     return rule
 

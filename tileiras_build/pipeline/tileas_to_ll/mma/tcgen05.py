@@ -16,7 +16,7 @@ from xdsl.ir import Attribute, SSAValue
 from ....ir.casting import cast, int_array_attr, int_attr, type_as, typed, unwrap
 from ....ir.dialects.cute import layout_of
 from ....ir.dialects.cute.shared_layout_attr import SharedLayoutAttr
-from ....ir.dialects.cute_nvgpu.atoms import tensor_atom
+from ....ir.dialects.cute_nvgpu.atom_mnemonics import tensor_atom
 from ....ir.dialects.cute_nvgpu.ops import (
     CopyToTensorMemoryOp,
     LoadTensorMemoryOp,
@@ -26,7 +26,7 @@ from ....ir.dialects.cute_nvgpu.ops import (
 )
 from ....ir.dialects.nv_tileas.types import BufferType
 from ....ir.dialects.nvvm import tcgen05 as instructions
-from ....ir.dialects.nvvm.llvm_intrinsics import TrapOp
+from ....ir.dialects.nvvm.target_independent_intrinsics import TrapOp
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import (
     MatrixOperand,

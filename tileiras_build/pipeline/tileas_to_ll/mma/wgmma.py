@@ -35,7 +35,7 @@ from ...common.llvm_element_types import Element, element_of
 from ...common.llvm_type_constructors import I32, SHARED, struct, vector
 from ...mma.dots import check_buffered_operands, operand_signs
 from ...mma.wgmma.tiling import accumulator_promotion, tiling_of
-from ..emission.attribute_values import Plain, attributes_of
+from ..emission.attribute_builders import Plain, attributes_of
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import Handler, KernelEmitter

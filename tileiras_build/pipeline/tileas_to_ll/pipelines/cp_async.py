@@ -13,12 +13,12 @@ from ....ir.casting import type_as, unwrap
 from ....ir.dialects.fast_xdsl import integer_attr
 from ....ir.dialects.nv_tileas.ops import LDMATRIX
 from ....ir.dialects.nv_tileas.types import BufferType
-from ....ir.dialects.nvgpu import ops_copy as nvgpu
+from ....ir.dialects.nvgpu import ops_async_copy as nvgpu
 from ....ir.dialects.nvgpu.types import DeviceAsyncTokenType
-from ....ir.dialects.nvvm.llvm_intrinsics import SMaxOp, SMinOp
+from ....ir.dialects.nvvm.target_independent_intrinsics import SMaxOp, SMinOp
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import LinearLayout, shared_access
-from ...analysis.local_load_plans import ldmatrix_plan, vector_load_plan
+from ...analysis.smem_load_plans import ldmatrix_plan, vector_load_plan
 from ...common.llvm_element_types import element_of
 from ...common.llvm_type_constructors import GLOBAL, I1, I8, I32, SHARED
 from ..emission.function_builder import Value

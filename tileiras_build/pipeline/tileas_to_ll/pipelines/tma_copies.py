@@ -17,7 +17,7 @@ from xdsl.ir import Attribute, SSAValue
 from ....ir.casting import cast, defining_table_op, int_array_attr, int_attr, str_attr, unwrap
 from ....ir.dialects.cute import layout_of
 from ....ir.dialects.nv_tileas.ops import STMATRIX
-from ....ir.dialects.nvgpu import ops_tensor_map as nvgpu
+from ....ir.dialects.nvgpu import ops_tma as nvgpu
 from ....ir.dialects.nvgpu import types as nvgpu_types
 from ....ir.dialects.nvgpu.types import TensorMapDescriptorType
 from ....ir.dialects.nvvm import tma_reduce
@@ -28,13 +28,13 @@ from ....ir.layouts.matrix_descriptor import WIDE
 from ...analysis.tma_tensor_maps import MapBox, MapEntry, TensorBox, map_entry
 from ...common.llvm_element_types import element_of
 from ...common.llvm_type_constructors import CLUSTER, I16, I32, SHARED
+from ..emission.compile_time_memrefs import TiledView
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import INDEX, InstructionBuilder
 from ..emission.kernel_emitter import Handler, KernelEmitter
-from ..emission.memref_descriptor import TiledView
 from ..emission.thread_ids import ThreadIds
 from ..memory.shared_memory import store_registers
-from ..memory.tile_bounds_checks import TileBoundsChecks, computes_early
+from ..memory.tile_index_checks import TileBoundsChecks, computes_early
 from .cp_async import stage_address
 from .warp_partitions_and_mbarriers import barrier_of_pair, full_barrier, is_pair, mbarrier, stage_of
 

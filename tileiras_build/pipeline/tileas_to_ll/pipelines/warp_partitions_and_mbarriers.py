@@ -25,7 +25,7 @@ from ....ir.dialects.gpu_ext import AddressSpace, AddressSpaceAttr
 from ....ir.dialects.nv_tileas.ops import BarrierOp
 from ....ir.dialects.nv_tileas.types import MBARRIER_BYTES
 from ....ir.dialects.nvgpu import ops_barrier as nvgpu
-from ....ir.dialects.nvgpu.ops_tensor_map import TmaPrefetchDescriptorOp
+from ....ir.dialects.nvgpu.ops_tma import TmaPrefetchDescriptorOp
 from ....ir.dialects.nvgpu.types import MBarrierGroupType
 from ....ir.dialects.nvvm import cluster_sync_and_fences, tcgen05, warp_sync
 from ....ir.dialects.op_definition import TableOp

@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.ir import Operation, SSAValue
 
 from ....core.errors import InvalidInput
-from ....core.symbols.symbol_names import quoted_name
+from ....core.symbols.check_symbol_names import quoted_name
 from ....ir.casting import int_attr, str_attr
 from ....ir.dialects import gpu_ext as gpu
 from ....ir.dialects.cuda_tile.location import source_location

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....core.errors import Unsupported
-from ....core.symbols.symbol_names import llvm_string, llvm_symbol
+from ....core.symbols.check_symbol_names import llvm_string, llvm_symbol
 from ....ir.casting import cast, unwrap
 from ....ir.dialects.debuginfo.attrs import Node
 from ....ir.dialects.debuginfo.metadata import expression_text

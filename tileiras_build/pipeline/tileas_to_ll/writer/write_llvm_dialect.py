@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ....core.errors import InvalidInput, Unsupported
-from ....core.symbols.symbol_names import LINKED_LIBRARY, llvm_string, llvm_symbol
+from ....core.symbols.check_symbol_names import LINKED_LIBRARY, llvm_string, llvm_symbol
 from ....ir.casting import cast, terminator
 from ....ir.dialects.debuginfo.attrs import Node
 from ....ir.dialects.debuginfo.metadata import MODULE_FLAGS, DebugMetadata
@@ -130,7 +130,7 @@ def _metadata(containers: Sequence[Operation], target: TargetAttr | None, debug:
 
 
 def _linked_library(containers: Sequence[Operation]) -> str | None:
-    """The bitcode library that the module links: a path, or the bitcode itself (libdevice/blob_linked_lib.py)."""
+    """The bitcode library that the module links: a path, or the bitcode itself (libdevice/resolve_linked_library.py)."""
     found = [op.attributes[LINKED_LIBRARY] for op in containers if LINKED_LIBRARY in op.attributes]
     if len(set(found)) > 1 or not all(isinstance(blob, builtin.StringAttr) for blob in found):
         message = f"{LINKED_LIBRARY} must be one string, but is {', '.join(map(str, found))}"

@@ -19,7 +19,7 @@ from ..jit.elementwise_f32 import OPERATIONS
 from ..jit.llvm_jit import address, addresses, identities
 from ..simt.broadcasting import is_any
 from .delete_dead_variables import VARIABLE, delete_dead_variables
-from .lower_expressions import KINDS, NotVectorizableError, VectorProgram
+from .lower_to_vector_vm import KINDS, NotVectorizableError, VectorProgram
 
 MIN_SAVED_PASSES = 12  # passes of NumPy over the elements that a run must save
 PASSES_OF_COMPOUND = 3  # at least; of an operation in _COMPOUND_OPS

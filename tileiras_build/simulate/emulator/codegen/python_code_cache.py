@@ -1,4 +1,4 @@
-"""A persistent cache of the Python bytecode generated for a kernel, shared between processes (``user_cache.py``).
+"""A persistent cache of the Python bytecode generated for a kernel, shared between processes (``persistent_cache.py``).
 
 A kernel has one record, keyed by its PTX and the version of Python. It maps the digest of each generated source to its
 bytecode, so it stays valid when the emulator changes the sources that it generates.
@@ -13,7 +13,7 @@ import time
 from functools import cached_property
 from types import CodeType
 
-from ....core.user_cache import cache_key, user_cache
+from ....core.persistent_cache import cache_key, user_cache
 
 MIN_COMPILE_SECONDS = 0.002  # seconds of compilation from which writing a record pays off
 MAX_FUNCTIONS = 1024  # functions in a record

@@ -15,7 +15,7 @@ from .mbarrier import MbarrierSite
 from .tensormap_replace import read_map
 from .tma_box_copies import BoxCopy, fault
 from .tma_box_layout import CHUNK
-from .tma_load_modes import MAX_IM2COL_OFFSET, is_gather4_or_scatter4, is_im2col_w, mode_of
+from .tma_mode_modifiers import MAX_IM2COL_OFFSET, is_gather4_or_scatter4, is_im2col_w, mode_of
 
 
 class BulkSite:

@@ -13,7 +13,7 @@ from .bulk_copy_issue import BulkSite
 from .ld_st import address_expression
 from .tensormap_replace import map_address
 from .tma_box_layout import BOX_ALIGN, CHUNK
-from .tma_load_modes import IM2COL_MODES, is_gather4_or_scatter4, is_im2col, is_im2col_w
+from .tma_mode_modifiers import IM2COL_MODES, is_gather4_or_scatter4, is_im2col, is_im2col_w
 
 
 def shared_operand(e, address: Address) -> tuple[str, int]:

@@ -19,11 +19,11 @@ import numpy as np
 
 from ..matmul import fp8_accumulation, gemm_jit
 from ..matmul.matmul import BLAS_ORDER, accumulate_in_slices, jit_error_bounds, multiply
-from ..matmul.operands import MatmulOperand
+from ..matmul.operand_value_ranges import MatmulOperand
 from ..ptx.ast import Register
 from ..simt.broadcasting import are_all, is_any
 from .handler_registry import helper
-from .mma_fragments import LANE_QUAD, join_rows
+from .mma_register_operands import LANE_QUAD, join_rows
 
 COLUMNS = 8  # columns of D in four registers, or two
 GROUP_WARPS = 4  # per warpgroup

@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..codegen.emit_block import vector_items
-from ..matmul.operands import MatmulOperand
+from ..matmul.operand_value_ranges import MatmulOperand
 from ..memory.load_store import Site
 from ..ptx.ast import Immediate
 from .handler_registry import helper

@@ -19,12 +19,12 @@ import numpy as np
 from ..codegen.emit_block import vector_items
 from ..errors import EmulatorError
 from ..matmul import matmul
-from ..matmul.operands import MatmulOperand
+from ..matmul.operand_value_ranges import MatmulOperand
 from ..numerics import float_arithmetic, float_conversions, float_formats
 from ..simt.broadcasting import unique_integers
 from .handler_registry import RESULT_KINDS, handles, helper
 from .mma_accumulation_chains import is_deferrable, warp_accumulator_registers
-from .mma_fragments import Fragment, RegisterEncoding
+from .mma_register_operands import Fragment, RegisterEncoding
 from .mma_sparsity_metadata import ORDERED, emit_expand_sparse
 from .warp_collectives import emit_warp_sync
 

@@ -23,7 +23,7 @@ import numpy as np
 from ..jit.llvm_jit import address
 from ..matmul import gemm_jit, matmul, pack_operands
 from ..matmul.matmul import accumulate
-from ..matmul.operands import MatmulOperand, decode, make_operand
+from ..matmul.operand_value_ranges import MatmulOperand, decode, make_operand
 from ..memory.tensor_memory import COLUMNS, LANES, Operation, Span, fault, key_of, tensor_memory_of
 from ..numerics import float_arithmetic, float_conversions, float_formats
 from ..ptx.ast import Vector

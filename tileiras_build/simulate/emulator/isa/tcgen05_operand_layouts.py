@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..matmul.operands import CODE_DTYPES, decode
+from ..matmul.operand_value_ranges import CODE_DTYPES, decode
 from ..memory.tensor_memory import SharedSource, fault
 from ..numerics import float_formats
 from . import smem_matrix_descriptors

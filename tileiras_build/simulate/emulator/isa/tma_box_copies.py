@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import tensor_map
 from ..errors import OTHER, OUT_OF_BOUNDS, fault_at
-from ..jit import shared_memory_chunks
+from ..jit import smem_chunk_copies
 from ..matmul import gemm_jit
 from ..memory.address_space import Region
 from ..performance_counters import count_bulk
@@ -247,7 +247,7 @@ class BoxCopy(InFlightCopy):
         row_chunks = tensor.row_bytes // CHUNK
         marks = batch.observers.async_copy_marks.marks[CHUNK]
         are_rounded = tensor.element == "tf32"
-        shared_memory_chunks.write_boxes(
+        smem_chunk_copies.write_boxes(
             batch.memories.shared,
             marks,
             source,

@@ -22,9 +22,9 @@ import numpy as np
 
 from ..codegen.emit_block import vector_items
 from ..errors import EmulatorFault
-from ..jit import shared_memory_chunks
+from ..jit import smem_chunk_copies
 from ..matmul import fp8_accumulation, gemm_jit, matmul
-from ..matmul.operands import CODE_DTYPES, MatmulOperand, make_operand
+from ..matmul.operand_value_ranges import CODE_DTYPES, MatmulOperand, make_operand
 from ..memory.load_store import Site
 from ..numerics import float_formats
 from ..ptx.ast import Vector
@@ -145,7 +145,7 @@ class SharedOperand:
         out = np.empty((len(group.cta), *together.shape), np.complex128)
         marks = None if batch.observers.async_copy_marks is None else batch.observers.async_copy_marks.marks[CHUNK]
         starts = group.cta[:, 0] * (batch.memories.shared_size // CHUNK)
-        is_whole = shared_memory_chunks.gather(batch.memories.shared, marks, starts, together, out)
+        is_whole = smem_chunk_copies.gather(batch.memories.shared, marks, starts, together, out)
         return out.reshape(-1, *places[0].shape) if is_whole else None
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""Machine code that LLVM has made, kept for the next processes of this user (``user_cache.py``): they need no LLVM.
+"""Machine code that LLVM has made, kept for the next processes of this user (``persistent_cache.py``): they need no LLVM.
 
 It is found by all that it comes from: the text of its IR, the CPU as LLVM names it and its features, LLVM, and the code here that
 asks LLVM and links what it makes. What LLVM says of a CPU is kept, too, by what the CPU says of itself. Others than x86-64 under
@@ -16,7 +16,7 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import NamedTuple
 
-from ....core.user_cache import cache_key, user_cache
+from ....core.persistent_cache import cache_key, user_cache
 from .elf_linker import LinkedCode
 from .host_cpu import host_cpu_id
 

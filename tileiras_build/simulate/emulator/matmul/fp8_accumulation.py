@@ -26,7 +26,7 @@ from ..numerics.float_formats import f32, f64
 from . import fp8_accumulation_jit, gemm_jit
 from .fp8_accumulation_jit import NO_TERM_EXPONENT
 from .matmul import in_blocks, slices
-from .operands import FLOAT_RANGES, MatmulOperand
+from .operand_value_ranges import FLOAT_RANGES, MatmulOperand
 
 KINDS = ("e4m3", "e5m2")
 FRACTION_BITS = 13

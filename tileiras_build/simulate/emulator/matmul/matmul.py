@@ -24,7 +24,7 @@ from ..numerics import float_arithmetic
 from ..numerics.float_formats import f32, f64
 from ..simt.broadcasting import are_all, is_any
 from . import gemm_jit, gemm_microkernel, pack_operands
-from .operands import MIN_EXACT_EXPONENT, MatmulOperand, compute_extremes
+from .operand_value_ranges import MIN_EXACT_EXPONENT, MatmulOperand, compute_extremes
 
 SMALLEST_NORMAL = 2.0**-126  # of float32
 EXACT = {f32: 2.0**24, f64: 2.0**53}  # up to which all multiples of 1 are in the type

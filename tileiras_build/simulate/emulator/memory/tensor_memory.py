@@ -17,7 +17,7 @@ import numpy as np
 
 from ..errors import EmulatorFault
 from ..isa.smem_matrix_descriptors import CHUNK
-from ..jit.shared_memory_chunks import chunks_equal, gather
+from ..jit.smem_chunk_copies import chunks_equal, gather
 from ..matmul import gemm_jit
 from ..matmul.matmul import BLAS_ORDER
 from ..simt.broadcasting import are_all, is_any

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import isa
-from ..batch_cost_model import BatchCostModel
+from ..batch_time_model import BatchCostModel
 from ..codegen import runtime_support
 from ..codegen.emit_block import DTYPES, Emitter
 from ..codegen.python_code_cache import PythonCodeCache
@@ -26,7 +26,7 @@ from ..memory.address_space import PARAM_WINDOW
 from ..numerics import directed_rounding, float_arithmetic, float_conversions, float_formats
 from ..pause_gc import gc_paused
 from ..sanitizers import wgmma_register_hazards
-from ..simt.schedule_order import schedule_order
+from ..simt.weak_topological_order import schedule_order
 from .ast import Address, Function, Instruction, Name, Register, Variable, Vector
 from .parser import MAX_BYTES, parse
 from .register_liveness import RegisterLiveness
@@ -35,7 +35,7 @@ from .register_uses_defs import mask, registers_read, registers_written, slots_o
 from .verify_instruction_forms import verify_instruction
 
 if TYPE_CHECKING:
-    from ..jit.register_split_merge import RegisterBatch
+    from ..jit.split_merge_thread_groups import RegisterBatch
 
 _BARRIERS = {"bar", "barrier", "setmaxnreg"}
 

@@ -34,7 +34,7 @@ from .vector_clocks import FENCED, ORDER, SYNCHRONIZED
 if TYPE_CHECKING:
     from ..memory.cta_memories import CtaMemories
     from ..simt.geometry import Geometry
-    from .unspecified_behavior import Findings
+    from .finding_severities import Findings
 
 SEVERAL_LANES, ASYNC_PROXY = 32, 33  # instead of the index of a lane
 RELAXED_FINDING = "arrival-relaxed"

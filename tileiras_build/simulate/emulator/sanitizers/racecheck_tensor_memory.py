@@ -24,7 +24,7 @@ from .vector_clocks import SYNCHRONIZED
 if TYPE_CHECKING:
     from ..memory.cta_memories import CtaMemories
     from ..simt.geometry import Geometry
-    from .unspecified_behavior import Findings
+    from .finding_severities import Findings
 
 UNFENCED = UNWAITED = 1 << 30  # the clock of an access with no fence, or no wait, after it
 FINDING, LOAD_FINDING = "tensor-not-fenced", "load-not-waited"

@@ -19,7 +19,7 @@ from .vector_clocks import SYNCHRONIZED, VectorClocks
 if TYPE_CHECKING:
     from ..memory.cta_memories import CtaMemories
     from ..simt.geometry import Geometry
-    from .unspecified_behavior import Findings
+    from .finding_severities import Findings
 
 FINDING = "peer-cta-not-running"
 

@@ -21,7 +21,7 @@ from .vector_clocks import ORDER, SYNCHRONIZED
 if TYPE_CHECKING:
     from ..memory.cta_memories import CtaMemories
     from ..simt.geometry import Geometry
-    from .unspecified_behavior import Findings
+    from .finding_severities import Findings
 
 UNORDERED = "this may arrive in the preceding phase: it is not ordered after all arrivals of that phase"
 OVERTAKEN = "this completes a phase, and may do so before a wait for the preceding phase, which would then block"

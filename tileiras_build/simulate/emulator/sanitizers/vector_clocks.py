@@ -19,7 +19,7 @@ from ..simt.broadcasting import unique_integers
 if TYPE_CHECKING:
     from ..memory.cta_memories import CtaMemories
     from ..simt.geometry import Geometry
-    from .unspecified_behavior import Findings
+    from .finding_severities import Findings
 
 MBARRIERS = 64  # roles of mbarriers in a CTA; further mbarriers share them
 ORDER, FENCED, SYNCHRONIZED = 0, 1, 2  # indices of an actor's vector clocks

@@ -30,7 +30,7 @@ _SHAPES = _A + MAX_PENDING_GROUPS
 
 @dataclass(frozen=True)
 class Violation:
-    """A message that names the registers; ``finding``: its name in ``unspecified_behavior.py``, or None for a fault."""
+    """A message that names the registers; ``finding``: its name in ``finding_severities.py``, or None for a fault."""
 
     why: str
     finding: str | None = None

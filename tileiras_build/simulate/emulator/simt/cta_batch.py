@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..memory.cta_memories import CtaMemories
-from ..printf_output import PrintfOutput
+from ..printf_line_buffer import PrintfOutput
 from ..sanitizers.observers import Observers
-from .batch_barriers import Synchronization
 from .geometry import Geometry
 from .scheduler import Scheduler
+from .synchronization_state import Synchronization
 from .thread_group import ThreadGroup
 from .thread_sets import thread_set_cache
 

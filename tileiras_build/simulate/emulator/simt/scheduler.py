@@ -1,7 +1,7 @@
 """The scheduler of a batch of CTAs: selects the next group of threads, and handles divergence and events.
 
 A divergent branch splits a group. Groups at the same pc with the same call stack are merged. The scheduler runs the deepest
-call first, then the first block in the order of ``schedule_order.py``, which reconverges structured code. It prevents
+call first, then the first block in the order of ``weak_topological_order.py``, which reconverges structured code. It prevents
 starvation.
 """
 
@@ -17,15 +17,15 @@ from ..codegen.error_location import raise_at_instruction
 from ..errors import DEADLOCK, TIME_LIMIT, EmulatorError, EmulatorFault
 from ..performance_counters import count_run
 from . import thread_group
-from .reconvergence import reconverge
+from .merge_thread_groups import reconverge
 from .thread_group import Divergence, SchedulerEvent, ThreadGroup
 
 if TYPE_CHECKING:
     from ..launch import LaunchOptions
     from ..ptx.program import Program
     from ..sanitizers.observers import Observers
-    from .batch_barriers import Synchronization
     from .geometry import Geometry
+    from .synchronization_state import Synchronization
 
 MAX_WAIT = 1000  # blocks that other groups run before a ready group runs out of order
 MAX_WAIT_WITH_SPINNING = 30  # the same if threads may wait for each other in loops

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from ..errors import EmulatorError
-from ..jit import register_split_merge
+from ..jit import split_merge_thread_groups
 from .async_copy_groups import AsyncCopyGroups
 from .broadcasting import broadcast
 from .geometry import RANK_SHIFT
@@ -229,7 +229,7 @@ class ThreadGroup:
         if not lazy or self.parent is None:
             return
         self.parent.resolve_all(lazy)
-        register_split_merge.pick(self, lazy)
+        split_merge_thread_groups.pick(self, lazy)
         of_parent, borrowed, select = self.parent.R, self.parent_values, self.select
         for slot in lazy:
             if registers[slot] is UNRESOLVED:

@@ -1,0 +1,157 @@
+"""Closures: what functions of libdevice need, cut from the library and optimized.
+
+A kernel that calls three functions links a few kilobytes instead of the whole library. What is cut for a set of functions
+is a library of its own, a ``.libdevice.bc``: whoever links may be given it in the place of the whole one. It is LLVM
+bitcode behind the wrapper header that LLVM's readers skip (LLVM Bitcode File Format, Bitcode Wrapper Format), and a
+mark between the two says that it is cut, and for which GPU.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from functools import cached_property
+
+import llvmlite.binding as llvm
+
+from ..core.errors import InvalidInput
+from .resolve_linked_library import Blob, broken_library
+from .split_library import Closure, Library
+
+_WRAPPER = 0x0B17C0DE
+_HEADER = struct.Struct("<5I14sH")  # magic, version, offset and size of the bitcode, CPU type; the mark, the GPU
+_MARK = b"tileiras-build"
+
+
+class ClosureStore:
+    """Optimized closures of one whole library for one target machine's data layout, made once in a process."""
+
+    def __init__(self, blob: Blob, machine: llvm.TargetMachine):
+        self.name, self._blob, self._machine = blob.name, blob, machine
+        self._closures: dict[tuple[str, int | None], bytes] = {}
+        self._cuts: dict[tuple[tuple[str, ...], int], bytes] = {}
+
+    @cached_property
+    def library(self) -> Library:
+        """The library taken apart (about 0.1 s)."""
+        return Library.from_blob(self._blob)
+
+    @property
+    def symbols(self) -> frozenset[str]:
+        """The functions that can be cut."""
+        return self.library.symbols
+
+    def cut(self, names: Iterable[str], number: int) -> bytes:
+        """The ``.libdevice.bc`` of those of ``names`` that the library defines, for the GPU sm_<number>.
+
+        Its functions are external and their helpers ``linkonce_odr``. Equal sets have equal bytes, in any order and after
+        any other cut. Raises InvalidInput[libdevice-missing, libdevice-broken].
+        """
+        wanted = tuple(sorted(self.symbols.intersection(names)))
+        if (wanted, number) not in self._cuts:
+            closures = [self._closure(name, number) for name in wanted]
+            self._cuts[wanted, number] = _wrap(_merge(closures, self._machine), number)
+        return self._cuts[wanted, number]
+
+    def _closure(self, symbol: str, number: int) -> bytes:
+        for known in ((symbol, None), (symbol, number)):
+            if known in self._closures:
+                return self._closures[known]
+        closure = self.library.closure(symbol, number)
+        key = (symbol, number if closure.reads_arch else None)
+        self._closures[key] = optimize(closure, self._machine)
+        return self._closures[key]
+
+
+class CutLibrary:
+    """A ``.libdevice.bc``, which links as it is; of the same use as a store."""
+
+    def __init__(self, blob: Blob):
+        self.name, self._data = blob.name, blob.read()
+        *_, self._number = _HEADER.unpack_from(self._data)
+
+    @cached_property
+    def symbols(self) -> frozenset[str]:
+        """The functions that it was cut for."""
+        try:
+            with llvm.create_context() as context, llvm.parse_bitcode(self._data, context=context) as module:
+                return frozenset(exported(module))
+        except RuntimeError as error:
+            raise broken_library(self.name) from error
+
+    def cut(self, names: Iterable[str], number: int) -> bytes:
+        """All of it; raises InvalidInput[libdevice-target] where it was cut for another GPU."""
+        if number != self._number:
+            raise InvalidInput(
+                "libdevice-target",
+                f"{self.name} was cut from libdevice for sm_{self._number}, and not for sm_{number}",
+                remedy="name a whole libdevice.10.bc, or leave libdevice unset",
+            )
+        return self._data
+
+
+def is_cut(data: bytes) -> bool:
+    """Whether a library's bytes are a ``.libdevice.bc``."""
+    if len(data) < _HEADER.size:
+        return False
+    magic, *_, mark, _ = _HEADER.unpack_from(data)
+    return magic == _WRAPPER and mark == _MARK
+
+
+def exported(module: llvm.ModuleRef) -> list[str]:
+    """The functions that a cut library's module is for."""
+    return [f.name for f in module.functions if not f.is_declaration and f.linkage.name == "external"]
+
+
+def optimize(closure: Closure, machine: llvm.TargetMachine) -> bytes:
+    """Bitcode of a closure after LLVM's O3: its function external, everything else in it ``linkonce_odr``."""
+    with llvm.create_context() as context, _parse(closure.text, machine, context) as module:
+        # All functions stay external meanwhile: an internal helper could be specialized to this closure's calls, and
+        # two closures would then disagree about what its name means.
+        _run(module, machine, lambda builder: builder.getModulePassManager())
+        helpers = [f for f in module.functions if not f.is_declaration and f.name != closure.symbol]
+        for function in helpers:
+            function.linkage = "linkonce_odr"
+        _run(module, machine, _drop_unused)
+        return module.as_bitcode()
+
+
+def _merge(closures: Iterable[bytes], machine: llvm.TargetMachine) -> bytes:
+    """One module's bitcode of all closures; equal helpers merge."""
+    with llvm.create_context() as context, _parse("", machine, context) as module:
+        for bitcode in closures:
+            with llvm.parse_bitcode(bitcode, context=context) as closure:
+                module.link_in(closure)
+        return module.as_bitcode()
+
+
+def _parse(text: str, machine: llvm.TargetMachine, context: llvm.ContextRef) -> llvm.ModuleRef:
+    head = f'target datalayout = "{machine.target_data}"\ntarget triple = "{machine.triple}"\n'
+    return llvm.parse_assembly(head + text, context=context)
+
+
+def _wrap(bitcode: bytes, number: int) -> bytes:
+    return _HEADER.pack(_WRAPPER, 0, _HEADER.size, len(bitcode), 0, _MARK, number) + bitcode
+
+
+def _drop_unused(builder) -> llvm.ModulePassManager:
+    manager = llvm.create_new_module_pass_manager()
+    manager.add_global_dead_code_eliminate_pass()
+    manager.add_strip_dead_prototype_pass()
+    return manager
+
+
+def _run(module, machine, make_manager) -> None:
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    options.loop_unrolling = False
+    builder = llvm.create_pass_builder(machine, options)
+    make_manager(builder).run(module, builder)
+
+
+def unresolved_error(names: list[str], why: str) -> InvalidInput:
+    """The diagnostic for libdevice functions that stay undefined."""
+    return InvalidInput(
+        "unresolved-libdevice",
+        f"the kernel calls {', '.join(names)}, but {why}",
+        remedy="link a libdevice.10.bc that has them, or do not use the operation",
+    )

@@ -1,0 +1,64 @@
+"""Dots of consecutive loops with equal shapes, which can share buffers in shared memory and tensor memory."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+
+from xdsl.ir import Operation
+
+from ...ir.casting import parent_op, tile_type, unwrap
+from ...ir.dialects.fast_xdsl import string_of
+from ...ir.dialects.op_definition import TableOp
+from .dot_operand_chains import dot_operand_load
+from .enclosing_control_flow import enclosing_loops, is_accumulation_loop, is_defined_in_loop
+
+# What says how a dot is made.
+MMA_SELECTION_ATTRIBUTES = ("mma", "a_via_registers", "signedness_lhs", "signedness_rhs")
+
+
+def buffer_sharing_class(dots: Iterable[tuple[TableOp, Iterable[int]]]) -> list[Hashable]:
+    """A key for each (dot, loaded operands) of a kernel, in program order.
+
+    Dots with equal keys load and multiply alike, each in a loop of its own in one block: the n-th such dot of one loop
+    has the key of the n-th of another.
+    """
+    keys: list[tuple[Hashable, Operation, int]] = []
+    for dot, loaded in dots:
+        alike, loop = _sharing_key(dot, loaded), unwrap(enclosing_loops(dot))[-1]
+        before = sum(key[:2] == (alike, loop) for key in keys)
+        keys.append((alike, loop, before))
+    return [(alike, loop.parent, before) for alike, loop, before in keys]
+
+
+def _sharing_key(dot: TableOp, loaded: Iterable[int]) -> Hashable:
+    values = (dot.lhs, dot.rhs, dot.result)
+    types = tuple((string_of(value.type.element_type), tuple(value.type.get_shape())) for value in values)
+    tiles = tuple((index, *_tile(dot, index)) for index in sorted(loaded))
+    marks = tuple(string_of(dot.attributes.get(mark)) for mark in MMA_SELECTION_ATTRIBUTES)
+    return types, tiles, marks, is_accumulation_loop(dot), is_lhs_computed_in_loop(dot), _scales(dot)
+
+
+def _scales(dot: TableOp) -> Hashable:
+    """The tensor memory of a dot's scales."""
+    if dot.lhs_scale is None:
+        return None
+    types = (tile_type(value) for value in (dot.lhs_scale, dot.rhs_scale))
+    return dot.scale_steps, *((string_of(type.element_type), tuple(type.get_shape())) for type in types)
+
+
+def _tile(dot: TableOp, index: int) -> tuple[Hashable, ...]:
+    """The load of an operand, and the operations on its tile."""
+    load, chain = unwrap(dot_operand_load(dot, index))
+    links = tuple((link.name, *_shape(link)) for link in chain if link.name != "nv_tileas.convert_layout")
+    return load.view.owner.operands[0], string_of(load.view.type), links
+
+
+def _shape(link: Operation) -> tuple[Hashable, ...]:
+    permutation = string_of(link.attributes.get("permutation"))
+    type = tile_type(link.results[0])
+    return string_of(type.element_type), tuple(type.get_shape()), permutation
+
+
+def is_lhs_computed_in_loop(dot: TableOp) -> bool:
+    """Whether the innermost loop computes the left operand."""
+    return is_defined_in_loop(dot.lhs, parent_op(dot))

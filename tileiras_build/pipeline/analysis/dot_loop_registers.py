@@ -1,0 +1,54 @@
+"""Registers of the tiles that the dots of a loop keep live from one iteration to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from xdsl.ir import Operation, SSAValue
+
+from ...ir.casting import as_op, tile_type
+from ...ir.dialects.fast_xdsl import walk
+from ...ir.dialects.op_definition import TableOp
+from ...ir.dialects.op_traits import is_counted_loop
+from ...target.targets import Target
+from ..common.llvm_element_types import element_of
+from .dot_buffer_sharing import is_lhs_computed_in_loop
+from .enclosing_control_flow import is_accumulation_loop
+
+
+def live_tile_registers(func: Operation, target: Target, in_tmem_or_smem: Callable[[TableOp], bool]) -> int:
+    """Registers of all threads for the tiles that dots keep live, in the loop that keeps most.
+
+    ``stays``: whether a dot's left operand stays in shared memory instead (``stationary_operands``).
+    """
+    return max(
+        (_live_in_loop(loop, target, in_tmem_or_smem) for loop in walk(func) if is_counted_loop(loop)), default=0
+    )
+
+
+def _live_in_loop(loop: Operation, target: Target, stays: Callable[[TableOp], bool]) -> int:
+    dots = [as_op(op) for op in loop.regions[0].blocks[0].ops if op.name == "nv_tileas.dot"]
+    tiles = dict.fromkeys(tile for dot in dots for tile in _live_for_dot(dot, target, stays))
+    if any(map(stays, dots)):
+        # Twice: a computed operand is multiplied while the next one is computed.
+        tiles |= dict.fromkeys(dot.lhs for dot in dots if is_lhs_computed_in_loop(dot))
+    return sum(tile_registers(tile) for tile in tiles)
+
+
+def _live_for_dot(dot: TableOp, target: Target, stays: Callable[[TableOp], bool]) -> Iterator[SSAValue]:
+    """The accumulator, unless it is in tensor memory, and a left operand that is the same in all iterations."""
+    in_tensor_memory = target.has("tcgen05")
+    if dot.rescaled:
+        return
+    if not (in_tensor_memory and is_accumulation_loop(dot)):
+        yield dot.result
+    if not in_tensor_memory and not is_lhs_computed_in_loop(dot) and not stays(dot):
+        yield dot.lhs
+
+
+def tile_registers(tile: SSAValue) -> int:
+    """32-bit registers of a tile, of all threads together."""
+    size = element_of(tile.type).bits
+    for extent in tile_type(tile).get_shape():
+        size *= extent
+    return size // 32

@@ -1,0 +1,124 @@
+"""Compute output tiles slice by slice where the registers of an SM do not hold the accumulators.
+
+In:    nv_tileas without layouts; kernels with dots in loops.
+Out:   where the accumulators of a loop's dots, and left operands that stay in registers, are more than all threads of a CTA hold,
+       or where tensor memory would have two tiles of chained dots' rows, a loop around the program of the kernel: each of
+       its iterations loads, computes and stores one of two, four or eight equal parts of the tiles, the fewest with which they
+       fit, if these leave each warp rows of its own. Scalars and views that are the same in each turn stay before it.
+After: plan_cta_cluster (tiles are one CTA's). Before: shrink_k_tile (which asks how large tiles are),
+       choose_occupancy, and all passes that choose warps and copies.
+Sound: a division follows the rules of analysis/sharding_propagation: no part needs another one, and what the program accesses in an
+       order, by tokens, is the same part of the same view, so that its bytes are accessed in one turn. What must happen once
+       leaves the kernel whole. No turn returns for the others: what follows a return stands in the other arm of its choice, or
+       else the kernel stays whole.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp, i32
+from xdsl.ir import Block, Operation, Region
+
+from ...ir.casting import as_op, parent_block, terminator, tile_shape
+from ...ir.dialects.fast_xdsl import erase
+from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
+from ...ir.dialects.op_traits import is_function
+from ..analysis.chained_dots import DOT, chained_dots_of
+from ..analysis.dot_loop_registers import live_tile_registers
+from ..analysis.enclosing_control_flow import early_returns
+from ..analysis.op_queries import is_pure, is_tile, may_divide_by_zero, may_end
+from ..analysis.resource_model import choose_warps, live_registers_fit
+from ..analysis.sharding_propagation import Sharding, ShardingError
+from ..analysis.tma_operands import tma_loads_allowed
+from ..common.cse import Cse, eliminate_dead_code
+from ..common.nest_early_returns import nest_early_returns
+from ..job import Job
+from ..mma.family import fastest_family
+from ..pass_manager import EdgePass
+from .op_insertion import constant_i32, insert_before
+from .sharded_program import ShardedProgram
+from .sharding_plan import duplicate_cheap_tiles, sharding_of
+
+SLICE_COUNTS = (2, 4, 8)
+# Of a dot, on every GPU: with fewer for each warp, several compute the same rows' columns, and read the left operand again.
+ROWS_OF_WARP = 16
+ContinueOp, ForOp, YieldOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("continue", "for", "yield"))
+
+
+class SliceOutputTiles(EdgePass):
+    """Loops over slices of output tiles."""
+
+    name = "tileas-slice-output-tiles"
+
+    def run(self, module: ModuleOp, job: Job) -> None:
+        funcs = [func for func in module.body.block.ops if is_function(func) and as_op(func).num_ctas is None]
+        large = [func for func in funcs if tma_loads_allowed(func) and not _fits(func, job)]
+        if any([_slice_to_fit(func, job) for func in large]):
+            Cse().run(module, job)
+
+
+def _fits(func: Operation, job: Job) -> bool:
+    """Whether the registers of a CTA's threads hold what dots keep live, and each row of scores is in one thread."""
+    family = fastest_family(job.target)
+    if (most := family.max_chained_rows) and any(chain.rows > most for chain in chained_dots_of(func)):
+        return False
+    regs = live_tile_registers(func, job.target, lambda dot: family.lhs_stays_in_smem(dot, job))
+    return live_registers_fit(regs, choose_warps(func, job), job.target)
+
+
+def _slice_to_fit(func: Operation, job: Job) -> bool:
+    """Whether the kernel was replaced by a copy with the fewest slices that fit; it stays where no number of slices fits."""
+    for parts in SLICE_COUNTS:
+        trial = func.clone()
+        parent_block(func).insert_op_after(trial, func)
+        if _slice(trial, parts, job) and _fits(trial, job):
+            erase(func)
+            return True
+        erase(trial)
+    return False
+
+
+def _slice(func: Operation, slices: int, job: Job) -> bool:
+    duplicate_cheap_tiles(func)
+    nest_early_returns(func.regions[0].blocks[0], YieldOp)
+    if early_returns(func):
+        return False  # the first turn's would be that of all
+    try:
+        division = sharding_of(func, job, slices)
+    except ShardingError:
+        return False
+    rows = _min_rows_per_slice(division)
+    body = _loop_over_slices(func, slices)
+    ShardedProgram(func, division, body.args[0]).run()
+    eliminate_dead_code(func.regions[0].blocks[0])  # whole tiles of which parts are computed anew
+    return rows is None or rows >= ROWS_OF_WARP * choose_warps(func, job)
+
+
+def _min_rows_per_slice(division: Sharding) -> int | None:
+    """The fewest rows of a slice of any dot that is sliced by rows; None where none is."""
+    dots = [as_op(op) for op in division.operations if op.name == DOT]
+    shapes = [(tile_shape(dot.result), division.dims[dot.result]) for dot in dots]
+    return min((shape[dim] // division.ctas for shape, dim in shapes if dim == len(shape) - 2), default=None)
+
+
+def _loop_over_slices(func: Operation, slices: int) -> Block:
+    """The body of a loop over ``slices`` around all that may differ between slices."""
+    entry, body = func.regions[0].blocks[0], Block(arg_types=[i32])
+    moved, ended = set[Operation](), False
+    for op in list(entry.ops)[:-1]:
+        if not _is_slice_invariant(op, moved) or (ended and may_divide_by_zero(op)):
+            moved.add(op)
+            ended = ended or may_end(op)
+            op.detach()
+            body.add_op(op)
+    last = terminator(entry)
+    bounds = [insert_before(constant_i32(number), last) for number in (0, slices, 1)]
+    body.add_op(ContinueOp.make([[]], []))
+    insert_before(ForOp.make([*bounds, []], [], {}, [Region(body)]), last)
+    return body
+
+
+def _is_slice_invariant(op: Operation, moved: set[Operation]) -> bool:
+    """Whether an operation is pure, has no tiles, and depends on nothing that was moved."""
+    if not is_pure(op) or op.regions or any(is_tile(value) for value in (*op.operands, *op.results)):
+        return False
+    return not any(value.owner in moved for value in op.operands)

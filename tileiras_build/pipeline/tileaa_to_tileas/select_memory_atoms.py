@@ -1,0 +1,95 @@
+"""Select the instructions of copies, reductions and cache hints.
+
+In:    local_load, updates and loads of memory, with the layouts and places that they keep.
+Out:   ``copy_atom`` on what reads a stage, ``reduce_atom`` on what updates memory, ``cache`` on loads of tiles that one block
+       reads alone, or all read. Stores by TMA have theirs, and accesses of global memory what they move at a time (``vector``).
+After: use_tma_stores: no copy is made any more. Before: thread code, which chooses no instruction of these by itself.
+Sound: an atom is one that the target has; all atoms of an operation read and write the same elements. What caches keep changes
+       no number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ModuleOp
+
+from ...ir.casting import as_op
+from ...ir.dialects.cute import layout_of
+from ...ir.dialects.fast_xdsl import walk
+from ...ir.dialects.nv_tileas.ops import ATOM, ATOM_LOOP, LD_SHARED, LDMATRIX, LocalLoadOp
+from ...ir.dialects.op_definition import TableOp
+from ...target.targets import Target
+from ..analysis.access_vectorization import SECTOR_BYTES, ViewAccessInfo
+from ..analysis.axis_info import AxisAnalysis
+from ..analysis.cache_reuse import Reuse, grid_axes, load_reuse
+from ..analysis.smem_load_plans import ldmatrix_plan, vector_load_plan
+from ..common.llvm_element_types import element_of
+from ..job import Job
+from ..pass_manager import EdgePass
+
+# Updates that GPUs without a capability make by swapping the new value in while the old one is still there.
+# The L1 eviction priority of a load (PTX ISA 9.0, section 9.7.9.2, cache eviction priorities).
+CACHES = {Reuse.NONE: "L1::no_allocate", Reuse.ALL_CTAS: "L1::evict_last"}
+CAS_LOOP_MODES = {("addf", "bf16"): "bf16_atomic_add"}
+
+
+class SelectCopyAtoms(EdgePass):
+    """The instruction of each copy and reduction."""
+
+    name = "tileas-select-copy-atoms"
+
+    def run(self, module: ModuleOp, job: Job) -> None:
+        for func in module.body.block.ops:
+            kernel = _Kernel(job.target, grid_axes(func))
+            for op in walk(func):
+                if (choose := SELECTORS.get(op.name)) is not None:
+                    choose(as_op(op), kernel)
+
+
+@dataclass(frozen=True)
+class _Kernel:
+    """What all accesses of a kernel share: the target, and the grid axes that it uses."""
+
+    target: Target
+    grid: frozenset[int]
+
+
+def _select_local_load(op: TableOp, kernel: _Kernel) -> None:
+    """ldmatrix where it takes no more shared-memory cycles."""
+    matrix = ldmatrix_plan(op) if kernel.target.has("ldmatrix") else None
+    is_better = matrix is not None and matrix.wavefronts <= vector_load_plan(op).wavefronts
+    op.copy_atom = LDMATRIX if is_better else LD_SHARED
+
+
+def _select_reduce_atom(op: TableOp, kernel: _Kernel) -> None:
+    capability = CAS_LOOP_MODES.get((op.mode, element_of(op.value.type).name))
+    op.reduce_atom = ATOM if capability is None or kernel.target.has(capability) else ATOM_LOOP
+
+
+def _select_cache_hint(op: TableOp, kernel: _Kernel) -> None:
+    """Data that is read once is not allocated in L1, where each access fills whole sectors."""
+    if (
+        op.mem_semantic == "weak"
+        and (reading := load_reuse(op, kernel.grid)) in CACHES
+        and (reading is Reuse.ALL_CTAS or _fills_l2_sectors(op))
+    ):
+        op.cache = CACHES[reading]
+
+
+def _fills_l2_sectors(op: TableOp) -> bool:
+    held, element = layout_of(op.value), element_of(op.value.type)
+    order = ViewAccessInfo(op.view, AxisAnalysis()).order
+    if not order or op.vector is None or element.per_byte > 1:
+        return False
+    together = min(held.contiguous(order), op.vector) << held.bits_along(order[0])["lane"].bit_count()
+    return together * element.bytes >= SECTOR_BYTES
+
+
+SELECTORS: dict[str, Callable[[TableOp, _Kernel], None]] = {
+    LocalLoadOp.name: _select_local_load,
+    "nv_tileas.tiled_load": _select_cache_hint,
+    "nv_tileas.atomic_rmw": _select_reduce_atom,
+    "nv_tileas.tiled_atomic_rmw": _select_reduce_atom,
+}

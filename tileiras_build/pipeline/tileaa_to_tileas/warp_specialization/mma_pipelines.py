@@ -1,0 +1,284 @@
+"""Buffers that the partitions of a kernel share: rings of stages in shared memory, accumulators in tensor memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from xdsl.dialects.builtin import FloatTF32Type, i32
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ....ir.casting import type_as, unwrap
+from ....ir.dialects import arith
+from ....ir.dialects.cute.shared_layout_attr import SharedLayoutAttr
+from ....ir.dialects.nv_tileas.types import PipelineType
+from ....ir.dialects.op_definition import TableOp
+from ....ir.layouts.tmem_layout import WARPS
+from ...analysis.axis_info import AxisAnalysis
+from ...analysis.chained_dots import stationary_lhs_load
+from ...analysis.dot_operand_chains import dot_operand_load, smem_layout_after_views
+from ...analysis.enclosing_control_flow import enclosing_loops, ifs_around_loops
+from ...analysis.scale_stage_counts import warp_loaded_scale_groups
+from ...analysis.tma_tensor_maps import TensorBox, tensor_box
+from ...analysis.dot_operand_chains import dot_operand_load, smem_layout_after_views
+from ...mma.dots import k_of
+from ...mma.family import Storage, family_of
+from ...mma.tcgen05.tmem_tiles import tmem_tiles
+from ..op_insertion import Inserter, constant_i32
+from .scale_load_candidates import ScaleLoad, scale_loads
+
+# What a dot is marked with, and its instruction is not.
+MMA_SELECTION_ATTRIBUTES = ("tmem_columns", "warps", "rescaled", "stationary")
+tf32 = FloatTF32Type()
+
+
+@dataclass(eq=False)
+class TmaOperandLoad:
+    """One operand of a dot: its load, the operations between, and the placement of its tiles."""
+
+    index: int
+    load: TableOp
+    chain: list[Operation]
+    box: TensorBox
+    buffer: SSAValue | None = None
+    descriptor: SSAValue | None = None
+
+    @property
+    def element(self) -> Attribute:
+        """What lies in shared memory."""
+        return tf32 if self.box.rounds else self.load.value.type.element_type
+
+
+@dataclass(eq=False)
+class LhsInTmem:
+    """A left operand that warps write to tensor memory in ``parts`` chunks along k, each a stage of the pipeline."""
+
+    pipeline: SSAValue
+    k_chunks: int
+
+
+@dataclass(eq=False)
+class TmemAccumulator:
+    """The accumulators of one dot in tensor memory; ``pipeline`` fills when they are complete.
+
+    ``running``: they stay there for all of the innermost loop; ``waited``: but each dot is waited for, since the next
+    one's left operand takes the place of its own. ``held``: the left operand that stays in tensor memory. Where a partition
+    of its own issues the dots, the accumulators are a ring that the partitions which compute release, or ``written`` says
+    how that partition learns of the left operand.
+    """
+
+    carried_in_tmem: bool
+    is_waited_each_iteration: bool
+    pipeline: SSAValue
+    tile: SSAValue
+    lhs_tile: SSAValue | None
+    scales: list[SSAValue] = field(default_factory=list)
+    stationary_lhs_tile: SSAValue | None = None
+    lhs_written: LhsInTmem | None = None
+
+
+@dataclass(eq=False)
+class StageBuffers:
+    """Stages of a pipeline; ``buffers`` and TMA descriptors of each operand that is loaded."""
+
+    pipeline: SSAValue
+    buffers: list[SSAValue]
+    descriptors: list[SSAValue]
+
+
+@dataclass(eq=False)
+class ScaleStageBuffers:
+    """Stages of block scales, each for a group of iterations: a buffer and tensor memory columns for each operand."""
+
+    pipeline: SSAValue
+    buffers: list[SSAValue]
+    tiles: list[SSAValue]
+
+
+@dataclass(eq=False)
+class StationaryOperand:
+    """A left operand that TMA loads before the loops of its dots: a ring of one stage.
+
+    ``loops``: those around its load, in each iteration of which it is loaded again.
+    """
+
+    operand_load: TmaOperandLoad
+    loops: list[TableOp]
+    buffers: StageBuffers | None = None
+
+    @property
+    def stages(self) -> StageBuffers:
+        return unwrap(self.buffers)
+
+    @property
+    def enclosing_ops(self) -> list[TableOp]:
+        return self.loops
+
+
+@dataclass(eq=False)
+class MmaPipeline:
+    """The stages of one dot, and its accumulators where they are in tensor memory.
+
+    Equal dots of other loops use the same stages and accumulators (``is_reused``). ``choices``: the branches around its
+    loops.
+    """
+
+    dot: TableOp
+    operand_loads: list[TmaOperandLoad]
+    loops: list[TableOp]
+    enclosing_ifs: list[TableOp]
+    buffers: StageBuffers | None = None
+    loads: dict[Operation, TmaOperandLoad] = field(default_factory=dict)
+    tmem_accumulator: TmemAccumulator | None = None
+    is_reused: bool = False
+    stationary: StationaryOperand | None = None
+    scale_loads: list[ScaleLoad] = field(default_factory=list)
+    scale_buffers: ScaleStageBuffers | None = None
+
+    @classmethod
+    def of(cls, dot: TableOp) -> MmaPipeline:
+        """Of a dot that reads what TMA loads."""
+        analysis = AxisAnalysis()
+        operand_loads = []
+        for index in (0, 1):
+            found = dot_operand_load(dot, index)
+            if found is not None and found[0].tma:
+                box = unwrap(tensor_box(*found, analysis))
+                operand_loads.append(TmaOperandLoad(index, *found, box))
+        loops, copies = unwrap(enclosing_loops(dot)), scale_loads(dot)
+        loads: dict[Operation, TmaOperandLoad] = {operand_load.load: operand_load for operand_load in operand_loads}
+        return cls(dot, operand_loads, loops, ifs_around_loops(dot), loads=loads, scale_loads=copies)
+
+    @property
+    def consumers(self) -> int | None:
+        """The arrivals that release a stage: one commit for tensor memory; None for one arrival of each warp."""
+        return 1 if family_of(self.dot).accumulator is Storage.TENSOR else None
+
+    @property
+    def stage_bytes(self) -> int:
+        return sum(operand_load.box.tile_bytes for operand_load in self.operand_loads)
+
+    @property
+    def stages(self) -> StageBuffers:
+        return unwrap(self.buffers)
+
+    @property
+    def accumulator(self) -> TmemAccumulator:
+        return unwrap(self.tmem_accumulator)
+
+    @property
+    def scale_groups(self) -> int:
+        """Stages of block scales: as many as hide the latency of loads, and as the dot has columns for."""
+        acc_columns = tmem_tiles(self.dot, WARPS)[1].total_tmem_columns
+        columns = (self.dot.tmem_columns - acc_columns) // sum(copy.columns.tmem_columns for copy in self.scale_loads)
+        return max(1, min(warp_loaded_scale_groups(self.dot.scale_steps), columns))
+
+    @property
+    def scales(self) -> ScaleStageBuffers:
+        return unwrap(self.scale_buffers)
+
+    @property
+    def pipeline(self) -> SSAValue:
+        return self.stages.pipeline
+
+    @property
+    def enclosing_ops(self) -> list[TableOp]:
+        """The loops and choices around its dot."""
+        return [*self.loops, *self.enclosing_ifs]
+
+    @property
+    def ops_around_accumulator(self) -> list[TableOp]:
+        """The loops and branches around the wait for the accumulator."""
+        loops = (
+            self.loops[:-1]
+            if self.accumulator.carried_in_tmem and not self.accumulator.is_waited_each_iteration
+            else self.loops
+        )
+        return [*loops, *self.enclosing_ifs]
+
+    def replace(self, old: Operation, new: TableOp) -> None:
+        """Replace a loop or branch around the dot by ``new``."""
+        self.loops = [new if around is old else around for around in self.loops]
+        self.enclosing_ifs = [new if around is old else around for around in self.enclosing_ifs]
+
+
+# The token of a partition in the stages of each ring, of scales, and of each accumulator.
+PipelineResource = StageBuffers | TmemAccumulator | ScaleStageBuffers | LhsInTmem
+Tokens = dict[PipelineResource, SSAValue]
+
+
+def stationary_operands_of(mma_pipelines: list[MmaPipeline]) -> list[StationaryOperand]:
+    """The left operands that stay in shared memory. Several dots may read one."""
+    return list(dict.fromkeys(ring.stationary for ring in mma_pipelines if ring.stationary is not None))
+
+
+def set_stationary_operands(mma_pipelines: list[MmaPipeline]) -> None:
+    """Set the stationary operand of pipelines whose dot has a ``stationary`` left operand."""
+    new_op: dict[Operation, StationaryOperand] = {}
+    analysis = AxisAnalysis()
+    for ring in (ring for ring in mma_pipelines if ring.dot.stationary):
+        load, chain = unwrap(stationary_lhs_load(ring.dot))
+        if load not in new_op:
+            operand_load = TmaOperandLoad(0, load, chain, unwrap(tensor_box(load, chain, analysis)))
+            new_op[load] = StationaryOperand(operand_load, unwrap(enclosing_loops(load)))
+        ring.stationary = new_op[load]
+
+
+def stages_of(mma_pipelines: list[MmaPipeline], place: Operation | None = None) -> list[PipelineResource]:
+    """The stages of dots, or those that are filled inside ``place``, a loop or a branch."""
+    users: list[MmaPipeline | StationaryOperand] = [*stationary_operands_of(mma_pipelines), *mma_pipelines]
+    return list(dict.fromkeys(user.stages for user in users if place is None or place in user.enclosing_ops))
+
+
+def accumulators_stay_in_tmem(mma_pipelines: list[MmaPipeline]) -> bool:
+    """Whether accumulators are rescaled in tensor memory. All dots of the kernel are then chained."""
+    return any(ring.dot.rescaled for ring in mma_pipelines)
+
+
+def accumulators_of(mma_pipelines: list[MmaPipeline], place: Operation | None = None) -> list[PipelineResource]:
+    """The accumulators in tensor memory, or those that are waited for inside ``place``."""
+    summed = [ring for ring in mma_pipelines if ring.tmem_accumulator is not None]
+    return list(
+        dict.fromkeys(ring.accumulator for ring in summed if place is None or place in ring.ops_around_accumulator)
+    )
+
+
+def lhs_tiles_of(mma_pipelines: list[MmaPipeline], loop: Operation | None = None) -> list[PipelineResource]:
+    """The left operands that warps write chunk by chunk, or those that are written inside ``loop``."""
+    written = [(ring, ring.accumulator.lhs_written) for ring in mma_pipelines if ring.tmem_accumulator is not None]
+    return list(dict.fromkeys(left for ring, left in written if left and (loop is None or loop in ring.loops)))
+
+
+def scales_of(mma_pipelines: list[MmaPipeline], loop: Operation | None = None) -> list[PipelineResource]:
+    """The block scales that partitions of their own load, or those that are loaded inside ``loop``."""
+    return list(
+        dict.fromkeys(
+            ring.scales for ring in mma_pipelines if ring.scale_loads and (loop is None or loop in ring.loops)
+        )
+    )
+
+
+def async_mma_attributes(mma_pipeline: MmaPipeline) -> dict[str, Attribute]:
+    """How the instructions of a dot address shared memory, and their other attributes."""
+    dot = mma_pipeline.dot
+    kept = {key: value for key, value in dot.attributes.items() if key not in MMA_SELECTION_ATTRIBUTES}
+    for operand_load in [
+        *mma_pipeline.operand_loads,
+        *([mma_pipeline.stationary.operand_load] if mma_pipeline.stationary else []),
+    ]:
+        placement = unwrap(smem_layout_after_views(operand_load.chain, operand_load.box.placement))
+        kept[("lhs", "rhs")[operand_load.index] + "_placement"] = SharedLayoutAttr(placement)
+    return kept
+
+
+def umma_attributes(dot: TableOp) -> dict[str, Any]:
+    """The attributes of a tensor-memory MMA: its shape."""
+    m, n = dot.result.type.get_shape()
+    return {"shape": (m, n, k_of(dot))}
+
+
+def stage_of(insert: Inserter, pipeline: SSAValue, token: SSAValue) -> SSAValue:
+    """The stage of a pipeline that a token names."""
+    if type_as(pipeline, PipelineType).stages.data == 1:
+        return insert(constant_i32(0))
+    return insert(arith.ShRUIOp.make([token, insert(constant_i32(1))], [i32]))

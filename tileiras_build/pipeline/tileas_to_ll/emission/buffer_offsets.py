@@ -1,0 +1,52 @@
+"""Where a kernel's buffers are in shared memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from xdsl.ir import Operation, SSAValue
+
+from ....core.errors import InternalError
+from ....ir.casting import as_op, int_attr
+from ....ir.dialects.fast_xdsl import walk
+from ....ir.dialects.nv_tileas.ops import AsyncUmmaOp
+from ..promote_print_operands import is_decomposed
+
+STORAGE = ("nv_tileas.alloc_tensor", "nv_tileas.alloca")
+
+
+@dataclass
+class Buffers:
+    """``places`` are byte offsets of buffers in the kernel's shared memory.
+
+    ``generic`` says that a pointer may point into shared memory, so that no pointer is known to be a global one. ``steps``:
+    iterations of a loop that may share what one stage of a ring holds.
+    """
+
+    places: dict[SSAValue, int] = field(default_factory=dict)
+    generic: bool = False
+    steps: int = 1
+
+
+def analyze_buffers(kernel: Operation, shared_bytes: int) -> Buffers:
+    """The buffers of a kernel whose shared memory has ``shared_bytes`` bytes.
+
+    Raises InternalError for a buffer without a place in it, and for a print whose operands are not C's varargs.
+    """
+    found = Buffers()
+    for op in walk(kernel):
+        if op.name in STORAGE:
+            found.places[op.results[0]] = _offset_of(op, shared_bytes)
+            found.generic |= op.name == "nv_tileas.alloca" and "global" not in op.attributes
+        elif op.name == AsyncUmmaOp.name:
+            found.steps = max(found.steps, as_op(op).scale_steps)
+        elif op.name == "nv_tileas.print" and not is_decomposed(op):
+            raise InternalError("print-operands", "a print has operands that are not i32, i64 or f64")
+    return found
+
+
+def _offset_of(op: Operation, shared_bytes: int) -> int:
+    offset = int_attr(op, "shared_offset", -1)
+    if not 0 <= offset < shared_bytes:
+        raise InternalError("buffer-address", f"{op.name} has no place in the {shared_bytes} bytes of shared memory")
+    return offset
