@@ -11,6 +11,7 @@ from tileiras_build.core.errors import InvalidInput
 from tileiras_build.cutile.child_processes import inherit_device
 from tileiras_build.cutile.kernel_fault_report import KernelFault
 from tileiras_build.cutile.run_settings import Settings
+from tileiras_build.simulate.emulator import ptx_bundle
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 pytest.importorskip("cuda.tile", reason="cuda-tile is not installed")
