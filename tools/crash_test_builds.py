@@ -37,9 +37,9 @@ TARGETS = "90,100"
 SCONSTRUCT = """
 from tileiras_build import scons_tool
 from {module} import {table} as TABLE
-from tileiras_build.build import sconsign_file
+from tileiras_build.build import sconsign_writer
 
-sconsign_file.WRITE_INTERVAL = 0.2  # so that kills also fall between and into the writes of SCons' records
+sconsign_writer.WRITE_INTERVAL = 0.2  # so that kills also fall between and into the writes of SCons' records
 variables = scons_tool.variables(ARGUMENTS)
 env = Environment(variables=variables, tools=[lambda env: scons_tool.generate(env, TABLE)])
 env.Default(env.KernelLibrary("kernels", env.Glob("*.tilebc")))

@@ -57,7 +57,7 @@ def test_what_was_recorded_before_the_kill_is_not_built_again(project):
     project.write("a.tilebc", "kernel a\nptx: sleep\n")
     project.write("b.tilebc", "kernel b\nptx: sleep\n")
     changed = (
-        "from tileiras_build.build import sconsign_file\nsconsign_file.WRITE_INTERVAL = sconsign_file.MIN_PAUSE_FACTOR = 0\n"
+        "from tileiras_build.build import sconsign_writer\nsconsign_writer.WRITE_INTERVAL = sconsign_writer.MIN_PAUSE_FACTOR = 0\n"
         + SCONSTRUCT
     )
     project.write("SConstruct", changed.replace('env["TILEIRAS_TIMEOUT"] = 60', ""))

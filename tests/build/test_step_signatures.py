@@ -99,7 +99,7 @@ def change(project, what: str) -> list[str]:
         "the passes of .tileaa": lambda: append(folder / "package/pipeline/tilebc_to_tileaa/__init__.py", "# edited\n"),
         "the passes of .ll": lambda: append(folder / "package/pipeline/tileas_to_ll/__init__.py", "# edited\n"),
         "the making of closures of libdevice": lambda: append(
-            folder / "package/libdevice/bitcode_closures.py", "# edited\n"
+            folder / "package/libdevice/extract_subset.py", "# edited\n"
         ),
         "the driver": lambda: append(folder / "package/driver.py", "# edited\n"),
         "the manifest's rules": lambda: append(folder / "package/pipeline/launch_manifest_json.py", "# edited\n"),

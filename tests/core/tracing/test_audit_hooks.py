@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[3]
 RUN = """
 import json, sys
-from tileiras_build.workers.executor import traced_call
+from tileiras_build.workers.executor import traced_fork_call
 from tileiras_build.core.tracing.audit_hooks import install
 install().load(); {load}; install().loaded()
 
@@ -23,7 +23,7 @@ def program(name):
 sys.modules["programs"] = sys.modules["__main__"]
 rows = []
 for name in sys.argv[2:]:
-    record = traced_call.call("programs:program", sys.argv[1], name).record
+    record = traced_fork_call.call("programs:program", sys.argv[1], name).record
     rows.append({"reads": [read.to_json()[:3] for read in record.reads], "unfollowed": record.untraced_actions,
                  "libraries": [read.to_json()[:2] for read in record.blocks()[1]]})
 print(json.dumps(rows))
