@@ -19,7 +19,6 @@ from .dot_operand_chains import dot_operand_load, smem_layout_after_views
 from .enclosing_control_flow import early_returns, enclosing_kernel, enclosing_loops, ifs_around_loops
 from .scalar_slice import ScalarSlice, is_unordered_token
 from .tma_tensor_maps import TensorBox, tensor_box
-from .dot_operand_chains import dot_operand_load, smem_layout_after_views
 
 # A load, what is between it and the dot, and the box that is loaded.
 TmaOperand = tuple[TableOp, list[Operation], TensorBox]

@@ -29,7 +29,6 @@ from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_agent_switch, is_counted_loop
 from ..analysis.dot_loop_registers import tile_registers
 from ..analysis.enclosing_control_flow import has_no_early_exit
-from ..analysis.dot_loop_registers import tile_registers
 from ..analysis.op_queries import is_pure, is_tile
 from ..analysis.resource_model import MIN_STAGES, accumulators_fit
 from ..job import Job

@@ -23,10 +23,10 @@ from ...ir.dialects.op_traits import is_function
 from ...ir.layouts.matrix_descriptor import WIDE
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.chained_dots import DOT
+from ..analysis.dot_operand_chains import dot_operand_load
 from ..analysis.enclosing_control_flow import ifs_around_loops
 from ..analysis.resource_model import MIN_WARPS, choose_warps, two_stages_fit
 from ..analysis.tma_operands import may_prefetch_in_loop, tma_loads_allowed, tma_operand
-from ..analysis.dot_operand_chains import dot_operand_load
 from ..job import Job
 from ..mma.family import families_of, family_of
 from ..pass_manager import EdgePass

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from ...target.gpu_models import GpuModel, gpu_model
 from ...target.sm_limits import WARP
 from .concurrent_ctas import sustained
-from .cta_work_counts import CtaWork, WorkCounter
 from .cta_timeline import Timeline, average, simulate_clusters
 from .cta_work_counts import CtaWork, WorkCounter
 from .kernel_from_cubin import KernelModel

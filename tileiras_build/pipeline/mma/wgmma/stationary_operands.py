@@ -10,10 +10,11 @@ from ....ir.casting import as_op, parent_block, unwrap
 from ....ir.dialects.fast_xdsl import walk
 from ....ir.dialects.op_definition import TableOp
 from ...analysis.axis_info import AxisAnalysis
-from ...analysis.dot_buffer_sharing import is_lhs_computed_in_loop
 from ...analysis.chained_dots import DOT, stationary_lhs_load
-from ...analysis.enclosing_control_flow import enclosing_kernel, ifs_around_loops
+from ...analysis.dot_buffer_sharing import is_lhs_computed_in_loop
 from ...analysis.dot_loop_registers import tile_registers
+from ...analysis.dot_operand_chains import source_load_of
+from ...analysis.enclosing_control_flow import enclosing_kernel, ifs_around_loops
 from ...analysis.resource_model import (
     STAGES_SMEM_OVERHEAD,
     choose_warps,
@@ -30,7 +31,6 @@ from ...analysis.tma_operands import (
     tma_operand,
     with_tma_box,
 )
-from ...analysis.dot_operand_chains import source_load_of
 from ...common.optimization_hints import occupancy
 from ...job import Job
 from ...pipelining_strategies import choose, is_enabled

@@ -20,7 +20,6 @@ from ...analysis.dot_operand_chains import dot_operand_load, smem_layout_after_v
 from ...analysis.enclosing_control_flow import enclosing_loops, ifs_around_loops
 from ...analysis.scale_stage_counts import warp_loaded_scale_groups
 from ...analysis.tma_tensor_maps import TensorBox, tensor_box
-from ...analysis.dot_operand_chains import dot_operand_load, smem_layout_after_views
 from ...mma.dots import k_of
 from ...mma.family import Storage, family_of
 from ...mma.tcgen05.tmem_tiles import tmem_tiles

@@ -19,7 +19,6 @@ from ....ir.dialects.nvvm import target_independent_intrinsics
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import LinearLayout, MmaTiling, SharedLayout, shared_access, unpack
 from ....target.mma_atoms import MmaAtom
-from ...analysis.slice_chunk_bits import dim_stride
 from ...analysis.scratch_memory_sizes import align_to_banks, tile_bytes
 from ...analysis.slice_chunk_bits import dim_stride
 from ...common.llvm_element_types import ELEMENTS, Element, element_of
