@@ -1,4 +1,4 @@
-"""How much a shared cache saves: a cold build, a second checkout, and one with every 10th record damaged.
+"""What a shared cache saves: a cold build, a second checkout, and a build with every 10th record damaged.
 
     python benchmarks/build_cache.py --sm 90,100 [--jobs 2] [--kernels DIR] [--cache http://host:port/path]
 

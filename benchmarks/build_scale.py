@@ -1,4 +1,4 @@
-"""How builds of large kernel libraries scale, against plain SCons commands over the same graph, in the same run.
+"""Scaling of builds of large kernel libraries, compared with plain SCons commands over the same graph in the same run.
 
     python benchmarks/build_scale.py [--kernels 1000] [--sm 90,100] [--jobs 2] [--cold 24] [--repeat 3] [--folder DIR]
     python benchmarks/build_scale.py --goals [--jobs 2] [--repeat 3] [--folder DIR]

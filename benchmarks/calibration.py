@@ -1,4 +1,4 @@
-"""Holds ``tileiras-build estimate`` against published measurements: ``calibration/measurements.csv``.
+"""Compare ``tileiras-build estimate`` with published measurements: ``calibration/measurements.csv``.
 
     python benchmarks/calibration.py [--only PATTERN]... [--markdown] [--json FILE] [--jobs N]
 

@@ -1,4 +1,4 @@
-"""How much faster a cold build of a large library is on several Dask workers of this machine than on one.
+"""Speed-up of a cold build of a large library on several Dask workers of this machine over one.
 
     python benchmarks/cluster_build.py [--kernels 400] [--sm 80,90,100,120] [--workers 4] [--kill] [--folder DIR]
 

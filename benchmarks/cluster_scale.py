@@ -1,4 +1,4 @@
-"""What a step costs, on a worker, in SCons, in Dask and in its scheduler; and how long a large library then takes.
+"""The cost of a step on a worker, in SCons, in Dask and in its scheduler; and the resulting build time of a large library.
 
     python benchmarks/cluster_scale.py [--sm 90,100] [--every 3] [--machines 1,4,10,30,100] [--cores 16]
 

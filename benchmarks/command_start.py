@@ -1,4 +1,4 @@
-"""What a command on one small kernel costs: processor time of all its processes, the clock, and how many modules it imports.
+"""The cost of a command on one small kernel: CPU time of all its processes, wall time, and the number of imported modules.
 
     python benchmarks/command_start.py [FILE.tilebc] [--sm 90] [--runs 9] [--tileiras] [--against FOLDER]
 

@@ -1,4 +1,4 @@
-"""The machine code of the kernels that matter most, beside that of NVIDIA's tileiras for the same bytecode.
+"""The machine code of the key kernels, compared with that of NVIDIA's tileiras for the same bytecode.
 
     python benchmarks/compare_sass.py [--sm 80,89,120] [--only NAME]... [--repeat 1] [--save FOLDER] [--estimate [--triton]] [FILE.tilebc]...
 
@@ -30,8 +30,8 @@ from tileiras_build.target.targets import Target, parse_targets
 
 KERNELS = Path(__file__).with_name("key_kernels.py")
 
-MOST_SPILLS = 8
-MOST_OVER_PEER = 1.15
+MAX_SPILLS = 8
+MAX_PEER_RATIO = 1.15
 STORE = ("UTMASTG",)
 # What matmuls must consist of, by tier: one opcode of each group.
 MATMUL = {
@@ -89,12 +89,12 @@ class Row:
     def failures(self) -> list[str]:
         """The static demands that our cubin does not meet."""
         found = list(self.ours.notes)
-        if self.ours.spills > MOST_SPILLS:
-            found.append(f"{self.ours.spills} spill instructions, at most {MOST_SPILLS}")
+        if self.ours.spills > MAX_SPILLS:
+            found.append(f"{self.ours.spills} spill instructions, at most {MAX_SPILLS}")
         if fences := self.ours.listing.fences_in_loops:
             found.append(f"fences of the whole GPU in a loop: {', '.join(fences)}")
-        if self.ratio is not None and self.ratio > MOST_OVER_PEER:
-            found.append(f"{self.ratio:.2f}x the instructions of tileiras, at most {MOST_OVER_PEER:.2f}x")
+        if self.ratio is not None and self.ratio > MAX_PEER_RATIO:
+            found.append(f"{self.ratio:.2f}x the instructions of tileiras, at most {MAX_PEER_RATIO:.2f}x")
         return found + (_check_matmul(self) if _is_matmul(self) else [])
 
 

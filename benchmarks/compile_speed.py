@@ -1,4 +1,4 @@
-"""CPU time per kernel, parse to cubin, of this compiler and of NVIDIA's tileiras where it is installed.
+"""CPU time per kernel, from parse to cubin, of this compiler and, if installed, of NVIDIA's tileiras.
 
     python benchmarks/compile_speed.py [--sm 90] [--repeat 3] [--profile] [FILE.tilebc | FOLDER]...
 

@@ -1,4 +1,4 @@
-"""What ``ct.launch`` costs on the host: cuTile's own launcher beside ours, both over the strict driver.
+"""Host cost of ``ct.launch``: cuTile's own launcher and ours, both over the strict driver.
 
     python benchmarks/cutile_launch_cost.py [--release FOLDER] [--late]
 
@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-ROUNDS, CALLS, MOST = 100, 200, 1.5
+ROUNDS, CALLS, MAX_RATIO = 100, 200, 1.5
 # What a kernel's _compile returns to cuTile's launcher behind the cubin and the entry point's name.
 MORE = {"1.3": (), "1.4": (None, []), "1.5": (None, []), "1.6": (None, []), "1.7": (None, ())}
 _META = "\n.visible .global .align 8 .b8 ___NV_TILE_LAUNCH_META_DATA___[64];\n"
@@ -110,7 +110,7 @@ def _without_maps(ptx: str) -> str:
 
 
 def measure() -> bool:
-    """Print a row for each kernel; whether none costs more than MOST times what cuTile's launcher does."""
+    """Print a row for each kernel; whether none costs more than MAX_RATIO times what cuTile's launcher does."""
     import cuda.tile as ct
 
     import tileiras_build.cutile as hook
@@ -130,7 +130,7 @@ def measure() -> bool:
         kernel._compile = functools.partial(lambda answer, *_: answer, answer)
         launch = (stream, (4,), kernel, arguments)
         theirs, ours = least(launches(own, launch), launches(ct.launch, launch))
-        good = good and ours <= MOST * theirs
+        good = good and ours <= MAX_RATIO * theirs
         print(f"{name:26} cuTile {theirs:7.2f} us   here {ours:7.2f} us   {ours / theirs:5.2f}x")
     return good
 

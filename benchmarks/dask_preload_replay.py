@@ -1,4 +1,4 @@
-"""A preload of ``dask worker``: notes what each step costs on a worker, or lets the worker sleep that long instead.
+"""A preload of ``dask worker`` that records the cost of each step on a worker, or replays it by sleeping.
 
 Workers that sleep need no core, so that a machine with two shows what the builds of many workers take by the clock where
 each has a core of its own. What a step gives back is what it gave when its cost was noted. A worker also pays, once, for

@@ -1,4 +1,4 @@
-"""Random tile programs: the interpreter against compiled code in the emulator, at O0 and O3 and for several targets.
+"""Random tile programs: the interpreter compared with compiled code in the emulator, at O0 and O3 and for several targets.
 
     python benchmarks/differential_fuzz.py --count 10000 --sm 80,100 --jobs 2 [--later | --grid | --branches] [--tuned] [--races]
 

@@ -1,4 +1,4 @@
-"""What an instruction of thread code costs, by what it is held as: text, a record, an operation of xDSL.
+"""The cost of an emitted instruction by its representation: text, a record, or an xDSL operation.
 
     python benchmarks/emission_cost.py [--count 20000] [--repeat 5]
 

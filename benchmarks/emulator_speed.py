@@ -1,4 +1,4 @@
-"""How fast the emulator runs kernels, and whether another checkout of this project gets the same bytes, and how fast.
+"""Speed of the emulator, and a comparison of results and speed with another checkout.
 
     python benchmarks/emulator_speed.py [--sm 80,90] [--only NAME]... [--against CHECKOUT] [--repeat 3] [--jobs N]
                                         [--examples] [--artifacts FOLDER] [--profile]

@@ -1,4 +1,4 @@
-"""What the model of ``tileiras-build estimate`` says of the kernels of ``compare_sass.py``, ours, tileiras' and Triton's.
+"""Estimates of ``tileiras-build estimate`` for the kernels of ``compare_sass.py``, of tileiras and of Triton.
 
     python benchmarks/estimates.py [--set norms] [--sm 90,100] [--only PATTERN]... [--tune NAME=N]... [--triton] [--markdown]
 

@@ -1,4 +1,4 @@
-"""Libraries of thousands of kernels, made of the examples: renamed and varied, and with their artifacts beside them.
+"""Libraries of thousands of kernels, generated from the examples: renamed and varied, with their artifacts.
 
 Each example is compiled once per target, and the others' files are its files with the name replaced, so that a library of
 thousands of kernels is there in minutes. What builds then look at is the real tool on the real graph.

@@ -1,4 +1,4 @@
-"""What it costs to ask whether tiles are outside of their arrays: instructions of the innermost loops of kernels.
+"""The cost of bounds checks: instructions of the innermost loops of kernels.
 
     python benchmarks/index_checks.py [--sm 80,90,100,120] [FILE.py]...
 
@@ -28,8 +28,8 @@ from tileiras_build.target.targets import Target, parse_targets
 
 EXAMPLES = Path(__file__).parents[1] / "examples" / "kernels"
 HEADER = ("kernel", "sm", "loop", "proven", "checked", "more")
-MOST = 0.02
-LEAST_LOOP = 8  # instructions; shorter ones only wait
+MAX_GROWTH = 0.02
+MIN_LOOP = 8  # instructions; shorter ones only wait
 # What a loop is for: two versions of one have as many of each.
 WORK = (
     *sass_listing.TENSOR,
@@ -81,7 +81,7 @@ def main() -> int:
     print(
         f"{len(growths)} loops: {more} have more instructions, {fewer} fewer; the most: {max(growths, default=0):+.1%}"
     )
-    return int(max(growths, default=0) > MOST)
+    return int(max(growths, default=0) > MAX_GROWTH)
 
 
 def _difference(loop: Loop, other: Loop) -> tuple[int, int]:
@@ -102,7 +102,7 @@ def _compared(path: Path, targets: list[Target]) -> Iterator[tuple[str, Target, 
 def _loops(bytecode: bytes, target: Target) -> list[Loop]:
     cubin = driver.lower(bytecode, "tilebc", "cubin", Job(target))[".cubin"]
     [listing] = sass_listing.read_listings(sass_listing.disassemble(cubin))
-    loops = [loop for loop in listing.natural_loops if len(loop) > LEAST_LOOP]
+    loops = [loop for loop in listing.natural_loops if len(loop) > MIN_LOOP]
     inner = [loop for loop in loops if not any(other < loop for other in loops)]
     return [_loop(listing, loop) for loop in inner]
 

@@ -1,4 +1,4 @@
-"""The kernels of ``compare_sass.py``: matmuls, attention and memory-bound kernels at the tile sizes that libraries ship.
+"""The kernels of ``compare_sass.py``: matmuls, attention and memory-bound kernels at tile sizes that libraries ship.
 
 Arrays are described as a framework's allocator makes them: bases on 16 bytes, rows and extents multiples of 16.
 """

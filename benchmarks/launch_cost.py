@@ -1,4 +1,4 @@
-"""What a launch from Python costs on the host: its checks alone, and all of it up to the driver's own functions.
+"""Host cost of a launch from Python: its checks alone, and everything up to the driver's own functions.
 
     python benchmarks/launch_cost.py build/package/my_kernels 90 [KERNEL ...]
 

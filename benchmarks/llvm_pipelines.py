@@ -1,4 +1,4 @@
-"""Our LLVM passes against LLVM's own pipelines of the same levels, over the example library.
+"""Our LLVM passes compared with LLVM's own pipelines at the same levels, over the example library.
 
     python benchmarks/llvm_pipelines.py [--sm 90] [--levels 2,3,s,z]
 

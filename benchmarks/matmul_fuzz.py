@@ -1,4 +1,4 @@
-"""Random cuTile kernels of matmuls: NumPy's reading of their source against compiled code in the emulator.
+"""Random cuTile kernels with matmuls: NumPy's evaluation of their source compared with compiled code in the emulator.
 
     python benchmarks/matmul_fuzz.py --count 100 --sm 80,90,100,120 [--large | --scaled | --loops | --branches] [--tuned] [--races | --proofs] [--jobs 2]
 

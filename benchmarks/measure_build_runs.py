@@ -1,4 +1,4 @@
-"""Runs of builds and commands, and what they cost: of all their processes, those of a warm server included."""
+"""Run builds and commands, and measure all of their processes, including those of a compile server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kernels of ``estimates.py --set norms``: what DRAM alone should limit, with rows of 1 K to 32 K elements.
+"""The kernels of ``estimates.py --set norms``: limited by DRAM bandwidth, with rows of 1 K to 32 K elements.
 
 A row is a tile of its own: one block reads it once.
 """

@@ -1,4 +1,4 @@
-"""What ptxas costs by how its C library takes memory from the system: as usual, and as the compiler asks for.
+"""The cost of ptxas by the malloc settings of its C library: the defaults, and those of the compiler.
 
     python benchmarks/ptxas_memory.py [--repeat 5] FILE.ptx...
 

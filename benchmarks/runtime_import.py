@@ -1,4 +1,4 @@
-"""What a program waits for before its first launch: imports of the runtime, in processor time of whole processes.
+"""The delay before a program's first launch: imports of the runtime, in CPU time of whole processes.
 
     python benchmarks/runtime_import.py [PACKAGE] [--runs N]
 

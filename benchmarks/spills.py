@@ -1,4 +1,4 @@
-"""Kernels that spill registers, beside the cubins of NVIDIA's tileiras of the same bytecode.
+"""Kernels that spill registers, compared with the cubins of NVIDIA's tileiras for the same bytecode.
 
     python benchmarks/spills.py [--sm 80,90,100,120] [--jobs 2] [FILE.tilebc | FOLDER]...
 

@@ -1,4 +1,4 @@
-"""The problems of ``key_kernels.py`` as Triton programs, written as its users write them.
+"""The problems of ``key_kernels.py`` as idiomatic Triton programs.
 
 Sizes are multiples of the tiles, so nothing is masked but what a causal attention hides. Kernels whose names end in ``_tma`` take
 tensor descriptors, the others pointers. Imported only where Triton is installed.

@@ -1,4 +1,4 @@
-"""Triton's code for a problem of ``compare_sass.py``: of a few usual configurations the one that the model likes best.
+"""Triton's code for a problem of ``compare_sass.py``: the best of a few usual configurations according to the model.
 
 Each problem is a row of FAMILIES: the programs of ``triton_kernels.py`` that solve it, with pointers and, where a target has TMA,
 with tensor descriptors, for blocks that share the tiles or blocks that take many. Triton compiles without a GPU.

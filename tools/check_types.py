@@ -1,4 +1,4 @@
-"""Run mypy, and hold each folder to the errors that type_errors.toml allows it: none where it has no row.
+"""Run mypy, and compare the errors of each folder with the count that type_errors.toml allows: none without a row.
 
     python tools/check_types.py            fails where a folder has more, and says where the count can be lowered
     python tools/check_types.py --lower    writes the lower counts

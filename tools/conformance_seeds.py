@@ -1,4 +1,4 @@
-"""Make docs/conformance-seeds.md: what the documents on the back half ask for, and the tests that show it.
+"""Write docs/conformance-seeds.md: the requirements of the documents on the back half, and the tests of each.
 
 Usage: python tools/conformance_seeds.py            # write the page
        python tools/conformance_seeds.py --check    # exit with 1 where the page is out of date

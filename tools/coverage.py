@@ -1,4 +1,4 @@
-"""Write docs/coverage.md: what of Tile IR this compiler lowers, found by compiling a small kernel of each operation.
+"""Write docs/coverage.md: the operations of Tile IR that the compiler lowers, found by compiling a small kernel of each.
 
     python tools/coverage.py            rewrites docs/coverage.md
     python tools/coverage.py --tables   only its tables of matmuls and refusals: at once

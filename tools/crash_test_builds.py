@@ -1,4 +1,4 @@
-"""Kills builds at random moments and checks that the next build is right, byte for byte.
+"""Kill builds at random moments, and check that the next build is identical, byte for byte.
 
     python tools/crash_test_builds.py [--kills 100] [--seed 0] [--kernels 6] [--real] [--folder DIR]
 

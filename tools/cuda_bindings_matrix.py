@@ -1,4 +1,4 @@
-"""Run the tests of launching with every supported version of cuda-bindings; exit status 1 where one fails.
+"""Run the launch tests with every supported version of cuda-bindings; exit status 1 if one fails.
 
     python tools/cuda_bindings_matrix.py [--versions 12.9.* 13.0.*] [--folder FOLDER] [tests ...]
 

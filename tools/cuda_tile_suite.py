@@ -1,4 +1,4 @@
-"""Run the tests of NVIDIA/cuda-tile through the assembler and the disassembler, and print counts and what differs.
+"""Run the tests of NVIDIA/cuda-tile through the assembler and the disassembler, and print counts and differences.
 
     python tools/cuda_tile_suite.py CHECKOUT [--list] [--referee TILEIRAS]
 

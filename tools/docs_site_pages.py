@@ -1,4 +1,4 @@
-"""What the documentation site is made of besides docs/: pages of the repository's root, and links that leave the site.
+"""Pages of the documentation site from the repository's root, and links to files outside of the site.
 
 mkdocs calls the functions (``hooks`` in mkdocs.yml). README.md and its neighbours become pages. A link to a file that is on no
 page, such as a test or an example, becomes the file's name: the site knows no address of the repository, and needs none.

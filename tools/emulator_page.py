@@ -1,4 +1,4 @@
-"""Write docs/emulator.md: which instructions of the PTX ISA the emulator implements, found by asking it for each.
+"""Write docs/emulator.md: the PTX instructions that the emulator implements, found by a query for each.
 
     python tools/emulator_page.py            rewrites docs/emulator.md
     python tools/emulator_page.py --check    fails where it differs

@@ -1,4 +1,4 @@
-"""Give every reader thousands of damaged files: each must be taken or refused in one sentence, soon, by a living process.
+"""Pass thousands of damaged files to every reader: each must accept or refuse the file quickly, with one sentence, and survive.
 
 Usage: python tools/fuzz_input_readers.py --count 50000 --seed 1          # of all kinds; exits with 1 where one fails
        python tools/fuzz_input_readers.py --kind ll --kind ptx --count 500 # of these kinds
@@ -60,7 +60,7 @@ from tools.fuzz_targets import (
 )
 
 CPU_SECONDS, SMALL = 2.0, 1 << 16
-LONGEST_SEED = 12_500  # bytes of a stage's text: a long one takes long to read, and has no other parts
+MAX_SEED_LENGTH = 12_500  # bytes of a stage's text: a long one takes long to read, and has no other parts
 HUNG_SECONDS = 300.0  # of wall time, which other processes share
 MEMORY = 12 << 30
 PREBUILT = ROOT / "examples" / "prebuilt" / "vector_add_f32.tilebc"
@@ -93,7 +93,7 @@ class Seeds:
     @cache
     def stage(self, name: str) -> list[bytes]:
         found = (driver.lower(data, "tilebc", name, self.target)[f".{name}"] for data in self.bytecode())
-        return sorted(text for text in found if len(text) < LONGEST_SEED)
+        return sorted(text for text in found if len(text) < MAX_SEED_LENGTH)
 
     @cache
     def manifests(self) -> list[bytes]:

@@ -1,4 +1,4 @@
-"""How files are damaged: bytes, words, lines and integers changed, moved, repeated and left out."""
+"""Mutations of files: bytes, words, lines and integers changed, moved, repeated and removed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Readers of damaged files that are calls of the library, and what they read: the emulator, and packages of kernels."""
+"""Fuzz targets in the library and their seeds: the emulator, and packages of kernels."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tileiras_build.simulate.emulator.ptx.program import load
 from tools.emulator_page import INSTRUCTIONS, sample_text
 
 MAPPED = 1 << 16  # bytes of each pointer's memory
-LONGEST_RUN = 1.0  # seconds of a kernel, which may never end
+MAX_RUN_SECONDS = 1.0  # seconds of a kernel, which may never end
 OF_A_SAMPLE = 5  # instructions
 STAGES = ("tileaa", "tileas", "ll", "ptx", "cubin")
 
@@ -155,7 +155,7 @@ def _run(text: str, entry: str) -> None:
     block = program.entry.reqntid or (64, 1, 1)
     with warnings.catch_warnings(), redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")
-        emulator.run_ptx(text, entry, program.cluster, block, params, memory=memory, time_limit=LONGEST_RUN, jobs=1)
+        emulator.run_ptx(text, entry, program.cluster, block, params, memory=memory, time_limit=MAX_RUN_SECONDS, jobs=1)
 
 
 def _parameter(variable, memory: emulator.Memory, arrays: list) -> bytes:

@@ -1,4 +1,4 @@
-"""MLIR's own tests of its gpu and nvgpu conversions, held against ``tileiras-build opt``.
+"""Run MLIR's own tests of its gpu and nvgpu conversions through ``tileiras-build opt``.
 
     python tools/mlir_suite.py llvm-project/mlir/test [--mlir-opt PATH]
 

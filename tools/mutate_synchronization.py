@@ -1,4 +1,4 @@
-"""Break one synchronizing instruction of a compiled kernel at a time, and say which breaks the emulator does not notice.
+"""Break one synchronizing instruction of a compiled kernel at a time, and list the mutants that the emulator does not detect.
 
     python tools/mutate_synchronization.py KERNELS.py [CASE ...] --sm 90,100 [--tiles 5] [--kind drop --kind behind] [--jobs 2]
 

@@ -1,4 +1,4 @@
-"""Run the quick tests under every Python that the project declares and this machine has; exit status 1 where one fails.
+"""Run the quick tests under every supported Python that is installed; exit status 1 if one fails.
 
     python tools/python_versions.py [--folder FOLDER] [--find FOLDER ...] [-- pytest's arguments]
 

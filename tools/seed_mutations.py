@@ -1,4 +1,4 @@
-"""Break the compiler in the ways of tests/seeds/mutations.toml and see that the tests of the rows notice.
+"""Apply each mutation of tests/seeds/mutations.toml to the compiler, and check that the tests of its row fail.
 
     python tools/seed_mutations.py                 all; exits with 1 where a broken behavior goes unnoticed
     python tools/seed_mutations.py index- flag-    those whose document, row or file contains one of the words

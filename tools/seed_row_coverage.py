@@ -1,4 +1,4 @@
-"""Whether production runs what makes each row of tests/seeds/rows.toml; ``tools/uncalled_functions.py --rows`` writes it down.
+"""Whether production code covers each row of tests/seeds/rows.toml; ``tools/uncalled_functions.py --rows`` writes the result.
 
 A mutation of a row (tests/seeds/mutations.toml) names the text that makes it. The row is one of
 

@@ -1,4 +1,4 @@
-"""Send every kernel through the strict driver (tests/strict_driver); exit status 1 where one is wrong.
+"""Run every kernel on the strict driver (tests/strict_driver); exit status 1 if a result is wrong.
 
     python tools/strict_driver.py [--sm 80,90,100,120] [--by library,c,ptx,project,runner] [--bindings VERSION...]
                                   [--only PATTERN]... [--jobs 2]

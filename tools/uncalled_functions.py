@@ -1,4 +1,4 @@
-"""Which functions of the compiler nobody calls: how many lines of pipeline/, ir/dialects/ and target/isa/ are theirs.
+"""Functions of the compiler that are never called, and their share of the lines of pipeline/, ir/dialects/ and target/isa/.
 
     python tools/uncalled_functions.py                    a sample of kernels and targets, which tests/meta/test_uncalled_functions.py runs
     python tools/uncalled_functions.py --whole            every example for four targets, and what the tests' kernels have besides

@@ -1,4 +1,4 @@
-"""The tile programs of ``measurements.csv``: a case for each name in its column ``kernel``, made from the words of the name.
+"""The tile programs of ``measurements.csv``: a case for each name in its column ``kernel``, generated from the name's words.
 
 ``matmul_f16_128x256x64_2ctas`` is ``matmul`` of ``key_kernels.py`` with f16 arrays, such tiles and the hint ``num_ctas=2``;
 ``attention_f16_128x64_d64_causal_occupancy2`` has heads of 64 elements, a mask and the hint ``occupancy=2``.

@@ -1,4 +1,4 @@
-"""Clocks, temperature and power of a GPU while it works, from NVML, which comes with the driver.
+"""Clocks, temperature and power of a GPU under load, from NVML, which is part of the driver.
 
 Functions and numbers are those of ``nvml.h`` (NVML API reference, "Device Queries").
 """

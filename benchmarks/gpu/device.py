@@ -1,4 +1,4 @@
-"""The CUDA driver through ctypes: all that a machine with a GPU, Python and NumPy has.
+"""The CUDA driver through ctypes, for machines with only a GPU, Python and NumPy.
 
 Numbers are those of ``cuda.h`` and of the CUDA Driver API reference.
 """

@@ -1,4 +1,4 @@
-"""Which image of a kernel the driver takes: the cubin of the plan, or one that is made of its PTX on this machine.
+"""The image of a kernel for the driver: the plan's cubin, or one compiled from its PTX on this machine.
 
 ``load_all`` has the driver load every image, each of which may be refused, or bring the process down, alone. Of a refused one that has
 PTX beside it ptxas makes another, with the PTX version and the target that it knows where its own checks allow them; where that fails the

@@ -1,4 +1,4 @@
-"""Make one folder with all that a machine with a GPU, Python and NumPy needs to measure our kernels.
+"""Write a folder with everything that a machine with a GPU, Python and NumPy needs to measure our kernels.
 
     python benchmarks/gpu/plan.py FOLDER [--sm 90] [--small] [--no-peer] [--only PATTERN]...
 
@@ -37,7 +37,7 @@ from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.ptx_to_cubin.run_ptxas import options as ptxas_options
 from tileiras_build.target.targets import Target, find_target
 
-MOST_BYTES = 16 << 20  # of a folder
+MAX_BYTES = 16 << 20  # of a folder
 FLUSH_BYTES = (
     1 << 30
 )  # read before each timed launch: it takes longer than the launch's way through a library in Python
@@ -61,7 +61,7 @@ def main() -> int:
     (options.folder / "plan.json").write_text(json.dumps(_plan(rows, target, options.small), indent=1) + "\n")
     size = sum(file.stat().st_size for file in options.folder.rglob("*") if file.is_file())
     print(f"{len(rows)} kernels for {target.name} in {options.folder}: {size} bytes")
-    return int(size > MOST_BYTES)
+    return int(size > MAX_BYTES)
 
 
 def kernels(patterns: list[str]) -> Iterator[tuple[Case, bytes]]:

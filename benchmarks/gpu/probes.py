@@ -1,4 +1,4 @@
-"""PTX of small kernels that ask a driver and a GPU what they take, each an image of its own.
+"""PTX of small kernels that test the support of a driver and a GPU, each an image of its own.
 
 Those that number 32 threads write a thread's number by way of what they try. ``clusters_*`` write the grid's extent, shifted by 8
 bits, and the CTA's rank in its cluster of two. ``read_all`` reads memory and keeps nothing: its result is stored where it is

@@ -1,4 +1,4 @@
-"""What a kernel is run on and what must come out, in NumPy alone: inputs, references on sampled rows, tolerances."""
+"""Inputs of kernels and expected results, in NumPy only: references on sampled rows, tolerances."""
 
 from __future__ import annotations
 

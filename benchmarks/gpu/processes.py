@@ -1,4 +1,4 @@
-"""Programs in processes of their own, which may hang or fault: none lives longer than its limit, or than who started it."""
+"""Child processes that may hang or fault: none outlives its limit, or its parent."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-LONGEST_DEATH = 20.0  # seconds that a killed process may take to be gone
+MAX_EXIT_SECONDS = 20.0  # seconds that a killed process may take to be gone
 TOOLS = {
     "compute-sanitizer": ("/usr/local/cuda*/bin",),
     "ncu": ("/usr/local/cuda*/bin", "/opt/nvidia/nsight-compute/*"),
@@ -88,11 +88,11 @@ def kill(process: subprocess.Popen) -> str:
     """End a process and its children; what to say where the driver does not let go of it."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
-        process.communicate(timeout=LONGEST_DEATH)
+        process.communicate(timeout=MAX_EXIT_SECONDS)
     except ProcessLookupError:
         return ""
     except subprocess.TimeoutExpired:
-        return f", still there {LONGEST_DEATH:g} s after it was killed"
+        return f", still there {MAX_EXIT_SECONDS:g} s after it was killed"
     return ""
 
 

@@ -45,8 +45,8 @@ PROBE_LIMIT = 12.0  # seconds
 PHASES = ("load", "probe", "check", "time", "profile", "sanitize")
 NEEDED = {"sanitize": "compute-sanitizer", "profile": "ncu"}
 # Seconds that a case of a phase is given at least: with less time left it is not begun.
-LEAST = {"time": 8.0, "profile": 8.0, "sanitize": 8.0}
-LEAST_OF_ALL = 3.0
+MIN_SECONDS = {"time": 8.0, "profile": 8.0, "sanitize": 8.0}
+MIN_SECONDS_DEFAULT = 3.0
 RESERVE = 2.0  # seconds of the budget for killing the last case and writing
 # What a timing is run without, one after the other, where something brought the process down.
 LEFT_OUT: tuple[tuple[str, ...], ...] = ((), ("tileiras", "triton"), ("all",))
@@ -300,7 +300,7 @@ CUT = "cut"
 
 def run_one(work: Work, job: Job, limit: float, budget: Budget) -> dict | None:
     """A case's row; None where there is no time for it, one of the phase CUT where there was too little."""
-    if budget.left() < LEAST.get(job.phase, LEAST_OF_ALL):
+    if budget.left() < MIN_SECONDS.get(job.phase, MIN_SECONDS_DEFAULT):
         return None
     start = time.monotonic()
     found = _timed(work, job, limit, budget) if job.phase == "time" else _once(work, job, limit, budget)

@@ -1,4 +1,4 @@
-"""Triton's programs for a kernel's problem: the fastest of a few, compiled by the Triton of this machine.
+"""Triton programs for a kernel's problem: the fastest of several configurations, compiled by the installed Triton.
 
 A program is data of the plan: the kernel of ``triton_kernels.py``, its arguments (scalars, or arrays of the problem), which of
 them are tensor descriptors and of what box, its constants, its grid, and the warps and stages to try.

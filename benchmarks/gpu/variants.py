@@ -1,4 +1,4 @@
-"""What each benchmark kernel is run on: its kind, and the shapes, scalars and grid of each variant, from its name."""
+"""The problems of each benchmark kernel: its kind, and the shapes, scalars and grid of each variant, from its name."""
 
 from __future__ import annotations
 

@@ -340,7 +340,7 @@ LINGERS = (
 
 def test_a_case_that_cannot_be_ended_is_left(gpu_modules, monkeypatch):
     processes = gpu_modules["processes"]
-    monkeypatch.setattr(processes, "LONGEST_DEATH", 0.2)
+    monkeypatch.setattr(processes, "MAX_EXIT_SECONDS", 0.2)
     found = processes.run([sys.executable, "-c", LINGERS], 0.5)
     assert found["failed"] == "no end in 0.5 s, still there 0.2 s after it was killed" and found["hung"]
 

@@ -11,7 +11,7 @@ import pytest
 
 import tileiras_build.cutile as hook
 from tileiras_build.core.errors import InvalidInput
-from tileiras_build.cutile.cuda_tile_versions import LONGEST_SYMBOL
+from tileiras_build.cutile.cuda_tile_versions import MAX_SYMBOL_LENGTH
 from tileiras_build.cutile.fakes import streams
 from tileiras_build.cutile.kernel_fault_report import KernelFault, name_of
 from tileiras_build.simulate import emulator
@@ -290,7 +290,7 @@ def test_a_kernel_of_many_arrays_has_a_short_name(device):
     ct.launch(0, (1,), kernels.sum_of_many, (arrays, out))
     assert (out == sum(range(40))).all()
     [compiled] = hook.launch_hook.session.kernel_state(kernels.sum_of_many).compiled.values()
-    assert len(compiled.entry) == LONGEST_SYMBOL and name_of(compiled.entry) == "sum_of_many"
+    assert len(compiled.entry) == MAX_SYMBOL_LENGTH and name_of(compiled.entry) == "sum_of_many"
     others = (np.zeros(TILE, np.float16), *arrays[1:]), (*arrays[:-1], np.zeros(TILE, np.float16))
     assert len({compiled.entry, *(_entry(arguments, out) for arguments in others)}) == 3
 

@@ -84,7 +84,7 @@ class KernelCompiler:
         if place is not None and not os.path.isdir(os.path.expanduser(place)):
             _ = self._disk  # report an invalid folder now
         self.compilations = 0
-        """How many kernels neither memory nor disk had."""
+        """The number of cache misses."""
 
     def compile(self, kernel: Any, signature: Any) -> CompiledKernel:
         """The kernel for arguments of this signature. Raises the errors of cuTile's front end, and TileirasError."""

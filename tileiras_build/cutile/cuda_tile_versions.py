@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 PACKAGE = "cuda-tile"
 INSTALL = "pip install 'cuda-tile==1.7.0'"
-LONGEST_SYMBOL = 256
+MAX_SYMBOL_LENGTH = 256
 _NO_SOURCE = ("could not get source code", "source code not available")  # messages of inspect
 
 
@@ -189,10 +189,10 @@ def short_symbol(symbol: str) -> str:
     """A short name for a kernel whose mangled name may list hundreds of arrays: LLVM repeats the kernel's name in each
     parameter's name, so the size of the PTX would be quadratic in their count.
     """
-    if len(symbol) <= LONGEST_SYMBOL:
+    if len(symbol) <= MAX_SYMBOL_LENGTH:
         return symbol
     digest = sha256(symbol.encode()).hexdigest()[:16]
-    return f"{symbol[: LONGEST_SYMBOL - 1 - len(digest)]}_{digest}"
+    return f"{symbol[: MAX_SYMBOL_LENGTH - 1 - len(digest)]}_{digest}"
 
 
 def _lambda(kernel: Any) -> InvalidInput:

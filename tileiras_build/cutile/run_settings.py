@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 LAUNCH, COMPILE = TUNE = ("launch", "compile")
-"""What ``ct.tune`` does with each configuration where no GPU is timed: launch it once, or no more than compile it."""
+"""How ``ct.tune`` treats each configuration without a GPU: launch it once, or only compile it."""
 
 
 @dataclass(frozen=True)

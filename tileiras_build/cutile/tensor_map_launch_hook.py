@@ -213,7 +213,7 @@ class DriverHook:
         self._changes = threading.Lock()  # cuTile's C code may call from any thread
         self._real_get_kernel: Callable[..., int] | None = None
         self.place = ctypes.c_void_p(_address(self._get_address))
-        """What cuTile takes for the address of ``cuGetProcAddress``."""
+        """The replacement of cuTile's pointer to ``cuGetProcAddress``."""
 
     def pending(self, loaded: LoadedKernel | None) -> None:
         """Register the next kernel that cuTile loads in this thread as ``loaded``; None: it is not one of ours."""

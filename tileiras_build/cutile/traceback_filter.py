@@ -23,7 +23,7 @@ _REFUSING = tuple(
 )  # which raise Python's own exceptions
 _CUTILE, _FRONT_END, _INTERNAL, _EVALUATED = "cuda.tile.", "TileError", "InternalError", "StaticEvalError"
 _OUTERMOST, _INNERMOST = 4, 2
-"""How many calls of a chain are shown at its ends, where it is longer: a kernel that calls itself has a thousand."""
+"""The calls that are shown at both ends of a longer chain: a recursive kernel has a thousand."""
 
 
 def shorten(error: BaseException) -> None:

@@ -21,16 +21,16 @@ class Device(Protocol):
     """Runs kernels. Every method may be called by several threads at once."""
 
     target: str
-    """What kernels are compiled for: "sm_90"."""
+    """The compilation target: "sm_90"."""
     number: int
-    """The same as a number: 90."""
+    """The target as an integer: 90."""
     stop_at: str
-    """The last artifact that the device needs of the compiler: "cubin" or "ptx"."""
+    """The artifact that the compiler produces for the device: "cubin" or "ptx"."""
 
     has_native_launcher: bool
-    """Whether cuTile's own launcher, which is C code, can launch on it (``native_launcher.py``)."""
+    """Whether cuTile's own C launcher can launch on it (``native_launcher.py``)."""
     has_own_memory: bool
-    """Whether arrays in the computer's own memory are out of its reach."""
+    """Whether it cannot access host memory."""
 
     def mapping(self, compiled: CompiledKernel) -> LoadedKernel:
         """Encodes the tensor maps of a kernel that cuTile's launcher loads."""

@@ -107,7 +107,7 @@ def _parameter_rows(call: KernelFunction) -> Iterator[ParameterRow]:
 
 def _parameter_row(member: Member, param: Parameter) -> ParameterRow:
     role = _ROLES.get(param.role) or _KINDS.get(param.kind, "A_NUMBER")
-    least = 0 if param.role == "shape" else INT64_MIN
+    lowest = 0 if param.role == "shape" else INT64_MIN
     return ParameterRow(
         name=member.argument.name,
         role=role,
@@ -120,7 +120,7 @@ def _parameter_row(member: Member, param: Parameter) -> ParameterRow:
         factor=param.divisible_by,
         minimum=param.value
         if param.value is not None
-        else max(least, INT64_MIN if param.minimum is None else param.minimum),
+        else max(lowest, INT64_MIN if param.minimum is None else param.minimum),
         maximum=INT64_MAX if param.maximum is None else param.maximum,
     )
 

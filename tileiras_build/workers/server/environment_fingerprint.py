@@ -23,7 +23,7 @@ IGNORED_VARIABLES = IGNORED_ENV_VARS | {
     "PROMPT_COMMAND", "PS1", "STY", "SYSTEMD_EXEC_PID", "TERM", "TMUX", "TMUX_PANE", "VTE_VERSION", "WAYLAND_DISPLAY",
     "WINDOW", "XAUTHORITY", SWITCH,
 }  # fmt: skip
-"""Variables that each terminal, login or make sets anew, and that nothing reads while it is imported: they go with a request."""
+"""Variables that differ between terminals, logins or make processes, and that no import reads: they are sent with a request."""
 _IGNORED_PREFIXES = ("KITTY_", "SSH_", "TERM_PROGRAM", "VSCODE_", "WEZTERM_", "XDG_SESSION_")
 # Properties that a fork of another process does not get from the client: credentials and permissions.
 _STATUS = frozenset((b"Uid", b"Gid", b"Groups", b"CapInh", b"CapPrm", b"CapEff", b"CapBnd", b"CapAmb", b"NoNewPrivs"))
