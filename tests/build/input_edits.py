@@ -1,4 +1,4 @@
-"""Ways in which what the export of a Python file depends on can change: rows for ``test_incremental_correctness.py``.
+"""Changes of the inputs of a Python file's export: rows for ``test_incremental_correctness.py``.
 
 A row is a kernel file's program, which sets VALUE, the files that it finds, and the change.
 """

@@ -1,4 +1,4 @@
-"""Real SCons runs over the tiny stages of tests/fake_stages.py: what is built, what is not, and what is said."""
+"""Real SCons runs over the tiny stages of tests/fake_stages.py: built and skipped steps, and messages."""
 
 import os
 import pty

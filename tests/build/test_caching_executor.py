@@ -1,4 +1,4 @@
-"""``cache=``: a second checkout takes what the first one built, and what it takes is what it would have built."""
+"""``cache=``: a second checkout uses the results of the first, which are those that it would have built."""
 
 import hashlib
 import re

@@ -1,4 +1,4 @@
-"""``executor=``: builds on a real Dask cluster give the bytes of local ones, also when a worker is killed."""
+"""``executor=``: builds on a real Dask cluster give the bytes of local ones, also if a worker is killed."""
 
 import re
 import threading

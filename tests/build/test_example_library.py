@@ -1,4 +1,4 @@
-"""The project's own SConstruct: it asks for every kernel of the examples, for every target."""
+"""The project's own SConstruct: it builds every kernel of the examples for every target."""
 
 import os
 from pathlib import Path

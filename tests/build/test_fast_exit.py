@@ -1,4 +1,4 @@
-"""How a build's process ends: objects that do something when they go do it, and nobody waits for the others."""
+"""The end of a build's process: finalizers with effects run, and others are skipped."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""A folder that is looked at once gives the nodes that SCons makes of it with two questions for each name."""
+"""A single scan of a folder gives the nodes that SCons creates with two queries per name."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""tests/forked_scons.py: what a build script sees in a fork is what it sees in a process of its own."""
+"""tests/forked_scons.py: a build script in a fork sees the same as in a process of its own."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Files and kernels with nasty names in a library: built, packed, reported and listed, or refused in one sentence."""
+"""Hostile names of files and kernels in a library: built, packed, reported and listed, or refused with one sentence."""
 
 import ast
 import json

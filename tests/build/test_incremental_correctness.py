@@ -1,4 +1,4 @@
-"""Whatever a build depends on changes: then an incremental build, a clean one, and a clean one with the cache agree.
+"""After any change of an input, an incremental build, a clean build, and a clean build with the cache agree.
 
 The rows of ``input_edits.py`` are the kernels of one project, so that every change is seen beside all others; what
 is not a kernel's own is changed in a project of its own below.

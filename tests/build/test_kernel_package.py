@@ -1,4 +1,4 @@
-"""Packages as steps of the build: what goes in, what is rebuilt, and what is refused."""
+"""Packages as steps of the build: contents, rebuilds, and errors."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""A kernel with the text of the folder that its project lies in is built there: not taken from another checkout, nor kept by a move."""
+"""A kernel whose output contains the project's path is built there: not cached for another checkout, nor kept after a move."""
 
 import shutil
 from pathlib import Path

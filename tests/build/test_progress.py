@@ -1,4 +1,4 @@
-"""The counts of a running build, however SCons' threads mix what they tell."""
+"""The counts of a running build, in any order of calls from SCons' threads."""
 
 import io
 

@@ -1,4 +1,4 @@
-"""``scons`` as it is typed: defaults of a project, options of its own, what nothing is called, and how many steps run at once."""
+"""The command line of ``scons``: defaults and options of a project, unknown names, and the number of parallel steps."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""What an environment is made with holds, before the command line and the project's file; what no option can be is refused."""
+"""Values passed to an environment take precedence over the command line and the project's file; invalid ones are refused."""
 
 import pytest
 

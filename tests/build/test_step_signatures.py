@@ -1,4 +1,4 @@
-"""Change by stage by rebuilt: what each change can affect is built again, and nothing else; and why, in one line."""
+"""Change by stage by rebuilt: each change rebuilds exactly what it can affect, and explains why in one line."""
 
 import shutil
 from pathlib import Path

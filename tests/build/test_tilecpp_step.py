@@ -1,4 +1,4 @@
-"""CUDA Tile C++ in a build, over a stand-in for nvcc: what is built, what is not, and what is said."""
+"""CUDA Tile C++ in a build, with a fake nvcc: built and skipped files, and messages."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""``Environment(tools=["tileiras"])`` finds the tool by its name alone, in what a wheel or an editable install installs."""
+"""``Environment(tools=["tileiras"])`` finds the tool by its name, in a wheel and in an editable install."""
 
 import shutil
 import subprocess

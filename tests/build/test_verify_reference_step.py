@@ -1,4 +1,4 @@
-"""``scons verify`` against authors' references: what is compared, what is not again, and what an edit leads to."""
+"""``scons verify`` against references: first runs, skipped reruns, and effects of edits."""
 
 import os
 from pathlib import Path

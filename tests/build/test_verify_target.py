@@ -1,4 +1,4 @@
-"""``scons verify`` over real kernels: what is verified, what is not again, and what is said."""
+"""``scons verify`` over real kernels: first runs, skipped reruns, and messages."""
 
 import os
 import shutil

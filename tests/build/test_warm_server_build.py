@@ -1,4 +1,4 @@
-"""Builds whose workers a warm server forks make what other builds make, and go on without it."""
+"""Builds with workers from a compile server give the same results, and continue without the server."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""The scripts that shells complete with: the one for bash is run, those for other shells have every command and option."""
+"""Shell completion scripts: the one for bash is run; those for other shells contain every command and option."""
 
 import shutil
 import subprocess

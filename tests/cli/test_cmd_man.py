@@ -1,4 +1,4 @@
-"""The manual page says what the parser reads, and is one that man's own formatter takes."""
+"""The manual page documents the parser, and man's own formatter accepts it."""
 
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""The command line: what each command writes, and one clear sentence for every kind of bad input."""
+"""The command line: the output of each command, and one clear sentence for every kind of invalid input."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What commands list as JSON is what they list for people."""
+"""The JSON of listing commands equals their text output."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The program ``tileiras-build``: what it has printed and registered is done when it ends, in whichever way it ends."""
+"""The program ``tileiras-build``: its output is flushed and its exit handlers run, however it ends."""
 
 import os
 import subprocess

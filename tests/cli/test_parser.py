@@ -1,4 +1,4 @@
-"""The command line's parser: every example is one that it reads, and what is misspelled is answered with what was meant."""
+"""The command line's parser: it accepts every example, and suggests names for misspelled ones."""
 
 import shlex
 

@@ -1,4 +1,4 @@
-"""What a command says where something else than a diagnostic is raised: one sentence with an id, and a trace in a file."""
+"""Unexpected exceptions of a command: one sentence with an id, and a traceback in a file."""
 
 import io
 import re

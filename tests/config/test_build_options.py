@@ -1,4 +1,4 @@
-"""What pyproject.toml says of a project's builds is said to `lower` and `as` too, in the same words and with the same errors."""
+"""pyproject.toml's options also apply to `lower` and `as`, with the same names and errors."""
 
 from pathlib import Path
 

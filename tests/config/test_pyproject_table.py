@@ -1,4 +1,4 @@
-"""``[tool.tileiras]`` of pyproject.toml: values as the command line has them, and one sentence for everything else."""
+"""``[tool.tileiras]`` of pyproject.toml: values in the form of the command line, and one sentence for every error."""
 
 import re
 

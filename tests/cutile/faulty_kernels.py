@@ -1,4 +1,4 @@
-"""Kernels of cuTile Python that do what they may not, and a few that do not; lines are marked for the tests that name them."""
+"""cuTile Python kernels with faults, and a few without; marked lines are named in tests."""
 
 import cuda.tile as ct
 

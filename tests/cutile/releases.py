@@ -1,4 +1,4 @@
-"""The releases of cuda-tile that tests run with: the installed one, and those that somebody has unpacked.
+"""The releases of cuda-tile for tests: the installed one, and unpacked ones.
 
 TILEIRAS_CUTILE_RELEASES names a folder with a folder for each: ``1.3.0/cuda/tile/…`` beside ``1.3.0/cuda_tile-1.3.0.dist-info``
 (docs/testing.md). The installed one is called "installed".

@@ -1,4 +1,4 @@
-"""The emulator as a device: what launches compute, what they refuse, and how faults are told."""
+"""The emulator as a device: results of launches, refused launches, and reports of faults."""
 
 import inspect
 import pickle

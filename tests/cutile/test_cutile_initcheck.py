@@ -1,4 +1,4 @@
-"""The check of uninitialised memory: only what results depend on is told."""
+"""The check of uninitialized memory: reports only memory that results depend on."""
 
 import numpy as np
 import pytest

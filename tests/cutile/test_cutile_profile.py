@@ -1,4 +1,4 @@
-"""Profiles of kernels on the emulator: the numbers that can be told from a kernel's shape."""
+"""Profiles of kernels on the emulator: counts that follow from a kernel's shape."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""A kernel is known by all that the front end makes it of: what changes any of it changes the key, and what is not known has none."""
+"""A kernel's fingerprint covers all inputs of the front end: each change gives another key, and unsupported inputs give none."""
 
 import dataclasses
 import enum

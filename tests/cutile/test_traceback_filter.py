@@ -1,4 +1,4 @@
-"""What cuTile's front end says of a kernel, as a launch shows it: its sentence and the user's line, and no frames below the launch."""
+"""Errors of cuTile's front end at a launch: its message and the user's line, without frames below the launch."""
 
 import traceback
 

@@ -1,4 +1,4 @@
-"""The builds that reports remember: what is compared with what, their names, and that they do not grow without end."""
+"""The history of builds: baselines, labels, and its limited size."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The record of a build: lanes, what is kept, and the Chrome trace."""
+"""The timeline of a build: lanes, the stored file, and the Chrome trace."""
 
 import threading
 

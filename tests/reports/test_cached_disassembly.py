@@ -1,4 +1,4 @@
-"""What is found out about artifacts is kept by their contents, and what there is none of is a sentence."""
+"""Details of artifacts are cached by the artifacts' contents, and missing ones are a sentence."""
 
 import pytest
 

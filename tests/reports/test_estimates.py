@@ -1,4 +1,4 @@
-"""The report's estimates: for kernels whose parameters are set, in every form, and what they leave alone."""
+"""The report's estimates: for kernels whose parameters are set, in every format."""
 
 import hashlib
 import json

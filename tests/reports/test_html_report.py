@@ -1,4 +1,4 @@
-"""The HTML report: what it is made from, and the page itself in a browser, looked at and clicked."""
+"""The HTML report: its inputs, and the page in a browser."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""reports/linked_libdevice.py and the command: what a kernel links, and a module that carries it."""
+"""reports/linked_libdevice.py and the command: the functions that a kernel links, and a self-contained module."""
 
 from pathlib import Path
 

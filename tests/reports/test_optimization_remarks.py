@@ -1,4 +1,4 @@
-"""reports/optimization_remarks.py: what was chosen is what the artifact holds, and every reason is a true limit."""
+"""reports/optimization_remarks.py: selections match the artifact, and every reason is a true limit."""
 
 from functools import cache
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A report on a project with several libraries: whose kernels there are, and what tells kernels of one name apart."""
+"""A report on a project with several libraries: their kernels, and how kernels with the same name are distinguished."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""``tileiras-build report`` for programs: JSON, CSV, and what has changed since a JSON that was kept."""
+"""``tileiras-build report`` for programs: JSON, CSV, and the changes since a saved JSON."""
 
 import csv
 import json

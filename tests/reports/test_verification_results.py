@@ -1,4 +1,4 @@
-"""The report says which kernels agree with their references, as long as it is their code that was compared."""
+"""The report shows the results of reference comparisons as long as they apply to the current code."""
 
 import hashlib
 import json

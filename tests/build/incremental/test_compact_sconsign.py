@@ -1,4 +1,4 @@
-"""Records as texts: the same objects come back, also those that nobody asked for, and SCons' own code reads them."""
+"""Records as texts: the same objects are read back, lazily or not, and SCons' own code can read them."""
 
 import pickle
 

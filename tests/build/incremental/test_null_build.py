@@ -1,4 +1,4 @@
-"""The shortcut says "up to date" without a graph, and every attempt to fool it ends in a full check."""
+"""Null builds report "up to date" without a graph, and any relevant change causes a full check."""
 
 import os
 import shutil

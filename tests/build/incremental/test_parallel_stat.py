@@ -1,4 +1,4 @@
-"""Files that several processes look at are seen as by one."""
+"""States of files from several processes equal those from one."""
 
 import os
 from array import array

@@ -1,4 +1,4 @@
-"""What code says of things that nobody watches: each word is a doubt, and what is watched is none."""
+"""Untraced uses in build scripts: each is found, and traced uses are not reported."""
 
 import pytest
 

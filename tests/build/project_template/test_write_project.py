@@ -1,4 +1,4 @@
-"""``tileiras-build init``: what is written, and what is refused."""
+"""``tileiras-build init``: the written files, and refused names and folders."""
 
 from pathlib import Path
 

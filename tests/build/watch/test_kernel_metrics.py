@@ -1,4 +1,4 @@
-"""What cubins are like, and what has not been read again."""
+"""Metrics of cubins, and their cache."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""``tileiras-build watch``: what concerns a build, how a failure is shown, and a session from the first build to Ctrl-C."""
+"""``tileiras-build watch``: relevant changes, failures, and a session from the first build to Ctrl-C."""
 
 import os
 import shutil

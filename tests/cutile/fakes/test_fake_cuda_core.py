@@ -1,4 +1,4 @@
-"""Programs that launch kernels of CUDA Tile C++ through cuda.core: what they load, what they pass, what goes wrong."""
+"""Programs that launch CUDA Tile C++ kernels through cuda.core: images, arguments and errors."""
 
 import subprocess
 import sys

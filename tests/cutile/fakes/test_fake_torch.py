@@ -1,4 +1,4 @@
-"""PyTorch without CUDA: what asks for "cuda" gets tensors that say so."""
+"""PyTorch without CUDA: requests for "cuda" return tensors that report a CUDA device."""
 
 import copy
 import subprocess

@@ -1,4 +1,4 @@
-"""Triton without a GPU: a module that has of it what the stand-in replaces."""
+"""Triton without a GPU: a module with the functions that the fake replaces."""
 
 import types
 

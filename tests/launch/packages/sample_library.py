@@ -1,4 +1,4 @@
-"""A small library on disk: one kernel built for two GPUs and PTX, and one whose manifest asks for everything."""
+"""A small library on disk: a kernel built for two GPUs and PTX, and a kernel whose manifest uses every field."""
 
 import copy
 import json

@@ -1,4 +1,4 @@
-"""Wrong launches from C++ (and so from C, which does the work): refused by the compiler, or by the launcher in one sentence."""
+"""Invalid launches from C++ (and so from C): refused by the compiler, or by the launcher with one sentence."""
 
 import hashlib
 import os

@@ -1,4 +1,4 @@
-"""Threads launch kernels of one library: each is loaded once, and after load_all by nobody; ThreadSanitizer sees no race."""
+"""Threads launch kernels of one library: each is loaded once, and never after load_all; ThreadSanitizer reports no race."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""The launcher's branches for Microsoft's compiler, through clang in its place: they compile, and they are what is compiled."""
+"""The launcher's branches for Microsoft's compiler, compiled with clang."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A package: what its manifest says lies where it says, and nothing is packed that could not be found again."""
+"""A package: its contents are where the manifest says, and every packed kernel can be found."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Builds ``fake_libcuda.c`` and reads what it wrote: launches through the real bindings, up to the driver's door."""
+"""Builds ``fake_libcuda.c`` and reads its log: launches through the real bindings, up to the driver."""
 
 from __future__ import annotations
 

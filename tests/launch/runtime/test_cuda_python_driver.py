@@ -1,4 +1,4 @@
-"""The real driver's adapter: each call fits the signature that cuda.bindings declares, and says what it should."""
+"""The adapter of the real driver: each call matches the signature in cuda.bindings, and passes the right values."""
 
 import ctypes
 

@@ -1,4 +1,4 @@
-"""Wrong launches from Python: each is refused before the driver, with one sentence that names the parameter."""
+"""Invalid launches from Python: each is refused before the driver is called, with one sentence that names the parameter."""
 
 import inspect
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Calls under a deadline: what they return and raise, and what becomes of the threads that make them."""
+"""Calls with a deadline: results, exceptions, and the threads that run them."""
 
 import threading
 

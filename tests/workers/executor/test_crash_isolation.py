@@ -1,4 +1,4 @@
-"""workers/executor/crash_isolation.py: LLVM may abort on what comes from outside, and the process that asked goes on."""
+"""workers/executor/crash_isolation.py: LLVM may abort on input from outside, and the calling process continues."""
 
 import multiprocessing
 import os

@@ -1,4 +1,4 @@
-"""The cluster executor against real schedulers and workers: what comes back, and what is said when parts are lost."""
+"""The cluster executor with real schedulers and workers: results, and messages when parts are lost."""
 
 import os
 import socket

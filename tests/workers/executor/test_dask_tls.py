@@ -1,4 +1,4 @@
-"""Clusters behind TLS: the same results, and one sentence for each way in which certificates do not fit."""
+"""Clusters with TLS: the same results, and one sentence for each kind of invalid certificates."""
 
 from dataclasses import replace
 from pathlib import Path

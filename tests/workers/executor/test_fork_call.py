@@ -1,4 +1,4 @@
-"""Calls in forks: what they do to their process ends with it, and so does what they start."""
+"""Calls in forks: their effects on the process end with it, and so do their child processes."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""The worker pool: results and diagnostics cross, one lost worker fails one call and nothing else."""
+"""The worker pool: results and diagnostics are transferred, and a lost worker fails only its own call."""
 
 import os
 import signal

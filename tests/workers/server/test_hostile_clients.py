@@ -1,4 +1,4 @@
-"""What somebody else, another clock, another Python or a broken answer does to a client: it does its work itself."""
+"""Clients with a foreign socket, another clock, another Python or a broken answer run the command themselves."""
 
 import os
 import shutil

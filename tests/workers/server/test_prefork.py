@@ -1,4 +1,4 @@
-"""Forks that wait for a request do what one made for it would do, and where one does not come up there is none."""
+"""Preforked processes behave like forks for a request, and are not used if one fails to start."""
 
 import os
 import signal

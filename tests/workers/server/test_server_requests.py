@@ -1,4 +1,4 @@
-"""A command that a server answers does what it would do itself; where none can, it does it itself."""
+"""A command on a server has the same results as in its own process; without a server it runs itself."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""A server never answers with what it has loaded where a new process would load something else."""
+"""A server never runs loaded code that differs from what a new process would load."""
 
 import os
 from contextlib import closing

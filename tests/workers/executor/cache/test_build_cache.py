@@ -1,4 +1,4 @@
-"""The cache over a folder: what is found, what damage costs, and what is said when the store fails."""
+"""The cache over a folder: hits, the cost of damage, and messages when the store fails."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""What is said of a cache folder, and what ``verify`` and ``trim`` leave of it."""
+"""Maintenance of a cache folder: sizes, ``verify`` and ``trim``."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Object stores by fsspec; what every store must do is in test_store.py."""
+"""Object stores by fsspec; tests of every store are in test_store.py."""
 
 import threading
 
