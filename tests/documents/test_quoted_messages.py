@@ -10,8 +10,8 @@ from tests.launch.runtime.test_select_image import image
 from tileiras_build.core.errors import TileirasError
 from tileiras_build.core.symbols import symbol_names
 from tileiras_build.core.tracing.dependency_record import Comparison, DependencyRecord
+from tileiras_build.core.tracing.dependency_state import Probe
 from tileiras_build.core.tracing.portable_paths import PortablePaths
-from tileiras_build.core.tracing.state_probe import Probe
 from tileiras_build.launch.runtime.select_image import require_image
 from tileiras_build.reports.build_diff import summary
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from tileiras_build.simulate.estimate.concurrent_ctas import batch_clocks, sm_clocks, sustained
-from tileiras_build.simulate.estimate.cta_resource_usage import CtaWork
+from tileiras_build.simulate.estimate.cta_work_counts import CtaWork
 from tileiras_build.simulate.estimate.launch_and_constant_banks import GlobalBuffer
 from tileiras_build.simulate.estimate.occupancy_waves import OccupancyWaves
 from tileiras_build.simulate.estimate.roofline import RooflineInputs

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from ...ir.dialects.op_definition import TableOp
 from ...ir.layouts import matrix_operand
+from ..analysis.dot_operand_chains import dot_operand_load, smem_layout_after_views
 from ..analysis.tma_operands import TmaOperand
 from ..analysis.tma_tensor_maps import widened_box
-from ..analysis.view_chains import dot_operand_load, smem_layout_after_views
 
 
 def readable_operands(

@@ -10,9 +10,9 @@ from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import LinearLayout, split_warps, unpack
 from ....target.mma_atoms import MMA_ATOMS, MmaAtom
 from ....target.targets import Target
+from ...analysis.dot_operand_chains import smem_layout_after_views
 from ...analysis.kernel_target import kernel_target
 from ...analysis.tma_operands import TmaOperand
-from ...analysis.view_chains import smem_layout_after_views
 from ...job import Job
 from ..dots import FP4_PAIR, dot_shape, rows_of_types, scaled_types
 from ..family import DotLayouts, MmaFamily

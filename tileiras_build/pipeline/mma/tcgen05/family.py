@@ -12,7 +12,7 @@ from ....ir.layouts import tmem_tile
 from ....ir.layouts.tmem_layout import ALL_COLUMNS, COLUMN_BITS, MAX_TMEM_COLUMNS, ROWS
 from ....target.mma_atoms import ELEMENT_BITS, TCGEN05_ATOMS, Tcgen05Atom
 from ....target.targets import Target
-from ...analysis.buffer_sharing import buffer_sharing_class
+from ...analysis.dot_buffer_sharing import buffer_sharing_class
 from ...analysis.enclosing_control_flow import enclosing_kernel
 from ...analysis.kernel_target import kernel_target
 from ...analysis.resource_model import max_stages

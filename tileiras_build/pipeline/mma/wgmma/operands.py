@@ -9,8 +9,8 @@ from ....ir.layouts import matrix_operand
 from ....ir.layouts.wgmma_layout import A_VIA_REGISTERS_SWIZZLES
 from ....target.mma_atoms import ELEMENT_BITS, WGMMA_ATOMS, WgmmaAtom
 from ....target.targets import Target
+from ...analysis.dot_operand_chains import smem_layout_after_views
 from ...analysis.tma_operands import TmaOperand
-from ...analysis.view_chains import smem_layout_after_views
 from ..dots import rows_of_types
 from ..smem_operands import readable_operand
 

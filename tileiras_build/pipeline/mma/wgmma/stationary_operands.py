@@ -35,7 +35,7 @@ from ...common.optimization_hints import occupancy
 from ...job import Job
 from ...pipelining_strategies import choose, is_enabled
 from ..smem_operands import readable_operand
-from .operand_value_ranges import row_for_types
+from .operands import row_for_types
 
 # From so many columns on a warpgroup's dot reads both operands from shared memory in less time than it multiplies:
 # 64 rows and 128 columns of 16 bits along k of 16 are 6 KiB in 64 clocks, of the 8 KiB that shared memory has in them.

@@ -11,7 +11,7 @@ from ...analysis.access_vectorization import ViewAccessInfo, pointer_vector
 from ...analysis.kernel_target import kernel_target
 from ...analysis.op_queries import is_tile
 from ...mma.family import family_of, family_with_fragments
-from . import layout_inference as rules
+from . import layout_inference_rules as rules
 from .equivalence_classes import LayoutClasses, tile_size
 from .layout_constraints import has_free_layout
 

@@ -13,7 +13,7 @@ from ...analysis.dot_operand_chains import dot_operand_load
 from ...analysis.op_queries import ELEMENTWISE, FREE, POINTER, SHAPE, element_kind, is_tile, tiles
 from ...common.llvm_element_types import element_of
 from ...mma.family import Storage, family_of
-from . import layout_inference as rules
+from . import layout_inference_rules as rules
 from .apply_layouts import ConvertLayoutInserter, layout_of, set_layout
 from .equivalence_classes import tile_size
 from .layout_constraints import has_free_layout, yielded
