@@ -258,7 +258,7 @@ def run_test_kernels(kernels: Mapping[str, bytes]) -> None:
     """The kernels of the tests of the last two edges."""
     from tileiras_build.frontend.export_cutile import load_cases
 
-    for folder in ("tileas_to_ll", "tileas_to_ll/arith", "tileas_to_ll/mma", "tileaa_to_tileas"):
+    for folder in ("tileas_to_ll", "tileas_to_ll/arith", "mma/wgmma", "tileaa_to_tileas"):
         for path in sorted((TESTS / "pipeline" / folder).glob("*.py")):
             if "\nCASES" in path.read_text():
                 _compile(_kernels(path, [case.name for case in load_cases(path)]))

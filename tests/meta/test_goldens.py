@@ -6,22 +6,28 @@ from pathlib import Path
 import pytest
 
 from tests.golden import split_file
-from tileiras_build.pipeline import tileas_to_ll
+from tileiras_build.pipeline.mma.family import emission_of
+from tileiras_build.pipeline.stages import PACKAGE
 from tileiras_build.pipeline.tileas_to_ll.emission.handler_table import FAMILIES
+from tileiras_build.target.mma_atoms import MMA_FAMILIES
 
-FOLDER = Path(__file__).parents[1] / "pipeline" / "tileas_to_ll"
+FOLDER = Path(__file__).parents[1] / "pipeline"
+PIPELINE = PACKAGE / "pipeline"
 # What emitters of several families share.
-SHARED = ("memory/heap_storage", "memory/shared_memory", "arith/float_conversions", "memory/fp4_access")
+SHARED = tuple(
+    f"tileas_to_ll/{name}"
+    for name in ("memory/heap_storage", "memory/shared_memory", "arith/float_conversions", "memory/fp4_access")
+)
 TABLE = re.compile(r"^HANDLERS\b", re.MULTILINE)
 CONVERSION = {"convert-tile-as-to-llvm", "ll"}
 
 
 def families() -> list[str]:
-    """The modules of the edge's packages that have a table of handlers, and those that families share: "arith/elementwise"."""
-    root = Path(tileas_to_ll.__file__).parent
-    names = {path: path.relative_to(root).with_suffix("").as_posix() for path in root.glob("*/*.py")}
+    """The modules with a table of handlers, and those that families share: "tileas_to_ll/arith/elementwise"."""
+    paths = (*PIPELINE.glob("tileas_to_ll/*/*.py"), *PIPELINE.glob("mma/*/*.py"))
+    names = {path: path.relative_to(PIPELINE).with_suffix("").as_posix() for path in paths}
     tables = [name for path, name in names.items() if TABLE.search(path.read_text())]
-    return sorted({*tables, *SHARED} - {"emission/handler_table"})
+    return sorted({*tables, *SHARED} - {"tileas_to_ll/emission/handler_table"})
 
 
 @pytest.mark.parametrize("name", families())
@@ -34,5 +40,5 @@ def test_a_family_has_a_golden_of_its_name(name):
 
 
 def test_every_table_of_handlers_is_a_family():
-    known = {"/".join(module.__name__.split(".")[-2:]) for module in FAMILIES}
+    known = {"/".join(module.__name__.split(".")[-3:]) for module in (*FAMILIES, *map(emission_of, MMA_FAMILIES))}
     assert set(families()) - set(SHARED) == known

@@ -178,7 +178,7 @@ STAGES: tuple[Stage, ...] = (
         "LLVM IR text",
         "tileiras_build.pipeline.tileas_to_ll:lower",
         options=("opt_level", "lineinfo", "debug", "exp2_polynomial"),
-        modules=tuple(f"{family}.family" for family in _MMA),
+        modules=tuple(f"{family}.{part}" for family in _MMA for part in ("family", "emission")),
         sources=_RUN,
         libraries=_IR_LIBRARIES,
     ),

@@ -57,6 +57,17 @@ class ValueForwarding(Flag):
     PRESERVES_ZERO = auto()  # zeros where the operand is
 
 
+class MmaRole(Flag):
+    """What an operation does of a matrix multiply-accumulate."""
+
+    NONE = 0
+    MULTIPLY = auto()  # its attribute ``mma`` names the instruction
+    ISSUE = auto()  # the instruction reads stages in shared memory, and completes later
+    RELEASE = auto()  # a stage is released when what was issued so far is complete
+    COMMIT = auto()  # others learn when it is complete
+    ACQUIRE = auto()  # wait until the accumulator may be overwritten
+
+
 class RegionKind(Enum):
     """The control flow of an operation with regions, or of a terminator."""
 
@@ -81,6 +92,7 @@ class OpTraits:
     forwarding: ValueForwarding = ValueForwarding.NONE
     region_kind: RegionKind | None = None
     rematerializable: bool = False
+    mma: MmaRole = MmaRole.NONE
 
 
 # Traits of many rows.
@@ -192,3 +204,7 @@ writes_memory = _of_all.make(lambda traits: bool(traits.effect & _LATER))
 has_side_effects = _of_all.make(lambda traits: bool(traits.effect & (_LATER | MemoryEffect.OUTPUT)))
 is_token_ordered = _of_all.make(lambda traits: bool(traits.effect & (_ACCESS | MemoryEffect.FENCE)))
 waits_for_grid = _of_all.make(lambda traits: MemoryEffect.GRID in traits.effect)
+
+is_mma = _of_rows.make(lambda traits: MmaRole.MULTIPLY in traits.mma)
+is_async_mma = _of_rows.make(lambda traits: MmaRole.ISSUE in traits.mma)
+releases_on_completion = _of_rows.make(lambda traits: MmaRole.RELEASE in traits.mma)

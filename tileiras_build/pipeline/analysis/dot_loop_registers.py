@@ -12,6 +12,7 @@ from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_counted_loop
 from ...target.targets import Target
 from ..common.llvm_element_types import element_of
+from ..mma.family import Storage, fastest_family
 from .dot_buffer_sharing import is_lhs_computed_in_loop
 from .enclosing_control_flow import is_accumulation_loop
 
@@ -37,7 +38,7 @@ def _live_in_loop(loop: Operation, target: Target, stays: Callable[[TableOp], bo
 
 def _live_for_dot(dot: TableOp, target: Target, stays: Callable[[TableOp], bool]) -> Iterator[SSAValue]:
     """The accumulator, unless it is in tensor memory, and a left operand that is the same in all iterations."""
-    in_tensor_memory = target.has("tcgen05")
+    in_tensor_memory = fastest_family(target).accumulator is Storage.TENSOR
     if dot.rescaled:
         return
     if not (in_tensor_memory and is_accumulation_loop(dot)):

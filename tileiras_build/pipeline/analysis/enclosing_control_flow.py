@@ -16,12 +16,10 @@ from ...ir.dialects.op_traits import (
     is_if,
     is_loop,
     is_loop_exit,
+    is_mma,
     is_return,
     preserves_zero,
 )
-
-# What multiplies: in registers, or with operands in shared memory.
-DOTS = ("nv_tileas.dot", "nv_tileas.async.dot")
 
 
 def is_accumulation_loop(dot: TableOp) -> bool:
@@ -31,7 +29,7 @@ def is_accumulation_loop(dot: TableOp) -> bool:
     argument = dot.acc
     if not isinstance(argument.owner, Block) or argument.owner is not block or len(list(argument.uses)) != 1:
         return False
-    others = sum(op.name in DOTS for op in walk(block))
+    others = sum(is_mma(op) and bool(op.results) for op in walk(block))
     uses = list(dot.result.uses)
     returns = len(uses) == 1 and uses[0].operation is last and uses[0].index == argument.index - 1
     return returns and others == 1

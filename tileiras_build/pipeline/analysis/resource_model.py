@@ -21,6 +21,7 @@ from ...target.targets import Target
 from ..common.llvm_element_types import element_of
 from ..common.optimization_hints import hint, occupancy
 from ..job import Job
+from ..mma.family import Storage, fastest_family
 from .dot_loop_registers import live_tile_registers
 
 # ---- warps -----------------------------------------------------------------------------------------
@@ -67,9 +68,9 @@ PRODUCER_REGISTERS, MAX_REGISTERS = 24, 240
 # addresses, whether they are inside the array; it is given more, where there are more.
 SCALE_LOAD_REG_OVERHEAD, SCALE_GROUP_REGISTERS, SCALE_LOAD_SPARE_REGISTERS = 32, 32, 16
 # What a thread needs beside the accumulators of a warpgroup's dot: descriptors, addresses, counters of the ring.
-WGMMA_REG_OVERHEAD = 26
+ASYNC_MMA_REG_OVERHEAD = 26
 # And beside the accumulators of a warp's: operands of the dot at hand, addresses, indices.
-MMA_SYNC_REG_OVERHEAD = 64
+SYNC_MMA_REG_OVERHEAD = 64
 # And beside the fragments of two steps: addresses of copies, of stages and of global memory, the loop's counters.
 FRAGMENT_REG_OVERHEAD = 48
 
@@ -84,7 +85,7 @@ def uses_setmaxnreg(func: Operation, job: Job, warps: int) -> bool:
         return True
     if warps < MIN_WARPS_FOR_SETMAXNREG or not job.target.has("setmaxnreg") or (occupancy(func, job) or 1) > 1:
         return False
-    if job.target.tier.mma_family != "mma_sync":
+    if Storage.SHARED in fastest_family(job.target).b_storage:
         return True
     needed = _registers_needed(live_tile_registers(func, job.target, lambda dot: False), warps)
     return needed > _registers_at_launch(warps + WARPGROUP, job.target)
@@ -180,7 +181,7 @@ def _round_to_allocation_unit(registers: int, target: Target) -> int:
 
 def _registers_needed(regs: int, warps: int) -> int:
     """Registers of a thread for its share of so many 32-bit words, and all else."""
-    return regs // (WARP * warps) + WGMMA_REG_OVERHEAD
+    return regs // (WARP * warps) + ASYNC_MMA_REG_OVERHEAD
 
 
 # ---- CTAs of an SM ----------------------------------------------------------------------
@@ -206,7 +207,7 @@ def estimated_ctas_per_sm(kernel: Operation, job: Job) -> int:
 
 
 def _ctas_by_accumulators(accumulators: int, warps: int, job: Job) -> int:
-    taken = WARP * warps * (accumulators + MMA_SYNC_REG_OVERHEAD)
+    taken = WARP * warps * (accumulators + SYNC_MMA_REG_OVERHEAD)
     return max(1, min(MAX_CTAS_PER_SM, job.target.sm_limits.registers // taken))
 
 

@@ -117,6 +117,11 @@ def family_named(name: str) -> MmaFamily:
     return import_module(f"{__package__}.{name}.family").FAMILY
 
 
+def emission_of(name: str) -> Any:
+    """The module of a family that has the ``HANDLERS`` of its operations."""
+    return import_module(f"{__package__}.{name}.emission")
+
+
 def family_of(op: TableOp) -> MmaFamily:
     """The family of a dot's instruction; of one without an instruction, the fallback."""
     row = row_of(op)

@@ -10,11 +10,11 @@ from ...ir.casting import as_op, defining_table_op, parent_block
 from ...ir.dialects.nv_tileas.ops import AsyncTmaStoreWaitOp, BarrierOp
 from ...ir.dialects.nv_tileas.types import BufferType
 from ...ir.dialects.op_definition import TableOp
-from ...ir.dialects.op_traits import is_agent_switch, is_if, is_loop, is_loop_exit
+from ...ir.dialects.op_traits import is_agent_switch, is_async_mma, is_if, is_loop, is_loop_exit
 from ..analysis.scratch_memory_sizes import STORE_BY_TMA
 
 STORE_WAIT = AsyncTmaStoreWaitOp.name
-STAGE_BUFFER_USERS = ("nv_tileas.async_tiled_load", "nv_tileas.local_load", "nv_tileas.async.dot")
+STAGE_BUFFER_USERS = ("nv_tileas.async_tiled_load", "nv_tileas.local_load")
 MAX_STARTS = 4  # distinct states in which one loop is entered
 
 
@@ -33,7 +33,7 @@ class SmemRegion:
     @classmethod
     def all_of(cls, op: TableOp) -> list[SmemRegion]:
         """The regions of an operation: rings, or scratch."""
-        if op.name in STAGE_BUFFER_USERS:
+        if _uses_stage(op):
             rings = (defining_table_op(value) for value in op.operands if isinstance(value.type, BufferType))
             return [cls.of_stage_buffer(ring) for ring in rings]
         start = op.scratch_offset
@@ -130,7 +130,7 @@ class HazardAnalysis:
         if any(other.copied for other in met):
             parent_block(op).insert_op_before(AsyncTmaStoreWaitOp.make([], [], read=True), op)
             reading = _read_by_threads(reading)
-        if op.name not in STAGE_BUFFER_USERS:
+        if not _uses_stage(op):
             if met:
                 as_op(op).sync_before = True
             # Its own barrier, between writes and reads, ends all earlier reading by threads.
@@ -154,4 +154,9 @@ def _read_by_threads(reading: frozenset[SmemRegion]) -> frozenset[SmemRegion]:
 
 
 def _uses_region(op: Operation) -> bool:
-    return "scratch_offset" in op.attributes or op.name in STAGE_BUFFER_USERS
+    return "scratch_offset" in op.attributes or _uses_stage(op)
+
+
+def _uses_stage(op: Operation) -> bool:
+    """Whether an operation of all threads accesses a stage. MMAs without a result in registers are waited for otherwise."""
+    return op.name in STAGE_BUFFER_USERS or is_async_mma(op) and bool(op.results)

@@ -29,12 +29,12 @@ from xdsl.ir import Operation, SSAValue
 from ...core.errors import InternalError
 from ...ir.casting import as_op, cast, defining_op, int_array_attr, int_attr, parent_op, str_attr
 from ...ir.dialects.op_definition import TableOp
+from ...ir.dialects.op_traits import MmaRole, traits_of
 from ...ir.layouts import SharedLayout
 from .control_flow_paths import BRANCH, BREAK, CONTINUE, LOOPS, kernels_of
 
 RANK, LOAD, YIELD = "nv_tileas.get_cta_rank", "nv_tileas.async.tiled_tma_load", "nv_tileas.yield"
-PIPELINE, MULTIPLY, MEMORY = "nv_tileas.async.pipeline.create", "nv_tileas.async.umma", "nv_tileas.create_tmem"
-COMMIT, ACQUIRE = "nv_tileas.async.umma_commit", "nv_tileas.async.umma_acquire"
+PIPELINE, MEMORY = "nv_tileas.async.pipeline.create", "nv_tileas.create_tmem"
 # Swizzling mode -> how many address bits are XORed with those from bit 7 on, and the first of them.
 SWIZZLES = {"128B": (3, 4), "64B": (2, 4), "32B": (1, 4), "128B_ATOM_32B": (2, 5)}
 
@@ -187,15 +187,13 @@ def _box(
 
 # ---- pairs -----------------------------------------------------------------------------------------------------
 def _check_pair(kernel: Operation, pipeline: TableOp, differing: set[SSAValue]) -> None:
-    found = {
-        name: [as_op(op) for op in kernel.walk() if op.name == name] for name in (MULTIPLY, MEMORY, COMMIT, ACQUIRE)
-    }
-    alike = all("pair" in op.attributes for op in found[MULTIPLY] + found[MEMORY])
-    if int_attr(kernel, "num_ctas", 1) != 2 or [len(found[MULTIPLY]), len(found[COMMIT]), alike] != [
-        1,
-        1,
-        True,
-    ]:
+    multiplies, commits, acquires = (
+        [as_op(op) for op in kernel.walk() if role in traits_of(op).mma]
+        for role in (MmaRole.ISSUE, MmaRole.COMMIT, MmaRole.ACQUIRE)
+    )
+    memory = [op for op in kernel.walk() if op.name == MEMORY]
+    alike = all("pair" in op.attributes for op in multiplies + memory)
+    if int_attr(kernel, "num_ctas", 1) != 2 or (len(multiplies), len(commits), alike) != (1, 1, True):
         _fail(pipeline, "not one product of two CTAs in tensor memory of both")
     loads = [as_op(op) for op in kernel.walk() if op.name == LOAD and as_op(op).pipeline is pipeline.results[0]]
     loaded_bytes = sum(load.buffer.type.placement.data.size_bytes for load in loads)
@@ -204,10 +202,10 @@ def _check_pair(kernel: Operation, pipeline: TableOp, differing: set[SSAValue]) 
     for load in loads:
         if sorted(_rank_factor(coord) for coord in load.coords) != [*[0] * (len(load.coords) - 1), 1]:
             _fail(load, "its tile is not this CTA's part")
-    [commit] = found[COMMIT]
+    [commit] = commits
     if (ctas := commit.ready.owner.attributes.get("ctas")) is None or ctas.value.data != 2:
         _fail(commit, "the accumulator is complete in one CTA only")
-    if parent_op(commit).name in LOOPS and not any(op.pipeline is commit.ready for op in found[ACQUIRE]):
+    if parent_op(commit).name in LOOPS and not any(op.pipeline is commit.ready for op in acquires):
         _fail(commit, "accumulators are overwritten before both CTAs have read them")
     for turning in (pipeline.results[0], commit.ready):
         _check_stage_phases(kernel, turning, differing)

@@ -22,6 +22,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ...ir.casting import as_op, cast, defining_op, int_attr
 from ...ir.dialects.nv_tileas.types import BufferType
+from ...ir.dialects.op_traits import is_async_mma
 from .control_flow_paths import AGENT_SWITCH, kernels_of
 from .integer_interpreter import IntegerInterpreter
 from .shared_memory_allocation import overlap
@@ -52,7 +53,7 @@ def verify_cp_async_buffers(module: ModuleOp) -> int:
 
 def _group_trip_counts(kernel: Operation) -> list[int]:
     """Trip counts after which every slot of a ring of groups was reused, where there is one."""
-    steps = [as_op(op).scale_steps for op in kernel.walk() if op.name == "nv_tileas.async.umma"]
+    steps = [as_op(op).scale_steps for op in kernel.walk() if is_async_mma(op)]
     return [GROUPS * max(steps) + 1] if max(steps, default=1) > 1 else []
 
 

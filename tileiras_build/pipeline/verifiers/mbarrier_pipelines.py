@@ -27,9 +27,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from ...ir.casting import as_op, defining_op, int_attr
+from ...ir.dialects.op_traits import is_async_mma
 from .assumed_loop_bounds import assumed_bounds
 from .control_flow_paths import kernels_of
-from .partition_interpreter import PIPELINE, UMMA, KernelPipelines, PartitionInterpreter, stages_of
+from .partition_interpreter import PIPELINE, KernelPipelines, PartitionInterpreter, stages_of
 from .pipeline_events import EventCounts
 
 # Trip counts of the outermost loops of a run, and of those inside them.
@@ -56,7 +57,7 @@ def verify_pipelines(module: ModuleOp) -> int:
 
 def _trip_counts_of_scale_groups(kernel: Operation) -> list[tuple[int, int]]:
     """Trip counts after which every slot of scales was reused, where iterations share scales."""
-    most = max((as_op(op).scale_steps for op in kernel.walk() if op.name == UMMA), default=1)
+    most = max((as_op(op).scale_steps for op in kernel.walk() if is_async_mma(op)), default=1)
     return [(SCALE_GROUPS * most + 1, 3), (3, SCALE_GROUPS * most + 1)] if most > 1 else []
 
 

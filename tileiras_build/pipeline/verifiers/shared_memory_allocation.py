@@ -22,13 +22,14 @@ from ...core.errors import InternalError
 from ...ir.casting import cast, defining_op, int_attr, str_attr
 from ...ir.dialects.nv_tileaa.types import PointerType
 from ...ir.dialects.nv_tileas.types import BufferType, PipelineType
+from ...ir.dialects.op_traits import is_async_mma
 from ...target.sm_limits import WARP
 from ..common.llvm_element_types import element_of
 from .control_flow_paths import control_flow_paths, kernels_of
 
 BARRIERS, STAGE_BUFFER, BUFFER = ("nv_tileas.barrier",), "nv_tileas.alloc_tensor", "nv_tileas.buffer"
 # Each thread waits for dots in tensor memory itself; these it knows of its own warps only.
-STAGE_BUFFER_READERS = ("nv_tileas.local_load", "nv_tileas.async.dot")
+STAGE_READ = "nv_tileas.local_load"
 ALIGNMENT = 16
 
 
@@ -45,7 +46,7 @@ def _check_kernel(kernel: Operation) -> int:
         for other in paths.reachable_from(op, _is_cta_barrier):
             if "scratch_offset" in other.attributes and "sync_before" not in other.attributes and _overlap(op, other):
                 _fail(kernel, f"{_text(other)} may write where {_text(op)} is still being read")
-    for op in (op for op in paths.successors if op.name in STAGE_BUFFER_READERS):
+    for op in (op for op in paths.successors if op.name == STAGE_READ or is_async_mma(op) and op.results):
         for other in paths.reachable_from(op, _is_cta_barrier):
             if "scratch_offset" in other.attributes and "sync_before" not in other.attributes and _reads(op, other):
                 _fail(kernel, f"{_text(other)} may write where {op.name} still reads a ring")

@@ -17,6 +17,7 @@ from ..op_traits import (
     RETURN,
     LayoutTrait,
     MemoryEffect,
+    MmaRole,
     OpTraits,
     RegionKind,
     ValueForwarding,
@@ -116,7 +117,7 @@ DotOp = define(
     "result",
     "matrix multiply-accumulate, batched at rank 3",
     attributes=SIGNS | {"fast_acc": FLAG},
-    op_traits=CUSTOM_LAYOUT,
+    op_traits=OpTraits(LayoutTrait.CUSTOM, mma=MmaRole.MULTIPLY),
 )
 ReduceOp = define(
     "nv_tileaa.reduce",

@@ -10,7 +10,16 @@ from ..cute.layout_attr import LayoutAttr
 from ..cute.shared_layout_attr import SharedLayoutAttr
 from ..nv_tileaa.ops import OPERATIONS, SIGNS
 from ..op_definition import TableOp, define
-from ..op_traits import CUSTOM_LAYOUT, NO_TILES, LayoutTrait, MemoryEffect, OpTraits, RegionKind, ValueForwarding
+from ..op_traits import (
+    CUSTOM_LAYOUT,
+    NO_TILES,
+    LayoutTrait,
+    MemoryEffect,
+    MmaRole,
+    OpTraits,
+    RegionKind,
+    ValueForwarding,
+)
 
 LAYOUT = data_kind("a layout", LayoutAttr, LinearLayout)
 PLACEMENT = data_kind("a placement in shared memory", SharedLayoutAttr, SharedLayout)
@@ -289,7 +298,7 @@ AsyncDotOp = define(
     "in flight",
     pure=False,
     attributes=MMA | OPERAND_PLACEMENTS | {"mma": TEXT, "pending": I32.optional()},
-    op_traits=CUSTOM_LAYOUT,
+    op_traits=OpTraits(LayoutTrait.CUSTOM, mma=MmaRole.MULTIPLY | MmaRole.ISSUE),
 )
 AsyncDotWaitOp = define(
     "nv_tileas.async.dot_wait",
@@ -372,7 +381,7 @@ AsyncUmmaOp = define(
     # ``scale_iteration``: the index of the iteration in the pipeline of scales. ``chunk``: the index of the chunk of k, and
     # the number of chunks.
     attributes=MMA | OPERAND_PLACEMENTS | {"mma": TEXT, "shape": I64S, "pair": FLAG, "chunk": I64S.optional()},
-    op_traits=NO_TILES,
+    op_traits=OpTraits(LayoutTrait.NONE, mma=MmaRole.MULTIPLY | MmaRole.ISSUE | MmaRole.RELEASE),
 )
 UmmaCommitOp = define(
     "nv_tileas.async.umma_commit",
@@ -380,7 +389,7 @@ UmmaCommitOp = define(
     "",
     "completion of all earlier MMAs fills ready, or the stage of it that a token names",
     pure=False,
-    op_traits=NO_TILES,
+    op_traits=OpTraits(LayoutTrait.NONE, mma=MmaRole.COMMIT),
 )
 UmmaAcquireOp = define(
     "nv_tileas.async.umma_acquire",
@@ -388,7 +397,7 @@ UmmaAcquireOp = define(
     "",
     "wait until all warps have released the accumulators that fill the pipeline",
     pure=False,
-    op_traits=NO_TILES,
+    op_traits=OpTraits(LayoutTrait.NONE, mma=MmaRole.ACQUIRE),
 )
 UmmaReleaseOp = define(
     "nv_tileas.async.umma_release",
@@ -396,7 +405,7 @@ UmmaReleaseOp = define(
     "",
     "completion of all earlier MMAs releases the stage",
     pure=False,
-    op_traits=NO_TILES,
+    op_traits=OpTraits(LayoutTrait.NONE, mma=MmaRole.RELEASE),
 )
 # Ping-pong order of the consumer warpgroups (``warpgroups`` of them) for the whole kernel.
 SequenceOpenOp, SequenceWaitOp, SequenceArriveOp, SequenceCloseOp = (

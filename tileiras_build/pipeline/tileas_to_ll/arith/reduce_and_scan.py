@@ -78,7 +78,7 @@ def emit_reduce(e: KernelEmitter, op: TableOp) -> None:
     held = dict(zip(held, _across_lanes(e, op, list(held.values()), along["lane"], elements, combine)))
     if along["warp"]:
         held = _across_warps(e, op, held, layout, axis, elements, combine)
-    if e.tmem.allocation is not None and not along["lane"] and not along["warp"]:
+    if e.tmem is not None and not along["lane"] and not along["warp"]:
         # A reduction that LLVM sinks to its use would keep its elements in registers during the wait for MMAs.
         held = {r: tuple(_in_this_thread(e.b, value) for value in values) for r, values in held.items()}
     _set_results(e.values, op, held, layout, axis)

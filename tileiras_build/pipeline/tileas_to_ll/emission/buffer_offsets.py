@@ -9,7 +9,7 @@ from xdsl.ir import Operation, SSAValue
 from ....core.errors import InternalError
 from ....ir.casting import as_op, int_attr
 from ....ir.dialects.fast_xdsl import walk
-from ....ir.dialects.nv_tileas.ops import AsyncUmmaOp
+from ....ir.dialects.op_traits import is_async_mma
 from ..promote_print_operands import is_decomposed
 
 STORAGE = ("nv_tileas.alloc_tensor", "nv_tileas.alloca")
@@ -38,7 +38,7 @@ def analyze_buffers(kernel: Operation, shared_bytes: int) -> Buffers:
         if op.name in STORAGE:
             found.places[op.results[0]] = _offset_of(op, shared_bytes)
             found.generic |= op.name == "nv_tileas.alloca" and "global" not in op.attributes
-        elif op.name == AsyncUmmaOp.name:
+        elif is_async_mma(op):
             found.steps = max(found.steps, as_op(op).scale_steps)
         elif op.name == "nv_tileas.print" and not is_decomposed(op):
             raise InternalError("print-operands", "a print has operands that are not i32, i64 or f64")

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from functools import cache
+
+from ....ir.dialects.op_definition import TableOp
+from ....target.mma_atoms import MMA_FAMILIES
+from ...mma.family import emission_of, family_of
 from ..arith import division_by_reciprocal, elementwise, mixed_precision_add, reduce_and_scan
 from ..data_movement import convert_layout, shape_ops, shared_memory_spills
 from ..memory import atomics, global_memory, memref_and_tile_views
-from ..mma import mma_sync_and_fma, tcgen05, tmem_rescale, wgmma
-from ..pipelines import cp_async, ping_pong_barriers, tma_copies, warp_partitions_and_mbarriers
+from ..pipelines import cp_async, tma_copies, warp_partitions_and_mbarriers
 from ..program import control_flow, print_and_assert, program_ids
-from .kernel_emitter import Handler
+from .kernel_emitter import Handler, KernelEmitter
 
 FAMILIES = (
     warp_partitions_and_mbarriers,
@@ -20,18 +24,25 @@ FAMILIES = (
     convert_layout,
     print_and_assert,
     division_by_reciprocal,  # after arithmetic, whose rule it extends
-    mma_sync_and_fma,
     global_memory,
     mixed_precision_add,  # after arithmetic, too
     shared_memory_spills,
     program_ids,
-    ping_pong_barriers,
     shape_ops,
     tma_copies,
-    tcgen05,
-    tmem_rescale,
     memref_and_tile_views,
-    wgmma,
 )
 
-HANDLERS: dict[str, Handler] = {name: handler for family in FAMILIES for name, handler in family.HANDLERS.items()}
+DOT = "nv_tileas.dot"
+
+
+@cache
+def handlers() -> dict[str, Handler]:
+    """The handlers of all operations. Families of matrix instructions are imported here: their code needs this package's."""
+    tables = [module.HANDLERS for module in (*FAMILIES, *map(emission_of, MMA_FAMILIES))]
+    return {name: handler for table in tables for name, handler in table.items()} | {DOT: _emit_dot}
+
+
+def _emit_dot(e: KernelEmitter, op: TableOp) -> None:
+    """A dot that threads compute: each of their families has code for it."""
+    emission_of(family_of(op).name).HANDLERS[DOT](e, op)

@@ -66,7 +66,8 @@ class KernelEmitter:
         self.threads = ThreadIds(self.b, num_warps)
         self.values = ValueMap(self.b)
         self.memory = KernelMemory(self.b, symbols, num_warps, producer_warps)
-        self.pipelines, self.tmem = PipelineState(), TensorMemory()
+        self.pipelines = PipelineState()
+        self.tmem: TensorMemory | None = None
         self.loops: list[LoopFrame] = []
         self.exp2_groups = 0  # groups of exp2 that qualified for a polynomial; some of them become one
         # Whether elements of tiles are computed at their use: in a kernel that spills, and in a block that stores a tile by chunks.

@@ -39,7 +39,7 @@ from ...common.llvm_type_constructors import GLOBAL, I1, I8, array, integer, poi
 from ...job import Job
 from ..pipelines.tma_copies import descriptor_entry
 from .global_symbols import GlobalSymbols
-from .handler_table import HANDLERS
+from .handler_table import handlers
 from .kernel_emitter import KernelEmitter
 from .source_locations import SourceLocations
 
@@ -101,7 +101,7 @@ class ModuleEmitter:
     def _emit_kernel(self, op: Operation) -> llvm.FuncOp:
         name = cast(StringAttr, op.properties["sym_name"]).data
         warps, producers = int_attr(op, "num_warps"), int_attr(op, "producer_warps", 0)
-        e = KernelEmitter(self.symbols, self.locations, self.job, HANDLERS, warps, producers)
+        e = KernelEmitter(self.symbols, self.locations, self.job, handlers(), warps, producers)
         e.name = name
         e.max_registers = int_attr(op, "nvvm.maxnreg") if "nvvm.maxnreg" in op.attributes else None
         e.ctas = int_attr(op, "num_ctas", 1)

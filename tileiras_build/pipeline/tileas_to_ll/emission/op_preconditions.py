@@ -16,6 +16,7 @@ from ....core.errors import InternalError
 from ....ir.casting import int_attr, str_attr
 from ....ir.dialects.nv_tileas.ops import LD_SHARED, ST_SHARED
 from ....ir.dialects.op_definition import TableOp
+from ....ir.dialects.op_traits import is_mma
 from ....target.targets import Target
 from ..type_converter import LLVMTypeConverter
 from .buffer_offsets import Buffers
@@ -28,6 +29,8 @@ def check_operation(op: Operation, buffers: Buffers, target: Target) -> None:
     """Raise InternalError[copy-buffer, copy-shape, atom-unknown, wait-pending, cast-survives]."""
     if (check := CHECKS.get(op.name)) is not None:
         check(op, buffers, target)
+    elif is_mma(op):
+        _check_known(op, "mma", _mma_rows(target), target)
 
 
 def _check_load(op: TableOp, buffers: Buffers, target: Target) -> None:
@@ -45,10 +48,6 @@ def _check_store(op: TableOp, buffers: Buffers, target: Target) -> None:
 def _check_shapes(op: Operation, actual: tuple[int, ...], expected: tuple[int, ...]) -> None:
     if expected != actual:
         raise InternalError("copy-shape", f"{op.name} copies a tile of shape {actual} to a buffer of shape {expected}")
-
-
-def _check_atom(op: TableOp, buffers: Buffers, target: Target) -> None:
-    _check_known(op, "mma", _mma_rows(target), target)
 
 
 def _check_copy(op: TableOp, buffers: Buffers, target: Target) -> None:
@@ -88,9 +87,6 @@ CHECKS: dict[str, Check] = {
     "nv_tileas.async.tiled_tma_load": _check_load,
     "nv_tileas.async.tiled_tma_store": _check_store,
     "nv_tileas.local_load": _check_copy,
-    "nv_tileas.dot": _check_atom,
-    "nv_tileas.async.dot": _check_atom,
-    "nv_tileas.async.umma": _check_atom,
     "nv_tileas.async_wait": _check_wait,
     UnrealizedConversionCastOp.name: _check_cast,
 }

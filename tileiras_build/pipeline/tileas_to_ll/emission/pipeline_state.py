@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
 
 from xdsl.ir import Block, SSAValue
 
-from ....ir.casting import unwrap
 from ....ir.dialects.op_definition import TableOp
 from .function_builder import Value
+
+if TYPE_CHECKING:
+    from .kernel_emitter import KernelEmitter
 
 
 @dataclass
@@ -21,14 +24,22 @@ class PipelineState:
     partition_exit: Block | None = None  # where a return inside the partition branches to
 
 
-@dataclass
-class TensorMemory:
-    """The kernel's allocation in tensor memory."""
+class TensorMemory(Protocol):
+    """The kernel's allocation in tensor memory: ``base`` is its address. ``is_pair``: two CTAs allocate and use it together."""
 
-    allocation: TableOp | None = None
-    base: Value = 0  # its address
+    base: Value
 
     @property
-    def cta_group(self) -> str:
-        """The CTAs that the kernel's tcgen05 instructions act for, as in LLVM's names of intrinsics."""
-        return "cg2" if "pair" in unwrap(self.allocation).attributes else "cg1"
+    def is_pair(self) -> bool: ...
+
+    def allocate(self, e: KernelEmitter) -> None:
+        """After the mbarriers are initialized, before the partitions begin."""
+
+    def begin_issuer(self, e: KernelEmitter) -> None:
+        """Where the partition that issues MMAs begins."""
+
+    def end_consumers(self, e: KernelEmitter) -> None:
+        """Where the computing warps end."""
+
+    def end_kernel(self, e: KernelEmitter) -> None:
+        """Where all partitions have ended."""

@@ -14,12 +14,11 @@ from __future__ import annotations
 from contextlib import ExitStack, contextmanager, nullcontext
 
 from xdsl.dialects.builtin import IntAttr
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.traits import IsTerminator, Pure
 
 from ....ir.casting import defining_op, int_array_attr, int_attr, parent_block, parent_op, unwrap
 from ....ir.dialects import gpu_ext as gpu
-from ....ir.dialects.cute_nvgpu import ops as cute_nvgpu
 from ....ir.dialects.fast_xdsl import walk
 from ....ir.dialects.gpu_ext import AddressSpace, AddressSpaceAttr
 from ....ir.dialects.nv_tileas.ops import BarrierOp
@@ -27,21 +26,18 @@ from ....ir.dialects.nv_tileas.types import MBARRIER_BYTES
 from ....ir.dialects.nvgpu import ops_barrier as nvgpu
 from ....ir.dialects.nvgpu.ops_tma import TmaPrefetchDescriptorOp
 from ....ir.dialects.nvgpu.types import MBarrierGroupType
-from ....ir.dialects.nvvm import cluster_sync_and_fences, tcgen05, warp_sync
+from ....ir.dialects.nvvm import cluster_sync_and_fences, warp_sync
 from ....ir.dialects.op_definition import TableOp
-from ....ir.dialects.op_traits import is_return
-from ...common.llvm_type_constructors import CLUSTER, I1, I8, I32, SHARED, TENSOR
+from ....ir.dialects.op_traits import MmaRole, is_return, releases_on_completion, traits_of
+from ...common.llvm_type_constructors import CLUSTER, I1, I8, I32, SHARED
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import INDEX, InstructionBuilder
 from ..emission.kernel_emitter import Handler, KernelEmitter
-from ..emission.pipeline_state import TensorMemory
 from ..emission.thread_ids import ThreadIds
 from ..emission.value_map import ValueMap
 
 ONE_THREAD_PARTITIONS = 2  # the first of the warps that do not compute
-RELEASED_BY = {"nv_tileas.async.umma", "nv_tileas.async.umma_release"}
-# What one warp does of a loop that only multiplies.
-MMA_OPS = RELEASED_BY | {"nv_tileas.async.umma_commit", "nv_tileas.async.pipeline.consumer_wait"}
+CONSUMER_WAIT = "nv_tileas.async.pipeline.consumer_wait"
 MBARRIER = MBarrierGroupType(AddressSpaceAttr(AddressSpace.WORKGROUP), IntAttr(1))
 
 
@@ -105,10 +101,10 @@ def _initialize(e: KernelEmitter) -> None:
                 at, first = mbarrier(e.b, e.b.offset(e.memory.shared_memory, offset, I8))
                 e.b.operation(nvgpu.MBarrierInitOp, (at, e.b.bridge(arrivals, INDEX), first))
         e.b.issue(cluster_sync_and_fences.FenceMBarrierInitOp)
-    if e.tmem.allocation is not None:
-        _alloc_tmem(e)
-    elif _uses_cluster_barriers(e):
-        _sync_cluster(e.b)
+    if e.tmem is not None:
+        e.tmem.allocate(e)
+    elif uses_cluster_barriers(e):
+        sync_cluster(e.b)
     else:
         e.b.operation(gpu.BarrierOp, ())
 
@@ -123,7 +119,7 @@ def is_pair(pipeline: SSAValue) -> bool:
     return "pair" in defining_op(pipeline).attributes
 
 
-def _uses_cluster_barriers(e: KernelEmitter) -> bool:
+def uses_cluster_barriers(e: KernelEmitter) -> bool:
     return any(ctas_of(op.result) > 1 or is_pair(op.result) for op in e.pipelines.created)
 
 
@@ -149,7 +145,7 @@ def _peer_address(b: InstructionBuilder, address: Value, *rank: Value) -> Value:
     return b.value(cluster_sync_and_fences.MapaOp, tuple(b.of(value, I32) for value in (address, *rank)), I32)
 
 
-def _sync_cluster(b: InstructionBuilder) -> None:
+def sync_cluster(b: InstructionBuilder) -> None:
     """Synchronize the cluster. A fence has released the mbarriers to it; other writes so far are read by this CTA only."""
     b.issue(cluster_sync_and_fences.ClusterArriveRelaxedOp, aligned=True)
     b.issue(cluster_sync_and_fences.ClusterWaitOp, aligned=True)
@@ -160,50 +156,9 @@ def _sync_cluster_before_exit(e: KernelEmitter) -> None:
 
     The arrival has to release: it is after the thread's arrivals at the mbarriers of other CTAs.
     """
-    if _uses_cluster_barriers(e):
+    if uses_cluster_barriers(e):
         e.b.issue(cluster_sync_and_fences.ClusterArriveOp)
         e.b.issue(cluster_sync_and_fences.ClusterWaitOp)
-
-
-# ---- tensor memory -------------------------------------------------------------------------------
-def _tmem_address_slot(e: KernelEmitter) -> Value:
-    """The word in shared memory that receives the address of the allocation."""
-    address = e.b.add(e.memory.shared_base, int_attr(unwrap(e.tmem.allocation), "shared_offset"))
-    return e.b.pointer(address, SHARED)
-
-
-def _tmem_columns(tmem: TensorMemory) -> int:
-    return unwrap(tmem.allocation).result.type.columns.data
-
-
-def _alloc_tmem(e: KernelEmitter) -> None:
-    """Allocate tensor memory, and permit other CTAs of the SM to allocate after it.
-
-    The CTAs of a pair allocate together through each other's shared memory, so both must be running (PTX ISA 9.0, section 9.7.16.4).
-    """
-    group = {"cta_group": _ctas_of_group(e.tmem)}
-    if _uses_cluster_barriers(e):
-        _sync_cluster(e.b)
-    with e.b.if_then(e.threads.is_first_warp):
-        e.b.issue(
-            cute_nvgpu.AllocateTensorMemoryOp, _tmem_address_slot(e), type=None, columns=_tmem_columns(e.tmem), **group
-        )
-        e.b.issue(cute_nvgpu.RelinquishOp, type=None, **group)
-    e.b.issue(tcgen05.FenceBeforeOp)
-    e.b.operation(gpu.BarrierOp, ())
-    e.b.issue(tcgen05.FenceAfterOp)
-    e.tmem.base = e.b.issue(cute_nvgpu.TensorMemoryAddressOp, _tmem_address_slot(e), type=I32)
-
-
-def _ctas_of_group(tmem: TensorMemory) -> int:
-    return 2 if tmem.cta_group == "cg2" else 1
-
-
-def _dealloc_tmem(e: KernelEmitter) -> None:
-    columns = _tmem_columns(e.tmem)
-    with e.b.if_then(e.threads.is_first_warp):
-        address = e.b.pointer(e.tmem.base, TENSOR)
-        e.b.issue(cute_nvgpu.FreeTensorMemoryOp, address, columns=columns, cta_group=_ctas_of_group(e.tmem))
 
 
 # ---- waiting -------------------------------------------------------------------------------------
@@ -235,10 +190,6 @@ def emit_producer_acquire(e: KernelEmitter, op: TableOp) -> None:
             _expect(e.b, full_barrier(e, op, stage), 2 * bytes)
     else:
         _expect(e.b, full_barrier(e, op, stage), bytes)
-
-
-def emit_umma_acquire(e: KernelEmitter, op: TableOp) -> None:
-    wait(e.b, empty_barrier(e, op, stage_of(e.values, op)), e.b.xor(phase_of(e.values, op), 1))
 
 
 def emit_producer_tail(e: KernelEmitter, op: TableOp) -> None:
@@ -290,18 +241,23 @@ def _is_released_by_mma(pipeline: SSAValue) -> bool:
     """
     users = [use.operation for use in pipeline.uses]
     by_threads = any(op.name == "nv_tileas.async.pipeline.consumer_release" for op in users)
-    return not by_threads and any(op.name in RELEASED_BY and op.pipeline is pipeline for op in users)
+    return not by_threads and any(releases_on_completion(op) and op.pipeline is pipeline for op in users)
 
 
 def _has_only_mma(block: Block) -> bool:
     """Whether a block has only MMAs: nothing else relies on the filled stage to know that earlier MMAs have completed."""
-    return all(op.name in MMA_OPS or op.has_trait(Pure) or op.has_trait(IsTerminator) for op in block.ops)
+    return all(_is_of_mma(op) or op.has_trait(Pure) or op.has_trait(IsTerminator) for op in block.ops)
+
+
+def _is_of_mma(op: Operation) -> bool:
+    """Whether the one warp that issues MMAs may do it without the others."""
+    return bool(traits_of(op).mma & (MmaRole.RELEASE | MmaRole.COMMIT)) or op.name == CONSUMER_WAIT
 
 
 def _sync_before_mma(op: TableOp) -> bool:
     """Whether a barrier of all threads is between a wait and the next MMA of its block."""
     following = op.next_op
-    while following is not None and following.name not in RELEASED_BY:
+    while following is not None and not releases_on_completion(following):
         if following.name == BarrierOp.name:
             return True
         following = following.next_op
@@ -366,15 +322,14 @@ def emit_agent_switch(e: KernelEmitter, op: TableOp) -> None:
         _set_registers(e.b, op, -1)
         with _joined_returns(e, op.regions[-1]):
             e.emit_block(op.regions[-1].blocks[0])
-        if e.tmem.allocation is not None and e.tmem.cta_group == "cg1":
-            e.memory.barrier()  # all warps have read the tensor memory that the first one frees
-            _dealloc_tmem(e)
+        if e.tmem is not None:
+            e.tmem.end_consumers(e)
         b.branch(done)
     e.pipelines.partition_exit = None
     b.start(done)
     _sync_cluster_before_exit(e)
-    if e.tmem.allocation is not None and e.tmem.cta_group == "cg2":
-        _dealloc_tmem(e)  # neither CTA of the pair reads it any longer (PTX ISA 9.0, section 9.7.16.5, table 47)
+    if e.tmem is not None:
+        e.tmem.end_kernel(e)
 
 
 @contextmanager
@@ -396,7 +351,7 @@ def _emit_one_thread_partition(e: KernelEmitter, number: int, elected: Value, bl
     b, is_leader = e.b, [elected]
     if e.producer_warps > 1:
         is_leader.append(b.compare("eq", e.threads.uniform_warp, e.num_warps + number))
-    if number and e.tmem.cta_group == "cg2":
+    if number and unwrap(e.tmem).is_pair:
         is_leader.append(leads_pair(e.threads))  # the CTA of rank 0 issues the MMAs of the pair
     lead, on = b.label(), b.label()
     b.branch_if(b.all_lanes(*is_leader), lead, on)
@@ -406,8 +361,7 @@ def _emit_one_thread_partition(e: KernelEmitter, number: int, elected: Value, bl
             for map in e.pipelines.tensor_maps:
                 b.operation(TmaPrefetchDescriptorOp, (map,))
         else:
-            # Behind a loop, such as a wait, ptxas would not see that only one thread issues MMAs.
-            b.issue(tcgen05.FenceAfterOp)
+            unwrap(e.tmem).begin_issuer(e)
         e.threads.is_single_thread = True
         e.emit_block(block)
         e.threads.is_single_thread = False
@@ -443,6 +397,5 @@ HANDLERS: dict[str, Handler] = {
     "nv_tileas.async.pipeline.producer_tail": emit_producer_tail,
     "nv_tileas.async.pipeline.consumer_wait": emit_consumer_wait,
     "nv_tileas.async.pipeline.consumer_release": emit_consumer_release,
-    "nv_tileas.async.umma_acquire": emit_umma_acquire,
     "nv_tileas.agent_switch": emit_agent_switch,
 }

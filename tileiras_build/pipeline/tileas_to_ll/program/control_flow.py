@@ -15,6 +15,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ....ir.casting import parent_block
 from ....ir.dialects.cute import layout_of
 from ....ir.dialects.op_definition import TableOp
+from ....ir.dialects.op_traits import is_async_mma
 from ...common.llvm_element_types import element_of
 from ...common.llvm_type_constructors import I32
 from ..emission.function_builder import Edge, Value
@@ -26,8 +27,9 @@ from ..emission.value_map import ValueMap
 from ..memory import heap_storage
 from ..memory.shared_memory import pack_registers
 
-# Operations that read packed 32-bit words, and which of their operands.
-PACKED_REGISTER_USERS = {"nv_tileas.async.dot": (0, 1, 2), "nv_tileas.tmem_store": (0,), "nv_tileas.dot": (0, 1)}
+# Which operands the operations read in packed 32-bit words; an asynchronous MMA also its accumulator.
+PACKED_OPERANDS = {"nv_tileas.tmem_store": (0,), "nv_tileas.dot": (0, 1)}
+PACKED_MMA_OPERANDS = (0, 1, 2)
 
 
 def _packable_arguments(arguments: Sequence[SSAValue]) -> frozenset[int]:
@@ -35,11 +37,15 @@ def _packable_arguments(arguments: Sequence[SSAValue]) -> frozenset[int]:
     return frozenset(index for index, value in enumerate(arguments) if _is_passed_packed(value))
 
 
+def _packed_operands(op: Operation) -> tuple[int, ...]:
+    return PACKED_MMA_OPERANDS if is_async_mma(op) else PACKED_OPERANDS.get(op.name, ())
+
+
 def _is_passed_packed(value: SSAValue) -> bool:
     if not isinstance(value.type, TensorType) or (bits := element_of(value.type).bits) not in (8, 16):
         return False
     uses = list(value.uses)
-    by_words = all(use.index in PACKED_REGISTER_USERS.get(use.operation.name, ()) for use in uses)
+    by_words = all(use.index in _packed_operands(use.operation) for use in uses)
     return bool(uses) and by_words and layout_of(value).num_registers % (32 // bits) == 0
 
 

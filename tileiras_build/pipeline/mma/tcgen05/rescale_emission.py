@@ -14,10 +14,11 @@ from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import TmemTile, tmem_tile
 from ....target.mma_atoms import ELEMENT_BITS
 from ...common.llvm_type_constructors import FLOAT, I1, I32
-from ..arith.f32_pairs import PAIR, has_pairs, in_pairs
-from ..emission.function_builder import Value
-from ..emission.kernel_emitter import Handler, KernelEmitter
-from .tcgen05 import form_of, pointer_to, registers_type, scalars_of, vector_of, warp_address
+from ...tileas_to_ll.arith.f32_pairs import PAIR, has_pairs, in_pairs
+from ...tileas_to_ll.emission.function_builder import Value
+from ...tileas_to_ll.emission.kernel_emitter import KernelEmitter
+from .tmem_access import form_of, pointer_to, registers_type, scalars_of, vector_of, warp_address
+from .tmem_allocation import allocation_of
 
 # Registers of a thread per chunk, two chunks in flight: the thread also holds a row of scores, and would spill with twice as many.
 REGISTERS_PER_STEP = 16
@@ -33,7 +34,7 @@ def emit_tmem_scale(e: KernelEmitter, op: TableOp) -> None:
     unchanged = e.b.issue(VoteAllOp, -1, e.b.of(e.b.all_lanes(first, *others), I1), type=I1)
     changes = e.b.xor(unchanged, 1, I1)
     with e.b.if_then(e.b.all_lanes(changes, None if op.enabled is None else e.values.scalar(op.enabled))):
-        _scale(e, tile, e.b.add(e.tmem.base, e.values.scalar(op.tile)), factors)
+        _scale(e, tile, e.b.add(allocation_of(e).base, e.values.scalar(op.tile)), factors)
 
 
 def _scale(e: KernelEmitter, tile: TmemTile, start: Value, factors: list[SSAValue]) -> None:
@@ -71,6 +72,3 @@ def _multiplied(e: KernelEmitter, values: list[Value], factors: list[SSAValue]) 
     if not has_pairs(e.target, FLOAT):
         return [one(*call) for call in calls]
     return in_pairs(e.b, calls, partial(e.b.binary, "fmul", type=PAIR), one)
-
-
-HANDLERS: dict[str, Handler] = {"nv_tileas.tmem_scale": emit_tmem_scale}

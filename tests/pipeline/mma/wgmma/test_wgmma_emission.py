@@ -13,7 +13,7 @@ from tests.emulated_kernels import assembled, cases, compiled, run
 from tileiras_build import driver
 from tileiras_build.core.errors import InternalError
 from tileiras_build.pipeline.job import Job
-from tileiras_build.pipeline.tileaa_to_tileas import select_mma_and_tma
+from tileiras_build.pipeline.mma.wgmma import family
 from tileiras_build.target import sass_listing
 from tileiras_build.target.targets import find_target
 
@@ -50,8 +50,8 @@ def test_long_sums_stay_near(name):
 
 @pytest.mark.parametrize("name", ["square", "deep"])
 def test_one_sum_in_the_tensor_core_would_not(name, monkeypatch):
-    row = select_mma_and_tma.wgmma_atom
-    monkeypatch.setattr(select_mma_and_tma, "wgmma_atom", lambda op, job: replace(row(op, job), promotion_interval=0))
+    row = family.row_for_types
+    monkeypatch.setattr(family, "row_for_types", lambda op, target: replace(row(op, target), promotion_interval=0))
     with by_another_compiler():
         assert "add.rn.f32" not in compiled(KERNELS, name, "sm_90").ptx
         assert largest_error(name, LENGTH) > 10 * ERROR

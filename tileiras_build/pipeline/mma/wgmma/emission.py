@@ -33,15 +33,16 @@ from ....ir.layouts.linear_layout import log2_exact
 from ....ir.layouts.wgmma_layout import ROWS
 from ...common.llvm_element_types import Element, element_of
 from ...common.llvm_type_constructors import I32, SHARED, struct, vector
-from ...mma.dots import check_buffered_operands, operand_signs
-from ...mma.wgmma.tiling import accumulator_promotion, tiling_of
-from ..emission.attribute_builders import Plain, attributes_of
-from ..emission.function_builder import Value
-from ..emission.instruction_builder import InstructionBuilder
-from ..emission.kernel_emitter import Handler, KernelEmitter
-from ..emission.value_map import ValueMap
-from ..memory.shared_memory import pack_registers
-from ..pipelines.cp_async import stage_address
+from ...tileas_to_ll.emission.attribute_builders import Plain, attributes_of
+from ...tileas_to_ll.emission.function_builder import Value
+from ...tileas_to_ll.emission.instruction_builder import InstructionBuilder
+from ...tileas_to_ll.emission.kernel_emitter import Handler, KernelEmitter
+from ...tileas_to_ll.emission.value_map import ValueMap
+from ...tileas_to_ll.memory.shared_memory import pack_registers
+from ...tileas_to_ll.pipelines.cp_async import stage_address
+from ..dots import check_buffered_operands, operand_signs
+from .ping_pong_barriers import BARRIER_HANDLERS
+from .tiling import accumulator_promotion, tiling_of
 
 
 def emit_async_dot(e: KernelEmitter, op: TableOp) -> None:
@@ -306,6 +307,7 @@ class _Wgmma:
 
 
 HANDLERS: dict[str, Handler] = {
+    **BARRIER_HANDLERS,
     "nv_tileas.async.dot": emit_async_dot,
     "nv_tileas.async.dot_wait": emit_async_dot_wait,
 }

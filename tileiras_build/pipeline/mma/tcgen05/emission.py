@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import contextmanager, nullcontext
 
-from xdsl.dialects.builtin import VectorType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 
-from ....ir.casting import cast, int_array_attr, int_attr, type_as, typed, unwrap
+from ....ir.casting import cast, int_array_attr, int_attr, type_as, unwrap
 from ....ir.dialects.cute import layout_of
 from ....ir.dialects.cute.shared_layout_attr import SharedLayoutAttr
 from ....ir.dialects.cute_nvgpu.atom_mnemonics import tensor_atom
@@ -32,7 +31,6 @@ from ....ir.layouts import (
     MatrixOperand,
     ScaleColumns,
     TcgenMma,
-    TmemTile,
     matrix_operand,
     shared_access,
     tmem_tile,
@@ -42,39 +40,47 @@ from ....ir.layouts.matrix_descriptor import ADDRESS_MASK, PATTERN_LINES, UNIT_S
 from ....ir.layouts.tmem_layout import COLUMN_BITS, COPIED_REGISTERS, LANES, ROWS, SCALES_PER_REGISTER, WARPS
 from ....target.mma_atoms import ELEMENT_BITS
 from ...common.llvm_element_types import Element, element_of
-from ...common.llvm_type_constructors import I1, I16, I32, I64, SHARED, TENSOR, vector
-from ...mma.dots import check_buffered_operands, operand_signs
-from ...mma.tcgen05.family import FAMILY
-from ..emission.function_builder import Value
-from ..emission.instruction_builder import InstructionBuilder
-from ..emission.kernel_emitter import Handler, KernelEmitter
-from ..emission.register_values import RegisterValue
-from ..emission.thread_ids import ThreadIds
-from ..memory.shared_memory import REGISTER_TYPE, pack_registers, pack_scales, store_shared
-from ..pipelines.cp_async import stage_address
-from ..pipelines.warp_partitions_and_mbarriers import (
+from ...common.llvm_type_constructors import I1, I16, I64, SHARED
+from ...tileas_to_ll.emission.function_builder import Value
+from ...tileas_to_ll.emission.instruction_builder import InstructionBuilder
+from ...tileas_to_ll.emission.kernel_emitter import Handler, KernelEmitter
+from ...tileas_to_ll.emission.register_values import RegisterValue
+from ...tileas_to_ll.memory.shared_memory import REGISTER_TYPE, pack_registers, pack_scales, store_shared
+from ...tileas_to_ll.pipelines.cp_async import stage_address
+from ...tileas_to_ll.pipelines.warp_partitions_and_mbarriers import (
     arrive_of_warp,
     barrier_in,
     ctas_of,
     empty_barrier,
     is_pair,
     leading,
+    phase_of,
     stage_of,
+    wait,
 )
+from ..dots import check_buffered_operands, operand_signs
+from .family import FAMILY
+from .rescale_emission import emit_tmem_scale
+from .tmem_access import (
+    LANE_SHIFT,
+    form_of,
+    pointer_to,
+    registers_type,
+    scalars_of,
+    tile_start,
+    vector_of,
+    warp_address,
+)
+from .tmem_allocation import TmemAllocation, allocation_of
 
-LANE_SHIFT = 16
 REGISTER_BYTES = 4
 COLUMN_BYTES = LANES * REGISTER_BYTES  # of a column of scales, which all four warps' lanes have
 COPIED_MATRIX = plain_descriptor(PATTERN_LINES * COPIED_REGISTERS * REGISTER_BYTES)
 
 
-def pointer_to(b: InstructionBuilder, address: Value) -> SSAValue:
-    return b.pointer(address, TENSOR)
-
-
 # ---- allocation ----------------------------------------------------------------------------------
 def emit_create_tmem(e: KernelEmitter, op: TableOp) -> None:
-    e.tmem.allocation = op
+    e.tmem = TmemAllocation(op)
 
 
 def emit_alloc_tmem(e: KernelEmitter, op: TableOp) -> None:
@@ -82,22 +88,6 @@ def emit_alloc_tmem(e: KernelEmitter, op: TableOp) -> None:
 
 
 # ---- tiles between registers and tensor memory -----------------------------------------------------
-def tile_start(e: KernelEmitter, tile: SSAValue, stage: SSAValue | None, columns_per_stage: int) -> Value:
-    """The address of a tile; of a stage's, where it has ``words`` columns for each."""
-    start = e.b.add(e.tmem.base, e.values.scalar(tile))
-    return start if stage is None else e.b.add(start, e.b.mul(e.values.scalar(stage), columns_per_stage))
-
-
-def warp_address(threads: ThreadIds, tile: TmemTile, start: Value, own_tile: int, first: int) -> Value:
-    """Where this warp's part of a tile begins: words ``first`` and on of its tile number ``own`` of 64 or 128 rows."""
-    images = [32 << LANE_SHIFT, 64 << LANE_SHIFT]
-    images += [tile.tmem_columns << bit for bit in range(log2_exact(tile.groups_m))]
-    images += [tile.tmem_columns_per_warp << bit for bit in range(log2_exact(tile.groups_n))]
-    with threads.b.at_function_start():
-        part = threads.b.linear(threads.uniform_warp, images)
-    return threads.b.add(threads.b.add(start, part), own_tile * tile.groups_m * tile.tmem_columns + first)
-
-
 def emit_tmem_load(e: KernelEmitter, op: TableOp) -> None:
     element, shape = element_of(op.result.type), op.result.type.get_shape()
     tile = unwrap(tmem_tile(*shape, element.bits, e.num_warps))
@@ -113,27 +103,6 @@ def emit_tmem_load(e: KernelEmitter, op: TableOp) -> None:
     registers = [value for words in loaded for value in scalars_of(e.b, element.type, words)]
     names = unwrap(tile.layout.register_permutation(layout_of(op.result)))
     e.values[op.result] = [registers[name] for name in names]
-
-
-def form_of(shape: str, repetitions: int) -> dict[str, bool | int | str]:
-    """The shape of an asynchronous load or store; one wait follows several of them."""
-    return {"shape": shape, "repetitions": repetitions, "async": True}
-
-
-def registers_type(count: int) -> Attribute:
-    """The type of the ``count`` registers of one instruction."""
-    return I32 if count == 1 else vector(count, I32)
-
-
-def scalars_of(b: InstructionBuilder, type: Attribute, loaded: SSAValue) -> list[Value]:
-    return [b.bitcast(word, type) for word in _elements(b, loaded)]
-
-
-def _elements(b: InstructionBuilder, loaded: SSAValue) -> list[SSAValue]:
-    if loaded.type == I32:
-        return [loaded]
-    words = typed(loaded, VectorType)
-    return [b.element(words, i) for i in range(words.type.element_count())]
 
 
 def emit_tmem_store(e: KernelEmitter, op: TableOp) -> None:
@@ -194,7 +163,7 @@ def _begin_chunk(e: KernelEmitter, chunk: int) -> None:
     The block is behind a branch that is never taken, as no tensor memory address is so large. ptxas merges equal branches,
     so each tests another address.
     """
-    with e.b.if_then(e.b.compare("eq", e.tmem.base, -1 - chunk)):
+    with e.b.if_then(e.b.compare("eq", allocation_of(e).base, -1 - chunk)):
         e.b.issue(TrapOp)
 
 
@@ -240,7 +209,7 @@ def emit_copy_scales(e: KernelEmitter, op: TableOp) -> None:
     """Copy scales from shared to tensor memory, four columns at a time, behind a fence for what was written before."""
     stage, type = e.values.scalar(op.stage), type_as(op.source, BufferType)
     columns = type.placement.data.size_bytes // COLUMN_BYTES
-    place = e.b.add(e.b.add(e.tmem.base, e.b.mul(stage, columns)), e.values.scalar(op.dest))
+    place = e.b.add(e.b.add(allocation_of(e).base, e.b.mul(stage, columns)), e.values.scalar(op.dest))
     source = _descriptor(e.b, stage_address(e, op.source, stage), COPIED_MATRIX)
     with _issuing(e):
         e.b.issue(instructions.FenceAfterOp)
@@ -258,18 +227,14 @@ def _descriptor(b: InstructionBuilder, address: Value, matrix: int) -> SSAValue:
 
 def _stage_address(e: KernelEmitter, tile: Value, columns: ScaleColumns, stage: SSAValue) -> Value:
     start = e.b.mul(e.values.scalar(stage), columns.tmem_columns)
-    return e.b.add(e.b.add(e.tmem.base, start), tile)
-
-
-def vector_of(b: InstructionBuilder, words: list[Value]) -> Value:
-    return words[0] if len(words) == 1 else b.vector(words, vector(len(words), I32))
+    return e.b.add(e.b.add(allocation_of(e).base, start), tile)
 
 
 # ---- MMA -------------------------------------------------------------------------------------------
 @contextmanager
 def _issuing(e: KernelEmitter):
     """A block that the MMA-issuing thread executes; in a pair of CTAs, the one of rank 0."""
-    with nullcontext() if e.tmem.cta_group == "cg1" else leading(e.threads), e.threads.one_thread():
+    with nullcontext() if allocation_of(e).cta_group == "cg1" else leading(e.threads), e.threads.one_thread():
         yield
 
 
@@ -277,7 +242,7 @@ def _commit(e: KernelEmitter, address: Value, ctas: int = 1) -> None:
     """Commit to the mbarrier of this CTA, or to those of all CTAs of the cluster."""
     pointer = e.b.pointer(address, SHARED)
     mask = e.b.constant((1 << ctas) - 1, I16) if ctas > 1 else None
-    e.b.issue(instructions.CommitOp, pointer, mask, group=e.tmem.cta_group)
+    e.b.issue(instructions.CommitOp, pointer, mask, group=allocation_of(e).cta_group)
 
 
 def emit_async_umma(e: KernelEmitter, op: TableOp) -> None:
@@ -337,7 +302,7 @@ class _Umma:
         start = b.add(
             b.mul(group, columns.tmem_columns), b.mul(own, columns.tmem_column_of(0, columns.count >> steps_log2))
         )
-        return b.add(b.add(self.e.tmem.base, start), tile)
+        return b.add(b.add(allocation_of(self.e).base, start), tile)
 
     def _in_shared(self, name: str, buffer: SSAValue, stage: SSAValue, k_dim: int) -> tuple[MatrixOperand, SSAValue]:
         """The canonical layout of an operand and the descriptor of its first element."""
@@ -393,20 +358,26 @@ class _Umma:
         bits = self.mma.element_bits
         words = self.mma.k * bits // 32
         column = cast(int, self.e.values[self.op.lhs]) + row // ROWS * words + k * bits // 32
-        return pointer_to(self.e.b, self.e.b.add(self.e.tmem.base, column))
+        return pointer_to(self.e.b, self.e.b.add(allocation_of(self.e).base, column))
 
     def _advanced(self, operand: tuple[MatrixOperand, SSAValue], row: int, k: int) -> Value:
         layout, descriptor = operand
         return self.e.b.add(descriptor, layout.offset(row, k) >> 4, I64)
 
 
+def emit_umma_acquire(e: KernelEmitter, op: TableOp) -> None:
+    wait(e.b, empty_barrier(e, op, stage_of(e.values, op)), e.b.xor(phase_of(e.values, op), 1))
+
+
 HANDLERS: dict[str, Handler] = {
+    "nv_tileas.async.umma_acquire": emit_umma_acquire,
     "nv_tileas.create_tmem": emit_create_tmem,
     "nv_tileas.alloc_tmem": emit_alloc_tmem,
     "nv_tileas.tmem_load": emit_tmem_load,
     "nv_tileas.tmem_store": emit_tmem_store,
     "nv_tileas.store_scales": emit_store_scales,
     "nv_tileas.async.copy_scales": emit_copy_scales,
+    "nv_tileas.tmem_scale": emit_tmem_scale,
     "nv_tileas.async.umma": emit_async_umma,
     "nv_tileas.async.umma_commit": emit_umma_commit,
     "nv_tileas.async.umma_release": emit_umma_release,

@@ -10,11 +10,11 @@ from ....ir.casting import int_attr
 from ....ir.dialects.nvvm.warp_sync import BarrierArriveCountOp, BarrierCountOp
 from ....ir.dialects.op_definition import TableOp
 from ...common.llvm_type_constructors import I32
-from ..emission.function_builder import Value
-from ..emission.instruction_builder import InstructionBuilder
-from ..emission.kernel_emitter import Handler, KernelEmitter
-from ..emission.kernel_memory import COMPUTE_BARRIER
-from ..emission.thread_ids import ThreadIds
+from ...tileas_to_ll.emission.function_builder import Value
+from ...tileas_to_ll.emission.instruction_builder import InstructionBuilder
+from ...tileas_to_ll.emission.kernel_emitter import Handler, KernelEmitter
+from ...tileas_to_ll.emission.kernel_memory import COMPUTE_BARRIER
+from ...tileas_to_ll.emission.thread_ids import ThreadIds
 
 FIRST_BARRIER = COMPUTE_BARRIER + 1
 WARPS = 4  # of a warpgroup
@@ -61,7 +61,7 @@ def emit_close(e: KernelEmitter, op: TableOp) -> None:
         _named_barrier(e.b, BarrierCountOp, FIRST_BARRIER)
 
 
-HANDLERS: dict[str, Handler] = {
+BARRIER_HANDLERS: dict[str, Handler] = {
     "nv_tileas.async.sequence.open": emit_open,
     "nv_tileas.async.sequence.wait": emit_wait,
     "nv_tileas.async.sequence.arrive": emit_arrive,

@@ -1,0 +1,85 @@
+"""Nothing in the pipeline asks which family of matrix instructions it has: the families' folders answer."""
+
+import ast
+import re
+from collections import Counter
+
+from tileiras_build.pipeline.stages import PACKAGE
+
+PIPELINE = PACKAGE / "pipeline"
+# Names of families, of their rows' classes and tables, and of their operations, as identifiers or inside strings.
+FAMILY_NAME = re.compile(r"(?i:wgmma|tcgen05|mma_?\.?sync|umma|AsyncDot|async\.dot|MmaAtom)|MMA_ATOMS|\bwarpgroup\b")
+# Conversions of dialects in which instructions are operations: they convert what these dialects' documents name.
+DIALECT_CONVERSIONS = (
+    "tileas_to_ll/convert_cute_to_llvm/",
+    "tileas_to_ll/convert_nvgpu_and_gpu_to_nvvm/",
+    "tileas_to_ll/type_converter.py",  # the types of these dialects
+    "ll_to_ptx/",  # LLVM's names of intrinsics
+)
+# Files that still name a family, with the names they have at most; the numbers only go down.
+CEILING: dict[str, int] = {
+    "tileaa_to_tileas/choose_attention_warpgroups.py": 5,
+    "tileaa_to_tileas/group_scale_loads.py": 1,
+    "tileaa_to_tileas/hoist_async_mma_issue.py": 2,
+    "tileaa_to_tileas/keep_accumulators_in_tmem.py": 5,
+    "tileaa_to_tileas/ping_pong_warpgroups.py": 3,
+    "tileaa_to_tileas/rotate_mma_loop.py": 16,
+    "tileaa_to_tileas/swap_operands.py": 5,
+    "tileaa_to_tileas/use_two_cta_mma.py": 7,
+    "tileaa_to_tileas/warp_specialization/allocate_pipelines.py": 1,
+    "tileaa_to_tileas/warp_specialization/consumer_partition.py": 5,
+    "tileaa_to_tileas/warp_specialization/consumer_tmem_mma.py": 6,
+    "tileaa_to_tileas/warp_specialization/fmha_partitions.py": 10,
+    "tileaa_to_tileas/warp_specialization/mma_partition.py": 8,
+    "tileaa_to_tileas/warp_specialization/mma_pipelines.py": 2,
+    "tileaa_to_tileas/warp_specialization/scale_load_candidates.py": 1,
+    "tileaa_to_tileas/warp_specialization/scale_load_partition.py": 2,
+    "tileaa_to_tileas/warp_specialization/scale_pipeline.py": 2,
+    "verifiers/cluster_peer_lifetime.py": 3,
+    "verifiers/mma_fragments.py": 1,
+    "verifiers/partition_interpreter.py": 12,
+}
+
+
+def words_of(tree: ast.AST) -> list[str]:
+    """The identifiers and strings of a module, without docstrings and comments."""
+    documents = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
+    }
+    found: list[str] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documents:
+            found.append(node.value)
+        elif isinstance(node, ast.Name):
+            found.append(node.id)
+        elif isinstance(node, ast.Attribute):
+            found.append(node.attr)
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef | ast.alias):
+            found.append(node.name)
+        elif isinstance(node, ast.arg | ast.keyword):
+            found.append(node.arg or "")
+        elif isinstance(node, ast.ImportFrom):
+            found += (node.module or "").split(".")
+    return found
+
+
+def names_by_file() -> Counter[str]:
+    found: Counter[str] = Counter()
+    for path in sorted(PIPELINE.rglob("*.py")):
+        name = path.relative_to(PIPELINE).as_posix()
+        if not name.startswith(("mma/", *DIALECT_CONVERSIONS)):
+            found[name] = sum(bool(FAMILY_NAME.search(word)) for word in words_of(ast.parse(path.read_text())))
+    return +found
+
+
+def test_no_file_outside_names_a_family():
+    assert {name: count for name, count in names_by_file().items() if count > CEILING.get(name, 0)} == {}
+
+
+def test_the_ceiling_is_needed():
+    found = names_by_file()
+    assert {name: found[name] for name, most in CEILING.items() if found[name] < most} == {}

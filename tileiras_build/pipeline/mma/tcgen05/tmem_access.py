@@ -1,0 +1,65 @@
+"""Loads and stores of tensor memory: addresses of tiles, and registers of one instruction."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import VectorType
+from xdsl.ir import Attribute, SSAValue
+
+from ....ir.casting import typed
+from ....ir.layouts import (
+    TmemTile,
+)
+from ....ir.layouts.linear_layout import log2_exact
+from ...common.llvm_type_constructors import I32, TENSOR, vector
+from ...tileas_to_ll.emission.function_builder import Value
+from ...tileas_to_ll.emission.instruction_builder import InstructionBuilder
+from ...tileas_to_ll.emission.kernel_emitter import KernelEmitter
+from ...tileas_to_ll.emission.thread_ids import ThreadIds
+from .tmem_allocation import allocation_of
+
+LANE_SHIFT = 16
+
+
+def pointer_to(b: InstructionBuilder, address: Value) -> SSAValue:
+    return b.pointer(address, TENSOR)
+
+
+def tile_start(e: KernelEmitter, tile: SSAValue, stage: SSAValue | None, columns_per_stage: int) -> Value:
+    """The address of a tile; of a stage's, where it has ``words`` columns for each."""
+    start = e.b.add(allocation_of(e).base, e.values.scalar(tile))
+    return start if stage is None else e.b.add(start, e.b.mul(e.values.scalar(stage), columns_per_stage))
+
+
+def warp_address(threads: ThreadIds, tile: TmemTile, start: Value, own_tile: int, first: int) -> Value:
+    """Where this warp's part of a tile begins: words ``first`` and on of its tile number ``own`` of 64 or 128 rows."""
+    images = [32 << LANE_SHIFT, 64 << LANE_SHIFT]
+    images += [tile.tmem_columns << bit for bit in range(log2_exact(tile.groups_m))]
+    images += [tile.tmem_columns_per_warp << bit for bit in range(log2_exact(tile.groups_n))]
+    with threads.b.at_function_start():
+        part = threads.b.linear(threads.uniform_warp, images)
+    return threads.b.add(threads.b.add(start, part), own_tile * tile.groups_m * tile.tmem_columns + first)
+
+
+def form_of(shape: str, repetitions: int) -> dict[str, bool | int | str]:
+    """The shape of an asynchronous load or store; one wait follows several of them."""
+    return {"shape": shape, "repetitions": repetitions, "async": True}
+
+
+def registers_type(count: int) -> Attribute:
+    """The type of the ``count`` registers of one instruction."""
+    return I32 if count == 1 else vector(count, I32)
+
+
+def scalars_of(b: InstructionBuilder, type: Attribute, loaded: SSAValue) -> list[Value]:
+    return [b.bitcast(word, type) for word in _elements(b, loaded)]
+
+
+def _elements(b: InstructionBuilder, loaded: SSAValue) -> list[SSAValue]:
+    if loaded.type == I32:
+        return [loaded]
+    words = typed(loaded, VectorType)
+    return [b.element(words, i) for i in range(words.type.element_count())]
+
+
+def vector_of(b: InstructionBuilder, words: list[Value]) -> Value:
+    return words[0] if len(words) == 1 else b.vector(words, vector(len(words), I32))

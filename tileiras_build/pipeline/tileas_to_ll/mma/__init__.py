@@ -1,1 +1,0 @@
-"""Matrix multiply-accumulate: mma.sync and FMA, wgmma, tcgen05."""
