@@ -50,6 +50,7 @@ ARITHMETIC = (
     "simulate/interpreter/reduce_and_scan.py",
     "simulate/interpreter/summation_error_bounds.py",
     "simulate/estimate/sass_integer_semantics.py",
+    "simulate/estimate/sass_semantics.py",  # the modifier of REDUX.SUM
 )
 OF_ARITHMETIC = {"sum", "sums", "product", "products", "numbers"}
 # How many words a folder has left; the numbers only go down. A folder without a row has none.
@@ -58,7 +59,6 @@ LEFT: dict[str, int] = {
     "frontend": 1,
     "ir": 39,
     "pipeline": 42,
-    "simulate": 170,
     "target": 8,
     "verify": 1,
 }

@@ -27,7 +27,7 @@ SQUARE = """.version 9.0
  ld.global.u32 r5, [d2]; mul.lo.u32 r5, r5, r5; st.global.u32 [d2], r5; ret; }"""
 
 
-def test_launch_takes_threads_and_shared_memory_from_the_manifest():
+def test_launch_reads_threads_and_shared_memory_from_the_manifest():
     kernels = {"square": {"param_sizes": [8, 4], "threads_per_cta": 96, "shared_memory": {"static": 0, "dynamic": 0}}}
     artifacts = SimpleNamespace(ptx=SQUARE, manifest={"kernels": kernels})
     a = np.arange(500, dtype=np.uint32)
@@ -46,7 +46,7 @@ def test_programs_are_loaded_once():
     assert load(SQUARE, "square") is load(SQUARE, "square")
 
 
-def test_memory_maps_join():
+def test_overlapping_regions_are_merged():
     memory = emulator.Memory()
     memory.map(1000, 10)
     memory.map(2000, 10)

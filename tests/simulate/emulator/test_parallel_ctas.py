@@ -1,4 +1,4 @@
-"""Launches by several processes: the same memory, faults, counts and warnings as by one, and nothing left behind."""
+"""Launches in several processes: the same memory, faults, counters and warnings as in one, and no leaked processes."""
 
 import contextlib
 import ctypes
@@ -30,7 +30,7 @@ FAULT = f"{INDEX} add.u64 u6, u0, u5; setp.gt.u32 p0, t0, 4; @p0 mov.u64 u6, 8; 
 
 @pytest.fixture
 def forks(monkeypatch):
-    """The forks that are made, as a list of their ids."""
+    """The ids of created forks."""
     made, fork = [], os.fork
 
     def counted():
@@ -51,13 +51,13 @@ def ptx_of(body: str, params: int = 2, extra: str = "") -> str:
 
 
 def fresh(body: str, params: int = 2, extra: str = "") -> str:
-    """A kernel that no launch has timed yet."""
+    """A kernel without measured launches."""
     ptx = ptx_of(body, params, extra)
     load(ptx, "k", None).costs = BatchCostModel()
     return ptx
 
 
-def test_the_same_memory_as_by_one_process(forks):
+def test_results_equal_those_of_one_process(forks):
     source, out = inputs()
     run(fresh(BODY, extra=TABLE), source, out, grid=CTAS, jobs=3)
     index = np.arange(CTAS * THREADS)
@@ -65,8 +65,8 @@ def test_the_same_memory_as_by_one_process(forks):
     assert len(forks) == 2
 
 
-def test_memory_that_cannot_be_written_is_not():
-    """Copying back touches only what has changed: writing these pages would end the process."""
+def test_read_only_memory_is_not_written():
+    """Only changed bytes are copied back: writing to these pages would kill the process."""
     data = np.arange(CTAS * THREADS, dtype=np.uint32)
     with mmap.mmap(-1, mmap.PAGESIZE * 2) as pages:
         held = np.frombuffer(pages, np.uint32)
@@ -82,7 +82,7 @@ def test_memory_that_cannot_be_written_is_not():
     assert out[-1] == data[-1] * (CTAS - 1) + 9
 
 
-def test_a_fault_is_that_of_one_process_and_leaves_the_same_memory(forks):
+def test_faults_equal_those_of_one_process(forks):
     found, memories = [], []
     for jobs in (1, 2):
         out = np.zeros(CTAS * THREADS, np.uint32)
@@ -95,7 +95,7 @@ def test_a_fault_is_that_of_one_process_and_leaves_the_same_memory(forks):
     assert len(forks) == 1
 
 
-def test_a_short_launch_needs_no_fork(forks):
+def test_short_launch_does_not_fork(forks):
     source, out = inputs()
     ptx = fresh(BODY, extra=TABLE)
     run(ptx, source, out, grid=CTAS)
@@ -103,7 +103,7 @@ def test_a_short_launch_needs_no_fork(forks):
     assert not forks
 
 
-def test_counts_are_added():
+def test_counters_are_added():
     alone, shared = Counters(), Counters()
     for counters, jobs in ((alone, 1), (shared, 3)):
         run(fresh(BODY, extra=TABLE), *inputs(), grid=CTAS, jobs=jobs, counters=counters)
@@ -122,7 +122,7 @@ UNREAD = """.shared .align 128 .b8 tile[128]; mov.u32 t9, tile; cvta.to.global.u
 UNREAD_PTX = ptx_of(UNREAD, 1)
 
 
-def test_findings_are_warned_of_once_as_by_one_process(forks):
+def test_findings_warn_once(forks):
     texts = []
     for jobs in (1, 2, 2):
         with pytest.warns(EmulatorWarning) as found:
@@ -131,10 +131,10 @@ def test_findings_are_warned_of_once_as_by_one_process(forks):
         load(UNREAD_PTX, "k", None).costs = BatchCostModel()
     assert len(texts[0]) == 1 and "(finding exit-before-read)" in texts[0][0]
     assert texts == texts[:1] * 3
-    assert len(forks) == 1  # a kernel of which there is something to say is then run by one process
+    assert len(forks) == 1  # after a finding, the kernel runs in one process
 
 
-# -- which programs ----------------------------------------------------------------------------------
+# -- kernels ----------------------------------------------------------------------------------
 ALONE = {
     "atomics": ("red.global.add.u32 [u0], 1;", "atomic operations"),
     "generic": ("atom.add.u32 t0, [u0], 1;", "atomic operations"),
@@ -160,7 +160,7 @@ PRINTING = """.extern .func (.param .b32 r) vprintf (.param .b64 a, .param .b64 
 
 
 @pytest.mark.parametrize("body, why", ALONE.values(), ids=ALONE)
-def test_ctas_that_see_each_other_run_in_one_process(body, why):
+def test_communicating_ctas_run_in_one_process(body, why):
     assert why in parallel_ctas.single_process_reason(load(ptx_of(body, 1), "k"))
 
 
@@ -170,7 +170,7 @@ def test_printing_ctas_run_in_one_process():
 
 
 @pytest.mark.parametrize("body", APART)
-def test_ctas_that_do_not_run_in_several(body):
+def test_independent_ctas_run_in_several_processes(body):
     assert parallel_ctas.single_process_reason(load(ptx_of(body, 1), "k")) is None
 
 
@@ -180,13 +180,13 @@ def test_atomics_of_all_ctas_are_counted(forks):
     assert out[0] == CTAS * THREADS and not forks
 
 
-# -- what goes wrong ---------------------------------------------------------------------------------
+# -- failures ---------------------------------------------------------------------------------
 def batches(count: int) -> list[tuple[int, int]]:
     return [(first, 1) for first in range(count)]
 
 
 def run_here_and_there(here, there, count: int = 40) -> bool:
-    """Batches by two processes, each with a function of its own; whether they ran."""
+    """Run batches in two processes with different functions; returns whether they ran."""
     parent = os.getpid()
 
     def one(first, number, options):
@@ -196,22 +196,22 @@ def run_here_and_there(here, there, count: int = 40) -> bool:
 
 
 def until_ended(forks):
-    """Work of the launching process that lasts until its first fork has ended."""
+    """Work of the launching process until its first fork has exited."""
     return lambda first: os.waitid(os.P_PID, forks[0], os.WEXITED | os.WNOWAIT)
 
 
-def test_a_process_that_is_killed_has_not_run_its_batches(forks):
+def test_killed_process_counts_as_failed(forks):
     assert not run_here_and_there(until_ended(forks), lambda first: os.kill(os.getpid(), signal.SIGKILL))
 
 
-def test_what_failed_in_a_process_is_run_again_by_one(forks, monkeypatch):
-    """A system that kills processes for their memory ends none of the user's launches."""
+def test_failed_batches_are_repeated_in_one_process(forks, monkeypatch):
+    """An out-of-memory killer does not fail a launch."""
     parent, step = os.getpid(), Scheduler.step
 
     def killed(scheduler, group):
         if os.getpid() != parent:
             os.kill(os.getpid(), signal.SIGKILL)
-        with contextlib.suppress(ChildProcessError):  # it has been waited for
+        with contextlib.suppress(ChildProcessError):  # already reaped
             until_ended(forks)(0)
         return step(scheduler, group)
 
@@ -222,7 +222,7 @@ def test_what_failed_in_a_process_is_run_again_by_one(forks, monkeypatch):
     np.testing.assert_array_equal(out, index * (index // THREADS) + np.where(index % 2, 9, 7))
 
 
-def test_an_interrupted_launch_leaves_no_process(forks):
+def test_interrupted_launch_leaves_no_process(forks):
     def interrupted(first):
         raise KeyboardInterrupt
 
@@ -232,7 +232,7 @@ def test_an_interrupted_launch_leaves_no_process(forks):
         os.kill(forks[0], 0)
 
 
-def test_the_time_limit_of_another_process_is_raised(forks):
+def test_time_limit_in_another_process(forks):
     def late(first):
         raise EmulatorFault("too late", kind=TIME_LIMIT)
 
@@ -240,7 +240,7 @@ def test_the_time_limit_of_another_process_is_raised(forks):
         run_here_and_there(until_ended(forks), late)
 
 
-def test_more_batches_than_tickets(monkeypatch, tmp_path):
+def test_more_batches_than_the_pipe_holds(monkeypatch, tmp_path):
     monkeypatch.setattr(parallel_ctas, "PIPE_BATCHES", 3)
     seen = tmp_path / "seen"
 

@@ -1,4 +1,4 @@
-"""What the counters of a launch say of accesses and instructions."""
+"""Performance counters of accesses and instructions."""
 
 import numpy as np
 
@@ -24,18 +24,18 @@ def counted(body: str, step: int = 1, jobs: int = 1) -> emulator.Counters:
     return counters
 
 
-def test_neighbours_share_sectors_and_scattered_words_do_not():
+def test_sectors_of_adjacent_and_scattered_words():
     near, far = counted("ld.global.f32 %f0, [%p1];"), counted("ld.global.f32 %f0, [%p1];", step=8)
     assert (near.requests, near.sectors, near.global_read) == (3 * 2, 3 * 8, 3 * 256)
     assert (far.requests, far.sectors, far.global_read) == (3 * 2, 3 * 64, 3 * 256)
 
 
-def test_a_mask_counts_the_threads_that_access():
+def test_masked_threads_are_not_counted():
     counts = counted("setp.lt.u32 %q0, %r0, 8; @%q0 st.global.f32 [%p1], 0f00000000;".join([".reg .pred %q<1>; ", ""]))
     assert (counts.requests, counts.sectors, counts.global_written) == (3, 3, 3 * 32)
 
 
-def test_atomics_write():
+def test_atomics_count_as_writes():
     counts = counted("red.global.add.f32 [%p1], 0f3F800000;")
     assert (counts.global_written, counts.global_read) == (3 * 256, 0)
 

@@ -1,4 +1,4 @@
-"""Machine code written by hand, as nvdisasm prints it, and the launches of tests."""
+"""Native code written by hand, as nvdisasm prints it, and the launches of tests."""
 
 from __future__ import annotations
 

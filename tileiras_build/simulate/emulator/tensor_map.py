@@ -1,7 +1,7 @@
-"""Tensor maps (TMA descriptors): what cuTensorMapEncodeTiled takes, as the emulator's own 128 bytes.
+"""Tensor maps (TMA descriptors): the parameters of cuTensorMapEncodeTiled, in the emulator's own encoding of 128 bytes.
 
-The hardware's encoding is opaque, so ours only has to hold the fields; 128 zero bytes are a map of rank 1, as
-``tensormap.replace`` starts from. Element codes are those of ``tensormap.replace.elemtype`` (PTX ISA 9.0, section
+The hardware's encoding is opaque, so the emulator's encoding only stores the fields; 128 zero bytes are a map of rank 1, the
+initial value of ``tensormap.replace``. Element codes are those of ``tensormap.replace.elemtype`` (PTX ISA 9.0, section
 9.7.9.28, table of .elemtype).
 """
 
@@ -16,9 +16,9 @@ import numpy as np
 from .errors import EmulatorError
 
 SIZE = 128
-CHUNK = 16  # bytes that a swizzle moves together
+CHUNK = 16  # bytes; the unit of swizzles
 PADDED = 128  # padded elements of a row of a box
-GATHER_ROWS = 4  # of .tile::gather4 and .tile::scatter4
+GATHER_ROWS = 4  # rows of .tile::gather4 and .tile::scatter4
 _MAGIC = 0x50414D54  # "TMAP"
 _FORMAT = struct.Struct("<I8B5H5BQ5I4Q")
 _COLUMNS = struct.Struct("<6h2HB")
@@ -27,7 +27,7 @@ _COLUMNS_AT = SIZE - _COLUMNS.size
 
 @dataclass(frozen=True)
 class Element:
-    """One element type: its code, its bytes, the type of its reductions, the pattern that fills with NaN.
+    """An element type: its code, size, type of reductions, and bit pattern of the NaN fill.
 
     Elements of less than 8 ``bits`` lie close together in global memory; a map's shape and box then count bytes there,
     coordinates of a copy elements. ``packed`` bytes of them fill a chunk of 16 bytes of shared memory, with padding after
@@ -67,10 +67,10 @@ CHUNK_XOR = {"none": (0, 0), "32B": (1, 0), "64B": (3, 0), "128B": (7, 0), "128B
 
 @dataclass(frozen=True)
 class Im2colParameters:
-    """What cuTensorMapEncodeIm2col adds: a copy takes ``pixels`` of the tensor, one after another, ``channels`` of each.
+    """The parameters of cuTensorMapEncodeIm2col: a copy transfers ``pixels`` consecutive pixels, with ``channels`` each.
 
     The pixels are those of a bounding box in the dimensions W, H, D, in this order: from ``lower`` to ``upper``, the latter
-    counted from the tensor's last pixel. ``wide``, the load mode of the maps of cuTensorMapEncodeIm2colWide ("im2col::w" or
+    relative to the tensor's last pixel. ``wide``: the load mode of maps of cuTensorMapEncodeIm2colWide ("im2col::w" or
     "im2col::w::128"): the box has W alone, H and D are those of the copy.
     """
 
@@ -82,7 +82,7 @@ class Im2colParameters:
 
     @property
     def mode(self) -> str:
-        """The load mode of copies that use the map."""
+        """The load mode of copies with this map."""
         return self.wide or "im2col"
 
 
@@ -90,7 +90,7 @@ class Im2colParameters:
 _CORNER_BITS = {3: 16, 4: 8, 5: 5}
 WIDE_MODES = ("", "im2col::w", "im2col::w::128")
 _WIDE_CORNER_BITS = 16
-WIDE_PIXELS = 128  # of im2col::w::128, whatever the map says
+WIDE_PIXELS = 128  # pixels of im2col::w::128, independent of the map
 MAX_IM2COL_CHANNELS, MAX_IM2COL_PIXELS = 256, 1024
 
 
@@ -108,10 +108,10 @@ class TensorMap:
     fill: str = "zero"
     interleave: int = 0
     columns: Im2colParameters | None = None
-    gathers: bool = False  # the rows of a box lie anywhere along dimension 1
+    gathers: bool = False  # the rows of a box have independent coordinates in dimension 1
 
     def gathering(self) -> TensorMap:
-        """The map as .tile::gather4 and .tile::scatter4 use it: four rows make a box. Raises ValueError where they cannot.
+        """The map for .tile::gather4 and .tile::scatter4: four rows form a box. Raises ValueError for other maps.
 
         PTX ISA 9.0, section 5.5.4: the tensor has rank 2; its box is one row (CUDA driver API, "Tensor Map Object
         Management").
@@ -132,24 +132,24 @@ class TensorMap:
 
     @cached_property
     def counts(self) -> tuple[int, ...]:
-        """Elements of a box along each dimension; the stride of dimension 0 does not count. Of columns: of a row, rows."""
+        """Elements of a box per dimension, without the stride of dimension 0. For im2col: (elements of a row, rows)."""
         if self.columns is not None:
             return self.columns.channels, WIDE_PIXELS if self.columns.wide == WIDE_MODES[2] else self.columns.pixels
         return (self.box[0], *(-(-b // s) for b, s in zip(self.box[1:], self.element_strides[1:])))
 
     @cached_property
     def data_bytes(self) -> int:
-        """Of a row of a box in global memory."""
+        """Bytes of a row of a box in global memory."""
         return self.counts[0] * self.kind.bytes
 
     @cached_property
     def row_bytes(self) -> int:
-        """Of a row of a box in shared memory."""
+        """Bytes of a row of a box in shared memory."""
         return self.data_bytes * CHUNK // self.kind.packed
 
     @property
     def pitch(self) -> int:
-        """Bytes between rows of a box in shared memory: a swizzled row takes the whole span."""
+        """Bytes between rows of a box in shared memory: a swizzled row occupies the whole span."""
         return SPAN[self.swizzle] or self.row_bytes
 
     @cached_property
@@ -158,31 +158,31 @@ class TensorMap:
 
     @cached_property
     def box_bytes(self) -> int:
-        """What a copy of a box completes on its mbarrier: padding does not count."""
+        """The bytes that a copy of a box completes on its mbarrier, without padding."""
         return self.rows * self.data_bytes
 
     @cached_property
     def is_plain(self) -> bool:
-        """Whether boxes are rows of whole chunks that are copied as they are, or rounded, at places that their corners and counts say."""
+        """Whether boxes are rows of whole chunks, copied unchanged or rounded, at positions given by corner and counts."""
         tiled = self.columns is None and not self.gathers
         unchanged = self.kind.bits == 8 and self.kind.packed == CHUNK
         return tiled and unchanged and self.row_bytes % CHUNK == 0
 
     @cached_property
     def extents(self) -> np.ndarray:
-        """How many places of the tensor a box reaches over along each dimension; the stride of dimension 0 does not count."""
+        """The extent of a box in the tensor per dimension, without the stride of dimension 0."""
         counts, steps = self.counts, self.element_strides
         return np.array([counts[0], *((count - 1) * step + 1 for count, step in zip(counts[1:], steps[1:]))])
 
     @cached_property
     def layout(self) -> tuple:
-        """What boxes have to do with shared memory, and how their places are given."""
+        """A key of the shared memory layout of boxes, and of the form of their coordinates."""
         kinds = self.element, self.swizzle, self.fill, self.interleave, self.columns, self.gathers
         return self.rank, self.box, self.element_strides, *kinds
 
     @cached_property
     def last(self) -> np.ndarray:
-        """The last place along each dimension where a box may begin that lies inside the tensor."""
+        """The last start per dimension of a box that is inside the tensor."""
         return np.array(self.shape, np.int64) - self.extents
 
     @cached_property
@@ -191,17 +191,17 @@ class TensorMap:
 
     @cached_property
     def steps(self) -> np.ndarray:
-        """Bytes from a place to the next along each dimension."""
+        """Bytes between adjacent elements per dimension."""
         return np.array((self.kind.bytes, *self.strides), np.int64)
 
     @cached_property
     def expected_tx_bytes(self) -> np.ndarray:
-        """What a box that lands adds to the bytes that its mbarrier expects."""
+        """The change of an mbarrier's pending bytes by a completed box."""
         return np.array([-self.box_bytes], np.int64)
 
-    @lru_cache(maxsize=256)  # noqa: B019 - the maps of a kernel come again in each launch
+    @lru_cache(maxsize=256)  # noqa: B019 - every launch uses the same maps
     def problem(self) -> str | None:
-        """Why cuTensorMapEncodeTiled would refuse the map (CUDA driver API, "Tensor Map Object Management")."""
+        """The reason why cuTensorMapEncodeTiled would reject the map, or None (CUDA driver API, "Tensor Map Object Management")."""
         return next((why for bad, why in self.checks() if bad), None)
 
     def checks(self):
@@ -211,7 +211,7 @@ class TensorMap:
         lengths = {len(self.box), len(self.element_strides), len(self.strides) + 1}
         yield lengths != {self.rank}, f"shape, strides, box and element_strides do not all have rank {self.rank}"
         yield from ((not 1 <= n <= 1 << 32, f"shape {n} is not 1 to 2^32") for n in self.shape)
-        # Of 0, too: rows of a tensor that is repeated (libcu++, cuda::make_tma_descriptor: "0 or greater than or equal to ...").
+        # A stride of 0 is valid: it repeats a tensor (libcu++, cuda::make_tma_descriptor: "0 or greater than or equal to ...").
         yield from (
             (s % 16 != 0 or not 0 <= s < 1 << 40, f"stride {s} is not a multiple of 16 below 2^40")
             for s in self.strides
@@ -288,11 +288,11 @@ def fields_of(data: bytes) -> list:
 
 @lru_cache(maxsize=4096)
 def decode(data: bytes) -> TensorMap:
-    """The map in 128 bytes. Raises ValueError where they are no map that a copy can use."""
+    """Decode a map of 128 bytes. Raises ValueError for an invalid map."""
     fields = fields_of(data)
     magic, rank, code, interleave, swizzle, fill, _, atomicity, _ = fields[:9]
     if magic != _MAGIC:
-        raise ValueError("these 128 bytes are no tensor map")
+        raise ValueError("these 128 bytes are not a tensor map")
     if code not in _NAME_OF or rank > 4:
         raise ValueError(f"a tensor map of element type {code} and rank {rank + 1} is not supported")
     if (swizzle, atomicity) not in _SWIZZLE_OF:
@@ -304,7 +304,7 @@ def decode(data: bytes) -> TensorMap:
         "nan" if fill else "zero", interleave, decode_im2col(data, rank),
     )  # fmt: skip
     if (why := out.problem()) is not None:
-        raise ValueError(f"the tensor map is not valid: {why}")
+        raise ValueError(f"invalid tensor map: {why}")
     return out
 
 
@@ -324,7 +324,7 @@ def replaced(data: bytes, field: str, ordinal: int, value: int) -> bytes:
 
 # -- from the launch manifest ------------------------------------------------------------------------
 def from_manifest(description: dict, params: list[bytes]) -> TensorMap:
-    """The map that a manifest's entry describes, for these kernel parameters. Raises ValueError with the reason."""
+    """The map described by a manifest's entry and these kernel parameters. Raises ValueError with the reason."""
 
     def value(item) -> int:
         if isinstance(item, int):
@@ -353,7 +353,7 @@ def from_manifest(description: dict, params: list[bytes]) -> TensorMap:
 
 
 def complete_parameters(entry: str, kernel: dict, params, count: int) -> list[bytes]:
-    """The parameters of a launch, with the trailing tensor maps of its manifest encoded where they are missing."""
+    """The parameters of a launch; missing trailing tensor maps are encoded from the manifest."""
     params = [bytes(p) for p in params]
     maps = kernel.get("tensor_maps", [])
     if len(params) == count or len(params) + len(maps) != count:

@@ -98,7 +98,7 @@ def addresses(one: Instruction) -> int:
 
 
 def backward_slice(code: MachineCode, wanted: Callable[[Instruction], int]) -> frozenset[int]:
-    """The numbers of the instructions in the slice; ``wanted`` returns the registers that each instruction needs as a root."""
+    """The indices of the instructions in the slice; ``wanted`` returns the registers that each instruction needs as a root."""
     blocks = [_Block(code, block, wanted) for block in code.blocks]
     leads = [list(_next_blocks(code, number)) for number in range(len(blocks))]
     needed = [0] * len(blocks)

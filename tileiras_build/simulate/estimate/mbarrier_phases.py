@@ -12,7 +12,7 @@ RANK_BITS, CTA_OFFSET_MASK, MASK_BITS = 24, 0xFFFFFF, 16
 
 
 def init_stores(code: MachineCode) -> frozenset[int]:
-    """The stores that initialize mbarriers, as instruction numbers.
+    """The stores that initialize mbarriers, as instruction indices.
 
     ptxas initializes with SYNCS.EXCH, or, if it does not know the barriers' addresses statically, with STS followed by a
     SYNCS.CCTL that makes all of them visible.

@@ -119,7 +119,7 @@ class MachineCode:
 
     @cached_property
     def blocks(self) -> tuple[range, ...]:
-        """The basic blocks, as ranges of instruction numbers."""
+        """The basic blocks, as ranges of instruction indices."""
         starts = {0} | {one.target for one in self.instructions if one.target is not None}
         starts |= {one.number + 1 for one in self.instructions if one.ends_block}
         starts |= {target for one in self.instructions for target in one.jump_table}

@@ -193,12 +193,12 @@ class _InputPlanner:
         pointers = [index for index, argument in enumerate(self.arguments) if tile_of(argument).is_pointer]
         for index, following in zip(pointers, [*pointers[1:], len(self.arguments)]):
             rank = (following - index - 1) // 2
-            numbers = range(index + 1, index + 1 + 2 * rank)
-            if index in self.counts or not all(is_integer(element_of(self.arguments[n])) for n in numbers):
+            parameters = range(index + 1, index + 1 + 2 * rank)
+            if index in self.counts or not all(is_integer(element_of(self.arguments[n])) for n in parameters):
                 continue
-            shape = [self.choose_parameter(n, int(self.random.integers(17, 40))) for n in numbers[:rank]]
+            shape = [self.choose_parameter(n, int(self.random.integers(17, 40))) for n in parameters[:rank]]
             stride = 1
-            for size, number in zip(reversed(shape), reversed(numbers[rank:])):
+            for size, number in zip(reversed(shape), reversed(parameters[rank:])):
                 stride = max(self.choose_parameter(number, stride) * size, stride)
 
     def grid(self) -> tuple[int, int, int]:
@@ -232,16 +232,16 @@ def derive_inputs(
         if isinstance(op, MakeTensorViewOp):
             planner.plan_tensor(op)
     planner.plan_unviewed_arrays()
-    params, buffers, numbers = [], [], {}
+    params, buffers, scalars = [], [], {}
     for index, argument in enumerate(planner.arguments):
         element_type = element_of(argument)
         if isinstance(element_type, PointerType):
             buffers.append(_buffer(random, index, element_type.pointee_type, planner.counts.get(index, loose)))
             params.append(buffers[-1].address.to_bytes(8, "little"))
         else:
-            numbers[index], data = _scalar(planner, index, element_type)
+            scalars[index], data = _scalar(planner, index, element_type)
             params.append(data)
-    return Inputs(grid or planner.grid(), params, buffers, numbers)
+    return Inputs(grid or planner.grid(), params, buffers, scalars)
 
 
 # Candidate choices in order: tiles per dimension, and the grid. The first that the kernel accepts is used.

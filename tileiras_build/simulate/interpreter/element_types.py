@@ -107,11 +107,11 @@ def storage_dtype(element_type: Attribute) -> np.dtype:
     return np.dtype(np.uint64) if isinstance(element_type, PointerType) else STORAGE_DTYPES[element_type]
 
 
-def constant_values(numbers: np.ndarray, element_type: Attribute) -> np.ndarray:
+def constant_values(values: np.ndarray, element_type: Attribute) -> np.ndarray:
     """The values of a constant as an array."""
     if element_type == FNV8:
-        return float_to_fnv8(numbers.astype(np.float64))
-    return numbers.astype(storage_dtype(element_type))
+        return float_to_fnv8(values.astype(np.float64))
+    return values.astype(storage_dtype(element_type))
 
 
 def is_integer(element_type: Attribute) -> bool:

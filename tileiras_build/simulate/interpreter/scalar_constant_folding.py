@@ -1,6 +1,6 @@
 """Folds scalars of a kernel statically: to a constant, a parameter, or neither.
 
-Front ends that do not optimize write the sizes of a tensor as sums over its dimensions of which one term is not zero.
+Front ends that do not optimize compute the size of a dimension by adding terms for all dimensions, all but one of which are zero.
 """
 
 from __future__ import annotations

@@ -93,17 +93,17 @@ def insert(frame: Frame, op: InsertOp):
 # Assumptions: each returns the violation of a tile's value, or None.
 
 
-def _as_numbers(value: np.ndarray, element_type: Attribute) -> np.ndarray:
+def _as_integers(value: np.ndarray, element_type: Attribute) -> np.ndarray:
     return np.asarray(value) if isinstance(element_type, PointerType) else to_int64(value, element_type, True)
 
 
 def _check_divisible(predicate: DivByAttr, value: np.ndarray, element_type: Attribute) -> str | None:
-    numbers = _as_numbers(value, element_type)
+    integers = _as_integers(value, element_type)
     every, along = predicate.every or 1, predicate.along or 0
-    if numbers.ndim == 0:
-        groups = numbers.reshape(1, 1)
+    if integers.ndim == 0:
+        groups = integers.reshape(1, 1)
     else:
-        lines = np.moveaxis(numbers, along, -1)
+        lines = np.moveaxis(integers, along, -1)
         groups = lines.reshape(-1, lines.shape[-1])
     first = groups[:, ::every]
     if (first & first.dtype.type(predicate.divisor - 1)).any():
@@ -115,19 +115,19 @@ def _check_divisible(predicate: DivByAttr, value: np.ndarray, element_type: Attr
 
 
 def _check_same(predicate: SameElementsAttr, value: np.ndarray, element_type: Attribute) -> str | None:
-    numbers = _as_numbers(value, element_type)
-    first = numbers
+    integers = _as_integers(value, element_type)
+    first = integers
     for dim, size in enumerate(predicate.values):
-        index = np.arange(numbers.shape[dim])
+        index = np.arange(integers.shape[dim])
         first = np.take(first, index - index % size, axis=dim)
-    return None if (first == numbers).all() else "a group of neighbors"
+    return None if (first == integers).all() else "a group of neighbors"
 
 
 def _check_bounded(predicate: BoundedAttr, value: np.ndarray, element_type: Attribute) -> str | None:
-    numbers = np.asarray(_as_numbers(value, element_type))
-    low = predicate.lb is not None and (numbers < predicate.lb).any()
-    high = predicate.ub is not None and (numbers > predicate.ub).any()
-    return f"a value in [{numbers.min()}, {numbers.max()}]" if low or high else None
+    integers = np.asarray(_as_integers(value, element_type))
+    low = predicate.lb is not None and (integers < predicate.lb).any()
+    high = predicate.ub is not None and (integers > predicate.ub).any()
+    return f"a value in [{integers.min()}, {integers.max()}]" if low or high else None
 
 
 def _broken(op: AssumeOp, value: np.ndarray | TensorView) -> str | None:

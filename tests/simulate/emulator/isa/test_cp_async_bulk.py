@@ -806,7 +806,7 @@ def test_the_wrong_rank():
 
 
 def test_missing_map():
-    assert "no tensor map" in faulty("mov.u64 u2, u0;" + EXPECT + LOAD.format(2, 0, "0, 0") + WAIT)
+    assert "not a tensor map" in faulty("mov.u64 u2, u0;" + EXPECT + LOAD.format(2, 0, "0, 0") + WAIT)
 
 
 def test_unmapped_tensor():

@@ -1,4 +1,4 @@
-"""Stores of four words that follow each other: by machine code the bytes, and the faults, of one after the other."""
+"""Stores of four words that follow each other: by native code the bytes, and the faults, of one after the other."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ mad.lo.u32 t8, t8, 5, t10; mad.wide.u32 u4, t2, 4, u0; st.global.u32 [u4], t8;""
 
 @pytest.fixture
 def calls(monkeypatch):
-    """Whether machine code has stored, for each call of some stores."""
+    """Whether native code has stored, for each call of some stores."""
     found, at_once = [], batch_shared_stores.BatchedStores.run_with_jit
     monkeypatch.setattr(
         batch_shared_stores.BatchedStores, "run_with_jit", lambda *given: (found.append(at_once(*given)), found[-1])[1]
@@ -40,7 +40,7 @@ def stored(monkeypatch, *, is_ready: bool, step: int = 16, second: int = 16) -> 
 
 
 @pytest.mark.parametrize(("step", "second"), [(16, 16), (16, 1024), (32, 16)])
-def test_machine_code_stores_the_bytes_of_numpy(step, second, calls, monkeypatch):
+def test_native_code_stores_the_bytes_of_numpy(step, second, calls, monkeypatch):
     expected = stored(monkeypatch, is_ready=False, step=step, second=second)
     assert stored(monkeypatch, is_ready=True, step=step, second=second) == expected
     assert calls[-1] is True and True not in calls[:-1]

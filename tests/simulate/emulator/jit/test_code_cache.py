@@ -1,4 +1,4 @@
-"""Machine code that one process makes runs in the next ones, which need no LLVM; what is foreign or damaged is made anew."""
+"""Native code that one process makes runs in the next ones, which need no LLVM; what is foreign or damaged is made anew."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""cp.async by machine code: what it refuses is NumPy's to name."""
+"""cp.async by native code: what it refuses is NumPy's to name."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from tileiras_build.simulate.emulator import EmulatorError
 from tileiras_build.simulate.emulator.matmul import gemm_jit
 
 
-@pytest.fixture(params=[False, True], ids=["numpy", "machine code"])
+@pytest.fixture(params=[False, True], ids=["numpy", "native code"])
 def by_code(request, monkeypatch):
     monkeypatch.setattr(gemm_jit, "COMPILE_COST", -1 if request.param else 1 << 62)
 

@@ -1,4 +1,4 @@
-"""Operations of many numbers by machine code: NumPy's bits, or none at all."""
+"""Operations of many numbers by native code: NumPy's bits, or none at all."""
 
 import dataclasses
 from collections import Counter
@@ -27,7 +27,7 @@ def allow(monkeypatch, before: int) -> None:
 
 @pytest.fixture
 def results(monkeypatch):
-    """What machine code has returned."""
+    """What native code has returned."""
     found, apply = [], elementwise_f32.try_apply
 
     def noted(name, *operands):

@@ -1,4 +1,4 @@
-"""Kernels with all that machine code may do by machine code: the bytes that NumPy makes."""
+"""Kernels with all that native code may do by native code: the bytes that NumPy makes."""
 
 import dataclasses
 from collections import Counter
@@ -103,7 +103,7 @@ def new_process(monkeypatch):
 
 @pytest.fixture
 def open_gates(monkeypatch):
-    """A call that lets this process use machine code from then on, as if it had computed much."""
+    """A call that lets this process use native code from then on, as if it had computed much."""
 
     def open_all() -> None:
         monkeypatch.setattr(gemm_jit, "COMPILE_COST", -1)
@@ -117,7 +117,7 @@ def open_gates(monkeypatch):
 
 @pytest.mark.skipif(not all(map(has_cpu_feature, vector_vm.FEATURES)), reason="this CPU has no fused multiply-add")
 @pytest.mark.parametrize("launch", USES, ids=lambda launch: launch.__name__)
-def test_machine_code_makes_the_bytes_of_numpy(launch, open_gates, monkeypatch):
+def test_native_code_makes_the_bytes_of_numpy(launch, open_gates, monkeypatch):
     called = set()
     for module, name in USES[launch]:
         function = getattr(module, name)

@@ -1,4 +1,4 @@
-"""ldmatrix by machine code: NumPy's registers, and the faults that NumPy finds."""
+"""ldmatrix by native code: NumPy's registers, and the faults that NumPy finds."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ STORE = "mad.wide.u32 u5, t3, 16, u1; st.global.v4.u32 [u5], {t8, t9, t10, t11};
 
 @pytest.fixture
 def loads(monkeypatch):
-    """Whether machine code has loaded each of the matrices that it was asked for."""
+    """Whether native code has loaded each of the matrices that it was asked for."""
     made, load = [], ldmatrix_rows.load
 
     def noted(*arguments):

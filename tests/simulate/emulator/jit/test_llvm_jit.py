@@ -1,4 +1,4 @@
-"""Arrays that machine code finds by the fields of NumPy's C structure."""
+"""Arrays that native code finds by the fields of NumPy's C structure."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""mbarriers by machine code: the words of NumPy, or a refusal."""
+"""mbarriers by native code: the words of NumPy, or a refusal."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Chunks of shared memory by machine code: where NumPy's indices say, and none that is on its way."""
+"""Chunks of shared memory by native code: where NumPy's indices say, and none that is on its way."""
 
 import numpy as np
 

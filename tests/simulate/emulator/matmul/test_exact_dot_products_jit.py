@@ -1,4 +1,4 @@
-"""Sums by machine code that float64 may not hold: exact and rounded once, as rationals say, whatever the exponents."""
+"""Sums by native code that float64 may not hold: exact and rounded once, as rationals say, whatever the exponents."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from tileiras_build.simulate.emulator.matmul.operand_value_ranges import MatmulO
 
 
 def by_code(a: np.ndarray, b: np.ndarray, kind: str, monkeypatch) -> np.ndarray:
-    """A (stack, m, k) times the columns (stack, n, k) of B by machine code, with the errors that it is told."""
+    """A (stack, m, k) times the columns (stack, n, k) of B by native code, with the errors that it is told."""
     monkeypatch.setattr(gemm_jit, "COMPILE_COST", -1)
     errors = matmul.jit_error_bounds([(MatmulOperand(a, kind), MatmulOperand(b, kind))], len(a))
     assert errors is not None and errors.all()

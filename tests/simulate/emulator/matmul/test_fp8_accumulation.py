@@ -18,7 +18,7 @@ LOWEST = {"e4m3": -6, "e5m2": -14, "f32": -126, "f16": -14}
 
 @pytest.fixture(autouse=True, params=[-1, 1 << 62], ids=["code", "numpy"])
 def process(request, monkeypatch):
-    """One that has multiplied enough for machine code, and one that has not."""
+    """One that has multiplied enough for native code, and one that has not."""
     monkeypatch.setattr(gemm_jit, "COMPILE_COST", request.param)
 
 

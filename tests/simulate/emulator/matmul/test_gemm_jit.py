@@ -1,4 +1,4 @@
-"""Products by machine code: the bits that BLAS and NumPy leave, wherever the sums and the factors are."""
+"""Products by native code: the bits that BLAS and NumPy leave, wherever the sums and the factors are."""
 
 from functools import lru_cache
 
@@ -16,7 +16,7 @@ NEVER = 1 << 62
 
 @pytest.fixture
 def calls(monkeypatch):
-    """The layouts of what machine code has added up, for processes that have multiplied enough."""
+    """The layouts of what native code has added up, for processes that have multiplied enough."""
     made, add = [], gemm_jit.accumulate
 
     def counted(out, old, layout, steps, errors):
@@ -29,7 +29,7 @@ def calls(monkeypatch):
 
 
 def both(monkeypatch, run) -> tuple[list[int], list[int]]:
-    """The bits of what ``run`` returns by machine code and without."""
+    """The bits of what ``run`` returns by native code and without."""
     by_code = np.ascontiguousarray(run()).view(np.uint32).tolist()
     with monkeypatch.context() as patch:
         patch.setattr(gemm_jit, "COMPILE_COST", NEVER)

@@ -1,4 +1,4 @@
-"""Factors in registers by machine code: the bits that come of them in the order of NumPy, and what is known of their size."""
+"""Factors in registers by native code: the bits that come of them in the order of NumPy, and what is known of their size."""
 
 import numpy as np
 import pytest

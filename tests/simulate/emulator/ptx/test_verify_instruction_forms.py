@@ -41,10 +41,10 @@ def test_forms_are_written_in_known_letters():
 
 # What is wrong -> an instruction, and what is said.
 OPERAND = {
-    "a modifier that is none": ("shl.b32inf r0, r1, 2;", "no form .b32inf of shl"),
-    "a letter beyond ASCII": ("selp.b32é r0, r1, r2, p0;", "no form .b32é of selp"),
+    "a modifier that is none": ("shl.b32inf r0, r1, 2;", "unsupported form .b32inf of shl"),
+    "a letter beyond ASCII": ("selp.b32é r0, r1, r2, p0;", "unsupported form .b32é of selp"),
     "no type": ("add r0, r1, r2;", "the type of add is missing"),
-    "an instruction that is none": ("frob.b32 r0, r1;", "no instruction 'frob'"),
+    "an instruction that is none": ("frob.b32 r0, r1;", "unsupported instruction 'frob'"),
     "an operand too few": ("and.b32 r0, r1;", "the operands of and are a register"),
     "an operand too many": ("not.b32 r0, r1, r2;", "the operands of not are a register"),
     "a number to write to": ("add.u32 5, r1, r2;", "the operands of add"),
@@ -63,8 +63,8 @@ OPERAND = {
         "ldmatrix.sync.aligned.m8n8.x2.shared.b16 {r0}, [r1];", "expected 2 registers",
     ),
     "a copy of 5 bytes": ("cp.async.ca.shared.global [r0], [d0], 5;", "invalid size 5: expected 4 or 8 or 16 bytes"),
-    "a condition that is no comparison": ("setp.lo.f16x2 p0, r1, r2;", "no form"),
-    "an operation on other numbers": ("atom.global.and.f32 f0, [d0], f1;", "no form"),
+    "a condition that is no comparison": ("setp.lo.f16x2 p0, r1, r2;", "unsupported form"),
+    "an operation on other numbers": ("atom.global.and.f32 f0, [d0], f1;", "unsupported form"),
 }  # fmt: skip
 
 
@@ -89,13 +89,13 @@ TEXT = {
     "no semicolon": ("add.u32 r0, r1, r2", "cannot read the operand 'r2\\nret'"),
     "nothing behind a dot": (". 9;", "cannot read '. 9;"),
     "a section without end": (".section .debug { ", "no end"),
-    "an alignment of 0": (".shared .align 0 .b8 t[4];", "aligned to 0, which is no power of two"),
+    "an alignment of 0": (".shared .align 0 .b8 t[4];", "aligned to 0, which is not a power of two"),
     "more shared memory than there is": (
         ".shared .b8 t[1000000];",
-        "1000000 is more than the 233472 that are possible",
+        "1000000 exceeds the maximum of 233472",
     ),
-    "more memory than there is": (".local .b8 t[99999999999];", "99999999999 is more than"),
-    "an initialiser that is none": (".global .b32 t = {=};", "cannot read the initialiser"),
+    "more memory than there is": (".local .b8 t[99999999999];", "99999999999 exceeds the maximum of"),
+    "an initialiser that is none": (".global .b32 t = {=};", "cannot read the initializer"),
     "a list of labels that is none": ("brx.idx r0, nowhere;", "unknown list of labels"),
     "a function in a function": (".func f();\n}", "a function inside of k"),
     "a register of no type": (".reg;", "unknown register type"),

@@ -1,1 +1,1 @@
-"""Machine code for the emulator's hot paths, made by LLVM."""
+"""Native code, compiled by LLVM, for the emulator's hot paths."""

@@ -1,6 +1,6 @@
-"""Loads of 32 bits from shared memory that follow each other, by machine code in one call.
+"""Merges adjacent 32-bit loads from shared memory into one call of native code.
 
-As in ``ldmatrix_rows.py`` every check is made on the way, and where one fails NumPy executes the loads one by one.
+Like ``ldmatrix_rows.py``, the native code makes all checks. If one fails, NumPy executes the loads one by one.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LOAD = re.compile(r"(r\d+) = (site_\d+)\.load\(g, (\w+)\)\[0\]$")
 
 # -- lines of a function -----------------------------------------------------------------------------
 def merge_adjacent_loads(lines: list[str], origin: list[int], space: dict[str, Any]) -> tuple[list[str], list[int]]:
-    """The lines of a generated function, and the pc of each, with loads that follow each other as one."""
+    """The lines of a generated function, and the pc of each, with adjacent loads merged."""
 
     def parts_of(line: str) -> LineParts | None:
         load = _LOAD.match(line)
@@ -44,18 +44,18 @@ def merge_adjacent_loads(lines: list[str], origin: list[int], space: dict[str, A
 
 
 def _reads_no_target(before: list[LineParts], load: LineParts) -> bool:
-    """Whether the address of a load is there before the loads of a row."""
+    """Whether the address of a load does not depend on the preceding loads."""
     return load[2] not in {target for target, _, _ in before}
 
 
 def loads_4_bytes(site) -> bool:
-    """Whether it loads one word of shared memory."""
+    """Whether a site loads one word of shared memory."""
     return (site.space, site.size, site.count) == ("shared", WORD, 1)
 
 
-# -- carrying out ------------------------------------------------------------------------------------
+# -- execution ------------------------------------------------------------------------------------
 class BatchedLoads:
-    """Some loads, called with the group and the address of each."""
+    """Merged loads, called with the group and the address of each load."""
 
     def __init__(self, sites: Sequence[Site]):
         self.sites = sites
@@ -66,7 +66,7 @@ class BatchedLoads:
         return [site.load(group, place)[0] for site, place in zip(self.sites, places)] if done is None else done
 
     def run_with_jit(self, group: ThreadGroup, places: Sequence[np.ndarray]) -> np.ndarray | None:
-        """The words (loads, CTAs, threads); None where NumPy has to do it, or to say what is wrong."""
+        """The words (loads, CTAs, threads); None if NumPy must do it, or report the fault."""
         batch, shape = group.batch, group.shape
         if (
             not group.is_rectangular
@@ -94,7 +94,7 @@ class BatchedLoads:
 
 
 # -- the code ----------------------------------------------------------------------------------------
-# Loops over loads, CTAs and eight threads. A mark is that of the 16 bytes about a word: if it is another word's, NumPy finds out.
+# Loops over loads, CTAs and vectors of eight threads. Marks are tested per 16 bytes; if another word is marked, NumPy decides.
 _TEXT = """
 define i64 @load(ptr noalias %out, ptr %places, ptr %aparts, ptr %offsets, ptr %ctas, ptr %shared, ptr %marks,
                  i64 %loads, i64 %rows, i64 %threads, i64 %size, i64 %last) {{

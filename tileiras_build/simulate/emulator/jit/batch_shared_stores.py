@@ -1,6 +1,6 @@
-"""Stores of four words to shared memory that follow each other, by machine code in one call.
+"""Merges adjacent 16-byte stores to shared memory into one call of native code.
 
-As in ``batch_shared_loads.py`` every check is made on the way, before the first byte is written, and where one fails NumPy executes the
+Like ``batch_shared_loads.py``, all checks are made before the first byte is written. If one fails, NumPy executes the
 stores one by one.
 """
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from ..memory.load_store import Site
     from ..simt.thread_group import ThreadGroup
 
-BYTES, WORDS = 16, 4  # of a store
+BYTES, WORDS = 16, 4  # per store
 _STORE = re.compile(r"(site_\d+)\.store\(g, (\w+), \[(r\d+(?:, r\d+){3})\]\)$")
 
 
 # -- lines of a function -----------------------------------------------------------------------------
 def merge_adjacent_stores(lines: list[str], origin: list[int], space: dict[str, Any]) -> tuple[list[str], list[int]]:
-    """The lines of a generated function, and the pc of each, with stores that follow each other as one."""
+    """The lines of a generated function, and the pc of each, with adjacent stores merged."""
 
     def parts_of(line: str) -> LineParts | None:
         store = _STORE.match(line)
@@ -45,13 +45,13 @@ def merge_adjacent_stores(lines: list[str], origin: list[int], space: dict[str, 
 
 
 def stores_16_bytes(site) -> bool:
-    """Whether it stores four words of shared memory."""
+    """Whether a site stores four words of shared memory."""
     return (site.space, site.size, site.count) == ("shared", BYTES // WORDS, WORDS)
 
 
-# -- carrying out ------------------------------------------------------------------------------------
+# -- execution ------------------------------------------------------------------------------------
 class BatchedStores:
-    """Some stores, called with the group, the address of each, and the four words of each."""
+    """Merged stores, called with the group, the address and the four words of each store."""
 
     def __init__(self, sites: Sequence[Site]):
         self.sites = sites
@@ -65,7 +65,7 @@ class BatchedStores:
                 site.store(group, place, values[WORDS * i : WORDS * (i + 1)])
 
     def run_with_jit(self, group: ThreadGroup, places: Sequence[np.ndarray], values: tuple[np.ndarray, ...]) -> bool:
-        """Whether machine code has stored all; else NumPy has to do it, or to say what is wrong."""
+        """Try to store by native code; returns False if NumPy must do it, or report the fault."""
         batch, shape = group.batch, group.shape
         if (
             not group.is_rectangular
@@ -94,7 +94,7 @@ class BatchedStores:
 
 
 # -- the code ----------------------------------------------------------------------------------------
-# Loops over stores, CTAs and threads, twice: to look, and to write. A mark is that of the 16 bytes.
+# Loops over stores, CTAs and threads, twice: to check, and to write. Marks are tested per 16 bytes.
 _LOOP = """
 {p}:
   br label %{p}.some

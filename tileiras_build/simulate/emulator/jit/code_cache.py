@@ -1,8 +1,7 @@
-"""Machine code that LLVM has made, kept for the next processes of this user (``persistent_cache.py``): they need no LLVM.
+"""A persistent cache of native code compiled by LLVM (``persistent_cache.py``): later processes do not import LLVM.
 
-It is found by all that it comes from: the text of its IR, the CPU as LLVM names it and its features, LLVM, and the code here that
-asks LLVM and links what it makes. What LLVM says of a CPU is kept, too, by what the CPU says of itself. Others than x86-64 under
-Linux are not asked here, and so nothing of theirs is kept.
+The key consists of the IR, LLVM's name of the CPU and its features, the version of LLVM, and the code of the emulator that
+compiles and links. LLVM's description of the CPU is cached as well, keyed by CPUID. The cache supports x86-64 Linux only.
 """
 
 from __future__ import annotations
@@ -21,24 +20,24 @@ from .elf_linker import LinkedCode
 from .host_cpu import host_cpu_id
 
 _CODE = ("executable_memory.py", "host_cpu.py", "llvm_jit.py", "code_cache.py", "elf_linker.py")
-_process_start = time.time_ns()  # about when this process has read its code
+_process_start = time.time_ns()  # about the time at which this process loaded its code
 
 
 class Host(NamedTuple):
-    """This CPU as LLVM names it, its features, "+avx2,-sse4a", and the files that LLVM comes from, with their states."""
+    """LLVM's name of this CPU, its features ("+avx2,-sse4a"), and the state of LLVM's library files."""
 
     name: str
     features: str
     files: list[list]
 
     def is_current(self) -> bool:
-        """Whether LLVM is in the files that it was in."""
+        """Whether LLVM's library files are unchanged."""
         return bool(self.files) and all(state and state == _state_of(file) for file, state in self.files)
 
 
 @lru_cache
 def host() -> Host:
-    """What LLVM says of this CPU; LLVM is asked where no process before has noted it."""
+    """LLVM's description of this CPU, from the cache if possible."""
     found = cached_host()
     if found is None:
         found = _query_llvm()
@@ -50,7 +49,7 @@ def host() -> Host:
 
 @lru_cache
 def cached_host() -> Host | None:
-    """What a process before has noted that LLVM says of this CPU."""
+    """The cached description of this CPU, if any."""
     store, key = user_cache(), _key_of_host()
     data = None if store is None or key is None else store.find(key)
     found = None if data is None else Host(*json.loads(data))
@@ -58,7 +57,7 @@ def cached_host() -> Host | None:
 
 
 def load_code(text: str, name: str) -> LinkedCode | None:
-    """The code of the function ``name`` of a text, if it is kept. LLVM is not asked."""
+    """The cached code of function ``name`` of an IR text, if any. Does not import LLVM."""
     store, cpu = user_cache(), cached_host() if host.cache_info().currsize == 0 else host()
     if store is None or cpu is None or not cpu.is_current():
         return None
@@ -67,7 +66,7 @@ def load_code(text: str, name: str) -> LinkedCode | None:
 
 
 def store_code(text: str, name: str, image: LinkedCode) -> None:
-    """Keep it."""
+    """Store the code of function ``name`` of an IR text."""
     store = user_cache()
     if store is not None and _key_of_host() is not None and host().is_current():
         store.keep(_key(text, name, host()), image.packed())
@@ -78,14 +77,14 @@ def _key(text: str, name: str, cpu: Host) -> str:
 
 
 def read_count(what: str) -> int:
-    """The number that processes before have noted of the machine code of this emulator, 0 where none has. LLVM is not asked."""
+    """A persistent counter of this version of the emulator; 0 if unset. Does not import LLVM."""
     store, key = user_cache(), _key_of_note(what)
     data = None if store is None or key is None else store.find(key)
     return 0 if data is None else int(data)
 
 
 def write_count(what: str, number: int) -> None:
-    """Note it, for the next processes. LLVM is not asked."""
+    """Store a persistent counter. Does not import LLVM."""
     store, key = user_cache(), _key_of_note(what)
     if store is not None and key is not None:
         store.keep(key, b"%d" % number)
@@ -98,14 +97,14 @@ def _key_of_note(what: str) -> str | None:
 
 @lru_cache
 def _state_of_emulator() -> tuple:
-    """What changes with any of its code."""
+    """A state that changes with any of the emulator's code."""
     root = Path(__file__).parents[1]
     return tuple(sorted((str(path.relative_to(root)), *_state_of(str(path))) for path in root.rglob("*.py")))
 
 
 @lru_cache
 def _key_of_host() -> str | None:
-    """Of the CPU, of the place of LLVM, and of the code here; None where one of them is not known."""
+    """The cache key of the CPU, the location of LLVM and the emulator's code; None if one is unknown."""
     found, code, cpu = PathFinder.find_spec("llvmlite"), _code_here(), host_cpu_id()
     if found is None or not found.origin or code is None or cpu is None:
         return None
@@ -113,7 +112,7 @@ def _key_of_host() -> str | None:
 
 
 def _code_here() -> str | None:
-    """SHA-256 of the code on which it depends what is kept; None where that is not what this process runs."""
+    """SHA-256 of the code that cached results depend on; None if the files differ from the loaded code."""
     digest = hashlib.sha256()
     for name in _CODE:
         path = Path(__file__).with_name(name)
@@ -134,7 +133,7 @@ def _query_llvm() -> Host:
 
 
 def _libraries() -> list[str]:
-    """The files that this process has LLVM from."""
+    """The files from which this process has loaded LLVM."""
     try:
         with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as lines:
             found = {line.rstrip("\n").split(maxsplit=5)[-1] for line in lines if "llvm" in line.lower()}
@@ -144,7 +143,7 @@ def _libraries() -> list[str]:
 
 
 def _state_of(file: str) -> list[int]:
-    """When a file was written and changed, its size and its number; nothing where it is gone."""
+    """Modification and change time, size and inode of a file; empty if it is missing."""
     try:
         found = os.stat(file)
     except OSError:

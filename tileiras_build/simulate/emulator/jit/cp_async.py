@@ -1,6 +1,6 @@
-"""cp.async by machine code: elements of global memory are read at its issue, and written to shared memory when they land.
+"""cp.async in native code: elements of global memory are read at the issue, and written to shared memory at the wait.
 
-As in ``ldmatrix_rows.py`` every check is made on the way, and one that fails says no more than that: NumPy finds what and who.
+Like ``ldmatrix_rows.py``, the native code makes all checks. If one fails, NumPy reports the fault.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ def issue(
     shape: tuple[int, int], to: np.ndarray, source: np.ndarray, sizes: np.ndarray | None, offsets: tuple[int, int],
     cta: np.ndarray, shared_size: int, limit: int, region: Region, dtype: type[np.generic], marks: np.ndarray, mark: int,
 ) -> tuple[np.ndarray, np.ndarray] | None:  # fmt: skip
-    """(numbers in the batch's shared memory, values) of the elements that threads (CTAs, threads) of CTAs ``cta`` copy, marked.
+    """(indices in the batch's shared memory, values) of the elements that threads (CTAs, threads) of CTAs ``cta`` copy; marks them.
 
-    ``to`` (uint32) and ``source`` (uint64) are addresses, to which ``offsets`` are added, ``sizes`` (uint32) how much of an
-    element there is: all, or nothing and no address. Each is of one thread, of those of a CTA, or of all. ``marks`` are of
-    elements. None: some address is misaligned or outside, or a size is another.
+    ``to`` (uint32) and ``source`` (uint64) are addresses, to which ``offsets`` are added. ``sizes`` (uint32) are source sizes:
+    the element size, or 0 for no read. Each array has values per thread, per CTA, or one. ``marks`` are per element. Returns
+    None if an address is misaligned or out of bounds, or for other sizes.
     """
     size = np.dtype(dtype).itemsize
     if limit < size or region.size < size:
@@ -47,13 +47,13 @@ def write_elements(index: np.ndarray, data: np.ndarray, shared: np.ndarray, mark
 
 
 _INT64_MASK = (1 << 64) - 1
-_TYPES = {4: "i32", 8: "i64", 16: "<4 x i32>"}  # of an element
-_MARKS = {4: "i8", 8: "i16", 16: "i32"}  # of the marks of one
+_TYPES = {4: "i32", 8: "i64", 16: "<4 x i32>"}  # bytes of an element -> its type
+_MARKS = {4: "i8", 8: "i16", 16: "i32"}  # bytes of an element -> type of its marks
 
 _ISSUE = """
 define i64 @issue(ptr noalias %index, ptr noalias %data, ptr %to, ptr %source, ptr %sizes, ptr %ctas, ptr noalias %marks,
                   i64 %rows, i64 %threads, i64 %to.apart, i64 %source.apart, i64 %sizes.apart, i64 %to.offset,
-                  i64 %source.offset, i64 %at, i64 %pad, i64 %room, i64 %shared.size, i64 %last, i64 %mark) {{
+                  i64 %source.offset, i64 %at, i64 %pad, i64 %limit, i64 %shared.size, i64 %last, i64 %mark) {{
 entry:
   %to.offset.word = trunc i64 %to.offset to i32
   %last.word = trunc i64 %last to i32
@@ -94,7 +94,7 @@ read:
   %source.low = and i64 %offset, {low}
   %source.askew = icmp ne i64 %source.low, 0
   %inside = sub i64 %offset, %pad
-  %source.over = icmp ugt i64 %inside, %room
+  %source.over = icmp ugt i64 %inside, %limit
   %source.bad = or i1 %source.askew, %source.over
   br i1 %source.bad, label %bad, label %load
 load:

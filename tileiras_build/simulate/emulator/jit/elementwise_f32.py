@@ -1,8 +1,8 @@
-"""Operations on registers of float32, element by element, by machine code: what NumPy takes several passes for.
+"""Elementwise float32 operations in native code, for those that take NumPy several passes.
 
-A row of ``OPERATIONS`` gives the correctly rounded result, or says of some element that it cannot (a NaN, whose bits NumPy
-decides; a number too near to the middle of two others): then NumPy does them all. So the bits are NumPy's on every CPU.
-A process asks LLVM for an operation once it has done it for as many elements as pay for the translation, or for the import of LLVM.
+An operation of ``OPERATIONS`` returns correctly rounded results, or rejects an element (a NaN, or a value too close to a
+rounding boundary); then NumPy computes all elements. The bits are therefore NumPy's on every CPU. A process compiles an
+operation after enough elements to amortize the compilation or the import of LLVM.
 """
 
 from __future__ import annotations
@@ -19,17 +19,19 @@ import numpy as np
 
 from .llvm_jit import address, cached_function, compile_function, has_cpu_feature, is_imported
 
-LANES = 8  # of a vector of float32
-MIN_ELEMENTS = 4096  # elements for which a call pays
-IMPORT_COST = 8  # translations in the time of LLVM's import
-CACHE_HITS_PER_COMPILE = 16  # translations that were kept are read in the time of one
-_elements_done: Counter[str] = Counter()  # elements of operations that NumPy has done, in this process
+LANES = 8  # float32 per vector
+MIN_ELEMENTS = 4096  # elements from which a call pays off
+IMPORT_COST = 8  # compilations in the time of LLVM's import
+CACHE_HITS_PER_COMPILE = 16  # cached functions that are loaded in the time of a compilation
+_elements_done: Counter[str] = Counter()  # elements computed by NumPy in this process, by operation
 
 
 @dataclass(frozen=True)
 class Operation:
-    """``text``: IR that makes ``%y`` of vectors ``%x0``, ``%x1``, … and ``%bad``, lanes that it cannot do. ``before``: elements
-    that NumPy does in the time of a translation; ``feature`` of a CPU without which the IR would be slow."""
+    """``text``: IR that computes ``%y`` from vectors ``%x0``, ``%x1``, …, and ``%bad``, the mask of rejected lanes.
+
+    ``before``: elements that NumPy computes in the time of a compilation; ``feature``: the required CPU feature.
+    """
 
     text: str
     before: int
@@ -39,7 +41,7 @@ class Operation:
 
 
 def try_apply(name: str, *operands: np.ndarray | np.generic) -> np.ndarray | None:
-    """An operation of arrays of float32 of one shape, or numbers in place of some; None where NumPy has to do it."""
+    """An operation on float32 arrays of one shape, or scalars; None if NumPy must do it."""
     largest = operands[0]
     for operand in operands:
         if operand.size > largest.size:
@@ -64,7 +66,7 @@ def try_apply(name: str, *operands: np.ndarray | np.generic) -> np.ndarray | Non
 
 
 def _is_profitable(name: str, alike: tuple[bool, ...], size: int) -> bool:
-    """Whether this process has done an operation often enough before it does it for so many elements more."""
+    """Whether this process has computed an operation often enough to compile it."""
     before, done = OPERATIONS[name].before, _elements_done[name]
     if done > before * (1 if is_imported() else IMPORT_COST) or (
         done > before // CACHE_HITS_PER_COMPILE and _cached(name, alike) is not None
@@ -74,7 +76,7 @@ def _is_profitable(name: str, alike: tuple[bool, ...], size: int) -> bool:
     return False
 
 
-# What makes a vector after the other; ``before`` is what all of them need.
+# The loop over vectors; ``before`` is its preheader.
 _LOOP = """
 define i64 @{name}({pointers}, i64 %vectors) {{
 entry:
@@ -97,7 +99,7 @@ done:
   ret i64 %result
 }}
 """
-# What the loops and the operations call.
+# Intrinsics of the loops and operations.
 DECLARATIONS = """
 declare i1 @llvm.vector.reduce.or.v8i1(<8 x i1>)
 declare <8 x float> @llvm.fma.v8f32(<8 x float>, <8 x float>, <8 x float>)
@@ -132,16 +134,16 @@ def _text(name: str, alike: tuple[bool, ...]) -> str:
 
 @dataclass(frozen=True)
 class LoopOperand:
-    """An operand: the type of an element, and whether each has one of its own or all have the same."""
+    """An operand: the type of an element, and whether it is an array or a scalar."""
 
     type: str
     is_uniform: bool = True
 
 
 def loop(name: str, result: str, operands: Sequence[LoopOperand], text: str, type_: str) -> str:
-    """IR of ``name(result, operands, vectors)``: ``text`` for each vector of the operands; whether some lane was bad, i64.
+    """IR of ``name(result, operands, vectors)``, which executes ``text`` per vector; returns whether a lane was bad (i64).
 
-    ``result`` says what else is known of the pointer to the results, elements of ``type_``.
+    ``result``: attributes of the pointer to the results, elements of ``type_``.
     """
     lines: dict[bool, list[str]] = {True: [], False: []}
     for i, operand in enumerate(operands):
@@ -165,11 +167,12 @@ def _double(value: float) -> str:
 
 
 def _power(smallest: str) -> str:
-    """IR of 2^x: with n the integer next to x, the Taylor series of 2^(x - n) of degree 13, whose rest is below 2^-57 of the
-    sum; the exponent is added to the bits. The sum, by Horner's rule with fused steps, is off by less than two units in its last
-    place: half of one by the last step, less than half by those before and by the last coefficients, whose numbers are at most
-    half as large each. What lies within eight of them of the middle of two float32 is bad. ``smallest`` says what becomes of
-    results below 2^-126."""
+    """IR of 2^x: the Taylor series of 2^(x - n) of degree 13, with n the integer nearest to x, times 2^n.
+
+    The remainder is below 2^-57 of the sum. Horner's rule with fused multiply-adds has an error below two units in the last
+    place: half a unit by the last step, and less than half by each of the earlier steps and the last coefficients. Results
+    within eight units of the midpoint of two float32 are bad. ``smallest``: IR for results below 2^-126.
+    """
     lines = [
         f"  %p13 = fadd <8 x double> splat (double {_double(math.log(2) ** 13 / math.factorial(13))}), zeroinitializer"
     ]
@@ -224,7 +227,7 @@ _TO_BFLOAT16 = """  %bits = bitcast <8 x float> %x0 to <8 x i32>
   %bad = fcmp uno <8 x float> %x0, zeroinitializer"""
 _BINARY = """  %y = {name} <8 x float> %x0, %x1
   %bad = fcmp uno <8 x float> %y, zeroinitializer"""
-# Of equal numbers, which may be zeros of either sign, both have the bits that the result has, or one does.
+# Equal operands may be zeros of different signs.
 _MIN_MAX = """  %first = fcmp {wins} <8 x float> %x0, %x1
   %same = fcmp oeq <8 x float> %x0, %x1
   %bits.0 = bitcast <8 x float> %x0 to <8 x i32>

@@ -1,7 +1,7 @@
-"""Machine code in one piece, from the object files that LLVM makes for x86-64: it runs wherever it is put.
+"""Links x86-64 object files of LLVM into position-independent images.
 
-Read are the sections that are loaded and nobody writes, and among them the relocations that say how far one is from another
-(System V gABI, chapter 4; AMD64 psABI 1.0, section 4.4). Frames for exceptions are left out: nothing here throws any.
+It supports read-only loaded sections and PC-relative relocations between them (System V gABI, chapter 4; AMD64 psABI 1.0,
+section 4.4). Exception frames are dropped, because the code throws no exceptions.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ _ENTRY = struct.Struct("<Q")
 
 @dataclass(frozen=True)
 class LinkedCode:
-    """Code and the numbers that it reads, to be put at the beginning of a page; its function begins at ``entry``."""
+    """Code and constants, to be placed at a page boundary; the function starts at ``entry``."""
 
     code: bytes
     entry: int
 
     def packed(self) -> bytes:
-        """All of it."""
+        """Serialize the code."""
         return _ENTRY.pack(self.entry) + self.code
 
     @classmethod
     def unpacked(cls, data: bytes) -> LinkedCode:
-        """What ``packed`` has given."""
+        """Deserialize the result of ``packed``."""
         return cls(data[_ENTRY.size :], *_ENTRY.unpack_from(data))
 
 
@@ -59,11 +59,11 @@ class _Symbol(NamedTuple):
 
 
 class _UnknownObjectError(Exception):
-    """An object file has something that is not done here."""
+    """An object file has an unsupported feature."""
 
 
 def link_function(data: bytes, name: str) -> LinkedCode | None:
-    """The code of an object file, whose function ``name`` is to be called; None where it needs more than is done here."""
+    """Link function ``name`` of an object file; None if the file has an unsupported feature."""
     try:
         return _ObjectFile(data).image(name)
     except (_UnknownObjectError, struct.error, ValueError, IndexError):
@@ -74,7 +74,7 @@ class _ObjectFile:
     def __init__(self, data: bytes):
         self.data = data
         if not data.startswith(_ELF_MAGIC) or struct.unpack_from("<HH", data, 16) != _KIND:
-            raise _UnknownObjectError("no object file of this CPU")
+            raise _UnknownObjectError("not an object file of this CPU")
         (start,), (count,) = struct.unpack_from("<Q", data, 40), struct.unpack_from("<H", data, 60)
         self.sections = [_Section(*struct.unpack_from("<IIQQQQIIQQ", data, start + 64 * n)) for n in range(count)]
         (self.table,) = [one for one in self.sections if one.kind == _SYMTAB]
@@ -88,7 +88,7 @@ class _ObjectFile:
         for number, section in enumerate(self.sections):
             if section.flags & _ALLOC and section.kind != _UNWIND:
                 if section.kind != _PROGBITS or section.flags & _WRITE:
-                    raise _UnknownObjectError("memory of its own")
+                    raise _UnknownObjectError("writable memory")
                 out += _INT3 * (-len(out) % max(section.alignment, 1))
                 places[number] = len(out)
                 out += self.bytes_of(section)
@@ -97,13 +97,13 @@ class _ObjectFile:
         return LinkedCode(bytes(out), self._address_of(self._find(name), places))
 
     def _distances(self, places: dict[int, int]) -> Iterator[tuple[int, int]]:
-        """(where, what) is to be written of the distances between sections at ``places``."""
+        """(address, value) of the relocations between sections at ``places``."""
         for section in self.sections:
             if section.kind != _RELA or section.info not in places:
                 continue
             for offset, what, more in struct.iter_unpack("<QQq", self.bytes_of(section)):
                 if what & 0xFFFF_FFFF not in _PC_RELATIVE:
-                    raise _UnknownObjectError("another kind of relocation")
+                    raise _UnknownObjectError("unsupported relocation")
                 place = places[section.info] + offset
                 yield place, self._address_of(self.symbols[what >> 32], places) + more - place
 
@@ -118,5 +118,5 @@ class _ObjectFile:
     @staticmethod
     def _address_of(symbol: _Symbol, places: dict[int, int]) -> int:
         if symbol.section not in places:
-            raise _UnknownObjectError("a function of somebody else")
+            raise _UnknownObjectError("an external function")
         return places[symbol.section] + symbol.value

@@ -1,4 +1,4 @@
-"""Maps machine code into this process: pages that may be executed and no longer written (x86-64 under Linux)."""
+"""Maps native code into this process: pages that may be executed and no longer written (x86-64 under Linux)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Identifies the host CPU by CPUID and XGETBV, without LLVM.
 
-Two short pieces of machine code execute the instructions (x86-64 under Linux); elsewhere LLVM has to be asked.
+Two short functions of native code execute the instructions (x86-64 Linux); other hosts need LLVM.
 """
 
 from __future__ import annotations

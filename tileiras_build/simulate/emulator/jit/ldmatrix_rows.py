@@ -1,6 +1,6 @@
-"""ldmatrix by machine code: rows of 16 bytes of shared memory to registers, with every check on the way.
+"""ldmatrix in native code: loads 16-byte rows of shared memory to registers, with all checks.
 
-Where a check fails nothing is said but that it does: the instruction is then executed by NumPy, which finds what and who.
+If a check fails, NumPy executes the instruction and reports the fault.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ def load(
     addresses: np.ndarray, offset: int, cta: np.ndarray, shared: np.ndarray, marks: np.ndarray | None,
     size: int, limit: int, count: int, transposed: bool,
 ) -> np.ndarray | None:  # fmt: skip
-    """``count`` registers (count, warps, 32) of the rows that lanes of ``addresses`` (CTAs or 1, threads) plus ``offset`` name.
+    """``count`` registers (count, warps, 32) of the rows at ``addresses`` (CTAs or 1, threads) plus ``offset``.
 
-    ``cta``: the CTAs' numbers (CTAs, 1); each has ``size`` bytes of ``shared``, ``limit`` of its own; ``marks`` has a byte for
-    each four of them, 0 where no copy is on its way. None: some address is misaligned, outside, or waits for a copy.
+    ``cta``: the CTAs' indices (CTAs, 1); each has ``size`` bytes of ``shared``, of which it may access ``limit``; ``marks`` has
+    a byte per word, 0 if no copy to it is in flight. None if an address is misaligned, out of bounds or marked.
     """
     if limit < ROW:
         return None

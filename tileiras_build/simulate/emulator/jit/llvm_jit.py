@@ -1,4 +1,4 @@
-"""Machine code that LLVM makes for this CPU from its textual IR, and the addresses of arrays that it is called with."""
+"""Compiles textual LLVM IR for this CPU, and computes the addresses of array arguments."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ _engines: list[ExecutionEngine] = []  # the engines whose code is in use
 
 
 def compile_function(
-    text: str, name: str, pointers: int, numbers: int, result: type | None = None
+    text: str, name: str, pointers: int, integers: int, result: type | None = None
 ) -> Callable[..., int]:
-    """The function ``name`` of a module of IR, which takes so many pointers and then so many i64."""
+    """Compile function ``name`` of an IR module, with ``pointers`` pointer and then ``integers`` i64 parameters."""
     place = _address_of_cached(text, name) or _compile_and_cache(text, name) or _address_from_engine(text, name)
-    return _function_at(place, pointers, numbers, result)
+    return _function_at(place, pointers, integers, result)
 
 
 def cached_function(
-    text: str, name: str, pointers: int, numbers: int, result: type | None = None
+    text: str, name: str, pointers: int, integers: int, result: type | None = None
 ) -> Callable[..., int] | None:
-    """The same where a process before has made it; LLVM is not asked."""
+    """The function from the cache, if any. Does not import LLVM."""
     place = _address_of_cached(text, name)
-    return None if place is None else _function_at(place, pointers, numbers, result)
+    return None if place is None else _function_at(place, pointers, integers, result)
 
 
-def _function_at(place: int, pointers: int, numbers: int, result: type | None) -> Callable[..., int]:
-    return ctypes.CFUNCTYPE(result, *[POINTER] * pointers, *[NUMBER] * numbers)(place)
+def _function_at(place: int, pointers: int, integers: int, result: type | None) -> Callable[..., int]:
+    return ctypes.CFUNCTYPE(result, *[POINTER] * pointers, *[NUMBER] * integers)(place)
 
 
 def _address_of_cached(text: str, name: str) -> int | None:
@@ -45,7 +45,7 @@ def _address_of_cached(text: str, name: str) -> int | None:
 
 
 def _compile_and_cache(text: str, name: str) -> int | None:
-    """Where a function is that LLVM makes for this process and the next ones; None where code can only be put there by LLVM."""
+    """Compile, cache and map a function; returns its address, or None if only LLVM can load the code."""
     if not executable_memory.IS_SUPPORTED:
         return None
     image = elf_linker.link_function(_target_machine(reloc="pic", codemodel="small").emit_object(_module(text)), name)
@@ -89,13 +89,13 @@ def _target_machine(**options: str) -> TargetMachine:
 
 
 def is_imported() -> bool:
-    """Whether the process has LLVM, whose import takes as long as several translations."""
+    """Whether the process has imported LLVM, which takes as long as several compilations."""
     return "llvmlite.binding" in sys.modules
 
 
 @lru_cache
 def has_cpu_feature(feature: str) -> bool:
-    """Whether this CPU has a feature, by LLVM's name of it."""
+    """Whether this CPU has a feature, by LLVM's name."""
     return f"+{feature}" in code_cache.host().features.split(",")
 
 
@@ -106,7 +106,7 @@ def cpu_name() -> str:
 
 
 def address(array: np.ndarray) -> int:
-    """Where an array begins, from the field of its C structure: what Python gives costs several times as much."""
+    """The address of an array, read from its C structure: several times faster than Python's interface."""
     return _pointer(id(array) + _DATA).value
 
 
@@ -116,21 +116,21 @@ _DATA = object.__basicsize__  # after the head of every object (NumPy C API, PyA
 
 # -- many arrays at once -----------------------------------------------------------------------------
 def addresses(arrays: tuple[object, ...], kinds: np.ndarray, shape: tuple[int, int], out: np.ndarray) -> int:
-    """Put into ``out`` (int64) where arrays of ``shape`` begin, each in one piece of memory and of the type whose ``kinds``
-    (int64) has the identity; 0 where something is none. How many are none.
+    """Write the addresses of arrays to ``out`` (int64); 0 for arrays that are not contiguous, or not of ``shape`` and dtype.
 
-    ``out`` may be longer than there are arrays. They have to be kept by the caller while the addresses are in use.
+    ``kinds`` are the ids of the dtypes (int64). Returns the number of zeros. ``out`` may be longer than ``arrays``. The caller
+    must keep the arrays alive while the addresses are in use.
     """
     return _compiled_addresses()(id(arrays) + _ITEMS, address(kinds), address(out), _ARRAY, len(arrays), *shape)
 
 
 def identities(kinds: Iterable[np.dtype | None]) -> np.ndarray:
-    """What ``addresses`` knows types by; NumPy has each of them once. No array is of the type None."""
+    """The ids of dtypes for ``addresses``; NumPy has one object per dtype. None matches no array."""
     return np.array(list(map(id, kinds)), np.int64)
 
 
 _ARRAY = id(np.ndarray)
-_ITEMS = tuple.__basicsize__  # where the references of a tuple begin
+_ITEMS = tuple.__basicsize__  # offset of the references in a tuple
 # The fields of NumPy's C structure (NumPy C API, PyArrayObject): after the object's type come data, nd, dimensions, strides, base,
 # descr, flags.
 _ADDRESSES = """

@@ -1,4 +1,4 @@
-"""Arrivals at mbarriers by machine code, where each of some mbarriers occurs once and nothing is wrong (``isa/mbarrier.py``)."""
+"""mbarrier arrivals in native code, for distinct mbarriers without faults (``isa/mbarrier.py``)."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ REFUSED, COMPLETED = -1, 1
 def arrive_and_expect_tx(
     words: np.ndarray, places: np.ndarray, arrivals: np.ndarray, tx: np.ndarray, drop: bool, before: np.ndarray
 ) -> int:
-    """Let mbarriers ``places`` (int64) of ``words`` (uint64) have so many ``arrivals`` and bytes ``tx`` more (int64, one for all or
-    each), and put their words before into ``before``; ``COMPLETED`` if a phase of one of them does.
+    """Add ``arrivals`` and bytes ``tx`` (int64, scalar or per mbarrier) to mbarriers ``places`` (int64) of ``words`` (uint64).
 
-    ``REFUSED``: the places do not ascend, or an mbarrier would leave its range. Then nothing has changed.
+    Writes the old words to ``before``. Returns ``COMPLETED`` if a phase completes, or ``REFUSED``, without any change, if the
+    places do not ascend or an mbarrier would exceed its range.
     """
     return _compiled_arrive()(
         address(words), address(places), address(arrivals), address(tx), address(before), len(places),
@@ -29,14 +29,14 @@ def arrive_and_expect_tx(
 
 
 def phases_completed(words: np.ndarray, places: np.ndarray, phase: int) -> bool | None:
-    """Whether mbarriers ``places`` (int64) of ``words`` (uint64) are in another phase, 0 or 1, each of them; None if one is none."""
+    """Whether all mbarriers ``places`` (int64) of ``words`` (uint64) are in a phase other than ``phase``; None if one is invalid."""
     return _PHASE_COMPLETED[_compiled_test()(address(words), address(places), len(places), phase)]
 
 
 _PHASE_COMPLETED = False, True, None
 
 
-# A loop that looks, and one that writes.
+# A loop that checks, and one that writes.
 _TEXT = """
 define i64 @change(ptr %words, ptr %places, ptr %arrivals, ptr %tx, ptr %before, i64 %count, i64 %arrivals.step, i64 %tx.step, i64 %drop) {{
 entry:

@@ -1,7 +1,7 @@
-"""Chunks of 16 bytes of shared memory by machine code: boxes of tensors that arrive, operands of products that are read.
+"""Accesses of 16-byte chunks of shared memory in native code: writes of TMA boxes, and reads of MMA operands.
 
-NumPy makes an index of every chunk first. Here a place is computed where it is needed, and the marks of copies on their way
-(``async_copy_hazards.py``) are cleared or looked at on the way.
+Unlike NumPy, it needs no index array: it computes positions on the fly, and clears or tests the marks of copies in flight
+(``async_copy_hazards.py``) in the same loop.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ def write_boxes(
 ) -> None:  # fmt: skip
     """Copy boxes to shared memory, and clear the marks there.
 
-    The rows of box b begin ``corners[b] + steps`` bytes (int64) after ``source``, and have ``row_chunks`` chunks each; they lie row
-    after row from chunk ``targets[b] + start`` on, where chunk c after ``targets[b]`` is at ``c ^ (c >> 3 & mask) << shift``, the two
-    numbers of ``swizzle`` (``tensor_map.CHUNK_XOR``). ``are_rounded``: they are float32 that become tf32 on the way, to the nearest
-    and to even; infinities and NaNs stay as they are.
+    The rows of box b start ``corners[b] + steps`` bytes (int64) after ``source``, and have ``row_chunks`` chunks each. They are
+    written in order from chunk ``targets[b] + start`` on, with chunk c after ``targets[b]`` at ``c ^ (c >> 3 & mask) << shift``;
+    ``swizzle`` is (mask, shift) (``tensor_map.CHUNK_XOR``). ``are_rounded``: round float32 to tf32, to nearest even; infinities
+    and NaNs are unchanged.
     """
     _compiled("land.tf32" if are_rounded else "land")(
         address(shared), address(marks), source, address(corners), address(steps), address(targets),
@@ -37,8 +37,10 @@ def write_boxes(
 def gather(
     shared: np.ndarray, marks: np.ndarray | None, starts: np.ndarray, places: np.ndarray, out: np.ndarray
 ) -> bool:
-    """Read the chunks ``places`` (any shape, int64) after each of ``starts`` (int64) into ``out`` (starts, places); whether none of
-    them is marked."""
+    """Read the chunks ``places`` (any shape, int64) relative to each of ``starts`` (int64) into ``out`` (starts, places).
+
+    Returns whether none of them is marked.
+    """
     zeros = _ZEROS if marks is None else marks
     return not _compiled("gather")(
         address(out), address(shared), address(zeros), address(starts), address(places), len(starts), places.size,
@@ -47,12 +49,12 @@ def gather(
 
 
 def chunks_equal(shared: np.ndarray, starts: np.ndarray, places: np.ndarray, before: np.ndarray) -> bool:
-    """Whether the chunks that ``gather`` reads are those of ``before``."""
+    """Whether the chunks that ``gather`` reads equal ``before``."""
     code = _compiled("compare")
     return not code(address(before), address(shared), address(starts), address(places), len(starts), places.size)
 
 
-_ZEROS = np.zeros(4, np.uint8)  # the marks of memory that has none
+_ZEROS = np.zeros(4, np.uint8)  # replaces missing marks
 
 
 @lru_cache
@@ -168,7 +170,7 @@ _COMPARE = "define i64 @compare(ptr noalias %data, ptr noalias %shared, ptr noal
   %both = xor <4 x i32> %value, %before
   %this = call i32 @llvm.vector.reduce.or.v4i32(<4 x i32> %both)""",
 ) + "declare i32 @llvm.vector.reduce.or.v4i32(<4 x i32>)\n"  # fmt: skip
-# Text, pointers, numbers and result of each.
+# Name -> text, pointer and integer parameters, result.
 _FUNCTIONS: dict[str, tuple[str, int, int, type | None]] = {
     "land": (_WRITE_BOXES.replace("ROUND", _AS_IS), 6, 6, None),
     "land.tf32": (_WRITE_BOXES.replace("ROUND", _ROUNDED), 6, 6, None),

@@ -1,6 +1,6 @@
-"""Registers of a group that splits or merges, many at once by machine code: NumPy takes longer for the call than for the copy.
+"""Copies many registers of splitting or merging groups in one call of native code, to avoid the overhead of NumPy calls.
 
-Registers of 32 bits with a value for each thread are moved here; the others are left to the caller.
+It copies 32-bit registers with a value per thread; the caller copies the others.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from ..ptx.program import Program
     from ..simt.thread_group import ThreadGroup
 
-MIN_REGISTERS = 6  # registers that are worth a call
+MIN_REGISTERS = 6  # registers from which a call pays off
 WORD_BYTES = 4
 
 
 class RegisterBatch:
-    """Registers ``slots`` of a program, as ``addresses`` knows them."""
+    """Registers ``slots`` of a program, prepared for ``addresses``."""
 
     def __init__(self, program: Program, slots: Sequence[int]):
         self.slots = slots
@@ -32,7 +32,7 @@ class RegisterBatch:
 
     @classmethod
     def of(cls, program: Program, slots: Sequence[int]) -> RegisterBatch:
-        """The same ones for the same slots."""
+        """The batch of these slots, cached."""
         key = tuple(slots)
         found = program.moved.get(key)
         if found is None:
@@ -40,25 +40,25 @@ class RegisterBatch:
         return found
 
     def at(self, values: Sequence[object], shape: tuple[int, int]) -> np.ndarray:
-        """Where the values begin that have one for each thread; 0 for the others."""
+        """The addresses of per-thread values; 0 for the others."""
         out = np.empty(len(values), np.int64)
         addresses(tuple(values), self.kinds, shape, out)
         return out
 
     def views(self, whole: np.ndarray, chosen: np.ndarray) -> list[tuple[int, np.ndarray]]:
-        """(slot, value) of the chosen ones, whose bits ``whole`` has one after the other."""
+        """(slot, value) of the chosen registers, whose bits are consecutive in ``whole``."""
         numbers = np.flatnonzero(chosen).tolist()
         return [(self.slots[i], bits.view(self.dtypes[i])) for i, bits in zip(numbers, whole)]
 
 
 def is_movable(group: ThreadGroup) -> bool:
-    """Whether the threads of a part of a group are rows or neighboring columns of it."""
+    """Whether the threads of a child are rows or adjacent columns of its parent."""
     select = group.select
     return select[0] == "rows" or (select[0] == "columns" and isinstance(select[1], slice))
 
 
 def pick(group: ThreadGroup, slots: Sequence[int]) -> None:
-    """Give a part of a group its values of registers that it has not got yet, if machine code can."""
+    """Resolve registers of a child from its parent, as far as native code supports it."""
     if len(slots) < MIN_REGISTERS or not gemm_jit.is_ready() or not is_movable(group):
         return
     parent, registers = group.parent, RegisterBatch.of(group.batch.program, slots)
@@ -77,8 +77,7 @@ def overlay(
     bases: Sequence[object] | None,
     children: Sequence[tuple[ThreadGroup, Sequence]],
 ):
-    """(slot, value) of registers of a group of which ``parts`` have new values, and the rest of it ``bases`` (None: there is no
-    rest)."""
+    """(slot, value) of a parent's registers: values of ``children`` over those of ``bases`` (None if the children are complete)."""
     if len(slots) < MIN_REGISTERS or not gemm_jit.is_ready() or not all(is_movable(group) for group, _ in children):
         return []
     shape, registers = children[0][0].parent.shape, RegisterBatch.of(program, slots)
@@ -104,7 +103,7 @@ def assemble(
     positions: Sequence[np.ndarray],
     merged: ThreadGroup,
 ):
-    """(slot, value) of registers of a group that others have become, whose threads are at ``positions`` of its own."""
+    """(slot, value) of the registers of a merged group; the threads of ``groups`` are at ``positions``."""
     if len(slots) < MIN_REGISTERS or not gemm_jit.is_ready():
         return []
     registers = RegisterBatch.of(program, slots)
@@ -118,7 +117,7 @@ def assemble(
 
 
 class ThreadSubset:
-    """Where the threads of a part of a group are among those of the group: lines of ``bytes`` in memory."""
+    """The positions of a child's threads in its parent: rows of ``bytes`` in memory."""
 
     def __init__(self, group: ThreadGroup):
         kind, which = group.select
@@ -129,7 +128,7 @@ class ThreadSubset:
         self.first = WORD_BYTES * which.start if kind == "columns" else 0
 
     def move(self, places: np.ndarray, whole: np.ndarray, *, is_out: bool) -> None:
-        """Copy from values of the group to those of the part in ``whole``, or ``is_out``, the other way."""
+        """Copy values of the parent to the child's in ``whole`` or, if ``is_out``, in the other direction."""
         rows, aparts = (self.outside, self.inside), (self.apart, self.bytes)
         if is_out:
             rows, aparts = rows[::-1], aparts[::-1]
@@ -140,7 +139,7 @@ class ThreadSubset:
         )  # fmt: skip
 
 
-# Loops over values and lines.
+# Loops over values and rows.
 _MOVE = """
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 

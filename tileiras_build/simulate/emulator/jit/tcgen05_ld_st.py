@@ -1,4 +1,4 @@
-"""tcgen05.ld and .st by machine code, where a register of a warp is a line of 32 cells of tensor memory."""
+"""tcgen05.ld and .st in native code, for forms in which a register of a warp is a row of 32 cells."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LANE_ROW_BYTES = 128  # bytes
 
 
 def load(cells: np.ndarray, bases: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Registers (registers, warps, 32): lines ``bases`` (warps, int64) and ``offsets`` (registers) further of the cells."""
+    """Registers (registers, warps, 32), loaded from rows ``bases`` (warps, int64) plus ``offsets`` (registers) of the cells."""
     out = np.empty((len(offsets), len(bases), LANE_ROW_BYTES // 4), np.uint32)
     places = address(out) + np.arange(len(offsets)) * out[0].nbytes
     _move(is_store=False)(address(places), address(cells), address(bases), address(offsets), len(offsets), len(bases))
@@ -24,7 +24,7 @@ def load(cells: np.ndarray, bases: np.ndarray, offsets: np.ndarray) -> np.ndarra
 def store(
     cells: np.ndarray, bases: np.ndarray, offsets: np.ndarray, values: Sequence[np.ndarray], shape: tuple[int, int]
 ) -> None:
-    """Write registers, values of groups of ``shape`` whose threads are whole warps in order, as ``load`` reads them."""
+    """The inverse of ``load``; ``values`` are registers of a group of ``shape``, whose threads are whole warps in order."""
     places, keep = np.empty(len(values), np.int64), []
     if addresses(tuple(values), _kinds(len(values)), shape, places):
         for i in np.flatnonzero(places == 0).tolist():

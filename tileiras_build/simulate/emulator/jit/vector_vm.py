@@ -1,8 +1,8 @@
-"""Programs of element-by-element operations by machine code, a strip of elements at a time, which stays in the caches.
+"""A virtual machine for programs of elementwise operations, in native code. It processes strips that fit the CPU's caches.
 
-A program is a table of (opcode, result, three operands): numbers of values, each an address and how far the next strip is (0
-for a value that all strips share). LLVM translates the operations once, not the programs. Its rows give correctly rounded
-results, or say of some element that they cannot, as those of ``elementwise_f32.py`` do; then the strip is bad, and nobody may use it.
+A program is a table of (opcode, result, three operands), as indices of values. A value has an address and a stride between
+strips (0 if all strips share it). LLVM compiles the interpreter once, not each program. Like those of ``elementwise_f32.py``,
+operations return correctly rounded results or reject an element; then the results of the strip are invalid.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ import numpy as np
 from .elementwise_f32 import DECLARATIONS, LANES, OPERATIONS, TYPES, LoopOperand, loop
 from .llvm_jit import address, compile_function, has_cpu_feature
 
-STRIP_ELEMENTS = 256  # elements: a hundred registers of them fit a second-level cache
-COMPILE_COST = 1 << 23  # results of programs that NumPy makes in the time of the translation
-RECORD_WORDS = 5  # numbers of an operation
-FEATURES = ("fma", "f16c")  # without which the operations would be slow
+STRIP_ELEMENTS = 256  # elements; a hundred strips fit into a second-level cache
+COMPILE_COST = 1 << 23  # results that NumPy computes in the time of the compilation
+RECORD_WORDS = 5  # words per operation
+FEATURES = ("fma", "f16c")  # required, because the operations are slow without them
 
-_results_done = 0  # results so far, by NumPy
+_results_done = 0  # results computed by NumPy so far
 
 
 @dataclass(frozen=True)
 class VectorOp:
-    """``text``: IR that makes ``%y`` of vectors ``%x0``, ``%x1``, … of the types, and ``%bad``, lanes that it cannot do."""
+    """``text``: IR that computes ``%y`` from vectors ``%x0``, ``%x1``, … of the types, and ``%bad``, the mask of rejected lanes."""
 
     text: str
     operands: tuple[str, ...]

@@ -1,1 +1,1 @@
-"""Matrix products that round as tensor cores do."""
+"""Matrix multiplication with the rounding of tensor cores."""

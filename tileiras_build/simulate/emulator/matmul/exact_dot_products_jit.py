@@ -1,10 +1,10 @@
-"""Sums of products that float64 may not hold, by machine code: which they are, and what they are, rounded once to float32.
+"""Dot products that are not exact in float64, in native code: finds them, and computes them exactly, rounded once to float32.
 
-Numbers that are multiples of a unit and at most so many of them (``Ratios``) have exact sums, see ``matmul.py``. That is asked of
-a few rows and columns, which even of random numbers have few that are small.
+Dot products are exact in float64 if their factors are small multiples of a unit (``MagnitudeRatios``), see ``matmul.py``. The
+test is made per block of a few rows and columns, because tiny values are rare even in random matrices.
 
-As for the others: the products of a row of A and a column of B are added to an expansion: numbers that do not overlap, whose sum is exact. Adding a
-term goes through them from the smallest on, each addition giving a sum and its error (Shewchuk, "Adaptive Precision
+For the others, the products of a row of A and a column of B are added to an expansion: non-overlapping floats whose sum is
+exact. A term is added to its components in ascending order, each addition giving a sum and its error (Shewchuk, "Adaptive Precision
 Floating-Point Arithmetic and Fast Robust Geometric Predicates", grow-expansion, theorem 10). Then they are added from the
 smallest on, rounded to odd, which the last rounding to float32 does not notice (Boldo and Melquiond, "Emulation of a FMA and
 Correctly Rounded Sums", theorem 3): a term is more than twice as large as all below it, so that nothing cancels. Factors have to
@@ -20,7 +20,7 @@ import numpy as np
 
 from ..jit.llvm_jit import address, compile_function
 
-LANES = 16  # float64 that are looked at together: as several vectors, none of which waits for another
+LANES = 16  # float64 per iteration: several independent vectors hide latencies
 
 # Loops over groups and their vectors: the largest magnitude, and the smallest but zero.
 _RATIOS = """
@@ -93,7 +93,7 @@ class MagnitudeRatios:
         _measure()(self.address, self.place, self.out.size, vectors, 1023 + self.bits - 1)
 
 
-# a, b: the factors of ``gemm_jit.py`` of one step; a loop over the vectors of the tile, one over k, and two over the expansion.
+# a, b: the packed operands of one step of ``gemm_jit.py``. Loops over the vectors of the tile, over k, and twice over the expansion.
 _EXACT_DOT = """
 declare i1 @llvm.vector.reduce.or.v{lanes}i1(<{lanes} x i1>)
 

@@ -1,7 +1,7 @@
-"""Sums of fp8 products in a warpgroup's tensor cores, which keep 13 bits behind the point.
+"""fp8 accumulation of wgmma on sm_90, which keeps 13 fraction bits.
 
-The PTX ISA leaves the order and the rounding of the additions of a product open. The tensor cores of sm_90 are known to
-keep less of the fp8 products of ``wgmma`` than of others. An element of D = A B + C is
+The PTX ISA leaves the order and the rounding of the additions in an MMA unspecified. The tensor cores of sm_90
+accumulate fp8 in ``wgmma`` with less precision than other types. An element of D = A B + C is
 
     truncate(sum of trunc(x 2^(13 - e)) over x in {C, 32 products} 2^(e - 13))
 
@@ -15,7 +15,7 @@ truncated), "SageAttention2" (arXiv 2411.10958: 13 bits of fraction in the accum
 of fp8 on sm_90 and all products of sm_100 and 120 keep 25 bits behind the point, which are all of f32; ``mma.sync`` of fp8
 on sm_89 keeps 13 as well, of 16 products at a time (not modelled).
 
-A process that has multiplied enough does the same by machine code (``fp8_accumulation_jit.py``), where all numbers are finite.
+After enough multiplications, a process uses native code for finite operands (``fp8_accumulation_jit.py``).
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ _DROPPED = np.uint32((1 << 23 - FRACTION_BITS) - 1)  # the bits of a float32 tha
 def accumulate_fp8(total: np.ndarray, left: MatmulOperand, right: MatmulOperand, type_: str) -> None:
     """Replace C (n, m, columns) by A B + C in place, for A (n or 1, m, k) and B (n or 1, columns, k).
 
-    C is float32, with numbers of ``type_``, f32 or f16. Results of f16 are not rounded to it yet.
+    C is float32, with values of ``type_``, f32 or f16. Results of f16 are not rounded to f16 yet.
     """
-    if _is_for_machine_code(total, left, right):
+    if _is_for_native_code(total, left, right):
         rounding = fp8_accumulation_jit.Rounding(FRACTION_BITS, MIN_EXPONENT[type_], type_ == "f32")
         return fp8_accumulation_jit.accumulate_fp8(total, _with_exponents(left), _with_exponents(right), rounding)
     a, b = _Terms(left, -1), _Terms(right, -2)
@@ -51,8 +51,8 @@ def accumulate_fp8(total: np.ndarray, left: MatmulOperand, right: MatmulOperand,
         _accumulate_slice(total[stack, rows], a.of(stack, rows), b.of(stack, slice(None)), type_)
 
 
-def _is_for_machine_code(total: np.ndarray, left: MatmulOperand, right: MatmulOperand) -> bool:
-    """Whether ``short_sums_code`` may add these products, and whether it is worth it: all numbers are finite."""
+def _is_for_native_code(total: np.ndarray, left: MatmulOperand, right: MatmulOperand) -> bool:
+    """Whether ``fp8_accumulation_jit`` supports these operands (all finite) and pays off."""
     stack, m, n = total.shape
     if not total.flags.c_contiguous or n % fp8_accumulation_jit.LANES:
         return False

@@ -1,7 +1,7 @@
-"""The sums of ``fp8_accumulation.py`` by machine code, of finite numbers: eight columns at a time, in two passes over k.
+"""Native code for ``fp8_accumulation.py``, for finite operands: eight columns at a time, in two passes over k.
 
 The first one finds the largest exponent of the terms, the second adds the terms as multiples of the last place that is kept.
-Those are below 2^15 each, so that the conversions to integers are defined, and drop what NumPy's ``trunc`` does.
+These are below 2^15 each, so the conversions to integers are defined, and truncate like NumPy's ``trunc``.
 """
 
 from __future__ import annotations

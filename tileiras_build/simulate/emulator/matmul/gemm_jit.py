@@ -1,12 +1,13 @@
-"""Products of matrices of finite numbers, added up by machine code that LLVM makes for this CPU.
+"""Matrix multiplication and accumulation of finite values, in native code compiled by LLVM for this CPU.
 
-BLAS writes the sums of one product to memory, in float64, and NumPy reads them, rounds them and adds them to what is there.
-Here those of some rows and columns (``gemm_microkernel.py``) stay in registers while all products are added to them, each rounded to float32 as
-``matmul.py`` says; and they are written where their registers of PTX want them (``Layout``). The order of the additions,
-and whether a CPU multiplies and adds at once, changes nothing where every sum is exact in float64. Where some may not be, it is
-asked of each matrix, and in the others of the rows and columns of a tile; a sum that still may not be counts if all numbers within its
-error round to the same float32, and the others are added up anew, exactly (``exact_dot_products_jit.py``). It is used in processes that have
-multiplied enough for the time of LLVM.
+BLAS writes each product to memory, in float64, and NumPy reads, rounds and accumulates it. Here a tile of accumulators
+(``gemm_microkernel.py``) stays in registers for all steps, with each product rounded to float32 as in ``matmul.py``. The
+results are written in the layout of their PTX registers (``AccumulatorLayout``).
+
+The order of the additions, and fused multiply-adds, do not matter if every sum is exact in float64. This is tested per
+matrix, then per rows and columns of a tile. A sum that may still be inexact is accepted if all values within its error round
+to the same float32; the others are recomputed exactly (``exact_dot_products_jit.py``). Processes use this code after enough
+multiplications to amortize the compilation.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ from .exact_dot_products_jit import MagnitudeRatios
 from .gemm_microkernel import PIECE, compile_kernel, select_tile
 from .pack_operands import COLUMNS, ROWS, PackableMatrices, PackedOperand, places_of
 
-COMPILE_COST = 1 << 30  # multiplications of a process before it asks LLVM, which takes as long as they do
-CACHED_CODE_COST = 1 << 23  # the same where processes before have multiplied so many times: what LLVM makes is kept
-L2_BYTES = 1 << 20  # bytes of factors in float64 that stay in a second-level cache
-L1_BYTES = 3 << 13  # bytes of rows of A that stay in a first-level cache
+COMPILE_COST = 1 << 30  # multiplications in the time of a compilation
+CACHED_CODE_COST = 1 << 23  # the same if the compiled code is cached
+L2_BYTES = 1 << 20  # bytes of packed operands per block of the second-level cache
+L1_BYTES = 3 << 13  # bytes of rows of A per block of the first-level cache
 
 _multiplications = 0  # so far, by this process
 _recorded = 0  # of these
@@ -49,7 +50,7 @@ class AccumulatorLayout:
 
     @property
     def stack(self) -> int:
-        """How many matrices there are."""
+        """The number of matrices."""
         return len(self.rows)
 
     @cached_property
@@ -85,14 +86,14 @@ def strided_layout(firsts: np.ndarray, m: int, n: int, row: int) -> AccumulatorL
 
 
 def is_profitable(multiplications: int) -> bool:
-    """Whether a process that will multiply so many times more has multiplied enough in all."""
+    """Whether native code pays off for a process that will do ``multiplications`` more."""
     global _multiplications
     _multiplications += multiplications
     return is_ready()
 
 
 def is_ready() -> bool:
-    """Whether the process has multiplied enough, or some and those before it the rest."""
+    """Whether this process, together with earlier ones, has done enough multiplications."""
     return _multiplications > COMPILE_COST or (
         _multiplications > CACHED_CODE_COST and _multiplications + _before() > COMPILE_COST
     )
@@ -100,12 +101,12 @@ def is_ready() -> bool:
 
 @lru_cache
 def _before() -> int:
-    """Multiplications of processes before this one that have noted them."""
+    """Multiplications recorded by earlier processes."""
     return code_cache.read_count(__name__)
 
 
 def record_multiplications() -> None:
-    """At the end of a launch: let the next processes know, as long as it is not enough for them."""
+    """Record the multiplications of a launch for later processes, until they reach the threshold."""
     global _recorded
     if _multiplications > max(CACHED_CODE_COST, _recorded) and _before() <= COMPILE_COST and _recorded <= COMPILE_COST:
         code_cache.write_count(__name__, _before() + _multiplications)

@@ -1,4 +1,4 @@
-"""The machine code of ``gemm_jit.py``: products of matrices, whose sums stay in registers while all are added to them."""
+"""The microkernel of ``gemm_jit.py``: accumulates a tile in registers over all steps."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from ..jit.llvm_jit import compile_function, cpu_name, has_cpu_feature
 from . import exact_dot_products_jit
 from .pack_operands import COLUMNS, ROWS
 
-PIECE = 4  # columns whose sums are neighbors in memory
-K_UNROLL = 4  # columns of A and rows of B between two looks whether there are more
+PIECE = 4  # columns of adjacent accumulators in memory
+K_UNROLL = 4  # unroll factor of the loop over k
 
 _PLACES = ("rows", "rows.old", "rows.in", "columns", "columns.old", "columns.in")
 _POINTERS = ("out", "olds", "as", "bs", "errors", "a.ratios", "b.ratios", *_PLACES)
@@ -35,7 +35,7 @@ _NUMBERS = (
 
 @dataclass(frozen=True)
 class Tile:
-    """Sums that stay in registers: ``fours`` times four rows of ``eights`` times eight columns, ``lanes`` to a vector."""
+    """The register tile: ``fours`` times four rows of ``eights`` times eight columns, with ``lanes`` per vector."""
 
     fours: int
     eights: int
@@ -75,16 +75,16 @@ class Tile:
 
 
 PIECES = COLUMNS // PIECE  # of eight columns
-# The broad one multiplies more often for each number that it loads; its sixteen sums in float64 leave no register for those in
-# float32, which are read and written once for each step.
+# The wide tile does more multiplications per load. Its sixteen float64 accumulators leave no registers for the float32
+# accumulators, which are loaded and stored in each step.
 NARROW, WIDE, WIDE_2X2 = Tile(1, 1, PIECE), Tile(2, 1, COLUMNS), Tile(2, 2, COLUMNS)
-WIDE_FEATURE = "avx512f"  # of a CPU whose 32 registers hold eight float64
-# CPUs that multiply one such register in a cycle, not two: eight sums keep them busy, and those in float32 stay in registers.
+WIDE_FEATURE = "avx512f"  # 32 registers of eight float64
+# CPUs with one 512-bit multiplication per cycle, not two: eight accumulators suffice, and the float32 ones stay in registers.
 IN_HALVES = {"znver4"}
 
 
 def select_tile(fours: int, eights: int) -> Tile:
-    """The tile for matrices of so many times four rows and eight columns."""
+    """The tile for matrices of ``fours`` times four rows and ``eights`` times eight columns."""
     if fours % WIDE.fours or not has_cpu_feature(WIDE_FEATURE):
         return NARROW
     return WIDE if eights % WIDE_2X2.eights or cpu_name() in IN_HALVES else WIDE_2X2
@@ -96,7 +96,7 @@ def compile_kernel(is_checked: bool, tile: Tile) -> Callable[..., int]:
 
 
 # Loops over matrices, chunks of rows, eight columns, rows of a tile, and steps: the factors of a chunk stay in the first-level cache.
-# What the next rows need of memory, which is far away where registers of many threads are, is asked for before it is needed.
+# Prefetches the accumulators of the next rows, which are far apart in memory if they are in registers of many threads.
 _LOOPS = """
 declare void @llvm.prefetch.p0(ptr, i32, i32, i32)
 declare i64 @llvm.umin.i64(i64, i64)
@@ -108,7 +108,7 @@ entry:
   %r.end = sub i64 %r.all, {fours}
   %columns.k = mul i64 %k, {columns}
   %rows.k = mul i64 %k, {rows}
-{room}
+{exact_sums}
   br label %stack
 stack:
   %s = phi i64 [0, %entry], [%s.next, %stack.end]
@@ -352,7 +352,7 @@ def _text(is_checked: bool, tile: Tile) -> str:
         parameters=", ".join([*(f"ptr %{name}" for name in _POINTERS), *(f"i64 %{name}" for name in _NUMBERS)]),
         columns=COLUMNS, rows=ROWS, k_unroll=K_UNROLL, fours=tile.fours, eights=tile.eights, places="\n".join(_places(tile)),
         columns_at="\n".join(_columns(tile, _EIGHT, _AT)),
-        loads="\n".join(_loads(tile)), room=f"  %exact.sums = alloca [{len(tile.both)} x {tile.single}]",
+        loads="\n".join(_loads(tile)), exact_sums=f"  %exact.sums = alloca [{len(tile.both)} x {tile.single}]",
         starts=_each(_START, tile), sums=_each(_ACCUMULATOR_PHI, tile), factors="\n".join(factors),
         before=_each(_BEFORE, tile, last=K_UNROLL - 1), products="\n".join(_multiply_adds(tile)), checks=_checks(tile) if is_checked else "  br label %sure",
         adds="\n".join([_each(_ROUNDED_PHI, tile) if is_checked else _rounded("f", tile), _each(_ADD, tile)]),

@@ -1,10 +1,10 @@
-"""Products of matrices, with sums that are exact, or in the order of the BLAS.
+"""Matrix multiplication with exact accumulation, or in the order of BLAS.
 
-The PTX ISA leaves the order and the rounding of the additions of a product open, above single precision (PTX ISA 9.0,
-sections 9.7.14.5.14, 9.7.15.5 and 9.7.16.10). Here an element of A B is the exact sum of its k products, rounded once to
-float32: to nearest even, a zero is +0. So a product is the same on every CPU, with every BLAS, for any number of threads,
-and however matrices are batched. (``matmul_rounding="blas"`` of a launch leaves the order to NumPy's BLAS in float32: faster, and other
-last bits on another CPU.)
+The PTX ISA leaves the order and the rounding of the additions in an MMA unspecified, with at least single precision (PTX ISA
+9.0, sections 9.7.14.5.14, 9.7.15.5 and 9.7.16.10). Here an element of A B is the exact sum of its k products, rounded once to
+float32: to nearest even, and zeros are +0. The result is therefore the same on every CPU, with every BLAS, for any number of
+threads and any batching of matrices. (``matmul_rounding="blas"`` of a launch uses NumPy's BLAS in float32: it is faster, and
+the last bits depend on the CPU.)
 
 BLAS does the work where the order cannot matter. With numbers of A that are multiples of a unit u and at most a, those of B
 of v and b, all products are multiples of u v, and every sum of k of them is exact in float64 if k a b <= 2^53 u v. For f16
@@ -30,7 +30,7 @@ SMALLEST_NORMAL = 2.0**-126  # of float32
 EXACT = {f32: 2.0**24, f64: 2.0**53}  # up to which all multiples of 1 are in the type
 
 
-ROUNDED_ONCE, BLAS_ORDER = ROUNDING_MODES = ("exact", "blas")  # how a launch may have its products added up
+ROUNDED_ONCE, BLAS_ORDER = ROUNDING_MODES = ("exact", "blas")  # values of ``matmul_rounding``
 
 
 def multiply(left: MatmulOperand, right: MatmulOperand, rounding: str = ROUNDED_ONCE) -> np.ndarray:
@@ -51,9 +51,9 @@ def accumulate(
     *,
     fresh: bool = False,
 ) -> None:
-    """Add products of pairs (A, B) to ``total`` (stack, m, n), one after the other, each as ``multiply`` rounds it.
+    """Add the products of pairs (A, B) to ``total`` (stack, m, n), in order, each rounded like the result of ``multiply``.
 
-    ``fresh``: there is nothing in ``total`` yet. All that belongs to some elements is done while they are in the caches.
+    ``fresh``: ``total`` is uninitialized. The loop is blocked for the CPU's caches.
     """
     if rounding == BLAS_ORDER:
         return _add_by_blas(total, steps, fresh)
@@ -65,7 +65,7 @@ def accumulate(
 
 @np.errstate(all="ignore")
 def accumulate_in_slices(total: np.ndarray, steps: list[tuple[MatmulOperand, MatmulOperand]], *, fresh: bool) -> None:
-    """As ``accumulate_fp8``, by NumPy: for callers that know that the products are not for machine code."""
+    """Like ``accumulate``, by NumPy, for operands that native code does not support."""
     ways = [_MultiplyPlan(left, right) for left, right in steps]
     scratch = None
     for part in slices(total.shape, max(way.k for way in ways)):
@@ -78,8 +78,10 @@ def accumulate_in_slices(total: np.ndarray, steps: list[tuple[MatmulOperand, Mat
 
 
 def jit_error_bounds(steps: list[tuple[MatmulOperand, MatmulOperand]], stack: int) -> np.ndarray | None:
-    """For ``machine_code.add`` of these products to ``stack`` matrices: the errors (stack, steps) of their sums; None where NumPy has to do it,
-    or where machine code is not worth it."""
+    """The error bounds (stack, steps) for ``gemm_jit.accumulate`` of these steps to ``stack`` matrices.
+
+    None if NumPy must do it, or if native code does not pay off.
+    """
     (left, right), *_ = steps
     (_, m, k), n = left.shape, right.shape[1]
     if k % gemm_microkernel.K_UNROLL or not all(map(_needs_float64, steps)):
@@ -91,7 +93,7 @@ def jit_error_bounds(steps: list[tuple[MatmulOperand, MatmulOperand]], stack: in
         return None
     if _types_sum_exactly(left, right):
         return np.zeros((stack, len(steps))) if all(map(_are_finite, zip(*steps))) else None
-    if min(left.float_range.lowest, right.float_range.lowest) < MIN_EXACT_EXPONENT:  # all matrices together say nothing
+    if min(left.float_range.lowest, right.float_range.lowest) < MIN_EXACT_EXPONENT:  # the types alone give no bound
         known = matrix_error_bounds(steps, stack)
         if known is not None:
             return known
@@ -116,7 +118,7 @@ def _are_finite(factors: Sequence[MatmulOperand]) -> bool:
 
 
 def matrix_error_bounds(steps: list[tuple[MatmulOperand, MatmulOperand]], stack: int) -> np.ndarray | None:
-    """The errors (stack, steps), by the numbers of each matrix, which machine code finds; None where it cannot, or one is not finite."""
+    """The error bounds (stack, steps) by the extremes of each matrix, computed by native code; None if unsupported or not finite."""
     of_left, of_right = (_extremes(factors) for factors in zip(*steps))
     if of_left is None or of_right is None:
         return None
@@ -143,7 +145,7 @@ def _largest_error(left: MatmulOperand, right: MatmulOperand) -> float:
 
 
 def _extremes(factors: Sequence[MatmulOperand]) -> tuple[np.ndarray, np.ndarray] | None:
-    """(largest magnitude, bound), both (stack, steps), of the matrices of factors of one kind; None where machine code cannot find them."""
+    """(largest magnitude, bound), both (stack, steps), of the matrices of factors of one kind; None if native code does not support them."""
     groups = [pieces for factor in factors if (pieces := factor.memory_pieces())]
     count, kind = factors[0].shape[0], pack_operands.known_kind_of(factors[0])
     if len(groups) < len(factors) or any(piece.nbytes % (32 * count) for pieces in groups for piece in pieces):
@@ -182,7 +184,7 @@ def in_blocks(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _add_first(old: np.ndarray, product_f32: np.ndarray, fresh: bool) -> None:
-    """Add a product whose zeros become positive; the sum has no negative zero, so that those added to it may have some."""
+    """Add a product after making its zeros positive; then the sum has no negative zeros, and later products may."""
     np.add(product_f32, f32(0), out=old if fresh else product_f32)
     if not fresh:
         np.add(product_f32, old, out=old)
@@ -199,7 +201,7 @@ class _Scratch:
         return [array[:size].reshape(shape) for array in self.arrays]
 
 
-BLAS_ONE_THREAD = 1 << 18  # m * n * k up to which OpenBLAS has no threads, which cost far more than they give here
+BLAS_ONE_THREAD = 1 << 18  # m * n * k up to which OpenBLAS uses no threads, which do not pay off here
 SLICE_ELEMENTS = 1 << 14  # elements whose sums, in float64 and float32, fit a second-level cache
 
 
@@ -215,7 +217,7 @@ def slices(shape: tuple[int, int, int], k: int):
 
 
 class _MultiplyPlan:
-    """How one pair of factors is multiplied: in ``type``, and with which error of a sum, per matrix; None where all are exact."""
+    """The multiplication of a pair of factors: the ``type``, and the error bound of a sum per matrix, or None if all are exact."""
 
     def __init__(self, left: MatmulOperand, right: MatmulOperand):
         self.k = left.values.shape[-1]
@@ -228,7 +230,7 @@ class _MultiplyPlan:
         self.columns, self.columns_of = self.right, slice(0)  # of ``right`` in ``type``, and which part
 
     def surely_within(self, left: MatmulOperand, right: MatmulOperand, limit: float) -> bool:
-        """Whether all sums are exact in a type that has all multiples of 1 up to ``most``: quickly known."""
+        """A quick test whether all sums are exact in a type that has all integers up to ``limit``."""
         if self.k * left.float_range.ratio * right.float_range.ratio <= limit:
             return True
         leaves_float32 = min(left.float_range.lowest, right.float_range.lowest) < MIN_EXACT_EXPONENT
@@ -242,7 +244,7 @@ class _MultiplyPlan:
         return np.where(exact, 0, left.largest * right.largest * (self.k * (self.k + 1) * 2.0**-53))
 
     def multiply_slice(self, piece: tuple[slice, slice], views: list[np.ndarray]) -> np.ndarray:
-        """The part's sums in float32, in one of the arrays of a ``_Room``."""
+        """The part's sums in float32, in one of the arrays of a ``_Scratch``."""
         wide, out, other, near = views
         scratch = out if self.type is f32 else wide
         stack, rows = piece

@@ -1,4 +1,4 @@
-"""Factors of products, and what is known of their numbers: how large they are, and a unit that all are multiples of."""
+"""Operands of matrix multiplications, with statistics of their elements: magnitudes, and a unit of which all are multiples."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ from ..numerics import float_formats
 from ..numerics.float_formats import f32, f64
 from . import gemm_jit, pack_operands
 
-MIN_EXACT_EXPONENT = (
-    -30
-)  # types with smaller exponents have units that say nothing, and products that float32 may not have
+MIN_EXACT_EXPONENT = -30  # types with smaller exponents have useless units, and products that float32 may not represent
 
 
 @dataclass(frozen=True)
@@ -50,10 +48,10 @@ UNKNOWN_RANGE = FloatRange(0, 0, math.nan)
 class MatmulOperand:
     """A stack of matrices A (…, m, k), or the columns (…, n, k) of matrices B.
 
-    ``kind`` is a row of ``NUMBERS``, or f64, which ``multiply`` does not take: its products are not exact.
+    ``kind`` is a key of ``FLOAT_RANGES``, or f64, which ``multiply`` does not support, because its products are not exact.
     """
 
-    blocks: Sequence[Sequence[np.ndarray]] = ()  # where the numbers are in registers (``packing.Matrices``)
+    blocks: Sequence[Sequence[np.ndarray]] = ()  # for operands in registers (``PackableMatrices``)
     fold = 1  # how many of their warps are one matrix
 
     def __init__(self, values: np.ndarray, kind: str):
@@ -67,7 +65,7 @@ class MatmulOperand:
 
     @property
     def stored(self) -> np.ndarray:
-        """The array that machine code takes the numbers from."""
+        """The array that native code reads."""
         return self.values
 
     @property
@@ -91,7 +89,7 @@ class MatmulOperand:
         return other
 
     def stacked_rows(self, count: int) -> MatmulOperand:
-        """Rows of matrices A that meet the same one of ``count`` matrices B under each other."""
+        """Stack the rows of matrices A that are multiplied by the same one of ``count`` matrices B."""
         if count == 1 or count == len(self.stored):
             return self
         return type(self)(self.stored.reshape(count, -1, self.stored.shape[-1]), self.kind)
@@ -116,12 +114,12 @@ class MatmulOperand:
         bits, one = self.magnitudes, self.magnitudes.dtype.type(1)
         largest = float(bits.max().view(self.values.dtype))
         if self.float_range.lowest >= MIN_EXACT_EXPONENT:
-            return largest, 2.0**self.float_range.lowest  # the smallest unit of the type says enough
+            return largest, 2.0**self.float_range.lowest  # the smallest unit of the type suffices
         smallest = (bits - one).min() + one  # a zero less one is the largest of all
         return largest, float(smallest.view(self.values.dtype))
 
     def memory_pieces(self) -> Sequence[np.ndarray] | None:
-        """Where machine code finds all numbers, each piece of one size; None where NumPy has to find the extremes."""
+        """The memory that native code scans, in pieces of equal size; None if NumPy must compute the extremes."""
         stored = self.stored
         if (
             pack_operands.kind_of(self) is None
@@ -160,7 +158,7 @@ class MatmulOperand:
 
 
 class EncodedOperand(MatmulOperand):
-    """A factor whose array holds the bits of numbers of a kind, a row of ``DECODE``: NumPy decodes them where it multiplies."""
+    """An operand stored as bit patterns of a kind; NumPy decodes them on demand."""
 
     def __init__(self, codes: np.ndarray, kind: str):
         self.codes, self.kind, self.float_range = codes, kind, FLOAT_RANGES[kind]
@@ -175,12 +173,12 @@ class EncodedOperand(MatmulOperand):
 
 
 def make_operand(array: np.ndarray, kind: str) -> MatmulOperand:
-    """A factor of numbers, or of their bits."""
+    """An operand from values or bit patterns."""
     return EncodedOperand(array, kind) if array.dtype.kind == "u" else MatmulOperand(array, kind)
 
 
 def decode(array: np.ndarray, kind: str) -> np.ndarray:
-    """The numbers of an array that may hold their bits."""
+    """The values of an array of values or bit patterns."""
     return DECODE[kind](array) if array.dtype.kind == "u" else array
 
 
@@ -199,14 +197,14 @@ DECODE: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 
 def compute_extremes(factors: Sequence[MatmulOperand]) -> bool:
-    """Let factors of one kind and shape know their extremes, by machine code at once; whether they do now."""
+    """Compute the extremes of factors of one kind and shape in one call of native code; returns False if unsupported."""
     if not gemm_jit.is_ready():
         return False
     some = [factor for factor in factors if "extremes" not in factor.__dict__]
     groups = [pieces for factor in some if (pieces := factor.memory_pieces())]
     if len(groups) < len(some) or len({(len(pieces), pieces[0].nbytes) for pieces in groups}) > 1:
         return False
-    kind = pack_operands.known_kind_of(factors[0])  # those that machine code does not know have no pieces
+    kind = pack_operands.known_kind_of(factors[0])  # unsupported kinds have no pieces
     if some:
         found = pack_operands.numbers_of(pack_operands.magnitudes(groups, kind)[:, 0], kind).tolist()
         for factor, (largest, smallest) in zip(some, found):

@@ -1,4 +1,4 @@
-"""Factors in float64 as ``gemm_jit.py`` multiplies them, from arrays or from where registers of PTX hold them.
+"""Packs operands for ``gemm_jit.py`` in float64, from arrays or from PTX registers.
 
 A factor of matrices (rows, k) becomes (rows / width, k, width): the numbers of ``width`` rows side by side.
 """
@@ -28,7 +28,7 @@ from .pack_operands_jit import (
 )
 
 WIDTHS = ROWS, COLUMNS  # of A and of B
-FEW_ARRAYS = 6  # arrays whose addresses are found one by one
+FEW_ARRAYS = 6  # arrays up to which their addresses are read one by one
 IDENTITY_ORDER = np.arange(COLUMNS)
 EVEN_COLUMNS_FIRST = np.concatenate([IDENTITY_ORDER[::2], IDENTITY_ORDER[1::2]])
 
@@ -52,7 +52,7 @@ class PackableMatrices(Protocol):
 
 
 def kind_of(factor: PackableMatrices) -> str | None:
-    """The type of the numbers that are packed, a row of ``WIDEN``; None where they cannot be."""
+    """The kind of the elements, a key of ``WIDEN``; None if unsupported."""
     if factor.blocks:
         return {"f16": "f16", "bf16": "bf16", "tf32": "tf32"}.get(factor.kind)
     stored = factor.stored.dtype
@@ -63,7 +63,7 @@ _OF_NUMBERS = {np.dtype(np.float16): "f16", np.dtype(np.float32): "f32"}
 
 
 def known_kind_of(factor: PackableMatrices) -> str:
-    """The type of numbers that can be packed."""
+    """The kind of the elements of a supported operand."""
     kind = kind_of(factor)
     assert kind is not None
     return kind
@@ -79,13 +79,13 @@ class PackedOperand:
         self.out = np.empty((len(steps), 1 if self.is_shared else each, rows // self.width, k, self.width))
         self.address, self.step = address(self.out), self.out[0].size
         self.matrix = 0 if self.is_shared else rows * k
-        self.keepalive: list[np.ndarray] = []  # whose addresses are in use
+        self.keepalive: list[np.ndarray] = []  # keeps arrays alive while their addresses are in use
         order = EVEN_COLUMNS_FIRST if is_apart and side else IDENTITY_ORDER[: self.width]
         prepare = self.from_registers if steps[0].blocks else self.from_arrays
         self.pack_some = prepare(steps, order)
 
     def pack(self, first: int, count: int) -> None:
-        """Pack ``count`` matrices from number ``first`` on."""
+        """Pack ``count`` matrices from index ``first`` on."""
         if not self.is_shared:
             self.pack_some(first, count)
         elif not first:
@@ -110,7 +110,7 @@ class PackedOperand:
         return pack
 
     def strided(self, place: int, array: np.ndarray, kind: str, order: np.ndarray) -> Callable[[int, int], object]:
-        """Of an array whose numbers are anywhere."""
+        """A packer for a strided array."""
         _, rows, k = array.shape
         start, bytes_ = address(array), array.strides[0]
         matrix, row, column = (stride // array.itemsize for stride in array.strides)

@@ -1,4 +1,4 @@
-"""The machine code of ``pack_operands.py``: numbers of any type become float64, side by side as ``gemm_jit.py`` multiplies them."""
+"""The native code of ``pack_operands.py``: numbers of any type become float64, side by side as ``gemm_jit.py`` multiplies them."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Arithmetic of floats and integers as PTX defines it."""
+"""PTX arithmetic of floats and integers."""

@@ -1,4 +1,4 @@
-"""Float operations rounded toward zero, down or up: the result to nearest, moved by the sign of its error."""
+"""Float operations rounded toward zero, down or up: adjusts the nearest result by the sign of its error."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Float arithmetic with PTX's rounding, flushing and NaN rules, on NumPy arrays and scalars.
 
 float32 and float64 add, mul, div and sqrt are NumPy's own (round to nearest even, subnormals kept). The rest is
-built from error-free transformations: the exact result is known as a rounded value plus the sign of its error
-(``directed_rounding.py`` goes in other directions by it). 16-bit floats (``float_formats.py``) are computed in float32, which is exact
+built from error-free transformations: the exact result is a rounded value plus the sign of its error
+(``directed_rounding.py`` uses it for other directions). 16-bit floats (``float_formats.py``) are computed in float32, which is exact
 enough that rounding twice is harmless for + - * / sqrt (24 >= 2p + 2); fused multiply-add goes through float64 rounded to odd.
 """
 
@@ -29,7 +29,7 @@ export = exporter(NAMESPACE)
 # -- bits --------------------------------------------------------------------------------------------
 @export
 def bits32(x):
-    """Bits of a float32 result, NaNs canonical (0x7fffffff)."""
+    """Bits of a float32 result with canonical NaNs (0x7fffffff)."""
     nan = np.isnan(x)
     if nan.any():
         x = np.where(nan, NAN32, x)
@@ -38,13 +38,13 @@ def bits32(x):
 
 @export
 def canonicalize_nans(x):
-    """A float32 result, NaNs canonical."""
+    """A float32 result with canonical NaNs."""
     return bits32(x).view(f32)
 
 
 @export
 def bits64(x):
-    """Bits of a float64 result, NaNs canonical."""
+    """Bits of a float64 result with canonical NaNs."""
     nan = np.isnan(x)
     if nan.any():
         x = np.where(nan, NAN64, x)
@@ -53,7 +53,7 @@ def bits64(x):
 
 @export
 def flush(x):
-    """Subnormal float32 values become zeros of the same sign."""
+    """Replace subnormal float32 values by zeros of the same sign."""
     return x * (np.abs(x) >= TINY32)
 
 
@@ -85,7 +85,7 @@ def two_product(a, b):
 
 
 def round_to_odd(s, e):
-    """Round a float64 value s + e to odd: inexact values end in a one bit, so a later rounding is correct."""
+    """Round a float64 value s + e to odd: inexact values have the lowest bit set, so a later rounding is correct."""
     b = np.asarray(s).view(u64)
     fix = (e != 0) & ((b & u64(1)) == 0) & np.isfinite(s)
     away = (e > 0) == (s > 0)
@@ -127,8 +127,8 @@ _NEAREST = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "fma": fma32}
 
 @export
 def f32x2_operation(name: str, *values):
-    """One half of an operation of f32x2 that rounds to nearest even, NaNs canonical."""
-    by_code = elementwise_f32.try_apply(name, *values)  # which makes no NaN
+    """One half of an f32x2 operation that rounds to nearest even, with canonical NaNs."""
+    by_code = elementwise_f32.try_apply(name, *values)  # never returns a NaN
     return canonicalize_nans(_NEAREST[name](*values)) if by_code is None else by_code
 
 
@@ -174,7 +174,7 @@ def min_max(name: str, a, b, nan: bool = False, xorsign: bool = False):
     else:
         r = np.fmin(a, b) if name == "min" else np.fmax(a, b)
         lost = np.isnan(r)
-        if lost.any():  # fmin gives up on signalling NaNs
+        if lost.any():  # fmin propagates signaling NaNs
             r = np.where(lost, np.where(np.isnan(a), b, a), r)
     zero = r == 0
     if zero.any():
@@ -203,7 +203,7 @@ def approximate(name: str, x):
 
 @export
 def approximate_flushed(name: str, x):
-    """As ``approximate``, with .ftz."""
+    """Like ``approximate``, with .ftz."""
     if name == "ex2" and (by_code := elementwise_f32.try_apply("ex2.ftz", x)) is not None:
         return by_code
     return flush(approximate(name, flush(x)))

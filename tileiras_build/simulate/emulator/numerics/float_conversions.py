@@ -93,7 +93,7 @@ def unpack_codes(name: str, bits, count: int):
 def encode_scale(x, mode: str, satfinite: bool):
     """ue8m0 codes of magnitudes: powers of two, 2^(code - 127); rz rounds down, rp up; below 2^-127 is 0, NaN is 0xff.
 
-    What is too large becomes NaN, with ``satfinite`` the largest power.
+    Overflow becomes NaN or, with ``satfinite``, the largest power.
     """
     x = np.abs(np.asarray(x, f64))
     m, e = np.frexp(np.where(np.isfinite(x), x, 1.0))

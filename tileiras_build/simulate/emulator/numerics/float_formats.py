@@ -1,4 +1,4 @@
-"""The small float formats of PTX: values of codes, codes of values, halves of a word."""
+"""The narrow float formats of PTX: decoding, encoding, and halves of a word."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ _ROUND = {"rn": np.rint, "rz": np.trunc, "rm": np.floor, "rp": np.ceil,
 
 
 def encode(name: str, x, mode: str = "rn", satfinite: bool = False, relu: bool = False) -> np.ndarray:
-    """Codes (int64) of float64 values in a format. Without ``satfinite``, overflow gives infinity (or NaN)."""
+    """Codes (int64) of float64 values in a format. Without ``satfinite``, overflow returns infinity (or NaN)."""
     fmt = FORMATS[name]
     x = np.asarray(x, f64)
     if relu:

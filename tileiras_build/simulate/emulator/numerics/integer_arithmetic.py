@@ -1,4 +1,4 @@
-"""Integer arithmetic that generated code calls: what NumPy has no operation for."""
+"""Integer operations that NumPy lacks; generated code calls them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def unsigned(kind: str) -> str:
 
 @helper
 def udiv(a, b):
-    """Unsigned quotient; x / 0 is all ones, as the hardware gives."""
+    """Unsigned quotient; x / 0 is all ones, like on hardware."""
     zero = b == 0
     if not np.any(zero):
         return a // b
@@ -130,7 +130,7 @@ def extract_field(a, position, length, signed):
 
 @helper
 def insert_field(a, b, position, length):
-    """bfi: the low bits of a put into b."""
+    """bfi: insert the low bits of a into b."""
     u, bits = a.dtype, a.dtype.itemsize * 8
     position, length = (position & np.uint32(0xFF)).astype(u), (length & np.uint32(0xFF)).astype(u)
     one = u.type(1)

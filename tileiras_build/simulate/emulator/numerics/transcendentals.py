@@ -1,9 +1,9 @@
 """ex2, lg2, sin, cos and tanh of float32, correctly rounded: the same bits on every CPU.
 
-The ISA bounds the errors of the approximations, and hardware has its own below them; here the error is half a unit. NumPy's
-functions differ in the last bit between CPUs (it picks a vector library by the instruction set, and so does the C library),
-so they are asked for float64, far more than float32 holds. Where the nearest float32 still depends on those last bits, which
-is once in millions of numbers, decimal arithmetic decides.
+The ISA bounds the errors of the approximations, and hardware stays below these bounds; the error here is at most half a unit.
+NumPy's functions differ in the last bit between CPUs, because NumPy and the C library select vector code by instruction set.
+They are therefore evaluated in float64, with much more precision than float32. If the nearest float32 still depends on the
+last bits, about once in a million values, decimal arithmetic decides.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..jit import elementwise_f32
 f32, f64, u64 = np.float32, np.float64, np.uint64
 
 ERROR = 2.0**-48  # relative, of NumPy's float64 functions: above the 4 units in the last place of its vector libraries
-# Digits: 38 before the point of the largest float32, 45 zeros after that of the smallest, 17 of a float64, and a rest.
+# Digits: 38 before the point of the largest float32, 45 zeros after that of the smallest, 17 of a float64, and a margin.
 CONTEXT = Context(prec=130)
 
 
@@ -65,7 +65,7 @@ FUNCTIONS = {
 
 
 def evaluate(name: str, x):
-    """A row of ``FUNCTIONS`` of float32 numbers, rounded to nearest even."""
+    """A function of ``FUNCTIONS`` on float32 values, rounded to nearest even."""
     if name in elementwise_f32.OPERATIONS and (by_code := elementwise_f32.try_apply(name, x)) is not None:
         return by_code
     shape, x = np.shape(x), np.atleast_1d(x)
@@ -82,7 +82,7 @@ TINY = f32(2.0**-126)
 
 
 def is_near_midpoint(wide: np.ndarray, out: np.ndarray) -> np.ndarray:
-    """Which numbers within ERROR may round to either of two float32: from the bits that rounding to ``out`` drops."""
+    """A mask of the values that may round to either of two float32 within ERROR, by the bits that rounding to ``out`` drops."""
     near = ((wide.view(u64) - _FIRST) & _LOW) <= _SPAN
     near |= np.abs(out) < TINY
     if near.any():
@@ -99,7 +99,7 @@ def round_correctly(name: str, x: float) -> np.float32:
 
 
 def nearest_float32(exact: Decimal) -> np.float32:
-    """The float32 nearest to a decimal number: of the float64 nearest to it and that one's neighbors in float32."""
+    """The float32 nearest to a decimal number, chosen from the rounded float64 and its float32 neighbors."""
     first = f32(float(exact))
     candidates = (np.nextafter(first, f32(-np.inf)), first, np.nextafter(first, f32(np.inf)))
     finite = [value for value in candidates if np.isfinite(value)]

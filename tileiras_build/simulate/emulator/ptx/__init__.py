@@ -1,1 +1,1 @@
-"""Reading PTX, and what is known of it before it runs."""
+"""The PTX parser and static analyses."""

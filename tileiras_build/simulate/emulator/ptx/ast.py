@@ -1,4 +1,4 @@
-"""What a PTX module consists of: operands, instructions, functions."""
+"""The AST of a PTX module: operands, instructions, functions."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Vector:
 
 
 class Address:
-    """``[base + offset]``; base is a Register, a Variable, an Immediate or None; ``extra`` holds further parts."""
+    """``[base + offset]``; base is a Register, a Variable, an Immediate or None; ``extra`` are further parts."""
 
     __slots__ = ("base", "extra", "offset")
 
@@ -73,7 +73,7 @@ class Negated:
 
 
 class Sink:
-    """The operand ``_``: a result that nobody wants."""
+    """The sink operand ``_``: a discarded result."""
 
     __slots__ = ()
 
@@ -88,7 +88,7 @@ class Name:
 
 
 class Arguments:
-    """The parenthesised lists of a call."""
+    """The parenthesized lists of a call."""
 
     __slots__ = ("items",)
 
@@ -101,7 +101,7 @@ SINK = Sink()
 
 @dataclass
 class Variable:
-    """A memory variable. ``offset`` is filled when the program is laid out (address for global and const)."""
+    """A memory variable. The layout of the program assigns ``offset`` (an address for global and const)."""
 
     name: str
     space: str
@@ -127,7 +127,7 @@ class Instruction:
 
 
 class Scope:
-    """Names of one pair of braces."""
+    """The names of a block scope."""
 
     __slots__ = ("cache", "labels", "names", "parent", "ranges")
 
@@ -136,7 +136,7 @@ class Scope:
 
 
 class Function:
-    """One .entry or .func: parameters, body and variables; a label names an index of the body."""
+    """One .entry or .func: parameters, body and variables; a label is an index into the body."""
 
     def __init__(self, name: str, entry: bool, params: list[Variable], results: list[Variable]):
         self.name, self.entry, self.params, self.results = name, entry, params, results

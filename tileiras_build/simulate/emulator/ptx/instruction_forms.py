@@ -1,19 +1,19 @@
-"""FORMS: the modifiers and the operands that each instruction takes, a row for each form that has operands of its own.
+"""FORMS: the valid modifiers and operands of each instruction, with one row per form.
 
-Source: the syntax lines of the PTX ISA 9.0, section 9.7. A row reads as they do, ``modifiers: operands``:
+Source: the syntax lines of the PTX ISA 9.0, section 9.7. A row has the same structure, ``modifiers: operands``:
 
-- Modifiers are groups of words, ``/`` between them, in the order of the text. Of a group one word is there; of one that
-  begins with ``?`` one or none, with ``*`` any number in any order. ``<int>`` stands for a row of ``TYPES``, ``...`` for
-  anything.
-- Operands are letters of ``OPERANDS``; one that may be left out has a ``?`` behind it, as may all that follow it.
+- Modifiers are groups of words, separated by ``/``, in the order of the text. An instruction has one word of each group; of a
+  group that starts with ``?`` at most one, with ``*`` any number in any order. ``<int>`` stands for a row of ``TYPES``,
+  ``...`` for anything.
+- Operands are letters of ``OPERANDS``. An optional one is followed by ``?``, and all operands after it are optional.
 
-``verify_instruction_forms.py`` refuses instructions that no row takes. Rows say what the emulator has code for, so some of the ISA's are not
-there; what depends on more than the kinds of operands (shapes of matrices, fields of descriptors) the handlers look at.
+``verify_instruction_forms.py`` rejects instructions that match no row. The table lists the forms that the emulator supports, a
+subset of the ISA. Handlers check what depends on more than the kinds of operands (shapes of matrices, fields of descriptors).
 """
 
 from __future__ import annotations
 
-# Words that stand for several.
+# Abbreviations of groups of words.
 TYPES = {
     "int": "u16 s16 u32 s32 u64 s64",
     "whole": "u8 s8 u16 s16 u32 s32 u64 s64",

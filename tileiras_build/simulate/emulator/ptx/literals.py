@@ -1,6 +1,6 @@
-"""The numbers of PTX text (PTX ISA 9.0, section 4.5): integers of 64 bits, floats as text or as their bits in hexadecimal.
+"""Literals of PTX (PTX ISA 9.0, section 4.5): 64-bit integers, and floats in decimal or as hexadecimal bits.
 
-All functions raise ValueError, with a sentence, for text that is no number.
+All functions raise ValueError with a message for invalid text.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ _INTEGER = re.compile(r"([+-]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|0[0-7]*|[1-9][0-9]*
 _FLOAT = re.compile(r"[+-]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _HEXADECIMAL = re.compile(r"0([fFdD])([0-9a-fA-F]+)")
 _DIGITS = {"f": (8, "f32"), "d": (16, "f64")}
-_MAX_DIGITS = 80  # of an integer of 64 bits, in binary
+_MAX_DIGITS = 80  # more than a 64-bit integer has in binary
 _BASES = {"0x": 16, "0b": 2}
 
 
 def integer(text: str) -> int:
-    """An integer that fits 64 bits, with or without a sign."""
+    """A signed or unsigned integer that fits into 64 bits."""
     found = _INTEGER.fullmatch(text)
     if found is None or len(text) > _MAX_DIGITS:
         raise ValueError(f"cannot read the number {text[:40]!r}")
@@ -32,15 +32,15 @@ def integer(text: str) -> int:
 
 
 def count(text: str, maximum: int) -> int:
-    """A number of things, of which there are at most so many."""
+    """A count of at most ``maximum``."""
     value = integer(text.strip())
     if not 0 <= value <= maximum:
-        raise ValueError(f"{text.strip()} is more than the {maximum} that are possible")
+        raise ValueError(f"{text.strip()} exceeds the maximum of {maximum}")
     return value
 
 
 def number(text: str) -> Immediate:
-    """An operand that begins with a digit or a sign."""
+    """An immediate operand, which starts with a digit or a sign."""
     if found := _HEXADECIMAL.fullmatch(text):
         digits, kind = _DIGITS[found[1].lower()]
         if len(found[2]) != digits:
@@ -52,7 +52,7 @@ def number(text: str) -> Immediate:
 
 
 def scalar_bytes(text: str, type_: str, width: int) -> bytes:
-    """An element of an initialiser as it lies in memory."""
+    """The bytes of an element of an initializer."""
     found = number(text)
     if type_ == "f32" and found.type == "f64":
         value = struct.unpack("<d", struct.pack("<Q", found.value))[0]

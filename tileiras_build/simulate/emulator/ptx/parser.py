@@ -1,7 +1,7 @@
-"""PTX text -> functions, instructions and variables (PTX ISA 9.0, sections 4, 5 and 7.1).
+"""Parses PTX text to functions, instructions and variables (PTX ISA 9.0, sections 4, 5 and 7.1).
 
-Registers, labels and variables follow PTX's block scopes, as inline assembly in braces needs them. Debug
-directives (.loc, .file, .section) are skipped. Names are resolved to objects; numbers keep their spelling's type.
+Registers, labels and variables have PTX's block scopes, which inline assembly in braces needs. Debug
+directives (.loc, .file, .section) are skipped. Names are resolved to objects; literals keep the type of their spelling.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _LINE_DIRECTIVES = {".version", ".target", ".address_size", ".file", ".loc"}
 _DIRECTIVE = re.compile(r"\.[a-zA-Z_]\w*")
 _STATEMENT = re.compile(r'(?:[^;"]|"(?:\\.|[^"\\])*")*;')
 _INSTRUCTION = re.compile(r"(?:@\s*(!?)\s*([%\w$]+)\s+)?([a-z_][\w.:]*)\s*(.*)", re.DOTALL)
-# What nearly all statements are: an instruction without strings, whose parts are those of _INSTRUCTION.
+# Most statements: an instruction without strings, with the groups of _INSTRUCTION.
 _PLAIN = re.compile(r"\s*((?:@(!?)([%\w$]+)\s+)?([a-z_][\w.]*(?:::[\w.]+)*)(?:\s+(?!:)([^;\"]*[^;\"\s]))?)\s*;")
 _RANGE = re.compile(r"(.+)<(\d+)>$")
 _DIGITS = "0123456789"
@@ -69,7 +69,7 @@ def parse(text: str) -> Module:
     parser = _Parser(text)
     try:
         parser.run()
-    except ValueError as error:  # of a number
+    except ValueError as error:  # an invalid literal
         parser.fail(str(error))
     return parser.module
 
@@ -126,7 +126,7 @@ class _Parser:
             self.fail(f"function {self.function.name} has no end: a }} is missing")
 
     def advance(self, position: int):
-        """Know the line of a place after the last one."""
+        """Advance the line number to a later position."""
         self.line += self.text.count("\n", self.line_at, position)
         self.line_at = position
 
@@ -145,7 +145,7 @@ class _Parser:
             self.function, self.scope = None, self.root
 
     def label_tail(self, label) -> int:
-        """``L: .branchtargets a, b;`` and ``P: .callprototype …;`` name a list rather than a place."""
+        """Parse ``L: .branchtargets a, b;`` and ``P: .callprototype …;``, where the label names a list."""
         position = _SPACE.match(self.text, label.end()).end()
         word = _DIRECTIVE.match(self.text, position)
         if word is None or word.group() not in (".branchtargets", ".calltargets", ".callprototype"):
@@ -205,8 +205,8 @@ class _Parser:
         self.scope = self.root
         function = Function(name, header.group(1) == "entry", self.formals(params), self.formals(results))
         for tuning in _FUNCTION_TUNING.finditer(head):
-            numbers = [n for n in tuning.group(2).split(",") if n.strip()]
-            function.directives[tuning.group(1)] = tuple(count(n, _MAX_LAUNCH_EXTENT) for n in numbers)
+            counts = [n for n in tuning.group(2).split(",") if n.strip()]
+            function.directives[tuning.group(1)] = tuple(count(n, _MAX_LAUNCH_EXTENT) for n in counts)
         if re.search(r"\.blocksareclusters\b", head):
             function.directives["blocksareclusters"] = ()
         if "reqntid" in function.directives:
@@ -286,10 +286,10 @@ class _Parser:
         for dimension in dimensions:
             elements *= count(dimension, most) if dimension else 0
         if elements * width > most:
-            self.fail(f"{name.group()} has {elements * width} bytes, and .{match['space']} room for {most}")
+            self.fail(f"{name.group()} has {elements * width} bytes, more than the {most} of .{match['space']}")
         alignment = count(align[1], _MAX_ALIGNMENT) if align else natural
         if alignment & (alignment - 1) or not alignment:
-            self.fail(f"{name.group()} is aligned to {alignment}, which is no power of two")
+            self.fail(f"{name.group()} is aligned to {alignment}, which is not a power of two")
         variable = Variable(
             name.group(), match["space"], elements * width, alignment, extern=match["link"] == "extern", pointer=pointer
         )
@@ -304,7 +304,7 @@ class _Parser:
             if match is None:
                 name = re.match(r"(generic\()?\s*([\w$]+)\)?\s*(?:\+\s*(\d+))?", item)
                 if name is None:
-                    self.fail(f"cannot read the initialiser {item[:40]!r}")
+                    self.fail(f"cannot read the initializer {item[:40]!r}")
                 variable.relocations.append((len(out), name[2], integer(name[3] or "0"), name[1] is not None))
                 out += bytes(width)
                 continue
@@ -366,7 +366,7 @@ class _Parser:
         return Arguments([self.one(part) for part in inner.split(",")] if inner else [])
 
     def one(self, text: str):
-        """A part of an operand: nothing that has parts."""
+        """A simple operand, without parts."""
         text = text.strip()
         if text[:1] in _CLOSING or text[:1] == "!" or "|" in text:
             self.fail(f"cannot read the operand {text[:40]!r}")

@@ -1,4 +1,4 @@
-"""Which registers somebody may still read."""
+"""Liveness analysis of registers."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .program import Program
 
-_CHECKPOINT_DISTANCE = 64  # instructions of a block for one place whose live registers are kept
+_CHECKPOINT_DISTANCE = 64  # instructions between cached liveness masks within a block
 
 
 class RegisterLiveness:
-    """Bit masks of registers: ``at`` an instruction those that may be read there or after it in its function, ``behind``, by
-    the first instruction of a block, those that may be read after the block."""
+    """Bit masks of live registers: ``at(pc)`` before an instruction; ``behind``, by the first instruction of a block, at its end."""
 
     def __init__(self, program: Program):
         self.code, self.reads, self.writes = program.code, program.reads, program.writes
@@ -59,14 +58,14 @@ class RegisterLiveness:
                     changed = True
 
     def _checkpoints(self, start: int, end: int):
-        """Those of some places of a block, so that nobody goes through all of a long one for each of its instructions."""
+        """Cache the masks at some positions of a block, so that queries need not scan a long block."""
         live, after = self.behind[start], end
         for at in range((end - 1) // _CHECKPOINT_DISTANCE * _CHECKPOINT_DISTANCE, start, -_CHECKPOINT_DISTANCE):
             live = self._known[at] = self._before(live, at, after)
             after = at
 
     def _before(self, live: int, pc: int, end: int) -> int:
-        """What may be read at or after ``pc``, of ``live`` at ``end`` of the same block."""
+        """The live registers before ``pc``, from ``live`` at ``end`` of the same block."""
         for at in range(end - 1, pc - 1, -1):
             if self.code[at].predicate is None:
                 live &= ~self.writes[at]

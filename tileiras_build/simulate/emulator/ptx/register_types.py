@@ -1,4 +1,4 @@
-"""Each register's canonical kind: float where every definition is float arithmetic, else unsigned."""
+"""Assigns each register its canonical kind: float if every definition is float arithmetic, else unsigned."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .ast import Immediate, Instruction, Register, Vector
 def find_kinds(
     code: list[Instruction], sources: list[list[Register]], results: list[list[Register]]
 ) -> dict[int, Register]:
-    """The registers that occur, by slot, each with its canonical kind set; what each instruction reads, and writes, is known."""
+    """Set the canonical kinds of all registers; returns the registers by slot."""
     used: dict[int, Register] = {}
     kinds: dict[int, str] = {}
     copies: list[tuple[Register, Register]] = []
@@ -49,7 +49,7 @@ def _note_kind(ins: Instruction, position: int, register: Register, kinds: dict[
 
 
 def _is_number(operand: Immediate, register: Register) -> bool:
-    """Whether a constant may live in a float register: a NaN's payload would not survive there."""
+    """Whether a float register can represent a constant; it would not preserve the payload of a NaN."""
     if operand.type == "int":
         return operand.value == 0
     value = (

@@ -1,4 +1,4 @@
-"""Which registers an instruction writes and reads."""
+"""Uses and definitions of registers by instructions."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _NO_RESULT = {"bra", "brx", "bar", "barrier", "nanosleep", "call", "ret", "exit"
 
 
 def registers_written(ins: Instruction) -> list[Register]:
-    """Registers that an instruction writes. The first operand is the destination unless it is an address."""
+    """The registers that an instruction writes. The first operand is the destination unless it is an address."""
     args = ins.args
     if not args or ins.op in _NO_RESULT:
         return []
     first = args[0]
     if type(first) is Register and ins.op != "tcgen05":
-        return [first]  # as nearly all have it
+        return [first]  # the common case
     if ins.mods[:1] == ("dealloc",):
         return []
     if isinstance(first, Pair):
@@ -61,7 +61,7 @@ def _add(operand: object, out: list[Register]) -> None:
 
 
 def registers_read(ins: Instruction, results: list[Register]) -> list[Register]:
-    """Registers that an instruction reads; a predicated one also keeps its old results, a wgmma adds to them."""
+    """The registers that an instruction reads. Predicated instructions and wgmma also read their results."""
     out: list[Register] = [*results] if ins.op == "wgmma" else []
     args = ins.args
     for arg in args[1:] if results or (args and args[0] is SINK) else args:
@@ -76,7 +76,7 @@ def registers_read(ins: Instruction, results: list[Register]) -> list[Register]:
 
 
 def mask(registers: Iterable[Register]) -> int:
-    """Registers as a bit mask of their slots."""
+    """The bit mask of the slots of registers."""
     out = 0
     for register in registers:
         out |= 1 << register.index
@@ -84,7 +84,7 @@ def mask(registers: Iterable[Register]) -> int:
 
 
 def slots_of(mask: int) -> list[int]:
-    """The slots of a bit mask, of which few are set, in their order."""
+    """The slots of a sparse bit mask, ascending."""
     out = []
     while mask:
         lowest = mask & -mask

@@ -1,4 +1,4 @@
-"""Where instructions come from: the source lines that a PTX text was compiled with (PTX ISA 9.0, section 11.5: .file, .loc)."""
+"""Source locations of instructions (PTX ISA 9.0, section 11.5: .file, .loc)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _LOC = re.compile(r"^\s*\.loc\s+(\d+)\s+(\d+)\s+(\d+)", re.M)
 
 
 class SourceLine(NamedTuple):
-    """A place in a source file; ``line`` counts from 1, ``column`` as the compiler does (0: unknown)."""
+    """A place in a source file; ``line`` counts from 1, ``column`` as in .loc (0: unknown)."""
 
     file: str
     line: int
@@ -20,7 +20,7 @@ class SourceLine(NamedTuple):
 
 @lru_cache(maxsize=64)
 def _places(ptx: str) -> list[tuple[int, SourceLine | None]]:
-    """What every .loc says, by its line of the PTX."""
+    """The location of every .loc, by its line of the PTX."""
     files = {int(number): re.sub(r"\\(.)", r"\1", name) for number, name in _FILE.findall(ptx)}
     found: list[tuple[int, SourceLine | None]] = []
     for at, text in enumerate(ptx.splitlines(), 1):
@@ -31,7 +31,7 @@ def _places(ptx: str) -> list[tuple[int, SourceLine | None]]:
 
 
 def source_of(ptx: str, line: int | None) -> SourceLine | None:
-    """The source of the instruction at a line of the PTX (from 1); None where the text does not say."""
+    """The source of the instruction at a line of the PTX (from 1); None if unknown."""
     here = None
     for at, place in _places(ptx):
         if line is None or at > line:

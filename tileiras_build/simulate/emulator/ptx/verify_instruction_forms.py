@@ -1,7 +1,6 @@
-"""Whether instructions have modifiers and operands that ``ptx/instruction_forms.py`` has a row for; looked at before anything reads them.
+"""Verifies that instructions match a row of ``ptx/instruction_forms.py``, before any other analysis.
 
-An instruction is compared as text: its modifiers, and the shape of each operand in a letter or so. What has been found of one
-such text holds for every instruction of it.
+An instruction is matched as text: its modifiers, and a short signature of each operand. Results are cached by this text.
 """
 
 from __future__ import annotations
@@ -26,13 +25,13 @@ from .ast import (
 )
 from .instruction_forms import FORMS, OPERANDS, TYPES
 
-_ANY = r"(?:(?!(?:block_scale|sp|red|bulk|tensor|multicast::cluster)\.)[A-Za-z0-9_:]+\.)*"  # modifiers that no other row takes
-_BITS = {1: "p", 128: "Q"}  # of registers that take part in nothing else
+_ANY = r"(?:(?!(?:block_scale|sp|red|bulk|tensor|multicast::cluster)\.)[A-Za-z0-9_:]+\.)*"  # modifiers that select no other row
+_BITS = {1: "p", 128: "Q"}  # widths of registers with a signature of their own
 _NAMED = re.compile(r"<(\w+)>")
 
 
 def verify_instruction(ins: Instruction) -> None:
-    """Raise UnsupportedInstruction where no row takes an instruction."""
+    """Raise UnsupportedInstruction if an instruction matches no row."""
     modifiers = "".join(f"{word}." for word in ins.mods)
     what = _explain_mismatch(ins.op, modifiers, tuple(map(operand_signature, ins.args)))
     if what is None:
@@ -41,7 +40,7 @@ def verify_instruction(ins: Instruction) -> None:
 
 
 def operand_signature(operand: object) -> str:
-    """An operand in letters: p, r or Q a register, i or f a number, s a special register, n a name, ``_`` nothing."""
+    """The signature of an operand: p, r or Q for a register, i or f a literal, s a special register, n a name, ``_`` the sink."""
     if isinstance(operand, Register):
         return _BITS.get(operand.bits, "r")
     return _SHAPES[type(operand)](operand)
@@ -72,10 +71,10 @@ _SHAPES = {
 def _explain_mismatch(op: str, modifiers: str, shapes: tuple[str, ...]) -> str | None:
     rows = _form_patterns().get(op)
     if rows is None:
-        return f"the emulator has no instruction {op!r}"
+        return f"unsupported instruction {op!r}"
     possible = [operands for words, operands in rows if words.fullmatch(modifiers)]
     if not possible:
-        return f"the emulator has no form .{modifiers[:-1]} of {op}" if modifiers else f"the type of {op} is missing"
+        return f"unsupported form .{modifiers[:-1]} of {op}" if modifiers else f"the type of {op} is missing"
     text = "".join(f" {one}" for one in shapes)
     if any(_pattern(operands).fullmatch(text) for operands in possible):
         return None
@@ -93,7 +92,7 @@ def _form_patterns() -> dict[str, list[tuple[re.Pattern[str], str]]]:
 
 
 def _split(form: str) -> tuple[str, str, str]:
-    """Modifiers and operands: at the last colon that is none of a modifier's."""
+    """Split into modifiers and operands at the last colon that is not part of a modifier."""
     at = re.search(r"(?<!:):(?!:)", form).start()
     return form[:at], ":", form[at + 1 :]
 
