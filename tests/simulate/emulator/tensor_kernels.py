@@ -25,14 +25,14 @@ def swizzle_address(address: int, swizzle) -> int:
 
 
 def k_major_address(row: int, byte: int, start: int, leading: int, stride: int, swizzle) -> int:
-    """Where byte ``byte`` of K of a row lies."""
+    """The address of byte ``byte`` along K of a row."""
     if swizzle == 0:
         return start + row % 8 * 16 + row // 8 * stride + byte // 16 * leading + byte % 16
     return swizzle_address(start + row % 8 * swizzle + row // 8 * stride + byte, swizzle)
 
 
 def mn_major_address(byte: int, k: int, start: int, leading: int, stride: int, swizzle) -> int:
-    """Where byte ``byte`` along M or N of one k lies."""
+    """The address of byte ``byte`` along M or N of one k."""
     if swizzle == 0:
         return start + byte % 16 + byte // 16 * stride + k % 8 * 16 + k // 8 * leading
     width, deep = (128, 4) if swizzle == "128B/32B" else (swizzle, 8)
@@ -41,7 +41,7 @@ def mn_major_address(byte: int, k: int, start: int, leading: int, stride: int, s
 
 
 def place(shared: np.ndarray, data: np.ndarray, address, *layout) -> None:
-    """Put the bytes of ``data`` (rows, bytes) into shared memory by an address formula."""
+    """Write the bytes of ``data`` (rows, bytes) to shared memory by an address formula."""
     for row in range(data.shape[0]):
         for byte in range(data.shape[1]):
             shared[address(row, byte, *layout)] = data[row, byte]

@@ -1,9 +1,9 @@
-"""Lines of a thread stay together, whoever prints in between."""
+"""Output of other threads does not split the lines of a thread."""
 
 from tileiras_build.simulate.emulator.printf_line_buffer import PrintfOutput
 
 
-def test_lines_stay_together_and_come_as_they_are_complete(capsys):
+def test_complete_lines_are_written(capsys):
     prints = PrintfOutput()
     prints.add(0, "[0, ")
     prints.add(7, "[7]\n[8, ")

@@ -1,4 +1,4 @@
-"""How many processes a launch has: asked for, or as many as pay."""
+"""The number of processes of a launch: as requested, or chosen by cost."""
 
 import multiprocessing
 import os
@@ -26,7 +26,7 @@ launch = sys.modules[emulator.run_ptx.__module__]
 
 @pytest.fixture
 def alone(monkeypatch):
-    """A process that has four cores to itself, as far as the launches of a test can tell."""
+    """Simulate a process with four idle cores."""
     monkeypatch.setattr(process_count, "idle_cores", lambda: 4)
     monkeypatch.setattr(process_count, "shares_cores", lambda: False)
     monkeypatch.setattr(process_count, "free_memory", lambda: 1 << 30)
@@ -39,7 +39,7 @@ SIZE = 32  # CTAs of a batch
 def plan(
     body: str = ADD, asked: int | None = None, ctas: int = CTAS, took: dict[int, float] | None = None, size: int = 0
 ) -> ProcessPlan:
-    """Of a launch after batches that ``took`` so many seconds by their CTAs, with ``size`` bytes of arrays."""
+    """The plan of a launch after batches that ``took`` seconds (by CTAs), with ``size`` bytes of arrays."""
     program = load(kernel(body, 1, THREADS), "k", None)
     program.costs, program.had_to_say = BatchCostModel(), False
     for count, seconds in (took or {}).items():
@@ -47,17 +47,17 @@ def plan(
     return ProcessPlan(program, asked, ctas, THREADS, SIZE, SimpleNamespace(regions=[SimpleNamespace(size=size)]))
 
 
-# ---- what batches take
-def test_a_batch_costs_a_fixed_part_and_one_for_each_cta():
+# ---- costs of batches
+def test_fixed_and_per_cta_costs():
     costs = BatchCostModel()
     assert costs.fixed_and_per_cta() is None
     costs.add_sample(10, 1.0)
-    assert costs.fixed_and_per_cta() == (0.5, 0.05)  # nobody knows yet
+    assert costs.fixed_and_per_cta() == (0.5, 0.05)  # a single sample
     costs.add_sample(5, 0.6)
     assert costs.fixed_and_per_cta() == pytest.approx((0.2, 0.08))
-    costs.add_sample(9, 1.08)  # about as large: it takes the place of the first
+    costs.add_sample(9, 1.08)  # of similar size: replaces the first sample
     assert costs.fixed_and_per_cta() == pytest.approx((0.0, 0.12))
-    costs.add_sample(20, 1.2)  # the one that was large is the small one now
+    costs.add_sample(20, 1.2)  # the former large sample becomes the small one
     assert costs.fixed_and_per_cta() == pytest.approx((0.9, 0.015))
 
 
@@ -73,22 +73,22 @@ LONG, SHORT = {SIZE: 3.2, SIZE // 2: 1.7}, {SIZE: 0.032, SIZE // 2: 0.017}  # 0.
         (None, 32, {32: 0.3, 16: 0.29}, 1), (None, 32, {32: 0.5, 16: 0.25}, 3), (None, 64, {32: 0.2, 16: 0.19}, 2),
     ],
 )  # fmt: skip
-def test_how_many_processes(alone, asked, ctas, took, expected):
+def test_number_of_processes(alone, asked, ctas, took, expected):
     assert plan(asked=asked, ctas=ctas, took=took).processes(ctas) == expected
 
 
-def test_nobody_shares_what_atomics_order(alone):
+def test_kernels_with_atomics_use_one_process(alone):
     assert plan(RED, took=LONG).processes(CTAS) == plan(RED, asked=4, took=LONG).processes(CTAS) == 1
 
 
-def test_arrays_that_cost_more_than_they_give_are_not_copied(alone):
+def test_large_arrays_are_not_copied(alone):
     assert plan(took=LONG, size=1 << 27).processes(CTAS) == 4
     assert plan(took=LONG, size=1 << 29).processes(CTAS) == 1  # memory
     assert plan(took={SIZE: 0.2}, size=1 << 27).processes(CTAS) == 1  # time
     assert plan(asked=2, took={SIZE: 0.2}, size=1 << 29).processes(CTAS) == 2
 
 
-def test_batches_are_small_where_that_costs_little():
+def test_batches_are_small_if_their_overhead_is_low():
     assert plan(ctas=64, took={32: 3.2, 16: 1.6}).batch(64, 2) == 8  # four for each
     assert plan(ctas=64, took={32: 3.2, 16: 2.0}).batch(64, 2) == 32  # one for each
     assert plan(ctas=1 << 12, took=LONG).batch(1 << 12, 2) == SIZE
@@ -96,7 +96,7 @@ def test_batches_are_small_where_that_costs_little():
 
 
 # ---- launches
-def test_what_is_left_of_a_long_launch_is_shared_and_leaves_what_one_process_leaves(alone, monkeypatch):
+def test_remaining_ctas_of_a_long_launch_are_divided(alone, monkeypatch):
     forks, fork = [], os.fork
     monkeypatch.setattr(os, "fork", lambda: forks.append(1) or fork())
     monkeypatch.setattr(process_count, "MIN_SECONDS_SAVED", 0.0)
@@ -110,7 +110,7 @@ def test_what_is_left_of_a_long_launch_is_shared_and_leaves_what_one_process_lea
     assert len(forks) == 3 and memories[0][-1] == 2 * (CTAS * THREADS - 1)
 
 
-def test_a_process_among_others_runs_launches_by_itself(monkeypatch):
+def test_process_with_siblings_does_not_fork(monkeypatch):
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
     monkeypatch.setattr(threading, "active_count", lambda: 1)
     assert not process_count.shares_cores()
@@ -124,7 +124,7 @@ def test_a_process_among_others_runs_launches_by_itself(monkeypatch):
             assert process_count.shares_cores()
 
 
-def test_cores_that_others_use_are_theirs(monkeypatch, tmp_path):
+def test_busy_cores_are_not_used(monkeypatch, tmp_path):
     monkeypatch.setattr(process_count, "cpu_count", lambda: 4)
     monkeypatch.setattr(os, "cpu_count", lambda: 8)
     monkeypatch.setattr(process_count, "_RUNNING", tmp_path / "loadavg")
@@ -134,12 +134,12 @@ def test_cores_that_others_use_are_theirs(monkeypatch, tmp_path):
         assert process_count.idle_cores() == expected
 
 
-# ---- what is said
+# ---- requests
 def launch_of(asked: int | None) -> None:
     emulator.run_ptx(kernel("ret;", 0, THREADS), "k", 1, jobs=asked)
 
 
-def test_fewer_than_one_job_is_refused(monkeypatch):
+def test_fewer_than_one_job_is_invalid(monkeypatch):
     with pytest.raises(ValueError, match="invalid jobs 0: use 1 or more"):
         launch_of(0)
     monkeypatch.setenv("TILEIRAS_EMULATOR_JOBS", "many")
@@ -147,7 +147,7 @@ def test_fewer_than_one_job_is_refused(monkeypatch):
         launch_of(None)
 
 
-def test_the_environment_says_how_many_jobs(monkeypatch):
+def test_jobs_from_the_environment(monkeypatch):
     monkeypatch.setenv("TILEIRAS_EMULATOR_JOBS", "2")
     assert process_count.requested_jobs(None) == 2 and process_count.requested_jobs(3) == 3
     monkeypatch.setenv("TILEIRAS_EMULATOR_JOBS", "")

@@ -1,4 +1,4 @@
-"""A matrix product as Hopper kernels do it: a producer warp loads tiles with TMA, warpgroups multiply and store them.
+"""A Hopper GEMM: a producer warp loads tiles with TMA, consumer warpgroups compute and store the results.
 
 C (m x n, f16) = A (m x k, f16) B^T (n x k, f16), tiles of 128 x 128 x 64, two consumer warpgroups of 64 rows each, a
 ring of ``stages`` tiles guarded by full and empty mbarriers. ``edit`` replaces pieces of the text, to break it.
@@ -63,7 +63,7 @@ def products() -> str:
 
 
 def epilogue() -> str:
-    """Registers as f16 pairs into two swizzled boxes of 64 x 64: 16-byte chunk number XOR row in its eight."""
+    """Registers as f16 pairs into two swizzled boxes of 64 x 64: 16-byte chunk index XOR row modulo eight."""
     lines = ["shr.u32 t1, lane128, 5; and.b32 t2, lane128, 31; shr.u32 t3, t2, 2; and.b32 t4, t2, 3; mad.lo.u32 t5, t1, 16, t3;",
              "mad.lo.u32 t6, group, 16384, tile; mad.lo.u32 t6, t5, 128, t6; and.b32 t7, t5, 7;"]  # fmt: skip
     for j in range(16):  # eight columns each: the chunk

@@ -1,4 +1,4 @@
-"""Stores of four words that follow each other: by native code the bytes, and the faults, of one after the other."""
+"""Merged 16-byte stores: the same bytes and faults as separate stores."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from tileiras_build.simulate.emulator.jit import batch_shared_stores
 from tileiras_build.simulate.emulator.matmul import gemm_jit
 
 CTAS, THREADS = 3, 64
-# Two stores a thread, the second of which overwrites the first one of a neighbor where ``step`` is 16.
+# Two stores per thread; with ``step`` 16, the second one overwrites a neighbor's first one.
 BODY = """.shared .align 16 .b8 s[4096]; mov.u32 t0, %tid.x; mov.u32 t1, %ctaid.x; mad.lo.u32 t2, t1, {threads}, t0;
 mov.u32 t3, s; mad.lo.u32 t3, t0, {step}, t3; add.u32 t4, t2, 1; mul.lo.u32 t5, t2, 3; not.b32 t6, t2; xor.b32 t7, t2, 77;
 st.shared.v4.u32 [t3], {{t4, t5, t6, t7}}; st.shared.v4.u32 [t3+{second}], {{t7, t6, t5, t4}}; bar.sync 0;
@@ -20,7 +20,7 @@ mad.lo.u32 t8, t8, 5, t10; mad.wide.u32 u4, t2, 4, u0; st.global.u32 [u4], t8;""
 
 @pytest.fixture
 def calls(monkeypatch):
-    """Whether native code has stored, for each call of some stores."""
+    """Whether native code executed each call."""
     found, at_once = [], batch_shared_stores.BatchedStores.run_with_jit
     monkeypatch.setattr(
         batch_shared_stores.BatchedStores, "run_with_jit", lambda *given: (found.append(at_once(*given)), found[-1])[1]
@@ -40,7 +40,7 @@ def stored(monkeypatch, *, is_ready: bool, step: int = 16, second: int = 16) -> 
 
 
 @pytest.mark.parametrize(("step", "second"), [(16, 16), (16, 1024), (32, 16)])
-def test_native_code_stores_the_bytes_of_numpy(step, second, calls, monkeypatch):
+def test_native_stores_equal_numpys(step, second, calls, monkeypatch):
     expected = stored(monkeypatch, is_ready=False, step=step, second=second)
     assert stored(monkeypatch, is_ready=True, step=step, second=second) == expected
     assert calls[-1] is True and True not in calls[:-1]
@@ -49,8 +49,8 @@ def test_native_code_stores_the_bytes_of_numpy(step, second, calls, monkeypatch)
 @pytest.mark.parametrize(
     ("step", "second", "why"), [(16, 8, "misaligned"), (8, 16, "misaligned"), (16, 3088, "outside the shared memory")]
 )
-def test_what_is_wrong_is_said_by_numpy(step, second, why, calls, monkeypatch):
-    """Of all stores none has been carried out before."""
+def test_numpy_reports_faults(step, second, why, calls, monkeypatch):
+    """No store has executed before the fault."""
     with pytest.raises(EmulatorFault, match=why):
         stored(monkeypatch, is_ready=True, step=step, second=second)
     assert calls == [False]
@@ -61,7 +61,7 @@ COPY = """.shared .align 16 .b8 s[4096]; mov.u32 t0, %tid.x; mov.u32 t3, s; mad.
 cp.async.wait_all;"""
 
 
-def test_words_that_a_copy_has_yet_to_write(calls, monkeypatch):
+def test_stores_to_words_of_a_copy_in_flight(calls, monkeypatch):
     monkeypatch.setattr(gemm_jit, "COMPILE_COST", -1)
     monkeypatch.setattr(tiering, "TIER_UP_THREADS", -1)
     with pytest.raises(EmulatorFault, match="written before a wait for the copy to it"):

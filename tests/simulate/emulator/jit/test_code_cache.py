@@ -1,4 +1,4 @@
-"""Native code that one process makes runs in the next ones, which need no LLVM; what is foreign or damaged is made anew."""
+"""The cache of native code: later processes run it without LLVM; foreign or damaged records are recompiled."""
 
 import json
 import os
@@ -23,7 +23,7 @@ print(compile_function({TEXT!r}.replace("AMOUNT", sys.argv[1]), "given", 0, 1, N
 
 @pytest.fixture
 def folder(monkeypatch, tmp_path):
-    """Where it is kept. This process has asked nobody for anything."""
+    """The cache folder, in a process that has not used LLVM or the cache yet."""
     monkeypatch.setenv("TILEIRAS_CUTILE_CACHE", str(tmp_path / "cache"))
     for known in (code_cache.host, code_cache.cached_host, code_cache._key_of_host):
         monkeypatch.setattr(code_cache, known.__name__, code_cache.lru_cache(known.__wrapped__))
@@ -31,7 +31,7 @@ def folder(monkeypatch, tmp_path):
 
 
 def run(amount: int = 10) -> tuple[int, bool]:
-    """(1 + amount, whether LLVM was asked) of a new process."""
+    """(1 + amount, whether LLVM was imported) of a new process."""
     done = subprocess.run([sys.executable, "-c", PROGRAM, str(amount)], check=True, capture_output=True, text=True)
     result, has_feature, asked = done.stdout.split()
     assert has_feature == "True"
@@ -53,43 +53,43 @@ def added(amount: int = 10) -> int:
 
 @pytest.fixture
 def made(monkeypatch):
-    """The texts that LLVM is asked for."""
+    """The texts that LLVM compiles."""
     texts: list[str] = []
     module = llvm_jit._module
     monkeypatch.setattr(llvm_jit, "_module", lambda text: (texts.append(text), module(text))[1])
     return texts
 
 
-def test_the_second_process_needs_no_llvm(folder):
+def test_second_process_does_not_import_llvm(folder):
     assert [run(), run()] == [(11, True), (11, False)]
 
 
-def test_another_text_is_made(folder):
+def test_another_text_is_compiled(folder):
     assert [run(10), run(20), run(20)] == [(11, True), (21, True), (21, False)]
 
 
-def test_nothing_is_kept_where_the_user_wants_nothing(monkeypatch, tmp_path):
+def test_cache_can_be_disabled(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("TILEIRAS_CUTILE_CACHE", "off")
     assert run() == (11, True) and not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("size", [0, 10, 32, 39, 60])
-def test_what_is_cut_short_is_made_anew(folder, made, size):
+def test_truncated_record_is_recompiled(folder, made, size):
     added()
     for path in folder.iterdir():
         os.truncate(path, size)
     assert (added(), added()) == (11, 11) and len(made) == 2
 
 
-def test_what_is_changed_is_made_anew(folder, made):
+def test_modified_record_is_recompiled(folder, made):
     added()
     for path in folder.iterdir():
         path.write_bytes(path.read_bytes()[:-1] + b"\x90")
     assert (added(), added()) == (11, 11) and len(made) == 2
 
 
-def test_code_under_another_s_key_is_not_run(folder, made):
+def test_record_under_another_key_is_not_run(folder, made):
     added(10)
     (first,) = codes(folder)
     added(20)
@@ -99,14 +99,14 @@ def test_code_under_another_s_key_is_not_run(folder, made):
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o722, 0o770])
-def test_a_folder_that_others_may_write_to_is_not_used(folder, made, mode):
+def test_folder_writable_by_others_is_not_used(folder, made, mode):
     added()
     before = records(folder)
     folder.chmod(mode)
     assert (added(), added(20)) == (11, 21) and len(made) == 3 and records(folder) == before
 
 
-def test_a_folder_of_another_user_is_not_read(folder, made, monkeypatch):
+def test_folder_of_another_user_is_not_read(folder, made, monkeypatch):
     added()
     other = os.geteuid() + 1
     monkeypatch.setattr(os, "geteuid", lambda: other)
@@ -114,14 +114,14 @@ def test_a_folder_of_another_user_is_not_read(folder, made, monkeypatch):
     assert added() == 11 and len(made) == 2
 
 
-def test_a_link_in_the_place_of_the_folder_is_not_followed(folder, made):
+def test_folder_must_not_be_a_link(folder, made):
     added()
     folder.rename(folder.with_name("elsewhere"))
     folder.symlink_to("elsewhere")
     assert added() == 11 and len(made) == 2
 
 
-def test_a_folder_that_cannot_be_written_is_read(folder, made, monkeypatch):
+def test_read_only_folder_is_read(folder, made, monkeypatch):
     def refuse(*_, **__):
         raise PermissionError(30, "read-only file system")
 
@@ -130,12 +130,12 @@ def test_a_folder_that_cannot_be_written_is_read(folder, made, monkeypatch):
     assert (added(), added(20), added(20)) == (11, 21, 21) and len(made) == 3
 
 
-def test_where_there_can_be_no_folder_code_is_made(folder, made):
+def test_missing_folder_is_no_error(folder, made):
     folder.parent.write_text("no folder")
     assert (added(), added()) == (11, 11) and len(made) == 2
 
 
-def test_processes_that_make_it_at_once(folder):
+def test_concurrent_compilations(folder):
     command = [sys.executable, "-c", PROGRAM, "10"]
     running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
     assert {one.communicate()[0].split()[0] for one in running} == {"11"} and not any(one.returncode for one in running)
@@ -172,23 +172,23 @@ def say(patch, host):
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_it_is_made_anew_after_a_change_of(change, folder, made, monkeypatch):
+def test_recompilation_after_a_change_of(change, folder, made, monkeypatch):
     assert (added(), added()) == (11, 11) and len(made) == 1
     with monkeypatch.context() as patch:
         CHANGES[change](patch)
         forget()
         assert (added(), added()) == (11, 11) and len(made) == 2
     forget()
-    # Where LLVM is not as it was noted it is asked before anything is looked for.
+    # If LLVM's files have changed, LLVM is queried before the lookup.
     assert added() == 11 and len(made) == (3 if change == "LLVM" else 2)
 
 
-def test_code_that_is_changed_while_a_process_runs_is_not_what_it_runs(folder, made, monkeypatch):
+def test_changed_sources_disable_the_cache(folder, made, monkeypatch):
     monkeypatch.setattr(code_cache, "_process_start", 0)
     assert (added(), added()) == (11, 11) and len(made) == 2 and not folder.exists()
 
 
-def test_all_code_that_makes_it_counts(monkeypatch, tmp_path):
+def test_key_covers_all_compiling_code(monkeypatch, tmp_path):
     digests = {code_cache._code_here()}
     for name in code_cache._CODE:
         (tmp_path / name).write_bytes((CODE / name).read_bytes())
@@ -210,27 +210,27 @@ def test_all_code_that_makes_it_counts(monkeypatch, tmp_path):
     assert seen <= {*code_cache._CODE}
 
 
-def test_where_code_can_only_be_put_by_llvm_nothing_is_kept(folder, made, monkeypatch):
+def test_unlinkable_code_is_not_stored(folder, made, monkeypatch):
     monkeypatch.setattr(executable_memory, "IS_SUPPORTED", False)
     host_cpu.host_cpu_id.cache_clear()
     assert (added(), added()) == (11, 11) and len(made) == 2 and not folder.exists()
     host_cpu.host_cpu_id.cache_clear()
 
 
-def test_where_the_system_executes_nothing_that_was_written_llvm_is_asked(folder, made, monkeypatch):
+def test_llvm_is_used_if_code_cannot_be_mapped(folder, made, monkeypatch):
     host_cpu.host_cpu_id()
     monkeypatch.setattr(executable_memory, "map_code", lambda code: None)
     assert (added(), added()) == (11, 11) and len(made) == 4
 
 
-def test_code_that_is_not_in_one_piece_is_llvm_s(folder, made):
+def test_llvm_loads_code_that_the_linker_rejects(folder, made):
     text = "@kept = internal global i64 3\ndefine i64 @given(i64 %n) { %x = load i64, ptr @kept store i64 %n, ptr @kept ret i64 %x }"
     function = llvm_jit.compile_function(text, "given", 0, 1, llvm_jit.NUMBER)
     assert (function(5), function(6)) == (3, 5)
     assert not codes(folder)
 
 
-def test_what_llvm_says_of_the_cpu_is_what_is_kept(folder):
+def test_cached_host_equals_llvms(folder):
     from llvmlite import binding as llvm
 
     added()
@@ -239,7 +239,7 @@ def test_what_llvm_says_of_the_cpu_is_what_is_kept(folder):
     assert any("llvm" in file for file, _ in host[2])
 
 
-def test_what_is_kept_is_found_without_llvm(folder, made):
+def test_lookup_does_not_import_llvm(folder, made):
     shape = "given", 0, 1, llvm_jit.NUMBER
     assert llvm_jit.cached_function(TEXT.replace("AMOUNT", "10"), *shape) is None and not made
     added()
@@ -252,7 +252,7 @@ def test_what_is_kept_is_found_without_llvm(folder, made):
     assert len(made) == 1
 
 
-def test_what_is_noted_is_of_this_code_and_this_cpu(folder, monkeypatch):
+def test_counters_depend_on_the_code_and_the_cpu(folder, monkeypatch):
     monkeypatch.setattr(code_cache, "_query_llvm", lambda: pytest.fail("LLVM is asked"))
     assert not code_cache.read_count("one")
     code_cache.write_count("one", 3)

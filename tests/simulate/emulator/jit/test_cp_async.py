@@ -1,4 +1,4 @@
-"""cp.async by native code: what it refuses is NumPy's to name."""
+"""cp.async in native code; NumPy reports the faults."""
 
 import numpy as np
 import pytest
@@ -24,14 +24,14 @@ def copy(more: str, size: str = "16") -> np.ndarray:
     return out
 
 
-def test_some_bytes_of_an_element(by_code):
+def test_partial_source_size(by_code):
     out = copy("setp.eq.u32 p0, t0, 3; selp.u32 t5, 8, 16, p0;", "t5")
     expected = np.arange(1, 129, dtype=np.uint32).reshape(32, 4)[:, [0, 3]]
     expected[3, 1] = 0
     np.testing.assert_array_equal(out, expected)
 
 
-def test_no_bytes_from_nowhere(by_code):
+def test_source_size_of_zero_with_an_invalid_address(by_code):
     out = copy("setp.eq.u32 p0, t0, 5; selp.u32 t5, 0, 16, p0; @p0 mov.u64 u4, 24;", "t5")
     assert out[5].tolist() == [0, 0] and out[6].tolist() == [25, 28]
 
@@ -43,6 +43,6 @@ def test_no_bytes_from_nowhere(by_code):
         ("@p0 add.u32 t4, t4, 8;", "misaligned"), ("@p0 add.u32 t4, t4, 4096;", "outside the shared memory"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_named(more, why, by_code):
+def test_faults_are_reported(more, why, by_code):
     with pytest.raises(EmulatorError, match=why):
         copy(f"setp.eq.u32 p0, t0, 7; {more}")

@@ -1,4 +1,4 @@
-"""Operations of many numbers by native code: NumPy's bits, or none at all."""
+"""Elementwise operations in native code: NumPy's bits, or a rejection."""
 
 import dataclasses
 from collections import Counter
@@ -39,7 +39,7 @@ def results(monkeypatch):
 
 
 def finite(rng) -> np.ndarray:
-    """Numbers of all exponents, and zeros of both signs."""
+    """Values of all exponents, and zeros of both signs."""
     bits = rng.integers(0, 1 << 32, COUNT, np.uint32)
     bits[(bits >> 23 & 255) == 255] ^= np.uint32(1 << 30)
     bits[:64] &= np.uint32(1 << 31)
@@ -47,7 +47,7 @@ def finite(rng) -> np.ndarray:
 
 
 def ties(x: np.ndarray) -> np.ndarray:
-    """Numbers in the middle of two bfloat16."""
+    """Midpoints of two bfloat16."""
     return (x.view(np.uint32) & np.uint32(0xFFFF0000) | np.uint32(0x8000)).view(np.float32)
 
 
@@ -68,7 +68,7 @@ OPERATIONS = {
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_the_bits_are_those_of_numpy(name, monkeypatch, results):
+def test_bits_equal_numpys(name, monkeypatch, results):
     rng = np.random.default_rng(len(name))
     x, y = finite(rng), finite(rng)
     with np.errstate(all="ignore"):
@@ -82,20 +82,20 @@ def test_the_bits_are_those_of_numpy(name, monkeypatch, results):
     assert by_code.dtype == by_numpy.dtype and by_code.tobytes() == by_numpy.tobytes()
 
 
-IN_THE_MIDDLE = float.fromhex("-0x1.3e53bcp-3")  # its power of two is within 2^-50 of the middle of two float32
+NEAR_MIDPOINT = float.fromhex("-0x1.3e53bcp-3")  # its power of two is within 2^-50 of the midpoint of two float32
 
 
-def test_a_power_is_nearly_in_the_middle():
-    dropped = int(np.exp2(np.float64(IN_THE_MIDDLE)).view(np.uint64)) & (1 << 29) - 1
+def test_power_near_a_midpoint():
+    dropped = int(np.exp2(np.float64(NEAR_MIDPOINT)).view(np.uint64)) & (1 << 29) - 1
     assert abs(dropped - (1 << 28)) < 8
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("ex2", np.nan), ("ex2", -130.0), ("ex2", IN_THE_MIDDLE), ("ex2.ftz", IN_THE_MIDDLE),
+    [("ex2", np.nan), ("ex2", -130.0), ("ex2", NEAR_MIDPOINT), ("ex2.ftz", NEAR_MIDPOINT),
      ("fma", np.nan), ("max", np.nan), ("add", np.nan), ("f16", np.nan), ("bf16", np.nan)],
 )  # fmt: skip
-def test_what_an_operation_cannot_do_numpy_does(name, value, monkeypatch):
+def test_numpy_computes_rejected_elements(name, value, monkeypatch):
     allow(monkeypatch, -1)
     x = np.ones(COUNT, np.float32)
     operands = [x] * elementwise_f32.OPERATIONS[name].operands
@@ -104,7 +104,7 @@ def test_what_an_operation_cannot_do_numpy_does(name, value, monkeypatch):
     assert elementwise_f32.try_apply(name, *operands) is None
 
 
-def test_only_whole_arrays_of_one_shape_are_taken(monkeypatch):
+def test_operands_must_be_arrays_of_one_shape(monkeypatch):
     allow(monkeypatch, -1)
     x = np.ones((2, COUNT), np.float32)
     assert elementwise_f32.try_apply("add", x, np.float32(2)).shape == x.shape
@@ -113,14 +113,14 @@ def test_only_whole_arrays_of_one_shape_are_taken(monkeypatch):
     assert elementwise_f32.try_apply("add", x[0, :128], x[0, :128]) is None
 
 
-def test_a_process_that_does_few_does_not_ask_llvm(monkeypatch):
+def test_few_elements_do_not_import_llvm(monkeypatch):
     allow(monkeypatch, COUNT)
     monkeypatch.setattr(elementwise_f32, "_elements_done", type(elementwise_f32._elements_done)())
     x = np.ones(COUNT, np.float32)
     assert [elementwise_f32.try_apply("add", x, x) is None for _ in range(3)] == [True, True, False]
 
 
-def test_the_import_of_llvm_takes_more_than_a_translation(results, monkeypatch):
+def test_import_of_llvm_costs_more_than_a_compilation(results, monkeypatch):
     allow(monkeypatch, COUNT)
     monkeypatch.setattr(elementwise_f32, "_elements_done", Counter())
     monkeypatch.setattr(elementwise_f32, "is_imported", lambda: False)
@@ -133,7 +133,7 @@ def test_the_import_of_llvm_takes_more_than_a_translation(results, monkeypatch):
     assert results[-1] is not None
 
 
-def test_what_a_process_before_has_kept_is_used_earlier(monkeypatch):
+def test_cached_code_is_used_earlier(monkeypatch):
     asked = []
     monkeypatch.setattr(elementwise_f32, "_elements_done", Counter())
     monkeypatch.setattr(elementwise_f32, "is_imported", lambda: False)

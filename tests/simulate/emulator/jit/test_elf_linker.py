@@ -1,4 +1,4 @@
-"""Object files of LLVM in one piece: what is linked runs, and what needs more is refused."""
+"""Linking of object files: linked code runs; unsupported files are rejected."""
 
 import ctypes
 
@@ -10,7 +10,7 @@ from tileiras_build.simulate.emulator.jit.llvm_jit import _module, _target_machi
 
 pytestmark = pytest.mark.skipif(not executable_memory.IS_SUPPORTED, reason="this is x86-64 under Linux only")
 
-# A function that calls another, numbers that it reads, and a table of places in it.
+# A function that calls another one, constants, and a jump table.
 TEXT = """
 define i64 @other(i64 %n) noinline {
   %scaled = mul i64 %n, 10
@@ -53,7 +53,7 @@ def called(image: LinkedCode, number: int) -> int:
     return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(place + image.entry)(number)
 
 
-def test_what_is_linked_runs_wherever_it_is_put():
+def test_linked_code_is_position_independent():
     image = link_function(made(TEXT), "first")
     assert image is not None and image.entry > 0
     assert [called(image, n) for n in range(6)] == [7, 1235, 12360, 11, 40, 5]
@@ -71,16 +71,16 @@ def test_what_is_linked_runs_wherever_it_is_put():
     ],
     ids=["calls the C library", "variable", "empty variable", "may be another's", "holds an address"],
 )
-def test_what_needs_more_is_refused(text):
+def test_unsupported_object_files(text):
     assert link_function(made(text), "first") is None
 
 
-def test_only_a_function_that_is_there_is_found():
+def test_missing_function():
     data = made(TEXT)
     assert link_function(data, "none") is None and link_function(data, "irst") is None
 
 
-def test_object_files_of_others_are_refused():
+def test_object_files_of_other_architectures():
     data = made(TEXT)
     other = bytearray(data)
     other[18] = 183  # AArch64

@@ -1,4 +1,4 @@
-"""Kernels with all that native code may do by native code: the bytes that NumPy makes."""
+"""Kernels that use all native code: the same bytes as with NumPy."""
 
 import dataclasses
 from collections import Counter
@@ -37,7 +37,7 @@ def of_tensor_memory() -> bytes:
 
 
 def of_warps() -> bytes:
-    """ldmatrix, mma, and operations on what they make."""
+    """ldmatrix, mma, and operations on their results."""
     source = aligned(np.random.default_rng(0).uniform(-1, 1, (CTAS, 4 * THREADS)).astype(np.float16))
     body = f""".shared .align 128 .b8 s[{8 * THREADS}]; mov.u32 t0, %tid.x; mov.u32 t1, %ctaid.x; mad.lo.u32 t2, t1, {THREADS}, t0;
     mad.wide.u32 u4, t2, 8, u0; ld.global.v2.u32 {{t8, t9}}, [u4]; mov.u32 t3, s; mad.lo.u32 t4, t0, 8, t3; st.shared.v2.u32 [t4], {{t8, t9}};
@@ -66,7 +66,7 @@ def of_copies() -> bytes:
 
 
 def of_branches() -> bytes:
-    """Parts of CTAs and some CTAs that go ways of their own, with registers of threads that one part or both change."""
+    """Divergence within and between CTAs, with registers changed by one or both sides."""
     adds = lambda first, by: " ".join(f"mad.lo.u32 t{i}, t{i}, {by}, t{i - 1};" for i in range(first, 15))
     body = f"""mov.u32 t0, %tid.x; mov.u32 t1, %ctaid.x; mad.lo.u32 t2, t1, {THREADS}, t0; {" ".join(f"mul.lo.u32 t{i}, t2, {i};" for i in range(3, 15))}
     setp.lt.u32 p0, t0, 64; @p0 bra LOW; {adds(4, 3)} bra.uni MOST; LOW: and.b32 t0, t1, 1; setp.eq.u32 p2, t0, 1;
@@ -94,7 +94,7 @@ USES = {
 
 @pytest.fixture(autouse=True)
 def new_process(monkeypatch):
-    """As if this process had computed nothing yet, whatever ran in it before."""
+    """Reset the counters to those of a new process."""
     monkeypatch.setattr(gemm_jit, "_multiplications", 0)
     monkeypatch.setattr(gemm_jit, "_before", lambda: 0)
     monkeypatch.setattr(vector_vm, "_results_done", 0)
@@ -103,7 +103,7 @@ def new_process(monkeypatch):
 
 @pytest.fixture
 def open_gates(monkeypatch):
-    """A call that lets this process use native code from then on, as if it had computed much."""
+    """A function that makes this process use native code from then on."""
 
     def open_all() -> None:
         monkeypatch.setattr(gemm_jit, "COMPILE_COST", -1)
@@ -117,7 +117,7 @@ def open_gates(monkeypatch):
 
 @pytest.mark.skipif(not all(map(has_cpu_feature, vector_vm.FEATURES)), reason="this CPU has no fused multiply-add")
 @pytest.mark.parametrize("launch", USES, ids=lambda launch: launch.__name__)
-def test_native_code_makes_the_bytes_of_numpy(launch, open_gates, monkeypatch):
+def test_native_results_equal_numpys(launch, open_gates, monkeypatch):
     called = set()
     for module, name in USES[launch]:
         function = getattr(module, name)

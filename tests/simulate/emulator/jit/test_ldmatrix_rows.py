@@ -1,4 +1,4 @@
-"""ldmatrix by native code: NumPy's registers, and the faults that NumPy finds."""
+"""ldmatrix in native code: the same registers as NumPy; NumPy reports the faults."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ THREADS, CTAS = 64, 3
 START = """.shared .align 128 .b8 s[2048]; mov.u32 t0, %tid.x; mov.u32 t1, s; mov.u32 t2, %ctaid.x; mad.lo.u32 t3, t2, 64, t0;
 mad.wide.u32 u4, t3, 16, u0; shl.b32 t4, t0, 4; add.u32 t4, t4, t1;"""
 FILL = "ld.global.v4.u32 {t8, t9, t10, t11}, [u4]; st.shared.v4.u32 [t4], {t8, t9, t10, t11}; bar.sync 0;"
-# Rows of other threads' numbers: the same ones in every CTA, or other ones in each.
+# Rows written by other threads: the same in every CTA, or different.
 SAME = "xor.b32 t5, t0, 37; shl.b32 t5, t5, 4; add.u32 t5, t5, t1; sub.u32 t5, t5, 1040;"
 OWN = "add.u32 t5, t0, t2; xor.b32 t5, t5, 37; and.b32 t5, t5, 63; shl.b32 t5, t5, 4; add.u32 t5, t5, t1; sub.u32 t5, t5, 1040;"
 STORE = "mad.wide.u32 u5, t3, 16, u1; st.global.v4.u32 [u5], {t8, t9, t10, t11};"
@@ -21,7 +21,7 @@ STORE = "mad.wide.u32 u5, t3, 16, u1; st.global.v4.u32 [u5], {t8, t9, t10, t11};
 
 @pytest.fixture
 def loads(monkeypatch):
-    """Whether native code has loaded each of the matrices that it was asked for."""
+    """Whether native code executed each call."""
     made, load = [], ldmatrix_rows.load
 
     def noted(*arguments):
@@ -47,7 +47,7 @@ def launch(body: str) -> bytes:
 
 @pytest.mark.parametrize("rows", [SAME, OWN])
 @pytest.mark.parametrize(("count", "trans"), [(1, ""), (2, ".trans"), (4, ""), (4, ".trans")])
-def test_the_registers_are_those_of_numpy(count, trans, rows, loads, monkeypatch):
+def test_registers_equal_numpys(count, trans, rows, loads, monkeypatch):
     by_code = launch(FILL + load(count, trans, rows))
     assert len(loads) == 1 and loads[0] is not None
     monkeypatch.setattr(gemm_jit, "COMPILE_COST", NEVER)
@@ -63,7 +63,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_fault_is_found_and_located(name, loads):
+def test_faults_are_reported(name, loads):
     before, why = FAULTS[name]
     with pytest.raises(EmulatorFault, match=why) as caught:
         launch(FILL + load(4, "", SAME + before))
@@ -72,12 +72,12 @@ def test_a_fault_is_found_and_located(name, loads):
         assert caught.value.thread == ((0, 0, 0), (9, 0, 0))
 
 
-def test_a_copy_that_has_been_waited_for_is_no_fault(loads):
+def test_load_after_a_wait(loads):
     launch(COPY + "cp.async.wait_all; bar.sync 0;" + load(4, "", SAME))
     assert loads[0] is not None
 
 
-def test_where_accesses_are_counted_numpy_loads(loads):
+def test_numpy_loads_with_observers(loads):
     source, out = aligned(np.zeros(CTAS * THREADS * 8, np.uint16)), aligned(np.zeros((CTAS * THREADS, 4), np.uint32))
     run(kernel(START + FILL + load(4, "", SAME) + STORE, 2, THREADS), source, out, grid=CTAS, check_races=True)
     assert not loads

@@ -1,4 +1,4 @@
-"""Arrays that native code finds by the fields of NumPy's C structure."""
+"""Addresses of arrays, read from NumPy's C structure."""
 
 import numpy as np
 
@@ -8,12 +8,12 @@ SHAPE = (3, 8)
 FLOAT = np.dtype(np.float32)
 
 
-def test_an_address_is_what_numpy_says():
+def test_address_equals_numpys():
     array = np.zeros(SHAPE, FLOAT)
     assert llvm_jit.address(array) == array.ctypes.data and llvm_jit.address(array[1:]) == array.ctypes.data + 32
 
 
-def test_arrays_of_the_shape_and_the_type_in_one_piece_are_found():
+def test_addresses_of_contiguous_arrays_of_the_shape_and_type():
     good = np.zeros(SHAPE, FLOAT), np.zeros((6, 8), FLOAT)[2:5]
     bad = (
         np.zeros(SHAPE, np.uint32), np.zeros((8, 3), FLOAT).T, np.zeros((3, 9), FLOAT)[:, :8], np.zeros((1, 8), FLOAT),

@@ -1,4 +1,4 @@
-"""mbarriers by native code: the words of NumPy, or a refusal."""
+"""mbarrier arrivals in native code: NumPy's words, or a rejection."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def fields(words) -> list[tuple[int, ...]]:
     return list(zip(*(field.tolist() for field in unpack(words))))
 
 
-def test_a_phase_ends_where_nobody_and_nothing_is_missing():
+def test_phase_completes_without_pending_arrivals_and_bytes():
     words = words_of((4, 4, 0, 1), (2, 1, 64, 0), (3, 1, 0, 1), (1, 1, 0, 0))
     old = words.copy()
     result, before = change(words, [1, 2, 3], [1, 1, 1], [-64, 0, 32])
@@ -33,7 +33,7 @@ def test_a_phase_ends_where_nobody_and_nothing_is_missing():
     assert fields(words) == [(4, 4, 0, 1), (2, 2, 0, 1), (3, 3, 0, 0), (1, 0, 32, 0)]
 
 
-def test_who_drops_is_expected_no_more():
+def test_arrive_drop():
     words = words_of((4, 1, 0, 0))
     assert change(words, [0], [1], [0], drop=True)[0] == mbarrier_arrive.COMPLETED and fields(words) == [(3, 3, 0, 1)]
 
@@ -42,7 +42,7 @@ def test_who_drops_is_expected_no_more():
     ("places", "arrivals", "tx"),
     [([1, 1], [1], [0]), ([1, 0], [1], [0]), ([0, 1], [3], [0]), ([0, 1], [1], [COUNT_LIMIT])],
 )
-def test_what_numpy_has_to_look_at_is_left_as_it_is(places, arrivals, tx):
+def test_rejected_arrivals_change_nothing(places, arrivals, tx):
     words = words_of((4, 4, 0, 0), (4, 2, 1, 0))
     old = words.tolist()
     assert change(words, places, arrivals, tx)[0] == mbarrier_arrive.REFUSED and words.tolist() == old
@@ -56,15 +56,15 @@ def test_what_numpy_has_to_look_at_is_left_as_it_is(places, arrivals, tx):
         ([(1, 1, 0, 0), (1, 1, COUNT_LIMIT + 1, 1)], 0, None),
     ],
 )  # fmt: skip
-def test_mbarriers_that_have_left_a_phase(words, phase, have_left):
-    """None where one of them is none: NumPy then says so."""
+def test_completed_phases(words, phase, have_left):
+    """None for an invalid mbarrier, which NumPy reports."""
     assert (
         mbarrier_arrive.phases_completed(words_of((1, 1, 0, phase), *words), np.arange(1, len(words) + 1), phase)
         is have_left
     )
 
 
-# -- threads that have an mbarrier in common ---------------------------------------------------------
+# -- threads that share an mbarrier ---------------------------------------------------------
 THREADS, CTAS = 64, 3
 ARRIVE = """.shared .align 8 .b64 b; mov.u32 t0, %tid.x; mov.u32 t1, %ctaid.x; setp.ne.u32 p0, t0, 0; @p0 bra READY;
 mbarrier.init.shared::cta.b64 [b], {expected}; READY: bar.sync 0; setp.lt.u32 p1, t0, {below}; {predicate} mbarrier.arrive.shared::cta.b64 u5, [b];
@@ -73,7 +73,7 @@ mad.lo.u32 t2, t2, 1000, t3; mad.lo.u32 t1, t1, {threads}, t0; mad.wide.u32 u4, 
 
 
 def arrivals(expected: int, below: int, *, is_predicated: bool) -> np.ndarray:
-    """Of each thread: the arrivals that were missing when it arrived (0 if it does not), and 1000 where a phase has ended."""
+    """For each thread: the pending arrivals when it arrived (0 if it does not), plus 1000 if the phase has completed."""
     predicate = "mov.u64 u5, 0; @p1" if is_predicated else ""
     out = aligned(np.zeros((CTAS, THREADS), np.uint32))
     text = ARRIVE.format(expected=expected, below=below, predicate=predicate, threads=THREADS)
@@ -83,7 +83,7 @@ def arrivals(expected: int, below: int, *, is_predicated: bool) -> np.ndarray:
 
 @pytest.mark.parametrize("is_predicated", [False, True])
 @pytest.mark.parametrize("more", [0, 5])
-def test_threads_of_a_cta_that_arrive_together_are_one_call(monkeypatch, is_predicated, more):
+def test_arrivals_of_a_cta_are_one_call(monkeypatch, is_predicated, more):
     below = 40 if is_predicated else THREADS
     closed = arrivals(below + more, below, is_predicated=is_predicated)
     monkeypatch.setattr(gemm_jit, "COMPILE_COST", -1)
@@ -93,7 +93,7 @@ def test_threads_of_a_cta_that_arrive_together_are_one_call(monkeypatch, is_pred
 
 
 @pytest.mark.parametrize("is_open", [False, True])
-def test_too_many_threads_of_a_cta_are_found(monkeypatch, is_open):
+def test_too_many_arrivals_of_a_cta(monkeypatch, is_open):
     if is_open:
         monkeypatch.setattr(gemm_jit, "COMPILE_COST", -1)
     with pytest.raises(emulator.EmulatorFault, match="more arrivals than the mbarrier's phase expects"):
@@ -101,7 +101,7 @@ def test_too_many_threads_of_a_cta_are_found(monkeypatch, is_open):
 
 
 def arrive_once_too_often() -> None:
-    """All threads arrive at an mbarrier that expects one less, and bytes that do not come."""
+    """All threads arrive at an mbarrier that expects one arrival less, and bytes that never arrive."""
     body = f""".shared .align 8 .b64 b; mov.u32 t0, %tid.x; setp.ne.u32 p0, t0, 0; @p0 bra READY; mbarrier.init.shared::cta.b64 [b], {THREADS - 1};
     mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [b], 16; READY: bar.sync 0; mbarrier.arrive.shared::cta.b64 _, [b];"""
     run(kernel(body, 0, THREADS), grid=CTAS)

@@ -1,4 +1,4 @@
-"""Chunks of shared memory by native code: where NumPy's indices say, and none that is on its way."""
+"""Accesses of shared memory chunks in native code: NumPy's positions, and marks of copies in flight."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ def memory() -> np.ndarray:
     return np.random.default_rng(0).integers(0, 256, CTAS * PER_CTA * smem_chunk_copies.CHUNK, np.uint8)
 
 
-def test_boxes_land_where_their_swizzle_says_and_are_no_longer_on_their_way():
+def test_boxes_are_written_and_their_marks_cleared():
     tensor = TensorMap("f16", 0, (64, 40), (128,), (64, 5), (1, 2), "128B")
     source, shared = memory(), np.zeros(CTAS * PER_CTA * smem_chunk_copies.CHUNK, np.uint8)
     marks = np.full(CTAS * PER_CTA * 4, 7, np.uint8)
@@ -43,7 +43,7 @@ def test_chunks_are_gathered_and_compared():
     assert not smem_chunk_copies.chunks_equal(shared, starts, places, out)
 
 
-def test_a_chunk_on_its_way_is_told():
+def test_marked_chunk_is_reported():
     shared, places, starts = memory(), np.array([3, 9]), np.array([0, PER_CTA])
     marks, out = np.zeros(CTAS * PER_CTA * 4, np.uint8), np.empty((2, 2), np.complex128)
     assert smem_chunk_copies.gather(shared, marks, starts, places, out)
@@ -51,7 +51,7 @@ def test_a_chunk_on_its_way_is_told():
     assert not smem_chunk_copies.gather(shared, marks, starts, places, out)
 
 
-def test_what_lands_as_tf32_is_rounded():
+def test_tf32_boxes_are_rounded():
     rng = np.random.default_rng(4)
     source = rng.integers(0, 1 << 32, 64, np.uint32)
     source[:6] = 0x7F800000, 0xFFC01234, 0x7F7FFFFF, 0x3F801000, 0x3F803000, 0x00001001

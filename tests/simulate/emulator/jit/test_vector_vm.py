@@ -1,4 +1,4 @@
-"""Programs of operations on strips: each row is NumPy's, and says what it cannot do."""
+"""Programs of the vector VM: NumPy's bits, or bad strips."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ NUMPY = {
 TYPES = {"float": np.float32, "i32": np.uint32, "i16": np.uint16, "i8": np.bool_, "i64": np.uint64}
 
 
-def test_every_row_has_numbers_to_compare_with():
+def test_every_operation_has_a_numpy_reference():
     assert set(NUMPY) == set(vector_vm.VECTOR_OPS) and set(BY_ELEMENTS) <= set(NUMPY)
 
 
@@ -73,7 +73,7 @@ def operands_of(name: str, rng) -> list[np.ndarray]:
 @can
 @pytest.mark.parametrize("name", vector_vm.VECTOR_OPS)
 @np.errstate(all="ignore")
-def test_a_strip_has_the_bits_of_numpy_or_is_bad(name, monkeypatch):
+def test_strip_equals_numpy_or_is_bad(name, monkeypatch):
     monkeypatch.setattr(elementwise_f32, "MIN_ELEMENTS", NEVER)
     given = operands_of(name, np.random.default_rng(0))
     out, bad = run(name, given)
@@ -86,7 +86,7 @@ def test_a_strip_has_the_bits_of_numpy_or_is_bad(name, monkeypatch):
 @pytest.mark.parametrize(
     "name", [name for name, row in vector_vm.VECTOR_OPS.items() if "float" in row.operands and row.result != "i8"]
 )
-def test_a_strip_with_a_nan_is_bad(name):
+def test_strip_with_a_nan_is_bad(name):
     given = [np.ones(SIZE, TYPES[kind]) for kind in vector_vm.VECTOR_OPS[name].operands]
     given[0][vector_vm.STRIP_ELEMENTS + 3] = np.nan
     _, bad = run(name, given)
@@ -94,7 +94,7 @@ def test_a_strip_with_a_nan_is_bad(name):
 
 
 @can
-def test_a_value_may_be_the_same_in_all_strips():
+def test_value_shared_by_all_strips():
     x, y = np.arange(SIZE, dtype=np.float32), np.full(vector_vm.STRIP_ELEMENTS, np.float32(3))
     out, bad = run("mul", [x, y])
     assert not bad.any() and (out == 3 * x).all()

@@ -23,7 +23,7 @@ def process(request, monkeypatch):
 
 
 def one_sum(old, a, b, a_type, b_type, type_):
-    """The formula of ``short_sums`` for one element, with exact fractions."""
+    """The formula of ``fp8_accumulation`` for one element, with exact fractions."""
     terms = [(Fraction(float(old)), exponent(old, LOWEST[type_]))]
     for x, y in zip(a.tolist(), b.tolist()):
         terms.append((Fraction(x) * Fraction(y), exponent(x, LOWEST[a_type]) + exponent(y, LOWEST[b_type])))

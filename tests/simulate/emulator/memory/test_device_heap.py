@@ -18,7 +18,7 @@ def free(address: str) -> str:
     return f"{{ .param .b64 p; st.param.b64 [p], {address}; call.uni free, (p); }}"
 
 
-def test_each_thread_has_a_block_of_its_own():
+def test_each_thread_gets_its_own_block():
     body = f"""mov.u32 t0, %tid.x; add.u32 t1, t0, 100; {allocate(24, "u1")} st.global.u32 [u1+20], t1; bar.sync 0;
     ld.global.u32 t2, [u1+20]; and.b64 u2, u1, 15; cvt.u32.u64 t3, u2; add.u32 t2, t2, t3;
     mul.wide.u32 u3, t0, 4; add.u64 u3, u3, u0; st.global.u32 [u3], t2; {free("u1")}"""
@@ -27,7 +27,7 @@ def test_each_thread_has_a_block_of_its_own():
     np.testing.assert_array_equal(out, 100 + np.arange(32))
 
 
-def test_full_heap_gives_no_address_until_a_block_is_freed():
+def test_full_heap_returns_null_until_a_block_is_freed():
     body = f"""{allocate(HEAP_BYTES - 64, "u1")} {allocate(65, "u2")} st.global.u64 [u0], u2; {free("u2")} {free("u1")}
     {allocate(65, "u3")} st.global.u64 [u0+8], u3;"""
     out = np.zeros(2, np.uint64)

@@ -178,7 +178,7 @@ def test_out_of_bounds_global_access():
     assert fault.line == line
 
 
-def test_a_masked_lane_does_not_fault():
+def test_masked_lane_does_not_fault():
     a = np.zeros(8, np.uint32)
     body = f"{GLOBAL_INDEX} mad.lo.u64 u1, u9, 4, u0; setp.lt.u32 p1, t0, 8; mov.u32 t5, 9; @p1 ld.global.u32 t5, [u1]; add.u32 t6, t5, t0; @p1 st.global.u32 [u1], t6;"
     run(kernel(body), a)

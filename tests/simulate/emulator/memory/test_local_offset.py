@@ -25,7 +25,7 @@ PTX = """
 """
 
 
-def test_a_negative_offset_reaches_back():
+def test_negative_offset():
     out = np.zeros(1, np.uint64)
     memory = emulator.Memory()
     memory.map_array(out)

@@ -1,4 +1,4 @@
-"""ex2, lg2, sin, cos and tanh: correctly rounded, so that CPUs agree."""
+"""ex2, lg2, sin, cos and tanh are correctly rounded, and so independent of the CPU."""
 
 import os
 import subprocess
@@ -20,7 +20,7 @@ def arguments(name: str, count: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_decimals_agree_with_what_float64_decides(name):
+def test_decimal_arithmetic_agrees_with_float64(name):
     with np.errstate(all="ignore"):
         x = arguments(name, 40)
         x = x[np.isfinite(evaluate(name, x))]
@@ -30,8 +30,8 @@ def test_decimals_agree_with_what_float64_decides(name):
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_last_bit_of_float64_changes_nothing(name, monkeypatch):
-    """Where float64 is off by some units, and where each result is said to be in doubt."""
+def test_last_bits_of_float64_do_not_matter(name, monkeypatch):
+    """With errors of some units in float64, and if every result counts as near a midpoint."""
     compute, exactly = FUNCTIONS[name]
     with np.errstate(all="ignore"):
         x = arguments(name, 4000)
@@ -45,12 +45,12 @@ def test_a_last_bit_of_float64_changes_nothing(name, monkeypatch):
 
 
 def half_way(bits: int) -> float:
-    """A float64 a hair below the middle between a float32 and the next."""
+    """A float64 just below the midpoint of two float32."""
     below, above = (np.array([bits + i], np.uint32).view(np.float32).astype(np.float64)[0] for i in (0, 1))
     return float((below + above) / 2 * (1 - 2.0**-52))
 
 
-def test_what_lies_between_two_numbers_is_found():
+def test_midpoints_are_found():
     for bits in (0x3F800000, 0x42F00001, 0x00800000, 0x00000007, 0x80000007):
         wide = np.array([half_way(bits), half_way(bits) * 1.01])
         assert transcendentals.is_near_midpoint(wide, wide.astype(np.float32)).tolist() == [True, False]
@@ -67,7 +67,7 @@ def test_results_that_are_exact_or_not_finite():
     assert np.signbit(evaluate("sin", np.float32(-0.0))) and evaluate("tanh", np.float32(20)) == 1
 
 
-def test_decimals_of_pi_and_of_its_multiples():
+def test_decimal_pi_and_its_multiples():
     with localcontext(transcendentals.CONTEXT):
         known = Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899862803")
         assert abs(transcendentals.pi() - known) < Decimal(10) ** -85
@@ -83,8 +83,8 @@ print([evaluate(name, x).tobytes().hex() for name in FUNCTIONS])
 """
 
 
-def test_the_instruction_set_changes_nothing():
-    """NumPy's functions of float32 without the CPU's vector instructions, where NumPy lets itself be told."""
+def test_results_do_not_depend_on_the_instruction_set():
+    """With the CPU's vector instructions disabled in NumPy, if NumPy supports it."""
     results = []
     for disabled in ("", "X86_V4", "X86_V3 X86_V4", "AVX512F", "AVX2 FMA3 AVX512F"):
         environment = {**os.environ, "NPY_DISABLE_CPU_FEATURES": disabled, "PYTHONWARNINGS": "ignore"}

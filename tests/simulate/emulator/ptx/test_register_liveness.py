@@ -1,4 +1,4 @@
-"""Live registers, in whatever order they are asked for."""
+"""Liveness of registers, for any order of queries."""
 
 import random
 
@@ -6,11 +6,11 @@ import pytest
 
 from tileiras_build.simulate.emulator.ptx.program import load
 
-LENGTH = 300  # instructions of a block: more than those between two places whose live registers are kept
+LENGTH = 300  # instructions of a block, more than the distance of checkpoints
 
 
 def long_program():
-    """One block in which each instruction reads two registers of before, some of them under a predicate."""
+    """One block whose instructions read two earlier registers each; some are predicated."""
     chosen = random.Random(7)
     lines = []
     for number in range(3, LENGTH):
@@ -22,7 +22,7 @@ def long_program():
 
 
 def lives(program) -> list[int]:
-    """Registers that may be read at each instruction or after it, from the last one on."""
+    """The live registers before each instruction, by a backward scan."""
     live, found = 0, []
     for pc in reversed(range(len(program.code))):
         if program.code[pc].predicate is None:
@@ -33,7 +33,7 @@ def lives(program) -> list[int]:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_live_registers_are_the_same_whatever_is_asked_first(seed):
+def test_liveness_is_independent_of_the_order_of_queries(seed):
     program = long_program()
     places = random.Random(seed).sample(range(len(program.code)), len(program.code))
     expected = lives(program)

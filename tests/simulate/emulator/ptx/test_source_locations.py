@@ -16,10 +16,10 @@ PTX = """.version 9.0
 """
 
 
-def test_an_instruction_is_of_the_last_loc_before_it():
+def test_last_loc_before_an_instruction():
     assert source_of(PTX, 4) == SourceLine("/a/b.py", 4, 0)
     assert source_of(PTX, 6) == SourceLine('c "d".py', 7, 8)
 
 
-def test_what_no_line_is_told_of_has_none():
+def test_instruction_without_a_loc():
     assert source_of(PTX, 2) is None and source_of(PTX, 8) is None and source_of(PTX, None) is None

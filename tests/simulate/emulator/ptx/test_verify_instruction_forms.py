@@ -1,4 +1,4 @@
-"""Text that is no PTX, or none that the emulator has code for, is refused with its line when a kernel is loaded."""
+"""Invalid and unsupported PTX is rejected when a kernel is loaded; the message has the line."""
 
 import numpy as np
 import pytest
@@ -33,43 +33,43 @@ def test_every_instruction_has_forms():
     assert sorted(listed) == sorted(op for op in HANDLERS if not op.startswith("_"))
 
 
-def test_forms_are_written_in_known_letters():
+def test_forms_use_known_letters():
     for forms in FORMS.values():
         for form in forms:
             assert {letter[0] for letter in form.rpartition(":")[2].split()} <= set(OPERANDS), form
 
 
-# What is wrong -> an instruction, and what is said.
+# Name -> an instruction and a part of the message.
 OPERAND = {
-    "a modifier that is none": ("shl.b32inf r0, r1, 2;", "unsupported form .b32inf of shl"),
+    "an unknown modifier": ("shl.b32inf r0, r1, 2;", "unsupported form .b32inf of shl"),
     "a letter beyond ASCII": ("selp.b32é r0, r1, r2, p0;", "unsupported form .b32é of selp"),
     "no type": ("add r0, r1, r2;", "the type of add is missing"),
-    "an instruction that is none": ("frob.b32 r0, r1;", "unsupported instruction 'frob'"),
+    "an unknown instruction": ("frob.b32 r0, r1;", "unsupported instruction 'frob'"),
     "an operand too few": ("and.b32 r0, r1;", "the operands of and are a register"),
     "an operand too many": ("not.b32 r0, r1, r2;", "the operands of not are a register"),
-    "a number to write to": ("add.u32 5, r1, r2;", "the operands of add"),
-    "a register that nobody declares": ("mov.u32 %r87, r1;", "the operands of mov"),
+    "a literal as the destination": ("add.u32 5, r1, r2;", "the operands of add"),
+    "an undeclared register": ("mov.u32 %r87, r1;", "the operands of mov"),
     "an address without brackets": ("ld.global.b32 r0, d0;", "an address in brackets"),
     "a special register for an address": ("ld.global.b32 r0, % ;", "an address in brackets"),
     "a register for a predicate": ("selp.b32 r0, r1, r2, r3;", "a predicate"),
     "a predicate for a register": ("add.u32 p0, r1, r2;", "the operands of add"),
     "a vector of another length": ("ld.global.v4.b32 {r0, r1}, [d0];", "four registers in braces"),
-    "a vector where none is taken": ("add.u32 r0, {r1, r2}, r3;", "the operands of add"),
+    "an unexpected vector": ("add.u32 r0, {r1, r2}, r3;", "the operands of add"),
     "a label for a tensor map": (
         "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [r0], [nowhere, {r1, r2}], [r3];",
         "unknown name",
     ),
-    "registers that are not as many as matrices": (
+    "registers and matrices of different counts": (
         "ldmatrix.sync.aligned.m8n8.x2.shared.b16 {r0}, [r1];", "expected 2 registers",
     ),
     "a copy of 5 bytes": ("cp.async.ca.shared.global [r0], [d0], 5;", "invalid size 5: expected 4 or 8 or 16 bytes"),
-    "a condition that is no comparison": ("setp.lo.f16x2 p0, r1, r2;", "unsupported form"),
-    "an operation on other numbers": ("atom.global.and.f32 f0, [d0], f1;", "unsupported form"),
+    "an invalid condition": ("setp.lo.f16x2 p0, r1, r2;", "unsupported form"),
+    "an operation of another type": ("atom.global.and.f32 f0, [d0], f1;", "unsupported form"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", OPERAND)
-def test_an_instruction_of_another_form_is_refused_with_its_line(name):
+def test_invalid_forms(name):
     body, said = OPERAND[name]
     error = refusal(body)
     assert isinstance(error, UnsupportedInstruction) and error.id == "emulator-instruction"
@@ -95,53 +95,53 @@ TEXT = {
         "1000000 exceeds the maximum of 233472",
     ),
     "more memory than there is": (".local .b8 t[99999999999];", "99999999999 exceeds the maximum of"),
-    "an initialiser that is none": (".global .b32 t = {=};", "cannot read the initializer"),
-    "a list of labels that is none": ("brx.idx r0, nowhere;", "unknown list of labels"),
+    "an invalid initializer": (".global .b32 t = {=};", "cannot read the initializer"),
+    "an unknown list of labels": ("brx.idx r0, nowhere;", "unknown list of labels"),
     "a function in a function": (".func f();\n}", "a function inside of k"),
     "a register of no type": (".reg;", "unknown register type"),
 }
 
 
 @pytest.mark.parametrize("name", TEXT)
-def test_text_that_is_no_ptx_is_refused_with_its_line(name):
+def test_syntax_errors(name):
     body, said = TEXT[name]
     error = refusal(body)
     assert isinstance(error, PtxSyntaxError) and error.id == "ptx-syntax"
     assert str(error).startswith("line ") and said in str(error)
 
 
-def test_a_label_outside_of_functions_and_a_function_without_end():
+def test_label_outside_functions_and_unterminated_function():
     for text, said in (("L: ret;", "line 1: the label L is outside"), (".entry k() {\nret;\n", "a } is missing")):
         with pytest.raises(PtxSyntaxError, match=said):
             load(text, "k")
 
 
-def test_variables_that_are_too_much_together():
+def test_total_size_of_variables():
     error = refusal("\n".join(f".shared .b8 t{i}[100000];" for i in range(4)))
     assert "its variables take" in str(error) and ".shared" in str(error)
 
 
-def test_a_barrier_that_a_cta_does_not_have():
+def test_nonexistent_barrier():
     error = refusal("mov.u32 r1, 16; bar.sync r1;")
     assert isinstance(error, EmulatorFault) and error.line == FIRST
     assert "barrier 16 does not exist: a CTA has barriers 0 to 15" in str(error)
 
 
-def test_the_end_of_a_function_is_a_return():
-    """Of a conditional one, and of a jump there."""
+def test_end_of_a_function_is_a_return():
+    """After a conditional return, and as a branch target."""
     for body in ("@p0 ret;", "bra END; ret; END:"):
         text = sample_text(body).replace("\nret;\n", "\n")
         emulator.run_ptx(text, "k", 1, 32)
 
 
-def test_scale_factors_that_are_not_there():
+def test_invalid_scale_factor_selector():
     mma = "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e4m3.f32.ue8m0 "
     mma += "{f0, f1, f2, f3}, {r0, r1, r2, r3}, {r4, r5}, {f0, f1, f2, f3}, r6, {0, 0}, r7, {0, -1};"
     assert "invalid scale factor selector 65535: expected 0, 1, 2, 3" in str(refusal(mma))
 
 
-def test_a_fault_of_the_emulator_is_said_to_be_one(monkeypatch):
-    """It names the instruction, and its trace is its cause."""
+def test_internal_error_of_an_instruction(monkeypatch):
+    """The message names the instruction; the exception is the cause."""
 
     def break_down(emitter, ins):
         raise KeyError("x")
@@ -152,7 +152,7 @@ def test_a_fault_of_the_emulator_is_said_to_be_one(monkeypatch):
     assert str(error) == f"internal error in the emulator at line {FIRST}: popc.b32 r0, r1: KeyError: 'x'"
 
 
-def test_a_fault_while_a_kernel_runs_is_said_to_be_one(monkeypatch):
+def test_internal_error_of_a_running_kernel(monkeypatch):
     def break_down(*arguments):
         raise IndexError("x")
 
@@ -163,13 +163,13 @@ def test_a_fault_while_a_kernel_runs_is_said_to_be_one(monkeypatch):
     assert type(error) is errors.EmulatorFailure and f"at line {FIRST}: bar.sync 0: IndexError: x" in str(error)
 
 
-def test_numbers_of_a_command_are_a_fault_of_ours():
+def test_internal_error_exit_code():
     from tileiras_build.cutile.kernel_fault_report import explain
 
     assert isinstance(explain(errors.EmulatorFailure("x"), type("Of", (), {"entry": "k"})(), ()), InternalError)
 
 
-def test_floats_are_read_as_they_are_written():
+def test_float_literals():
     memory, out = emulator.Memory(), np.zeros(3, np.float32)
     address = memory.map_array(out)
     body = "mov.u64 d0, {}; st.global.f32 [d0], 0f3FC00000; st.global.f32 [d0+4], 0D3FF8000000000000; st.global.f32 [d0 + 8], 1.5e0;"
@@ -186,8 +186,8 @@ LAUNCHES = {
 
 
 @pytest.mark.parametrize("name", LAUNCHES)
-def test_a_launch_that_a_kernel_does_not_take_is_an_error_of_the_emulators(name):
-    """And a ValueError, for those who launch."""
+def test_invalid_launches(name):
+    """They raise InvalidLaunch, which is also a ValueError."""
     block, params, said = LAUNCHES[name]
     with pytest.raises(EmulatorError, match=said) as caught:
         emulator.run_ptx(sample_text(""), "k", 1, block, params)

@@ -245,7 +245,7 @@ _LOAD = f"""  %in{{i}}.{{p}} = add i64 %in.number.{{g}}.{{p}}, %row.{{j}}
   %l{{i}}.{{p}} = load {_QUAD}, ptr %q{{i}}.{{p}}, align 4"""
 _START = "  %o{i}.{v} = phi {single} [zeroinitializer, %four], [%{loaded}, %load]"
 _ACCUMULATOR_PHI = "  %x{i}.{v} = phi {single} [%o{i}.{v}, %begin], [%y{i}.{v}, %sure]"
-# A product that is zero is a positive zero, as in ``products._add_first``.
+# A product that is zero is a positive zero, as in ``matmul._add_first``.
 _ADD = """  %z{i}.{v} = fadd {single} %f{i}.{v}, zeroinitializer
   %y{i}.{v} = fadd {single} %z{i}.{v}, %x{i}.{v}"""
 _ROUND = "  %{f}{i}.{v} = fptrunc {wide} %s{i}.{v}.{last} to {single}"
