@@ -31,7 +31,7 @@ from .export_step import CALL
 from .progress import BuildStep
 from .stage_actions import WorkerAction, explain_suffix, kernel_name, step_timeout
 
-VERIFY_REFERENCE = "compare"
+VERIFY_INTERPRETER, VERIFY_REFERENCE = "verify (interpreter)", "verify (reference)"
 VERIFIED = Stage(
     ".verified",
     "result of verification against the interpreter (JSON)",
@@ -62,7 +62,7 @@ class VerifyInterpreterAction(WorkerAction):
 
     def strfunction(self, target, source, env, executor=None) -> str:
         """The displayed line: action, target and kernel."""
-        return f"{VERIFY:7} {self.target:7} {kernel_name(target[0])}"
+        return f"{VERIFY_INTERPRETER} {self.target:7} {kernel_name(target[0])}"
 
     def call(self, executor: Executor, target, source, env) -> dict[str, bytes]:
         """Compare in a worker."""
@@ -81,7 +81,7 @@ class VerifyReferenceAction(WorkerAction):
 
     def strfunction(self, target, source, env, executor=None) -> str:
         """The displayed line: action, target and kernel."""
-        return f"{VERIFY_REFERENCE:7} {self.target:7} {kernel_name(target[0])}{explain_suffix(target)}"
+        return f"{VERIFY_REFERENCE} {self.target:7} {kernel_name(target[0])}{explain_suffix(target)}"
 
     def call(self, executor: Executor, target, source, env) -> dict[str, bytes]:
         """Compare in a worker that traces the file accesses of user code."""
@@ -110,7 +110,7 @@ class VerifyTarget:
                 folder = env.Dir(f"{own.build_dir}/{target.name}")
                 sources = [kernel.bytecode(target, own), folder.File(kernel.name + ptx)]
                 made = self._verified(target)(env, [folder.File(kernel.name + VERIFIED.suffix)], sources)
-                self._add_step(env, made, BuildStep(VERIFY, target.name, kernel.name))
+                self._add_step(env, made, BuildStep(VERIFY_INTERPRETER, target.name, kernel.name))
                 if _may_have_references(kernel.file):
                     made = self._compare(env, kernel, target, folder, sources)
                     self._add_step(env, made, BuildStep(VERIFY_REFERENCE, target.name, kernel.name))

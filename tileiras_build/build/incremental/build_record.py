@@ -182,9 +182,9 @@ def write(path: Path, record: BuildRecord) -> None:
         "shared": record.shared,
     }
     text = _encode(_PATH_SEPARATOR.join(record.paths)) if record.text is None else record.text
-    said = _encode(json.dumps(head))
-    sizes = b"".join(len(part).to_bytes(_SIZE_BYTES, "big") for part in (text, said))
-    parts = (sizes, text, said, record.states, record.owners)
+    head_text = _encode(json.dumps(head))
+    sizes = b"".join(len(part).to_bytes(_SIZE_BYTES, "big") for part in (text, head_text))
+    parts = (sizes, text, head_text, record.states, record.owners)
     write_files({path: b"".join((_digest(*parts), *parts))})
 
 

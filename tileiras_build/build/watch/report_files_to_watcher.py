@@ -35,18 +35,18 @@ def send(folders: Iterable[str], files: Iterable[str]) -> None:
     found = set(files)
     cubins = {path for path in found if path.endswith(_CUBIN)}
     own = {*map(os.path.abspath, folders), *(os.path.dirname(os.path.dirname(path)) for path in cubins)}
-    told = {"folders": sorted(own), "cubins": sorted(cubins), "files": sorted(found)}
+    message = {"folders": sorted(own), "cubins": sorted(cubins), "files": sorted(found)}
     with suppress(OSError):
-        Path(os.environ[VARIABLE]).write_text(json.dumps(told))
+        Path(os.environ[VARIABLE]).write_text(json.dumps(message))
 
 
 def receive(path: Path) -> WatchMessage | None:
     """The message of a build; None if it sent none."""
     try:
-        told = json.loads(path.read_bytes())
+        message = json.loads(path.read_bytes())
     except (OSError, ValueError):
         return None
-    return WatchMessage(*(frozenset(told[name]) for name in ("folders", "cubins", "files")))
+    return WatchMessage(*(frozenset(message[name]) for name in ("folders", "cubins", "files")))
 
 
 def files_of(artifacts: Iterable) -> Iterator[str]:

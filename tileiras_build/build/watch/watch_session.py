@@ -58,7 +58,7 @@ class WatchSession:
     def run(self) -> None:
         """Build, and build again at every change, until Ctrl-C."""
         with scratch_folder() as folder:
-            os.environ[VARIABLE] = str(folder / "told")
+            os.environ[VARIABLE] = str(folder / "message")
             read: set[Path] = set()
             changed: set[str] = set()
             while True:
@@ -129,20 +129,20 @@ class WatchSession:
         names = ", ".join(sorted(self._shown(path) for path in changed if Path(path).exists())) or "everything"
         print(f"{time.strftime('%H:%M:%S')}  {names}", flush=True)
         start = time.monotonic()
-        code, said = run_scons(self.root, self.words)
+        code, output = run_scons(self.root, self.words)
         self._receive_message()
         seconds = time.monotonic() - start
         if code:
-            self._show_failure(said)
+            self._show_failure(output)
         else:
             self._show_changes(self.measures.read(), seconds)
         print("watching for changes; Ctrl-C to quit", flush=True)
 
     def _receive_message(self) -> None:
         """Read the message of the build; keep the last one if its scripts were not read to their end."""
-        if (told := receive(Path(os.environ.get(VARIABLE, "")))) is not None:
-            self.message = told
-            self.measures.cubins = [Path(path) for path in told.cubins if Path(path).exists()]
+        if (message := receive(Path(os.environ.get(VARIABLE, "")))) is not None:
+            self.message = message
+            self.measures.cubins = [Path(path) for path in message.cubins if Path(path).exists()]
 
     def _shown(self, path: str) -> str:
         return str(Path(path).relative_to(self.root)) if Path(path).is_relative_to(self.root) else path

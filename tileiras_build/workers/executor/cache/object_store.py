@@ -104,9 +104,9 @@ def _translate_errors(request: Callable[[], T]) -> T:
 def _error_text(error: OSError) -> str:
     if error.strerror:
         return " ".join(error.strerror.split())
-    said = _first_line(error) or type(error).__name__
+    text = _first_line(error) or type(error).__name__
     # A missing file is not an error, so the bucket is missing.
-    return f"there is no such bucket or container ({said})" if isinstance(error, FileNotFoundError) else said
+    return f"there is no such bucket or container ({text})" if isinstance(error, FileNotFoundError) else text
 
 
 def _first_line(error: Exception) -> str:
