@@ -80,6 +80,13 @@ class Row:
         return hashlib.sha1(self.id.encode()).digest()[0] % 3 == 0
 
     @property
+    def part(self) -> str:
+        """The statistics that it counts for. Rows whose kernel is known to differ from the measured one have their own."""
+        if self.note.startswith("differs"):
+            return "differs"
+        return "held out" if self.is_held_out else "fitted"
+
+    @property
     def extents(self) -> list[int]:
         """The problem's extents."""
         return [int(part) for part in self.problem.split("x")]
@@ -300,27 +307,29 @@ def summary(results: list[Result]) -> tuple[str, ...]:
 
 
 def summaries(results: list[Result]) -> Iterator[tuple[str, ...]]:
-    """Rows of a table: all, each kind, each GPU; fitted rows and held-out ones beside each other."""
+    """Rows of a table: all, each kind, each GPU; fitted rows and held-out ones beside each other, rows that differ below."""
     groups: dict[str, list[Result]] = defaultdict(list)
     for one in results:
         for name in ("all", one.row.kind, GPUS[one.row.gpu].name):
             groups[name].append(one)
     for name, found in groups.items():
-        parts = ([one for one in found if one.row.is_held_out == held] for held in (False, True))
+        parts = ([one for one in found if one.row.part == part] for part in PARTS)
         yield (name, *(cell for part in parts for cell in summary(part)))
+    yield ("structure differs", *summary([one for one in results if one.row.part == "differs"]), *[""] * 4)
 
 
-HEADER = ("row", "gpu", "measured us", "modelled us", "error", "limit", "held out")
+HEADER = ("row", "gpu", "measured us", "modelled us", "error", "limit", "part")
+PARTS = ("fitted", "held out")
 SUMMARY = (
     "group",
-    *(f"{part} {cell}" for part in ("fitted", "held out") for cell in ("rows", "median", "90th", "in 20 %")),
+    *(f"{part} {cell}" for part in PARTS for cell in ("rows", "median", "90th", "in 20 %")),
 )
 
 
 def cells(one: Result) -> tuple[str, ...]:
     """A row of the table."""
     times = (f"{one.row.microseconds:.1f}", f"{one.modelled:.1f}", f"{one.error:+.0%}")
-    return (one.row.id, one.row.gpu, *times, one.limit, "yes" if one.row.is_held_out else "")
+    return (one.row.id, one.row.gpu, *times, one.limit, one.row.part)
 
 
 def main() -> int:

@@ -3,9 +3,9 @@
     cubin ──nvdisasm──> sass_parser (sass_operands) ──┐
     manifest, sizes ──> problem_size ──> launch ──────┤
                                                       ├─> warp_trace: paths of the warps of sampled CTAs
-                                                      │     ├─> cta_resource_usage: cycles of each pipe
+                                                      │     ├─> cta_work_counts: cycles of each pipe
                                                       │     └─> cta_timeline: latency of one CTA with its stalls
-    registers, shared memory ──> occupancy_waves ─────┴─> roofline ──> performance_model ──> estimate_report
+    registers, shared memory ──> occupancy_waves ─────┴─> roofline ──> concurrent_ctas ──> performance_model ──> estimate_report
 
 All values are modelled, not measured. docs/estimate.md lists what the model leaves out.
 """

@@ -1,14 +1,14 @@
 """CTAs that share an SM: how long they take together, and the clock that the board holds under that load.
 
-The resident CTAs of an SM are the customers of a closed queueing network: each of them needs the busiest resource for some of
-its time, where it waits for the others, and for the rest of it nothing that they need. Mean value analysis has the exact
-throughput of such a network for exponential times [Reiser and Lavenberg, "Mean-Value Analysis of Closed Multichain Queuing
-Networks", Journal of the ACM 27(2), 1980]: overlap is imperfect where few CTAs are resident, and nearly perfect where many are.
+The resident CTAs of an SM are the customers of a closed queueing network, and its pipes and memories the stations: each CTA
+waits where another one is served. Mean value analysis has the exact throughput of such a network for exponential times
+[Reiser and Lavenberg, "Mean-Value Analysis of Closed Multichain Queuing Networks", Journal of the ACM 27(2), 1980]: overlap is
+imperfect where few CTAs are resident, and nearly perfect where many are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from .roofline import RooflineInputs, roofline
@@ -16,22 +16,32 @@ from .roofline import RooflineInputs, roofline
 _ITERATIONS = 8  # the clock depends on the load, and that on the clock
 
 
-def batch_clocks(ctas: int, alone: float, busy: float) -> float:
-    """Cycles of ``ctas`` resident CTAs in steady state: each takes ``alone`` by itself, ``busy`` of it on the busiest resource."""
-    busy = min(busy, alone)
-    waiting, throughput = 0.0, 0.0
+def batch_clocks(ctas: int, alone: float, demands: Sequence[float]) -> float:
+    """Cycles of ``ctas`` resident CTAs in steady state: each takes ``alone`` by itself, and ``demands`` of each resource."""
+    served = _stations(alone, demands)
+    elsewhere = max(alone - sum(served), 0.0)
+    waiting, throughput = [0.0] * len(served), 0.0
     for count in range(1, ctas + 1):
-        response = busy * (1 + waiting)
-        throughput = count / (alone - busy + response)
-        waiting = throughput * response
+        responses = [demand * (1 + others) for demand, others in zip(served, waiting, strict=True)]
+        throughput = count / (elsewhere + sum(responses))
+        waiting = [throughput * response for response in responses]
     return ctas / throughput
 
 
-def sm_clocks(ctas: int, resident: int, alone: float, busy: float) -> float:
+def _stations(alone: float, demands: Sequence[float]) -> list[float]:
+    """The demands one after the other: where a CTA uses resources at the same time, the busiest one has all of its time, and
+    the others what is left."""
+    busiest, *others = sorted(demands, reverse=True) or [0.0]
+    busiest, wanted = min(busiest, alone), sum(others)
+    share = min((alone - busiest) / wanted, 1.0) if wanted else 0.0
+    return [busiest, *(demand * share for demand in others)]
+
+
+def sm_clocks(ctas: int, resident: int, alone: float, demands: Sequence[float]) -> float:
     """Cycles of an SM that runs ``ctas`` CTAs, at most ``resident`` of them at once."""
     full, rest = divmod(ctas, resident)
-    found = full * batch_clocks(resident, alone, busy) if full else 0.0
-    return found + (batch_clocks(rest, alone, busy) if rest else 0.0)
+    found = full * batch_clocks(resident, alone, demands) if full else 0.0
+    return found + (batch_clocks(rest, alone, demands) if rest else 0.0)
 
 
 @dataclass(frozen=True)
@@ -49,8 +59,8 @@ def sustained(inputs: RooflineInputs, alone: float) -> Sustained:
     clock = float(gpu.clock_mhz)
     for _ in range(_ITERATIONS):
         bounds = roofline(replace(inputs, gpu=replace(gpu, clock_mhz=clock)))
-        busiest = max(bounds.values(), default=0.0)
-        clocks = max(sm_clocks(waves.busiest_sm_ctas, waves.resident, alone, busiest / waves.busiest_sm_ctas), busiest)
+        demands = [bound / waves.busiest_sm_ctas for bound in bounds.values()]
+        clocks = max(sm_clocks(waves.busiest_sm_ctas, waves.resident, alone, demands), *bounds.values())
         # The average SM has fewer CTAs than the busiest one.
         share = waves.even_ctas_per_sm / waves.busiest_sm_ctas / clocks
         load, fma = inputs.work.tensor_load * waves.busiest_sm_ctas, bounds.get("FMA pipe", 0.0)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ...target.gpu_models import GpuModel
-from ...target.gpu_rates import CLUSTER_LATENCY, L2_BYTES_PER_CLOCK, SM_PARTITIONS
+from ...target.gpu_rates import CLUSTER_LATENCY, L2_BYTES_PER_CLOCK, SM_PARTITIONS, TMA_LATENCY
 from ...target.sm_limits import WARP
 from .bytes_in_flight import copy_bytes, max_bytes_in_flight
 from .cta_work_counts import ASYNC_LOADS, ASYNC_STORES, CtaWork, expected_bytes
@@ -388,7 +388,7 @@ class _ClusterSimulation:
     def _complete_copy(self, warp: _WarpState, observed: ObservedWords, start: float) -> float:
         barrier = observed.get("barrier")
         size = self.copied.get(barrier, 0.0) if barrier is not None else 0.0
-        done = self._load(warp, start, size)
+        done = self._load(warp, start, size) + TMA_LATENCY
         if barrier is not None:
             phases = self.phases[barrier]
             phases.bytes -= size
