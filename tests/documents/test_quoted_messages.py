@@ -8,7 +8,7 @@ from tests.documents.test_document_words import ROOT
 from tests.launch.runtime.test_invalid_launches import KERNEL, kernel_of, right
 from tests.launch.runtime.test_select_image import image
 from tileiras_build.core.errors import TileirasError
-from tileiras_build.core.symbols import symbol_names
+from tileiras_build.core.symbols import check_symbol_names
 from tileiras_build.core.tracing.dependency_record import Comparison, DependencyRecord
 from tileiras_build.core.tracing.dependency_state import Probe
 from tileiras_build.core.tracing.portable_paths import PortablePaths
@@ -35,7 +35,7 @@ def test_a_stride_that_was_assumed():
 
 
 def test_a_name_that_is_no_identifier():
-    message, _, remedy = str(symbol_names.name_error(symbol_names.KERNEL, "a b")).partition(", not")
+    message, _, remedy = str(check_symbol_names.name_error(check_symbol_names.KERNEL, "a b")).partition(", not")
     assert remedy and message in page("names.md")
 
 
