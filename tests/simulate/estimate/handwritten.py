@@ -1,4 +1,4 @@
-"""Native code written by hand, as nvdisasm prints it, and the launches of tests."""
+"""Handwritten SASS in the format of nvdisasm, and launches for tests."""
 
 from __future__ import annotations
 

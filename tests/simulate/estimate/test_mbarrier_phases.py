@@ -1,4 +1,4 @@
-"""simulate/estimate/mbarrier_phases.py: phases end when nothing is lacking; a multicast tells the blocks that its mask names."""
+"""Phases complete without pending arrivals and bytes; multicast arrivals reach the CTAs of the mask."""
 
 from tests.simulate.estimate.handwritten import code
 from tileiras_build.simulate.estimate.mbarrier_phases import (
@@ -9,7 +9,7 @@ from tileiras_build.simulate.estimate.mbarrier_phases import (
 )
 
 
-def test_a_phase_lacks_arrivals_and_bytes():
+def test_phase_needs_arrivals_and_bytes():
     phases = MbarrierPhases(count=2, bytes=16.0)
     for arrivals, bytes in ((1, 0.0), (2, 16.0)):
         phases.arrivals, phases.bytes = arrivals, bytes
@@ -18,7 +18,7 @@ def test_a_phase_lacks_arrivals_and_bytes():
     assert phases.complete_phases() and phases.completed == [7.0] and phases.arrivals == 0
 
 
-def test_tensor_cores_arrive_where_their_mask_says():
+def test_commits_arrive_at_the_ctas_of_the_mask():
     [own] = code("UTCBAR [UR4], URZ").instructions
     [all] = code("UTCBAR.2CTA.MULTICAST [UR4], URZ, UR5").instructions
     words = {"place": 0x1000108, "word": 5}

@@ -25,17 +25,17 @@ def one(text):
         (4 * (LANES ^ 5), 1),
     ],
 )
-def test_words_in_one_bank_are_served_one_after_the_other(addresses, wavefronts):
+def test_bank_conflicts(addresses, wavefronts):
     assert count_transactions(one("LDS R0, [R1]"), None, addresses, ALL_LANES).wavefronts == wavefronts
 
 
-def test_wide_accesses_are_served_in_parts():
+def test_wavefronts_of_wide_accesses():
     assert count_transactions(one("LDS.128 R0, [R1]"), None, 16 * LANES, ALL_LANES).wavefronts == 4
     assert count_transactions(one("LDS.64 R0, [R1]"), None, 8 * LANES, ALL_LANES).wavefronts == 2
     assert count_transactions(one("STS.128 [R1], R4"), None, 128 * LANES, ALL_LANES).wavefronts == 32
 
 
-def test_matrices_take_a_wavefront_each_if_their_rows_lie_in_different_banks():
+def test_wavefronts_of_matrices():
     swizzled = 128 * (LANES % 8) + 16 * ((LANES // 8) ^ (LANES % 8))
     assert count_transactions(one("LDSM.16.M88.4 R0, [R1]"), None, swizzled, ALL_LANES).wavefronts == 4
     assert count_transactions(one("LDSM.16.M88.4 R0, [R1]"), None, 128 * LANES, ALL_LANES).wavefronts == 32
@@ -45,7 +45,7 @@ def test_matrices_take_a_wavefront_each_if_their_rows_lie_in_different_banks():
     ("LDG.E R0, desc[UR4][R2.64]", 4, 4, 1), ("LDG.E.128 R0, desc[UR4][R2.64]", 16, 16, 4),
     ("LDG.E R0, desc[UR4][R2.64]", 4096, 32, 32), ("LDG.E.U8 R0, desc[UR4][R2.64]", 1, 1, 1),
 ])  # fmt: skip
-def test_global_memory_is_reached_in_sectors(text, stride, sectors, lines):
+def test_sectors_of_global_memory(text, stride, sectors, lines):
     found = count_transactions(one(text), BASE + stride * LANES, None, ALL_LANES)
     assert (found.sectors, found.lines) == ({1: sectors}, lines)
 
@@ -55,6 +55,6 @@ def test_only_active_lanes_count():
     assert (found.sectors, found.bytes) == ({1: 3}, 12)
 
 
-def test_addresses_that_nobody_knows_are_taken_for_good_ones():
+def test_unknown_addresses_are_assumed_conflict_free():
     found = count_transactions(one("LDG.E.64 R0, desc[UR4][R2.64]"), None, None, np.ones(32, dtype=bool))
     assert (found.sectors, found.known) == ({0: 8}, False)

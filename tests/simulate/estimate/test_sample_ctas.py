@@ -1,4 +1,4 @@
-"""Sampled blocks stand for the whole grid along each axis."""
+"""Sampled CTAs represent the whole grid along each axis."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ def test_samples_are_spread_along_each_axis():
         assert [corner[axis] for corner in corners] == [5, 16, 26]
 
 
-def test_a_small_grid_is_followed_whole():
+def test_small_grid_is_traced_completely():
     assert _corners((2, 1, 1)) == [(0, 0, 0), (1, 0, 0)]
 
 
-def test_clusters_are_followed_whole():
+def test_clusters_are_traced_completely():
     [first, *_] = sampled_clusters(Launch((12, 1, 1), (128, 1, 1), (), (2, 1, 1)))
     assert first == [(2, 0, 0), (3, 0, 0)]

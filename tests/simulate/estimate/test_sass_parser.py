@@ -1,4 +1,4 @@
-"""What nvdisasm prints, read; what no assembler has written is refused."""
+"""Parsing of nvdisasm's output; invalid control codes are rejected."""
 
 import pytest
 
@@ -16,7 +16,7 @@ def test_scoreboards_are_read():
 
 
 @pytest.mark.parametrize("field", [46, 49])
-def test_a_scoreboard_that_no_warp_has_is_refused(field):
+def test_invalid_scoreboard(field):
     word = (7 << 46 | 7 << 49) & ~(7 << field) | 6 << field
     with pytest.raises(InvalidInput, match="instruction at 0x0 sets invalid scoreboard 6"):
         read_machine_code(ROWS.format(word))

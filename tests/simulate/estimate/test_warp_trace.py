@@ -20,12 +20,12 @@ LOOP = [
 
 
 @pytest.mark.parametrize(("bound", "trips"), [(4, 1), (64, 16), (65, 17)])
-def test_a_loop_runs_as_often_as_its_parameter_says(bound, trips):
+def test_loop_with_a_parameter_as_its_bound(bound, trips):
     found = trace(LOOP, [bound])
     assert found.passes()[1] == trips and not found.unknown_branches
 
 
-def test_lanes_part_and_meet():
+def test_lanes_diverge_and_reconverge():
     """Half of the warp leaves out a block: it is passed once, and so is what follows."""
     found = trace(
         ["S2R R0, SR_TID.X", "ISETP.GE.AND P0, PT, R0, 0x10, PT", "@P0 BRA `(.L_x_1)", "FADD R9, R9, R9",
@@ -34,8 +34,8 @@ def test_lanes_part_and_meet():
     assert found.blocks == [0, 1, 2]
 
 
-def test_lanes_with_loops_of_their_own():
-    """The warp goes round as often as the lane with the most trips."""
+def test_lanes_with_different_trip_counts():
+    """The warp has the trip count of the lane with the most iterations."""
     found = trace(
         ["S2R R0, SR_TID.X", ".L_x_1:", "IADD3 R0, R0, -0x1, RZ", "ISETP.GT.AND P0, PT, R0, RZ, PT",
          "@P0 BRA `(.L_x_1)", "EXIT"]
@@ -43,13 +43,13 @@ def test_lanes_with_loops_of_their_own():
     assert found.passes()[1] == 31
 
 
-def test_warps_of_a_block_go_ways_of_their_own():
+def test_warps_of_a_cta_diverge():
     lines = ["S2R R0, SR_TID.X", "ISETP.LT.AND P0, PT, R0, 0x20, PT", "@P0 EXIT", "FADD R9, R9, R9", "EXIT"]
     assert trace(lines, block=(64, 1, 1), warp=0).blocks == [0]
     assert trace(lines, block=(64, 1, 1), warp=1).blocks == [0, 1]
 
 
-def test_blocks_of_a_grid_differ_by_their_places():
+def test_ctas_differ_by_their_coordinates():
     lines = ["S2R R2, SR_CTAID.X", *LOOP[1:]]
     assert trace(lines, place=(12, 0, 0), grid=(16, 1, 1)).passes()[1] == 3
 
@@ -74,14 +74,14 @@ def test_functions_return():
     assert found.blocks == [0, 2, 1]
 
 
-def test_waits_are_met_at_once():
+def test_waits_succeed_at_once():
     found = trace(
         ["MOV R0, RZ", ".L_x_1:", "SYNCS.PHASECHK.TRANS64.TRYWAIT P0, [UR4], R0", "@!P0 BRA `(.L_x_1)", "EXIT"]
     )
     assert found.passes()[1] == 1
 
 
-def test_accesses_are_seen_with_their_addresses():
+def test_accesses_are_recorded_with_addresses():
     """Lanes 8 bytes apart touch twice the sectors of lanes side by side."""
     lines = ["S2R R0, SR_TID.X", "IMAD.WIDE R2, R0, {}, c[0x0][0x210]", "LDG.E R0, desc[UR4][R2.64]", "EXIT"]
     for stride, sectors in (("0x4", 4), ("0x8", 8), ("0x20", 32)):
@@ -116,12 +116,12 @@ def test_a_vote_reads_what_it_votes_on():
     assert found.passes()[1] == 31 and not found.unknown_branches
 
 
-def test_a_word_is_kept_where_return_addresses_are():
+def test_return_addresses_on_the_stack():
     found = trace([LOOP[0], "RPCMOV.32 Rpc.LO, R2", "MOV R2, RZ", "RPCMOV.32 R2, Rpc.LO", *LOOP[1:]], [64])
     assert found.passes()[1] == 16 and not found.unknown_branches
 
 
-def test_lanes_arrive_at_places_of_their_own():
+def test_lanes_arrive_at_different_barriers():
     """The upper half of a warp arrives at another block's barrier."""
     lines = [
         "S2R R0, SR_TID.X", "LOP3.LUT R0, R0, 0x10, RZ, 0xc0, !PT", "SYNCS.ARRIVE.TRANS64.RED.A1T0 RZ, [R0+URZ], RZ", "EXIT",

@@ -124,7 +124,7 @@ def test_unspecified_elements_are_not_compared():
     assert len(expected.compare(actual)) == 1
 
 
-def test_what_only_further_runs_find_open_is_not_wrong():
+def test_unspecified_elements_found_by_further_runs():
     load_some = load("x", "px", (64,), "i8").replace("<64xi8, strides", "<8xi8, strides").replace("[64]", "[8]")
     body = f"""{load_some}
   %most = constant <i8: 120> : tile<64xi8>
@@ -142,7 +142,7 @@ def test_what_only_further_runs_find_open_is_not_wrong():
     assert expected.compare(actual) == []
 
 
-def test_a_miscompiled_kernel_is_noticed():
+def test_miscompiled_kernel_is_reported():
     body = load("x", "px", (64,), "f32") + "\n  %r = {} %x : tile<64xf32>" + store("r", "pr", (64,), "f32")
     right, wrong = (kernel({"px": "f32", "pr": "f32"}, body.format(name)) for name in ("sin", "cos"))
     expected, inputs = expectation(right)
@@ -152,8 +152,8 @@ def test_a_miscompiled_kernel_is_noticed():
     assert len(expected.compare(run_in_emulator(other, "k", inputs))) == 1
 
 
-def test_compiled_code_that_runs_far_longer_than_the_interpreter_is_given_up(monkeypatch):
-    """The interpreter's operations say how long: code that should be the same program has not much more to do."""
+def test_compiled_code_has_a_block_limit(monkeypatch):
+    """The limit is derived from the interpreter's operations, because equivalent code executes a similar number of blocks."""
     from tileiras_build.ir.bytecode.writer import write_module
     from tileiras_build.simulate.interpreter import compare_with_compiled
 

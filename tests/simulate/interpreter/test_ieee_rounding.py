@@ -98,7 +98,7 @@ def test_root_brackets_its_square(element, mode):
 
 
 @pytest.mark.parametrize("element", (F16, F32), ids=str)
-def test_nearest_is_what_the_hardware_does(element):
+def test_nearest_equals_hardware(element):
     x, y = random_values(element, 1, 500), random_values(element, 2, 500)
     assert (compute("mul", element, MODES[0], False, x, y) == x * y).all()
     assert (compute("add", element, MODES[0], False, x, y) == x + y).all()
@@ -114,12 +114,12 @@ def test_nearest_is_what_the_hardware_does(element):
     ],
     ids=str,
 )
-def test_narrowing_is_that_of_ml_dtypes_inside_of_the_range(element, dtype):
+def test_narrowing_equals_ml_dtypes_within_the_range(element, dtype):
     values = np.random.default_rng(3).uniform(-5, 5, 400).astype(np.float32)
     assert (quantize(values.astype(np.float64), FORMATS[element]) == values.astype(dtype).astype(np.float64)).all()
 
 
-def test_ties_and_ends():
+def test_ties_and_range_limits():
     tf32 = FORMATS[TF32]
     assert quantize(np.array([1 + 2.0**-11, 1 + 3 * 2.0**-11]), tf32).tolist() == [1.0, 1 + 2.0**-9]
     assert quantize(np.array([1 + 2.0**-11]), tf32, RoundingMode.NEAREST_AWAY).tolist() == [1 + 2.0**-10]

@@ -1,4 +1,4 @@
-"""What the interpreter refuses: each fault names its operation and, where there is one, the address."""
+"""Faults of the interpreter: each names its operation and, if any, the address."""
 
 import numpy as np
 import pytest
@@ -90,7 +90,7 @@ COUNTED = """  %low = constant <i8: {}> : tile<i8>
 @pytest.mark.parametrize(("low", "high", "step", "compared"), [
     (122, 127, 2, ""), (0, 10, 0, ""), (0, 127, -2, ""), (-56, -1, 50, "unsigned "), (-100, 126, 96, ""),
 ])  # fmt: skip
-def test_a_counter_that_never_reaches_its_bound(low, high, step, compared):
+def test_counter_that_never_reaches_its_bound(low, high, step, compared):
     with pytest.raises(InterpreterFault, match=f"overflows before {high % 256 if compared else high}") as caught:
         run(kernel({}, COUNTED.format(low, high, step, compared)), [], [])
     assert caught.value.id == "loop-endless"
@@ -102,14 +102,14 @@ def test_a_loop_without_iterations_has_any_step():
 
 
 @pytest.mark.parametrize("step", [0, 1])
-def test_a_loop_that_a_return_leaves(step):
+def test_loop_with_a_return(step):
     body = "%stop = constant <i1: 1> : tile<i1>\n  if %stop {\n    return\n  } else {\n  }\n  continue"
     text = kernel({}, COUNTED.replace("i8", "i32").format(0, 2**31 - 1, step, "").replace("continue", body))
     run(text, [], [], limit=1000)
 
 
 @pytest.mark.parametrize(("low", "high", "step"), [(0, 2**31 - 1, 1), (0, 10, -1), (-(2**31), 2**31 - 17, 2000)])
-def test_a_loop_of_too_many_iterations_is_not_begun(low, high, step):
+def test_loop_with_too_many_iterations_does_not_start(low, high, step):
     text = kernel(
         {},
         COUNTED.replace("i8", "i32")

@@ -34,7 +34,7 @@ def test_bytes_wrap(operation, expected):
     assert (binary(operation, "i8", x, y) == expected(x, y)).all()
 
 
-def test_upper_half_of_a_64_bit_product():
+def test_high_half_of_a_64_bit_multiplication():
     x, y = (RANDOM.integers(-(2**63), 2**63 - 1, 64) for _ in range(2))
     exact = [((int(a) % 2**64) * (int(b) % 2**64)) >> 64 for a, b in zip(x, y)]
     assert binary("mulhii {}", "i64", x, y).view(np.uint64).tolist() == exact
@@ -190,7 +190,7 @@ def test_scan_passes_the_accumulated_value_first(reverse, dim):
     assert (apply(first, [("x", x, "i32")], ((4, 16), "i32")) == np.broadcast_to(kept, x.shape)).all()
 
 
-def test_matrix_products():
+def test_mma():
     a, b = held_array(FLOATS[0].reshape(4, 16), "f16"), held_array(FLOATS[1].reshape(16, 4), "f16")
     c = held_array(FLOATS[0][:16].reshape(4, 4), "f32")
     inputs = [("a", a, "f16"), ("b", b, "f16"), ("c", c, "f32")]
@@ -202,7 +202,7 @@ def test_matrix_products():
     assert (apply(text, inputs, ((4, 4), "i32")) == x.view(np.uint8).astype(int) @ y.astype(int)).all()
 
 
-def test_scaled_matrix_product():
+def test_scaled_mma():
     a = held_array(RANDOM.choice([0.5, 1, 1.5, 2, -3], (4, 64)), "f8E4M3FN")
     b = held_array(RANDOM.choice([0.5, 1, 1.5, 2, -3], (64, 4)), "f8E4M3FN")
     s, t = held_array([[1, 2], [4, 0.5]] * 2, "f8E8M0FNU"), held_array([[2, 1, 1, 4], [1, 0.5, 2, 1]], "f8E8M0FNU")
@@ -234,8 +234,8 @@ def test_a_scale_beyond_the_end_is_the_smallest_one():
     assert list(np.asarray(result).astype(float)) == [1.0] * 5 + [2.0**-127] * 3
 
 
-def test_what_a_negative_scale_does_is_open():
-    """An open element is 0 where no arbitrary numbers are asked for; those that no such scale touches are known."""
+def test_negative_scale_is_unspecified():
+    """Unspecified elements are 0 without random choices; elements without a negative scale are specified."""
     s, t = np.full((4, 2), 2.0), np.full((2, 4), 0.5)
     s[1, 0], s[2, 1], t[1, 3] = -2.0, -0.0, -1.0
     inputs = [
@@ -314,7 +314,7 @@ def test_loop_ends_by_a_break_inside_of_a_branch():
     assert apply(LEAVE, [("x", np.zeros(4, np.int32), "i32")], ((4,), "i32")).tolist() == [5] * 4
 
 
-def test_atomics_on_one_place_all_count():
+def test_atomics_on_one_address():
     body = (
         load("i", "pi", (8,), "i32")
         + load("x", "px", (8,), "i32")

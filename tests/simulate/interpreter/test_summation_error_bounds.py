@@ -1,4 +1,4 @@
-"""Bounds of sums whose order is open: no order leaves them, what they call exact is exact, and what they call open has two ends."""
+"""Error bounds of sums in unspecified order: they hold for all orders, exact sums are exact, and open sums have two outcomes."""
 
 from itertools import permutations
 
@@ -21,7 +21,7 @@ HALF = FORMATS[F16]
 
 
 def groupings(terms, join):
-    """What every way to put brackets around terms gives."""
+    """The results of all groupings of terms."""
     if len(terms) == 1:
         return {terms[0]}
     return {
@@ -33,7 +33,7 @@ def groupings(terms, join):
 
 
 def of_orders(terms, join):
-    """What every order of the terms gives, each grouped in every way."""
+    """The results of all orders and groupings of terms."""
     return {found for order in set(permutations(terms)) for found in groupings(order, join)}
 
 
@@ -51,7 +51,7 @@ def rows(seed: int, count: int, scale: float):
     return (np.random.default_rng(seed).standard_normal((count, 4)) * scale).astype(np.float16)
 
 
-def test_sums_are_open_exactly_where_orders_end_differently():
+def test_open_sums_are_those_with_different_outcomes():
     both = set()
     for terms in rows(1, 60, 4e4):
         ends = finite(of_orders(tuple(terms), np.add))
@@ -60,7 +60,7 @@ def test_sums_are_open_exactly_where_orders_end_differently():
     assert both == {True, False}
 
 
-def test_scans_are_open_where_groupings_end_differently():
+def test_open_scans_are_those_with_different_outcomes():
     seen = set()
     for terms in rows(2, 60, 4e4):
         opened = unspecified_sums(terms.astype(float), HALF, extremes_of_prefixes)
@@ -132,7 +132,7 @@ def test_products_are_open_where_orders_end_differently():
         )
 
 
-def test_no_order_leaves_the_bound():
+def test_bounds_hold_for_all_orders():
     rng = np.random.default_rng(3)
     for terms in (rng.standard_normal((40, 6)) * 10.0 ** rng.integers(-3, 3, (40, 6))).astype(np.float16):
         exact, size = terms.astype(float).sum(), np.abs(terms.astype(float)).sum()
@@ -148,7 +148,7 @@ def test_of_what_cancels_nothing_may_be_left_but_an_error():
     assert not is_exact(np.float64(2 + 2.0**-14), exponents(terms.astype(float)).min(), HALF.epsilon, HALF)
 
 
-def test_what_is_exact_is_so_in_every_order():
+def test_exact_sums_are_exact_in_every_order():
     seen = set()
     for largest in (500, 700):
         for terms in np.random.default_rng(4).integers(-largest, largest, (30, 4)).astype(np.float16) * np.float16(

@@ -1,4 +1,4 @@
-"""Sums by native code that float64 may not hold: exact and rounded once, as rationals say, whatever the exponents."""
+"""Dot products that float64 may not represent, in native code: exact and rounded once, for all exponents."""
 
 import numpy as np
 import pytest
@@ -10,14 +10,14 @@ from tileiras_build.simulate.emulator.matmul.operand_value_ranges import MatmulO
 
 
 def by_code(a: np.ndarray, b: np.ndarray, kind: str, monkeypatch) -> np.ndarray:
-    """A (stack, m, k) times the columns (stack, n, k) of B by native code, with the errors that it is told."""
+    """A (stack, m, k) times the columns (stack, n, k) of B by native code, with the given error bounds."""
     monkeypatch.setattr(gemm_jit, "COMPILE_COST", -1)
     errors = matmul.jit_error_bounds([(MatmulOperand(a, kind), MatmulOperand(b, kind))], len(a))
     assert errors is not None and errors.all()
     return matmul.multiply(MatmulOperand(a, kind), MatmulOperand(b, kind))
 
 
-def test_ratios_of_groups():
+def test_magnitude_ratios_of_groups():
     values = np.zeros((2, 2, 4, 8))
     values[0, 0, 1:3, 3:7] = [[3, -0.5, 0, -20], [0.75, 1, 2, 0]]  # multiples of a 16th, if they have four bits
     values[0, 1, 1, 2], values[1, 0, 0, 3] = -1.5 * 2.0**60, 2.0**-140
@@ -27,14 +27,14 @@ def test_ratios_of_groups():
 
 
 @pytest.mark.parametrize(("kind", "k"), [("bf16", 16), ("tf32", 8), ("bf16", 32)])
-def test_numbers_with_all_exponents(kind, k, monkeypatch):
+def test_values_of_all_exponents(kind, k, monkeypatch):
     rng = np.random.default_rng(k)
     a, b = random_codes(rng, kind, (2, 8, k)), random_codes(rng, kind, (2, 16, k))
     assert bits(by_code(a, b, kind, monkeypatch)) == [bits(reference(x, y)) for x, y in zip(a, b)]
 
 
 @pytest.mark.parametrize("apart", [20, 40, 60])
-def test_sums_that_cancel_to_the_middle_of_two_numbers(apart, monkeypatch):
+def test_cancellation_to_a_midpoint(apart, monkeypatch):
     """Terms that cancel, half of a last place, and some that are ``apart`` powers of two smaller: of any sign, zero, or cancelled."""
     rng = np.random.default_rng(apart)
     tail = np.float32(2.0**-apart)
@@ -50,8 +50,8 @@ def test_sums_that_cancel_to_the_middle_of_two_numbers(apart, monkeypatch):
     assert len(np.unique(product)) == 4  # 2^24 and 2^24 + 2, of both signs
 
 
-def test_sums_that_leave_float32(monkeypatch):
-    """Above its largest number, and between its subnormal ones."""
+def test_sums_outside_the_range_of_float32(monkeypatch):
+    """Above its largest value, and between its subnormals."""
     a, b = np.zeros((1, 4, 16), np.float32), np.ones((1, 8, 16), np.float32)
     a[0, 0, :3] = 2.0**127, 2.0**127, -(2.0**103)
     a[0, 1, :3] = 2.0**127, 2.0**127, -(2.0**104)

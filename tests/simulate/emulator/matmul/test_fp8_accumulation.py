@@ -1,4 +1,4 @@
-"""Sums of fp8 products in the tensor cores of sm_90: 13 bits behind the point, cut off."""
+"""fp8 accumulation of the tensor cores of sm_90: truncated to 13 fraction bits."""
 
 import math
 from fractions import Fraction
@@ -18,7 +18,7 @@ LOWEST = {"e4m3": -6, "e5m2": -14, "f32": -126, "f16": -14}
 
 @pytest.fixture(autouse=True, params=[-1, 1 << 62], ids=["code", "numpy"])
 def process(request, monkeypatch):
-    """One that has multiplied enough for native code, and one that has not."""
+    """A process with enough multiplications for native code, and one without."""
     monkeypatch.setattr(gemm_jit, "COMPILE_COST", request.param)
 
 
@@ -41,7 +41,7 @@ def exponent(value, lowest):
 
 
 def random_factor(rng, shape, type_):
-    """Numbers over the whole range of a type, zeros and subnormal ones among them."""
+    """Values over the whole range of a type, including zeros and subnormals."""
     values = rng.standard_normal(shape) * 2.0 ** rng.integers(-9, 4, shape)
     return (values * (rng.random(shape) < 0.9)).astype(TYPES[type_]).astype(np.float32)
 
@@ -62,7 +62,7 @@ def test_the_formula(a_type, b_type, type_):
 
 
 def through_ptx(a, b, start, d="f32", a_type="e4m3", b_type="e4m3", scale="scale", matmul_rounding="exact", times=1):
-    """Products of matrices (64, 32) and (8, 32) with ``start`` (64, 8), the same one ``times``."""
+    """Accumulate the product of matrices (64, 32) and (8, 32) onto ``start`` (64, 8), ``times`` times."""
     image = np.zeros(65536, np.uint8)
     wgmma.place(image, a, wgmma.A_AT, 32, 16, 256)
     wgmma.place(image, b, wgmma.B_AT, 32, 16, 256)
@@ -71,7 +71,7 @@ def through_ptx(a, b, start, d="f32", a_type="e4m3", b_type="e4m3", scale="scale
     return wgmma.execute(text, image, 8, d, *layouts, start=start, matmul_rounding=matmul_rounding)
 
 
-def test_random_products_through_ptx():
+def test_random_wgmma_in_ptx():
     rng = np.random.default_rng(3)
     a, b = random_factor(rng, (64, 32), "e4m3"), random_factor(rng, (8, 32), "e5m2")
     start = rng.standard_normal((64, 8)).astype(np.float32)
@@ -81,18 +81,18 @@ def test_random_products_through_ptx():
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-def test_an_accumulator_loses_its_low_bits_to_products_of_zero(sign):
+def test_zero_products_truncate_the_accumulator(sign):
     zeros = np.zeros((64, 32), E4M3)
     out = through_ptx(zeros, zeros[:8], np.full((64, 8), sign * (1 + 2.0**-13 + 2.0**-14), np.float32))
     assert (out == sign * (1 + 2.0**-13)).all()
 
 
-def test_an_accumulator_far_below_all_products_is_kept_beside_zeros():
+def test_tiny_accumulator_with_zero_products():
     zeros, small = np.zeros((64, 32), E4M3), 2.0**-60 * (1 + 2.0**-13)
     assert (through_ptx(zeros, zeros[:8], np.full((64, 8), small, np.float32)) == small).all()
 
 
-def test_small_products_are_lost_beside_a_large_one():
+def test_small_products_are_lost_next_to_a_large_one():
     a, b = np.full((64, 32), 2.0**-6, E4M3), np.full((8, 32), 1, E4M3)
     a[:, 0] = 256
     assert (through_ptx(a, b, np.zeros((64, 8))) == 256).all()
@@ -100,7 +100,7 @@ def test_small_products_are_lost_beside_a_large_one():
     assert (through_ptx(a, b, np.zeros((64, 8))) == 128 + 31 * 2.0**-6).all()
 
 
-def test_the_old_values_count_only_where_they_are_added():
+def test_scale_d_excludes_the_accumulator():
     a, b = np.full((64, 32), 2.0**-6, E4M3), np.full((8, 32), 1, E4M3)
     assert (through_ptx(a, b, np.full((64, 8), 2.0**20)) == 2.0**20).all()
     assert (through_ptx(a, b, np.full((64, 8), 2.0**20), scale="0") == 0.5).all()
@@ -130,7 +130,7 @@ def test_zero_times_infinity_is_a_nan():
     assert np.isnan(out[:, 2:4]).all() and (out[:, :2] == 1).all() and (out[:, 4:] == 1).all()
 
 
-def test_products_after_each_other_are_cut_off_each_time():
+def test_each_accumulation_truncates():
     rng = np.random.default_rng(5)
     a, b = random_factor(rng, (64, 32), "e4m3"), random_factor(rng, (8, 32), "e4m3")
     start = rng.standard_normal((64, 8)).astype(np.float32)
@@ -139,7 +139,7 @@ def test_products_after_each_other_are_cut_off_each_time():
     np.testing.assert_array_equal(twice, through_ptx(a.astype(E4M3), b.astype(E4M3), once))
 
 
-def test_a_zero_is_positive():
+def test_zero_results_are_positive():
     zeros = np.zeros((64, 32), E4M3)
     assert not np.signbit(through_ptx(-zeros, zeros[:8], np.full((64, 8), -0.0))).any()
 

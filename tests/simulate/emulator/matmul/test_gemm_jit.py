@@ -1,4 +1,4 @@
-"""Products by native code: the bits that BLAS and NumPy leave, wherever the sums and the factors are."""
+"""Matrix multiplication in native code: the bits of BLAS and NumPy, for all layouts of operands and accumulators."""
 
 from functools import lru_cache
 
@@ -16,7 +16,7 @@ NEVER = 1 << 62
 
 @pytest.fixture
 def calls(monkeypatch):
-    """The layouts of what native code has added up, for processes that have multiplied enough."""
+    """The layouts of the calls of native code, in a process with enough multiplications."""
     made, add = [], gemm_jit.accumulate
 
     def counted(out, old, layout, steps, errors):
@@ -29,7 +29,7 @@ def calls(monkeypatch):
 
 
 def both(monkeypatch, run) -> tuple[list[int], list[int]]:
-    """The bits of what ``run`` returns by native code and without."""
+    """The bits of the results of ``run`` with and without native code."""
     by_code = np.ascontiguousarray(run()).view(np.uint32).tolist()
     with monkeypatch.context() as patch:
         patch.setattr(gemm_jit, "COMPILE_COST", NEVER)
@@ -37,7 +37,7 @@ def both(monkeypatch, run) -> tuple[list[int], list[int]]:
 
 
 def numbers(rng, shape, dtype, transposed: bool) -> np.ndarray:
-    """Normal numbers of 11 bits, as an array (stack, rows, k) or a view of one of (stack, k, rows)."""
+    """Normal values of 11 bits, as an array (stack, rows, k) or a transposed view of one."""
     shape = (shape[0], shape[2], shape[1]) if transposed else shape
     values = rng.standard_normal(shape).astype(np.float16).astype(dtype)
     return values.swapaxes(1, 2) if transposed else values
@@ -48,7 +48,7 @@ def numbers(rng, shape, dtype, transposed: bool) -> np.ndarray:
     ("dtype", "k", "right", "transposed"),
     [(np.float16, 16, 3, False), (np.float16, 16, 1, True), (np.float32, 8, 3, True)],
 )
-def test_matrices_that_are_added_to(dtype, k, right, transposed, fresh, calls, monkeypatch):
+def test_accumulation_onto_matrices(dtype, k, right, transposed, fresh, calls, monkeypatch):
     rng = np.random.default_rng(k + right)
     steps = [
         (
@@ -73,7 +73,7 @@ def test_matrices_that_are_added_to(dtype, k, right, transposed, fresh, calls, m
 @pytest.mark.parametrize("tile", [gemm_microkernel.NARROW, gemm_microkernel.WIDE, gemm_microkernel.WIDE_2X2])
 @pytest.mark.parametrize(("kind", "spread"), [("f16", 0), ("bf16", 30)])
 def test_tiles_of_either_width(tile, kind, spread, calls, monkeypatch):
-    """Of bf16 with many exponents some sums are added up anew."""
+    """Some sums of bf16 with many exponents are recomputed exactly."""
     rng = np.random.default_rng(7)
     monkeypatch.setattr(gemm_jit, "select_tile", lambda *shape: tile)
 
@@ -102,7 +102,7 @@ def test_tiles_of_either_width(tile, kind, spread, calls, monkeypatch):
     ],
 )  # fmt: skip
 def test_wide_tiles_are_for_wide_registers(shape, processor, tile, monkeypatch):
-    """Broad ones for those that are multiplied in one piece."""
+    """Wide tiles for CPUs with full-width 512-bit multipliers."""
     monkeypatch.setattr(gemm_microkernel, "has_cpu_feature", lambda feature: processor is not None)
     monkeypatch.setattr(gemm_microkernel, "cpu_name", lambda: processor)
     assert gemm_microkernel.select_tile(*shape) is getattr(gemm_microkernel, tile)
@@ -138,22 +138,22 @@ def finite(value: float) -> np.ndarray:
     ("kind", "left", "right"),
     [("f16", np.inf, 1), ("e4m3", np.nan, 1), ("e4m3", 2, 2), ("bf16", 2.0**100, 2.0**-100), ("s8", 3, 4)],
 )
-def test_what_is_not_for_it(kind, left, right, calls):
-    """Sums that are not finite, and those that float32 holds: BLAS is faster there."""
+def test_unsupported_operands(kind, left, right, calls):
+    """Sums that are not finite, and sums that are exact in float32, for which BLAS is faster."""
     steps = [(MatmulOperand(finite(left), kind), MatmulOperand(finite(right), kind))]
     total = np.zeros((1, 8, 8), np.float32)
     matmul.accumulate(total, steps)
     assert bool(calls) == (np.isfinite(left) and kind != "s8")
 
 
-def test_a_process_that_multiplies_little_does_not_ask_llvm(monkeypatch):
+def test_few_multiplications_do_not_import_llvm(monkeypatch):
     monkeypatch.setattr(gemm_jit, "_multiplications", 0)
     assert not gemm_jit.is_profitable(gemm_jit.COMPILE_COST) and gemm_jit.is_profitable(1)
 
 
 @pytest.fixture
 def fresh(monkeypatch):
-    """Of this process nobody knows anything. Returns what processes note."""
+    """A process without recorded multiplications. Returns the records."""
     notes: dict[str, int] = {}
     monkeypatch.setattr(gemm_jit, "_multiplications", 0)
     monkeypatch.setattr(gemm_jit, "_recorded", 0)
@@ -164,13 +164,13 @@ def fresh(monkeypatch):
 
 
 def begin_anew(monkeypatch):
-    """As a process begins that knows the notes of those before."""
+    """Reset the counters to those of a new process with the records of earlier ones."""
     monkeypatch.setattr(gemm_jit, "_multiplications", 0)
     monkeypatch.setattr(gemm_jit, "_recorded", 0)
     gemm_jit._before.cache_clear()
 
 
-def test_processes_that_multiply_enough_together_have_a_next_one_ask(fresh, monkeypatch):
+def test_multiplications_of_several_processes_add_up(fresh, monkeypatch):
     for times in range(1, 5):
         assert not gemm_jit.is_profitable(gemm_jit.COMPILE_COST // 4)
         gemm_jit.record_multiplications()
@@ -179,7 +179,7 @@ def test_processes_that_multiply_enough_together_have_a_next_one_ask(fresh, monk
     assert not gemm_jit.is_profitable(gemm_jit.CACHED_CODE_COST) and gemm_jit.is_profitable(1)
 
 
-def test_what_is_enough_is_noted_once(fresh, monkeypatch):
+def test_records_stop_at_the_threshold(fresh, monkeypatch):
     gemm_jit.record_multiplications()
     assert not fresh
     gemm_jit.is_profitable(gemm_jit.COMPILE_COST + 1)

@@ -1,4 +1,4 @@
-"""Products of matrices: exact sums rounded once, in every order, batch and split, with every BLAS."""
+"""Matrix multiplication: exact sums rounded once, independent of order, batching, slicing and BLAS."""
 
 import os
 import subprocess
@@ -21,7 +21,7 @@ KINDS = ["f16", "bf16", "tf32", "e5m2", "e4m3", "e3m2", "e2m3", "e2m1", "s8", "s
 
 
 def random_codes(rng, kind: str, shape) -> np.ndarray:
-    """Finite numbers with all exponents of a type alike."""
+    """Finite values with uniformly distributed exponents of a type."""
     if kind[0] == "s":
         return rng.integers(-(1 << int(kind[1]) - 1), 1 << int(kind[1]) - 1, shape).astype(np.float32)
     if kind == "tf32":
@@ -32,7 +32,7 @@ def random_codes(rng, kind: str, shape) -> np.ndarray:
 
 
 def nearest_float32(exact: Fraction) -> np.float32:
-    """Rounded to nearest even, by rationals alone."""
+    """Round to nearest even, with rationals."""
     sign, exact = (-1 if exact < 0 else 1), abs(exact)
     if exact == 0:
         return np.float32(0)
@@ -55,7 +55,7 @@ def bits(values) -> list:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_sum_is_exact_and_rounded_once(kind):
+def test_sums_are_exact_and_rounded_once(kind):
     rng = np.random.default_rng(KINDS.index(kind))
     a, b = random_codes(rng, kind, (2, 5, 16)), random_codes(rng, kind, (2, 6, 16))
     product = multiply(MatmulOperand(a, kind), MatmulOperand(b, kind))
@@ -64,8 +64,8 @@ def test_a_sum_is_exact_and_rounded_once(kind):
 
 @pytest.mark.parametrize("kind", ["f16", "bf16", "e5m2"])
 @pytest.mark.parametrize("small", [2.0**-14, 2.0**-60])
-def test_sums_close_to_halves_are_rounded_from_what_is_exact(kind, small):
-    """2^24 + 1 lies half way between two float32 numbers: the smallest term decides, whatever BLAS has lost of it."""
+def test_sums_near_midpoints_are_rounded_from_exact_values(kind, small):
+    """2^24 + 1 is the midpoint of two float32 values: the smallest term decides, even if BLAS loses it."""
     large = 2.0**12
     if kind != "bf16":
         small = max(small, 2.0**-14)
@@ -81,9 +81,9 @@ def test_sums_close_to_halves_are_rounded_from_what_is_exact(kind, small):
 
 @settings(max_examples=60)
 @given(st.integers(0, 2**32), st.sampled_from(KINDS), st.sampled_from([8, 16, 32]))
-def test_neither_order_nor_batch_changes_a_bit(seed, kind, k):
+def test_results_are_independent_of_order_and_batching(seed, kind, k):
     rng = np.random.default_rng(seed)
-    spread = rng.integers(0, 3)  # how far numbers are apart: all that the type has, a row's own scale, or close by
+    spread = rng.integers(0, 3)  # the spread of exponents: the whole type, a scale per row, or narrow
     a, b = random_codes(rng, kind, (3, 16, k)), random_codes(rng, kind, (3, 8, k))
     if kind[0] != "s" and spread:
         a, b = (np.where(np.abs(x) < (1 if spread == 1 else 0.1), np.float32(0.5), x) for x in (a, b))
@@ -97,12 +97,12 @@ def test_neither_order_nor_batch_changes_a_bit(seed, kind, k):
     assert bits(np.concatenate(parts, axis=1)) == bits(whole)
 
 
-def test_scaled_factors_may_leave_float32():
+def test_scaled_factors_outside_the_range_of_float32():
     a, b = np.full((1, 1, 32), 448 * 2.0**127), np.full((1, 1, 32), 2.0**-9 * 2.0**-127)
     assert multiply(MatmulOperand(a, "scaled"), MatmulOperand(b, "scaled")) == 32 * 448 * 2.0**-9
 
 
-def test_infinities_and_nans_touch_their_own_sums_alone():
+def test_infinities_and_nans_affect_only_their_sums():
     a, b = np.ones((2, 3, 16), np.float32), np.ones((2, 4, 16), np.float32)
     a[0, 0, 3], a[0, 1, 5], b[0, 2, 7], b[0, 3, 5] = np.inf, 1e30, np.nan, 0
     product = multiply(MatmulOperand(a, "bf16"), MatmulOperand(b, "bf16"))
@@ -111,12 +111,12 @@ def test_infinities_and_nans_touch_their_own_sums_alone():
 
 
 @pytest.mark.parametrize("zero", [0.0, -0.0])
-def test_an_empty_sum_is_a_positive_zero(zero):
+def test_zero_sum_is_positive(zero):
     a, b = np.full((1, 2, 16), zero, np.float32), np.full((1, 2, 16), 3, np.float32)
     assert bits(multiply(MatmulOperand(a, "f16"), MatmulOperand(b, "f16"))) == [[[0, 0], [0, 0]]]
 
 
-def test_a_stack_of_one_meets_each_of_the_other():
+def test_stack_of_one_is_broadcast():
     rng = np.random.default_rng(1)
     a, b = random_codes(rng, "bf16", (1, 4, 16)), random_codes(rng, "bf16", (3, 4, 16))
     product = multiply(MatmulOperand(a, "bf16"), MatmulOperand(b, "bf16"))
@@ -126,8 +126,8 @@ def test_a_stack_of_one_meets_each_of_the_other():
 @pytest.mark.parametrize(
     ("m", "k", "n", "right"), [(64, 16, 8, 3), (64, 32, 256, 1), (200, 32, 250, 3), (2, 64, 33, 3)]
 )
-def test_products_are_added_in_parts(m, k, n, right, monkeypatch):
-    """Whichever parts they fall into, and whether the columns are those of one matrix or of each."""
+def test_accumulation_in_slices(m, k, n, right, monkeypatch):
+    """For all slices, and with one or several matrices B."""
     rng = np.random.default_rng(n)
     steps = [(rng.integers(-8, 9, (3, m, k)), rng.integers(-8, 9, (right, n, k))) for _ in range(3)]
     start = rng.integers(-8, 9, (3, m, n)).astype(np.float32)
@@ -146,8 +146,8 @@ def test_products_are_added_in_parts(m, k, n, right, monkeypatch):
 
 @pytest.mark.parametrize("kind", ["f16", "bf16", "tf32"])
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 30.0])
-def test_each_of_several_products_is_rounded_and_added_alone(kind, scale):
-    """Normal numbers, of which neither the largest nor the smallest says that sums are exact."""
+def test_each_step_is_rounded_separately(kind, scale):
+    """Normal values whose extremes do not imply exact sums."""
     rng = np.random.default_rng(len(kind))
     values = [rng.standard_normal((2, 24, 16)) * scale * np.exp(3 * rng.standard_normal((2, 24, 1))) for _ in range(4)]
     if kind == "f16":
@@ -167,7 +167,7 @@ def test_each_of_several_products_is_rounded_and_added_alone(kind, scale):
 
 
 @pytest.mark.parametrize("fresh", [True, False])
-def test_a_negative_zero_meets_a_positive_one(fresh):
+def test_accumulation_of_zeros(fresh):
     zeros = MatmulOperand(np.full((1, 8, 16), -0.0, np.float32), "bf16")
     total = np.full((1, 8, 8), -0.0, np.float32)
     matmul.accumulate(total, [(zeros, zeros), (zeros, zeros)], fresh=fresh)
@@ -189,7 +189,7 @@ mul.wide.u32 d2, r0, 16; add.u64 d2, d2, u1; st.global.v4.f32 [d2], {f0, f1, f2,
 
 
 def launch_product(**options) -> np.ndarray:
-    """A product of random f16 plus ones: what the 32 lanes store."""
+    """The stores of 32 lanes: an MMA of random f16 values plus ones."""
     values = aligned(np.random.default_rng(5).standard_normal((32, 12)).astype(np.float16))
     out = aligned(np.zeros((32, 4), np.float32))
     run(kernel(KERNEL, 2, declare=".reg .b64 u<2>;"), values, out, **options)
@@ -197,7 +197,7 @@ def launch_product(**options) -> np.ndarray:
 
 
 def test_sums_of_a_launch():
-    """By default PTX is run with the order of the BLAS; both are close to each other, which is all that the ISA wants."""
+    """PTX runs with the order of BLAS by default; both results are close, as the ISA requires."""
     exact, other = launch_product(matmul_rounding="exact"), launch_product()
     np.testing.assert_array_equal(other, launch_product(matmul_rounding="blas"))
     np.testing.assert_allclose(exact, other, rtol=0, atol=1e-4)
@@ -213,8 +213,8 @@ print(launch_product(matmul_rounding="exact").tobytes().hex())
 """
 
 
-def test_every_kernel_of_openblas_gives_the_same_bits():
-    """Prescott adds in another order than Haswell; where NumPy has no OpenBLAS the variable changes nothing."""
+def test_results_are_independent_of_the_openblas_kernel():
+    """Prescott adds in another order than Haswell; without OpenBLAS the variable has no effect."""
     results = set()
     for core in ("Prescott", "Nehalem", "Haswell"):
         environment = {**os.environ, "OPENBLAS_CORETYPE": core}

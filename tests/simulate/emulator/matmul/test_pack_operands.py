@@ -1,4 +1,4 @@
-"""Factors in registers by native code: the bits that come of them in the order of NumPy, and what is known of their size."""
+"""Packing of operands in registers by native code: the results of NumPy, and statistics of the elements."""
 
 import numpy as np
 import pytest
@@ -13,13 +13,13 @@ WARPS = 6
 
 
 def words(rng, kind: str) -> np.ndarray:
-    """A register of warps (WARPS, 32) of normal numbers of a kind."""
+    """A register of warps (WARPS, 32) with normal values of a kind."""
     numbers = rng.standard_normal((WARPS, 32, 2))
     if kind == "f16":
         return numbers.astype(np.float16).view(np.uint32)[..., 0]
     bits = numbers.astype(np.float32).view(np.uint32)
     if kind == "tf32":
-        return np.ascontiguousarray(bits[..., 0])  # the low 13 bits count for nothing
+        return np.ascontiguousarray(bits[..., 0])  # the low 13 bits are ignored
     return bits[..., 0] >> np.uint32(16) | bits[..., 1] & np.uint32(0xFFFF0000)
 
 
@@ -35,7 +35,7 @@ def always(monkeypatch):
 
 @pytest.mark.parametrize("fold", [1, 2, WARPS])
 @pytest.mark.parametrize("kind", ["f16", "bf16", "tf32"])
-def test_products_of_registers(kind, fold, always, monkeypatch):
+def test_matmul_of_registers(kind, fold, always, monkeypatch):
     rng = np.random.default_rng(fold)
     steps = []
     for _ in range(2):
@@ -63,8 +63,8 @@ def test_products_of_registers(kind, fold, always, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", ["f16", "bf16", "tf32"])
-def test_columns_apart_are_an_array_of_their_own(kind, always, monkeypatch):
-    """A process may have multiplied enough between the question which way a product goes and the product."""
+def test_even_columns_first_is_an_array(kind, always, monkeypatch):
+    """Native code may become profitable between the choice of the path and the matmul."""
     rng = np.random.default_rng(7)
     left, right = fragment(rng, kind, 2, 2), fragment(rng, kind, 3, 2)
     results = both(monkeypatch, lambda: matmul.multiply(left, right.even_columns_first))
@@ -94,20 +94,20 @@ def test_extremes_of_arrays(dtype, turned, always, monkeypatch):
     assert not of_numbers.compute_extremes([factor])
 
 
-def test_extremes_of_factors_of_two_sizes_are_found_one_by_one(always):
+def test_extremes_of_factors_of_two_sizes(always):
     factors = [of_numbers.MatmulOperand(np.full((1, rows, 8), rows, np.float16), "f16") for rows in (8, 16)]
     assert not of_numbers.compute_extremes(factors) and [factor.extremes for factor in factors] == [(8, 8), (16, 16)]
 
 
-def test_numbers_of_one_array_are_apart_in_any_order():
-    """What ``apart`` gives of registers is what it gives of their numbers."""
+def test_even_rows_first_of_registers_and_arrays():
+    """The permutation of registers equals that of their values."""
     factor = fragment(np.random.default_rng(3), "f16", 2, 2)
     np.testing.assert_array_equal(
         factor.even_columns_first.values, of_numbers.MatmulOperand(factor.values, "f16").even_columns_first.values
     )
 
 
-def test_kinds_that_are_not_packed():
+def test_unsupported_kinds():
     assert pack_operands.kind_of(of_numbers.MatmulOperand(np.ones((1, 8, 8)), "scaled")) is None
     assert pack_operands.kind_of(Fragment([[np.zeros((1, 32), np.uint32)]], "e4m3", REGISTER_ENCODINGS["e4m3"])) is None
 
@@ -117,14 +117,14 @@ STACK, ROWS, DEPTH = 3, 16, 24
 
 
 def arranged(array: np.ndarray, form: str) -> np.ndarray:
-    """The same numbers (stack, rows, k) with their rows, or their columns, in one piece of memory, or neither."""
+    """The same values (stack, rows, k) with contiguous rows, contiguous columns, or neither."""
     if form == "columns":
         return np.ascontiguousarray(array.swapaxes(1, 2)).swapaxes(1, 2)
     return np.repeat(array, 3, axis=2)[..., ::3] if form == "neither" else array.copy()
 
 
 def numbers_with_all_exponents(rng, kind: str) -> tuple[of_numbers.MatmulOperand, np.ndarray]:
-    """A factor of finite numbers of a kind, subnormal ones and zeros of both signs among them, and what they are in float64."""
+    """An operand with finite values of a kind, including subnormals and zeros of both signs, and its values in float64."""
     codes = rng.integers(0, 1 << 8 * np.dtype(WORDS[kind]).itemsize, (STACK, ROWS, DEPTH), WORDS[kind])
     codes[0, :2, :2] = 0
     codes[0, 0, 0] = 1 << (8 * codes.itemsize - 1)
@@ -136,7 +136,7 @@ def numbers_with_all_exponents(rng, kind: str) -> tuple[of_numbers.MatmulOperand
 @pytest.mark.parametrize("side", [0, 1])
 @pytest.mark.parametrize("form", ["rows", "columns", "neither"])
 @pytest.mark.parametrize("kind", WORDS)
-def test_arrays_of_numbers_or_their_bits(kind, form, side):
+def test_arrays_of_values_or_bit_patterns(kind, form, side):
     rng = np.random.default_rng(side)
     found = [numbers_with_all_exponents(rng, kind) for _ in range(2)]
     steps = [of_numbers.make_operand(arranged(factor.stored, form), factor.kind) for factor, _ in found]
@@ -151,7 +151,7 @@ def test_arrays_of_numbers_or_their_bits(kind, form, side):
 
 
 @pytest.mark.parametrize("kind", ["bf16", "tf32", "e4m3", "e5m2"])
-def test_bits_are_multiplied_as_their_numbers(kind, always, monkeypatch):
+def test_matmul_of_bit_patterns(kind, always, monkeypatch):
     factors = [numbers_with_all_exponents(np.random.default_rng(i), kind)[0] for i in range(2)]
     assert all(isinstance(factor, of_numbers.EncodedOperand) for factor in factors)
     values = [of_numbers.MatmulOperand(factor.values, kind) for factor in factors]
@@ -160,7 +160,7 @@ def test_bits_are_multiplied_as_their_numbers(kind, always, monkeypatch):
 
 
 @pytest.mark.parametrize("code", [0x7F, 0xFF])
-def test_bits_that_are_no_number_are_left_to_numpy(code, always):
+def test_nan_and_infinity_bits_are_left_to_numpy(code, always):
     codes = np.zeros((1, 8, 32), np.uint8)
     left, right = of_numbers.EncodedOperand(codes, "e4m3"), of_numbers.EncodedOperand(codes.copy(), "e4m3")
     assert matmul.jit_error_bounds([(left, right)], 1) is not None
@@ -168,8 +168,8 @@ def test_bits_that_are_no_number_are_left_to_numpy(code, always):
     assert matmul.jit_error_bounds([(of_numbers.EncodedOperand(codes, "e4m3"), right)], 1) is None
 
 
-def test_a_matrix_of_small_numbers_says_nothing_of_the_others(always, monkeypatch):
-    """Its sums, 1 and what cancels, are not exact in float64; those of the others are, and are not looked at."""
+def test_error_bounds_are_per_matrix(always, monkeypatch):
+    """The sums of the matrix with tiny values are inexact in float64; those of the others are exact and are not checked."""
     monkeypatch.setattr(gemm_jit, "L2_BYTES", 1)  # a matrix at a time
     values = (np.random.default_rng(5).standard_normal((STACK, 16, 16)) * 256).round().astype(np.float32)
     values[1] = 0
@@ -181,8 +181,8 @@ def test_a_matrix_of_small_numbers_says_nothing_of_the_others(always, monkeypatc
     assert one == other and one[1][0][0] == np.float32(1).view(np.uint32)
 
 
-def test_matrices_that_are_exact_up_to_the_last_bit(always):
-    """Sixteen products, at most 1 and multiples of 2^-49, are; of 2^-50 they are not."""
+def test_matrices_at_the_limit_of_exactness(always):
+    """Sums of sixteen products up to 1 are exact for multiples of 2^-49, and inexact for 2^-50."""
     a, b = (np.ones((STACK, 8, 16), np.float32) for _ in range(2))
     a[:, 3, 4], b[:, 1, 2] = 2.0**-17, [2.0**-18, 2.0**-19, 2.0**-60]
     errors = matmul.jit_error_bounds(
