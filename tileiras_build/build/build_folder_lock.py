@@ -10,7 +10,7 @@ _lock: int | None = None  # the descriptor of the locked folder
 
 
 def lock_folder(folder: str) -> bool:
-    """Wait until no other build runs in ``folder``; True if there was one. Held until this process ends, however."""
+    """Wait until no other build runs in ``folder``; True if there was one. The lock is held until this process ends."""
     global _lock
     if _lock is not None:
         return False
@@ -20,7 +20,7 @@ def lock_folder(folder: str) -> bool:
     except BlockingIOError:
         print("scons: another build is running in this folder; waiting for it to finish", file=sys.stderr)
     except OSError:
-        # A file system without locks: there nobody can tell.
+        # A file system without locks.
         return False
     else:
         return False

@@ -7,7 +7,7 @@ of change cannot be set back, so no edit is missed. The states were taken before
 during the build is missed either. In any doubt there is no record, or it is not used, and the build checks every node.
 
 If the only files that changed belong to some kernels (their sources, what was read for them, their artifacts), the build
-constructs and checks the nodes of those kernels (``affected_subset.py``); the record stands for the others.
+constructs and checks the nodes of those kernels (``affected_subset.py``); the others are current according to the record.
 """
 
 from __future__ import annotations
