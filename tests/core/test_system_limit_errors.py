@@ -30,7 +30,7 @@ WITHHELD = {
 
 @pytest.mark.parametrize("error", WITHHELD, ids=str)
 def test_what_is_withheld_has_a_remedy(error):
-    with pytest.raises(InvalidInput, match=WITHHELD[error]) as raised, system_limit_errors.said_of_start():
+    with pytest.raises(InvalidInput, match=WITHHELD[error]) as raised, system_limit_errors.start_errors():
         raise error
     assert raised.value.id == "system-limit"
 

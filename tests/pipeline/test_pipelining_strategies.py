@@ -78,7 +78,7 @@ def test_an_unknown_strategy_names_the_known_ones():
 
 
 def test_a_target_without_the_feature_names_those_that_have_it():
-    with pytest.raises(Unsupported, match="strategy-target.*sm_80 cannot.*these can: sm_90, sm_100"):
+    with pytest.raises(Unsupported, match="strategy-target.*sm_80 does not support.*these can: sm_90, sm_100"):
         choose(Job(AMPERE, strategy="warp-specialize"))
 
 

@@ -54,8 +54,8 @@ def test_a_better_mma_that_is_not_used(sm, better):
 @pytest.mark.parametrize(
     ("name", "limits"),
     [
-        ("in_a_while_loop", ["a return stands in a loop", "a loop around it breaks"]),
-        ("in_a_loop", ["on what a loop leaves", "a loop around it breaks, continues early"]),
+        ("in_a_while_loop", ["a return is in a loop", "a loop around it has a break"]),
+        ("in_a_loop", ["on the result of a loop", "a loop around it has a break, an early continue"]),
         ("after_a_tile", ["depends on a tile"]),
     ],
 )

@@ -126,5 +126,5 @@ def test_a_cubin_on_which_nvdisasm_does_not_end_is_refused(tmp_path, monkeypatch
     program.chmod(0o755)
     monkeypatch.setattr(sass_listing, "_find_nvdisasm", lambda: str(program))
     monkeypatch.setattr(sass_listing, "_MIN_SECONDS", 1)
-    with pytest.raises(InvalidInput, match="nvdisasm refuses the cubin: it has not ended after 1 seconds of processor"):
+    with pytest.raises(InvalidInput, match="nvdisasm rejects the cubin: it has not ended after 1 seconds of processor"):
         disassemble(b"none")

@@ -96,7 +96,7 @@ def test_static_shared_memory_beyond_the_common_is_refused(name):
     )
     _, manifest = ptx_to_cubin.lower(source.replace("SIZE", str(COMMON_SHARED_MEMORY)), Job(target))
     assert manifest["kernels"]["k"]["resources"]["shared"] == COMMON_SHARED_MEMORY
-    with pytest.raises(InvalidInput, match=r"ptxas refuses.*shared"):
+    with pytest.raises(InvalidInput, match=r"ptxas rejects.*shared"):
         ptx_to_cubin.lower(source.replace("SIZE", str(COMMON_SHARED_MEMORY + 16)), Job(target))
 
 

@@ -11,7 +11,7 @@ import SCons.Script
 from ..config.build_options import LOCAL, check_executor, yes_no
 from ..core.cpu_count import cpu_count
 from ..core.errors import InvalidInput
-from ..core.system_limit_errors import said_of_start
+from ..core.system_limit_errors import start_errors
 from ..workers.executor import Executor, make_executor
 from ..workers.server.run_on_server import IMAGE, is_wanted
 
@@ -44,7 +44,7 @@ def warm_up(env) -> None:
     from ..workers.executor import worker_pool
 
     # A worker that cannot start is an error of the first step.
-    with suppress(InvalidInput, OSError, RuntimeError), said_of_start():
+    with suppress(InvalidInput, OSError, RuntimeError), start_errors():
         if _uses_warm_server(env):
             worker_pool.use_server(IMAGE)
         else:

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
-from ..core.errors import suggest
+from ..core.errors import renamed, suggest
 from ..core.version import __version__
 from .commands import COMMANDS, Command, find
 
@@ -93,7 +93,7 @@ def _renamed(option: str) -> str | None:
     from ..pipeline.tuning_parameters import FORMER_NAMES
 
     present = FORMER_NAMES.get(option.removeprefix("--").replace("-", "_"))
-    return None if present is None else f"it was renamed to --{present.replace('_', '-')}"
+    return None if present is None else renamed("it", f"--{present.replace('_', '-')}")
 
 
 def _unknown_options(parser: argparse.ArgumentParser, words: Sequence[str]) -> Iterator[str]:

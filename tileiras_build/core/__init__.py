@@ -1,4 +1,4 @@
-"""What every part says or asks of the system: errors, files, user folders, terminal, version, tracing of reads.
+"""Services for the whole package: errors, files, user folders, terminal, version, tracing of reads.
 
 Imports nothing else of the package.
 """

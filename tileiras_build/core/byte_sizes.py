@@ -1,4 +1,4 @@
-"""Sizes for people: one spelling everywhere, by powers of 1,024."""
+"""Human-readable sizes, in powers of 1,024."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def size_text(size: float) -> str:
 
 
 def parse_size(text: str) -> int | None:
-    """The bytes of "500MiB", "500M" or "2.5 GiB"; None where it is no size."""
+    """The bytes of "500MiB", "500M" or "2.5 GiB"; None if it is not a size."""
     if (found := _SIZE.fullmatch(text.strip())) is None:
         return None
     power = "BKMGT".index((found[2] or "B").upper())

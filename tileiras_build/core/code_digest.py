@@ -1,9 +1,9 @@
-"""Which files of the package a function's code is in, and their digest: what is derived knows the code that made it.
+"""The files of the package that a function depends on, and their digest, which keys derived results.
 
-The code of a module is its file, what it imports at any level of indentation, what it names in a string of its own,
-and the files that are no Python beside any of those. A package's ``__init__`` counts where it is named itself: what it
-imports for its other modules decides nothing here. Found in the text of the import statements, which takes a tenth of
-the time that syntax trees do: a build asks at each start. What looks like an import and is none costs a rebuild at most.
+The dependencies of a module are its file, what it imports at any level of indentation, modules that it names in a
+string of its own, and non-Python files next to any of these. A package's ``__init__`` counts only if it is named
+itself: its imports for other modules are irrelevant here. Import statements are found by text search, in a tenth of the
+time of parsing syntax trees: a build does this at each start. A false match costs a rebuild at most.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parents[1]
 NAME = PACKAGE.name
 TABLE_FILES = frozenset(("__init__.py", "pipeline/pass_verifiers.py", "pipeline/stages.py"))
-"""Files that name modules for others to import: they count themselves, and what they name only where it is imported."""
+"""Files that name modules for others to import: they count themselves; the named modules count only if imported."""
 
 _NAMED = re.compile(rf"[\"']{NAME}((?:\.\w+)+)".encode())
 _COMMENT = re.compile(r"#.*")
 _NAMES = f"{NAME}.".encode()
-# A watched process replaces the one of ``os`` by one that tells (``core/tracing/audit_hooks.py``), which takes twice as long.
+# The tracer replaces the function of ``os`` by one that reports reads (``core/tracing/audit_hooks.py``), in twice the
+# time.
 _stat = os.stat
 _DATA = (".bc", ".css", ".html", ".jinja", ".js", ".ll")
 
@@ -39,7 +40,7 @@ class PackageSources:
 
     @cached_property
     def files(self) -> frozenset[str]:
-        """Every file that is code or goes with it."""
+        """Every file of code or package data."""
         found: set[str] = set()
         for folder, folders, names in os.walk(self.root):
             folders[:] = [name for name in folders if name != "__pycache__"]
@@ -49,7 +50,7 @@ class PackageSources:
 
     @cached_property
     def paths(self) -> tuple[str, ...]:
-        """Where ``files`` are."""
+        """The paths of ``files``."""
         return tuple(os.path.join(self.root, path) for path in sorted(self.files))
 
     @cached_property
@@ -66,11 +67,11 @@ class PackageSources:
         return self._contents[path]
 
     def note(self) -> None:
-        """Before anything is read: what changes from now on counts as changed."""
+        """Record the stat of all files before anything is read: later changes are detected."""
         self._states = self._states or self._current_states()
 
     def is_as_read(self) -> bool:
-        """Whether the files are still those that were read, by their stat."""
+        """Whether the files are unchanged since they were read, by their stat."""
         return not self._states or self._states == self._current_states()
 
     def code_of(self, modules: Iterable[str]) -> frozenset[str]:
@@ -86,7 +87,7 @@ class PackageSources:
 
     def digest(self, paths: Iterable[str]) -> bytes:
         """SHA-256 over the names and contents of files."""
-        import hashlib  # loads OpenSSL, which a command on one kernel has no use for
+        import hashlib  # loads OpenSSL, which a command on one kernel does not need
 
         digest = hashlib.sha256()
         for path in sorted(paths):
@@ -107,7 +108,7 @@ class PackageSources:
         return self._needed[path]
 
     def _file_of(self, module: str) -> str | None:
-        """The file of a module; None for names that are none of ours."""
+        """The file of a module; None for names outside of this package."""
         if not module.startswith(NAME):
             return None
         inner = module[len(NAME) + 1 :].replace(".", "/")
@@ -119,22 +120,22 @@ class PackageSources:
 
 @cache
 def installed() -> PackageSources:
-    """The package that is running."""
+    """The running package."""
     return PackageSources()
 
 
 @cache
 def code_digest(*modules: str) -> str:
-    """SHA-256 (hex) over the code of ``modules`` of the package that is running."""
+    """SHA-256 (hex) over the code of ``modules`` of the running package."""
     package = installed()
     return package.digest(package.code_of(modules)).hex()
 
 
 def library_version(name: str) -> str:
-    """The installed version of distribution ``name``, "none" where it is absent; of "python", major and minor."""
+    """The installed version of distribution ``name``, "none" if it is absent; of "python", major and minor."""
     if name == "python":
         return f"{sys.version_info.major}.{sys.version_info.minor}"
-    # Takes as long to import as a quarter of a build that has nothing to do, which does not ask.
+    # Importing this takes as long as a quarter of a no-op build, which does not need it.
     from importlib import metadata
 
     try:
@@ -156,7 +157,7 @@ def _join(folder: str, name: str) -> str:
 
 
 def _modules_in(text: bytes, path: str) -> set[str]:
-    """What the file at ``path`` may import: modules, and names in modules that may be modules."""
+    """The possible imports of the file at ``path``: modules, and names in modules that may be modules."""
     named = _NAMED.findall(text) if _NAMES in text else ()
     found = {NAME + name.decode() for name in named}
     for statement in _import_statements(text):
@@ -190,7 +191,7 @@ def _imported(statement: str, path: str) -> Iterator[str]:
 
 
 def _absolute(module: str, path: str) -> str:
-    """The name of a module that the file at ``path`` calls ``module``: "..errors" is relative."""
+    """The absolute name of ``module`` in the file at ``path``: "..errors" is relative."""
     name = module.lstrip(".")
     level = len(module) - len(name)
     if not level:

@@ -1,7 +1,7 @@
-"""How many cores a process may use: those that the system lets it run on, and no more than its control group pays for.
+"""The number of cores that a process may use, as limited by its affinity and its control group.
 
-A container on a machine of 64 cores may be paid two of them: as many processes as the machine has cores would then share
-two cores and the container's memory.
+A container on a machine with 64 cores may have a quota of two: one process per core of the machine would then share two
+cores and the container's memory.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _QUOTA = Path("/sys/fs/cgroup/cpu.max")  # of a control group: microseconds in e
 
 
 def cpu_count() -> int:
-    """How many cores this process may use; at least one."""
+    """The number of cores that this process may use; at least one."""
     count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     try:
         quota, period = _QUOTA.read_text().split()

@@ -1,6 +1,6 @@
 """The three kinds of failure, each one sentence with a stable id (design.md, section 8).
 
-A diagnostic says what was found, where, what was expected and what to do. Its rendered form is
+A diagnostic states what was found, where, what was expected and what to do. Its rendered form is
 
     k.py:12:8: error[mma-no-row]: no tensor-core instruction for f8E4M3FN on sm_80; use sm_89 or newer
 """
@@ -16,10 +16,10 @@ _PACKAGE = __name__.partition(".")[0]
 
 
 class Location(NamedTuple):
-    """Where a diagnostic points: a source line, or a byte offset of a binary file.
+    """The location of a diagnostic: a source line, or a byte offset of a binary file.
 
-    ``file`` is a path or None; ``line`` and ``column`` count from 1 (0 = unknown);
-    ``offset`` counts bytes from the start of the file.
+    ``file`` is a path or None; ``line`` and ``column`` count from 1 (0 = unknown); ``offset`` counts bytes from the
+    start of the file.
     """
 
     file: str | None = None
@@ -28,7 +28,7 @@ class Location(NamedTuple):
     offset: int | None = None
 
     def __str__(self) -> str:
-        # A file's name may hold line ends and worse, and a diagnostic is one line.
+        # A file's name may contain line ends and control characters, but a diagnostic is one line.
         file = self.file if self.file is None or self.file.isprintable() else ascii(self.file)[1:-1]
         if self.offset is not None:
             return f"{file or '<bytecode>'}: byte {self.offset:#x}"
@@ -38,7 +38,7 @@ class Location(NamedTuple):
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The one of ``known`` that was likely meant by ``word``, if one is near."""
+    """The name among ``known`` that is nearest to ``word``; None if none is near."""
     import difflib
 
     names = {name.lower(): name for name in reversed(list(known))}
@@ -47,23 +47,29 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
 
 
 def suggest(word: str, known: Iterable[str]) -> str:
-    """The remedy where ``word`` is none of ``known``: the one that was likely meant, and all."""
+    """The remedy for a ``word`` that is not among ``known``: the nearest name, and all names."""
     names = list(known)
     near = nearest(word, names)
     listed = f"use one of {', '.join(names)}"
     return listed if near is None else f"did you mean {near}? {listed}"
 
 
-# What Python raises where data is not of the form that its reader expects.
+def renamed(former: str, present: str) -> str:
+    """The remedy for a name that was replaced by ``present``."""
+    return f"{former} was renamed to {present}"
+
+
+# Exceptions of Python for data of an unexpected form.
 MALFORMED = (ValueError, KeyError, TypeError, AttributeError, IndexError, ArithmeticError, RecursionError)
 
 
 def printable(text: str) -> str:
-    """The text with what no stream takes, halves of surrogate pairs, as its number."""
+    """The text with lone surrogates, which no stream can encode, as escape sequences."""
     return str.encode(text, "utf-8", "backslashreplace").decode()
 
 
-# ---- exceptions of other people's classes, which may break while they are looked at: these are the interpreter's own looks
+# ---- safe inspection of exceptions of foreign classes, whose attributes may raise: calls of the interpreter's own
+# methods
 _name_of: Callable[[type], str] = type.__dict__["__name__"].__get__
 _module_of: Callable[[type], object] = type.__dict__["__module__"].__get__
 _cause_of: Callable[[BaseException], BaseException | None] = BaseException.__dict__["__cause__"].__get__
@@ -71,28 +77,28 @@ _context_of: Callable[[BaseException], BaseException | None] = BaseException.__d
 traceback_of: Callable[[BaseException], TracebackType | None] = BaseException.__dict__["__traceback__"].__get__
 
 
-def asked(question: Callable[..., Found], *about: object) -> Found | None:
-    """What is found by looking at objects of other people's; None where they break of it, by whatever they raise."""
+def safe_query(query: Callable[..., Found], *arguments: object) -> Found | None:
+    """The result of a query on foreign objects; None if it raises."""
     try:
-        return question(*about)
+        return query(*arguments)
     except BaseException:
         return None
 
 
 def origin_of(error: BaseException) -> BaseException | None:
-    """What an exception was raised from, or while."""
+    """The cause or context of an exception."""
     cause = _cause_of(error)
     return _context_of(error) if cause is None else cause
 
 
 def forget_origin(error: BaseException) -> None:
-    """Drop where an exception was raised, and what from."""
+    """Drop the traceback, the cause and the context of an exception."""
     for name in ("__traceback__", "__cause__", "__context__"):
         BaseException.__dict__[name].__set__(error, None)
 
 
 def class_name(kind: type) -> str:
-    """The name of a class, in one line."""
+    """The name of a class, on one line."""
     return " ".join(str.split(_name_of(kind)))
 
 
@@ -104,17 +110,17 @@ def kind_of(error: BaseException) -> str:
 def is_own(error: BaseException) -> bool:
     """Whether an exception is a diagnostic of this package's own classes."""
     kind = type(error)
-    return issubclass(kind, TileirasError) and str(asked(_module_of, kind)).partition(".")[0] == _PACKAGE
+    return issubclass(kind, TileirasError) and str(safe_query(_module_of, kind)).partition(".")[0] == _PACKAGE
 
 
 def exception_text(error: BaseException) -> str:
     """The text of an exception."""
-    words = asked(lambda: printable(str(error)))
+    words = safe_query(lambda: printable(str(error)))
     return "(no message)" if words is None else words
 
 
 def describe_exception(error: BaseException) -> str:
-    """The type of an exception and its text, in one line."""
+    """The type of an exception and its text, on one line."""
     return f"{kind_of(error)}: {' '.join(exception_text(error).split())}"
 
 
@@ -148,20 +154,20 @@ class InvalidInput(TileirasError):
 
 
 class Unsupported(TileirasError):
-    """Valid input for which a row is missing in one of our tables, or that a target cannot do."""
+    """Valid input for which one of our tables lacks a row, or that a target does not support."""
 
     exit_code = 2
 
 
 class InternalError(TileirasError):
-    """A broken contract between passes: our fault."""
+    """A broken contract between passes: a bug of this package."""
 
     kind = "internal error"
     exit_code = 3
 
 
 def missing_package(error: ImportError) -> InvalidInput | None:
-    """What to say where a package cannot be imported that this one needs; None where it is a module of this one."""
+    """The diagnostic for a missing dependency; None for a missing module of this package."""
     package = (error.name or "").partition(".")[0]
     if package in ("", _PACKAGE):
         return None
@@ -170,7 +176,7 @@ def missing_package(error: ImportError) -> InvalidInput | None:
 
 
 class Diagnostics:
-    """Collects every error of a module so that they are reported once, together."""
+    """Collects all errors of a module, which are reported together."""
 
     def __init__(self) -> None:
         self.errors: list[TileirasError] = []

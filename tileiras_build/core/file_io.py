@@ -1,6 +1,6 @@
-"""Reading inputs and writing artifacts, with one clear sentence for everything a file system can answer.
+"""Read inputs and write artifacts, with one clear sentence for every error of the file system.
 
-An artifact appears whole or not at all: it is written without a name, and then given its place.
+Artifacts are written atomically: to an unnamed file, which is then linked at its path.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from pathlib import Path
 
 from .errors import InvalidInput, Location
 
-# Reading the umask means setting it, which is safe only before there are threads.
+# Reading the umask requires setting it, which is safe only before there are threads.
 _UMASK = os.umask(0o022)
 os.umask(_UMASK)
 
-_OPEN = "/proc/self/fd"  # where Linux shows a process its open files, as links
-_UNNAMED = 64  # files without a name at once; each takes a descriptor, of which a process may have 1,024
+_OPEN = "/proc/self/fd"  # open files of a process as links, on Linux
+_UNNAMED = 64  # unnamed files at once; each needs a descriptor, of which a process may have 1,024
 _SHOWN = 60  # characters of a name; in UTF-8 each has up to 4 bytes
 
 _READ_FAULTS = {
@@ -50,8 +50,9 @@ def read_file(path: str | os.PathLike) -> bytes:
 
 
 def read_stored(path: str | os.PathLike) -> bytes:
-    """As ``read_file``, of what a program has put into a folder: raises InvalidInput[file-special] for a pipe or device, which
-    nobody may ever write to."""
+    """``read_file`` for a file that a program created: raises InvalidInput[file-special] for a pipe or device, which
+    might block forever.
+    """
     if _is_device(Path(path)):
         message = "expected a regular file, found a pipe or device"
         raise InvalidInput("file-special", message, location=Location(os.fspath(path)), remedy="remove it")
@@ -61,7 +62,7 @@ def read_stored(path: str | os.PathLike) -> bytes:
 def file_digest(path: str | os.PathLike) -> str:
     """SHA-256 (hex) of a tool or library; raises OSError.
 
-    Read again only if its stat changes, since ptxas has tens of megabytes.
+    Cached by stat, as ptxas has tens of megabytes.
     """
     found = os.stat(path)
     return _digest_as_of(os.fspath(path), found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino)
@@ -76,9 +77,9 @@ def _digest_as_of(path: str, *stat: int) -> str:
 
 
 def write_files(files: Mapping[Path, bytes]) -> None:
-    """Write all of ``files``, or none of them and raise InvalidInput[write-failed] saying why.
+    """Write all of ``files``, or none of them and raise InvalidInput[write-failed] with the reason.
 
-    What is a device or pipe, such as /dev/stdout, is written to.
+    Devices and pipes, such as /dev/stdout, are written to.
     """
     devices = [path for path in files if _is_device(path)]
     with _AtomicWrites() as placing:
@@ -92,7 +93,9 @@ def write_files(files: Mapping[Path, bytes]) -> None:
 
 
 def replace_files(files: Mapping[Path, bytes]) -> None:
-    """As ``write_files``, but a device, pipe or link in the place of a file is replaced: anybody may have made it."""
+    """``write_files``, except that a device, pipe or link at the path of a file is replaced: another user may have
+    created it.
+    """
     with _AtomicWrites() as placing:
         for path, data in files.items():
             placing.add(path, data)
@@ -105,9 +108,9 @@ def _is_device(path: Path) -> bool:
 
 
 class _AtomicWrites:
-    """Files that are written and not yet in their places: without a name, so that nothing is left by who is killed.
+    """Written files that are not yet at their paths: unnamed, so that a killed process leaves nothing behind.
 
-    Where a file system has no files without a name, or the process no more descriptors for them, they have hidden ones.
+    If a file system does not support unnamed files, or the process has no more descriptors, they have hidden names.
     """
 
     def __init__(self):
@@ -128,7 +131,7 @@ class _AtomicWrites:
             raise write_error(error, self.current) from None
 
     def add(self, path: Path, data: bytes) -> None:
-        """Write ``data``, which is to be ``path``. Raises OSError."""
+        """Write ``data`` to a file for ``path``. Raises OSError."""
         self.current = path
         path.parent.mkdir(parents=True, exist_ok=True)
         if len(self._unnamed) < _UNNAMED and (descriptor := _open_unnamed(path.parent)) is not None:
@@ -147,11 +150,11 @@ class _AtomicWrites:
             os.fchmod(descriptor, 0o666 & ~_UMASK)
 
     def place_all(self) -> None:
-        """Give each file its place. Raises OSError."""
+        """Link each file at its path. Raises OSError."""
         for descriptor, path, data in self._unnamed:
             self.current = path
             self._name(descriptor, path, data)
-        # Those in whose places there is a file already are renamed last, together.
+        # Files that replace existing ones are renamed last, together.
         for temporary, path in self._named:
             self.current = path
             os.replace(temporary, path)
@@ -161,17 +164,17 @@ class _AtomicWrites:
             _link(descriptor, path)
             self._new.append(path)
         except FileExistsError:
-            # Only a rename takes the place of another file, and it needs a name.
+            # Only a rename can replace an existing file, and it needs a name.
             temporary = path.parent / f"{_hidden(path)}{os.urandom(4).hex()}"
             _link(descriptor, temporary)
             self._named.append((temporary, path))
         except OSError:
-            # Not allowed here; where even a file with a name is not, that says why.
+            # Not allowed here; if a named file is not allowed either, its error has the reason.
             self._add_named(path, data)
 
 
 def _open_unnamed(folder: Path) -> int | None:
-    """A descriptor of a new file without a name (O_TMPFILE) in ``folder``; None where there is no such thing."""
+    """A descriptor of a new unnamed file (O_TMPFILE) in ``folder``; None if that is not supported."""
     if not os.path.isdir(_OPEN):
         return None
     try:
@@ -183,7 +186,7 @@ def _open_unnamed(folder: Path) -> int | None:
 
 
 def _link(descriptor: int, path: Path) -> None:
-    # With a folder's descriptor, which an absolute path makes no use of, Python asks for linkat(2), which can follow.
+    # With a directory descriptor, which an absolute path ignores, Python calls linkat(2), which can follow links.
     os.link(f"{_OPEN}/{descriptor}", path, src_dir_fd=descriptor, follow_symlinks=True)
 
 
@@ -194,17 +197,17 @@ def _write_all(descriptor: int, data: bytes) -> None:
 
 
 def _hidden(path: Path) -> str:
-    """What the name of a temporary file begins with; a name has at most 255 bytes."""
+    """The prefix of a temporary file's name; a name has at most 255 bytes."""
     return f".{path.name[:_SHOWN]}."
 
 
 def write_error_text(error: OSError) -> str:
-    """Why the system does not let a file be written, in a few words."""
+    """The reason of a failed write, in a few words."""
     return _WRITE_FAULTS.get(error.errno or 0) or error.strerror or str(error)
 
 
 def write_error(error: OSError, path: str | os.PathLike) -> InvalidInput:
-    """What the system has answered who wanted to write at ``path``, in a sentence."""
+    """The diagnostic for a failed write to ``path``."""
     return InvalidInput(
         "write-failed", f"cannot write the file: {write_error_text(error)}", location=Location(os.fspath(path))
     )

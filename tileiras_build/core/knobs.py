@@ -1,7 +1,7 @@
 """KNOBS: every environment variable that the project reads, in one frozen table.
 
-``affects_output`` says whether an artifact's bytes may depend on the knob; such knobs join build signatures.
-The README's table of knobs is made from these rows (``markdown``).
+``affects_output``: whether an artifact's bytes may depend on the knob; such knobs are part of build signatures. The
+README's table of knobs is generated from these rows (``markdown``).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Value = TypeVar("Value", int, str)
 
 @dataclass(frozen=True)
 class Knob(Generic[Value]):
-    """One environment variable: its ``default`` (an int or a str) decides how its value is read."""
+    """One environment variable; the type of ``default`` (int or str) determines how its value is parsed."""
 
     name: str
     default: Value
@@ -33,7 +33,7 @@ class Knob(Generic[Value]):
         assert not self.values or self.default in self.values, self.name
 
     def read(self, environment: Mapping[str, str] = os.environ) -> Value:
-        """The value in ``environment``; raises InvalidInput where it is not one of the valid values."""
+        """The value in ``environment``; raises InvalidInput for an invalid value."""
         text = environment.get(self.name, "")
         if not text:
             return self.default
@@ -88,13 +88,13 @@ KNOBS: tuple[Knob[int] | Knob[str], ...] = (DEBUG, CHECK, DUMP, CUTILE_CACHE, CU
 
 
 def is_on_cpu() -> bool:
-    """Whether this process was started by one whose kernels run in the emulator."""
+    """Whether the parent process runs kernels in the emulator."""
     settings = CUTILE_INHERITED.read()
     return bool(settings) and json.loads(settings).get("device") == "cpu"
 
 
 def dump_folder() -> Path:
-    """Where dumps go, made if absent. Raises InvalidInput[dump-folder]."""
+    """The folder of dumps, created if absent. Raises InvalidInput[dump-folder]."""
     given = DUMP.read()
     try:
         if not given:
@@ -104,12 +104,12 @@ def dump_folder() -> Path:
         Path(given).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         message = f"cannot create the dump folder: {error.strerror or error}"
-        raise InvalidInput("dump-folder", message, remedy=f"set {DUMP.name} to a folder that can be written") from None
+        raise InvalidInput("dump-folder", message, remedy=f"set {DUMP.name} to a writable folder") from None
     return Path(given)
 
 
 def cutile_cache() -> str | None:
-    """Where compiled kernels of cuTile Python are kept: a folder or an address; None where they are not to be."""
+    """The cache of compiled cuTile Python kernels: a folder or a URL; None if it is disabled."""
     given = CUTILE_CACHE.read()
     if given == "off":
         return None
@@ -118,8 +118,9 @@ def cutile_cache() -> str | None:
 
 
 def user_cache_folder() -> str | None:
-    """Where this user's processes leave what the next ones need not find out again (``persistent_cache.py``): beside compiled
-    kernels where those are in a folder; None where nothing is to be kept."""
+    """The folder of cached records of this user's processes (``persistent_cache.py``): next to compiled kernels if those are
+    in a folder; None if caching is disabled.
+    """
     kept = cutile_cache()
     if kept is None:
         return None
@@ -129,6 +130,6 @@ def user_cache_folder() -> str | None:
 
 
 def markdown() -> str:
-    """The table of knobs as the README shows it."""
+    """The README's table of knobs."""
     rows = [f"| `{knob.name}` | `{knob.default}` | {knob.help} |" for knob in KNOBS]
     return "\n".join(["| variable | default | meaning |", "|---|---|---|", *rows])

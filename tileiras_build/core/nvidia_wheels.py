@@ -1,4 +1,4 @@
-"""What NVIDIA's wheels install, found without looking for toolkits, which takes longer than to compile a small kernel."""
+"""Files of NVIDIA's wheels, found without a search for toolkits, which takes longer than compiling a small kernel."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def find_in_wheels(path: str) -> Path | None:
-    """The file ``path`` of the folder ``nvidia`` beside Python's packages; None where no wheel has it."""
+    """The file ``path`` in the folder ``nvidia`` of site-packages; None if no wheel has it."""
     package = PathFinder.find_spec("nvidia")
     for folder in (package and package.submodule_search_locations) or ():
         if os.path.isfile(found := os.path.join(folder, path)):

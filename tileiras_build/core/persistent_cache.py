@@ -1,8 +1,8 @@
-"""Records that a process leaves for the next ones of this user on this machine: what took a while to find out.
+"""Records that processes cache for later processes of this user on this machine.
 
-They may hold code, so the folder is one that nobody else may write to; one that is not so is not used. A record appears whole or
-not at all, under a key that says all that its contents depend on, and has its own digest: what is damaged, or of another key, is
-none. A store that cannot be read or written makes a process slower, never wrong and never stopped.
+Records may contain code, so the folder must not be writable by other users; otherwise it is not used. A record is
+written atomically, under a key of everything that its contents depend on, and has its own digest: damaged records, and
+those of another key, are ignored. A cache that cannot be read or written makes a process slower, but never wrong.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from pathlib import Path
 
 from .knobs import user_cache_folder
 
-MAX_RECORDS = 8192  # records; then the older half goes
+MAX_RECORDS = 8192  # records; above this, the older half is deleted
 _OTHERS_WRITE = 0o022
 _SIZE = hashlib.sha256().digest_size
 
 
 class UserCache:
-    """The records in ``folder``, which is made with the first one."""
+    """The records in ``folder``, which is created with the first record."""
 
     def __init__(self, folder: str | os.PathLike):
         self.folder = Path(folder)
         self._is_swept = False
 
     def find(self, key: str) -> bytes | None:
-        """The record of a key (hex digits); None where there is none that is whole."""
+        """The record of a key (hex digits); None if there is no intact one."""
         try:
             folder = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError:
             return None
         try:
-            # What is read is in the folder that was looked at, whatever has become of its name.
+            # The descriptor still refers to the checked folder if its name changes.
             return _read(folder, key) if _is_private(os.fstat(folder)) else None
         except OSError:
             return None
@@ -43,7 +43,7 @@ class UserCache:
             os.close(folder)
 
     def keep(self, key: str, data: bytes) -> None:
-        """Keep a record, in the place of one that is there."""
+        """Store a record, and replace an existing one."""
         with suppress(OSError):
             if not self.folder.exists():
                 self.folder.mkdir(0o700, parents=True, exist_ok=True)
@@ -52,7 +52,7 @@ class UserCache:
                 self._write(key, _digest(key, data) + data)
 
     def _write(self, key: str, data: bytes) -> None:
-        # The name is this thread's own, so that nobody else writes to the same file.
+        # The name is unique to this thread.
         hidden = self.folder / f".{key}-{os.getpid()}-{os.urandom(4).hex()}"
         try:
             descriptor = os.open(hidden, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -71,7 +71,7 @@ class UserCache:
             return False
 
     def _sweep(self) -> None:
-        """Once for each process that writes: what is over ``MOST``, and what a killed one has left."""
+        """Delete records above ``MAX_RECORDS`` and leftovers of killed processes, once for each process that writes."""
         if self._is_swept:
             return
         self._is_swept = True
@@ -85,7 +85,7 @@ class UserCache:
 
 
 def _is_private(found: os.stat_result) -> bool:
-    """Whether it is a folder of this user's, which nobody else may write to."""
+    """Whether it is a folder of this user that no other user can write to."""
     return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & _OTHERS_WRITE
 
 
@@ -102,12 +102,12 @@ def _digest(key: str, data: bytes) -> bytes:
 
 
 def cache_key(purpose: str, *parts: object) -> str:
-    """The key of what depends on these strings, bytes and numbers, and on tuples of them."""
+    """The cache key of strings, bytes, integers, and tuples of them."""
     return hashlib.sha256(repr((purpose, parts)).encode(errors="surrogatepass")).hexdigest()
 
 
 def user_cache() -> UserCache | None:
-    """This user's; None where nothing is to be kept."""
+    """This user's cache; None if caching is disabled."""
     folder = user_cache_folder()
     return None if folder is None else _open(folder)
 

@@ -1,4 +1,4 @@
-"""What a shell or a container withholds from a process, in a sentence: memory, files, processes, time, and ``/proc``."""
+"""Diagnostics for limits of a shell or a container: memory, files, processes, time, and ``/proc``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .errors import InvalidInput
 
 _PROC = "/proc/self"
 _CONTAINER_MEMORY = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")  # cgroup v2, v1
-# What the system answers -> what there is too little of, and what a user can do.
+# errno -> the exhausted resource, and what a user can do.
 _WITHHELD = {
     errno.EMFILE: ("a process may have no more open files", "raise the limit (ulimit -n 1024)"),
     errno.ENFILE: ("the machine has too many open files", "close programs, or raise fs.file-max"),
@@ -24,7 +24,7 @@ _WITHHELD = {
 }  # fmt: skip
 _NO_THREAD = "can't start new thread"
 _NO_FOLDER = "No usable temporary directory"
-# What loaders of shared libraries say where the address space is used up.
+# Messages of loaders of shared libraries when the address space is exhausted.
 _UNLOADED = (
     "failed to map segment",
     "cannot allocate memory",
@@ -34,7 +34,7 @@ _UNLOADED = (
 
 
 def withheld(error: BaseException) -> InvalidInput | None:
-    """The diagnostic of an exception that a limit is the cause of."""
+    """The diagnostic of an exception that a limit caused."""
     if isinstance(error, FileNotFoundError) and _NO_FOLDER in str(error):
         message = "no file can be made in a folder for temporary files"
         return InvalidInput(
@@ -56,7 +56,7 @@ def _is_unloaded(error: BaseException) -> bool:
 
 
 def address_space() -> int | None:
-    """The bytes of memory that a process may address (``ulimit -v``); None: any."""
+    """The bytes of memory that a process may address (``ulimit -v``); None: unlimited."""
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     return None if limit == resource.RLIM_INFINITY else limit
 
@@ -71,8 +71,8 @@ def memory() -> int:
 
 
 @contextmanager
-def said_of_start() -> Iterator[None]:
-    """Say what keeps a process from being started in this block: raises InvalidInput[system-limit] or [no-proc]."""
+def start_errors() -> Iterator[None]:
+    """Report errors of starting a process in this block: raises InvalidInput[system-limit] or [no-proc]."""
     check_proc()
     try:
         yield
@@ -81,13 +81,13 @@ def said_of_start() -> Iterator[None]:
             raise
         raise diagnostic from None
     except EOFError:
-        message = "the process that starts others was ended when it began"
+        message = "the process that starts others was killed when it began"
         remedy = "raise the limits of time and memory (ulimit -a, or the container's)"
         raise InvalidInput("system-limit", message, remedy=remedy) from None
 
 
 def check_proc() -> None:
-    """Raises InvalidInput[no-proc] where Linux has no ``/proc``, by which ptxas is handed its files."""
+    """Raise InvalidInput[no-proc] if Linux has no ``/proc``, through which ptxas gets its files."""
     if sys.platform == "linux" and not os.path.exists(_PROC):
-        message = "/proc is not mounted, by which processes are handed their files"
+        message = "/proc is not mounted, through which processes get their files"
         raise InvalidInput("no-proc", message, remedy="mount it (mount -t proc proc /proc)")

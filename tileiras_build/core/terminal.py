@@ -1,7 +1,7 @@
-"""What people see on a terminal: colour, tables, diagnostics with links to their files, the line of a running build.
+"""Terminal output: color, tables, diagnostics with links to their files, the progress line of a build.
 
-Elsewhere (pipes, logs, CI) the same text is plain. ``rich`` is imported when something is shown that needs it, so that a
-build with nothing to do does not wait for it. NO_COLOR and FORCE_COLOR are respected.
+Elsewhere (pipes, logs, CI) the same text is plain. ``rich`` is imported when needed, so that a no-op build does not
+wait for it. NO_COLOR and FORCE_COLOR are respected.
 """
 
 from __future__ import annotations
@@ -29,28 +29,30 @@ _DIAGNOSTIC = re.compile(
     r"(?P<kind>(?:internal error|error|warning|remark)\[[\w.-]+\])"
 )
 _KINDS = {"error": "bold red", "internal error": "bold red", "warning": "bold yellow", "remark": "cyan"}
-# Cells that are good or bad news, by the beginning of the column's name ("": of any).
+# Cells with good or bad news, by the prefix of the column's name ("": any).
 _CELLS = (("result", "match", "green"), ("spill", "0", ""), ("spill", "-", ""), ("spill", "", "yellow"))
 _BLANK = " " * 4 + "\n"
-_BOX = _BLANK * 2 + "─" * 4 + "\n" + _BLANK * 5  # rich's word for a rule below the header, and no other lines
+_BOX = _BLANK * 2 + "─" * 4 + "\n" + _BLANK * 5  # rich's specification of a rule below the header, and no other lines
 _BETWEEN = "  "  # columns of a plain table
 _MOVES = dict.fromkeys((7, 8, 11, 12, 13))  # bell, back, vertical tab, form feed, carriage return
 
 
 def is_terminal(stream: TextIO, environment: Mapping[str, str] = os.environ) -> bool:
-    """Whether people look at it, so that lines can be updated in place; logs of CI are no terminals, though some say so."""
+    """Whether the stream is interactive, so that lines can be updated in place; CI logs are not, though some claim to
+    be.
+    """
     return stream.isatty() and not environment.get("CI") and environment.get("TERM") != "dumb"
 
 
 def has_colour(stream: TextIO, environment: Mapping[str, str] = os.environ) -> bool:
-    """Whether what is written may hold colours and links."""
+    """Whether the output may contain colors and links."""
     if environment.get("NO_COLOR"):
         return False
     return bool(environment.get("FORCE_COLOR")) or is_terminal(stream, environment)
 
 
 def console(stream: TextIO) -> Console:
-    """What writes to a stream that has colour, as wide as the terminal is."""
+    """A console for a stream with color, as wide as the terminal."""
     from rich.console import Console
 
     return Console(file=stream, force_terminal=True, highlight=False, emoji=False, markup=False)
@@ -58,7 +60,7 @@ def console(stream: TextIO) -> Console:
 
 # ---- tables
 def table_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """``rows`` under ``header`` and a rule, as plain text; columns of numbers and sizes are right-aligned."""
+    """``rows`` under ``header`` and a rule, as plain text; numeric columns are right-aligned."""
     cells = [[_plain(str(cell)) for cell in row] for row in rows]
     columns = list(zip(header, *cells, strict=True))
     widths = [max(_width(line) for cell in column for line in cell.split("\n")) for column in columns]
@@ -68,7 +70,10 @@ def table_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def _lines(row: Sequence[str], places: Sequence[tuple[int, bool]]) -> Iterator[str]:
-    """The lines of a row: a cell may have several. ``places``: of each column its width and whether it is right-aligned."""
+    """The lines of a row, whose cells may have several.
+
+    ``places``: the width of each column, and whether it is right-aligned.
+    """
     for words in zip_longest(*(cell.split("\n") for cell in row), fillvalue=""):
         yield _BETWEEN.join(_place(word, *place) for word, place in zip(words, places)).rstrip()
 
@@ -79,7 +84,7 @@ def _place(word: str, width: int, right: bool) -> str:
 
 
 def _width(text: str) -> int:
-    """How many places of a terminal a text takes."""
+    """The width of a text in terminal columns."""
     if text.isascii():
         return len(text)
     from rich.cells import cell_len
@@ -88,7 +93,7 @@ def _width(text: str) -> int:
 
 
 def _plain(text: str) -> str:
-    """A cell without what moves a terminal's cursor."""
+    """A cell without control characters that move the cursor."""
     return text if text.isprintable() else text.translate(_MOVES).expandtabs()
 
 
@@ -97,7 +102,7 @@ def _is_numeric(column: Iterable[str]) -> bool:
 
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[object]], stream: TextIO | None = None) -> None:
-    """Write the table: on a terminal with colour, and within its width."""
+    """Print the table: on a terminal in color, and within its width."""
     out = sys.stdout if stream is None else stream
     if has_colour(out):
         console(out).print(_table(header, rows))
@@ -113,7 +118,7 @@ def _table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
     cells = [[str(cell) for cell in row] for row in rows]
     made = Table(box=Box(_BOX), show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     for name, column in zip(header, zip(*cells) if cells else ([] for _ in header), strict=True):
-        # Folded, never cut.
+        # Wrapped, never truncated.
         made.add_column(Text(name), justify="right" if _is_numeric(column) else "left", overflow="fold")
     for row in cells:
         made.add_row(*(Text(cell, style=_cell_style(name, cell)) for name, cell in zip(header, row, strict=True)))
@@ -131,7 +136,7 @@ def _matches(cell: str, begin: str) -> bool:
 
 # ---- diagnostics
 def diagnostic(text: str) -> Text:
-    """Text with diagnostics in it: their kinds are coloured, their files are links."""
+    """Text with diagnostics: their kinds are colored, their files are links."""
     from rich.text import Text
 
     styled = Text(text)
@@ -145,7 +150,7 @@ def diagnostic(text: str) -> Text:
 
 
 def coloured(text: str, stream: TextIO) -> str:
-    """``text`` as it is written to ``stream``, where it may hold diagnostics. Nothing is wrapped or cut."""
+    """``text`` for ``stream``, with any diagnostics colored. Nothing is wrapped or truncated."""
     if not _DIAGNOSTIC.search(text) or not has_colour(stream):
         return text
     made = io.StringIO()
@@ -154,19 +159,22 @@ def coloured(text: str, stream: TextIO) -> str:
 
 
 def print_stderr(text: str) -> None:
-    """Write a line of a message to stderr at once: SCons lets ``print`` write its end apart, behind another thread's line."""
+    """Write a line of a message to stderr at once:
+
+    SCons writes the line end of ``print`` separately, after other threads' lines.
+    """
     sys.stderr.write(f"{text}\n")
 
 
 def first_location(text: str) -> str | None:
-    """The first file and line that diagnostics in ``text`` name: "k.py:17"."""
+    """The first file and line of diagnostics in ``text``: "k.py:17"."""
     found = next((found for found in _DIAGNOSTIC.finditer(text) if found["line"]), None)
     return None if found is None else f"{found['file']}:{found['line']}"
 
 
 # ---- the line of a running build
 class RunningLine:
-    """One line at the bottom of a terminal: how much is done, the time to go, and what is running."""
+    """One line at the bottom of a terminal: progress, the remaining time, and the running steps."""
 
     def __init__(self, stream: TextIO):
         self._stream = stream
@@ -174,7 +182,7 @@ class RunningLine:
         self._share = 0.0
 
     def update(self, done: int, total: int, running: str) -> None:
-        """Show it; the bar never goes back, though more steps may become known meanwhile."""
+        """Update the line; the bar never moves back, though the total may increase."""
         self._share = max(self._share, done / max(total, 1))
         if self._progress is None:
             self._progress = self._make()
@@ -186,7 +194,7 @@ class RunningLine:
             self._progress.start()
 
     def clear(self) -> None:
-        """Take it away: other text is written in its place."""
+        """Remove the line, so that other text can be written in its place."""
         if self._progress is not None and self._progress.live.is_started:
             self._progress.stop()
 

@@ -1,10 +1,10 @@
-"""The user's own folder in the temporary folder, and what lies there: scratch folders of running processes, and dumps.
+"""The user's folder in the temporary folder: scratch folders of running processes, and dumps.
 
-The temporary folder is everybody's. Whoever knows a name in advance can make it first, as a link to a file of somebody
-else's, which is then written to. So all that this project writes there lies in one folder that only its owner can look
-into, ``<temporary folder>/tileiras-<user id>``; where another user has made that name, in a new one that nobody could
-know. A scratch folder is locked by its process (flock), goes with it, and is removed by the next process that looks
-(``sweep``) if it was killed. Dumps stay.
+The temporary folder is shared by all users. An attacker who knows a name in advance can create it first, for example as
+a link to another file, which would then be overwritten. So all files of this project are in one folder that only its
+owner can access, ``<temporary folder>/tileiras-<user id>``; if another user has created that name, in a new folder with
+an unpredictable name. A scratch folder is locked by its process (flock) and removed with it, or, if the process was
+killed, by the next process that sweeps (``remove_dead_scratch``). Dumps stay.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from pathlib import Path
 
 DUMPS = "dump"
 _SCRATCH = "run-"
-_ATTEMPTS = 5  # another process may remove the folder while it is empty
+_ATTEMPTS = 5  # another process may remove the empty folder
 _OTHERS = 0o077
 OTHERS_WRITE = 0o022
 
-_temporary: str | None = None  # the temporary folder, where libraries are shown another one
+_temporary: str | None = None  # the temporary folder, while libraries see another one
 
 
 def owned_folder(path: Path, forbidden: int = _OTHERS) -> Path:
-    """``path``, made if absent, if it is a folder of this user's without the ``forbidden`` modes; else a new one.
+    """``path``, created if absent, if it is a folder of this user without the ``forbidden`` modes; else a new folder.
 
-    Raises OSError where no folder can be made.
+    Raises OSError if no folder can be created.
     """
     with suppress(FileExistsError):
         os.mkdir(path, 0o700)
@@ -55,7 +55,7 @@ def temporary_folder() -> Path:
 
 
 def user_tmp_root() -> Path:
-    """This user's folder in the temporary folder, made if absent. Raises OSError."""
+    """This user's folder in the temporary folder, created if absent. Raises OSError."""
     return owned_folder(_root())
 
 
@@ -64,7 +64,7 @@ def _root() -> Path:
 
 
 def dump_root() -> Path:
-    """Where dumps lie unless the user says so, made if absent. Raises OSError."""
+    """The default folder of dumps, created if absent. Raises OSError."""
     for _ in range(_ATTEMPTS):
         with suppress(FileNotFoundError):
             return owned_folder(user_tmp_root() / DUMPS)
@@ -72,7 +72,7 @@ def dump_root() -> Path:
 
 
 class ScratchFolder:
-    """A new folder that goes with ``close``, with this process, or with the next one if this one is killed."""
+    """A new folder that is removed by ``close``, at exit, or by the next process if this one is killed."""
 
     def __init__(self):
         remove_dead_scratch()
@@ -87,7 +87,7 @@ class ScratchFolder:
         return self._lock is None
 
     def close(self) -> None:
-        """Remove the folder and what is in it; not in a fork of the process that has made it."""
+        """Remove the folder and its contents; not in a fork of the process that created it."""
         if self._lock is None or os.getpid() != self._owner:
             return
         atexit.unregister(self.close)
@@ -98,7 +98,7 @@ class ScratchFolder:
 
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """A folder for the block."""
+    """A scratch folder for the block."""
     made = ScratchFolder()
     try:
         yield made.path
@@ -108,7 +108,7 @@ def scratch_folder() -> Iterator[Path]:
 
 @contextmanager
 def tempdir_in_scratch() -> Iterator[None]:
-    """What libraries put into the temporary folder during the block lies in a scratch folder instead."""
+    """Redirect temporary files of libraries to a scratch folder during the block."""
     global _temporary
     before = _temporary, tempfile.tempdir
     with scratch_folder() as folder:
@@ -120,14 +120,14 @@ def tempdir_in_scratch() -> Iterator[None]:
 
 
 def set_python_tempdir(folder: Path) -> None:
-    """From now on ``folder`` is the temporary folder that Python libraries see; the environment stays as it is."""
+    """Make ``folder`` the temporary folder of Python libraries; the environment is unchanged."""
     global _temporary
     _temporary = str(temporary_folder())
     tempfile.tempdir = str(folder)
 
 
 def remove_dead_scratch() -> None:
-    """Remove the scratch folders of processes that have ended without doing so."""
+    """Remove the scratch folders of processes that ended without doing so."""
     root = _root()
     with suppress(OSError):
         names = os.listdir(root) if _is_own(root) else ()
@@ -137,7 +137,7 @@ def remove_dead_scratch() -> None:
 
 
 def _locked_folder() -> tuple[Path, int]:
-    """A new scratch folder, and the descriptor that holds its lock."""
+    """A new scratch folder, and the descriptor with its lock."""
     for _ in range(_ATTEMPTS):
         try:
             path = Path(tempfile.mkdtemp(prefix=_SCRATCH, dir=user_tmp_root()))
@@ -145,18 +145,18 @@ def _locked_folder() -> tuple[Path, int]:
         except FileNotFoundError:
             continue
         with suppress(OSError):
-            # A file system without locks: there nobody sweeps.
+            # A file system without locks: nobody sweeps there.
             fcntl.flock(lock, fcntl.LOCK_EX)
         if _is_same(path, lock):
             return path, lock
         os.close(lock)
-    # Somebody removes what is made in the common folder.
+    # Another process removes files in the common folder.
     path = Path(tempfile.mkdtemp(prefix="tileiras-", dir=temporary_folder()))
     return path, os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
 
 
 def _is_same(path: Path, descriptor: int) -> bool:
-    """Whether ``path`` is still the open folder: it may have been swept before it was locked."""
+    """Whether ``path`` is still the open folder: it may have been removed before it was locked."""
     try:
         return os.path.samestat(os.lstat(path), os.fstat(descriptor))
     except FileNotFoundError:
@@ -164,7 +164,7 @@ def _is_same(path: Path, descriptor: int) -> bool:
 
 
 def _remove_if_dead(path: Path) -> None:
-    # Where it is no folder, its process lives, or the file system has no locks, it stays.
+    # If it is not a folder, its process is alive, or the file system has no locks, it stays.
     with suppress(OSError):
         lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
@@ -178,5 +178,5 @@ def _remove(path: Path) -> None:
     shutil.rmtree(path, ignore_errors=True)
     if path.parent != temporary_folder():
         with suppress(OSError):
-            # Empty only where no other process and no dump is in it.
+            # Empty only if it has no folder of another process and no dump.
             os.rmdir(path.parent)

@@ -73,7 +73,7 @@ def allocate(shape: Sequence[int], dtype: str, *, unit_axis: int = -1, padded: b
 
 
 def place(values: ArrayLike, dtype: str, *, unit_axis: int = -1, padded: bool = False) -> np.ndarray:
-    """``values`` rounded to ``dtype`` in an array that ``allocate`` lays out."""
+    """``values`` rounded to ``dtype`` in an array from ``allocate``."""
     source = np.asarray(values)
     array = allocate(source.shape, dtype, unit_axis=unit_axis, padded=padded)
     array[...] = source.astype(dtype)
@@ -94,7 +94,7 @@ def wide(array: np.ndarray) -> np.ndarray:
 
 
 def first_tiles(name: str, *tiles: int) -> Callable[[Values], tuple[int, ...]]:
-    """A grid with one block per tile of the array called ``name``, its leading axes cut into ``tiles``."""
+    """A grid with one block per tile of the array ``name``, whose leading axes are divided into ``tiles``."""
 
     def grid(values: Values) -> tuple[int, ...]:
         counts = [ceil_div(length, tile) for length, tile in zip(values[name].shape, tiles)]

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tileiras_build.core.errors import Location, asked
+from tileiras_build.core.errors import Location, safe_query
 from tileiras_build.core.tracing.audit_hooks import tracer
 from tileiras_build.frontend.cases_from_ast import imports_relatively
 from tileiras_build.frontend.users_errors import users_code
@@ -116,10 +116,10 @@ def _is_folder(entry: os.DirEntry) -> bool:
 
 def _is_sibling(module: types.ModuleType, folder: str) -> bool:
     """Whether it was imported from the folder. A file may put any object into sys.modules, whose attributes may raise."""
-    return bool(asked(_lies_below, module, folder))
+    return bool(safe_query(_is_in_folder, module, folder))
 
 
-def _lies_below(module: types.ModuleType, folder: str) -> bool:
+def _is_in_folder(module: types.ModuleType, folder: str) -> bool:
     if isinstance(getattr(module, "__loader__", None), _SourceLoader):
         return True
     is_namespace = getattr(module, "__file__", None) is None

@@ -1,7 +1,7 @@
-"""Finds arguments of a ``Case`` that are Python values although a launch passes them at run time.
+"""Find arguments of a ``Case`` that are Python values although a launch passes them at run time.
 
-cuTile treats an argument as a constant only where its parameter is annotated with ``ct.Constant``; a launch passes any other
-scalar. A value in a ``Case`` for such a parameter would export another kernel than the one that launches run.
+cuTile treats an argument as a constant only if its parameter is annotated with ``ct.Constant``; a launch passes any
+other scalar. A value in a ``Case`` for such a parameter would export another kernel than the one that launches run.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ def unannotated_constants(function: Callable, arguments: tuple) -> Iterator[tupl
     except Exception:
         return  # cuTile reports what is wrong with the annotations
     for name, argument in zip(names, arguments):
-        for value in _numbers(argument, hints.get(name), is_constant=False):
+        for value in _constants(argument, hints.get(name), is_constant=False):
             yield name, value
 
 
-def _numbers(argument: object, annotation: Any, *, is_constant: bool) -> Iterator[object]:
+def _constants(argument: object, annotation: Any, *, is_constant: bool) -> Iterator[object]:
     from cuda.tile import ConstantAnnotation
 
     if typing.get_origin(annotation) is Annotated:
@@ -31,7 +31,7 @@ def _numbers(argument: object, annotation: Any, *, is_constant: bool) -> Iterato
         is_constant = is_constant or any(isinstance(note, ConstantAnnotation) for note in notes)
     if isinstance(argument, tuple):
         for part, inner in zip(argument, _parts(annotation, len(argument))):
-            yield from _numbers(part, inner, is_constant=is_constant)
+            yield from _constants(part, inner, is_constant=is_constant)
     elif isinstance(argument, int | float) and not is_constant:
         yield argument
 

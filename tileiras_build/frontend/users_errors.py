@@ -14,11 +14,11 @@ from pathlib import Path
 from ..core.errors import (
     InvalidInput,
     Location,
-    asked,
     describe_exception,
     exception_text,
     is_own,
     kind_of,
+    safe_query,
     traceback_of,
 )
 from ..core.tracing.dependency_state import is_installed
@@ -45,11 +45,11 @@ def python_error(error: BaseException, folder: str, fallback: Location, prefix: 
     """The diagnostic of a Python exception, at the deepest frame below ``folder``; attributes of the exception may raise."""
     if is_own(error) and isinstance(error, InvalidInput):
         return error
-    if asked(_is_without_cutile, error):
+    if safe_query(_is_without_cutile, error):
         message = f"exporting cuTile kernels needs the package cuda-tile: {exception_text(error)}"
         return InvalidInput("export-no-cutile", message, location=fallback, remedy=INSTALL)
-    place = asked(_named_place, error, folder) or _deepest(error, folder) or fallback
-    message = f"{prefix}{asked(_first_line, error) or describe_exception(error)}"
+    place = safe_query(_named_place, error, folder) or _deepest(error, folder) or fallback
+    message = f"{prefix}{safe_query(_first_line, error) or describe_exception(error)}"
     return InvalidInput("export", message, location=place, remedy="correct the kernel file")
 
 

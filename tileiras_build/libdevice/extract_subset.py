@@ -1,9 +1,9 @@
-"""Closures: what functions of libdevice need, cut from the library and optimized.
+"""Closures: functions of libdevice with their dependences, extracted from the library and optimized.
 
-A kernel that calls three functions links a few kilobytes instead of the whole library. What is cut for a set of functions
-is a library of its own, a ``.libdevice.bc``: whoever links may be given it in the place of the whole one. It is LLVM
-bitcode behind the wrapper header that LLVM's readers skip (LLVM Bitcode File Format, Bitcode Wrapper Format), and a
-mark between the two says that it is cut, and for which GPU.
+A kernel that calls three functions links a few kilobytes instead of the whole library. The closure of a set of
+functions is a library of its own, a ``.libdevice.bc``, which may replace the whole library in a link. It is LLVM
+bitcode after the wrapper header that LLVM's readers skip (LLVM Bitcode File Format, Bitcode Wrapper Format); a mark in
+between identifies the format and the GPU.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MARK = b"tileiras-build"
 
 
 class ClosureStore:
-    """Optimized closures of one whole library for one target machine's data layout, made once in a process."""
+    """Optimized closures of one whole library for one target machine's data layout, cached per process."""
 
     def __init__(self, blob: Blob, machine: llvm.TargetMachine):
         self.name, self._blob, self._machine = blob.name, blob, machine
@@ -33,12 +33,12 @@ class ClosureStore:
 
     @cached_property
     def library(self) -> Library:
-        """The library taken apart (about 0.1 s)."""
+        """The split library (about 0.1 s)."""
         return Library.from_blob(self._blob)
 
     @property
     def symbols(self) -> frozenset[str]:
-        """The functions that can be cut."""
+        """The functions that can be extracted."""
         return self.library.symbols
 
     def cut(self, names: Iterable[str], number: int) -> bytes:
@@ -64,7 +64,7 @@ class ClosureStore:
 
 
 class CutLibrary:
-    """A ``.libdevice.bc``, which links as it is; of the same use as a store."""
+    """A ``.libdevice.bc``, which is linked as it is; it has the interface of ``ClosureStore``."""
 
     def __init__(self, blob: Blob):
         self.name, self._data = blob.name, blob.read()
@@ -72,7 +72,7 @@ class CutLibrary:
 
     @cached_property
     def symbols(self) -> frozenset[str]:
-        """The functions that it was cut for."""
+        """The functions that it was extracted for."""
         try:
             with llvm.create_context() as context, llvm.parse_bitcode(self._data, context=context) as module:
                 return frozenset(exported(module))
@@ -80,7 +80,7 @@ class CutLibrary:
             raise broken_library(self.name) from error
 
     def cut(self, names: Iterable[str], number: int) -> bytes:
-        """All of it; raises InvalidInput[libdevice-target] where it was cut for another GPU."""
+        """The whole library; raises InvalidInput[libdevice-target] if it is for another GPU."""
         if number != self._number:
             raise InvalidInput(
                 "libdevice-target",
@@ -99,15 +99,15 @@ def is_cut(data: bytes) -> bool:
 
 
 def exported(module: llvm.ModuleRef) -> list[str]:
-    """The functions that a cut library's module is for."""
+    """The exported functions of an extracted library's module."""
     return [f.name for f in module.functions if not f.is_declaration and f.linkage.name == "external"]
 
 
 def optimize(closure: Closure, machine: llvm.TargetMachine) -> bytes:
     """Bitcode of a closure after LLVM's O3: its function external, everything else in it ``linkonce_odr``."""
     with llvm.create_context() as context, _parse(closure.text, machine, context) as module:
-        # All functions stay external meanwhile: an internal helper could be specialized to this closure's calls, and
-        # two closures would then disagree about what its name means.
+        # All functions stay external for now: an internal helper could be specialized to this closure's calls, and two
+        # closures would then have different functions of one name.
         _run(module, machine, lambda builder: builder.getModulePassManager())
         helpers = [f for f in module.functions if not f.is_declaration and f.name != closure.symbol]
         for function in helpers:

@@ -1,4 +1,4 @@
-"""Link what a kernel module needs from libdevice, and nothing else."""
+"""Link only the functions that a kernel module needs from libdevice."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _STORES: dict[tuple, ClosureStore | CutLibrary] = {}
 
 
 def store_for(library: Blob | str | Path | None, machine: llvm.TargetMachine) -> ClosureStore | CutLibrary:
-    """The store of one library (a path is searched as ``find_libdevice`` does); changed contents get a new one.
+    """The store of one library (a path is searched as by ``find_libdevice``); changed contents get a new store.
 
-    ``machine`` fixes data layout and cost model: pass the same one for all targets, so that closures can be shared.
+    ``machine`` determines data layout and cost model: use the same one for all targets, so that closures can be shared.
     Raises InvalidInput[libdevice-missing].
     """
     blob = library if isinstance(library, Blob) else Blob.of_file(find_libdevice(library))
@@ -37,7 +37,7 @@ def called_symbols(module: llvm.ModuleRef) -> list[str]:
 def link_needed(
     module: llvm.ModuleRef, context, names: Iterable[str], store: ClosureStore | CutLibrary, number: int
 ) -> None:
-    """Link the closures of ``names`` into the module and make them internal, so that dead ones vanish.
+    """Link the closures of ``names`` into the module and make them internal, so that unused ones are removed.
 
     Raises InvalidInput[unresolved-libdevice, libdevice-target], InternalError[libdevice-signature].
     """
@@ -67,7 +67,7 @@ def _check_layout(name: str, module: llvm.ModuleRef, library: llvm.ModuleRef) ->
 
 
 def _check_signature(name: str, module: llvm.ModuleRef, library: llvm.ModuleRef) -> None:
-    """LLVM links a declaration of the wrong type without a word and makes the call unreachable."""
+    """LLVM silently links a declaration of the wrong type, and makes the call unreachable."""
     declared, defined = (str(side.get_function(name).global_value_type) for side in (module, library))
     if declared != defined:
         raise InternalError(

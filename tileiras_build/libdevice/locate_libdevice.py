@@ -13,7 +13,7 @@ _IN_WHEEL = f"cu13/nvvm/libdevice/{DEFAULT_NAME}"
 
 
 def find_libdevice(path: str | Path | None = None) -> Path:
-    """Path of the library: ``path``, whatever it is called, else the nvidia-nvvm wheel's (or the toolkit's) own.
+    """Path of the library: ``path``, under any name, else that of the nvidia-nvvm wheel (or the toolkit).
 
     Raises InvalidInput[libdevice-missing].
     """

@@ -1,9 +1,9 @@
-"""blobLinkedLib: the bitcode library that a module carries or names, the only way for one to enter the compiler.
+"""blobLinkedLib: the bitcode library that a module embeds or names.
 
-``blobLinkedLib`` of a gpu.module, and ``!tileiras.libdevice`` in its ``.ll``, hold one string. Either it is a path, read when the
-module is linked, whether anything is called or not; or it is ``base64:`` and the bitcode itself, which pins the library: such a
-module compiles to the same PTX on a machine that has no CUDA toolkit. ``libdevice.10.bc`` without a folder, which the compiler attaches, is
-no path but the library that the job names, else the installed one: artifacts say nothing of the machine.
+``blobLinkedLib`` of a gpu.module, and ``!tileiras.libdevice`` in its ``.ll``, are one string: a path, read whenever the
+module is linked, or ``base64:`` and the bitcode itself, which pins the library: such a module compiles to the same PTX
+on a machine without a CUDA toolkit. ``libdevice.10.bc`` without a folder, which the compiler attaches, is not a path
+but the library of the job, or the installed one: artifacts do not depend on the machine.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NODE = re.compile(r"^!tileiras\.libdevice = !\{!(\d+)\}", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Blob:
-    """A bitcode library: the file at ``path``, or ``data`` where there is none. ``name`` is what diagnostics call it."""
+    """A bitcode library: the file at ``path``, or ``data`` if that is None. ``name`` is its name in diagnostics."""
 
     name: str
     path: Path | None = None
@@ -40,7 +40,7 @@ class Blob:
 
     @property
     def location(self) -> str:
-        """Where it comes from, for people."""
+        """Its origin, for diagnostics."""
         return str(self.path or self.name)
 
     def read(self) -> bytes:
@@ -53,7 +53,7 @@ class Blob:
             raise _missing(self.path) from error
 
     def digest(self) -> str:
-        """SHA-256 (hex) of the bitcode; a file's is kept until the file changes. Raises InvalidInput[libdevice-missing]."""
+        """SHA-256 (hex) of the bitcode, cached until the file changes. Raises InvalidInput[libdevice-missing]."""
         if self.path is None:
             return hashlib.sha256(self.data).hexdigest()
         try:
@@ -73,7 +73,7 @@ def _missing(path: Path) -> InvalidInput:
 
 
 def broken_library(name: str) -> InvalidInput:
-    """The diagnostic for a blob that is no bitcode library."""
+    """The diagnostic for a blob that is not a bitcode library."""
     return InvalidInput(
         "libdevice-broken",
         f"blobLinkedLib: failed to parse embedded bitcode: {name}",
@@ -82,10 +82,10 @@ def broken_library(name: str) -> InvalidInput:
 
 
 def resolve(note: str, path: str | Path | None = None) -> Blob:
-    """The blob that a module's ``!tileiras.libdevice`` string stands for.
+    """The blob of a module's ``!tileiras.libdevice`` string.
 
-    ``path`` is where the caller has the library that is only named; an inline blob and a path of the module win over it.
-    Raises InvalidInput[libdevice-missing, libdevice-broken].
+    ``path`` is the caller's library for a string without a folder; an inline blob and a path of the module take
+    precedence. Raises InvalidInput[libdevice-missing, libdevice-broken].
     """
     if not note.startswith(INLINE):
         return Blob.of_file(find_libdevice(path if note == LIBDEVICE_NAME else note))
@@ -101,7 +101,7 @@ def encode(data: bytes) -> str:
 
 
 def with_blob_note(text: str, path: str | Path | None = None) -> str:
-    """The .ll with its library inline instead of named; one that asks for no library is returned as it is.
+    """The .ll with its library inline instead of named; a module that needs no library is unchanged.
 
     Raises InvalidInput[libdevice-missing], InternalError[ll-metadata].
     """
@@ -111,6 +111,6 @@ def with_blob_note(text: str, path: str | Path | None = None) -> str:
     held = re.compile(rf'^!{node[1]} = (?:distinct )?!\{{!"([^"\n]*)"\}}', re.MULTILINE)
     string = held.search(text)
     if string is None:
-        raise InternalError("ll-metadata", "!tileiras.libdevice does not hold a string")
+        raise InternalError("ll-metadata", "!tileiras.libdevice is not a string")
     note = encode(resolve(string[1], path).read())
     return f'{text[: string.start()]}!{node[1]} = !{{!"{note}"}}{text[string.end() :]}'

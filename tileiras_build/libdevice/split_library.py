@@ -1,8 +1,8 @@
-"""Take libdevice apart: which functions and tables each ``__nv_*`` function needs.
+"""Split libdevice: the functions and tables that each ``__nv_*`` function needs.
 
-LLVM's linker can only take a module whole (libdevice's functions have external linkage, and llvmlite offers no
-link-only-needed mode), which costs a second per kernel. So the library is printed once, cut into definitions, and the
-closure of one function is put together again as a small module of its own.
+LLVM's linker can only link a whole module (libdevice's functions have external linkage, and llvmlite has no
+link-only-needed mode), which costs a second per kernel. So the library is printed once and split into definitions, and
+the closure of one function is assembled as a small module of its own.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import llvmlite.binding as llvm
 
 from .resolve_linked_library import Blob, broken_library
 
-# What the library asks through __nvvm_reflect. Subnormals are kept and sqrt is correctly rounded, as Tile IR wants.
+# Queries of the library by __nvvm_reflect. Subnormals are kept and sqrt is correctly rounded, as Tile IR requires.
 REFLECT = {"__CUDA_FTZ": 0, "__CUDA_PREC_SQRT": 1, "__CUDA_PREC_DIV": 1}
 ARCH = "__CUDA_ARCH"
 
-# A name as LLVM prints it: between quotes where it has other characters than these ("a$b").
+# A name as LLVM prints it: quoted if it has other characters than these ("a$b").
 _SYMBOL = r'@([-\w.]+|"[^"]*")'
 _NAME = re.compile(_SYMBOL)
 _LINKAGE = re.compile(r"\b(?:internal|private|linkonce_odr|weak)\s+")
@@ -33,7 +33,7 @@ _PRODUCER_NOTES = ("!llvm.ident", "!nvvmir.version")
 
 @dataclass(frozen=True)
 class Closure:
-    """One function with all it needs, as LLVM IR text; ``reads_arch``: it differs between GPU generations."""
+    """One function with all its dependences, as LLVM IR text; ``reads_arch``: it differs between GPU generations."""
 
     symbol: str
     text: str
@@ -50,21 +50,21 @@ class Library:
         self.exported: set[str] = set()
         self._tail: list[str] = []
         self._types: list[str] = []
-        self._cut(text)
+        self._split(text)
 
     @classmethod
     def from_file(cls, path: Path) -> Library:
-        """Raises InvalidInput[libdevice-missing, libdevice-broken]."""
+        """Read a library; raises InvalidInput[libdevice-missing, libdevice-broken]."""
         return cls.from_blob(Blob.of_file(path))
 
     @classmethod
     def from_blob(cls, blob: Blob) -> Library:
-        """Raises InvalidInput[libdevice-missing], and [libdevice-broken] when it is not LLVM bitcode."""
+        """Read a library; raises InvalidInput[libdevice-missing], and [libdevice-broken] if it is not LLVM bitcode."""
         data = blob.read()
         if data[:4] != b"BC\xc0\xde":
             raise broken_library(blob.location)
         try:
-            # Whatever triple it was made for ("nvptx64-nvidia-gpulibs") stays behind: only definitions are taken.
+            # Its triple ("nvptx64-nvidia-gpulibs") is dropped: only definitions are used.
             with llvm.create_context() as context, llvm.parse_bitcode(data, context=context) as module:
                 return cls(str(module))
         except RuntimeError as error:
@@ -72,22 +72,22 @@ class Library:
 
     @cached_property
     def symbols(self) -> frozenset[str]:
-        """The names that kernels may call: every function that the library does not keep to itself."""
+        """The names that kernels may call: every function with external linkage."""
         return frozenset(self.exported)
 
     def closure(self, symbol: str, number: int) -> Closure:
-        """All that ``symbol`` needs, for the GPU sm_<number>, with every reflect call answered."""
+        """``symbol`` with all its dependences, for the GPU sm_<number>, with every reflect call resolved."""
         needed = self.transitive_callees(symbol)
         bodies = "\n".join(self.definitions[name] for name in needed if name in self.definitions)
-        answers = REFLECT | {ARCH: 10 * number}
-        asked = {self.strings.get(match) for match in _REFLECT_CALL.findall(bodies)}
-        bodies = _REFLECT_CALL.sub(lambda call: f"add i32 0, {answers.get(self.strings.get(call[1], ''), 0)}", bodies)
+        values = REFLECT | {ARCH: 10 * number}
+        queried = {self.strings.get(match) for match in _REFLECT_CALL.findall(bodies)}
+        bodies = _REFLECT_CALL.sub(lambda call: f"add i32 0, {values.get(self.strings.get(call[1], ''), 0)}", bodies)
         tables = [self.globals[name] for name in needed if name in self.globals]
         text = "\n".join((*self._types, *tables, bodies, *self._tail))
-        return Closure(symbol, text, ARCH in asked)
+        return Closure(symbol, text, ARCH in queried)
 
     def transitive_callees(self, symbol: str) -> list[str]:
-        """``symbol`` and the functions and tables it needs, itself first; strings that ask for reflection do not count."""
+        """``symbol`` and the functions and tables that it needs, itself first; strings of reflect calls do not count."""
         seen, queue = {symbol: None}, [symbol]
         while queue:
             for name in _NAME.findall(self.definitions.get(queue.pop(), "")):
@@ -96,7 +96,7 @@ class Library:
                     queue.append(name)
         return list(seen)
 
-    def _cut(self, text: str) -> None:
+    def _split(self, text: str) -> None:
         lines = iter(text.splitlines())
         for line in lines:
             if line.startswith("define "):
@@ -104,7 +104,8 @@ class Library:
             elif line.startswith("@"):
                 self._add_global(line)
             elif line.startswith("attributes "):
-                # The producer's float options would otherwise travel into the kernels that inline the function.
+                # Otherwise the kernels that inline the function would inherit the float options of the library's
+                # producer.
                 self._tail.append(_STRING_ATTRIBUTE.sub("", line).replace("{ }", "{ nounwind }"))
             elif line.startswith("!") and not line.startswith(_PRODUCER_NOTES):
                 self._tail.append(line)
@@ -127,6 +128,6 @@ class Library:
         if string := _STRING.match(line):
             self.strings[name] = string[1]
         else:
-            # Nothing in the library writes to its tables; equal copies from two closures merge.
+            # The library does not write to its tables; equal copies from two closures are merged.
             table = _LINKAGE.sub("linkonce_odr ", line, count=1)
             self.globals[name] = table.replace("addrspace(1) global", "addrspace(1) constant", 1)

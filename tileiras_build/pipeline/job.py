@@ -12,7 +12,7 @@ from .tuning_parameters import EXP2_POLYNOMIAL, FP8_PROMOTION_INTERVAL, GRID_SWI
 if TYPE_CHECKING:
     from ..target.targets import Target
 
-# What generates the PTX: LLVM's back end, or NVIDIA's library.
+# PTX generators: LLVM's back end, or NVIDIA's library.
 SERIALIZERS = ("nvptx", "libnvvm")
 
 
@@ -22,10 +22,11 @@ class Job:
 
     ``opt_level`` is 0..3, "s" or "z"; ``lineinfo`` keeps source lines in the cubin; ``debug`` is full device debugging
     (implies no optimization in ptxas). ``libdevice`` and ``ptxas`` are paths; None selects the files of the wheels.
-    ``serializer`` generates the PTX: "nvptx" is LLVM's back end, "libnvvm" NVIDIA's library. ``strategy`` is how copies
-    overlap computation, a name of ``pipelining_strategies.NAMES``. ``TUNING`` describes the tuning parameters. ``fallback`` is
-    the row of ``shared_memory_fallbacks.FALLBACKS`` for the edge to nv_tileas, which sets it. ``index_width`` is the bits of
-    ``index``, for hand-written IR. Raises InvalidInput[option-value] for a value that ``TUNING`` does not allow.
+    ``serializer`` generates the PTX: "nvptx" is LLVM's back end, "libnvvm" NVIDIA's library. ``strategy`` selects how
+    copies overlap computation, one of ``pipelining_strategies.NAMES``. ``TUNING`` describes the tuning parameters.
+    ``fallback`` is the row of ``shared_memory_fallbacks.FALLBACKS`` for the lowering to nv_tileas, which sets it.
+    ``index_width`` is the bits of ``index``, for hand-written IR. Raises InvalidInput[option-value] for a value that
+    ``TUNING`` does not allow.
     """
 
     target: Target
@@ -59,7 +60,7 @@ class Job:
 
 
 def check_debug(job: Job) -> Job:
-    """``job``; raises InvalidInput if it requests device debugging of optimized code."""
+    """Return ``job``; raises InvalidInput if it requests device debugging of optimized code."""
     if job.debug and job.opt_level:
         raise InvalidInput(
             "debug-level",

@@ -10,28 +10,29 @@
                          "interleave", "fill", "l2_promotion"}...],
         "resources": {"registers", "spill_stores", "spill_loads", "stack", "shared"}}}}      # from the cubin
 
-``launch_manifest.py`` says what each member of a parameter and an argument means; what is not known is left out.
-``param_sizes`` are those of the parameters that the program declares; ``params`` also has what is behind them. A tensor
-map is what ``cuTensorMapEncodeTiled`` takes, fastest dimension first, strides in bytes; the launcher encodes it
-into the 128-byte parameter number ``param`` (kind ``tensor_map``). ``base`` is ``{"param": i}``, the number of a pointer
-parameter; each entry of ``shape`` and ``strides`` is an integer, or ``{"param": i, "times": n, "over": d}``: an integer
-parameter times n, then divided by d (1 where absent); the kernel relies on it being a multiple. An extent of 0 is encoded as 1: the driver knows no empty tensor, and none is read.
+``manifest/launch_manifest.py`` documents each member of a parameter and an argument; unknown ones are omitted.
+``param_sizes`` are those of the parameters that the program declares; ``params`` also has the parameters after them. A
+tensor map has the arguments of ``cuTensorMapEncodeTiled``, fastest dimension first, strides in bytes; the launcher
+encodes it into the 128-byte parameter ``param`` (kind ``tensor_map``). ``base`` is ``{"param": i}``, the index of a
+pointer parameter; each entry of ``shape`` and ``strides`` is an integer, or ``{"param": i, "times": n, "over": d}``: an
+integer parameter times n, then divided by d (1 if absent); the kernel assumes divisibility. An extent of 0 is encoded
+as 1: the driver rejects empty tensors, and none is read.
 
-``grid.persistent`` is there where CTAs run tile programs one after the other (``tileaa-make-persistent``): the CTAs
-that fit on an SM at once; 1 for PTX that was not assembled. The launcher gives the extents of the grid that it was asked for
-as the parameters of the role ``grid``, in this order x, y and z, and launches along x no more CTAs, or clusters of them, than
-there are tile programs; more than fit at once are right, and slower.
+``grid.persistent`` is present if CTAs loop over tile programs (``tileaa-make-persistent``): the CTAs that fit on an SM
+at once; 1 for PTX that was not assembled. The launcher passes the requested extents of the grid as the parameters of
+the role ``grid``, in the order x, y and z, and launches along x at most as many CTAs, or clusters of them, as there are
+tile programs; more than fit at once are correct, but slower.
 
-``shared_memory`` is in bytes; all of a kernel is dynamic where it takes more than every kernel may (``target/sm_limits.py``), and
-the launcher asks for that with ``CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES``.
+``shared_memory`` is in bytes; a kernel's memory is all dynamic if it exceeds the static limit
+(``target/sm_limits.py``), and the launcher sets ``CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES``.
 
-``opt_level`` is ptxas' optimization level, where that is not 3.
+``opt_level`` is ptxas' optimization level, if that is not 3.
 
 ``cluster`` is the shape of the cluster of CTAs that executes one tile program; it is compiled into the kernel, whose
-grid counts tile programs (``.blocksareclusters``) and thus takes no launch attribute.
+grid counts tile programs (``.blocksareclusters``), so the launch needs no attribute.
 
-It travels in ``.ll`` as named metadata, in ``.ptx`` as one comment line (``ll_to_ptx/embedded_metadata.py`` reads both), and
-lies beside the cubin as ``.json``.
+The manifest is named metadata in ``.ll``, one comment line in ``.ptx`` (``ll_to_ptx/embedded_metadata.py`` reads both),
+and a ``.json`` file beside the cubin.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def render_manifest(manifest: dict) -> bytes:
 
 
 def parse_cubin(data: bytes, name: str | None = None) -> tuple[bytes, dict]:
-    """A cubin is the last artifact: nothing is made from it, so its manifest stays empty."""
+    """A cubin is the last artifact: nothing is compiled from it, so its manifest stays empty."""
     return data, {}
 
 

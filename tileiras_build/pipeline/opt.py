@@ -28,7 +28,7 @@ _TILEAS_TO_LL = "tileiras_build.pipeline.tileas_to_ll"
 _NVVM = f"{_TILEAS_TO_LL}.convert_nvgpu_and_gpu_to_nvvm"
 _CUTE = f"{_TILEAS_TO_LL}.convert_cute_to_llvm"
 
-# Passes that no edge runs by itself -> "module:Class"; ``registry`` adds those of the edges.
+# Passes that no stage runs by default -> "module:Class"; ``registry`` adds those of the stages.
 PASSES: dict[str, str] = {
     "scalarize-vector-math": f"{_NVVM}:ScalarizeVectorMath",
     "convert-math-to-libdevice": f"{_NVVM}:ConvertMathToLibdevice",
@@ -38,7 +38,7 @@ PASSES: dict[str, str] = {
     "reconcile-unrealized-casts": f"{_TILEAS_TO_LL}.reconcile_casts:ReconcileUnrealizedCasts",
 }
 
-# Dialects of MLIR, beside those of the text artifacts; a name of both is ours.
+# MLIR dialects besides those of the text artifacts; ours take precedence for a name of both.
 DIALECTS: dict[str, str] = tile_ir_text_format.DIALECTS | {
     "arith": "tileiras_build.ir.dialects.arith_ext:Arith",
     "cf": "xdsl.dialects.cf:Cf",
@@ -55,15 +55,15 @@ DIALECTS: dict[str, str] = tile_ir_text_format.DIALECTS | {
     "debuginfo": "tileiras_build.ir.dialects.debuginfo:DebugInfo",
 }
 DEFAULT_TARGET = "90"
-# Text with these is a text artifact: there arith and math work on tiles. A module's facts and the places of its source
-# (#cuda_tile.di_loc) alone do not make it one.
+# Text with these is a text artifact, in which arith and math operate on tiles. A module's attributes and source
+# locations (#cuda_tile.di_loc) alone do not make it one.
 _OP_TRAITS_MODULES = "compute_capability|target_spec|libnvvm_use_nvgpucomp"
 _TILES = re.compile(rf"(?<!#)\b(?:cuda_tile|nv_tileaa|nv_tileas)\.(?!(?:{_OP_TRAITS_MODULES})\b)")
 
 
 @cache
 def context() -> Context:
-    """The xDSL context with every dialect that a pass may read or make."""
+    """The xDSL context with every dialect that a pass may read or create."""
     result = Context()
     for name, entry in DIALECTS.items():
         result.register_dialect(name, partial(_dialect, entry))
@@ -76,7 +76,7 @@ def _dialect(entry: str) -> Dialect:
 
 
 def registry() -> dict[str, type[EdgePass]]:
-    """Every pass by name: those of PASSES, and those that the edges run."""
+    """Every pass by name: those of PASSES, and those of the stages."""
     found = {name: _pass(entry) for name, entry in PASSES.items()}
     for stage in STAGES[1:]:
         for entry in stage.passes:
@@ -88,11 +88,11 @@ def _pass(entry: str) -> type[EdgePass]:
     found = load(entry)
     if isinstance(found, type) and issubclass(found, EdgePass):
         return found
-    raise InternalError("pass-entry", f"{entry} is no pass")
+    raise InternalError("pass-entry", f"{entry} is not a pass")
 
 
 def find_pass(name: str) -> type[EdgePass]:
-    """The pass called ``name``; raises InvalidInput naming the valid ones."""
+    """The pass ``name``; raises InvalidInput with the valid names."""
     passes = registry()
     if name not in passes:
         raise InvalidInput("pass-unknown", f"{name!r} is not a pass", remedy=suggest(name, sorted(passes)))
@@ -100,7 +100,7 @@ def find_pass(name: str) -> type[EdgePass]:
 
 
 def parse_module(text: str, name: str | None = None) -> ModuleOp:
-    """The verified module that MLIR text holds; raises InvalidInput with the line and column."""
+    """The verified module of MLIR text; raises InvalidInput with the line and column."""
     if _TILES.search(text):
         return tile_ir_text_format.parse(text.encode(), name)
     parser = tile_ir_text_format.StringParser
@@ -112,7 +112,7 @@ def parse_module(text: str, name: str | None = None) -> ModuleOp:
 def run(
     text: str, passes: Sequence[str], *, sm: str = DEFAULT_TARGET, name: str | None = None, job: Job | None = None
 ) -> str:
-    """MLIR text after ``passes`` (names, in order) for the target ``sm``; it parses back to the same module.
+    """MLIR text after ``passes`` (names, in order) for the target ``sm``; parsing it returns the same module.
 
     ``job`` has all options at once, instead of ``sm``.
     """
@@ -120,13 +120,13 @@ def run(
 
 
 def transform(text: str, passes: Sequence[str], job: Job, name: str | None = None) -> ModuleOp:
-    """The module that MLIR text becomes by ``passes``."""
+    """Parse MLIR text and run ``passes`` on it."""
     classes = [find_pass(entry) for entry in passes]
     return run_passes(classes, parse_module(text, name), job, edge="opt")
 
 
 def llvm_ir(module: ModuleOp, job: Job) -> str:
-    """LLVM IR of a module, in place made one of llvm and nvvm operations alone."""
+    """Lower a module in place to llvm and nvvm operations, and return its LLVM IR."""
     from .tileas_to_ll.attach_nvvm_target import check_serializable
     from .tileas_to_ll.convert_to_llvm import ConvertToLLVM
     from .tileas_to_ll.writer.write_llvm_dialect import write
@@ -149,14 +149,16 @@ def run_file(options: argparse.Namespace) -> None:
 
 
 def _as_text_error(error: InternalError, path: str) -> InvalidInput:
-    """Verifiers do not know all that passes promise each other; here nobody but the user made the promise."""
+    """Convert an internal error to one of the input: verifiers do not check all preconditions of passes."""
     where = error.location or Location(path)
-    remedy = error.remedy or "see what `tileiras-build passes` says that the pass takes"
-    return InvalidInput(error.id, f"the passes cannot take this text: {error.message}", location=where, remedy=remedy)
+    remedy = error.remedy or "see the preconditions in `tileiras-build passes`"
+    return InvalidInput(
+        error.id, f"the passes do not support this text: {error.message}", location=where, remedy=remedy
+    )
 
 
 def job_of(options: argparse.Namespace) -> Job:
-    """The job that the options of the command ask for; raises InvalidInput for those that do not go together."""
+    """The job of the command's options; raises InvalidInput for inconsistent ones."""
     target = target_of_options(options.sm, options.compute_capability)
     level, width = read_level(options.opt), options.index_bitwidth
     return check_debug(Job(target, level, options.lineinfo, options.device_debug, index_width=width))

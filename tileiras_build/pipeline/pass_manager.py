@@ -1,6 +1,6 @@
-"""Passes with contracts: what a pass removes is looked for when its edge is done.
+"""Passes with contracts: the operations that a pass removes must be absent after its stage.
 
-Each edge package lists its passes, in order, as ``PASSES`` and runs them with ``run_passes(PASSES, module, job)``:
+Each stage package lists its passes, in order, as ``PASSES`` and runs them with ``run_passes(PASSES, module, job)``:
 
     class ConvertBinary(RewritePattern): ...
 
@@ -40,11 +40,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EdgePass(ModulePass):
-    """A pass of one pipeline edge.
+    """A pass of one stage.
 
     ``illegal_ops`` names the operations that may not survive the pass: operation classes, or dialect prefixes such as
-    ``"cuda_tile."``. The default ``run`` applies ``patterns`` greedily to a fixed point; other passes override it.
-    A pass has no state between modules: one instance may serve many jobs.
+    ``"cuda_tile."``. The default ``run`` applies ``patterns`` greedily to a fixed point; other passes override it. A
+    pass has no state between modules: one instance may serve many jobs.
     """
 
     name: ClassVar[str]
@@ -52,33 +52,33 @@ class EdgePass(ModulePass):
     patterns: ClassVar[tuple[RewritePattern, ...]] = ()
 
     def run(self, module: ModuleOp, job: Job) -> None:
-        """Change ``module`` in place. User errors are raised as InvalidInput or Unsupported."""
+        """Transform ``module`` in place. User errors are raised as InvalidInput or Unsupported."""
         PatternRewriteWalker(GreedyRewritePatternApplier(list(self.patterns))).rewrite_module(module)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """xDSL's entry point (``xdsl-opt`` and tests); the job is the one of the module's own target."""
-        raise InternalError("pass-needs-job", f"pass {self.name} runs through run_passes, which gives it a job")
+        """xDSL's entry point (``xdsl-opt`` and tests), which has no job."""
+        raise InternalError("pass-needs-job", f"pass {self.name} needs a job: use run_passes")
 
 
 def run_passes(passes: Iterable[EdgePass | type[EdgePass]], module: ModuleOp, job: Job, *, edge: str = "") -> ModuleOp:
-    """Run ``passes`` (instances or classes) in order over ``module`` in place, checking the contracts; returns it.
+    """Run ``passes`` (instances or classes) in order over ``module`` in place, check their contracts, and return it.
 
-    ``edge`` names the dumps. Raises InternalError when a pass fails or one has left an operation that it promised to
-    remove; diagnostics of the three kinds that a pass raises go through unchanged.
+    ``edge`` names the dumps. Raises InternalError if a pass fails or leaves an operation that it should remove;
+    TileirasErrors of passes propagate unchanged.
     """
     done: list[EdgePass] = []
     try:
         for edge_pass in _run_all(passes, module, job, edge):
             done.append(edge_pass)
     except InternalError:
-        check_illegal_ops(done, module)  # what one leaves, a later one stumbles over
+        check_illegal_ops(done, module)  # a later pass may fail on an operation that an earlier one left
         raise
     check_illegal_ops(done, module)
     return module
 
 
 def _run_all(passes: Iterable[EdgePass | type[EdgePass]], module: ModuleOp, job: Job, edge: str) -> Iterator[EdgePass]:
-    """Each pass after it has run, with its time, dump and checks as the knobs ask for them."""
+    """Run each pass and yield it, with the timing, dumps and checks that the knobs enable."""
     debug, check = DEBUG.read(), CHECK.read()
     stem = _dump_stem(module, job) if debug >= 6 else ""
     for position, entry in enumerate(passes):
@@ -99,14 +99,14 @@ def _run_all(passes: Iterable[EdgePass | type[EdgePass]], module: ModuleOp, job:
 def _run_one(edge_pass: EdgePass, module: ModuleOp, job: Job) -> None:
     try:
         edge_pass.run(module, job)
-    except (TileirasError, ImportError):  # what is not installed is no fault of the pass
+    except (TileirasError, ImportError):  # a missing dependency is not a bug of the pass
         raise
     except Exception as error:
         raise InternalError("pass-failed", f"pass {edge_pass.name} failed: {describe_exception(error)}") from error
 
 
 def pass_conditions(edge_pass: EdgePass | type[EdgePass]) -> dict[str, str]:
-    """What a pass takes and gives: the paragraphs "In" and "Out" of its file's docstring, each as one line."""
+    """The preconditions and postconditions of a pass: "In" and "Out" of its module's docstring, each as one line."""
     document = sys.modules[edge_pass.__module__ if isinstance(edge_pass, type) else type(edge_pass).__module__].__doc__
     found: dict[str, str] = {}
     head = ""
@@ -122,8 +122,9 @@ def pass_conditions(edge_pass: EdgePass | type[EdgePass]) -> dict[str, str]:
 
 
 def check_illegal_ops(passes: Sequence[EdgePass], module: ModuleOp) -> None:
-    """Raise InternalError if an operation that one of ``passes`` removes is still in ``module``: one walk for all, for
-    the walk is what costs."""
+    """Raise InternalError if an operation that one of ``passes`` removes is still in ``module``: one walk for all
+    passes, as the walk is the expensive part.
+    """
     checked = [edge_pass for edge_pass in passes if edge_pass.illegal_ops]
     kinds: set[type[Operation]] = {*map(type, walk(module))} if checked else set()
     for edge_pass in checked:
@@ -137,7 +138,7 @@ def check_illegal_ops(passes: Sequence[EdgePass], module: ModuleOp) -> None:
 
 
 def verify(module: ModuleOp, when: str) -> None:
-    """Verify ``module``; raises InternalError saying ``when`` it stopped being valid."""
+    """Verify ``module``; raises InternalError with the pass after which it is invalid."""
     try:
         module.verify()
     except TileirasError:
@@ -148,8 +149,9 @@ def verify(module: ModuleOp, when: str) -> None:
 
 
 def _dump_stem(module: ModuleOp, job: Job) -> str:
-    """What the dumps of one module are named for: its first kernel, the target, and the module's content and options,
-    so that no other module's dumps have the names."""
+    """The stem of a module's dumps: its first kernel, the target, and a digest of the module and its options, which
+    makes it unique.
+    """
     names = [name for kind, name in symbols(module) if kind == KERNEL]
     kernel = re.sub(r"[^\w.-]", "_", names[0])[:60] if names else "module"
     import hashlib

@@ -1,8 +1,8 @@
 """PASS_VERIFIERS: the verifiers that ``TILEIRAS_CHECK=2`` runs after each pass, besides the verifiers of operations.
 
-A pass verifier is a function of ``verifiers/``, named ``"module:function"`` and imported when it runs, so that no artifact
-depends on its source. It takes a module and raises InternalError where a run of it may go wrong. It runs after the pass
-that creates what it checks, and after each later pass that moves it.
+A pass verifier is a function in ``verifiers/``, named ``"module:function"`` and imported when it runs, so that no
+artifact depends on its source. Given a module, it raises InternalError if an execution may go wrong. It runs after the
+pass that creates the operations that it checks, and after each later pass that moves them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ PASS_VERIFIERS: Mapping[str, tuple[str, ...]] = {
     "tileas-hoist-async-mma-issue": (PIPELINES,),
     "tileas-software-pipeline-loads": (BARRIERS, CP_ASYNC_BUFFERS),
     "tileas-prefetch-fragments": (BARRIERS, CP_ASYNC_BUFFERS),
-    # Its copies stay in flight until a wait; AllocateSharedMemory assigns their addresses later.
+    # Its copies are in flight until a wait; AllocateSharedMemory assigns their addresses later.
     "tileas-use-tma-stores": (BARRIERS,),
     "tileas-allocate-shared-memory": (CP_ASYNC_BUFFERS, SHARED_MEMORY, TMA_STORES),
     "tileas-ping-pong-warpgroups": (BARRIERS, CLUSTERS, PIPELINES, CP_ASYNC_BUFFERS, SHARED_MEMORY, TMA_STORES),
@@ -45,7 +45,7 @@ PASS_VERIFIERS: Mapping[str, tuple[str, ...]] = {
 
 
 def run_verifiers(name: str, module: ModuleOp) -> None:
-    """Run the verifiers of pass ``name``; raise InternalError naming the pass and the verifier."""
+    """Run the verifiers of pass ``name``; raise InternalError with the pass and the verifier."""
     for verifier in PASS_VERIFIERS.get(name, ()):
         _run_verifier(name, verifier, module)
 

@@ -1,7 +1,7 @@
 """STRATEGIES: how the copies of a loop overlap its computation, one frozen row each.
 
-The option ``strategy`` (a row's name, or "auto") decides which of the scheduling passes run between tileaa and tileas;
-all other passes run under every strategy. The names and their meaning are those of the option ``pipeline-strategy`` of
+The option ``strategy`` (a row's name, or "auto") selects the scheduling passes between tileaa and tileas; all other
+passes run under every strategy. The names and their meaning are those of the option ``pipeline-strategy`` of
 tileir-internals, section 5.2.
 """
 
@@ -16,9 +16,9 @@ from .job import Job
 
 @dataclass(frozen=True)
 class Strategy:
-    """``passes`` are the scheduling passes that it runs, ``needs`` the feature of a GPU without which it cannot.
+    """``passes`` are the scheduling passes that it runs, ``needs`` a required capability of the GPU.
 
-    ``serializers`` can make PTX of the result: libNVVM's LLVM 7 has no tensor maps as parameters, nor their intrinsics.
+    ``serializers`` can generate PTX from the result: libNVVM's LLVM 7 has no tensor map parameters or intrinsics.
     """
 
     name: str
@@ -28,17 +28,17 @@ class Strategy:
     serializers: tuple[str, ...] = ("nvptx", "libnvvm")
 
     def has(self, target: Target) -> bool:
-        """Whether ``target`` can run what this strategy makes."""
+        """Whether ``target`` supports this strategy."""
         return self.needs is None or target.has(self.needs)
 
 
 AUTO = "auto"
-# From the least overlap to the most: "auto" takes the last row that has a pass and that the target can run.
+# From the least overlap to the most: "auto" selects the last row with a pass that the target supports.
 STRATEGIES: tuple[Strategy, ...] = (
-    Strategy("none", "every load is waited for where it stands"),
+    Strategy("none", "no pipelining: every load is waited for where it is used"),
     Strategy(
         "unspecialize",
-        "all warps compute, and copy the tiles of later iterations into a ring of buffers",
+        "all warps compute, and copy the tiles of later iterations into a multistage buffer",
         frozenset(
             {
                 "tileas-shrink-k-tile",
@@ -51,7 +51,7 @@ STRATEGIES: tuple[Strategy, ...] = (
     ),
     Strategy(
         "warp-specialize",
-        "one warp only fetches tiles by TMA, the others only compute; the launcher encodes tensor maps",
+        "one warp only loads tiles by TMA, the others only compute; the launcher encodes tensor maps",
         frozenset(
             {
                 "tileas-shrink-k-tile",
@@ -79,10 +79,10 @@ SCHEDULING = frozenset().union(*(row.passes for row in STRATEGIES))
 
 
 def choose(job: Job) -> Strategy:
-    """The strategy that a job asks for; "auto" is none at optimization level 0.
+    """The strategy of a job; "auto" is none at optimization level 0.
 
-    Raises InvalidInput for a name that is not in NAMES, Unsupported for a strategy that the target cannot run or that
-    no pass executes yet.
+    Raises InvalidInput for a name that is not in NAMES, Unsupported for a strategy that the target does not support or
+    that has no pass yet.
     """
     if job.strategy == AUTO:
         return _best(job)
@@ -103,15 +103,15 @@ def _best(job: Job) -> Strategy:
 def _checked(row: Strategy, job: Job) -> Strategy:
     if not row.has(job.target):
         able = ", ".join(target.name for target in TARGETS.values() if row.has(target))
-        message = f"{job.target.name} cannot run the pipeline strategy {row.name}"
+        message = f"{job.target.name} does not support the pipeline strategy {row.name}"
         raise Unsupported("strategy-target", message, remedy=f"these can: {able}")
     if job.serializer not in row.serializers:
-        message = f"{job.serializer} cannot make PTX of what the pipeline strategy {row.name} makes"
+        message = f"{job.serializer} cannot generate PTX for the pipeline strategy {row.name}"
         raise Unsupported("strategy-serializer", message, remedy=f"use the serializer {' or '.join(row.serializers)}")
     if not row.passes and row is not STRATEGIES[0]:
         raise Unsupported(
             "strategy-missing",
-            f"no pass carries out the pipeline strategy {row.name} (strategies.py: STRATEGIES)",
+            f"no pass implements the pipeline strategy {row.name} (pipelining_strategies.py: STRATEGIES)",
             remedy=f"use {_best(job).name}",
         )
     return row

@@ -1,9 +1,9 @@
-"""What a device module is serialized for: ``#nvvm.target`` as an ``.ll`` carries it to LLVM and libNVVM.
+"""The serialization target of a device module: ``#nvvm.target`` as an ``.ll`` records it for LLVM and libNVVM.
 
     !tileiras.target = !{!1}
     !1 = !{!"sm_90 -opt=3 -Xopt -pragma-unroll-threshold=9900000 -fma=0"}
 
-A module without this note, written by hand, is serialized as the job asks.
+A hand-written module without this note is serialized with the job's options.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LEVEL = "-opt="
 
 @dataclass(frozen=True)
 class Serialization:
-    """A GPU by name ("sm_90"), the number of an optimization level and the words of libNVVM's options."""
+    """A GPU by name ("sm_90"), an optimization level, and libNVVM's options."""
 
     chip: str
     number: int
@@ -29,17 +29,17 @@ class Serialization:
 
     @classmethod
     def of_job(cls, job: Job) -> Serialization:
-        """What a job asks for."""
+        """The serialization target of a job."""
         flags = flags_for(job.debug, opt_level=job.opt_level)
         return cls(job.target.name, find_level(job.opt_level).number, tuple(flag.spelling for flag in flags))
 
     @classmethod
     def parse(cls, note: str) -> Serialization:
-        """What a note says; raises InternalError[target-note]."""
+        """Parse a note; raises InternalError[target-note]."""
         chip, level, *flags = note.split() if len(note.split()) > 1 else ("", "")
         number = level.removeprefix(_LEVEL)
         if chip not in TARGETS or number not in map(str, {row.number for row in LEVELS.values()}):
-            message = f"!{NOTE} says {note!r}, which names no GPU and level"
+            message = f"!{NOTE} is {note!r}, which names no GPU and level"
             raise InternalError("target-note", message, remedy=f'write it as "sm_90 {_LEVEL}3 -Xopt"')
         return cls(chip, int(number), tuple(flags))
 
@@ -55,21 +55,21 @@ class Serialization:
 
     @property
     def opt_level(self) -> int | str:
-        """The level that the number and the flags mean."""
+        """The optimization level of the number and the flags."""
         return level_of(self.number, self.flags)
 
     @property
     def debug(self) -> bool:
-        """Whether all of the debug information is kept."""
+        """Whether full debug information is kept."""
         return DEBUG_FLAG in self.flags
 
     @property
     def nvgpucomp(self) -> bool:
-        """Whether the module asks for NVIDIA's own path to PTX."""
+        """Whether the module requests NVIDIA's own path to PTX."""
         return NVGPUCOMP_FLAG in self.flags
 
     def check(self, job: Job) -> Serialization:
-        """Itself; raises InvalidInput[target-mismatch] where the job asks for something else."""
+        """Return itself; raises InvalidInput[target-mismatch] if the job has another target or level."""
         check_same_target(self._words(), Serialization.of_job(job)._words())
         return self
 
@@ -78,14 +78,14 @@ class Serialization:
 
 
 def level_flags(level: int | str) -> str:
-    """A level as diagnostics call it."""
+    """A level as a diagnostic shows it."""
     return f"optimization level {level}"
 
 
-def check_same_target(made: tuple[str, ...], asked: tuple[str, ...]) -> None:
-    """Raise InvalidInput[target-mismatch] where what a module was made for and what a job asks for, in words, differ."""
-    differing = [pair for pair in zip(made, asked, strict=True) if pair[0] != pair[1]]
+def check_same_target(made: tuple[str, ...], requested: tuple[str, ...]) -> None:
+    """Raise InvalidInput[target-mismatch] if the properties of a module differ from those of a job."""
+    differing = [pair for pair in zip(made, requested, strict=True) if pair[0] != pair[1]]
     if differing:
-        have, want = (" and ".join(words) for words in zip(*differing, strict=True))
-        message = f"a module for {have} is serialized for {want}"
-        raise InvalidInput("target-mismatch", message, remedy=f"choose {have}, or lower the bytecode for {want}")
+        present, wanted = (" and ".join(words) for words in zip(*differing, strict=True))
+        message = f"a module for {present} is serialized for {wanted}"
+        raise InvalidInput("target-mismatch", message, remedy=f"choose {present}, or lower the bytecode for {wanted}")

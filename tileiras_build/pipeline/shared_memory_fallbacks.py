@@ -1,7 +1,7 @@
-"""SAVINGS: what a kernel gives up for want of shared memory, one row after the other until it fits.
+"""FALLBACKS: what a kernel gives up, row by row, until its shared memory fits.
 
-Tiles are placed as if they fitted; where they do not, the edge to nv_tileas runs again by the next row. A row has what
-the one before it has, and the remark says what is lost.
+Tiles are first placed as if they fit. If they do not, the lowering to nv_tileas runs again under the next row. Each row
+includes the restrictions of the rows before it, and its remark reports the cost.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ KIB = 1024
 
 @dataclass(frozen=True)
 class Fallback:
-    """A way to take less shared memory. ``remark`` says what it costs.
+    """A way to use less shared memory. ``remark`` states its cost.
 
-    ``max_chunk_bytes``: of a tile in scratch at a time, where it can go in parts. ``strategy`` stands for "auto".
+    ``max_chunk_bytes``: the limit for a tile in scratch, if it can be chunked. ``strategy`` replaces "auto".
     """
 
     remark: str
@@ -42,7 +42,7 @@ FALLBACKS = (
 
 
 def fallback_jobs(job: Job) -> Iterator[Job]:
-    """``job`` by each row that its options allow: a strategy that was asked for stays."""
+    """``job`` with each row that its options allow: an explicit strategy is kept."""
     for number, row in enumerate(FALLBACKS):
         if row.strategy == AUTO:
             yield replace(job, fallback=number)
@@ -51,7 +51,7 @@ def fallback_jobs(job: Job) -> Iterator[Job]:
 
 
 def fallback_of(job: Job) -> Fallback:
-    """The row that a job uses."""
+    """The row of a job."""
     return FALLBACKS[job.fallback]
 
 

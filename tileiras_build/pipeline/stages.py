@@ -1,10 +1,10 @@
-"""STAGES: every artifact of the pipeline, in order, and the edge that makes it from the one before.
+"""STAGES: every artifact of the pipeline, in order, and the function (edge) that produces it from the previous one.
 
-CLI choices, SCons builders, dump names, signatures and tests are derived from these rows. Edges, readers and
-writers are named ``"module:function"`` and imported on first use, so that this table costs nothing to read.
+CLI choices, SCons builders, dump names, signatures and tests are derived from these rows. Edges, parsers and writers
+are named ``"module:function"`` and imported on first use, so that loading this table is fast.
 
 An artifact is a value in memory (an xDSL module, LLVM IR or PTX text, cubin bytes) and bytes in a file: ``parse``
-makes the value from bytes, ``render`` the bytes from the value. Edges take a value and a Job and return a value.
+converts bytes to the value, ``render`` the value to bytes. Edges map a value and a Job to a value.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _IR_TEXT = "tileiras_build.pipeline.tile_ir_text_format"
 _TEXT = "tileiras_build.pipeline.text_encoding"
 _MANIFEST = "tileiras_build.pipeline.launch_manifest_json"
 _PTX = "tileiras_build.pipeline.ll_to_ptx"
-# What takes an artifact through its edge, and what it asks, besides the code of the edge itself.
+# The implementation of a stage besides the code of its edge.
 _RUN = (
     *(
         "driver.py",
@@ -53,10 +53,10 @@ _IR_LIBRARIES = ("xdsl", "numpy", "ml_dtypes")
 class InputFile:
     """A file besides the artifact that an edge reads, such as ptxas.
 
-    ``option`` is the field of Job with its path; ``find`` the function that finds the file, given that path or None
-    for the installed one. ``asked_by`` is a function of the source artifact's bytes (or memory map) that returns what
-    they ask of this file, a request, or nothing; without one every source needs the file. A build lets the stage
-    ``cut`` make what is asked, once for each request, and the edge reads that in the place of the file.
+    ``option`` is the field of Job with its path; ``find`` the function that locates the file, given that path or None
+    for the installed one. ``asked_by`` is a function of the source artifact's bytes (or memory map) that returns the
+    artifact's request for this file, or nothing; without it every source needs the file. A build lets the stage ``cut``
+    extract the requested part once per request, and the edge reads that instead of the file.
     """
 
     option: str
@@ -67,16 +67,16 @@ class InputFile:
 
 @dataclass(frozen=True)
 class Stage:
-    """One artifact and the edge that makes it.
+    """One artifact and the edge that produces it.
 
-    ``suffix`` is the file name's ending (".tileaa"), ``edge`` the function that makes the artifact's value; the first
-    one makes it from a Python file's path. ``options`` are the fields of Job that the edge may read besides the
-    target: all others reach it with their defaults, so that the signature of a node cannot miss one. ``inputs`` are
-    the files that the edge reads besides its artifact. ``side_outputs`` are suffixes of files that are written beside
-    the artifact. The code whose change may change the artifact is that of ``edge``, of ``render``, of the ``parse`` of
-    the stage before and of ``modules``, with all that it imports; ``sources``, files or folders in the package;
-    ``libraries``, distributions, and "python" where its version counts. ``may_abort``: a library runs in the edge's
-    process that ends it on some inputs; of text that the edge before has just made none is known.
+    ``suffix`` is the file name's extension (".tileaa"), ``edge`` the function that computes the artifact's value; the
+    first edge computes it from a Python file's path. ``options`` are the fields of Job that the edge may read besides
+    the target: all other fields have their defaults, so that a node's signature cannot miss one. ``inputs`` are the
+    files that the edge reads besides its artifact. ``side_outputs`` are suffixes of files that are written beside the
+    artifact. The artifact depends on the code of ``edge``, of ``render``, of the ``parse`` of the previous stage and of
+    ``modules``, with all that they import; on ``sources``, files or folders in the package; and on ``libraries``,
+    distributions, and "python" if its version matters.
+    ``may_abort``: a library in the edge's process aborts on some inputs; none is known for text from the previous edge.
     """
 
     suffix: str
@@ -99,7 +99,7 @@ class Stage:
 
     @property
     def name(self) -> str:
-        """The suffix without its dot: the word for this stage in options, builders and dumps."""
+        """The suffix without its dot: the stage's name in options, builders and dumps."""
         return self.suffix[1:]
 
     @property
@@ -109,17 +109,17 @@ class Stage:
 
     @property
     def passes(self) -> tuple[type[EdgePass], ...]:
-        """The passes of the edge, in order; empty where the edge does not run passes over our IR."""
+        """The passes of the edge, in order; empty if the edge does not run passes over our IR."""
         passes = getattr(import_module(self.edge.split(":")[0]), "PASSES", ())
         return tuple(passes) if isinstance(passes, (tuple, list)) else ()
 
     def passes_for(self, job: Job) -> tuple[type[EdgePass], ...]:
-        """Those of ``passes`` that a job runs."""
+        """The passes that a job runs."""
         choose = getattr(import_module(self.edge.split(":")[0]), "passes_for", None)
         return self.passes if choose is None else tuple(choose(job))
 
     def job(self, job: Job) -> Job:
-        """``job`` with every option that this stage may not read set back to its default."""
+        """``job`` with every option that this stage may not read reset to its default."""
         defaults: dict[str, Any] = {field.name: field.default for field in fields(Job)}
         hidden = defaults.keys() - {"target", *self.options, *self.input_options}
         return replace(job, **{name: defaults[name] for name in hidden})
@@ -131,17 +131,17 @@ TILEBC = Stage(
     "tileiras_build.frontend.export_cutile:export_kernels",
     parse="tileiras_build.ir.bytecode.reader:read_module",
     render=None,
-    modules=("tileiras_build.frontend.cases_api",),  # which kernel files import
+    modules=("tileiras_build.frontend.cases_api",),  # imported by kernel files
     sources=("pipeline/stages.py", "build/export_step.py", "core/code_digest.py"),
     libraries=("cuda-tile", "numpy", "ml_dtypes", "python"),
 )
 
 _LIBDEVICE = InputFile("libdevice", "tileiras_build.libdevice:find_libdevice")
-# What a stage asks of a file that it reads, and what is cut from that file for it.
-REQUEST = Stage(".request", "what an artifact asks of a file", f"{_PTX}.libdevice_request:request_of")
+# The request of an artifact for a file that its stage reads, and the part of the file for that request.
+REQUEST = Stage(".request", "an artifact's request for part of a file", f"{_PTX}.libdevice_request:request_of")
 LIBDEVICE = Stage(
     ".libdevice.bc",
-    "what kernels call of libdevice: LLVM bitcode",
+    "the libdevice functions that kernels call: LLVM bitcode",
     f"{_PTX}.cut_libdevice:cut",
     render=f"{_PTX}.cut_libdevice:render",
     inputs=(_LIBDEVICE,),
@@ -207,7 +207,7 @@ STAGES: tuple[Stage, ...] = (
 
 
 def find(name: str, table: tuple[Stage, ...] = STAGES) -> Stage:
-    """The stage called ``name`` ("ll" or ".ll"); raises InvalidInput naming the valid ones."""
+    """The stage ``name`` ("ll" or ".ll"); raises InvalidInput with the valid names."""
     for stage in table:
         if stage.name == name.removeprefix("."):
             return stage
@@ -216,11 +216,11 @@ def find(name: str, table: tuple[Stage, ...] = STAGES) -> Stage:
 
 
 def stage_of_file(path: str) -> Stage:
-    """The stage that the suffix of ``path`` names; raises InvalidInput for a suffix of no stage."""
+    """The stage of a file's suffix; raises InvalidInput for a suffix of no stage."""
     for stage in STAGES:
         if stage.suffix == Path(path).suffix:
             return stage
-    # First report a missing file or a directory: the suffix would only distract.
+    # Report a missing file or a directory first: the suffix would only distract.
     read_file(path)
     raise InvalidInput(
         "file-suffix",
@@ -231,9 +231,9 @@ def stage_of_file(path: str) -> Stage:
 
 
 def between(source: str, target: str, table: tuple[Stage, ...] = STAGES) -> tuple[Stage, ...]:
-    """The stages that lead from the artifact ``source`` to ``target``, in order.
+    """The stages from the artifact ``source`` to ``target``, in order.
 
-    Raises InvalidInput where ``target`` is not a later stage than ``source``.
+    Raises InvalidInput if ``target`` is not a later stage than ``source``.
     """
     first, last = table.index(find(source, table)), table.index(find(target, table))
     if first < last:
@@ -258,7 +258,7 @@ def load(name: str) -> Callable:
 
 @cache
 def source_digest(stage: Stage, package: Path = PACKAGE) -> str:
-    """SHA-256 (hex) over the code that makes ``stage``: its source files, and the versions of its libraries."""
+    """SHA-256 (hex) over the code of ``stage``: its source files, and the versions of its libraries."""
     if package != PACKAGE:
         return _source_digest(stage, package)
     row = repr(stage)
@@ -267,18 +267,18 @@ def source_digest(stage: Stage, package: Path = PACKAGE) -> str:
     return _digests[row]
 
 
-_digests: dict[str, str] = {}  # of stages of the installed package, by their row
+_digests: dict[str, str] = {}  # of stages of the installed package, by row
 
 
 def known_digests() -> dict[str, str]:
-    """What ``source_digest`` has given in this process, by the stages' rows."""
+    """The results of ``source_digest`` in this process, by row."""
     return dict(_digests)
 
 
 def adopt_digests(known: Mapping[str, str]) -> None:
-    """Take over what another process knew, whose package, libraries and interpreter were these.
+    """Adopt the digests of another process with the same package, libraries and interpreter.
 
-    The package must have been noted before that was found (``sources.installed().note()``).
+    The package must have been noted before they were computed (``sources.installed().note()``).
     """
     _digests.update(known)
 
@@ -292,7 +292,7 @@ def _source_digest(stage: Stage, package: Path) -> str:
 
 
 def source_files(stage: Stage, package: Path = PACKAGE) -> list[Path]:
-    """The files of the code that makes ``stage``, sorted."""
+    """The files of the code of ``stage``, sorted."""
     return [Path(package, path) for path in sorted(_source_paths(stage, _package(package)))]
 
 

@@ -1,4 +1,4 @@
-"""Text artifacts as bytes: what ``.ll`` and ``.ptx`` need, without loading an IR framework."""
+"""Encode and decode text artifacts (``.ll``, ``.ptx``), without loading an IR framework."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ def decode(data: bytes, name: str | None = None) -> str:
 
 
 def encode(text: str) -> bytes:
-    """Text as it is stored in a file."""
+    """Encode text as stored in a file."""
     return text.encode()

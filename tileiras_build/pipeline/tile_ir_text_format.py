@@ -1,9 +1,9 @@
-"""The text form of ``.tileaa`` and ``.tileas``: MLIR syntax, read and written by xDSL.
+"""The text form of ``.tileaa`` and ``.tileas``: MLIR syntax, parsed and printed by xDSL.
 
-Source locations are attributes of the operations, so a stage that starts from its file gives the same diagnostics and
-line tables as the whole pipeline in memory. They, the layouts, views and tiles with layouts are defined once, at the
-top, and named in the operations (``loc = #loc3``, ``!tile_64x32xf16``): that is half of the parsing time, and most of
-the legibility.
+Source locations are attributes of the operations, so a stage that starts from its file has the same diagnostics and
+line tables as the whole pipeline in memory. Locations, layouts, views and tiles with layouts are defined once, at the
+top, and referenced by alias in the operations (``loc = #loc3``, ``!tile_64x32xf16``): that halves the parsing time and
+makes the text legible.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ..ir.dialects.checked_mlir_parser import error_reason, parse_or_raise
 from .common.module_symbols import symbols
 from .text_encoding import decode
 
-# Dialect -> "module:dialect" of everything that a text artifact may hold; each is imported when it is first met.
+# Dialect -> "module:dialect" for all dialects of text artifacts; each is imported at its first use.
 DIALECTS = {
     "builtin": "xdsl.dialects.builtin:Builtin",
     "arith": "tileiras_build.ir.dialects.arith:TileArith",
@@ -45,7 +45,7 @@ DIALECTS = {
     "nvvm": "tileiras_build.ir.dialects.nvvm:NVVM",
 }
 
-# Attributes that are printed once and then named -> the stem of their names.
+# Attributes that are printed once and then referenced by alias -> the stem of their aliases.
 ALIASES = {
     "cuda_tile.di_file": "file",
     "cuda_tile.di_compile_unit": "unit",
@@ -74,11 +74,11 @@ _SYMBOL = re.compile(r'@("(?:[^"\\\n]|\\.)*"|[\w$.-]+)')
 
 @cache
 def context() -> Context:
-    """The xDSL context in which our text artifacts parse. It is shared: register nothing more in it."""
+    """The xDSL context for our text artifacts. It is shared: do not register more dialects in it."""
     result = Context()
     for name, entry in DIALECTS.items():
         result.register_dialect(name, partial(_load, *entry.split(":")))
-    # The parser itself needs it.
+    # Needed by the parser itself.
     result.load_registered_dialect("builtin")
     return result
 
@@ -88,7 +88,7 @@ def _load(module: str, name: str) -> Dialect:
 
 
 def parse(data: bytes, name: str | None = None) -> ModuleOp:
-    """The verified module that ``data`` (UTF-8 text) holds; raises InvalidInput with the line and column."""
+    """The verified module of ``data`` (UTF-8 text); raises InvalidInput with the line and column."""
     text = decode(data, name)
     module = parse_or_raise(lambda: StringParser(context(), text, name or "<input>"), Parser.parse_module, text, name)
     verify_user_ir(module, name)
@@ -97,7 +97,7 @@ def parse(data: bytes, name: str | None = None) -> ModuleOp:
 
 
 def verify_user_ir(module: ModuleOp, name: str | None = None) -> None:
-    """Raise InvalidInput with the reason where a module that was parsed from a file does not verify."""
+    """Raise InvalidInput with the reason if a module that was parsed from a file does not verify."""
     try:
         module.verify()
     except TileirasError:
@@ -106,16 +106,18 @@ def verify_user_ir(module: ModuleOp, name: str | None = None) -> None:
         message = f"the module does not verify: {error_reason(error)}"
         raise InvalidInput("ir-invalid", message, location=Location(name)) from error
     except Exception as error:
-        # A verifier may look at what the check before it should have refused.
+        # A verifier may access what an earlier check should have rejected.
         message = f"the module does not verify: {type(error).__name__}: {error_reason(error)}"
         raise InvalidInput("ir-invalid", message, location=Location(name)) from error
 
 
 class StringParser(Parser):
-    """xDSL takes a string with escaped bytes beyond ASCII for bytes, although its printer escapes them in every string."""
+    """Parses strings with escaped bytes as UTF-8: xDSL parses them as bytes, although its printer escapes them in all
+    strings.
+    """
 
     def parse_optional_str_literal(self) -> str | None:
-        """The string that is next, if one is; raises ParseError where it is not UTF-8."""
+        """Parse an optional string; raises ParseError if it is not UTF-8."""
         if (text := super().parse_optional_str_literal()) is not None:
             return text
         if (data := self.parse_optional_bytes_literal()) is None:
@@ -127,7 +129,7 @@ class StringParser(Parser):
 
 
 def _location_of(symbol: str, text: str, name: str | None) -> Location:
-    """Where a symbol stands in the text first; the file where it is no symbol but a string."""
+    """The first location of a symbol in the text; the file for a string that is not a symbol."""
     starts = (match.start() for match in _SYMBOL.finditer(text) if _symbol_name(match[1]) == symbol)
     if (offset := next(starts, None)) is None:
         return Location(name)
@@ -143,8 +145,8 @@ def _symbol_name(spelled: str) -> str:
 def render(module: ModuleOp) -> bytes:
     """``module`` as UTF-8 text, ending in a newline; raises InternalError for a module that does not verify.
 
-    A custom format may leave out what a verifier implies (``arith.cmpi`` its result type): IR that does not verify
-    could come back from its text as something else, and compile.
+    A custom format may omit what a verifier implies (``arith.cmpi`` its result type): invalid IR could be parsed back
+    as something else, and compile.
     """
     try:
         module.verify()
@@ -157,7 +159,7 @@ def render(module: ModuleOp) -> bytes:
 
 
 class _AliasPrinter(Printer):
-    """Prints the attributes of ALIASES by name; ``definitions`` has a line for each, before those that use it."""
+    """Prints the attributes of ALIASES by alias; ``definitions`` has one line each, before those that use it."""
 
     def __init__(self, **options):
         super().__init__(**options)
@@ -167,7 +169,7 @@ class _AliasPrinter(Printer):
         self._counts: Counter[str] = Counter()
 
     def print_attribute(self, attribute: Attribute) -> None:
-        """The attribute's alias where it has one, else its text."""
+        """Print the attribute's alias if it has one, else its text."""
         if attribute.name not in ALIASES or not self._is_long(attribute):
             super().print_attribute(attribute)
             return
@@ -179,7 +181,7 @@ class _AliasPrinter(Printer):
         self.print_string(alias)
 
     def _is_long(self, attribute: Attribute) -> bool:
-        """A tile without a layout is as short as its name."""
+        """Whether an alias is shorter: not for a tile without a layout."""
         return not isinstance(attribute, TensorType) or not isinstance(attribute.encoding, NoneAttr)
 
     def _define(self, attribute: Attribute) -> str:
@@ -192,7 +194,7 @@ class _AliasPrinter(Printer):
         return alias
 
     def _fresh(self, attribute: Attribute) -> str:
-        """``#loc0``, ``#loc1``, …; the first tile of a shape is named without a number."""
+        """``#loc0``, ``#loc1``, …; the first tile of a shape has no number."""
         stem = ALIASES[attribute.name]
         if isinstance(attribute, TensorType):
             element = re.sub(r"\W+", "_", str(attribute.element_type)).strip("_")

@@ -10,13 +10,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NoReturn
 
-from ..core.errors import InvalidInput
+from ..core.errors import InvalidInput, renamed
 
 
 @dataclass(frozen=True)
 class Tuning:
-    """``values`` are those that it may have, ``help`` is half a sentence about them; ``affects_launch``: whoever launches a kernel
-    has to follow what its manifest says of it."""
+    """``values`` are the valid ones, ``help`` describes them in half a sentence; ``affects_launch``: the launch of a
+    kernel depends on its manifest.
+    """
 
     name: str
     help: str
@@ -25,14 +26,14 @@ class Tuning:
     affects_launch: bool = False
 
     def read(self, text: object) -> int:
-        """What a text means; raises InvalidInput[option-value]."""
+        """Parse a value; raises InvalidInput[option-value]."""
         word = str(text)
         if word.isascii() and word.isdecimal() and int(word) in self.values:
             return int(word)
         self._refuse(word)
 
     def check(self, _: str, text: str) -> None:
-        """As an option of the build; raises InvalidInput[option-value]."""
+        """Check a build option; raises InvalidInput[option-value]."""
         self.read(text)
 
     def _refuse(self, word: str) -> NoReturn:
@@ -41,12 +42,12 @@ class Tuning:
 
     @property
     def flag(self) -> str:
-        """It as an option of a command."""
+        """The command-line option."""
         return f"--{self.name.replace('_', '-')}"
 
     @property
     def values_text(self) -> str:
-        """Its values, as people read them."""
+        """The valid values, as shown to users."""
         return ", ".join(map(str, self.values))
 
 
@@ -82,12 +83,10 @@ FORMER_NAMES = {"fp8_sum_k": "fp8_promotion_interval", "tile_group": "grid_swizz
 
 
 def reject_former_names(names: Iterable[str]) -> None:
-    """Raise InvalidInput[option-unknown], with the new name, for a name that a row of TUNING had before."""
+    """Raise InvalidInput[option-unknown], with the new name, for a former name of a row of TUNING."""
     for name in names:
         if name in FORMER_NAMES:
-            raise InvalidInput(
-                "option-unknown", f"unknown option {name}", remedy=f"{name} was renamed to {FORMER_NAMES[name]}"
-            )
+            raise InvalidInput("option-unknown", f"unknown option {name}", remedy=renamed(name, FORMER_NAMES[name]))
 
 
 def parse_tuning(given: Mapping[str, object]) -> dict[str, int]:

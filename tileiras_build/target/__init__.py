@@ -1,4 +1,4 @@
-"""What a GPU has and accepts: capabilities, atoms of MMA and copies, occupancy, rates, the spelling of instructions.
+"""The properties of GPUs: capabilities, atoms of MMA and copies, occupancy, rates, instruction names.
 
 Imports core.
 """

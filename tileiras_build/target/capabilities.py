@@ -1,27 +1,27 @@
-"""CAPABILITIES: the instruction families that only some GPU generations have, each with the SM numbers that have it.
+"""CAPABILITIES: the instruction families that only some GPU generations have, each with the architectures that have it.
 
-A capability names an instruction family that both LLVM's NVPTX back end and ptxas accept; ``_native`` marks those that
-the hardware does not emulate. Ask a target (``target.has("tma")``) instead of comparing SM numbers.
+A capability names an instruction family that both LLVM's NVPTX back end and ptxas accept; ``_native`` marks families
+that the hardware does not emulate. Query a target (``target.has("tma")``) instead of comparing architectures.
 
 Sources: PTX ISA 9.0 (target notes of each instruction), and what LLVM 22 and ptxas 13.5 accept.
 """
 
 from __future__ import annotations
 
-SM_NUMBERS = (80, 86, 87, 88, 89, 90, 100, 103, 107, 110, 120, 121)
+SM_ARCHITECTURES = (80, 86, 87, 88, 89, 90, 100, 103, 107, 110, 120, 121)
 _DATACENTER = (100, 103, 107, 110)
 _CONSUMER = (120, 121)
 
 
 def _from(first: int) -> frozenset[int]:
-    return frozenset(number for number in SM_NUMBERS if number >= first)
+    return frozenset(sm for sm in SM_ARCHITECTURES if sm >= first)
 
 
-def _only(*numbers: int) -> frozenset[int]:
-    return frozenset(numbers)
+def _only(*architectures: int) -> frozenset[int]:
+    return frozenset(architectures)
 
 
-# Capability -> the SM numbers that have it.
+# Capability -> the architectures that have it.
 CAPABILITIES: dict[str, frozenset[int]] = {
     # sm_80 baseline
     "cp_async": _from(80),  # cp.async 4/8/16 bytes, zero fill, groups
@@ -83,6 +83,8 @@ CAPABILITIES: dict[str, frozenset[int]] = {
     "cvt_stochastic": _only(100, 103, 107),  # cvt.rs
     "mma_f8f6f4": _only(*_CONSUMER),
     "mma_block_scale": _only(*_CONSUMER),
-    "embedded": _only(87, 88, 110),  # a system on chip: no cubins shared with others (88: in no table, the safe guess)
+    "embedded": _only(
+        87, 88, 110
+    ),  # a system on chip: cubins are not shared with other GPUs (88 is in no table: a conservative guess)
     "shared_reserved": _from(90),  # the system keeps 1 KB of every CTA's shared memory
 }

@@ -11,9 +11,9 @@ from .capabilities import CAPABILITIES
 class CopyAtom:
     """One copy instruction family.
 
-    ``source`` and ``destination`` are "registers", "shared" or "global"; ``widths`` are the bytes one lane (or, for
-    matrix copies, one 8x8 matrix row; for TMA 0 = the tensor map says) can move; ``counts`` the matrices or, for TMA,
-    the tensor ranks. ``intrinsic`` holds ``{count}``, ``{width}`` or ``{cache}`` fields.
+    ``source`` and ``destination`` are "registers", "shared" or "global"; ``widths`` are the possible bytes of one lane
+    (for matrix copies, of one 8x8 matrix row; for TMA 0 = set by the tensor map); ``counts`` the matrices or, for TMA,
+    the tensor ranks. ``intrinsic`` has ``{count}``, ``{width}`` or ``{cache}`` fields.
     """
 
     name: str

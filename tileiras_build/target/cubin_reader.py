@@ -17,7 +17,7 @@ from .targets import TARGETS
 
 _NO_BITS = 8  # the type of a section without contents
 _MACHINE = 190  # EM_CUDA
-_ABI_WITH_SHIFTED_SM = 8  # since this ABI version e_flags holds the SM in bits 8..15, before in 0..7
+_ABI_WITH_SHIFTED_SM = 8  # since this ABI version the SM is in bits 8..15 of e_flags, before in 0..7
 _RESERVED_SHARED = 1024  # bytes the system adds to every CTA's shared memory
 _FUNCTION, _ENTRY = 2, 0x10  # symbol type, and the st_other bit of functions that can be launched
 _SIZED = 4  # EIFMT_SVAL: a record with data
@@ -26,8 +26,8 @@ _FRAME_SIZE, _MIN_STACK_SIZE, _REGCOUNT = 0x11, 0x12, 0x2F
 _ATTRIBUTE_CODES = {_REGCOUNT: "registers", _MIN_STACK_SIZE: "stack", _FRAME_SIZE: "frame"}
 
 
-# Attribute of a parameter -> the size in the last word of its record: KPARAM_INFO, and KPARAM_INFO_V2 of kernels whose
-# parameters take more than 4,352 bytes.
+# Attribute of a parameter -> the position of the size in the last word of its record: KPARAM_INFO, and KPARAM_INFO_V2
+# for kernels with more than 4,352 bytes of parameters.
 _PARAMETER_SIZES: dict[int, Callable[[int], int]] = {0x17: lambda word: word >> 18, 0x45: lambda word: word & 0xFFFF}
 
 
@@ -52,7 +52,7 @@ class KernelResources:
 
 @dataclass(frozen=True)
 class Cubin:
-    """The GPU number a cubin is for (90, not "sm_90a": the suffix is not recorded), and its kernels by name."""
+    """The SM of a cubin (90, not "sm_90a": the suffix is not recorded), and its kernels by name."""
 
     number: int
     kernels: dict[str, KernelResources]
@@ -78,7 +78,7 @@ def read_cubin(data: bytes) -> Cubin:
     try:
         return _read(data)
     except (struct.error, IndexError, OverflowError, UnicodeDecodeError) as error:
-        raise _damaged("it ends too early or points outside itself") from error
+        raise _damaged("it is truncated or has an offset outside of the file") from error
 
 
 def read_info(data: bytes, kernel: str) -> tuple[dict[str, bytes], list[tuple[int, bytes]]]:
@@ -90,7 +90,7 @@ def read_info(data: bytes, kernel: str) -> tuple[dict[str, bytes], list[tuple[in
         found = {one.name: data[one.offset : one.offset + one.size] for one in _sections(data) if one.kind != _NO_BITS}
         return found, list(_records(found.get(f".nv.info.{kernel}", b"")))
     except (struct.error, IndexError, OverflowError, UnicodeDecodeError) as error:
-        raise _damaged("it ends too early or points outside itself") from error
+        raise _damaged("it is truncated or has an offset outside of the file") from error
 
 
 def _damaged(why: str) -> InvalidInput:

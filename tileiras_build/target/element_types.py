@@ -1,7 +1,7 @@
-"""The element types of tiles, in one table: bits of a value, storage, and the name of the type in other libraries.
+"""The element types of tiles, in one table: bits of a value, storage, and the names of the type in other libraries.
 
-Rows are named as MLIR spells the types; Tile IR's own type has no prefix here. All code that needs element types reads this
-table, except the interpreter and the emulator: they check results, so they have tables of their own.
+Rows have MLIR's names of the types; those of Tile IR's own types have no prefix here. All code that needs element types
+reads this table, except the interpreter and the emulator, which check results and have tables of their own.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import NamedTuple
 class FloatFormat:
     """Bits of a floating-point value: widths of exponent and mantissa, the bias, and the bit patterns of special values.
 
-    ``nan``: the quiet NaN without payload, None where there is none. ``zero``: whether the pattern of all zeros is 0.0.
+    ``nan``: the quiet NaN without payload, or None. ``zero``: whether the pattern of all zeros is 0.0.
     """
 
     exponent: int
@@ -33,7 +33,7 @@ class FloatFormat:
 
     @property
     def precision(self) -> int:
-        """Bits of the significand, the implicit one included."""
+        """Bits of the significand, including the implicit one."""
         return self.mantissa + 1
 
     def pattern(self, name: str) -> int | None:
@@ -50,7 +50,7 @@ class FloatFormat:
         return pattern | self.signed << self.width - 1
 
     def value(self, bits: int) -> float:
-        """The value of a bit pattern; infinities and NaNs as Python's."""
+        """The value of a bit pattern, including infinities and NaNs."""
         sign = -1.0 if self.signed and bits >> self.width - 1 else 1.0
         exponent, fraction = bits >> self.mantissa & (1 << self.exponent) - 1, bits & (1 << self.mantissa) - 1
         top = exponent == (1 << self.exponent) - 1
@@ -63,32 +63,33 @@ class FloatFormat:
         return sign * (1 + fraction / (1 << self.mantissa)) * 2.0 ** (exponent - self.bias)
 
     def nearest(self, value: float) -> int:
-        """The bit pattern nearest to a value, ties to even; above the largest finite value the infinity or the NaN."""
+        """The bit pattern nearest to a value, ties to even; infinity or NaN above the largest finite value."""
         if value != value or abs(value) == float("inf"):
             found = self.pattern("nan" if value != value else "pos_inf")
             return self._signed(value, self._past() if found is None else found)
-        least = 1 - self.bias
-        exponent = max(frexp(value)[1] - 1, least) if value else least
+        min_exponent = 1 - self.bias
+        exponent = max(frexp(value)[1] - 1, min_exponent) if value else min_exponent
         steps = round(ldexp(abs(value), self.mantissa - exponent))
-        return self._signed(value, min((exponent - least << self.mantissa) + steps, self._past()))
+        return self._signed(value, min((exponent - min_exponent << self.mantissa) + steps, self._past()))
 
     @property
     def largest(self) -> float:
         """The largest finite value."""
-        behind = self._past()
-        return self.value(behind if behind not in (self.infinity, self.nan) else behind - 1)
+        special = self._past()
+        return self.value(special if special not in (self.infinity, self.nan) else special - 1)
 
     def _past(self) -> int:
         """The pattern above the largest finite value."""
-        behind = [pattern for pattern in (self.infinity, self.nan) if pattern is not None]
-        return min(behind, default=(1 << self.width - self.signed) - 1)
+        special = [pattern for pattern in (self.infinity, self.nan) if pattern is not None]
+        return min(special, default=(1 << self.width - self.signed) - 1)
 
     def _signed(self, value: float, pattern: int) -> int:
         return self._negative(pattern) if copysign(1.0, value) < 0 else pattern
 
     def _is_nan(self, fraction: int) -> bool:
-        """Whether it is a NaN: the largest exponent with any fraction but that of the infinity, or the last fraction where no
-        infinity exists."""
+        """Whether it is a NaN: the largest exponent with a fraction other than that of infinity, or the last fraction
+        if there is no infinity.
+        """
         has_infinity = self.infinity is not None and self.infinity != self.nan
         return fraction != 0 if has_infinity else fraction == (1 << self.mantissa) - 1
 
@@ -97,11 +98,11 @@ class FloatFormat:
 class ElementType:
     """One row.
 
-    ``bits`` of a value; ``register`` and ``memory``, the types of LLVM between instructions and that loads and stores move;
-    ``numpy``, the type of NumPy or ml_dtypes, None where neither has it; ``c``, of a parameter in C; ``c_kind``, of an
-    element in launcher.hpp; ``struct``, the letter of Python's module; ``tma``, the element of a tensor map, None where none
-    is used; ``ptx``, in the names of matrix instructions and conversions; ``unused``, how many low bits in memory are ignored;
-    ``per_byte``, how many share a byte of an array; ``dlpack``, DLDataTypeCode of types that NumPy has from ml_dtypes.
+    ``bits`` of a value; ``register`` and ``memory``, the LLVM types in registers and of loads and stores; ``numpy``,
+    the type of NumPy or ml_dtypes, or None; ``c``, of a parameter in C; ``c_kind``, of an element in launcher.hpp;
+    ``struct``, the format letter of Python's module; ``tma``, the element of a tensor map, or None; ``ptx``, in the
+    names of matrix instructions and conversions; ``unused``, the number of ignored low bits in memory; ``per_byte``,
+    the elements per byte of an array; ``dlpack``, the DLDataTypeCode of types that NumPy has from ml_dtypes.
     """
 
     name: str
@@ -121,11 +122,11 @@ class ElementType:
 
     @cached_property
     def load_bits(self) -> int:
-        """Bits that loads and stores of one element move: a byte at least."""
+        """Bits of loads and stores of one element: at least a byte."""
         return int(self.memory[1:])
 
     def padding(self, name: str) -> int | None:
-        """The bits in memory of a padding value of views; None where the type cannot hold it."""
+        """The bits in memory of a padding value of views; None if the type cannot represent it."""
         if name in ("none", "zero"):
             return 0
         found = None if self.format is None else self.format.pattern(name)
@@ -165,7 +166,7 @@ _ROWS = (
         "f32", 32, "float", "i32", "float32", "float", "f32", "f", "f32", "f32",
         FloatFormat(8, 23, 127, 0x7FC00000, infinity=0x7F800000),
     ),
-    # Held as f32, whose lowest bits are ignored.
+    # Represented as f32, whose lowest bits are ignored.
     ElementType(
         "tf32", 19, "float", "i32", "float32", "float", "f32", "f", "f32", "tf32",
         FloatFormat(8, 10, 127, 0x3FE00, infinity=0x3FC00), unused=13,
@@ -194,7 +195,7 @@ _ROWS = (
 )  # fmt: skip
 ELEMENT_TYPES: dict[str, ElementType] = {row.name: row for row in _ROWS}
 
-# Types of operands of matrix instructions alone: floats of 6 bits, and two of 4 bits in a byte.
+# Types of operands of matrix instructions only: 6-bit floats, and two 4-bit floats in a byte.
 _OPERANDS = (
     ElementType("f6E2M3FN", 6, "i8", "i8", "float6_e2m3fn", c=None, ptx="e2m3", dlpack=15),
     ElementType("f6E3M2FN", 6, "i8", "i8", "float6_e3m2fn", c=None, ptx="e3m2", dlpack=16),
@@ -210,7 +211,7 @@ class MapType(NamedTuple):
     bytes: int
 
 
-# By the spellings of launch manifests. Of integers below 32 bits the driver has unsigned ones only.
+# By the names in launch manifests. The driver has no signed integers below 32 bits.
 MAP_TYPES: dict[str, MapType] = {
     "i8": MapType("UINT8", 1), "u8": MapType("UINT8", 1), "i16": MapType("UINT16", 2), "u16": MapType("UINT16", 2),
     "i32": MapType("INT32", 4), "u32": MapType("UINT32", 4), "i64": MapType("INT64", 8), "u64": MapType("UINT64", 8),

@@ -37,7 +37,7 @@ from .targets import TARGETS, Target
 STATIC_POWER, FMA_ENERGY = 0.25, 4.0
 
 # The part of DRAM's bandwidth that a stream of reads or of writes reaches, and how much of it is lost, at most, where the bus
-# turns around between both: from the streams of [U] on A100, H100, H200 and L40, and of [Q].
+# switches between both: from the streams of [U] on A100, H100, H200 and L40, and of [Q].
 DRAM_EFFICIENCY, DRAM_TURNAROUND = 0.96, 0.07
 
 

@@ -18,7 +18,7 @@ Rates are per SM and clock, dense. A row of ``SM_RATES`` holds for all GPUs of a
     of shared memory a clock
 [X] Luo et al., "Dissecting the NVIDIA Hopper Architecture through Microbenchmarking and Multiple Level Analysis", arXiv 2501.12084
 [N] Jarmusch and Chandrasekaran, "Microbenchmarking NVIDIA's Blackwell Architecture", arXiv 2512.02189: 16 TB/s to read
-[=] in no publication that we know of: taken from the neighbor that the row names
+[=] not published, as far as we know: taken from the similar GPU that the row names
 """
 
 from __future__ import annotations
@@ -83,12 +83,12 @@ SM_RATES: dict[int, SmRates] = {
 }  # fmt: skip
 
 
-# Layout of the launch parameters in constant bank 0, as code by ptxas 13 reads it; a cubin has the offset of the parameters, too.
+# Layout of the launch parameters in constant bank 0 in code of ptxas 13; a cubin also has the offset of the parameters.
 @dataclass(frozen=True)
 class BankLayout:
-    """Byte offsets in constant bank 0: of the extents of block and grid, a pointer to the parameters, the
-    parameters, the top of the stack, the extents of a cluster, the cluster counts, a cluster's blocks and the
-    reciprocals of its extents in f32, by which ptxas computes %clusterid.
+    """Byte offsets in constant bank 0: of the extents of block and grid, a pointer to the parameters, the parameters,
+    the top of the stack, the extents of a cluster, the cluster counts, a cluster's blocks and the reciprocals of its
+    extents in f32, from which ptxas computes %clusterid.
     """
 
     block: int

@@ -1,7 +1,7 @@
 """The matrix instructions of all GPUs, one row each: ``mma.sync``, ``wgmma.mma_async`` and ``tcgen05.mma``.
 
-Element types have MLIR's spelling, operand values LLVM's. Each row names the capability that a GPU needs for it; the
-look-ups by element types are methods of ``targets.Target``. Rows check themselves when they are created.
+Element types have MLIR's names, operand values LLVM's. Each row names the capability that it needs; look-ups by element
+types are methods of ``targets.Target``. Rows are validated on creation.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from .capabilities import CAPABILITIES
 from .element_types import OPERAND_TYPES
 from .sm_limits import WARP
 
-# Bits of one element of an operand, by MLIR spelling; tf32 has 32-bit registers, floats below 8 bits take a byte.
+# Bits of one element of an operand, by MLIR name; tf32 has 32-bit registers, floats below 8 bits use a byte.
 ELEMENT_BITS = {name: row.load_bits for name, row in OPERAND_TYPES.items()}
-# Bits of one operand value of an instruction, by LLVM spelling.
+# Bits of one operand value of an instruction, by LLVM name.
 VALUE_BITS = {"i32": 32, "float": 32, "double": 64, "<2 x half>": 32}
-# PTX spelling of a dtype inside an mma mnemonic; 8-bit integers are spelled by their signedness instead.
+# PTX name of a dtype in an mma mnemonic; that of 8-bit integers depends on their signedness.
 PTX_TYPE = {name: row.ptx for name, row in OPERAND_TYPES.items() if row.ptx is not None and name != "i8"}
 
 
@@ -81,7 +81,7 @@ class MmaAtom:
     capability: str
     scale_type: str | None = None
     scale_block: int = 0
-    storage_bits: int = 0  # bits of an element in the register, where it differs from ELEMENT_BITS (fp4 in mxf4)
+    storage_bits: int = 0  # bits of an element in the register, if different from ELEMENT_BITS (fp4 in mxf4)
 
     def __post_init__(self) -> None:
         operands = (
@@ -254,7 +254,7 @@ def _wgmma(a_type: str, b_type: str, accumulator_type: str) -> WgmmaAtom:
 
 # ---------------------------------------------------------------------------------------------- tcgen05 rows
 
-# Types of scales, and fp4 in the kinds that read pairs, as instruction descriptors number them (Tables 43 and 44).
+# Types of scales, and fp4 in the kinds that read pairs, as encoded in instruction descriptors (Tables 43 and 44).
 _SCALE_FORMATS = {"f8E4M3FN": 0, "f8E8M0FNU": 1}
 _PACKED_FP4_FORMAT = 1
 
@@ -263,11 +263,11 @@ _PACKED_FP4_FORMAT = 1
 class Tcgen05Atom:
     """One ``tcgen05.mma`` family: D(m,n) = A(m,k) * B(k,n) + D with D in tensor memory, m 128 or 64, n up to 256.
 
-    ``k`` elements are 32 bytes. ``kind`` is the instruction's kind as LLVM numbers it; ``formats`` are the fields of the
-    instruction descriptor for D, A and B (PTX ISA 9.0, 9.7.16.4, "Instruction descriptor"); i8 operands have theirs
-    from their signedness. ``mn_major``: the swizzles in which the operands may be MN-major in shared memory (Table 52).
-    Block-scaled rows carry ``scale_type``, ``scale_block`` (elements of k that share a scale; pairs of fp4 are one element)
-    and ``scaled_kind``, their kind in the name of the LLVM intrinsic.
+    ``k`` elements are 32 bytes. ``kind`` is the instruction's kind as LLVM encodes it; ``formats`` are the fields of the
+    instruction descriptor for D, A and B (PTX ISA 9.0, 9.7.16.4, "Instruction descriptor"); those of i8 operands depend
+    on their signedness. ``mn_major``: the swizzles in which the operands may be MN-major in shared memory (Table 52).
+    Block-scaled rows have ``scale_type``, ``scale_block`` (elements of k that share a scale; pairs of fp4 are one
+    element) and ``scaled_kind``, their kind in the name of the LLVM intrinsic.
     """
 
     family: ClassVar[str] = "tcgen05"
@@ -304,8 +304,9 @@ class Tcgen05Atom:
         )
 
     def scaled_descriptor(self, m: int, n: int, a_mn_major: bool, b_mn_major: bool, first_byte: int) -> int:
-        """The instruction descriptor of a block-scaled row (Tables 43 and 44) that takes the scales from byte ``first_byte``
-        of their registers on."""
+        """The instruction descriptor of a block-scaled row (Tables 43 and 44); the scales start at byte ``first_byte``
+        of their registers.
+        """
         _, a, b = self.formats
         assert self.scale_type is not None, f"{self.name} is not block-scaled"
         scale = _SCALE_FORMATS[self.scale_type]
@@ -324,7 +325,7 @@ def _tcgen05_scaled(a_type: str, b_type: str) -> Tcgen05Atom:
 
 
 def _tcgen05_packed_fp4(kind: str, scale_type: str, block: int) -> Tcgen05Atom:
-    """Kinds mxf4 and mxf4nvf4: 64 fp4 are 32 bytes of two, a scale for ``block`` of the 64."""
+    """Kinds mxf4 and mxf4nvf4: 64 fp4 are 32 bytes of pairs, with one scale for each ``block`` of the 64."""
     pair, scale = "f4E2M1FNx2", "ue4m3" if scale_type == "f8E4M3FN" else "ue8m0"
     name = f"tcgen05_{kind}_k64_f4E2M1FN_f32_{scale}_block{block}"
     scales = scale_type, block // 2, f"{kind}.block_scale.block{block}"
@@ -370,7 +371,7 @@ MMA_ATOMS: tuple[MmaAtom, ...] = (
     *_mma_block_scaled(),
 )
 
-# Integer MMAs that the compiler does not select, but hand-written IR may hold: LLVM's names without "llvm.nvvm.".
+# Integer MMAs that the compiler does not select, but hand-written IR may use: LLVM's names without "llvm.nvvm.".
 OTHER_MMA_INTRINSICS = (
     "mma.m8n8k16.row.col.s8", "mma.m8n8k32.row.col.s4", "mma.m16n8k32.row.col.s4", "mma.m16n8k64.row.col.s4",
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""How many CTAs of a kernel fit on an SM at once, and what limits them.
+"""Occupancy: the number of CTAs of a kernel that are resident on an SM, and the limiting resource.
 
 CUDA C++ Programming Guide, "Occupancy Calculator"; the granularities are those of ``cuda_occupancy.h`` for compute
 capability 8.0 and later.
@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from .sm_limits import RESERVED_SHARED_MEMORY, WARP
 from .targets import Target
 
-_REGISTER_UNIT = 256  # registers that a warp allocates at a time
+_REGISTER_UNIT = 256  # allocation unit of a warp
 _SHARED_UNIT = 128  # bytes
 
 
 @dataclass(frozen=True)
 class Occupancy:
-    """CTAs that run together, the fraction (0 to 1) of an SM's warps that they fill, and the limiting resource."""
+    """The resident CTAs, the fraction (0 to 1) of an SM's warps that they use, and the limiting resource."""
 
     ctas: int
     share: float

@@ -1,4 +1,4 @@
-"""The SASS of a cubin: nvdisasm's listing, parsed, its instructions counted by kind, its loops found.
+"""Parse nvdisasm's listing of a cubin's SASS: count instructions by kind, and find loops.
 
 Opcodes are those of the CUDA Binary Utilities manual, section "Instruction Set Reference".
 """
@@ -27,7 +27,7 @@ _TARGET = re.compile(r"`\((\.L_\w+)\)")
 _KERNEL = re.compile(r"^\s*\.section\s+\.text\.([\w$]+)")
 _SHOWN_LINES = re.compile(r"^\.L_\w+:|^\s*/\*[0-9a-f]{4,}\*/|^\s*//## ")
 
-# Kind -> what an opcode of that kind begins with.
+# Kind -> prefixes of its opcodes.
 TENSOR = ("HMMA", "IMMA", "DMMA", "QMMA", "OMMA", "BMMA", "HGMMA", "IGMMA", "QGMMA", "BGMMA", "UTCHMMA", "UTCIMMA",
           "UTCQMMA", "UTCOMMA", "UTCMXQMMA")  # fmt: skip
 ASYNC_COPY = ("LDGSTS", "UTMALDG", "UBLKCP")
@@ -71,12 +71,12 @@ class Listing:
     labels: dict[str, int]
 
     def count(self, *opcodes: str) -> int:
-        """How many instructions have one of the opcodes."""
+        """The number of instructions with one of the opcodes."""
         return sum(line.opcode in opcodes for line in self.lines)
 
     @property
     def total(self) -> int:
-        """All instructions but NOPs, which pad a kernel to whole cache lines."""
+        """The number of instructions except NOPs, which pad a kernel to whole cache lines."""
         return len(self.lines) - self.count("NOP")
 
     @property
@@ -92,9 +92,10 @@ class Listing:
 
     @cached_property
     def natural_loops(self) -> list[frozenset[int]]:
-        """The instructions of each loop, by the index of its header; a wait loop behind the kernel's end counts.
+        """The instructions of each loop, by the index of its header; a wait loop after the kernel's end counts.
 
-        A loop's header is the target of a back edge; the loop's body is what reaches the source of that edge without the header.
+        The header is the target of a back edge; the body is all instructions that reach the source of that edge without
+        passing the header.
         """
         before: dict[int, set[int]] = {}
         for index in range(len(self.lines)):
@@ -117,14 +118,14 @@ class Listing:
         return sorted(index for loop in cycles(targets) for index in loop)
 
     def mma_loop(self) -> range | None:
-        """The innermost loop with the most tensor instructions, of several the shortest; None where no loop has any."""
+        """The innermost loop with the most tensor instructions, or the shortest of several; None if no loop has any."""
         counted = {loop: sum(self.lines[index].opcode in TENSOR for index in loop) for loop in self.loops}
         found = [loop for loop, count in counted.items() if count]
         inner = [loop for loop in found if not any(_holds(loop, other) for other in found)]
         return max(inner, key=lambda loop: (counted[loop], -len(loop)), default=None)
 
     def reached_from(self, *opcodes: str) -> set[str]:
-        """The opcodes that the same thread may execute after an instruction with one of these opcodes."""
+        """The opcodes that a thread may execute after an instruction with one of these opcodes."""
         waiting = [index for index, line in enumerate(self.lines) if line.opcode in opcodes]
         seen: set[int] = set()
         while waiting:
@@ -182,16 +183,16 @@ def _reaching(source: int, header: int, before: Mapping[int, set[int]]) -> froze
 
 
 def _holds(loop: range, other: range) -> bool:
-    """Whether another loop is inside a loop."""
+    """Whether a loop contains another loop."""
     return loop != other and loop.start <= other.start and other.stop <= loop.stop
 
 
-# CPU seconds: nvdisasm takes half a second to start, and one for some 100 KB.
+# CPU seconds: nvdisasm takes half a second to start, and one second per 100 KB.
 _MIN_SECONDS, _BYTES_A_SECOND = 5, 20_000
 
 
 def disassemble(cubin: bytes, *options: str) -> str:
-    """nvdisasm's text with labels. Raises InvalidInput[nvdisasm] where it is not installed or refuses the cubin."""
+    """nvdisasm's text with labels. Raises InvalidInput[nvdisasm] if it is not installed or rejects the cubin."""
     with scratch_folder() as folder:
         path = folder / "k.cubin"
         path.write_bytes(cubin)
@@ -199,12 +200,12 @@ def disassemble(cubin: bytes, *options: str) -> str:
         status, text, errors = _run(command, _MIN_SECONDS + len(cubin) // _BYTES_A_SECOND)
     if status:
         message = " ".join(errors.split()) or f"it ended with status {status}"
-        raise InvalidInput("nvdisasm", f"nvdisasm refuses the cubin: {message}", remedy="assemble it again")
+        raise InvalidInput("nvdisasm", f"nvdisasm rejects the cubin: {message}", remedy="assemble it again")
     return text
 
 
 def _run(command: list[str], seconds: int) -> tuple[int, str, str]:
-    """The status and the output of a program with a limit of CPU seconds: on a damaged cubin it may not terminate."""
+    """The status and the output of a program with a limit of CPU seconds, as it may not terminate on a damaged cubin."""
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "errors": "backslashreplace"}
     with subprocess.Popen(command, **pipes) as process:
         if sys.platform == "linux":

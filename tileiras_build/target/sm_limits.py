@@ -1,4 +1,5 @@
-"""What the CTAs that run together on one SM share: threads, registers, shared memory. One row for each SM number.
+"""The resources of an SM that its resident CTAs share: threads, registers, shared memory. One row for each
+architecture.
 
 Sources: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"; ``cuda_occupancy.h`` of CUDA 13.5.
 """
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 WARP = 32
 # Bytes of shared memory that every kernel may use, static or dynamic; more must be dynamic, and the launcher opts in (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability" and "Shared Memory").
 COMMON_SHARED_MEMORY = 48 * 1024
-# Bytes of an SM's shared memory that the system reserves for each CTA (the same table's notes).
+# Bytes of an SM's shared memory that are reserved for each CTA (the same table's notes).
 RESERVED_SHARED_MEMORY = 1024
 
 
@@ -28,9 +29,9 @@ class SmLimits:
     registers: int = 65536
     register_unit: int = 8
     partitions: int = 4
-    # CTAs that saturate DRAM where each loads a row, waits for it, and stores: while some compute, others load. By the model
-    # of `tileiras-build estimate`, where DRAM delivers 28 bytes a clock to an SM of sm_100, 10 and 14 on sm_80 and sm_90, 4 on
-    # sm_120.
+    # CTAs that saturate DRAM if each loads a row, waits for it, and stores: some load while others compute. From the
+    # model of `tileiras-build estimate`, in which DRAM delivers 28 bytes a clock to an SM of sm_100, 10 and 14 on sm_80
+    # and sm_90, 4 on sm_120.
     memory_bound_ctas_per_sm: int = 2
 
     def __post_init__(self) -> None:
@@ -38,14 +39,14 @@ class SmLimits:
             raise ValueError(f"{self.threads} threads, {self.shared_memory} bytes of shared memory")
 
     def registers_of(self, warps: int) -> int:
-        """Registers per thread where so many warps are resident: what the fullest partition leaves each of its warps."""
+        """Registers per thread with ``warps`` resident warps, limited by the partition with the most warps."""
         fullest = -(-warps // self.partitions)
         return self.registers // self.partitions // (WARP * fullest) // self.register_unit * self.register_unit
 
 
 _KIB = 1024
-# CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"; cuda_occupancy.h of CUDA 13.5. What
-# neither says of 88 and 107 is taken from their neighbors 86 and 103.
+# CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"; cuda_occupancy.h of CUDA 13.5. Values
+# that neither has for 88 and 107 are those of the similar 86 and 103.
 SM_LIMITS = {
     80: SmLimits(2048, 32, 164 * _KIB),
     86: SmLimits(1536, 16, 100 * _KIB, memory_bound_ctas_per_sm=1),

@@ -1,7 +1,7 @@
-"""TARGETS: one frozen, self-checking row per GPU generation, from sm_80 to sm_121.
+"""TARGETS: one frozen, validated row per GPU generation, from sm_80 to sm_121.
 
-Only this folder compares SM numbers. Everything else asks a row: ``target.has("tma")``,
-``target.mma_atoms("f16", "f16", "f32")``, ``target.tier``. The tables that a row looks up are ``capabilities.py``,
+Only this folder compares architectures. All other code queries a row: ``target.has("tma")``,
+``target.mma_atoms("f16", "f16", "f32")``, ``target.tier``. The underlying tables are ``capabilities.py``,
 ``mma_atoms.py``, ``copy_atoms.py`` and ``sm_limits.py``.
 
 Sources: CUDA C++ Programming Guide ("Technical Specifications per Compute Capability"), and what LLVM 22 and ptxas 13.5
@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 
 from ..core.errors import InvalidInput, nearest
-from .capabilities import CAPABILITIES, SM_NUMBERS
+from .capabilities import CAPABILITIES, SM_ARCHITECTURES
 from .copy_atoms import COPY_ATOMS, CopyAtom
 from .mma_atoms import MMA_ATOMS, MMA_ROWS, TCGEN05_ATOMS, WGMMA_ATOMS, MmaAtom, MmaRow, Tcgen05Atom, WgmmaAtom
 from .sm_limits import COMMON_SHARED_MEMORY, RESERVED_SHARED_MEMORY, SM_LIMITS, SmLimits
@@ -53,9 +53,9 @@ TIERS = {
 class Target:
     """One GPU generation.
 
-    ``name`` is what users say ("sm_90"), ``arch`` what ptxas and the PTX ``.target`` line get ("sm_90a"),
-    ``llvm_cpu`` and ``llvm_features`` what LLVM gets, ``ptx_version`` the (major, minor) that is printed.
-    ``max_shared_memory`` is the limit of a CTA in bytes, with opt-in dynamic shared memory.
+    ``name`` is the user's name ("sm_90"), ``arch`` that of ptxas and the PTX ``.target`` line ("sm_90a"), ``llvm_cpu``
+    and ``llvm_features`` are LLVM's, ``ptx_version`` is the printed (major, minor). ``max_shared_memory`` is the limit
+    of a CTA in bytes, with opt-in dynamic shared memory.
     """
 
     number: int
@@ -69,8 +69,8 @@ class Target:
     max_threads: int = 1024
 
     def __post_init__(self) -> None:
-        if self.number not in SM_NUMBERS:
-            raise ValueError(f"{self.name}: not one of {SM_NUMBERS}")
+        if self.number not in SM_ARCHITECTURES:
+            raise ValueError(f"{self.name}: not one of {SM_ARCHITECTURES}")
         if self.arch.rstrip("a") != self.name:
             raise ValueError(f"{self.name}: arch {self.arch} is another GPU")
         if not self.has(self.tier.mma_family) or not self.has(self.tier.copy_family):
@@ -82,13 +82,13 @@ class Target:
 
     @property
     def name(self) -> str:
-        """What users say, e.g. "sm_90"."""
+        """The user's name, e.g. "sm_90"."""
         return f"sm_{self.number}"
 
     @cached_property
     def capabilities(self) -> frozenset[str]:
-        """Names in CAPABILITIES that this GPU has."""
-        return frozenset(name for name, numbers in CAPABILITIES.items() if self.number in numbers)
+        """The CAPABILITIES of this GPU."""
+        return frozenset(name for name, architectures in CAPABILITIES.items() if self.number in architectures)
 
     @property
     def tier(self) -> Tier:
@@ -105,7 +105,7 @@ class Target:
         return self.tier.copy_family
 
     def shared_memory_of(self, ctas: int) -> int:
-        """Bytes of shared memory for each of so many resident CTAs of an SM."""
+        """Bytes of shared memory per CTA with ``ctas`` resident CTAs per SM."""
         share = self.sm_limits.shared_memory // ctas - RESERVED_SHARED_MEMORY
         return max(0, min(self.max_shared_memory, share))
 
@@ -116,7 +116,7 @@ class Target:
 
     @property
     def portable(self) -> bool:
-        """Whether code for this GPU also runs on later ones: arch-specific code ("sm_90a") does not."""
+        """Whether code for this GPU also runs on later ones: not architecture-specific code ("sm_90a")."""
         return self.arch == self.name
 
     def has(self, capability: str) -> bool:
@@ -140,7 +140,7 @@ class Target:
     def mma_atoms(
         self, a_type: str, b_type: str, accumulator_type: str, scale_type: str | None = None
     ) -> list[MmaAtom]:
-        """mma.sync rows for the MLIR dtypes, best first; empty where the GPU has none.
+        """mma.sync rows for the MLIR dtypes, best first; empty if the GPU has none.
 
         ``scale_type`` selects block-scaled rows ("f8E8M0FNU" or "f8E4M3FN").
         """
@@ -152,14 +152,15 @@ class Target:
         ]
 
     def wgmma_atom(self, a_type: str, b_type: str, accumulator_type: str) -> WgmmaAtom | None:
-        """The wgmma row for the MLIR dtypes; None where the GPU has none."""
+        """The wgmma row for the MLIR dtypes; None if the GPU has none."""
         return self._row(WGMMA_ATOMS, (a_type, b_type, accumulator_type))
 
     def tcgen05_atom(
         self, a_type: str, b_type: str, accumulator_type: str, scale_type: str | None = None, scale_block: int = 0
     ) -> Tcgen05Atom | None:
-        """The tcgen05 row for the MLIR dtypes; None where the GPU has none. ``scale_type`` and ``scale_block`` (elements of
-        k that share a scale) select block-scaled rows.
+        """The tcgen05 row for the MLIR dtypes; None if the GPU has none.
+
+        ``scale_type`` and ``scale_block`` (elements of k that share a scale) select block-scaled rows.
         """
         wanted = scale_type, scale_block
         rows = tuple(atom for atom in TCGEN05_ATOMS if (atom.scale_type, atom.scale_block) == wanted)
@@ -171,17 +172,17 @@ class Target:
 
     @cached_property
     def copy_atoms(self) -> dict[str, CopyAtom]:
-        """Copy rows that this GPU has, by name."""
+        """The copy rows of this GPU, by name."""
         return {atom.name: atom for atom in COPY_ATOMS if self.has(atom.capability)}
 
     def __getstate__(self) -> dict:
-        # Targets are sent to worker processes: without the derived tables.
+        # Targets are pickled for worker processes: without the derived tables.
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 _KIB = 1024
-# sm_88 is in no published table; it gets the smaller limit of its neighbors 86 and 89.
-# LLVM 22 does not know sm_107: it compiles as sm_103a and the PTX header is rewritten (pipeline/ll_to_ptx).
+# sm_88 is in no published table; it has the smaller limit of the similar 86 and 89.
+# LLVM 22 does not support sm_107: it is compiled as sm_103a, and the PTX header is rewritten (pipeline/ll_to_ptx).
 _ROWS = (
     Target(80, "sm_80", "ampere", 163 * _KIB, "sm_80"),
     Target(86, "sm_86", "ampere", 99 * _KIB, "sm_86"),
@@ -203,9 +204,9 @@ _SPELLINGS = {
 
 
 def find_target(text: str) -> Target:
-    """The row that "90", "sm_90", "90a" or "sm_90a" means.
+    """The row of "90", "sm_90", "90a" or "sm_90a".
 
-    Raises InvalidInput[unknown-target] naming the valid values.
+    Raises InvalidInput[unknown-target] with the valid values.
     """
     row = _SPELLINGS.get(str(text).strip().lower())
     if row is None:
@@ -214,31 +215,30 @@ def find_target(text: str) -> Target:
 
 
 def name_of(text: str) -> str:
-    """The display name of the target that any spelling means; the text itself where it means none."""
+    """The display name of the target of any spelling; the text itself if it is no target."""
     row = _SPELLINGS.get(text)
     return text if row is None else row.name
 
 
 def target_of_options(sm: str | None, capability: str | None) -> Target:
-    """The row that ``--sm``, or instead ``--compute-capability`` (major * 10 + minor), names.
+    """The row of ``--sm``, or of ``--compute-capability`` (major * 10 + minor).
 
-    Raises InvalidInput[unknown-target], InvalidInput[capability-option] where neither is set or the latter is no SM number
-    of a row.
+    Raises InvalidInput[unknown-target]; InvalidInput[capability-option] if neither is set or the latter matches no row.
     """
     if capability is None and sm is not None:
         return find_target(sm)
     if (target := TARGETS.get(f"sm_{capability}")) is None:
-        numbers = ", ".join(str(row.number) for row in TARGETS.values())
+        supported = ", ".join(str(row.number) for row in TARGETS.values())
         raise InvalidInput(
             "capability-option",
             "invalid or missing --compute-capability option",
-            remedy=f"use one of {numbers}, here or as --sm",
+            remedy=f"use one of {supported}, here or as --sm",
         )
     return target
 
 
 def parse_targets(text: str) -> list[Target]:
-    """The rows of a comma-separated list, in its order and without repeats; "all" means every row.
+    """The rows of a comma-separated list, in order and without duplicates; "all" selects every row.
 
     Raises InvalidInput[unknown-target] for an unknown or missing value.
     """

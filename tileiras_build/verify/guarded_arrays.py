@@ -48,7 +48,7 @@ class GuardedAllocation:
         return made
 
     def is_guard_changed(self) -> bool:
-        """Whether bytes around or between the elements are not as they were."""
+        """Whether bytes around or between the elements have changed."""
         rest = self.raw.copy()
         for array in self.arrays:
             at = array.ctypes.data - self.raw.ctypes.data

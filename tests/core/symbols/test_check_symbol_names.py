@@ -122,7 +122,9 @@ def test_llvm_text_is_refused_with_its_line(name, stage_text):
 
 @pytest.mark.parametrize("names", [("k", "k_param_0"), ("k_param_12", "k")])
 def test_a_name_that_another_kernel_s_parameter_has(names):
-    with pytest.raises(InvalidInput, match=r"kernel-name.*'k_param_\d+' is taken: how LLVM names a parameter of 'k'"):
+    with pytest.raises(
+        InvalidInput, match=r"kernel-name.*'k_param_\d+' is taken: reserved by LLVM for a parameter of 'k'"
+    ):
         tileiras_build.compile(bytecode(*names), "sm_80")
 
 

@@ -70,7 +70,7 @@ def test_a_file_of_kernels_is_to_be_exported_first(name):
 def test_unknown_versions_name_both(version, found, age):
     error = refusal(MAGIC + version + VALID[12:])
     assert error.id == "bytecode-version"
-    assert f"bytecode {found}, {age} the versions that this compiler understands (13.1 to 13.5)" in error.message
+    assert f"bytecode {found}, {age} the versions that this compiler supports (13.1 to 13.5)" in error.message
     assert "13.5 or older" in error.remedy
 
 

@@ -10,8 +10,8 @@ ENTRY = "entry @k(%p: tile<ptr<f32>>, %n: tile<i64>) {{\n  %0 = {}\n}}\n"
 
 @pytest.mark.parametrize(("line", "message"), [
     ("constant <i1: [true, true, true]> : tile<8xi1>", r"the elements are of shape \[3\], the type is of shape \[8\]"),
-    ("constant <i32: [[1, 2, 3], [4]]> : tile<2x2xi32>", r"an element of shape \[1\] stands beside one of shape \[3\]"),
-    ("constant <i32: [[1, 2], 3]> : tile<2x2xi32>", r"an element of shape \[\] stands beside one of shape \[2\]"),
+    ("constant <i32: [[1, 2, 3], [4]]> : tile<2x2xi32>", r"an element of shape \[1\] is in a list with one of shape \[3\]"),
+    ("constant <i32: [[1, 2], 3]> : tile<2x2xi32>", r"an element of shape \[\] is in a list with one of shape \[2\]"),
     ("constant <i32: [1, 2, 3, 4]> : tile<2x2xi32>", r"the elements are of shape \[4\]"),
     ("constant <i32: [1]> : tile<i32>", r"the elements are of shape \[1\], the type is of shape \[\]"),
     ("constant <i32: []> : tile<1xi32>", "expected a number of type i32"),
@@ -34,7 +34,7 @@ ENTRY = "entry @k(%p: tile<ptr<f32>>, %n: tile<i64>) {{\n  %0 = {}\n}}\n"
     ("make_tensor_view %p, shape = [32, 64], strides = [7] : tensor_view<32x64xf32, strides=[64,1]>", "the strides has 1 entries, that of the type 2"),
     ("make_tensor_view %p, shape = [%n], strides = [1] : tile<i64> -> tensor_view<32xf32, strides=[1]>", "entry 0 of the shape is dynamic, that of the type 32"),
     ("make_tensor_view %p, shape = [32], strides = [1] : tensor_view<?xf32, strides=[1]>", "entry 0 of the shape is 32, that of the type dynamic"),
-    ("make_tensor_view %p, shape = [%n], strides = [1] : tile<i32> -> tensor_view<?xf32, strides=[1]>", "a value of type .*i64> stands where the text says .*i32>"),
+    ("make_tensor_view %p, shape = [%n], strides = [1] : tile<i32> -> tensor_view<?xf32, strides=[1]>", "a value has type .*i64>, but the text has type .*i32>"),
 ])  # fmt: skip
 def test_what_does_not_fit_is_refused(line, message):
     with pytest.raises(InvalidInput, match=message) as caught:

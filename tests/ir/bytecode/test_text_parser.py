@@ -52,7 +52,7 @@ ENTRY = "entry @k(%p: tile<ptr<f32>>) {{\n  {}\n  return\n}}\n"
     ("%0 = constant <f32: 1.0> : tile<3xf32>", "powers of two", 30),
     ("%0 = constant <f32: 1.0> : tile<2xf64>", "expected a tile of f32", 30),
     ("%0 = constant <i32: 1.5> : tile<i32>", "1.5 is not an integer", 0),
-    ("%0, %1 = iota : tile<4xi32>", "the names stand for more than the 1 results", 0),
+    ("%0, %1 = iota : tile<4xi32>", "there are more names than the 1 results", 0),
     ("%0 = load_ptr_tko sometimes %p : tile<ptr<f32>> -> tile<f32>, token", "'sometimes' is not a memory_ordering", 21),
     ("%0 = negf %p tile<f32>", "expected ':'", 16),
 ])  # fmt: skip

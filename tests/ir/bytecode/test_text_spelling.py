@@ -87,8 +87,8 @@ BODY = "entry @k(%x: tile<f32>, %i: tile<i32>) {{\n  {}\n}}\n"
 
 
 @pytest.mark.parametrize(("line", "expected", "remark"), [
-    ("%0 = pow %x, %x : tile<f32>", "%0 = fpowf %arg0, %arg0 : tile<f32>", "asm-renamed]: 'pow' is an old name of 'fpowf'"),
-    ("%0 = negf %x {a.b = 1} : tile<f32>", "%0 = negf %arg0 : tile<f32>", "asm-attribute]: bytecode cannot hold the attribute 'a.b'"),
+    ("%0 = pow %x, %x : tile<f32>", "%0 = fpowf %arg0, %arg0 : tile<f32>", "asm-renamed]: 'pow' is a former name of 'fpowf'"),
+    ("%0 = negf %x {a.b = 1} : tile<f32>", "%0 = negf %arg0 : tile<f32>", "asm-attribute]: bytecode cannot encode the attribute 'a.b'"),
     ("%0 = addf %x, %x {rounding_mode = #cuda_tile.rounding<zero>} : tile<f32>", "%0 = addf %arg0, %arg0 rounding<zero> : tile<f32>", ""),
     ("loop {\n break\n } {a.b}\n", "loop {", "asm-attribute"),
     ('%0 = "cuda_tile.addf"(%x, %x) : (tile<f32>, tile<f32>) -> tile<f32>', "%0 = addf %arg0, %arg0  : tile<f32>", ""),
@@ -102,7 +102,7 @@ def test_what_is_read_as_something_else(line, expected, remark):
 
 @pytest.mark.parametrize(("line", "message"), [
     ('%0 = "test.op"() : () -> tile<f32>', "2:8: .*unknown operation 'test.op'"),
-    ('%0 = "cuda_tile.negf"(%x) : (tile<i32>) -> tile<f32>', "2:31: .*a value of type .*f32> stands where the text says .*i32>"),
+    ('%0 = "cuda_tile.negf"(%x) : (tile<i32>) -> tile<f32>', "2:31: .*a value has type .*f32>, but the text has type .*i32>"),
     ('%0 = "cuda_tile.negf"() : () -> tile<f32>', "2:8: .*wrong number of operands"),
     ('%0 = "cuda_tile.negf"(%x) {b = 1} : (tile<f32>) -> tile<f32>', "2:30: .*has no attribute 'b'"),
     ('%0 = "cuda_tile.addi"(%i, %i) <{overflow = 9 : i32}> : (tile<i32>, tile<i32>) -> tile<i32>', "2:46: .*write one of none"),
@@ -112,12 +112,12 @@ def test_what_is_read_as_something_else(line, expected, remark):
     ("%0 = negf %x : !missing", "2:18: .*!missing is not defined"),
     ("%x = negf %x : tile<f32>", "2:3: .*%x is defined already"),
     ("%0 = negf %x : tile<f32>\n  %0 = negf %x : tile<f32>", "3:3: .*%0 is defined already"),
-    ("%0, %1 = negf %x : tile<f32>", "2:3: .*more than the 1 results"),
-    ("break %x : tile<i32>", "2:14: .*a value of type .*f32> stands where"),
-    ('%0 = print_tko "%f", %x : tile<f64> -> token', "2:29: .*a value of type .*f32> stands where"),
-    ("for %j in (%i to %i, step %i) : tile<i64> {\n }", "2:35: .*a value of type .*i32> stands where"),
-    ("for %j in (%i to %i, step %i) : tile<i32> iter_values(%a = %x) -> (tile<i32>) {\n }", "2:66: .*a value of type"),
-    ("loop iter_values(%a = %x) : tile<i32> {\n }", "2:31: .*a value of type .*f32> stands where"),
+    ("%0, %1 = negf %x : tile<f32>", "2:3: .*more names than the 1 results"),
+    ("break %x : tile<i32>", "2:14: .*a value has type .*f32>, but"),
+    ('%0 = print_tko "%f", %x : tile<f64> -> token', "2:29: .*a value has type .*f32>, but"),
+    ("for %j in (%i to %i, step %i) : tile<i64> {\n }", "2:35: .*a value has type .*i32>, but"),
+    ("for %j in (%i to %i, step %i) : tile<i32> iter_values(%a = %x) -> (tile<i32>) {\n }", "2:66: .*a value has type"),
+    ("loop iter_values(%a = %x) : tile<i32> {\n }", "2:31: .*a value has type .*f32>, but"),
     ("%0:2 = get_tensor_shape %x : tile<f32> -> tile<i32>", "2:10: "),
 ])  # fmt: skip
 def test_what_is_refused(line, message):
@@ -126,15 +126,15 @@ def test_what_is_refused(line, message):
 
 
 def test_an_alias_that_refers_to_itself():
-    with pytest.raises(InvalidInput, match="!a stands for aliases more than 64 deep, or for itself"):
+    with pytest.raises(InvalidInput, match="!a is an alias that nests more than 64 deep, or contains itself"):
         parse_text("!a = tile<!b>\n!b = tile<!a>\nentry @k(%x: !a) {\n}\n")
     doubled = "".join(f"!a{n} = tile<!a{n + 1}!a{n + 1}>\n" for n in range(40)) + "!a40 = tile<f32>\n"
-    with pytest.raises(InvalidInput, match="stand for more than 65536 characters"):
+    with pytest.raises(InvalidInput, match="expand to more than 65536 characters"):
         parse_text(doubled + "entry @k(%x: !a0) {\n}\n")
 
 
 @pytest.mark.parametrize(("text", "message"), [
-    ("testing$func @k() {\n}\n", "1:1: .*'testing.func' cannot stand in a module"),
+    ("testing$func @k() {\n}\n", "1:1: .*'testing.func' cannot be in a module"),
     ("entry @k() -> tile<f32> {\n}\n", "1:12: .*must not return values"),
     ("cuda_tile.module @m attributes {other = 1} {\n}\n", "1:33: .*has no attribute 'other'"),
     ('"cuda_tile.entry"() <{sym_name = "k"}> ({\n}) : () -> ()\n', "lacks the attribute 'function_type'"),

@@ -103,9 +103,9 @@ def test_wrong_text_is_refused(line, reason):
 
 def test_rows_count_operands_and_regions():
     value = TestOp(result_types=[i1]).results[0]
-    with pytest.raises(VerifyException, match="row.plain takes 2 operands, got 1"):
+    with pytest.raises(VerifyException, match="row.plain needs 2 operands, got 1"):
         Plain.create(operands=[value], result_types=[i32]).verify()
-    with pytest.raises(VerifyException, match="row.nested takes 1 regions, got 0"):
+    with pytest.raises(VerifyException, match="row.nested needs 1 regions, got 0"):
         Nested.make([value, []], []).verify()
     with pytest.raises(VerifyException, match="row.mixed needs operandSegmentSizes"):
         Mixed.create(operands=[value, value], result_types=[i32]).verify()

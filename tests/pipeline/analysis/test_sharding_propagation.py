@@ -116,7 +116,7 @@ def test_elements(shape, ctas):
 def test_one_tile_cannot_be_both_operands_of_a_dot():
     source = TestOp(result_types=[TensorType(f32, [8, 8])]).results[0]
     op = COUNTERPARTS["nv_tileaa.dot"].make([source, source, source, None, None], [source.type])
-    with pytest.raises(ShardingError, match="both divided and whole|two dimensions"):
+    with pytest.raises(ShardingError, match="both sharded and replicated|two dimensions"):
         Sharding(2).shard(op, op.result, 0)
 
 

@@ -44,7 +44,7 @@ def test_directives(attributes, directives):
     [('"nvvm.cluster_dim"="2"', ".reqnctapercluster"), ('"nvvm.maxclusterrank"="4"', ".maxclusterrank")],
 )
 def test_clusters_need_their_gpu(name, attribute, directive):
-    with pytest.raises(Unsupported, match=f"kernel k asks for {directive}, which {name} does not have") as caught:
+    with pytest.raises(Unsupported, match=f"kernel k uses {directive}, which {name} does not have") as caught:
         ll_to_ptx.lower(kernel(attribute), Job(TARGETS[name]))
     assert caught.value.location.line == 1
 
@@ -52,10 +52,10 @@ def test_clusters_need_their_gpu(name, attribute, directive):
 @pytest.mark.parametrize(
     "attributes, message",
     [
-        ('"nvvm.reqntid"="abc"', "nvvm.reqntid is 'abc', not positive numbers"),
-        ('"nvvm.reqntid"="0"', "nvvm.reqntid is '0', not positive numbers"),
-        ('"nvvm.reqntid"="1,2,3,4"', "nvvm.reqntid takes 3 numbers at most, not '1,2,3,4'"),
-        ('"nvvm.maxnreg"=""', "nvvm.maxnreg takes 1 numbers at most, not ''"),
+        ('"nvvm.reqntid"="abc"', "nvvm.reqntid is 'abc', not positive integers"),
+        ('"nvvm.reqntid"="0"', "nvvm.reqntid is '0', not positive integers"),
+        ('"nvvm.reqntid"="1,2,3,4"', "nvvm.reqntid takes at most 3 values, not '1,2,3,4'"),
+        ('"nvvm.maxnreg"=""', "nvvm.maxnreg takes at most 1 values, not ''"),
         ('"nvvm.maxnreg"="x"', "nvvm.maxnreg is 'x'"),
         ('"nvvm.reqntid"="64" "nvvm.maxntid"="128"', "nvvm.reqntid and nvvm.maxntid exclude each other"),
         ('"nvvm.cluster_dim"="2" "nvvm.maxclusterrank"="4"', "nvvm.cluster_dim and nvvm.maxclusterrank exclude"),

@@ -232,7 +232,7 @@ def test_a_copy_of_a_pair_of_ctas_needs_pairs(group, sm, refused):
         ("%a = load i32, ptr addrspace(1) %p\n%b = bitcast i32 %a to <32 x i1>\n%c = insertelement <32 x i1> %b, i1 true, i32 0\n"
          "%d = bitcast <32 x i1> %c to i32\nstore i32 %d, ptr addrspace(1) %o", "", "to wrong code"),
         ("%a = load i32, ptr addrspace(1) %p\n%d = call i32 @llvm.ssub.sat.i32(i32 %a, i32 7)\nstore i32 %d, ptr addrspace(1) %o",
-         "declare i32 @llvm.ssub.sat.i32(i32, i32)", r"does not know llvm\.s(add|sub)\.sat\.i32"),
+         "declare i32 @llvm.ssub.sat.i32(i32, i32)", r"does not support llvm\.s(add|sub)\.sat\.i32"),
     ],
 )  # fmt: skip
 def test_what_the_older_libnvvm_gets_wrong_is_refused(body, declared, message):

@@ -149,7 +149,7 @@ nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints
   nv_tileaa.return
 }
 // ==>
-nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints<default = {num_cta_in_cga = 2}>, num_ctas_declined = "no tile that the kernel writes has equal parts that can be computed apart"} {
+nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints<default = {num_cta_in_cga = 2}>, num_ctas_declined = "no tile that the kernel writes can be sharded"} {
 ^bb0(%p: !nv_tileaa.ptr<i32>, %x: tensor<32xi32>):
   %r = nv_tileas.reduce %x attributes {axis = 0 : i32} : (tensor<32xi32>) -> i32 {
   ^bb0(%a: i32, %b: i32):

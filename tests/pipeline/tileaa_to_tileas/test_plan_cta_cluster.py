@@ -170,10 +170,10 @@ def test_a_tile_that_every_cta_has_is_written_by_the_first(sm, ctas):
 
 # ---- kernels that stay whole ---------------------------------------------------------------------
 WHOLE = {
-    "row_sum": "no tile that the kernel writes has equal parts that can be computed apart",
-    "shifted": "nv_tileas.tiled_store comes after nv_tileas.tiled_load, whose bytes another CTA may have",
-    "said": "nv_tileas.print would happen in each CTA",
-    "counted_once": "nv_tileas.atomic_rmw would happen in each CTA",
+    "row_sum": "no tile that the kernel writes can be sharded",
+    "shifted": "nv_tileas.tiled_store depends on nv_tileas.tiled_load, whose bytes another CTA may access",
+    "said": "nv_tileas.print would execute in each CTA",
+    "counted_once": "nv_tileas.atomic_rmw would execute in each CTA",
 }
 
 
@@ -199,5 +199,6 @@ def test_libnvvm_gets_one_cta():
     module = parse(lower(bytecode(KERNELS, "product_2"), "tilebc", "tileas", job)[".tileas"])
     [func] = module.body.block.ops
     assert (
-        func.attributes["num_ctas_declined"].data == "libnvvm knows no clusters" and "num_ctas" not in func.attributes
+        func.attributes["num_ctas_declined"].data == "libnvvm does not support clusters"
+        and "num_ctas" not in func.attributes
     )

@@ -201,7 +201,7 @@ def test_a_symbol_that_is_there_is_kept():
     once = after(text, FUNCTIONS, SHARED)
     assert str(after(text, FUNCTIONS, SHARED, SHARED)) == str(once)
     small = str(once).replace("64 x i8", "32 x i8")
-    with pytest.raises(InternalError, match="32 bytes where a kernel needs 64"):
+    with pytest.raises(InternalError, match="32 bytes, but a kernel needs 64"):
         after(small, SHARED)
 
 

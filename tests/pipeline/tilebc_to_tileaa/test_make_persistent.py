@@ -99,7 +99,7 @@ builtin.module {
     [
         (
             "%1 = nv_tileaa.alloca {num_elem = 4 : i64, alignment = 16 : i64} : !nv_tileaa.ptr<f32>",
-            "the kernel has storage for the life of a tile program",
+            "the kernel has storage with the lifetime of a tile program",
         ),
         ("nv_tileaa.loop : () -> () { nv_tileaa.return }", "the kernel returns from within a loop"),
     ],

@@ -80,7 +80,7 @@ def test_products_in_groups(name, sm):
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("line", "the kernel does not ask for its place along both axis 0 and axis 1 of its grid"),
+        ("line", "the kernel does not read its program ids along both axis 0 and axis 1 of its grid"),
         ("waits", "nv_tileaa.atomic_rmw is acq_rel, not weak"),
     ],
 )

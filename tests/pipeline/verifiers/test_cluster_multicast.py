@@ -85,18 +85,18 @@ def test_a_place_that_the_rank_moves_through_a_loop():
     module, rank, load, _ = parts("persistent_2")
     loop = load.parent_op().parent_op()
     _add_rank(module, rank, loop, 0)
-    refused(module, "its tile is not the same in every CTA|does not happen as often")
+    refused(module, "its tile is not the same in every CTA|does not execute equally often")
 
 
 def test_a_loop_that_not_every_cta_runs_as_often():
     module, rank, load, _ = parts("product_2")
     [computing] = [op for op in module.walk() if op.name == "nv_tileas.for" and op is not load.parent_op()]
     _add_rank(module, rank, computing, 1)
-    refused(module, "does not happen as often in every CTA")
+    refused(module, "does not execute equally often in every CTA")
 
 
-@pytest.mark.parametrize(("change", "message"), [(lambda box: [box[0], 2 * box[1]], "is fetched twice|goes to"),
-                                                 (lambda box: [box[0] // 2, box[1]], "goes to")])  # fmt: skip
+@pytest.mark.parametrize(("change", "message"), [(lambda box: [box[0], 2 * box[1]], "is loaded twice|is at"),
+                                                 (lambda box: [box[0] // 2, box[1]], "is at")])  # fmt: skip
 def test_boxes_that_are_not_the_share(change, message):
     module, _, load, _ = parts("product_2")
     descriptor = load.desc.owner
@@ -108,7 +108,7 @@ def test_boxes_that_are_not_the_share(change, message):
 def test_shares_along_another_dimension():
     module, _, load, _ = parts("product_2")
     load.attributes["multicast"] = IntegerAttr(1 - load.attributes["multicast"].value.data, i32)
-    refused(module, "is fetched twice|goes to")
+    refused(module, "is loaded twice|is at")
 
 
 # ---- pairs ---------------------------------------------------------------------------------------
@@ -128,7 +128,7 @@ def pair_of(name):
 def test_a_dot_of_one_cta_in_a_pair(end):
     module, find = pair_of("product_tall_2")
     del find(end)[0].attributes["pair"]
-    refused(module, "not one product of two CTAs")
+    refused(module, "not one dot of two CTAs")
 
 
 def test_a_stage_that_expects_too_much():

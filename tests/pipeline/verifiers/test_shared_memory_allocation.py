@@ -75,7 +75,7 @@ def test_overlapping_users_are_refused(name):
 
 
 def test_region_beyond_the_kernels_memory_is_refused():
-    with pytest.raises(InternalError, match="does not lie"):
+    with pytest.raises(InternalError, match="is not placed"):
         verify_shared_memory_allocation(kernel(convert(256, size=512)))
 
 

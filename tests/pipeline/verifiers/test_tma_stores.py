@@ -79,7 +79,7 @@ def test_a_loop_that_overwrites_before_all_threads_know():
     module = module_of("twice")
     for store in find(module, "async.tiled_tma_store", sync_before=True):
         del store.attributes["sync_before"]
-    refused(module, "comes before all threads know that nv_tileas.async.tiled_tma_store has been read")
+    refused(module, "comes before a barrier after the wait for reads of nv_tileas.async.tiled_tma_store")
 
 
 def test_a_wait_that_comes_before_the_store():
@@ -112,7 +112,7 @@ def test_a_wait_that_only_one_thread_knows_of(name):
     for wait in find(module, "async.tma_store_wait", read=False):
         assert wait.next_op.name == "nv_tileas.barrier"
         drop(wait.next_op)
-    refused(module, "with no barrier between the wait and it|before all threads know")
+    refused(module, "with no barrier between the wait and it|comes before a barrier")
 
 
 def test_accesses_of_partitions_are_ordered_too():
@@ -126,7 +126,7 @@ def test_a_place_where_no_swizzle_starts():
     module = module_of("persistent")
     [store] = find(module, "async.tiled_tma_store")
     store.attributes["scratch_offset"] = IntegerAttr(128, i32)
-    refused(module, "from where no swizzle starts")
+    refused(module, "not aligned to the swizzle")
 
 
 def test_a_ring_that_is_still_filled():

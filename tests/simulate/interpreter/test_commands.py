@@ -104,7 +104,7 @@ def test_asm_remarks_on_an_old_name(tmp_path, capsys):
     path = tmp_path / "k.mlir"
     path.write_text("entry @k(%x: tile<f32>) {\n  %0 = pow %x, %x : tile<f32>\n}\n")
     assert main(["asm", str(path)]) == 0
-    assert f"{path}:2:8: remark[asm-renamed]: 'pow' is an old name of 'fpowf'" in capsys.readouterr().err
+    assert f"{path}:2:8: remark[asm-renamed]: 'pow' is a former name of 'fpowf'" in capsys.readouterr().err
 
 
 def endless(tmp_path) -> str:

@@ -1,1 +1,1 @@
-"""Names of kernels, in PTX, C and C++: what they may be, how they are made unique, how C++ spells them."""
+"""Names of kernels in PTX, C and C++: validity, uniqueness, demangling."""

@@ -1,8 +1,9 @@
-"""What kernels are called in C: their symbols where these are names of C, else made of what C++ calls them.
+"""Names of kernels in C: their symbols if those are C identifiers, else derived from their C++ names.
 
-``scale<float, 256>`` is ``scale_float_256``. Only the driver is asked for the mangled symbol. Where two kernels of C++
-would have one name, as those of one template whose parameters differ, each gets a few digits of its symbol's hash: no
-name depends on the order of the kernels, nor on which other ones there are that have no part in it. What a library calls by its folder too has that in front: ``part/add`` is ``part_add``, ``./add`` is ``add``.
+``scale<float, 256>`` is ``scale_float_256``. Only the driver needs the mangled symbol. If two C++ kernels would have
+one name, such as those of one template with different parameter types, each gets a few digits of its symbol's hash: no
+name depends on the order of the kernels, or on unrelated kernels. A kernel that a library names with its folder has the
+folder as a prefix: ``part/add`` is ``part_add``, ``./add`` is ``add``.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from collections.abc import Iterable
 
 from .itanium_demangler import demangle
 
-_DIGITS = 6  # of a hash; names that collide with them too are refused as others are
-# What C++ writes between words, and what a name of C says instead.
+_DIGITS = 6  # of a hash; names that still collide are rejected like any others
+# Separators in C++ names, and their replacements in C names.
 _REPLACEMENTS = {"&&": " rvalue ", "&": " reference ", "*": " pointer ", "-": " minus ", ".": "p", "+": ""}
 _REPLACED = re.compile("|".join(map(re.escape, _REPLACEMENTS)))
-# What C (to C23) and C++ (to C++26) have taken, `asm` and `typeof` of GNU C with them, and the preprocessor's own.
+# Keywords of C (to C23) and C++ (to C++26), `asm` and `typeof` of GNU C, and words of the preprocessor.
 KEYWORDS = frozenset(
     "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t class co_await co_return "
     "co_yield compl concept const const_cast consteval constexpr constinit continue contract_assert decltype default defined delete "
@@ -26,13 +27,13 @@ KEYWORDS = frozenset(
     "signed sizeof static static_assert static_cast struct switch template this thread_local throw true try typedef typeid typename "
     "typeof typeof_unqual union unsigned using virtual void volatile wchar_t while xor xor_eq".split()
 )
-# Macros of nearly every program: their names are usable with an underscore. Of others the headers suspend the macro.
+# Macros of nearly every program: these names are usable with an underscore. Headers suspend other macros.
 _MACROS = frozenset("unix linux errno stdin stdout stderr assert NULL INT_MAX grid stream".split())
-_RESERVED = re.compile("_[A-Z_].*")  # for compilers and their libraries, who warn of what happens to it
+_RESERVED = re.compile("_[A-Z_].*")  # reserved for compilers and their libraries, which warn about uses
 
 
 def c_identifiers(symbols: Iterable[str]) -> dict[str, str]:
-    """Symbol -> the kernel's name in C. Names that C++ has not mangled may still be alike (``a$b``, ``a_b``)."""
+    """Symbol -> the kernel's name in C. Names that are not mangled may still be equal (``a$b``, ``a_b``)."""
     names = {symbol: _identifier(symbol) for symbol in symbols}
     shared = list(names.values())
     return {
@@ -42,19 +43,19 @@ def c_identifiers(symbols: Iterable[str]) -> dict[str, str]:
 
 
 def c_identifier(name: str) -> str:
-    """A name as C and C++ can write it, whatever it means elsewhere: ``int_``, ``arg_FILE``."""
+    """A name as a valid identifier of C and C++, even if it is a keyword or a macro: ``int_``, ``arg_FILE``."""
     if is_reserved(name):
         return "_".join(["arg", *filter(None, name.split("_"))])
     return f"{name}_" if name in KEYWORDS or name in _MACROS else name
 
 
 def is_reserved(name: str) -> bool:
-    """Whether C and C++ leave a name to compilers and their libraries."""
+    """Whether C and C++ reserve a name for compilers and their libraries."""
     return _RESERVED.fullmatch(name) is not None
 
 
 def is_mangled(symbol: str) -> bool:
-    """Whether C++ calls the kernel otherwise than the driver does."""
+    """Whether the symbol is a mangled C++ name."""
     return demangle(symbol) != symbol
 
 

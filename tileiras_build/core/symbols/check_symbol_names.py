@@ -1,7 +1,7 @@
-"""Names that become symbols of machine code: what PTX can spell, and what its tools have taken.
+"""Names that become symbols of machine code: those that PTX can express and its tools do not reserve.
 
-A kernel's name goes through LLVM IR, PTX, the cubin's symbol table, the launch manifest, C sources and reports, and must
-be the same in all of them. So the first stage, whichever file it starts from, accepts what all of them take as it is.
+A kernel's name occurs in LLVM IR, PTX, the cubin's symbol table, the launch manifest, C sources and reports, and must
+be the same in all of them. So the first stage, for any kind of input file, accepts only names that all of them support.
 """
 
 from __future__ import annotations
@@ -11,43 +11,44 @@ from collections.abc import Callable, Iterable, Iterator
 
 from ..errors import InvalidInput, Location
 
-# PTX ISA 9.0, section 4.4 "Identifiers", without those that begin with %: they are registers, and ptxas crashes where a
-# function is named like a special one.
+# PTX ISA 9.0, section 4.4 "Identifiers", except those that begin with %: they are registers, and ptxas crashes on a
+# function that is named like a special register.
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_$]*|[_$][A-Za-z0-9_$]+", re.ASCII)
 LIBDEVICE_PREFIX = "__nv_"
 LIBDEVICE_NAME = "libdevice.10.bc"
-# Of a gpu.module: the bitcode library that it links (libdevice/resolve_linked_library.py).
+# Attribute of a gpu.module: the bitcode library that it links (libdevice/resolve_linked_library.py).
 LINKED_LIBRARY = "blobLinkedLib"
 KERNEL, GLOBAL, FUNCTION = "kernel", "global", "function"
-_SHOWN = 60  # characters of a name that a diagnostic quotes
+_SHOWN = 60  # characters of a name in a diagnostic
 
-# Names that a module may get from elsewhere, which would then be two things: pattern -> whose they are.
+# Names that a module may get from elsewhere, so that they would clash: pattern -> their origin.
 RESERVED = {
     r"WARP_SZ": "PTX's name for the size of a warp",
-    r"vprintf|__assertfail|malloc|free": "a function that the driver provides",
-    rf"{LIBDEVICE_PREFIX}.*|__internal_.*": "how libdevice names its functions",
-    r"__cuda.*": "how ptxas and libdevice name their own parts",
-    r"\$L__.*|__local_depot.*": "how LLVM names labels and the stack",
-    r"(?:param|retval)[0-9]+": "how LLVM names what a call passes",  # ptxas crashes
+    r"vprintf|__assertfail|malloc|free": "a function of the driver",
+    rf"{LIBDEVICE_PREFIX}.*|__internal_.*": "reserved by libdevice",
+    r"__cuda.*": "reserved by ptxas and libdevice",
+    r"\$L__.*|__local_depot.*": "reserved by LLVM for labels and the stack",
+    r"(?:param|retval)[0-9]+": "reserved by LLVM for call arguments",  # ptxas crashes
 }
 _PARAMETER = re.compile(r"(.+)_param_[0-9]+")
 _RESERVED = {re.compile(pattern): owner for pattern, owner in RESERVED.items()}
 
 
 def quoted_name(name: str) -> str:
-    """A name as a diagnostic shows it: between quotes, printable, on one line and not too long."""
+    """A name as shown in a diagnostic: quoted, printable, on one line and shortened."""
     return ascii(name if len(name) <= _SHOWN else f"{name[: _SHOWN - 3]}...")
 
 
 def is_identifier(name: str) -> bool:
-    """Whether PTX can spell a name."""
+    """Whether PTX can express a name."""
     return _IDENTIFIER.fullmatch(name) is not None
 
 
 def name_error(kind: str, name: str, place: Callable[[], Location | None] = lambda: None) -> InvalidInput | None:
-    """What is wrong with a name, [kernel-name, global-name or function-name]; None where every artifact can carry it.
+    """The fault of a name, [kernel-name, global-name or function-name]; None if every artifact supports it.
 
-    ``kind`` is KERNEL, GLOBAL or FUNCTION; ``place`` says where the name stands, and is asked only if it is refused.
+    ``kind`` is KERNEL, GLOBAL or FUNCTION; ``place`` returns the location of the name, and is called only if it is
+    rejected.
     """
     found = _invalid_name(name)
     if found is None:
@@ -59,7 +60,7 @@ def name_error(kind: str, name: str, place: Callable[[], Location | None] = lamb
 
 
 def module_name_errors(rows: Iterable[tuple[str, str, Callable[[], Location | None]]]) -> Iterator[InvalidInput]:
-    """``name_error`` of every (kind, name, place) of one module, in which a name also stands for one thing only."""
+    """``name_error`` of every (kind, name, place) of one module, in which names must also be unique."""
     rows = list(rows)
     kernels = {name for kind, name, _ in rows if kind == KERNEL}
     seen: set[str] = set()
@@ -70,7 +71,7 @@ def module_name_errors(rows: Iterable[tuple[str, str, Callable[[], Location | No
         elif name in seen:
             yield _duplicate_name(kind, name, "duplicate in this module", place)
         elif parameter is not None and parameter[1] in kernels:
-            yield _duplicate_name(kind, name, f"how LLVM names a parameter of {quoted_name(parameter[1])}", place)
+            yield _duplicate_name(kind, name, f"reserved by LLVM for a parameter of {quoted_name(parameter[1])}", place)
         seen.add(name)
 
 
@@ -86,7 +87,7 @@ def check_names(rows: Iterable[tuple[str, str, Callable[[], Location | None]]]) 
 
 
 def check_file_name(stem: str, file: str) -> None:
-    """Raise InvalidInput[kernel-name] unless a build can name files, graph nodes and lines of text after ``stem``.
+    """Raise InvalidInput[kernel-name] unless a build can use ``stem`` in the names of files and graph nodes.
 
     ``file`` is the kernel's file, for the location.
     """
@@ -96,7 +97,7 @@ def check_file_name(stem: str, file: str) -> None:
         raise InvalidInput(f"{KERNEL}-name", message, location=Location(file), remedy="rename the file")
 
 
-# What no kernel's file may be named. (Whatever else a file system can hold works.)
+# Invalid file names of kernels. (All others that a file system supports work.)
 _BAD_STEMS: dict[str, Callable[[str], bool]] = {
     "is empty": lambda stem: not stem,
     "contains unprintable characters": lambda stem: not stem.isprintable(),
@@ -105,7 +106,7 @@ _BAD_STEMS: dict[str, Callable[[str], bool]] = {
 
 
 def _invalid_name(name: str) -> tuple[str, str] | None:
-    """What is wrong with a name, and what to do."""
+    """The fault of a name, and the remedy."""
     if not is_identifier(name):
         return (
             "not a PTX identifier",
@@ -116,13 +117,13 @@ def _invalid_name(name: str) -> tuple[str, str] | None:
 
 
 def llvm_string(text: str) -> str:
-    """Text between the quotes of an LLVM string: everything but printable ASCII as the hexadecimal digits of its bytes."""
+    """Text in quotes in LLVM IR: all but printable ASCII is escaped as hexadecimal digits of its bytes."""
     if text.isascii() and text.isprintable():
         return text.replace("\\", "\\5C").replace('"', "\\22")
     return text.encode().decode("latin-1").translate(_ESCAPES)
 
 
-# Each byte that is not printable, and the two that mean something, as two digits.
+# Bytes that are not printable, the quote and the backslash, as two digits.
 _ESCAPES = {byte: f"\\{byte:02X}" for byte in range(256) if not 32 <= byte < 127 or chr(byte) in '"\\'}
 
 
@@ -130,7 +131,7 @@ _PLAIN_SYMBOL = re.compile(r"[-A-Za-z$._][-A-Za-z$._0-9]*", re.ASCII)
 
 
 def llvm_symbol(name: str) -> str:
-    """A symbol as LLVM IR spells it behind @ or %: between quotes unless it is a plain word."""
+    """A symbol as LLVM IR writes it after @ or %: quoted unless it is a plain word."""
     return name if _PLAIN_SYMBOL.fullmatch(name) else f'"{llvm_string(name)}"'
 
 
@@ -138,7 +139,7 @@ _ESCAPE = re.compile(rb"\\([0-9A-Fa-f]{2})")
 
 
 def llvm_name(spelled: str) -> str:
-    """The symbol that LLVM IR spells so, with or without quotes; what is not UTF-8 comes as lone surrogates."""
+    """The symbol of a name in LLVM IR, quoted or not; invalid UTF-8 is decoded to lone surrogates."""
     if not spelled.startswith('"'):
         return spelled
     raw = _ESCAPE.sub(lambda code: bytes([int(code[1], 16)]), spelled[1:-1].encode("utf-8", "surrogateescape"))

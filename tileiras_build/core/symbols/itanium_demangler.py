@@ -1,8 +1,8 @@
-"""The names of kernels in C++, for people: ``_Z5scaleIfLi256EEvPKT_PS0_i`` is ``scale<float, 256>``.
+"""Demangle the C++ names of kernels: ``_Z5scaleIfLi256EEvPKT_PS0_i`` is ``scale<float, 256>``.
 
-A kernel of CUDA Tile C++ has a mangled symbol (Itanium C++ ABI, section 5.1), which the driver is asked for. What people
-call it is the function with its template arguments; its parameters, which the symbol holds too, say nothing more. Only
-what such names are made of is read; a symbol with anything else in it stays as it is.
+A kernel of CUDA Tile C++ has a mangled symbol (Itanium C++ ABI, section 5.1), by which the driver finds it. Its display
+name is the function with its template arguments, without the parameter types, which are redundant. Only the grammar of
+such names is supported; any other symbol is unchanged.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ _BUILTIN = {
 }  # fmt: skip
 _SUFFIXES = {"j": "u", "l": "l", "m": "ul", "x": "ll", "y": "ull"}  # of a literal
 _PLAIN_LITERALS = frozenset("istjlmxy")
-_FLOATS = {"f": ("f", 8, ">f"), "d": ("", 16, ">d")}  # suffix, digits of its bits, how struct reads them
+_FLOATS = {"f": ("f", 8, ">f"), "d": ("", 16, ">d")}  # suffix, digits of its bits, format of struct
 _QUALIFIERS = {"P": "*", "R": "&", "O": "&&", "K": " const", "V": " volatile"}
 _STANDARD = {"St": "std", "Sa": "std::allocator", "Sb": "std::basic_string", "Ss": "std::string"}
 _NUMBER = re.compile(r"[0-9]+")
 
 
 class _NotMangled(Exception):
-    """Something that names of kernels are not made of."""
+    """A construct that does not occur in names of kernels."""
 
 
 def symbol_of(entry: str) -> str:
-    """What the driver calls a kernel of a library, which may call it by its folder too."""
+    """The driver's name of a kernel of a library, which may prefix it with a folder."""
     return entry.rpartition("/")[2]
 
 
 @cache
 def demangle(symbol: str) -> str:
-    """What people call the kernel with this symbol; the symbol itself where it is no mangled name.
+    """The display name of the kernel with this symbol; the symbol itself if it is not mangled.
 
-    A library may say in front of a symbol which folder the kernel is of: it stays there.
+    A folder prefix of a library is preserved.
     """
     folder, slash, own = symbol.rpartition("/")
     if slash:
@@ -52,16 +52,16 @@ def demangle(symbol: str) -> str:
 
 
 class _Demangler:
-    """Reads one symbol from the left; ``known`` are the parts that substitutions (S_, S0_) name again."""
+    """Parses one symbol from the left; ``known`` are the components for substitutions (S_, S0_)."""
 
     def __init__(self, text: str):
         self.text, self.at, self.known = text, 0, list[str]()
 
     def encoding(self) -> str:
-        """The name of a function and its template arguments; what follows is its type."""
+        """The name of a function and its template arguments; its type follows."""
         if self._takes("N"):
             return self._nested()
-        self._takes("L")  # the function is the file's own
+        self._takes("L")  # a function with internal linkage
         return self._unscoped()
 
     # ---- the text
@@ -90,7 +90,7 @@ class _Demangler:
         return self.text.startswith(word, self.at)
 
     def _nested(self) -> str:
-        """The rest of ``N…E``; the whole name is not a substitution where it is a function's, and is noted as a type's."""
+        """The rest of ``N…E``; the whole name is a substitution if it names a type, but not if it names a function."""
         while self._takes("K") or self._takes("V"):
             pass
         name = ""

@@ -1,4 +1,4 @@
-"""Names of one scope, as C, C++ and Python have them: each stands for one thing, whatever the names are."""
+"""Unique names in one scope of C, C++ or Python."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ def unique_names(
     forms: Sequence[str] = ("{}",),
     spelled: Callable[[str], str] = str,
 ) -> dict[str, str]:
-    """Each name -> what it is called in a scope that holds ``taken`` already.
+    """Each name -> its unique name in a scope that already contains ``taken``.
 
-    A scope may call one thing by several ``forms`` ("try_{}"), all of which are free then. ``spelled`` says how the language
-    writes a name. A name that the scope can have stays; another gets an underscore behind it, or a number.
+    A scope may use several ``forms`` of one name ("try_{}"), all of which must be free. ``spelled`` converts a name to
+    the language's syntax. A free name is unchanged; any other gets an underscore or a number as a suffix.
     """
     used, made = set(taken), dict[str, str]()
     for name in sorted(set(names), key=lambda name: (spelled(name) != name or name in used, len(name), name)):

@@ -1,6 +1,6 @@
-"""What a step that runs people's own Python reads: seen while it runs, kept beside what it made, looked at again later.
+"""Trace the reads of a step that runs user Python: observe them, store them with the outputs, and check them later.
 
-The export of a kernel file imports it, so what decides its bytes is whatever that program opens, looks for and asks.
-Nobody declares that. ``audit_hooks.py`` sees it, ``dependency_record.py`` writes it down, ``dependency_state.py`` compares it with
-what is there now; as in ccache's manifests and in tup, the record is the list of dependencies.
+Exporting a kernel file imports it, so its bytes depend on whatever that program opens, searches for and queries. Nobody
+declares these dependencies. ``audit_hooks.py`` observes them, ``dependency_record.py`` stores them, ``dependency_state.py``
+compares them with the present state; as in ccache's manifests and in tup, the record is the list of dependencies.
 """

@@ -1,4 +1,4 @@
-"""What each of Python's audit events says of a program: what it reads, creates, runs or asks by C code."""
+"""Python's audit events as dependencies: reads, creations, runs, and queries by C code."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _UNTRACEABLE_EVENTS = {
     "sqlite3.connect": "it reads a database",
 }
 _LISTINGS = ("os.listdir", "os.scandir")
-# Events of making something, and which argument names it.
+# Events of creations, and the index of the argument with the name.
 _CREATING_EVENTS = {
     "os.mkdir": 0,
     "os.rename": 1,
@@ -38,16 +38,16 @@ _CREATING_EVENTS = {
     "tempfile.mkdtemp": 0,
     "tempfile.mkstemp": 0,
 }
-# Names in a program's code that ask without an event: for the time zone, and for variables behind the back of ``os``.
+# Names in a program's code that query without an event: the time zone, and variables without using ``os``.
 _TIME_NAMES = frozenset(("time", "datetime", "localtime", "zoneinfo"))
 _TIME_ZONE, _TIME_ZONE_FILE = "TZ", "/etc/localtime"
-# Functions and variables of C that ask without a system call.
+# Functions and variables of C that query without a system call.
 _C_ENVIRONMENT_CALLS = frozenset(
     ("getenv", "secure_getenv", "environ", "localtime", "localtime_r", "mktime", "tzset", "tzname")
     + ("gethostname", "uname", "sysconf", "get_nprocs", "get_nprocs_conf", "sched_getaffinity", "sysinfo", "gethostid")
     + ("getcwd", "get_current_dir_name", "getwd")
 )
-# Names by which code asks where it lies.
+# Names by which code queries its own location.
 _PLACE_NAMES = frozenset(("__file__", "__path__", "__cached__", "co_filename", "getfile", "getsourcefile"))
 _RAW_ENVIRONMENTS = frozenset(("posix", "_data"))
 _DEVICES = ("/dev/", "/proc/", "/sys/")
@@ -61,7 +61,7 @@ class AuditEvents:
         self._tracer = tracer
 
     def __call__(self, event: str, arguments: tuple) -> None:
-        """One audit event, whose caller is the frame above this one's."""
+        """Handle one audit event, whose caller is the frame above this one's."""
         if not self._tracer.active:
             return
         if event == "open":
@@ -77,7 +77,7 @@ class AuditEvents:
         elif event == "ctypes.dlopen" and isinstance(arguments[0], str) and os.sep in arguments[0]:
             self._tracer.file(arguments[0])
             if not is_installed(arguments[0]):
-                self._tracer.note("environment", "")  # its code may ask for any variable
+                self._tracer.note("environment", "")  # its code may query any variable
         elif event == "ctypes.dlsym" and arguments[1] in _C_ENVIRONMENT_CALLS and not is_for_library(""):
             self._tracer.untraced_actions[f"it calls {arguments[1]} of C"] = None
         elif event == "socket.gethostname":
@@ -108,12 +108,12 @@ class AuditEvents:
             self._tracer.changeable.add(name)
 
     def _is_library_log(self, name: str, flags: int) -> bool:
-        """Whether a library opens a file to append only: the file changes with each import, and no code reads it there."""
+        """Whether a library opens a file only to append: it changes with each import, and no code reads it there."""
         only_appends = flags & (os.O_WRONLY | os.O_RDWR | os.O_APPEND) == os.O_WRONLY | os.O_APPEND
         return only_appends and (self._tracer.is_loading or is_for_library(name))
 
     def _on_create(self, event: str, arguments: tuple) -> None:
-        """Something new appears, unless something is there."""
+        """A path is created, unless it exists."""
         name = self._tracer.absolute(os.fsdecode(arguments[_CREATING_EVENTS[event]]))
         source = self._tracer.absolute(os.fsdecode(arguments[0]))
         if event in ("os.link", "os.rename") and not self._tracer.is_own(source):
@@ -124,7 +124,7 @@ class AuditEvents:
             self._tracer.created.add(name)
 
     def _on_exec(self, code: object) -> None:
-        """Code of the program's, whose names tell what it may ask without an event."""
+        """Code of the program is executed: its names tell which queries without an event it may make."""
         if not isinstance(code, CodeType) or is_installed(code.co_filename) or is_standard(code.co_filename):
             return
         if code.co_filename.startswith(PACKAGE + os.sep):
@@ -140,6 +140,6 @@ class AuditEvents:
     def _on_list(self, path: int | _Path | None) -> None:
         caller = sys._getframe(2).f_code.co_filename
         if isinstance(path, int) or "importlib._bootstrap" in caller:
-            return  # ``search`` records what importlib looks for
+            return  # ``search`` records the searches of importlib
         folder = self._tracer.absolute(os.fsdecode(path or "."))
         self._tracer.file(folder, "distributions" if caller.endswith(METADATA) else "names")

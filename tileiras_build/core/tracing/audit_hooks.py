@@ -1,17 +1,17 @@
-"""Hooks into a process that report what a program reads: files, folders, modules and variables, present or absent.
+"""Hooks into a process that report the reads of a program: files, folders, modules and variables, present or absent.
 
-Python's audit events name every file that is opened, every folder that is listed, and every program, connection and
-library that is used (``audit_events.py``). A ``stat`` and a read of the environment raise no event: those functions of
-``os`` are replaced. Of modules, the name that was searched for is recorded, and where. Reads by Python's own library and
-by this package are not recorded, nor reads of what the program has created itself.
+Python's audit events report every opened file, every listed folder, and every program, connection and library that is
+used (``audit_events.py``). A ``stat`` and a read of the environment raise no event: those functions of ``os`` are
+replaced. For modules, the name and the searched folders are recorded. Reads by Python's own library and by this package
+are not recorded, nor reads of what the program itself has created.
 
-A process serves many steps, and installed libraries stay loaded in it, with what they have read and remember. So a read
+A process executes many steps, and installed libraries stay loaded in it, with the state that they have read. So a read
 by a library's code counts for every later step of the process, and so do the files of all loaded libraries. A read by
 the program's own code, which is loaded anew each time, counts for its step (``read_tracer.py``).
 
-System calls show what C code and other processes read (``syscall_reads.py``), where the system allows that. What cannot
-be seen from here (a server's answer) is listed in ``DependencyRecord.untraced_actions``. The time and random numbers are
-left out.
+System calls show the reads of C code and other processes (``syscall_reads.py``), if the system allows tracing them.
+Dependencies that cannot be observed (a server's response) are listed in ``DependencyRecord.untraced_actions``. The time
+and random numbers are ignored.
 """
 
 from __future__ import annotations
@@ -31,40 +31,40 @@ _is_hooked = False
 
 
 def tracer() -> ReadTracer:
-    """The watch of this process; it is active between ``begin`` and ``end``."""
+    """The tracer of this process; it is active between ``begin`` and ``end``."""
     return _tracer
 
 
 def install() -> ReadTracer:
-    """Hook into this process, once; returns its watch."""
+    """Install the hooks in this process, once; return its tracer."""
     global _is_hooked
     if not _is_hooked:
         _is_hooked = True
         sys.addaudithook(AuditEvents(_tracer))
         sys.meta_path.insert(0, _Searches())
         os.environ.__class__ = os.environb.__class__ = _Environment
-        for name, tell in (
+        for name, report in (
             ("stat", ReadTracer.stat),
             ("lstat", ReadTracer.link),
             ("readlink", ReadTracer.link),
             ("access", ReadTracer.stat),
         ):
-            setattr(os, name, _notifying(getattr(os, name), tell))
+            setattr(os, name, _notifying(getattr(os, name), report))
         os.fstat = _notifying_of_descriptor(os.fstat)
         for name, fact in FUNCTIONS.items():
             if hasattr(os, name):
-                setattr(os, name, _asking_first(getattr(os, name), partial(_tracer.machine, fact)))
+                setattr(os, name, _reporting_first(getattr(os, name), partial(_tracer.machine, fact)))
         for name in ("getcwd", "getcwdb"):
-            setattr(os, name, _asking_first(getattr(os, name), _tracer.working_folder))
-        os.sysconf = _told_of_sysconf(os.sysconf)
+            setattr(os, name, _reporting_first(getattr(os, name), _tracer.working_folder))
+        os.sysconf = _reporting_sysconf(os.sysconf)
     return _tracer
 
 
-def _notifying(original: Callable, tell: Callable[[ReadTracer, str], None]) -> Callable:
+def _notifying(original: Callable, report: Callable[[ReadTracer, str], None]) -> Callable:
     def function(path, *arguments, **options):
         if not _tracer.active or isinstance(path, int) or options.get("dir_fd") is not None:
             return original(path, *arguments, **options)
-        (tell if options.get("follow_symlinks", True) else ReadTracer.link)(_tracer, os.fsdecode(path))
+        (report if options.get("follow_symlinks", True) else ReadTracer.link)(_tracer, os.fsdecode(path))
         with _tracer.untraced():
             return original(path, *arguments, **options)
 
@@ -73,16 +73,16 @@ def _notifying(original: Callable, tell: Callable[[ReadTracer, str], None]) -> C
     return function
 
 
-def _asking_first(original: Callable, tell: Callable[[], None]) -> Callable:
+def _reporting_first(original: Callable, report: Callable[[], None]) -> Callable:
     @wraps(original)
     def function(*arguments, **options):
-        tell()
+        report()
         return original(*arguments, **options)
 
     return function
 
 
-def _told_of_sysconf(original: Callable) -> Callable:
+def _reporting_sysconf(original: Callable) -> Callable:
     @wraps(original)
     def sysconf(name):
         if (fact := fact_of_sysconf(name)) is not None:
@@ -93,7 +93,7 @@ def _told_of_sysconf(original: Callable) -> Callable:
 
 
 def _notifying_of_descriptor(original: Callable) -> Callable:
-    """The state of an open file that the program asks for, and not Python's own library for it."""
+    """Report the program's queries of the state of an open file, but not those of Python's own library for it."""
 
     def fstat(fd):
         if _tracer.active and not standard_callers():
@@ -108,7 +108,7 @@ def _notifying_of_descriptor(original: Callable) -> Callable:
 
 
 class _Environment(os._Environ):
-    """``os.environ`` that tells what it is asked for."""
+    """``os.environ`` that reports queries."""
 
     def __getitem__(self, key):
         if _tracer.active:
@@ -137,9 +137,9 @@ class _Environment(os._Environ):
 
 
 class _Searches:
-    """The first finder of ``sys.meta_path``: finds nothing, and notes where the others look."""
+    """The first finder of ``sys.meta_path``: finds nothing, and records the searches of the others."""
 
     def find_spec(self, name: str, path=None, target=None) -> None:
-        """None, always."""
+        """Record the search; always None."""
         if _tracer.active:
             note_search(_tracer, name.rpartition(".")[2], path)

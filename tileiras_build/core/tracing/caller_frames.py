@@ -1,4 +1,4 @@
-"""Who asks: the frames of the code that calls into the tracer, the program's, a library's or Python's own."""
+"""The callers of the tracer: frames of the program's code, of a library's or of Python's own."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from .dependency_state import is_installed, is_standard
 PACKAGE = str(Path(__file__).resolve().parents[2])
 METADATA = "importlib/metadata/__init__.py"
 _CTYPES_UTIL = "/ctypes/util.py"
-# What makes as many workers as there are processors: how many decides nothing.
+# Callers that create one worker per processor, on whose number no result depends.
 _WORKERS = ("/concurrent/futures/", "/multiprocessing/pool.py")
-# What asks a stat for no more than whether there is something of a type: functions of os.path and pathlib.
+# Functions of os.path and pathlib that use a stat only to test existence and type.
 _TYPE_QUERIES = frozenset(("exists", "isfile", "isdir", "ismount", "is_file", "is_dir", "is_mount", "is_block_device"))
 _CONTENTS_QUERIES = frozenset(("getsize", "updatecache", "checkcache", "findsource", "getsourcefile"))
 _TRACER_FILES = frozenset(
     os.path.join(os.path.dirname(__file__), name)
     for name in ("audit_events.py", "audit_hooks.py", "caller_frames.py", "read_tracer.py")
 )
-"""The modules whose frames are the tracer's own: nobody asks from them."""
+"""Modules of the tracer itself, which are skipped."""
 
 
 def callers() -> Iterator[FrameType]:
@@ -41,7 +41,7 @@ def is_of_python(frame: FrameType) -> bool:
 
 
 def standard_callers() -> list[FrameType]:
-    """The frames of Python's own library between the program and what it calls."""
+    """The frames of Python's own library between the program and the traced function."""
     found = []
     for frame in callers():
         if not is_of_python(frame):
@@ -51,12 +51,12 @@ def standard_callers() -> list[FrameType]:
 
 
 def requesting_file() -> str:
-    """The file of the code that asks, of the program's, a library's or this package's."""
+    """The file of the calling code: the program's, a library's or this package's."""
     return next((frame.f_code.co_filename for frame in callers() if not is_of_python(frame)), "")
 
 
 def is_for_library(name: str) -> bool:
-    """Whether it is a library's file, or a library asks, and not for the source of a module that each step loads anew."""
+    """Whether the file is a library's, or a library reads it, except the source of a module that each step loads anew."""
     if is_installed(name):
         return True
     asking = requesting_file()
@@ -65,7 +65,9 @@ def is_for_library(name: str) -> bool:
 
 
 def is_for_program() -> bool:
-    """Whether the program's code asks, through Python's own or a library's functions, and no library that is imported."""
+    """Whether the program's code reads, through functions of Python's own or a library, and not a library that is
+    imported.
+    """
     for frame in callers():
         file = frame.f_code.co_filename
         if file.startswith(PACKAGE + os.sep) or any(part in file for part in _WORKERS):
@@ -78,8 +80,11 @@ def is_for_program() -> bool:
 
 
 def is_search_of_shared_library() -> bool:
-    """Whether an installed library asks Python where a shared library is, as PyTorch's import does, for which Python runs ldconfig.
-    The system's linker would find the same by the name alone, and of what it looks at nothing is noted either."""
+    """Whether an installed library queries the path of a shared library, as PyTorch's import does, for which Python
+    runs ldconfig.
+
+    The system's linker would find the same library by name, and its reads are not recorded either.
+    """
     return is_for_library("") and any(frame.f_code.co_filename.endswith(_CTYPES_UTIL) for frame in standard_callers())
 
 
@@ -93,7 +98,7 @@ def stat_kind() -> str:
 
 
 def is_about_places(loading: bool) -> bool:
-    """Whether a library asks, or Python's ``tempfile``, which decides where files lie and not what is in them."""
+    """Whether a library queries paths, or Python's ``tempfile``, which affects where files are but not their contents."""
     return (
         loading
         or is_for_library("")
@@ -102,7 +107,7 @@ def is_about_places(loading: bool) -> bool:
 
 
 def names_in(code: CodeType) -> set[str]:
-    """The names that code uses, and the functions and classes in it."""
+    """The names that code uses, including its nested functions and classes."""
     found = set(code.co_names)
     for constant in code.co_consts:
         if isinstance(constant, CodeType):

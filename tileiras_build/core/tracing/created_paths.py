@@ -1,4 +1,4 @@
-"""The paths that a program has created: what it reads there is no input."""
+"""The paths that a program has created: reading them is not a dependency."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 
 
 class CreatedPaths:
-    """Absolute paths of files and folders; a path is contained if it, or a folder above it, was created."""
+    """Absolute paths of files and folders; a path is contained if it, or an ancestor of it, was created."""
 
     def __init__(self) -> None:
         self._paths: set[str] = set()
@@ -18,9 +18,9 @@ class CreatedPaths:
         return path in self._paths or any(path.startswith(f"{folder}{os.sep}") for folder in self._paths)
 
     def add(self, path: str) -> None:
-        """``path`` was created."""
+        """Record that ``path`` was created."""
         self._paths.add(path)
 
     def has_exactly(self, path: str) -> bool:
-        """Whether ``path`` itself was created, rather than a folder above it."""
+        """Whether ``path`` itself was created, rather than an ancestor of it."""
         return path in self._paths

@@ -1,7 +1,7 @@
-"""The record of what a step has read: rows of kind, name and state, as text.
+"""The record of a step's reads: rows of kind, name and state, as text.
 
-Two blocks of JSON, a line each: first what the step itself has read, then what the libraries have that were loaded
-before it. The second is the same text for all steps of a build, so that it is compared once.
+A record is two blocks of JSON, one line each: the reads of the step itself, then those of the libraries that were
+loaded before it. The second is the same text for all steps of a build, so that it is compared once.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _dumps = json.dumps  # the program may replace it
 
 @dataclass(frozen=True, slots=True)
 class Dependency:
-    """One thing that was looked at: a kind of ``looking.KINDS``, its name, its state, and its stamp if it has contents."""
+    """One read: its kind (one of ``state_probe.KINDS``), its name, its state, and its stamp if it has contents."""
 
     kind: str
     name: str
@@ -28,27 +28,27 @@ class Dependency:
     stamp: Stamp | None = None
 
     def to_json(self) -> list:
-        """As a row."""
+        """The read as a row of JSON."""
         return [self.kind, self.name, self.state, *([list(self.stamp)] if self.stamp else [])]
 
     @classmethod
     def from_json(cls, row: list) -> Dependency:
-        """The row's; raises ValueError or TypeError where it is none."""
+        """The read of a row; raises ValueError or TypeError for an invalid row."""
         kind, name, state, *stamp = row
         if not all(isinstance(text, str) for text in (kind, name, state)):
             raise ValueError("not a row")
         return cls(kind, name, state, tuple(stamp[0]) if stamp else None)
 
     def is_current(self, probe: Probe) -> bool:
-        """Whether what was looked at is as it was."""
+        """Whether the state is unchanged."""
         return probe.state(self.kind, self.name, (self.stamp, self.state) if self.stamp else None) == self.state
 
 
 @dataclass(frozen=True)
 class DependencyRecord:
-    """``reads`` are the step's own, ``libraries`` those of what was loaded before it, as text.
+    """``reads`` are the step's own, ``libraries`` those of previously loaded libraries, as text.
 
-    ``unfollowed`` says what the step did whose dependencies nobody can see; such a step has no record that holds.
+    ``untraced_actions`` describes actions with unobservable dependencies; a step with any has no valid record.
     """
 
     reads: tuple[Dependency, ...]
@@ -56,7 +56,7 @@ class DependencyRecord:
     untraced_actions: tuple[str, ...] = ()
 
     def to_bytes(self) -> bytes:
-        """The text of the record."""
+        """Serialize the record."""
         head = {
             "version": VERSION,
             "unfollowed": self.untraced_actions,
@@ -66,7 +66,7 @@ class DependencyRecord:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> DependencyRecord | None:
-        """The record; None where ``data`` is not one of this version."""
+        """Parse a record; None if ``data`` is not one of this version."""
         try:
             first, libraries, _ = data.decode().split("\n")
             head = json.loads(first)
@@ -87,7 +87,7 @@ class DependencyRecord:
     def of(
         cls, reads: Iterable[Dependency], libraries: Iterable[Dependency], unfollowed: tuple[str, ...] = ()
     ) -> DependencyRecord:
-        """The record of these rows."""
+        """A record of these rows."""
         return cls(tuple(reads), render_block(libraries), unfollowed)
 
     def blocks(self) -> tuple[tuple[Dependency, ...], tuple[Dependency, ...]]:
@@ -95,13 +95,13 @@ class DependencyRecord:
         return self.reads, _parse(self.libraries)
 
     def digest(self) -> str:
-        """SHA-256 (hex) over everything that was read, without stamps."""
+        """SHA-256 (hex) over all reads, without stamps."""
         return hashlib.sha256((_states(self.reads) + _states_of_block(self.libraries)).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
 class TracedResult:
-    """What a step made, files by name, and the record of what it read; ``remarks`` are lines for the user."""
+    """The outputs of a step, files by name, and the record of its reads; ``remarks`` are lines for the user."""
 
     files: dict[str, bytes]
     record: DependencyRecord
@@ -128,14 +128,14 @@ def _states(reads: Iterable[Dependency]) -> str:
 
 
 class Comparison:
-    """Compares records with what is there now; what several records have in common is compared once."""
+    """Compares records with the present state; reads that several records share are compared once."""
 
     def __init__(self, probe: Probe):
         self.probe = probe
         self._blocks: dict[str, Dependency | None] = {}
 
     def first_change(self, record: DependencyRecord) -> str | None:
-        """What is not as it was, in a few words; None where the step would read the same again."""
+        """The first change since the record, in a few words; None if all reads are unchanged."""
         if record.untraced_actions:
             return f"{record.untraced_actions[0]}, which cannot be traced"
         changed = self._first(record.reads) or self._first_of_block(record.libraries)
@@ -171,6 +171,6 @@ _DESCRIPTIONS = {
 
 
 def describe(read: Dependency) -> str:
-    """A change of what was read, in a few words."""
+    """Describe a change of a read, in a few words."""
     name = read.name.rpartition("//")[0] if read.kind == "among" else read.name
     return _DESCRIPTIONS[read.kind].format(name.removeprefix("#/").replace("//", "/"))

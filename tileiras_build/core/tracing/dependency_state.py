@@ -1,7 +1,7 @@
-"""The state of a thing that a program can look at, as a short text: the same text means that it would see the same.
+"""The state of everything that a program can read, as short texts: equal text means equal results of reading.
 
-Each kind of question that a program can ask has a row in KINDS. The state of a file's contents is their SHA-256, which
-is taken anew only if the file's stat has changed.
+Each kind of read has a row in KINDS. The state of a file's contents is their SHA-256, which is recomputed only if the
+file's stat has changed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .machine_queries import FACTS
 from .portable_paths import PortablePaths
 
 _BUILD_LEFTOVERS = re.compile(r"__pycache__|\.sconsign(\.(dblite|tmp))*|\.build_record-[0-9a-f]{16}")
-# Threads do not survive a fork, and a worker is one core's share of the build: each has these if they are not set.
+# Threads do not survive a fork, and a worker uses one core: each variable is set unless the user has set it.
 WORKER_VARIABLES = {"OPENBLAS_NUM_THREADS": "1", "TILEIRAS_EMULATOR_JOBS": "1"}
 ABSENT, FILE, FOLDER, LINK, SPECIAL = "", "file", "folder", "link", "special"
 Stamp = tuple[int, int, int, int, int]
@@ -31,15 +31,15 @@ _Known = tuple[Stamp, str] | None
 _SUFFIXES, _DISTRIBUTIONS = (".py", ".pyc", ".so"), (".dist-info", ".egg-info")
 _TYPES = ((stat.S_ISREG, FILE), (stat.S_ISDIR, FOLDER), (stat.S_ISLNK, LINK))
 
-# The originals: a watched process replaces those of ``os`` by ones that tell.
+# The original functions: the tracer replaces those of ``os``.
 _stat, _lstat, _listdir, _scandir, _readlink = os.stat, os.lstat, os.listdir, os.scandir, os.readlink
-# So may the program that it runs.
+# The traced program may replace them, too.
 _open, _dumps, _sha256 = open, json.dumps, hashlib.sha256
 _BLOCK = 1 << 16  # bytes
 
 
 def stamp(path: str) -> Stamp | None:
-    """Everything of a file's stat that changes when the file does (times in ns); None where there is no file."""
+    """All fields of a file's stat that change with the file (times in ns); None if there is no file."""
     try:
         found = _stat(path)
     except (OSError, ValueError):
@@ -48,7 +48,7 @@ def stamp(path: str) -> Stamp | None:
 
 
 def absolute(path: str, folder: str = "", links: list[str] | None = None) -> str:
-    """``path`` in ``folder`` (the working folder) without dots; two dots behind a link lead to the folder of its target.
+    """``path`` in ``folder`` (the working folder) without dots; two dots after a link lead to the parent of its target.
 
     Such links are added to ``links``.
     """
@@ -69,7 +69,7 @@ def absolute(path: str, folder: str = "", links: list[str] | None = None) -> str
 
 
 def type_of(path: str, follows: bool = True) -> str:
-    """Whether there is a file or a folder; of a link itself where it is not followed."""
+    """The type of a path: file or folder; of a link itself if it is not followed."""
     try:
         return _type_of((_stat if follows else _lstat)(path).st_mode)
     except (OSError, ValueError):
@@ -80,24 +80,24 @@ _COMPILED = re.compile(r"/__pycache__(/[^/]+\.pyc(\.\d+)?)?$")
 
 
 def is_compiled_module(path: str) -> bool:
-    """Whether ``path`` is a module as Python keeps it, or the folder of those."""
+    """Whether ``path`` is a compiled Python module, or a folder of those."""
     return _COMPILED.search(path) is not None
 
 
 def is_build_leftover(name: str) -> bool:
-    """Whether builds leave files of this name in folders: no program is about them."""
+    """Whether the name is one of build leftovers, on which no program depends."""
     return _BUILD_LEFTOVERS.fullmatch(name) is not None
 
 
 @lru_cache(maxsize=8192)
 def is_standard(path: str) -> bool:
-    """Whether ``path`` belongs to the standard library, which the interpreter's version stands for."""
+    """Whether ``path`` belongs to the standard library, which the interpreter's version identifies."""
     return f"{path}{os.sep}".startswith(STANDARD) and not is_installed(path)
 
 
 @lru_cache(maxsize=8192)
 def is_installed(path: str) -> bool:
-    """Whether ``path`` belongs to an installed library, or is where those are."""
+    """Whether ``path`` belongs to an installed library, or is the folder of those."""
     return any(f"{os.sep}{name}{os.sep}" in f"{path}{os.sep}" for name in INSTALLED)
 
 
@@ -108,11 +108,11 @@ def _folders(*names: str) -> tuple[str, ...]:
 
 _ZIPPED = f"{sys.base_exec_prefix}/lib/python{sysconfig.get_config_var('py_version_nodot')}.zip"
 STANDARD = tuple(folder + os.sep for folder in (*_folders("stdlib", "platstdlib"), _ZIPPED))
-INSTALLED = ("site-packages", "dist-packages")  # the names of the folders that pip and Debian install into
+INSTALLED = ("site-packages", "dist-packages")  # folders of packages that pip and Debian install
 
 
 class Probe:
-    """Looks at each thing once."""
+    """Computes each state once."""
 
     def __init__(self, paths: PortablePaths):
         self.paths = paths
@@ -121,7 +121,7 @@ class Probe:
         self._listings: dict[str, dict[str, list[str]]] = {}
 
     def state(self, kind: str, name: str, known: _Known = None) -> str:
-        """The state of what is called ``name`` (``Places.name``); ``known`` is what its contents were at some stamp."""
+        """The state of ``name`` (``PortablePaths.name``); ``known`` is the state of its contents at some stamp."""
         state = self._states.get((kind, name))
         if state is None:
             state = self._states[kind, name] = PROBES[kind](self, name, known)
@@ -138,7 +138,7 @@ class Probe:
         return _digest_of(path, found[-1])
 
     def type(self, name: str, known: object) -> str:
-        """Whether there is a file or a folder."""
+        """The type of a path: file or folder."""
         path = self.paths.path(name)
         found = self.stamps[path] = stamp(path)
         return _type_of(found[-1]) if found else ABSENT
@@ -153,7 +153,7 @@ class Probe:
         return f"{found[-1]:o} {found[2]} {found[0]} {found[1]} {owner.st_uid}:{owner.st_gid} {owner.st_nlink}"
 
     def link(self, name: str, known: object) -> str:
-        """What is here without following it: where a link points to, or the type."""
+        """The target of a link, or the type of any other path."""
         path = self.paths.path(name)
         try:
             mode = _lstat(path).st_mode
@@ -166,48 +166,48 @@ class Probe:
         return _digest(_entries(self.paths.path(name)))
 
     def candidates(self, name: str, known: object) -> str:
-        """What a module of this name in this folder could be: ``folder//module``."""
+        """The possible files of a module in a folder: ``folder//module``."""
         folder, _, module = name.rpartition("//")
         entries = self._listing(self.paths.path(folder)).get(module, ())
         return " ".join(entry for entry in entries if entry == module or entry.endswith(_SUFFIXES))
 
     def among(self, name: str, known: object) -> str:
-        """Which of some names are in a folder: ``folder//name/name/name``."""
+        """Which of some names a folder contains: ``folder//name/name/name``."""
         folder, _, names = name.rpartition("//")
         listing = self._listing(self.paths.path(folder))
         return "/".join(entry for entry in names.split("/") if entry in listing.get(entry.partition(".")[0], ()))
 
     def program(self, name: str, known: object) -> str:
-        """The program that this name is, by PATH."""
+        """The program that PATH resolves the name to."""
         found = shutil.which(name, path=_environment().get("PATH"))
         return self.paths.name(os.path.abspath(found)) if found else ABSENT
 
     def shadows(self, name: str, known: object) -> str:
-        """The modules of a folder that come before ones of the standard library."""
+        """The modules of a folder that shadow those of the standard library."""
         listing = self._listing(self.paths.path(name))
         return " ".join(entry for stem in sorted(listing.keys() & sys.stdlib_module_names) for entry in listing[stem])
 
     def distributions(self, name: str, known: object) -> str:
-        """The distributions that are installed in a folder."""
+        """The distributions installed in a folder."""
         listing = self._listing(self.paths.path(name))
         return _digest(sorted(entry for group in listing.values() for entry in group if entry.endswith(_DISTRIBUTIONS)))
 
     def startup(self, name: str, known: object) -> str:
-        """The files by which a folder of libraries decides what Python does when it starts."""
+        """The files of a folder of libraries that affect Python's startup."""
         files = startup_files(self.paths.path(name))
         return _digest([[os.path.basename(path), _digest_of(path, stat.S_IFREG)] for path in files])
 
     def variable(self, name: str, known: object) -> str:
-        """A variable of the environment; its digest, since some are secrets."""
+        """The digest of an environment variable, as some are secrets."""
         value = _environment().get(name)
         return ABSENT if value is None else _digest(value)
 
     def environment(self, name: str, known: object) -> str:
-        """The whole environment but what shells keep there for themselves."""
+        """The whole environment except internal variables of shells."""
         return _digest(sorted(item for item in _environment().items() if item[0] not in IGNORED_ENV_VARS))
 
     def path(self, name: str, known: object) -> str:
-        """Where modules are looked for."""
+        """The search path of modules."""
         return self.search_path(sys.path)
 
     def machine(self, name: str, known: object) -> str:
@@ -215,18 +215,18 @@ class Probe:
         return _digest(FACTS[name]())
 
     def place(self, name: str, known: object) -> str:
-        """Where the project and Python's environment lie."""
+        """The locations of the project and of Python's environment."""
         return _digest([self.paths.root, self.paths.prefix])
 
     def search_path(self, path: list[str]) -> str:
-        """The folders of ``path``, besides the project itself in the end."""
+        """The folders of ``path``; the project itself is last."""
         folders = [os.path.abspath(folder) for folder in path]
         if folders[-1:] == [self.paths.root]:
             folders.pop()
         return " ".join(self.paths.name(folder) for folder in folders if not is_standard(folder))
 
     def _listing(self, folder: str) -> dict[str, list[str]]:
-        """The names in a folder, by what is before the first dot."""
+        """The names in a folder, by their part before the first dot."""
         if folder not in self._listings:
             found = self._listings[folder] = {}
             for entry in _list(folder):
@@ -255,12 +255,12 @@ PROBES: dict[str, Callable[[Probe, str, _Known], str]] = {
 
 
 def startup_files(folder: str) -> list[str]:
-    """The files of a folder of libraries that Python reads when it starts."""
+    """The files of a folder of libraries that Python reads at startup."""
     return [os.path.join(folder, entry) for entry in _list(folder) if entry.endswith(".pth")]
 
 
 def _environment() -> dict[str, str]:
-    """What a worker of this process sees; a copy that no watcher of ``os.environ`` hears of."""
+    """The environment of a worker of this process; a copy that bypasses the tracer's ``os.environ``."""
     data: dict[bytes, bytes] = vars(os.environ)["_data"]
     return WORKER_VARIABLES | {os.fsdecode(key): os.fsdecode(value) for key, value in list(data.items())}
 
@@ -295,7 +295,7 @@ def _list(folder: str) -> list[str]:
 
 
 def _entries(folder: str) -> list[str] | None:
-    """The names in a folder with a mark for folders and links; None where there is none."""
+    """The names in a folder, with a mark for folders and links; None if there is no folder."""
     try:
         with _scandir(folder) as found:
             rows = [f"{entry.name}{_mark(entry)}" for entry in found if not is_build_leftover(entry.name)]

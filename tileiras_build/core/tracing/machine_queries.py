@@ -1,6 +1,6 @@
-"""What a program can ask of the machine and the user by functions of ``os`` that open no file: a fact for each function.
+"""Queries about the machine and the user by functions of ``os`` that open no file: one fact for each function.
 
-The state of a fact is a short text, taken by the original functions: a watched process replaces those of ``os``.
+The state of a fact is a short text, computed by the original functions: the tracer replaces those of ``os``.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-_affinity = getattr(os, "sched_getaffinity", None)  # not on every system
+_affinity = getattr(os, "sched_getaffinity", None)  # not available on every system
 _cpu_count, _sysconf, _uname = os.cpu_count, os.sysconf, os.uname
 _identities = (os.getuid, os.geteuid, os.getgid, os.getegid, os.getgroups)
 
@@ -20,12 +20,12 @@ FUNCTIONS = {
     "uname": HOST,
     **dict.fromkeys(("getuid", "geteuid", "getgid", "getegid", "getgroups"), USER),
 }
-# Functions of ``platform`` that tell less of what they ask for than ``os.uname`` does.
+# Functions of ``platform`` whose results are narrower than that of ``os.uname``.
 OF_SYSTEM = frozenset(("system", "machine"))
 
 
 def fact_of_sysconf(name: object) -> str | None:
-    """The fact that a name of ``os.sysconf`` asks for."""
+    """The fact for a name of ``os.sysconf``."""
     text = str(name)
     return PROCESSORS if "NPROCESSORS" in text else MEMORY if "PAGES" in text else None
 

@@ -1,4 +1,4 @@
-"""Names of files that hold on every machine: relative to the project, to the Python installation, else absolute."""
+"""File names that are valid on every machine: relative to the project or the Python installation, else absolute."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _PROJECT, _INSTALLATION = "#/", "python:/"
 
 @dataclass(frozen=True)
 class PortablePaths:
-    """The folders that names are relative to: ``root`` is the project's, ``prefix`` the interpreter's environment."""
+    """The folders that names are relative to: ``root`` of the project, ``prefix`` of the interpreter's environment."""
 
     root: str
     prefix: str = sys.prefix
 
     @cached_property
     def _rows(self) -> tuple[tuple[str, str], ...]:
-        """Mark and folder, the innermost folder first: an environment may lie in the project."""
+        """(mark, folder), innermost folder first: an environment may be inside the project."""
         rows = ((_PROJECT, self.root), (_INSTALLATION, self.prefix))
         return tuple(sorted(((mark, os.path.normpath(folder)) for mark, folder in rows), key=lambda row: -len(row[1])))
 
@@ -33,12 +33,12 @@ class PortablePaths:
         return path
 
     def path(self, name: str) -> str:
-        """The path that ``name`` has here."""
+        """The local path of ``name``."""
         for mark, folder in self._rows:
             if name.startswith(mark):
                 return os.path.normpath(os.path.join(folder, name[len(mark) :]))
         return name
 
     def any_below(self, path: str) -> bool:
-        """Whether one of the folders is ``path`` or lies below it: where a project lies decides nothing."""
+        """Whether one of the folders is ``path`` or below it: results do not depend on the location of a project."""
         return any(folder == path or folder.startswith(path.rstrip(os.sep) + os.sep) for _, folder in self._rows)

@@ -1,8 +1,8 @@
-"""Python's own check of compiled modules, made certain: a ``.pyc`` counts only if it is surely newer than its source.
+"""A strict version of Python's check of compiled modules: a ``.pyc`` counts only if it is surely newer than its source.
 
-Python compares whole seconds and the size, so that an edit of the same length whose time is set back, or one within
-the second, runs the old code. The time of change (ctime) cannot be set back. Where it leaves a doubt, as at first in
-an environment that was copied, the module is compiled again, as Python does where it sees an edit.
+Python compares whole seconds and the size, so an edit of the same length whose time is reset, or one within the same
+second, would run the old code. The time of change (ctime) cannot be reset. In doubt, for example in a copied
+environment, the module is compiled again, as Python does after an edit.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _original = _LOADER.get_code
 
 
 def install_pyc_check() -> None:
-    """From now on this process loads modules so."""
+    """Install the check in this process."""
 
     def get_code(loader, name):
         source = loader.get_filename(name)
@@ -33,13 +33,13 @@ def install_pyc_check() -> None:
 
 
 def is_pyc_fresh(source: str) -> bool:
-    """Whether the compiled module beside ``source`` was made after the last change of ``source``."""
+    """Whether the compiled module next to ``source`` is newer than the last change of ``source``."""
     found, compiled = stamp(source), stamp(cache_from_source(source))
     return found is None or compiled is not None and compiled[1] > found[1]
 
 
 def _drop(compiled: str) -> bool:
-    """Remove a compiled module; False where that is not allowed."""
+    """Remove a compiled module; False if that is not allowed."""
     try:
         os.unlink(compiled)
     except FileNotFoundError:

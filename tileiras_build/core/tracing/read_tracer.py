@@ -1,4 +1,4 @@
-"""ReadTracer: what a program in this process reads, collected while one step runs."""
+"""ReadTracer: the reads of a program in this process, collected while one step runs."""
 
 from __future__ import annotations
 
@@ -36,30 +36,30 @@ from .machine_queries import HOST, OF_SYSTEM, SYSTEM
 from .portable_paths import PortablePaths
 from .shared_flags import SharedFlags
 
-_OWN_VARIABLES = "TILEIRAS_"  # how the variables begin that this package itself looks at
+_OWN_VARIABLES = "TILEIRAS_"  # prefix of the variables that this package itself reads
 _AT_START = ("sitecustomize", "usercustomize")
-_EDITABLE = "__editable___tileiras_build"  # setuptools' way to this package's sources
-_RECENT = 50_000_000  # ns; a file that was changed so shortly ago may change again without a new time stamp
+_EDITABLE = "__editable___tileiras_build"  # setuptools' finder of this package's sources
+_RECENT = 50_000_000  # ns; a file that changed this recently may change again without a new time stamp
 _RECHECK_SECONDS = 1.0  # seconds
 _DEVICES = ("/dev/", "/proc/", "/sys/")
 _IGNORED_DEVICES = ("/dev/null", "/dev/urandom", "/dev/random", "/proc/self/")
 _PROCESS_PATHS = re.compile(r"/proc/self/(task/\d+/)?(environ$|cwd/|root/|fd/)")
-# Where cuTile keeps what its launcher compiled, asked for when it is imported: no export reads that.
+# cuTile's cache of compiled launchers, queried at its import: exports do not read it.
 _PLACES = frozenset(("HOME", "XDG_CACHE_HOME", "CUDA_TILE_CACHE_DIR", "CUDA_TILE_TEMP_DIR", "TMPDIR", "TEMP", "TMP"))
 _BY_PATH = frozenset(("contents", "type", "stat", "link", "names", "shadows", "distributions", "startup"))
 _Key = tuple[str, str]
 
 
 class ReadsChanged(Exception):
-    """What a step has read changed before the step ended: the argument says what, in a few words."""
+    """A read of a step changed before the step ended: the argument describes it, in a few words."""
 
-    ends_worker = True  # a process that has loaded what is no longer there
+    ends_worker = True  # the process has loaded an outdated state
 
 
 class ReadTracer:
-    """What this process reads while the watch is ``active``.
+    """The reads of this process while the tracer is ``active``.
 
-    Names are absolute paths here; ``end`` gives them their names in a project.
+    Names are absolute paths here; ``end`` makes them portable.
     """
 
     def __init__(self):
@@ -83,7 +83,7 @@ class ReadTracer:
 
     @property
     def active(self) -> bool:
-        """Whether what is read now is noted."""
+        """Whether reads are recorded now."""
         return self._active
 
     @active.setter
@@ -91,23 +91,22 @@ class ReadTracer:
         self._active = value
         self.signals.is_silent = not value
 
-    # ---- the phases of a process
+    # ---- phases of a process
 
     def load(self) -> None:
-        """From now on libraries are loaded: what is read belongs to them."""
+        """Begin to load libraries: reads belong to them."""
         self.active = self.is_loading = True
 
     def loaded(self) -> None:
-        """The libraries are loaded."""
+        """End loading libraries."""
         self._add_start()
         self._add_modules()
         self.active = self.is_loading = False
 
     def prepare(self, places: PortablePaths) -> None:
-        """Look at what the libraries have read, so that a fork of this process need not; it has signals of its own.
+        """Compute the state of all library reads, so that a fork of this process need not.
 
-        What was loaded is what the libraries' rows say, whatever is in the files by now: a look at them now and then ends
-        a worker that is out of date.
+        The rows have the loaded state, even if the files have changed since; a periodic check ends an outdated worker.
         """
         with self.untraced():
             self._block(_new_probe(), places)
@@ -119,19 +118,21 @@ class ReadTracer:
         self._forget()
 
     def begin(self) -> None:
-        """A step begins."""
+        """Begin a step."""
         self._forget()
-        self._search_path = list(sys.path)  # that the step begins with: its own folders are noted where it looks there
+        self._search_path = list(
+            sys.path
+        )  # at the start of the step: its own folders are recorded when they are searched
         self.active = True
 
     def _forget(self) -> None:
-        """Drop what the last step, or loading, has asked and seen."""
+        """Drop the reads of the last step, or of loading."""
         self.step_reads, self._early, self.untraced_actions = {}, {}, {}
         self.created, self.changeable, self._set = CreatedPaths(), set(), set()
         self._probe, self.depends_on_place = _new_probe(), False
 
     def end(self, places: PortablePaths) -> DependencyRecord:
-        """The step's record; raises ReadsChanged where something that was read is not what it was any more."""
+        """The step's record; raises ReadsChanged if a read has changed since."""
         self._add_modules()
         self.active = False
         looking = _new_probe()
@@ -147,7 +148,7 @@ class ReadTracer:
         return DependencyRecord(tuple(portable), self._block(looking, places), tuple(self.untraced_actions))
 
     def _is_changed(self, key: _Key, found: Stamp | str | None) -> bool:
-        """Whether it is a file that the step has opened for changes, and has changed."""
+        """Whether it is a file that the step opened for writing, and that has changed."""
         kind, name = key
         if kind != "contents" or name not in self.changeable or stamp(name) == found:
             return False
@@ -155,7 +156,7 @@ class ReadTracer:
         return True
 
     def _block(self, probe: Probe, places: PortablePaths) -> str:
-        """The libraries' rows, which are written again only where there are more of them."""
+        """The libraries' rows, serialized again only if there are more."""
         if self._written[0] != len(self._library_reads):
             self._checked = time.monotonic()
             for key in self._library_reads.keys() - self._library_rows.keys():
@@ -165,7 +166,7 @@ class ReadTracer:
         return self._written[1]
 
     def check(self, probe: Probe) -> None:
-        """Raises ReadsChanged where what libraries have read while they were loaded is another by now."""
+        """Raise ReadsChanged if a read of loaded libraries has changed since."""
         for (kind, name), found in self._library_reads.items():
             if kind not in ("variable", "machine") and found != (
                 stamp(name) if kind == "contents" else probe.state(kind, name)
@@ -173,26 +174,26 @@ class ReadTracer:
                 raise ReadsChanged(describe(Dependency(kind, name, "")))
 
     def variables(self) -> frozenset[str]:
-        """The variables that libraries have asked for while they were loaded."""
+        """The environment variables that libraries read while they were loaded."""
         return frozenset(name for kind, name in self._library_reads if kind == "variable")
 
     def stop(self) -> None:
-        """The step has failed."""
+        """End a failed step."""
         self.active = False
 
     @contextmanager
     def untraced(self) -> Iterator[None]:
-        """What is read here decides nothing."""
+        """Ignore reads in this block."""
         active, self.active = self.active, False
         try:
             yield
         finally:
             self.active = active
 
-    # ---- what the hooks and this package report
+    # ---- reports of the hooks and this package
 
     def file(self, path: str, kind: str = "contents") -> None:
-        """The program asks about ``path``."""
+        """The program reads ``path``."""
         if not self.active:
             return
         name = self._resolve_own_links(self.absolute(path))
@@ -203,18 +204,18 @@ class ReadTracer:
             self.note(kind, name)
 
     def search(self, module: str, folder: str) -> bool:
-        """A module is looked for in a folder; whether something of its name is there."""
+        """Record the search of a module in a folder; return whether it has an entry of that name."""
         if not self.active or self.is_own(folder):
             return True
         if os.path.splitext(folder)[1] and self._is_file(folder):
             self.file(folder)  # an archive
         path = os.path.abspath(folder)
         found = self.note("candidates", f"{path}//{module}")
-        # A folder alone is a part of a package whose other parts may lie anywhere.
+        # A folder alone is a part of a namespace package, whose other parts may be anywhere.
         return bool(found) and (found != module or self._has_first_file(os.path.join(path, module)))
 
     def precede(self, folder: str) -> None:
-        """Modules of ``folder`` come before installed ones and Python's own."""
+        """Record that modules of ``folder`` precede installed ones and Python's own."""
         if not self.active:
             return
         self.note("shadows", os.path.abspath(folder))
@@ -222,50 +223,50 @@ class ReadTracer:
             self.search(module, folder)
 
     def link(self, path: str) -> None:
-        """The program asks what is at ``path`` without following it."""
+        """The program queries ``path`` without following links."""
         self.file(path, "link")
 
     def stat(self, path: str) -> None:
-        """The program asks for the stat of ``path``; by whom tells how much of it matters."""
+        """The program queries the stat of ``path``; the caller determines which fields matter."""
         if self.active:
             self.file(path, stat_kind())
 
     def variable(self, name: str) -> None:
-        """The program asks for a variable of the environment."""
+        """The program reads an environment variable."""
         if not self.active or name in self._set or name in _PLACES and is_about_places(self.is_loading):
             return
         if not name.startswith(_OWN_VARIABLES) and requesting_file().startswith(PACKAGE):
-            return  # it hands all of them on to ptxas
+            return  # it passes all of them to ptxas
         self.note("variable", name)
 
     def assigned(self, name: str) -> None:
-        """The program sets a variable."""
+        """The program sets an environment variable."""
         self._set.add(name)
 
     def machine(self, fact: str) -> None:
-        """The program asks for a fact about the machine."""
+        """The program queries a fact about the machine."""
         if self.active and not self.is_loading and is_for_program():
             callers = {frame.f_code.co_name for frame in standard_callers()}
             self.note("machine", SYSTEM if fact == HOST and callers & OF_SYSTEM else fact)
 
     def working_folder(self) -> None:
-        """The program asks where it works."""
+        """The program queries its working folder."""
         if self.active and not self.depends_on_place and not self.is_loading and is_for_program():
             self.depends_on_place = True
 
     def made(self, files: Iterable[bytes], places: PortablePaths) -> None:
-        """The step has made these files: the text of a folder in them is of this place."""
+        """The step has created these files; any project path in their contents is a dependency on its location."""
         folders = {places.root, os.path.realpath(places.root), places.prefix} - {os.sep}
         self.depends_on_place |= any(os.fsencode(folder) in data for folder in folders for data in files)
 
     def all_variables(self) -> None:
-        """The program looks at all variables."""
+        """The program reads all environment variables."""
         if self.active and not requesting_file().startswith(PACKAGE):
             self.note("environment", "")
 
-    # ---- how it is kept
+    # ---- representation
     def absolute(self, path: str) -> str:
-        """The path without dots; links before two dots decide what it is."""
+        """The path without dots; a link before two dots is resolved first."""
         if os.pardir not in path:
             return os.path.abspath(path)
         links: list[str] = []
@@ -280,7 +281,7 @@ class ReadTracer:
             return type_of(name) == FILE
 
     def _has_first_file(self, folder: str) -> bool:
-        """Whether a package is a folder with an ``__init__``, which is looked for in every folder of its name."""
+        """Whether a package is a folder with an ``__init__``, which is searched in every folder of its name."""
         return bool(self.note("candidates", f"{folder}//__init__"))
 
     def exists(self, name: str) -> bool:
@@ -306,20 +307,20 @@ class ReadTracer:
         return found
 
     def is_own(self, name: str) -> bool:
-        """Whether a path belongs to Python, to this package, or to what the program has made."""
+        """Whether a path belongs to Python, to this package, or was created by the program."""
         if is_compiled_module(name) or f"{name}{os.sep}".startswith(PACKAGE + os.sep) or _EDITABLE in name:
             return True
         return is_standard(name) or name in self.created
 
     def _resolve_own_links(self, name: str) -> str:
-        """What a link leads to that the program has made."""
+        """The target of a link that the program has created."""
         if not self.created or name not in self.created:
             return name
         with self.untraced():
             return os.path.realpath(name)
 
     def _add_start(self) -> None:
-        """What Python runs before it begins: the modules of a site or a user, wherever they lie."""
+        """Record what Python executes at startup: the modules of a site or a user."""
         for name in _AT_START:
             note_search(self, name, None)
             if isinstance(file := getattr(sys.modules.get(name), "__file__", None), str):
@@ -328,7 +329,7 @@ class ReadTracer:
             self.note("startup", folder)
 
     def _add_modules(self) -> None:
-        """The files of all loaded libraries, and where each library was looked for."""
+        """Record the files of all loaded libraries, and the searched folders of each library."""
         loading, self.is_loading = self.is_loading, True
         for name in [name for name in sys.modules if name not in self._modules]:
             self._modules.add(name)
@@ -343,7 +344,7 @@ class ReadTracer:
     def _read(self, probe: Probe, key: _Key, found: Stamp | str | None) -> Dependency:
         kind, name = key
         if kind == "machine":
-            return Dependency(kind, name, str(found))  # the program may change what its process has of it
+            return Dependency(kind, name, str(found))  # the program may modify its process's copy
         state = probe.state(kind, name, self._digests.get(name))
         now = probe.stamps[name] if kind == "contents" else state
         if kind == "variable" and (name in self._set or key in self._library_reads):
@@ -359,7 +360,7 @@ class ReadTracer:
 
 
 def _new_probe() -> Probe:
-    """Looks by absolute paths."""
+    """A probe of absolute paths."""
     return Probe(PortablePaths("/", "/"))
 
 
@@ -377,7 +378,7 @@ def _renamed(read: Dependency, places: PortablePaths) -> Dependency:
 
 
 def _is_above(read: Dependency, places: PortablePaths) -> bool:
-    """Whether it is what a path to the project or to Python goes through: where they lie decides nothing."""
+    """Whether the read is of an ancestor of the project or of Python, on whose location no result depends."""
     return read.kind == "link" and places.any_below(read.name)
 
 
@@ -389,7 +390,7 @@ def _installed_file(module: object) -> str | None:
 
 
 def note_search(tracer: ReadTracer, module: str, path) -> None:
-    """Note each folder up to the one where ``module`` is found; Python's own modules can only be hidden."""
+    """Record each folder up to the one with ``module``; Python's own modules can only be shadowed."""
     is_standard_module = path is None and module in sys.stdlib_module_names
     for folder in sys.path if path is None else path:
         if not isinstance(folder, str):
@@ -400,7 +401,7 @@ def note_search(tracer: ReadTracer, module: str, path) -> None:
         elif is_standard_module:
             tracer.note("shadows", os.path.abspath(folder))
         elif path is not None and is_installed(folder) and _has(tracer, folder, module):
-            return  # a library's own parts: the files that are loaded count
+            return  # a library's own submodules: the loaded files count
         elif tracer.search(module, folder):
             return
 

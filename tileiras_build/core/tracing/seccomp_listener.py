@@ -1,10 +1,10 @@
-"""The system calls by which a process and all that it starts ask about files, as Linux tells them to another process.
+"""The file-related system calls of a process and its children, as Linux reports them to another process.
 
-A filter (seccomp, ``SECCOMP_RET_USER_NOTIF``) stops each such call until the listener has looked at its arguments and
-lets it go on. So what C code, an unusual function of ``os`` or a process of its own reads is seen as well as ``open``.
+A filter (seccomp, ``SECCOMP_RET_USER_NOTIF``) stops each such call until the listener has inspected its arguments and
+resumes it. So the reads of C code, of rarely used functions of ``os`` and of child processes are observed, too.
 
 Source of call numbers and structures: linux/seccomp.h, linux/filter.h, and the kernel's tables of system calls (x86-64,
-and the generic one, which 64-bit ARM has).
+and the generic one, for 64-bit ARM).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .dependency_state import absolute
 
 
 class FileOperation(Enum):
-    """What a call does with the file that it names."""
+    """The effect of a call on the file that it names."""
 
     OPEN = "opens"
     STAT = "stats"
@@ -42,7 +42,7 @@ class FileOperation(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SyscallRow:
-    """A row: the numbers on x86-64 and 64-bit ARM (-1: not there), and which arguments name a file and say how.
+    """A system call: its call numbers on x86-64 and on 64-bit ARM (-1: none), and the arguments that name a file.
 
     ``folder`` is the argument with the descriptor that ``path`` is relative to, -1 where it is the working folder; a call
     without a ``path`` names an open descriptor by ``folder``.
@@ -136,7 +136,8 @@ def _ioctl(size: int, number: int) -> int:
 
 
 _RECEIVE, _SEND = _ioctl(_NOTICE.size, 0), _ioctl(_ANSWER.size, 1)
-# SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (Linux 6.6): who waits goes on where who answers runs.
+# SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (Linux 6.6): run the stopped thread on the
+# listener's core.
 _SET_FLAGS, _SAME_PROCESSOR = 1 << 30 | 8 << 16 | ord("!") << 8 | 4, 1
 
 
@@ -145,9 +146,9 @@ class _Filter(ctypes.Structure):
 
 
 def listen() -> int | None:
-    """Stop the calls of this process, and of all that it starts, from now on; the descriptor that reports them.
+    """Stop the file-related calls of this process and its future children; return the descriptor that reports them.
 
-    None where the system has no such filters or forbids them; then nothing is stopped.
+    None if the system does not support or allow such filters; then nothing is stopped.
     """
     if (machine := _MACHINES.get(platform.machine())) is None:
         return None
@@ -163,11 +164,11 @@ def listen() -> int | None:
 
 
 def _rows(machine: tuple[int, int, str]) -> bytes:
-    """The filter as a program of the kernel's packet filter: a notice for each number of the table."""
+    """The filter as a BPF program: a notification for each number of the table."""
     architecture, _, column = machine
-    numbers = sorted(number for call in CALLS if (number := getattr(call, column)) >= 0)
+    call_numbers = sorted(number for call in CALLS if (number := getattr(call, column)) >= 0)
     row = struct.Struct("=HBBI").pack
-    tests = [row(_JUMP_IF_EQUAL, len(numbers) - place, 0, number) for place, number in enumerate(numbers)]
+    tests = [row(_JUMP_IF_EQUAL, len(call_numbers) - place, 0, number) for place, number in enumerate(call_numbers)]
     return b"".join(
         (
             row(_LOAD, 0, 0, _ARCH_OFFSET),
@@ -183,7 +184,7 @@ def _rows(machine: tuple[int, int, str]) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class FileCall:
-    """One call of a thread: what it does, with which absolute path (None: it could not be read), and how."""
+    """One call of a thread: its operation, its absolute path (None: it could not be read), and its flags."""
 
     thread: int
     kind: FileOperation
@@ -195,12 +196,12 @@ class FileCall:
 
     @property
     def is_open_file(self) -> bool:
-        """Whether the state of an open file is asked for, as the C library does whenever it opens one."""
+        """Whether the call queries the state of an open file, as the C library does whenever it opens one."""
         return self.kind is FileOperation.STAT and bool(self.flags & _EMPTY_PATH)
 
 
 def send_listener(channel: socket.socket) -> None:
-    """Call ``listen``, and send what it gives to the process that looks (``Listener.shown``)."""
+    """Call ``listen``, and send its result to the listening process (``Listener.from_channel``)."""
     descriptor = listen()
     socket.send_fds(channel, [b"-" if descriptor is None else b"+"], [] if descriptor is None else [descriptor])
     if descriptor is not None:
@@ -208,7 +209,7 @@ def send_listener(channel: socket.socket) -> None:
 
 
 class Listener:
-    """Receives the calls of a process that has called ``listen``, each of which waits until it is let go."""
+    """Receives the calls of a process that has called ``listen``, each of which waits until it is resumed."""
 
     def __init__(self, descriptor: int):
         self.descriptor = descriptor
@@ -219,14 +220,14 @@ class Listener:
 
     @classmethod
     def from_channel(cls, channel: socket.socket) -> Listener | None:
-        """The listener that another process sends by ``send_listener``; None where its system has none."""
+        """The listener sent by ``send_listener`` of another process; None if its system has none."""
         _, descriptors, _, _ = socket.recv_fds(channel, 1, 1)
         return cls(descriptors[0]) if descriptors else None
 
     def receive(self, is_looked_at: Callable[[], bool] = lambda: True) -> Iterator[FileCall]:
-        """The call that waits, which goes on when the consumer has looked at it.
+        """Yield the waiting call, which resumes when the consumer has inspected it.
 
-        Nothing where its process has ended, or ``is_looked_at`` says of the moment that its calls go on unseen.
+        Yield nothing if its process has ended, or if ``is_looked_at`` is false: its calls then resume uninspected.
         """
         notice = bytearray(_NOTICE.size)
         try:
@@ -244,7 +245,7 @@ class Listener:
                 fcntl.ioctl(self.descriptor, _SEND, bytearray(_ANSWER.pack(number, 0, 0, _CONTINUE)))
 
     def close(self) -> None:
-        """Calls that come after it fail."""
+        """Close the descriptor; later calls fail."""
         os.close(self.descriptor)
 
     def _decode(self, call: SyscallRow, process: int, arguments: list[int]) -> FileCall:
@@ -284,14 +285,14 @@ class Listener:
         return None if base is None else absolute(name, base)
 
     def _socket(self, process: int, address: int) -> str | None:
-        """The path of a socket of this machine; None for any other."""
+        """The path of a local socket; None for any other."""
         data = self._read(process, address, 110)
         if data is None or len(data) < 3 or struct.unpack_from("=H", data)[0] != 1 or not data[2]:
             return None
         return os.fsdecode(data[2:].partition(b"\0")[0])
 
     def _read(self, process: int, address: int, size: int) -> bytes | None:
-        """Bytes of a process's memory, which may end before ``size``."""
+        """Bytes of a process's memory, up to ``size``."""
         if not address:
             return b""
         with suppress(OSError, OverflowError), open(f"/proc/{process}/mem", "rb", buffering=0) as memory:

@@ -1,4 +1,4 @@
-"""Flags in memory that a traced process shares with the one that receives its system calls."""
+"""Flags in memory that a traced process shares with the listener of its system calls."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import mmap
 
 
 class SharedFlags:
-    """What a process tells, in memory that it shares, the one that looks at its system calls."""
+    """Flags that a process sets for the listener of its system calls, in shared memory."""
 
     def __init__(self) -> None:
         self._bytes = mmap.mmap(-1, 2)
 
     @property
     def is_silent(self) -> bool:
-        """Whether the process explains by itself what it asks now."""
+        """Whether the process itself records its present reads."""
         return self._bytes[0] != 0
 
     @is_silent.setter
@@ -22,7 +22,7 @@ class SharedFlags:
 
     @property
     def tolerates_runs(self) -> bool:
-        """Whether it has run a program whose result decides nothing."""
+        """Whether it has run a program whose result is irrelevant."""
         return self._bytes[1] != 0
 
     @tolerates_runs.setter

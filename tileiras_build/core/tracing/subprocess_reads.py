@@ -1,7 +1,7 @@
-"""What a program and all that it runs read, and what they looked for and did not find, by their system calls.
+"""The reads of a program and its children, and their failed searches, from their system calls.
 
-A compiler says in its dependency file which headers it has read. Where it would have found another one first it does not
-say: that is what it looked for in vain.
+A compiler's dependency file lists the headers that it has read, but not the paths that it searched before: a new header
+there would be found first.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from .created_paths import CreatedPaths
 from .dependency_state import is_standard
 from .seccomp_listener import FileCall, FileOperation, Listener, send_listener
 
-_LISTENING = 100  # ms between looks whether the program has ended
-# What the loader of shared libraries and the C library ask for by themselves.
+_LISTENING = 100  # ms between checks whether the program has ended
+# Paths that the loader of shared libraries and the C library open themselves.
 _SYSTEM = re.compile(
     r"/(dev|proc|sys)/|/etc/ld\.so|.*(/locale/|/gconv/|\.so(\.\d+)*$|/glibc-hwcaps)|/lib(64|x32)?/[^/]*$"
 )
 
 
 class SubprocessReads:
-    """Collects, by absolute path. ``is_complete`` tells whether the system has told the calls."""
+    """Collects reads by absolute path. ``is_complete``: whether the system has reported the calls."""
 
     def __init__(self) -> None:
         self.is_complete = False
@@ -37,7 +37,7 @@ class SubprocessReads:
         self._created = CreatedPaths()
 
     def on_call(self, call: FileCall) -> None:
-        """One call, which waits meanwhile."""
+        """Handle one call, which waits meanwhile."""
         if call.path is None or _SYSTEM.match(call.path) or is_standard(call.path):
             return
         if call.kind in (FileOperation.MAKE, FileOperation.RENAME):
@@ -67,7 +67,9 @@ class SubprocessReads:
             self.files[call.path] = None
 
     def absent(self) -> dict[str, set[str]]:
-        """Folder -> names in it that were looked for; of a path whose folder is not there, the part that would appear first."""
+        """Folder -> names that were searched in it and not found; if the folder does not exist, its first missing
+        ancestor.
+        """
         found: dict[str, set[str]] = defaultdict(set)
         for path in self._absent:
             folder, name = os.path.split(path)
@@ -78,7 +80,7 @@ class SubprocessReads:
 
     @contextmanager
     def tracing(self) -> Iterator[Callable[[], None]]:
-        """While a program runs that calls the yielded function in its process before it begins."""
+        """Trace a program that calls the yielded function in its process before it begins."""
         ours, theirs = socket.socketpair()
         ended = threading.Event()
         listener = threading.Thread(target=self._listen, args=(ours, ended), daemon=True)

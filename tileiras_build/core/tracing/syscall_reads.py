@@ -1,8 +1,8 @@
-"""What a process reads by the system calls of it and of all that it starts, whoever makes them.
+"""The reads of a process and its children, from their system calls.
 
-``read_tracer.py`` knows the purpose of what Python asks, and misses what C code, unusual functions and other processes ask.
-This sees every call, and adds to a record what the record does not explain. What cannot be expressed as a row becomes
-one of the record's ``untraced_actions``.
+``read_tracer.py`` observes the purpose of Python's reads, and misses those of C code, of rarely used functions and of
+other processes. This module observes every call, and adds the reads that a record does not explain. A read that cannot
+be expressed as a row becomes one of the record's ``untraced_actions``.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from .read_tracer import ReadsChanged
 from .seccomp_listener import FileCall, FileOperation
 
 _WRITES = os.O_WRONLY | os.O_RDWR
-# What the interpreter, the C library and the loader of shared libraries ask for by themselves; what the program asks for
-# there is seen by ``audit_hooks.py``.
+# Paths that the interpreter, the C library and the loader of shared libraries open themselves; the program's reads of
+# them are observed by ``audit_hooks.py``.
 _SYSTEM = (
     *("/dev/", "/proc/", "/sys/", "/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/", "/usr/local/lib/"),
     *("/usr/share/locale/", "/usr/lib/locale/", "/etc/ld.so", "/run/nscd/", "/var/run/nscd/"),
 )
-# Kinds of rows that say why a folder was looked at.
+# Kinds of rows that explain the listing of a folder.
 _OF_FOLDERS = frozenset(("names", "candidates", "among", "shadows", "distributions"))
 
 
 class SyscallReads:
-    """Collects what the calls of one step ask.
+    """Collects the reads of one step from its calls.
 
-    ``tolerates_runs`` tells whether the step has run a program whose result decides nothing.
+    ``tolerates_runs``: whether the step has run a program whose result is irrelevant.
     """
 
     def __init__(self, tolerates_runs: Callable[[], bool]):
@@ -46,15 +46,15 @@ class SyscallReads:
         self._ran = False
 
     def on_call(self, call: FileCall, process: int) -> None:
-        """One call, which waits meanwhile, of the step's own ``process`` or of one that it has started."""
+        """Handle one call, which waits meanwhile, of the step's own ``process`` or of a child."""
         if self._tolerates_runs() and not os.path.exists(f"/proc/{process}/task/{call.thread}"):
             return
         _HANDLERS[call.kind](self, call)
 
     def add_to(self, record: DependencyRecord, places: PortablePaths) -> DependencyRecord:
-        """The record with what only the calls tell.
+        """Add to the record the reads that only the calls show.
 
-        Raises ReadsChanged where something is not what it was when it was asked for.
+        Raises ReadsChanged if the state of one has changed since.
         """
         explained = _explained(record, places)
         looking = Probe(PortablePaths("/", "/"))
@@ -152,7 +152,7 @@ class SyscallReads:
 
     # ---- names
     def _named(self, call: FileCall) -> str | None:
-        """The path that a call names; None where that decides nothing."""
+        """The path of a call; None if it is irrelevant."""
         if call.path is None:
             if call.kind is not FileOperation.LIST and not call.is_open_file:
                 self._unfollowed[f"it calls {call.name} in a way that cannot be traced"] = None
@@ -160,7 +160,7 @@ class SyscallReads:
         return None if is_ignored(call.path) else call.path
 
     def _followed(self, call: FileCall) -> str | None:
-        """As ``_named``; behind a link that the program has made, what it leads to."""
+        """``_named``, with links that the program has created resolved."""
         name = self._named(call)
         if name is None or name not in self._created:
             return name
@@ -218,9 +218,9 @@ def _kinds(reads: Iterable[Dependency], places: PortablePaths) -> dict[str, froz
 
 
 def _explains(explained: dict[str, frozenset[str]], kind: str, name: str, places: PortablePaths) -> bool:
-    """Whether the rows say why ``name`` was asked for.
+    """Whether the rows explain a read of ``name``.
 
-    Python's search for modules lists a folder and asks for the state of files in it, of the folder and of those above.
+    Python's search for modules lists a folder and queries the stat of its files, of the folder and of its ancestors.
     """
     own: frozenset[str] = explained.get(name, frozenset())
     if kind == "contents":

@@ -16,7 +16,7 @@ from tileiras_build.ir.dialects.cuda_tile.element_types import is_float
 from tileiras_build.ir.dialects.cuda_tile.location import CallSiteLocAttr, DILocAttr
 from tileiras_build.ir.dialects.cuda_tile.ops_module import EntryOp
 
-# Characters of text for each byte of bytecode; shorter text is never refused.
+# Characters of text for each byte of bytecode; shorter text is always accepted.
 HEX_THRESHOLD = 100  # MLIR prints larger constants that are not splats as bytes
 
 

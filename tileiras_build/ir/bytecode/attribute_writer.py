@@ -98,7 +98,7 @@ class AttributeWriter:
         return varint(self.constants.add(entry))
 
     def _expanded(self, value: DenseConstantAttr) -> bytes:
-        """A splat in the form of writers without splats."""
+        """A splat, expanded as by writers without splats."""
         count = value.type.num_elements
         raw = value.raw * count
         if value.type.element_type == i1:
@@ -279,7 +279,7 @@ Encode = Callable[["AttributeWriter", Attribute], bytes]
 
 
 def _of(kind: type[Kind], encode: Callable[[AttributeWriter, Kind], bytes]) -> Encode:
-    """``encode`` for a table whose rows take attributes of different classes."""
+    """``encode`` for a table whose rows accept attributes of different classes."""
     return lambda writer, value: encode(writer, cast(kind, value))
 
 

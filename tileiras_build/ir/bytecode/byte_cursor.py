@@ -80,7 +80,8 @@ class Cursor:
     def float_pattern(self, what: str = "a number") -> int:
         """The bits of a float of more than 8 and at most 64 bits, in zigzag encoding.
 
-        MLIR's writer encodes them as a signed 64-bit integer, cuTile's as an unsigned one: its negative doubles take 65 bits.
+        MLIR's writer encodes them as a signed 64-bit integer, cuTile's as an unsigned one, so its negative doubles have
+        65 bits.
         """
         return self._signed(self.varint(what, bits=65)) & (1 << 64) - 1
 
@@ -89,7 +90,7 @@ class Cursor:
         return (value >> 1) ^ -(value & 1)
 
     def count(self, what: str, each: int = 1) -> int:
-        """A count of items of at least ``each`` bytes; fails where they cannot fit into the remaining bytes."""
+        """A count of items of at least ``each`` bytes; fails if they cannot fit in the remaining bytes."""
         offset = self.position
         value = self.varint(f"the number of {what}")
         if value * each > self.remaining:
@@ -119,7 +120,7 @@ class Cursor:
 
 
 def read_offset_table(cursor: Cursor, width: int, what: str) -> list[tuple[int, int]]:
-    """A count, padding, that many offsets of ``width`` bytes, and the data that they point into."""
+    """A count, padding, that many offsets of ``width`` bytes, and the data at these offsets."""
     origin = cursor.start
     count = cursor.count(f"entries of the {what}", width)
     if not count:

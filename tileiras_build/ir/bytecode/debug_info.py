@@ -73,7 +73,7 @@ class DebugInfo:
         return DebugIterator(self, self.function_starts[index - 1])
 
     def attribute(self, index: int, cursor: Cursor, offset: int) -> Attribute:
-        """The debug attribute number ``index``."""
+        """The debug attribute ``index``."""
         if (known := self.known.get(index)) is not None:
             return known
         if index > len(self.entries):
@@ -103,7 +103,7 @@ class DebugInfo:
         return self.known[index]
 
     def child(self, cursor: Cursor, kinds: tuple[type, ...] | type, what: str, *, flat: bool = False):
-        """The debug attribute whose index is next, of one of the ``kinds``; ``flat``: it does not add depth."""
+        """The debug attribute whose index is next, one of ``kinds``; ``flat``: it does not add depth."""
         offset = cursor.position
         index = cursor.varint(what)
         value = self.attribute(index, cursor, offset)

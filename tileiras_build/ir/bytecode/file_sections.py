@@ -26,7 +26,7 @@ SECTION_NAMES = {
 }
 SECTION_ALIGNMENT = {STRINGS: 4, TYPES: 4, CONSTANTS: 8, DEBUG: 8, FUNCTIONS: 8}
 
-MAX_PREVIEW = 1  # version tag in the header: the file has preview features (since 13.5)
+MAX_PREVIEW = 1  # version tag in the header of a file with preview features (since 13.5)
 _KERNEL_FILES = (".py", ".cu")
 
 
@@ -70,7 +70,7 @@ def read_header(cursor: Cursor) -> Version:
     if version in VERSIONS and version >= V13_5 and tag == MAX_PREVIEW:
         cursor.fail(
             f"the file is Tile IR bytecode {version_text(version)} with preview content, which this compiler does not "
-            "understand",
+            "support",
             id="bytecode-version",
             offset=len(MAGIC),
             remedy="have the front end write bytecode without preview features",
@@ -78,7 +78,7 @@ def read_header(cursor: Cursor) -> Version:
     found = f"{version_text(version)}.{tag}" if tag else version_text(version)
     age = "newer than" if (*version, tag) > (*NEWEST, 0) else "not one of"
     cursor.fail(
-        f"the file is Tile IR bytecode {found}, {age} the versions that this compiler understands "
+        f"the file is Tile IR bytecode {found}, {age} the versions that this compiler supports "
         f"({version_text(VERSIONS[0])} to {version_text(NEWEST)})",
         id="bytecode-version",
         offset=len(MAGIC),
@@ -87,7 +87,7 @@ def read_header(cursor: Cursor) -> Version:
 
 
 def read_sections(cursor: Cursor) -> dict[int, tuple[int, int]]:
-    """The range of each section: number -> (start, end)."""
+    """The range of each section: id -> (start, end)."""
     sections: dict[int, tuple[int, int]] = {}
     while True:
         offset = cursor.position

@@ -1,4 +1,4 @@
-"""Bits of floating-point numbers as Python floats and back, for every element type."""
+"""Convert the bits of floating-point values to Python floats and back, for every element type."""
 
 from __future__ import annotations
 

@@ -17,8 +17,8 @@ from tileiras_build.ir.dialects.cuda_tile.element_types import BITS, BY_NAME
 from tileiras_build.target.element_types import ELEMENT_TYPES
 
 SHORT_DIGITS = 6
-MAX_PADDING = 3  # zeros that the long form may pad with; beyond it uses an exponent
-# Bits of the significand, the implicit one included.
+MAX_PADDING = 3  # zeros of padding in the long form; more need an exponent
+# Bits of the significand, including the implicit one.
 PRECISION = {type: form.precision for name, type in BY_NAME.items() if (form := ELEMENT_TYPES[name].format) is not None}
 
 

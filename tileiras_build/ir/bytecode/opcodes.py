@@ -1,4 +1,4 @@
-"""OPCODES: how each operation of CUDA Tile IR is written in bytecode 13.1 to 13.5.
+"""OPCODES: the encoding of each operation of CUDA Tile IR in bytecode 13.1 to 13.5.
 
 One frozen table for the reader and the writer. Operation, operand and attribute names are those of
 ``dialects/cuda_tile``. Sources: Tile IR BytecodeOpcodes.td and Ops.td (13.1 to 13.3), the encoders of the
@@ -24,7 +24,7 @@ Version = tuple[int, int]
 V13_1, V13_2, V13_3, V13_4, V13_5 = (13, 1), (13, 2), (13, 3), (13, 4), (13, 5)
 VERSIONS: tuple[Version, ...] = (V13_1, V13_2, V13_3, V13_4, V13_5)
 NEWEST = VERSIONS[-1]
-DEFAULT_VERSION = V13_4  # default of writers: tools one release older than the newest still read it
+DEFAULT_VERSION = V13_4  # default of writers: tools that are one release older than the newest can read it
 
 
 def version_text(version: Version) -> str:
@@ -46,7 +46,7 @@ MEMBERS_SINCE: dict[tuple[str, str], Version] = {("RoundingMode", "nearest_away"
 # Attribute of a pointer, in the order of its codes -> the first version that writes it (tileirdisasm 13.5).
 POINTER_ATTRIBUTES: dict[str, Version] = {"none": V13_4, "unicast": V13_5, "multicast": V13_5}
 
-# kind of an attribute -> its encoding. Names with a capital are enumerations, written as their index.
+# kind of an attribute -> its encoding. Capitalized names are enumerations, written as their index.
 ATTRIBUTE_KINDS = {
     "i32": "varint, 32 bits",
     "i64": "varint, 64 bits",

@@ -84,7 +84,7 @@ def _elements(scan: Scanner, type: Attribute) -> tuple[list[int], Shape | None]:
 
 
 def _brackets(scan: Scanner, type: Attribute, element_bits: list[int], depth: int) -> Shape:
-    """The shape of a list, whose elements are added to ``words``."""
+    """The shape of a list; its elements are added to ``element_bits``."""
     if depth > MAX_RANK:
         scan.fail(f"a constant has at most {MAX_RANK} dimensions")
     scan.expect("[")
@@ -98,7 +98,7 @@ def _brackets(scan: Scanner, type: Attribute, element_bits: list[int], depth: in
             shape = ()
             element_bits.append(literal_bits(scan, type))
         if inner is not None and shape != inner:
-            scan.fail(f"an element of shape {list(shape)} stands beside one of shape {list(inner)}", start)
+            scan.fail(f"an element of shape {list(shape)} is in a list with one of shape {list(inner)}", start)
         count, inner = count + 1, shape
     scan.expect("]")
     return (count, *(inner or ()))

@@ -290,7 +290,7 @@ def _mixed(p: TextParser, values: list[SSAValue]) -> Dims:
 
 
 def compare_sizes(p: TextParser, parts: ParsedOp, start: int) -> None:
-    """Refuse sizes of a view that differ from those of its type."""
+    """Reject sizes of a view that differ from those of its type."""
     view = cast(TensorViewType, parts.types["result"])
     for word, dims in (("shape", view.shape), ("strides", view.strides)):
         sizes = parts.sizes[word]

@@ -37,7 +37,7 @@ from tileiras_build.ir.dialects.cuda_tile.ops_shape import AssumeOp, ConstantOp,
 from tileiras_build.ir.dialects.cuda_tile.ops_view import MakeTensorViewOp
 from tileiras_build.ir.dialects.cuda_tile.types import Dims
 
-# Characters of text for each byte of bytecode; shorter text is never refused.
+# Characters of text for each byte of bytecode; shorter text is always accepted.
 TEXT_PER_BYTE, SHORT_TEXT = 256, 1 << 22
 PRODUCER_COMMENT = "// Producer: "
 
@@ -114,7 +114,7 @@ class EntryPrinter:
 
 
 def _group(op: Operation, name: str) -> Sequence[SSAValue]:
-    """The operands or results of a group, by the accessor that the operation's class has for it."""
+    """The operands or results of a group, by the accessor of the operation's class."""
     value = getattr(op, name)
     return () if value is None else (value,) if isinstance(value, SSAValue) else value
 
@@ -423,7 +423,8 @@ def print_module(module: builtin.ModuleOp | ModuleOp, *, locations: bool = False
 def disassemble(data: bytes, *, locations: bool = False, name: str | None = None) -> str:
     """The public text of Tile IR bytecode; ``locations`` appends each operation's source location.
 
-    Raises InvalidInput as ``read_module`` does, and for a file whose text would be out of proportion to its size.
+    Raises InvalidInput as ``read_module`` does, and for a file whose text would be disproportionately longer than the
+    file.
     """
     reader = Reader(bytes(data), name)
     module = reader.module()

@@ -3,10 +3,10 @@
 In:    the bytes of a .tilebc file.
 Out:   an xDSL ``builtin.module`` holding one verified ``cuda_tile.module`` with the globals and entries in order;
        operations carry their debug location as ``op.attributes["loc"]``.
-Sound: a damaged or hostile file is refused with InvalidInput that names a byte offset. Every count is checked
-       against the remaining bytes, and nesting is limited: time and memory are proportional to the file.
+Sound: a damaged or hostile file is rejected with InvalidInput that names a byte offset. Every count is checked against
+       the remaining bytes, and nesting is limited: time and memory are proportional to the file.
 
-The format is described in Tile IR's BytecodeReader.cpp; operations are read as OPCODES says.
+Tile IR's BytecodeReader.cpp defines the format; OPCODES defines the encoding of operations.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A limit for the text of a module: a short file that refers to the same long string many times is refused."""
+"""A limit for the text of a module: a short file with many references to one long string is rejected."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Budget:
             raise InvalidInput(
                 "text-size",
                 f"the text up to this {op.name.removeprefix('cuda_tile.')} is longer than {self.limit} "
-                "characters: far more than the file's size explains",
+                "characters, which is disproportionate to the file's size",
                 location=Location(self.name, offset=self.places.get(op)),
-                remedy="give a file that does not name the same long string, constant or location in every operation",
+                remedy="use a file that does not reference the same long string, constant or location in every operation",
             )

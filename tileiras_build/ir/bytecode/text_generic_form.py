@@ -1,7 +1,8 @@
 """MLIR's generic syntax of the public dialect: ``%0 = "cuda_tile.addi"(%a, %b) <{overflow = ...}> : (...) -> ...``.
 
 Attributes are parsed by their kind in OPCODES, in ``<{...}>``, in ``{...}``, and in the optional dictionary of the custom
-syntax. An attribute with a dot in its name is another dialect's: bytecode cannot hold it, so it is dropped with a remark.
+syntax. An attribute with a dot in its name belongs to another dialect: bytecode cannot encode it, so it is dropped with
+a remark.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def dictionary(p: TextParser, kinds: Kinds, what: str) -> dict[str, Attribute]:
         if not p.scan.at("}"):
             p.scan.expect(",")
     for name in found.keys() - kinds.keys():
-        p.note("asm-attribute", f"bytecode cannot hold the attribute '{name}' of {what}; it is left out", start)
+        p.note("asm-attribute", f"bytecode cannot encode the attribute '{name}' of {what}; it is dropped", start)
     return {name: value for name, value in found.items() if name in kinds}
 
 
@@ -82,7 +83,7 @@ def _value(p: TextParser, kind: str, name: str) -> Attribute:
     index = value.value.data if isinstance(value, IntegerAttr) else -1
     words = [word.value for word in members.members]
     if not 0 <= index < len(words):
-        p.scan.fail(f"{value} is no '{name}'; write one of {', '.join(words)}", start)
+        p.scan.fail(f"{value} is not a '{name}'; write one of {', '.join(words)}", start)
     return members.of(words[index])
 
 

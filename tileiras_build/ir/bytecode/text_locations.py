@@ -1,8 +1,8 @@
 """Source locations in Tile IR text: ``loc("k.py":3:4)``, call sites, debug scopes, and their aliases.
 
-Bytecode holds a position in a scope, a call site of such positions, or nothing. A kernel whose text names files and lines but
-no scopes, as ``dis --locations`` prints it, gets one scope: a subprogram with its name and first line, as by NVIDIA's
-pass ``synthesize-debug-info-scopes``. Bytecode cannot hold other locations of MLIR: fused and named ones.
+Bytecode encodes a position in a scope, a call site of such positions, or nothing. A kernel whose text names files and
+lines but no scopes, as ``dis --locations`` prints it, gets one scope: a subprogram with its name and first line, as by
+NVIDIA's pass ``synthesize-debug-info-scopes``. Bytecode cannot encode MLIR's other locations: fused and named ones.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class FileLocation:
 
 @dataclass(frozen=True)
 class OtherLocation:
-    """A location that bytecode cannot hold: its kind, and the locations that it names."""
+    """A location that bytecode cannot encode: its kind, and the locations that it contains."""
 
     kind: str
     parts: tuple[ParsedLocation, ...]
@@ -113,7 +113,7 @@ class Locations:
             self.parsed.append((op, *found))
 
     def without_scope(self, what: str) -> None:
-        """The location of an op that has none in bytecode, if it is next."""
+        """Parse the location of an operation that has none in bytecode, if it is next."""
         if (found := self.optional()) is not None and any(
             isinstance(leaf, DILocAttr) for leaf in _leaf_locations(found[0])
         ):
@@ -317,7 +317,9 @@ class Locations:
 
     def _attribute(self, place: ParsedLocation, scope: DISubprogramAttr | None, start: int) -> Attribute:
         if isinstance(place, OtherLocation):
-            self.scan.fail(f"bytecode cannot hold {place.kind}; give a file and a line, or a call site of those", start)
+            self.scan.fail(
+                f"bytecode cannot encode {place.kind}; use a file and a line, or a call site of those", start
+            )
         if isinstance(place, FileLocation):
             return UNKNOWN if scope is None else DILocAttr(place.file, place.line, place.column, scope)
         if not isinstance(place, CallLocation):

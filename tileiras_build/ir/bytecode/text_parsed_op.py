@@ -33,7 +33,7 @@ class ParsedOp:
         return self.operands[name][0]
 
 
-# Operations whose result type is that of an operand, which the text has instead.
+# Operations whose result type is that of an operand: the text has only the latter.
 SAME_TYPE = {
     "assume": "value", "mmaf": "acc", "mmai": "acc", "mmaf_scaled": "acc", "fpowi": "source", "insert": "destination",
     "get_tile_block_id": "block_id_x", "get_num_tile_blocks": "grid_size_x", "memory_fence_alias_tko": "token",
@@ -48,9 +48,9 @@ def same_types(p: TextParser, values: list[SSAValue]) -> None:
 
 
 def compare_types(p: TextParser, values: list[SSAValue], types: list[Attribute], start: int) -> None:
-    """Refuse types in the text that differ from those of the values."""
+    """Reject types in the text that differ from those of the values."""
     if len(types) != len(values):
         p.scan.fail(f"{len(types)} types for {len(values)} values", start)
     for value, type in zip(values, types):
         if value.type != type:
-            p.scan.fail(f"a value of type {value.type} stands where the text says {type}", start)
+            p.scan.fail(f"a value has type {value.type}, but the text has type {type}", start)

@@ -59,7 +59,7 @@ from tileiras_build.target.targets import TARGETS
 
 MAX_RESULTS = 1 << 16
 DIALECT = "cuda_tile."
-# Operations whose result type is that of an operand, which the text has instead.
+# Operations whose result type is that of an operand: the text has only the latter.
 SAME_TYPE = {
     "assume": "value", "mmaf": "acc", "mmai": "acc", "mmaf_scaled": "acc", "fpowi": "source", "insert": "destination",
     "get_tile_block_id": "block_id_x", "get_num_tile_blocks": "grid_size_x", "memory_fence_alias_tko": "token",
@@ -104,7 +104,7 @@ class TextParser:
             group = values[position : position + int(count or 1)]
             position += int(count or 1)
             if len(group) != int(count or 1):
-                self.scan.fail(f"the names stand for more than the {len(values)} results", start)
+                self.scan.fail(f"there are more names than the {len(values)} results", start)
             if base in self.values:
                 self.scan.fail(f"{base} is defined already", start)
             self.values[base] = group[0]
@@ -128,7 +128,7 @@ class TextParser:
         return names
 
     def count(self) -> int:
-        """The number of results of one name: each takes a type in the text, or a byte of bytecode."""
+        """The number of results of one name: each has a type in the text, or a byte of bytecode."""
         start = self.scan.position
         number = self.scan.integer()
         if not 0 < number <= MAX_RESULTS:
@@ -178,7 +178,7 @@ class TextParser:
         if name not in PLANS:
             self.scan.fail(f"unknown operation '{written}'", start)
         if name != written:
-            self.note("asm-renamed", f"'{written}' is an old name of '{name}', as which it is read", start)
+            self.note("asm-renamed", f"'{written}' is a former name of '{name}'", start)
         return name
 
     def build(self, parts: ParsedOp, start: int) -> Operation:
@@ -279,7 +279,7 @@ class TextParser:
         return builtin.ModuleOp([inner])
 
     def _around(self) -> bool:
-        """``module {``, of MLIR's own dialect, around a module of this one."""
+        """``module {``: MLIR's builtin module around a module of this dialect."""
         start = self.scan.position
         if not self.scan.accept("builtin.module") and not self.scan.accept("module"):
             return False
@@ -343,7 +343,7 @@ class TextParser:
             return self._placed_global(generic_global(self, start) if is_generic else self.global_(), start)
         if word == "entry":
             return self._placed_entry(generic_entry(self, start) if is_generic else self.entry(), start)
-        self.scan.fail(f"'{word}' cannot stand in a module; it holds entry and global", start)
+        self.scan.fail(f"'{word}' cannot be in a module, which contains entry and global", start)
 
     def begin_entry(self) -> None:
         """Clear the values of the previous entry."""
@@ -421,7 +421,7 @@ def _option_names(cls: type[TileOperation]) -> set[str]:
 def assemble(
     text: str, name: str | None = None, version: Version | None = None, remark: Remark = lambda _: None
 ) -> bytes:
-    """The bytecode of a text, of a version, by default DEFAULT_VERSION. Raises InvalidInput with line and column."""
+    """The bytecode of a text, by default in DEFAULT_VERSION. Raises InvalidInput with line and column."""
     parser = TextParser(text, name, remark)
     module = _verified(parser)
     check_names(parser.names())

@@ -123,7 +123,7 @@ class Scanner:
         return self.match(KEYWORD, what)
 
     def integer(self, bits: int = 64) -> int:
-        """A signed integer of so many bits."""
+        """A signed integer of ``bits`` bits."""
         self.skip()
         start = self.position
         number = self.float_literal(self.match(INTEGER, "an integer"), start)
@@ -132,7 +132,7 @@ class Scanner:
         return number
 
     def float_literal(self, text: str, start: int) -> int:
-        """The value of an integer literal; more digits than Python parses fit no type."""
+        """The value of an integer literal; a literal with more digits than Python parses fits no type."""
         if len(text) > MAX_DIGITS:
             self.fail(f"{shortened(text)} is longer than any integer", start)
         return int(text, 16 if "0x" in text else 10)
@@ -197,12 +197,12 @@ class Scanner:
             if name not in self.aliases:
                 self.fail(f"{name} is not defined", start)
             if depth >= MAX_BRACKETS:
-                self.fail(f"{name} stands for aliases more than {MAX_BRACKETS} deep, or for itself", start)
+                self.fail(f"{name} is an alias that nests more than {MAX_BRACKETS} deep, or contains itself", start)
             return self.expanded(self.aliases[name], start, depth + 1)
 
         result = NAMED.sub(definition, text)
         if len(result) > MAX_EXPANDED:
-            self.fail(f"the aliases in {shortened(text)!r} stand for more than {MAX_EXPANDED} characters", start)
+            self.fail(f"the aliases in {shortened(text)!r} expand to more than {MAX_EXPANDED} characters", start)
         return result
 
     def types_list(self) -> list[Attribute]:
@@ -220,7 +220,7 @@ class Scanner:
         return self._parse(text if text.startswith("#") else f"#{DIALECT}{prefix}{text}", Parser.parse_attribute, start)
 
     def bare_attribute(self) -> Attribute:
-        """An attribute as MLIR spells it, with all prefixes."""
+        """An attribute in MLIR's syntax, with all prefixes."""
         self.skip()
         start = self.position
         return self._parse(self.expanded(self.balanced(), start), Parser.parse_attribute, start)
@@ -262,7 +262,7 @@ class Scanner:
         except InvalidInput as problem:
             self.fail(f"{shortened(text)!r} is not valid: {problem.message}", start)
         except Exception as problem:
-            # A constructor may raise any exception for values that its verifier would refuse.
+            # A constructor may raise any exception for values that its verifier would reject.
             self.fail(f"{shortened(text)!r} is not valid: {error_reason(problem)}", start)
 
 

@@ -65,7 +65,7 @@ class TypeTable:
         self.pending: set[int] = set()
 
     def read_all(self) -> None:
-        """Read every entry, so that damaged unused ones are refused too."""
+        """Read every entry, so that damaged unused ones are rejected, too."""
         for index, type in enumerate(self.known):
             if type is None:
                 self._decode(index)
@@ -202,7 +202,9 @@ class TypeTable:
         return FunctionType.from_lists(inputs, outputs)
 
     def _value_type(self, cursor: Cursor, what: str) -> Attribute:
-        """A type of a value: functions of functions could have 2^n types in n entries."""
+        """A type of a value, which may not be a function type: functions of functions could have 2^n types in n
+        entries.
+        """
         offset = cursor.position
         type = self.read(cursor, what)
         if isinstance(type, FunctionType):

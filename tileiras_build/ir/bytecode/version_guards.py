@@ -1,7 +1,7 @@
 """Features that a bytecode version lacks: a guard for each operation, flag, operand, attribute, result, value and type.
 
-A guard has a feature, the first version with it, and a test whether an operation uses it. All guards are derived from
-OPCODES and the tables beside it, so that each row with a ``since`` is guarded.
+A guard has a feature, its first version, and a test whether an operation uses it. All guards are derived from OPCODES
+and the related tables, so that each row with a ``since`` is guarded.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Write the cuda_tile dialect as CUDA Tile IR bytecode 13.1 to 13.5: the inverse of ``reader.py``.
 
-In:    an xDSL ``builtin.module`` as ``read_module`` gives it.
+In:    an xDSL ``builtin.module`` as ``read_module`` returns it.
 Out:   the bytes of a .tilebc file.
-Sound: ``read_module(write_module(m))`` equals ``m``. Indices of strings, types, constants and debug attributes are
-       free: they follow the order of first use, unless ``like`` has the tables of an existing file. A file of a writer that
-       shares equal entries is then reproduced byte by byte.
+Sound: ``read_module(write_module(m))`` equals ``m``. Indices of strings, types, constants and debug attributes are not
+       fixed: they follow the order of first use, unless ``like`` has the tables of an existing file. A file of a writer
+       that shares equal entries is then reproduced byte by byte.
 
 Operations are encoded by OPCODES; the sections are those of Tile IR's BytecodeReader.cpp.
 """
@@ -161,7 +161,7 @@ class Writer(AttributeWriter):
         return out + self.attribute("SymbolVisibility", op.symbol_visibility) + varint(int(op.constant is not None))
 
     def _require_plain(self, op: GlobalOp) -> None:
-        """Refuse features of a global that older versions lack."""
+        """Reject features of a global that older versions lack."""
         name, since = op.sym_name.data, SINCE["global.visibility"]
         if op.constant is not None:
             self._require(f"the constant global @{name}", since)

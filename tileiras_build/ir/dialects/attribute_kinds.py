@@ -1,9 +1,9 @@
-"""Kinds of attributes that operation definitions declare: the accepted attributes, and the plain value that passes read.
+"""Kinds of attributes that operation definitions declare: the accepted attributes, and their plain values.
 
     ScanOp = define("nv_tileaa.scan", …, attributes={"axis": I32, "reverse": FLAG})
 
-gives ``op.axis``, an int, and ``op.reverse``, a bool; both can be assigned. A kind is required by default (a flag never
-is); ``I32.optional()`` reads as None where it is absent, ``TEXT.optional("weak")`` as its default.
+defines ``op.axis``, an int, and ``op.reverse``, a bool; both can be assigned. A kind is required by default (except
+flags); ``I32.optional()`` reads as None if it is absent, ``TEXT.optional("weak")`` as its default.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def accessor_name(attribute: str) -> str:
 def attribute_fault(
     operation: str, attributes: Mapping[str, Attribute], declared: Mapping[str, AttributeKind]
 ) -> str | None:
-    """The fault of the attributes of an operation; None where they are valid."""
+    """The fault of the attributes of an operation; None if they are valid."""
     for name, attribute in attributes.items():
         kind = declared.get(name)
         if kind is None:

@@ -1,8 +1,9 @@
-"""Parses untrusted MLIR text: checked before xDSL parses it, and any fault is one diagnostic.
+"""Parse untrusted MLIR text: check it before xDSL parses it, and report any fault as one diagnostic.
 
-xDSL's pattern of a string, ``"(a+|b)*"``, backtracks exponentially where the closing quote is missing. Its parser recurses for each
-bracket, up to the interpreter's recursion limit. So one pass over the text refuses strings without an end, and brackets that
-are nested deeper than in any kernel. An attribute's constructor may raise any exception for values that its parser accepts.
+xDSL's pattern of a string, ``"(a+|b)*"``, backtracks exponentially if the closing quote is missing, and its parser
+recurses for each bracket, up to the interpreter's recursion limit. So one pass over the text rejects unterminated
+strings, and brackets nested deeper than in any kernel. An attribute's constructor may raise any exception for values
+that its parser accepts.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ T = TypeVar("T")
 _PIECE = re.compile(r'//[^\n]*|->|["<({\[\])}>]')
 _STRING = re.compile(r'"[^"\\\n\v\f]*(?:\\(?:["nt\\]|[0-9A-Fa-f]{2})[^"\\\n\v\f]*)*"')
 _OPENING, _CLOSING = frozenset("<({["), frozenset(">)}]")
-MAX_REASON = 400  # characters of a reason: some quote the whole text
+MAX_REASON = 400  # characters of a reason: some contain the whole text
 
 
 def check_text(text: str, name: str | None = None) -> None:
-    """Raise InvalidInput with line and column for a string without an end, or brackets nested too deep."""
+    """Raise InvalidInput with line and column for an unterminated string, or brackets nested too deep."""
     position = depth = 0
     while (piece := _PIECE.search(text, position)) is not None:
         position, word = piece.end(), piece[0]

@@ -1,6 +1,7 @@
 """Faster versions of xDSL functions: create and walk operations, read operand segments, replace uses.
 
-A kernel has tens of thousands of operations (benchmarks/emission_cost.py). Only these functions write the links of xDSL's lists.
+A kernel has tens of thousands of operations (benchmarks/emission_cost.py). No other module writes the links of xDSL's
+lists.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from .checked_cast import cast
 Made = TypeVar("Made", bound=Operation)
 
 SEGMENTS = "operandSegmentSizes"
-# Operands and results: their class tests for slices in Python each time.
+# Sequence types for operands and results: those of xDSL test for slices in Python each time.
 item = tuple.__getitem__
-# The classes of values, the frequent ones first: an exact class is recognized without ABC's isinstance.
+# The classes of values, frequent ones first: comparing exact classes avoids ABC's isinstance.
 VALUES = (OpResult, BlockArgument, SSAValue)
-# Sequences of values: tested first, because only ABC knows that a list is no value.
+# Sequences of values: tested first, because only ABC can tell that a list is not a value.
 GROUP = (list, tuple)
 _NO_VALUES: SSAValues[OpResult] = SSAValues(())
 _new = object.__new__
@@ -39,7 +40,7 @@ def create(
     successors: Sequence[Block] = (),
     regions: Sequence[Region] = (),
 ) -> Made:
-    """``kind.create``, unverified like it, in a third of the time. Properties with a default must be passed.
+    """``kind.create``, also unverified, in a third of the time. Properties with a default must be passed.
 
     The operation takes ownership of the dictionaries.
     """
@@ -65,8 +66,9 @@ def build(
     types: Sequence[Attribute] = (),
     properties: dict[str, Attribute] | None = None,
 ) -> Made:
-    """``kind.build`` of an IRDL operation without defaults, unverified: one entry for each operand group, a value, several
-    or none. The operation takes ownership of the dictionary."""
+    """``kind.build`` of an IRDL operation without defaults, also unverified, with one entry for each operand group: a
+    value, several or none. The operation takes ownership of the dictionary.
+    """
     several = [() if group is None else (group,) if isinstance(group, VALUES) else tuple(group) for group in groups]
     properties = {} if properties is None else properties
     if _is_segmented(kind):
@@ -80,7 +82,7 @@ def _is_segmented(kind: type[IRDLOperation]) -> bool:
 
 
 def _use(op: Operation, operands: Sequence[SSAValue]) -> None:
-    """Add an operation to the uses of its operands. Fields that are None by the class stay unset."""
+    """Add an operation to the uses of its operands. Fields with a class default of None stay unset."""
     uses: list[Use] = []
     for index, value in enumerate(operands):
         use = _new(Use)
@@ -115,13 +117,13 @@ def erase(op: Operation) -> None:
         after._prev_op = before
     op.parent = op._prev_op = op._next_op = None
     if any([result.first_use is not None for result in op.results]):
-        raise ValueError(f"{op.name} is erased, but its results are read")
+        raise ValueError(f"{op.name} is erased, but its results have uses")
     if op.regions or op._successors:
         op.drop_all_references()
     else:
         for value, use in zip(op._operands, op._operand_uses):
             value.remove_use(use)
-    # Else both would wait for the garbage collector: a result refers to its operation.
+    # Otherwise both would wait for the garbage collector: a result refers to its operation.
     op._operand_uses, op.results = (), _NO_VALUES
 
 
@@ -171,8 +173,9 @@ def append(block: Block, op: Operation) -> None:
 
 
 def release(root: Operation) -> None:
-    """Clear a dead operation and all operations in it. They refer to each other in cycles: the garbage collector would take
-    twice as long to find them as it takes to free them."""
+    """Clear a dead operation and all operations in it. They form reference cycles, and the garbage collector would take
+    twice as long to find them as it takes to free them.
+    """
     nothing: dict[str, object] = {}  # shared: nothing writes to it
     for op in walk(root):
         for use in op._operand_uses:
@@ -238,7 +241,7 @@ def _walk_block(block: Block, found: list[Operation]) -> None:
 
 
 def ops_of_kind(operations: Iterable[Operation], kind: type[Made]) -> list[Made]:
-    """The operations of a class without subclasses: isinstance would call ABC for each of another class."""
+    """The operations of a class without subclasses: isinstance would call ABCMeta for each operation of another class."""
     return [op for op in operations if op.__class__ is kind]
 
 
@@ -265,7 +268,7 @@ def segment_sizes(op: Operation) -> tuple[int, ...]:
 
 
 def operand_groups(op: Operation) -> list[Sequence[SSAValue]]:
-    """The operands of an operation by their groups: each accessor of an IRDL operation would search for its group again."""
+    """The operands of an operation by group: each accessor of an IRDL operation would search for its group again."""
     ends = [*accumulate(segment_sizes(op))]
     return [item(op._operands, slice(start, end)) for start, end in zip([0, *ends], ends)]
 

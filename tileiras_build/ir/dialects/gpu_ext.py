@@ -1,8 +1,8 @@
 """The ``gpu`` dialect in MLIR's own text form.
 
-xDSL has most of the operations, without their formats; those that a kernel body may hold are defined here, the
-host-side ones are xDSL's. ``gpu.func`` keeps its workgroup and private buffers as trailing arguments of its entry
-block, as MLIR does: ``workgroup_attributions`` counts the former.
+xDSL has most of the operations, without their formats. Operations of kernel bodies are defined here; host-side
+operations are xDSL's. The workgroup and private buffers of ``gpu.func`` are trailing arguments of its entry block, as
+in MLIR: ``workgroup_attributions`` is the number of the former.
 """
 
 from __future__ import annotations
@@ -184,7 +184,7 @@ class DynamicSharedMemoryOp(IRDLOperation):
 
 @irdl_op_definition
 class ShuffleOp(IRDLOperation):
-    """Read another lane's value; the second result says whether that lane takes part."""
+    """Read another lane's value; the second result is whether that lane participates."""
 
     name = "gpu.shuffle"
     T: ClassVar = VarConstraint("T", AnyAttr())
@@ -199,7 +199,7 @@ class ShuffleOp(IRDLOperation):
 
 @irdl_op_definition
 class GPUModuleOp(IRDLOperation):
-    """A module of device code; ``targets`` says how it is serialized."""
+    """A module of device code; ``targets`` are its serialization targets."""
 
     name = "gpu.module"
     body = region_def("single_block")
@@ -250,7 +250,7 @@ class GPUFuncOp(IRDLOperation):
 
     @property
     def workgroup_count(self) -> int:
-        """How many of the entry block's arguments, after the function's own, are workgroup buffers."""
+        """The number of workgroup buffers, which follow the function's own arguments in the entry block."""
         return self.workgroup_attributions.value.data if self.workgroup_attributions else 0
 
     def verify_(self) -> None:

@@ -30,7 +30,9 @@ SIZES = (IndexType(), i32, i64)
 
 @irdl_op_definition
 class LaunchFuncOp(IRDLOperation):
-    """Launch a kernel of a gpu.module on a grid: three block counts, three thread counts, perhaps a cluster's shape."""
+    """Launch a kernel of a gpu.module on a grid: three block counts, three thread counts, and an optional cluster
+    shape.
+    """
 
     name = "gpu.launch_func"
     asyncDependencies = var_operand_def(AsyncTokenType)

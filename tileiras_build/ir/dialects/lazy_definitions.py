@@ -1,8 +1,8 @@
-"""xDSL's definitions of operations and attributes, evaluated when they are first used.
+"""xDSL's definitions of operations and attributes, evaluated at first use.
 
 ``irdl_op_definition`` derives constraints and accessors from a class, and parses its assembly format;
-``irdl_attr_definition`` evaluates annotations. The dialects define 600 classes so, and a kernel uses 60.
-Faults of a class are reported when it is used, not when it is defined.
+``irdl_attr_definition`` evaluates annotations. The dialects define 600 classes, of which a kernel uses 60. Faults of a
+class are reported when it is used, not when it is defined.
 """
 
 from __future__ import annotations
@@ -39,8 +39,9 @@ def enable_lazy_definitions() -> None:
 
 
 def _is_below(base: type, kind: type) -> bool:
-    """Whether ``kind`` is derived from ``base``: IR classes are never registered with ABC, whose issubclass would
-    ask every subclass of ``base`` before it returns False."""
+    """Whether ``kind`` is derived from ``base``. IR classes are never registered with ABC, whose issubclass would call
+    every subclass of ``base`` before it returns False.
+    """
     return base in kind.__mro__
 
 
@@ -81,7 +82,7 @@ def define_operation(kind: Defined) -> Defined:
 
 
 def on_definition(kind: Defined, complete: Callable[[Defined], None]) -> None:
-    """Call ``complete`` with an operation class once it is defined, perhaps at once."""
+    """Call ``complete`` with an operation class once it is defined, possibly at once."""
     if kind in _pending:
         _completions[kind] = complete
     else:
@@ -89,8 +90,9 @@ def on_definition(kind: Defined, complete: Callable[[Defined], None]) -> None:
 
 
 def _declared(kind: type[IRDLOperation]) -> list[str]:
-    """The names under which a class and those above it declare operands, results, attributes, regions and successors,
-    and of what is made of its traits and format."""
+    """The names under which a class and its bases declare operands, results, attributes, regions and successors, and
+    the names derived from its traits and format.
+    """
     above = [vars(base) for base in kind.__mro__[: kind.__mro__.index(IRDLOperation)]]
     found = {name for space in above for name, value in space.items() if isinstance(value, OpDefField)}
     if sum("traits" in space for space in above) != 1:
@@ -101,7 +103,7 @@ def _declared(kind: type[IRDLOperation]) -> list[str]:
 
 
 def _finish_definition(kind: type[IRDLOperation]) -> None:
-    """Define a class, after those above it that are pending."""
+    """Define a class, after its pending bases."""
     for base in reversed(kind.__mro__):
         for name, value in _pending.get(base, {}).items():
             if value is _NOTHING:

@@ -105,7 +105,7 @@ CASTS: dict[str, type[Operation]] = {
     "uitofp": UIToFPOp, "fptosi": FPToSIOp, "fptoui": FPToUIOp, "addrspacecast": AddrSpaceCastOp,
 }  # fmt: skip
 
-# Attributes of functions, globals and calls, created once: one costs a third of an operation.
+# Attributes of functions, globals and calls, cached: creating one costs a third of an operation.
 _cached_linkage = cache(llvm.LinkageAttr)
 _symbol = cache(SymbolRefAttr)
 _C_CONVENTION = llvm.CallingConventionAttr("ccc")
@@ -115,7 +115,7 @@ NO_FAST_MATH: Attribute = llvm.FastMathAttr(None)
 
 
 def call_properties(symbol: str, operands: int) -> dict[str, Attribute]:
-    """The properties of ``llvm.call`` with so many operands."""
+    """The properties of ``llvm.call`` with ``operands`` operands."""
     return {
         "callee": _symbol(symbol),
         "fastmathFlags": NO_FAST_MATH,
@@ -127,7 +127,7 @@ def call_properties(symbol: str, operands: int) -> dict[str, Attribute]:
 
 
 def make_function(name: str, type: llvm.LLVMFunctionType, body: Region | None = None) -> llvm.FuncOp:
-    """An external ``llvm.func``; a declaration where it has no body."""
+    """An external ``llvm.func``; a declaration if it has no body."""
     properties = {
         "sym_name": StringAttr(name),
         "function_type": type,

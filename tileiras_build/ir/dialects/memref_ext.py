@@ -1,4 +1,4 @@
-"""The ``memref`` dialect: xDSL's operations, and MLIR's text form of those that xDSL has without one."""
+"""The ``memref`` dialect: xDSL's operations, and MLIR's text form of those that lack it in xDSL."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class CastOp(IRDLOperation):
 
 @irdl_op_definition
 class MemorySpaceCastOp(IRDLOperation):
-    """The same memory by an address of another space."""
+    """The same memory, addressed in another address space."""
 
     name = "memref.memory_space_cast"
     source = operand_def(MemRefType)
@@ -59,7 +59,7 @@ class MemorySpaceCastOp(IRDLOperation):
 
 @irdl_op_definition
 class ExtractAlignedPointerAsIndexOp(IRDLOperation):
-    """The address that offset and strides count from."""
+    """The base address of offset and strides."""
 
     name = "memref.extract_aligned_pointer_as_index"
     source = operand_def(MemRefType)
@@ -70,7 +70,7 @@ class ExtractAlignedPointerAsIndexOp(IRDLOperation):
 
 @irdl_op_definition
 class GlobalOp(IRDLOperation):
-    """A variable of a module; without a value it is only declared."""
+    """A variable of a module; without a value it is a declaration."""
 
     name = "memref.global"
     sym_name = prop_def(SymbolNameConstraint())

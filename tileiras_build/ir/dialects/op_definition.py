@@ -72,10 +72,9 @@ class TableOp(Operation):
         **values: Any,
     ):
         """An operation from one entry per operand group: a value, None, or a sequence of values.
+        An operation from one entry per operand group: a value, None, or a sequence of values.
 
-        ``attributes`` are copied; ``values`` are plain values of declared attributes, by the names of
-        their accessors.
-        """
+        ``attributes`` are copied; ``values`` are plain values of declared attributes, by accessor name."""
         flat: list[SSAValue] = []
         sizes: list[int] = []
         for entry in operands:
@@ -90,7 +89,7 @@ class TableOp(Operation):
         return made
 
     def set_value(self, name: str, value: Any) -> None:
-        """Assign a declared attribute by the name of its accessor; raises VerifyException where there is none."""
+        """Assign a declared attribute by accessor name; raises VerifyException if there is none."""
         if not isinstance(getattr(type(self), name, None), _AttributeProperty):
             raise VerifyException(f"{self.name} has no attribute {name}")
         setattr(self, name, value)
@@ -115,20 +114,20 @@ class TableOp(Operation):
         minimum = sum(kind == "1" for _, kind in self.operand_groups)
         fixed = all(kind == "1" for _, kind in self.operand_groups)
         if len(self.operands) < minimum or (fixed and len(self.operands) != minimum):
-            raise VerifyException(f"{self.name} takes {minimum} operands, got {len(self.operands)}")
+            raise VerifyException(f"{self.name} needs {minimum} operands, got {len(self.operands)}")
         if self.segmented and "operandSegmentSizes" not in self.properties:
             raise VerifyException(f"{self.name} needs operandSegmentSizes")
         most = self.region_count + self.optional_regions
         if not self.region_count <= len(self.regions) <= most:
             wanted = " to ".join(map(str, sorted({self.region_count, most})))
-            raise VerifyException(f"{self.name} takes {wanted} regions, got {len(self.regions)}")
+            raise VerifyException(f"{self.name} needs {wanted} regions, got {len(self.regions)}")
         if self.declared is not None and (reason := attribute_fault(self.name, self.attributes, self.declared)):
             raise VerifyException(reason)
 
     # ---- text ------------------------------------------------------------------------------------
     @classmethod
     def unnamed_groups(cls) -> tuple[int, ...]:
-        """The operand groups that are written first, without names: the only one, else the required ones."""
+        """The operand groups that are written first, without names: the only one, or the required ones."""
         kinds = [kind for _, kind in cls.operand_groups]
         return (0,) if len(kinds) == 1 else tuple(index for index, kind in enumerate(kinds) if kind == "1")
 
@@ -235,7 +234,7 @@ def _parse_types(parser: Parser, operands: int) -> tuple[Sequence[Attribute], Se
 
 @cache
 def _group_index(groups: tuple[tuple[str, str], ...], index: int) -> tuple[int, int, int, bool]:
-    """The number of single-operand groups; how many groups before ``index`` are single and how many are not; whether it is."""
+    """(number of single-operand groups, single groups before ``index``, other groups before it, whether it is single)."""
     kinds = [kind for _, kind in groups]
     ones = kinds[:index].count("1")
     return len(kinds) - (1 if set(kinds) - {"1"} else 0), ones, index - ones, kinds[index] == "1"
@@ -258,7 +257,7 @@ def _result_property(index: int):
 
 
 class _AttributeProperty(property):
-    """The accessor of a declared attribute: reads its plain value, and checks what is assigned."""
+    """The accessor of a declared attribute: returns its plain value, and checks assigned values."""
 
     def __init__(self, name: str, kind: AttributeKind):
         def read(op: TableOp) -> Any:
@@ -287,12 +286,12 @@ def _made(op: TableOp, name: str, kind: AttributeKind, value: Any) -> Attribute:
 def _accessors(declared: Mapping[str, AttributeKind], taken: Mapping[str, object]) -> dict[str, _AttributeProperty]:
     made = {accessor_name(name): _AttributeProperty(name, kind) for name, kind in declared.items()}
     twice = sorted(name for name in made if name in taken or hasattr(TableOp, name))
-    assert not twice and len(made) == len(declared), f"attributes {twice} hide what operations have under those names"
+    assert not twice and len(made) == len(declared), f"attributes {twice} shadow other members of operations"
     return made
 
 
 def location_of(op: Operation) -> dict[str, Attribute]:
-    """The attributes of an operation that any operation may have: for one that replaces it."""
+    """The attributes that any operation may have, for an operation that replaces this one."""
     return {name: op.attributes[name] for name in ALWAYS_ALLOWED if name in op.attributes}
 
 
@@ -311,7 +310,7 @@ def define(
 ) -> type[TableOp]:
     """The operation class of one row; ``?`` marks an optional group, ``*`` a variadic one.
 
-    ``attributes``: those it may have beside ANYWHERE's, by name; None where the dialect's document does not list them.
+    ``attributes``: those allowed besides ANYWHERE's, by name; None if the dialect's document does not list them.
     ``op_traits``: properties for passes over tile programs.
     """
     register_traits({name: op_traits} if op_traits is not None else {})
@@ -340,7 +339,7 @@ def define(
 
 
 def defined_in(kind: type[Kind], *modules: ModuleType) -> list[type[Kind]]:
-    """The operations, or attributes, that modules define, in their order: classes with a name in the dialect."""
+    """The operations, or attributes, that modules define, in order: classes with a name in the dialect."""
     found = [value for module in modules for value in vars(module).values() if isinstance(value, type)]
     homes = {module.__name__ for module in modules}
     return [value for value in found if kind in value.__mro__ and value.__module__ in homes and "name" in vars(value)]

@@ -143,17 +143,17 @@ def register_traits(traits: Mapping[str, OpTraits]) -> None:
 class _TraitPredicates(Generic[Kind]):
     """Queries that hold for operations of one class only."""
 
-    def make(self, answer: Callable[[OpTraits], bool]) -> Callable[[Operation], TypeGuard[Kind]]:
+    def make(self, predicate: Callable[[OpTraits], bool]) -> Callable[[Operation], TypeGuard[Kind]]:
         """One query. Passes ask it for every operation of a walk: the answer is cached by name."""
         known: dict[str, bool] = {}
 
-        def ask(op: Operation) -> TypeGuard[Kind]:
+        def query(op: Operation) -> TypeGuard[Kind]:
             try:
                 return known[op.name]
             except KeyError:
-                return known.setdefault(op.name, answer(traits_of(op)))
+                return known.setdefault(op.name, predicate(traits_of(op)))
 
-        return ask
+        return query
 
 
 _of_all: _TraitPredicates[Operation] = _TraitPredicates()

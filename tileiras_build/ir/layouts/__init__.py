@@ -1,4 +1,4 @@
-"""Distributions of tiles over threads and shared memory as linear maps over F2. Imports no IR.
+"""Distributions of tiles over threads and shared memory as linear maps over F2. This folder does not import IR.
 
 Start with the docstring of ``linear_layout.py``. Tile indices are packed row-major; a byte offset, a register number, a
 lane are plain ints.

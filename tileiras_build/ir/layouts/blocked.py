@@ -57,7 +57,7 @@ def coalesced(shape: tuple[int, ...], order: tuple[int, ...], vector: int, num_w
 
 
 def spread_vector(size: int, num_warps: int, max_vector: int) -> int:
-    """The widest vector, at most ``max_vector``, that still gives each thread of the block an element of a tile of
-    ``size``.
+    """The widest vector, at most ``max_vector``, for which each thread still has an element of a tile of ``size``
+    elements.
     """
     return max(1, min(max_vector, size >> (LANE_BITS + log2_exact(num_warps))))

@@ -45,7 +45,7 @@ class RegisterPermutation:
 
 @dataclass(frozen=True)
 class RoundTripPass:
-    """One pass: a part of the registers; register numbers are those of the whole layouts."""
+    """One pass: a subset of the registers; register indices are those of the whole layouts."""
 
     store: SharedAccess | MatrixAccess
     load: SharedAccess | MatrixAccess
@@ -55,9 +55,9 @@ class RoundTripPass:
 class SharedRoundTrip:
     """For each pass: barrier (the scratch may still be read), store, barrier, load.
 
-    After the last pass target register r takes the value loaded into ``register_source[r]`` (itself unless it is a
-    repetition). ``shared`` places one pass's elements, ``shared.element_bits`` each (4-bit elements may be stored as
-    bytes, i1 always is).
+    After the last pass target register r is the value loaded to ``register_source[r]`` (itself unless it is a replica).
+    ``shared`` places one pass's elements, ``shared.element_bits`` each (4-bit elements may be stored as bytes, i1
+    always is).
     """
 
     shared: SharedLayout
@@ -95,7 +95,7 @@ def plan_conversion(
     """The cheapest plan. ``stmatrix``, ``ldmatrix``, ``shuffle``: capabilities of the target; ``max_scratch``: bytes of
     shared memory.
 
-    ``element_bits`` as in registers: 1, 4, 8, 16, 32, 64 (or 128). ValueError if the tiles differ or the source lacks
+    ``element_bits``: 1, 4, 8, 16, 32, 64 (or 128). ValueError if the tiles differ or the source lacks
     elements.
     """
     if source.shape != target.shape:
@@ -127,7 +127,7 @@ def plan_round_trip(
     ldmatrix: bool = True,
     max_scratch: int | None = None,
 ) -> SharedRoundTrip:
-    """The cheapest round trip through shared memory of at most ``max_scratch`` bytes (more if the layouts leave no choice)."""
+    """The cheapest round trip through shared memory of at most ``max_scratch`` bytes (more if the layouts require it)."""
     if not source.is_surjective:
         raise ValueError("the source layout does not hold every element")
     bits = storage_bits(element_bits)
@@ -145,7 +145,7 @@ def plan_round_trip(
 
 
 def _best_scratch(source: LinearLayout, target: LinearLayout, bits: int, stmatrix: bool, ldmatrix: bool):
-    """(placement, store, load) with the least cost; 4-bit elements that no thread has in pairs are stored as bytes."""
+    """(placement, store, load) of least cost; 4-bit elements without pairs in a thread are stored as bytes."""
     best = None
     for shared in scratch_layouts(source, target, bits, stmatrix, ldmatrix):
         stores, loads = min_wavefronts(source, shared, stmatrix), min_wavefronts(target, shared, ldmatrix)
@@ -190,7 +190,7 @@ def _renumber_registers(access: SharedAccess | MatrixAccess, registers: Sequence
 
 
 def _chunk_bits(source: LinearLayout, target: LinearLayout, bits: int, max_scratch: int | None) -> tuple[int, ...]:
-    """The packed index bits, as unit vectors, whose values number the passes."""
+    """The packed index bits, as unit vectors, that index the passes."""
     wanted, size = 0, source.size * bits // 8
     while max_scratch and size >> wanted > max_scratch:
         wanted += 1
@@ -209,22 +209,20 @@ def register_units(layout: LinearLayout) -> list[int]:
 
 @dataclass(frozen=True)
 class _ChunkMap:
-    """The layout of the elements with all split bits 0; for each pass, the full layout's register for each of its
-    registers.
-    """
+    """The layout of the elements with all split bits 0; for each pass, the registers of the full layout."""
 
     layout: LinearLayout
     registers: tuple[tuple[int, ...], ...]
 
     @classmethod
-    def of(cls, layout: LinearLayout, cut: Sequence[int], numbers: Sequence[int]) -> _ChunkMap:
-        """``numbers``: the outer register numbers of ``layout``, which has no replicated registers."""
+    def of(cls, layout: LinearLayout, cut: Sequence[int], registers: Sequence[int]) -> _ChunkMap:
+        """``registers``: the outer register indices of ``layout``, which has no replicated registers."""
         if not cut:
-            return cls(layout, (tuple(numbers),))
+            return cls(layout, (tuple(registers),))
         mask = sum(cut)
-        number = {offset: numbers[register] for register, offset in enumerate(layout.register_offsets)}
+        number = {offset: registers[register] for register, offset in enumerate(layout.register_offsets)}
         inside = [offset for offset in layout.register_offsets if not offset & mask]
-        # The registers of a subspace, in ascending order, are again numbered linearly.
+        # The registers of a subspace, in ascending order, are again linear.
         columns = [inside[1 << bit] for bit in range(log2_exact(len(inside)))]
         matrix, place = [], 1
         for bit in range(layout.index_bits):
@@ -235,12 +233,12 @@ class _ChunkMap:
         return cls(part, tuple(tuple(number[start ^ offset] for offset in offsets) for start in starts))
 
 
-# A tile that is moved to shared memory chunk by chunk.
+# A tile that moves to shared memory chunk by chunk.
 
 
 @dataclass(frozen=True)
 class TileChunks:
-    """Chunks are numbered by the offset bits ``cut`` of the whole tile's placement, ascending; ``moves``: one for each
+    """Chunks are indexed by the offset bits ``cut`` of the whole tile's placement, ascending; ``moves``: one for each
     chunk, with offsets from the chunk's start.
     """
 
@@ -268,8 +266,8 @@ def tile_chunks(
     cut = tuple(sorted(free[: log2_exact(chunks)]))
     if 1 << len(cut) < chunks:
         return None
-    held, numbers, _ = layout.distinct_registers()
-    part = _ChunkMap.of(held, [shared.bases[bit] for bit in cut], numbers)
+    held, registers, _ = layout.distinct_registers()
+    part = _ChunkMap.of(held, [shared.bases[bit] for bit in cut], registers)
     access = cheapest_access(part.layout, _first_chunk(shared, cut), matrices)
     return (
         None
@@ -279,7 +277,7 @@ def tile_chunks(
 
 
 def _first_chunk(shared: SharedLayout, cut: tuple[int, ...]) -> SharedLayout:
-    """The placement of chunk 0 as a tile of one dimension; the whole tile where there is one chunk."""
+    """The placement of chunk 0 as a one-dimensional tile; the whole tile if there is one chunk."""
     if not cut:
         return shared
     gone = [shared.bases[bit] for bit in cut]

@@ -1,11 +1,11 @@
 """CuTe's hierarchical tuples and layouts, and their algebra (CUTLASS documentation, "CuTe Layout Algebra").
 
-A tuple is an integer, or a Python tuple of tuples; a layout is a shape and a stride of the same form, perhaps behind a
-swizzle. Leaves may be anything that ``Integers`` (or a subclass) can compute with: a compiler passes SSA values for
+A tuple is an integer, or a Python tuple of tuples; a layout is a shape and a stride of the same form, optionally after
+a swizzle. Leaves may be anything that ``Integers`` (or a subclass) can compute with: a compiler passes SSA values for
 dynamic leaves, which are None in a parsed text:
 
     parse_layout("(4,(2,?)):(1,(4,8))")   ->  Layout((4, (2, None)), (1, (4, 8)))
-    "S<3,4,3> o 0 o (8,64):(64,1)"            behind a swizzle of 3 bits, from bit 7 into bit 4
+    "S<3,4,3> o 0 o (8,64):(64,1)"            after a swizzle of 3 bits, from bit 7 into bit 4
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ INTEGERS = Integers()
 
 @dataclass(frozen=True)
 class Swizzle:
-    """Exclusive or of ``bits`` bits from position ``base + shift`` on into those from ``base`` on."""
+    """XOR of ``bits`` bits from position ``base + shift`` on into those from ``base`` on."""
 
     bits: int
     base: int
@@ -66,7 +66,7 @@ class Swizzle:
 
 @dataclass(frozen=True)
 class Layout:
-    """Coordinates to offsets: the inner product of coordinates and strides, then the swizzle, counted from ``offset``."""
+    """Maps coordinates to offsets: the inner product of coordinates and strides, plus ``offset``, then the swizzle."""
 
     shape: Any
     stride: Any
@@ -96,7 +96,7 @@ def parse_tuple(text: str) -> Any:
     tokens = _tokens(text)
     value = _parse(tokens)
     if tokens:
-        raise ValueError(f"{text!r} is no tuple: {tokens[0]!r} is left over")
+        raise ValueError(f"{text!r} is not a tuple: {tokens[0]!r} remains")
     return value
 
 
@@ -105,7 +105,7 @@ def _tokens(text: str) -> list[str]:
     while end < len(text.rstrip()):
         match = _TOKEN.match(text, end)
         if match is None:
-            raise ValueError(f"{text!r} is no tuple: unexpected {text[end:].strip()[0]!r}")
+            raise ValueError(f"{text!r} is not a tuple: unexpected {text[end:].strip()[0]!r}")
         found.append(match[1])
         end = match.end()
     return found
@@ -139,7 +139,7 @@ def parse_layout(text: str) -> Layout:
         swizzle, offset, text = Swizzle(*map(int, match.groups()[:3])), int(match[4] or 0), text[match.end() :]
     shape, colon, stride = text.partition(":")
     if not colon:
-        raise ValueError(f"{text!r} is no layout: it needs a colon between shape and stride")
+        raise ValueError(f"{text!r} is not a layout: it needs a colon between shape and stride")
     layout = Layout(parse_tuple(shape), parse_tuple(stride), swizzle, offset)
     if not congruent(layout.shape, layout.stride):
         raise ValueError(f"shape and stride of {text!r} do not have the same form")
@@ -147,7 +147,7 @@ def parse_layout(text: str) -> Layout:
 
 
 def print_tuple(value: Any) -> str:
-    """The text of a tuple; a leaf that is no integer is ``?``."""
+    """The text of a tuple; a dynamic leaf is ``?``."""
     return "(" + ",".join(map(print_tuple, value)) + ")" if isinstance(value, tuple) else _leaf(value)
 
 
@@ -210,7 +210,7 @@ def crd2idx(coordinate: Any, shape: Any, stride: Any, n: Integers = INTEGERS) ->
     """The offset of a coordinate; an integer for a nested shape is its index, the first mode fastest."""
     if isinstance(coordinate, tuple):
         if not isinstance(shape, tuple) or len(coordinate) != len(shape):
-            raise ValueError(f"{print_tuple(coordinate)} is no coordinate of shape {print_tuple(shape)}")
+            raise ValueError(f"{print_tuple(coordinate)} is not a coordinate of shape {print_tuple(shape)}")
         total: Any = 0
         for entry in zip(coordinate, shape, stride, strict=True):
             total = n.add(total, crd2idx(*entry, n))
@@ -253,7 +253,7 @@ def cosize(layout: Layout, n: Integers = INTEGERS) -> Any:
 
 
 def from_modes(modes: Sequence[Layout]) -> Layout:
-    """The layout of some modes; one mode is itself."""
+    """The concatenation of modes; a single mode is itself."""
     if len(modes) == 1:
         return modes[0]
     return Layout(tuple(mode.shape for mode in modes), tuple(mode.stride for mode in modes))
@@ -303,7 +303,7 @@ def composition(a: Layout, b: Layout, n: Integers = INTEGERS) -> Layout:
             raise ValueError(f"cannot compose {a} and {b}: {step} and {size} do not divide one another")
         taken = min(max(1, size // max(step, 1)), extent)
         if taken != 1 and extent % taken:
-            raise ValueError(f"cannot compose {a} and {b}: {extent} is no multiple of {taken}")
+            raise ValueError(f"cannot compose {a} and {b}: {extent} is not a multiple of {taken}")
         if taken != 1:
             found.append((taken, n.mul(step, stride)))
         extent, step = extent // taken, -(-step // size)
@@ -313,7 +313,7 @@ def composition(a: Layout, b: Layout, n: Integers = INTEGERS) -> Layout:
 
 
 def _check_disjoint(layout: Layout) -> None:
-    """Composing mode by mode is correct if no sum of offsets carries from one mode into another."""
+    """Raise ValueError unless no carry occurs from one mode into another, as composition mode by mode requires."""
     pairs = [(step, extent) for extent, step in _flat(layout) if extent != 1 and step != 0]
     if not all(isinstance(leaf, int) for pair in pairs for leaf in pair):
         return
@@ -352,7 +352,7 @@ def divide_mode(layout: Layout, tile: Any, n: Integers = INTEGERS) -> tuple[Layo
 
 
 def divide(layout: Layout, tile: Any, n: Integers = INTEGERS) -> tuple[list[Layout], list[Layout]]:
-    """The tiles and the rests of the modes of ``layout``; modes past those of ``tile`` are rests."""
+    """The tiles and the rests of the modes of ``layout``; modes after those of ``tile`` are rests."""
     if not isinstance(tile, tuple):
         first, second = divide_mode(layout, tile, n)
         return [first], [second]
@@ -378,7 +378,7 @@ def logical_product(layout: Layout, tiler: Layout) -> Layout:
 
 
 def right_inverse(layout: Layout) -> Layout:
-    """The left inverse: from an offset to its index, as far as the offsets are dense from 0."""
+    """The left inverse: from an offset to its index, while the offsets are dense from 0."""
     if not layout.is_static:
         raise ValueError(f"cannot invert {layout}: it is not static")
     pairs, index = [], 1

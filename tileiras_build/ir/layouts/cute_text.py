@@ -121,8 +121,8 @@ def _stride(basis: int) -> str:
     return str(basis) if _is_stride(basis) else f"^{basis}"
 
 
-def _list(numbers: Sequence[int]) -> str:
-    return ",".join(map(str, numbers))
+def _list(values: Sequence[int]) -> str:
+    return ",".join(map(str, values))
 
 
 def _tuple(items: Iterator[str]) -> str:
@@ -143,7 +143,7 @@ def _bases(size, stride) -> Iterator[int]:
 
 
 def _parse_pair(text: str) -> tuple[list, list]:
-    """Nested lists of numbers on both sides of the colon; carets only mark strides that are no power of two."""
+    """Nested lists of integers on both sides of the colon; carets only mark strides that are no power of two."""
     tokens = re.findall(r"\d+|\^\d+|[(),:]|\S", text)
     reader = iter(tokens)
     sizes = _parse_tuple(reader, text)
@@ -156,7 +156,7 @@ def _parse_pair(text: str) -> tuple[list, list]:
 
 
 def _parse_tuple(reader: Iterator[str], text: str) -> list:
-    """One parenthesized tuple, of numbers and tuples."""
+    """One parenthesized tuple, of integers and tuples."""
     stack: list[list] = []
     for token in reader:
         if token == "(":
@@ -170,4 +170,4 @@ def _parse_tuple(reader: Iterator[str], text: str) -> list:
             stack[-1].append(int(token.lstrip("^")))
         elif token != "," or not stack:
             break
-    raise ValueError(f"expected nested tuples of numbers in {text!r}")
+    raise ValueError(f"expected nested tuples of integers in {text!r}")

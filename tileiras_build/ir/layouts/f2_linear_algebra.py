@@ -21,7 +21,7 @@ def apply(columns: Sequence[int], vector: int) -> int:
 
 
 def compose(outer: Sequence[int], inner: Iterable[int]) -> tuple[int, ...]:
-    """Matrix product: ``outer`` after ``inner``."""
+    """Matrix multiplication: ``outer`` after ``inner``."""
     return tuple(apply(outer, column) for column in inner)
 
 
@@ -76,7 +76,7 @@ class Span:
         return rest != 0
 
     def solve(self, vector: int) -> int | None:
-        """The XOR of the tags of inserted vectors that sum to ``vector``, or None."""
+        """The XOR of the tags of the inserted vectors whose XOR is ``vector``, or None."""
         rest, used = self.reduce(vector)
         return None if rest else used
 
@@ -91,10 +91,10 @@ class Span:
         return solved
 
     def solve_member(self, vector: int) -> int:
-        """``solve`` of a vector that must be a member; ValueError if it is none."""
+        """``solve`` of a vector that must be a member; ValueError if it is not."""
         rest, used = self.reduce(vector)
         if rest:
-            raise ValueError(f"{vector:#x} is no sum of the vectors")
+            raise ValueError(f"{vector:#x} is not in the span of the vectors")
         return used
 
     def __contains__(self, vector: int) -> bool:
@@ -109,7 +109,7 @@ def rank(vectors: Iterable[int]) -> int:
 
 
 def independent(vectors: Iterable[int]) -> list[int]:
-    """The vectors that are no sum of earlier ones."""
+    """The vectors that are not in the span of earlier ones."""
     span = Span()
     return [vector for vector in vectors if span.insert(vector)]
 

@@ -1,8 +1,8 @@
-"""A layout between two layouts whose conversion cannot be split into passes.
+"""An intermediate layout for a conversion that cannot be split into passes.
 
-A conversion is split along index bits that only registers move, in both layouts (``conversion_plan.py``). Where there are
-too few, as in the transpose of a large tile, the tile is converted in two steps: registers of the intermediate layout move
-some register bits of the source and some of the target, so that each step can be split.
+A conversion is split along index bits that only registers move, in both layouts (``conversion_plan.py``). If there are
+too few, as in the transpose of a large tile, the tile is converted in two steps: registers of the intermediate layout
+move some register bits of the source and some of the target, so that each step can be split.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from .linear_layout import LANE_BITS, LinearLayout
 
 
 def intermediate_layout(source: LinearLayout, target: LinearLayout) -> LinearLayout | None:
-    """The intermediate layout; None where threads have one element each, several CTAs have the tile, or no register bit moves
-    a single index bit."""
+    """The intermediate layout; None if threads have one element each, several CTAs hold the tile, or no register bit
+    moves a single index bit.
+    """
     threads = LANE_BITS + len(source.warps)
     count = source.index_bits - threads
     mine, theirs = register_units(source), register_units(target)

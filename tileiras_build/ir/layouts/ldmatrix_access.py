@@ -3,18 +3,18 @@
 One m8n8.b16 matrix is 8 rows of 16 bytes, each row at an address that one lane supplies. Lane t gets 4 bytes of it:
 
     plain   row t / 4, bytes 4 (t % 4) to + 3:
-            lane bits 0, 1 move by 4 and 8 bytes, lane bits 2 to 4 choose the row
+            lane bits 0, 1 move by 4 and 8 bytes, lane bits 2 to 4 select the row
     trans   the 16-bit elements [2 (t % 4)][t / 4] and [2 (t % 4) + 1][t / 4]:
-            lane bits 2 to 4 move by 2, 4, 8 bytes, one register bit and lane bits 0, 1 choose the row
+            lane bits 2 to 4 move by 2, 4, 8 bytes, one register bit and lane bits 0, 1 select the row
 
-A layout is divisible if its byte offsets in shared memory show one of the two patterns and all its other bits are
-multiples of 16 bytes. Elements of other widths are moved as they are in memory: plain works for 4 to 32 bits when
-the 32-bit register's elements are consecutive bytes; trans for 16 bits, and for pairs of bytes that one register
-bit tells apart. Where a thread wants four such pairs along the rows, lanes 0 to 3 of a matrix read rows 4 t and 4 t
-+ 1, whose positions in swizzled lines coincide for t = 0 and 2, 1 and 3: then lanes with t >= 2 get the pairs of their
-two matrices in swapped registers (``swapped_lanes``), and the rows of a matrix have eight different positions. The
-address of a row is again linear: bits 0 to 2 of the supplying lane are the row, bits 3 and 4 the number of the
-matrix within the instruction (.x2, .x4), for which the lowest remaining register bits are taken.
+A layout is divisible if its byte offsets in shared memory match one of the two patterns and all its other bits are
+multiples of 16 bytes. Elements of other widths are moved as they are in memory: plain works for 4 to 32 bits if the
+elements of a 32-bit register are consecutive bytes; trans for 16 bits, and for pairs of bytes that differ in one
+register bit. If a thread needs four such pairs along the rows, lanes 0 to 3 of a matrix read rows 4 t and 4 t + 1,
+whose positions in swizzled lines coincide for t = 0 and 2, 1 and 3: then lanes with t >= 2 get the pairs of their two
+matrices in swapped registers (``swapped_lanes``), and the rows of a matrix have eight different positions. The address
+of a row is again linear: bits 0 to 2 of the supplying lane are the row, bits 3 and 4 the matrix within the instruction
+(.x2, .x4), which the lowest remaining register bits select.
 """
 
 from __future__ import annotations
@@ -165,15 +165,15 @@ def _match(registers, lanes, warps, element_bits: int) -> _Pattern | None:
 
 
 def _match_pairs(registers, lanes, warps) -> _Pattern | None:
-    """trans of pairs of bytes, with the fewest conflicts that swapped registers allow."""
+    """trans of pairs of bytes, with the minimal conflicts over swaps of registers."""
     if len(registers) < 3:
         return None
     pair = registers.index(8)
     first, *others = (bit for bit in range(len(registers)) if bit != pair)
     rest = tuple(registers[bit] for bit in others)
-    numbers = (1 << pair, 1 << first), tuple(1 << bit for bit in others)
+    bits = (1 << pair, 1 << first), tuple(1 << bit for bit in others)
     rows = registers[first], *lanes[:2]
-    plain = _Pattern(True, *numbers, rows, rest, warps)
+    plain = _Pattern(True, *bits, rows, rest, warps)
     swapped = replace(plain, rows=(*rows[:2], rows[2] ^ rest[0]), swapped_lanes=UPPER_LANES)
     return min(plain, swapped, key=lambda pattern: pattern.conflicts)
 

@@ -17,7 +17,7 @@ Why from hardware to tile and not back: a tile element may have many holders (a 
 lanes that reduced it: their bases are zero), but each register holds exactly one element, so only this direction is a
 function.
 
-Why F2: composing layouts is a matrix product, moving data from one layout to another is inv(A) B, "can this be a
+Why F2: composing layouts is a matrix multiplication, moving data from one layout to another is inv(A) B, "can this be a
 16-byte access" is a division, and an XOR swizzle of shared memory is one more matrix instead of a special case.
 
 Tile coordinates are packed into one integer, the row-major linear index: the bits of the *last* dimension are lowest.
@@ -85,9 +85,8 @@ def memory_bits(shape: Sequence[int], order: Sequence[int]) -> list[int]:
 class LinearLayout:
     """An F2-linear map (register, lane, warp, block) -> element of a tile of ``shape``.
 
-    ``registers``, ``lanes``, ``warps`` and ``blocks`` hold the packed tile index that each bit of that input stands
-    for (0 = this bit does not matter: replication). There are always 5 lane bits. ``shape`` may have any rank, 0
-    included.
+    ``registers``, ``lanes``, ``warps`` and ``blocks`` have the packed tile index of each bit of that input (0 =
+    replication). There are always 5 lane bits. ``shape`` may have any rank, including 0.
     """
 
     registers: tuple[int, ...]
@@ -103,7 +102,7 @@ class LinearLayout:
         for dim in self.shape:
             log2_exact(dim)
         if any(not 0 <= basis < size for basis in self.hardware):
-            raise ValueError(f"a basis of {self.bases} lies outside the tile {self.shape}")
+            raise ValueError(f"a basis of {self.bases} is outside of the tile {self.shape}")
 
     def __hash__(self) -> int:
         return self._hash
@@ -248,8 +247,8 @@ class LinearLayout:
         return self.split_hardware(f2_linear_algebra.apply(self.inverse, index))
 
     def distinct_registers(self) -> tuple[LinearLayout, tuple[int, ...], tuple[int, ...]]:
-        """(layout without replicated registers, its registers numbered in ours, for each of our registers its number
-        there).
+        """(layout without replicated registers, its registers as indices of ours, the index there of each of our
+        registers).
         """
         return self._distinct_registers
 

@@ -1,18 +1,18 @@
 """Matrix descriptors of wgmma and tcgen05: the canonical layout of a tile in shared memory, and its strides.
 
-Both instructions take an operand of R rows (of M or N) by K as repetitions of a pattern of 8 lines of 32, 64 or 128
-bytes whose 16-byte chunks are swizzled (PTX ISA 9.0, section 9.7.15.5.1, "Shared Memory Matrix Layout"; the byte
-address bits 4 to 6 are XORed with bits 7 to 9). With e elements in a line:
+An operand of R rows (of M or N) by K is a repetition of a pattern of 8 lines of 32, 64 or 128 bytes whose 16-byte
+chunks are swizzled (PTX ISA 9.0, section 9.7.15.5.1, "Shared Memory Matrix Layout"; the byte address bits 4 to 6 are
+XORed with bits 7 to 9). With e elements in a line:
 
-    K-major    a line is e neighbors along K, the 8 lines are rows;    further rows lie ``stride`` bytes per 8
-    MN-major   a line is e neighbors along the rows, the 8 lines are k; further k lie ``stride`` bytes per 8,
-               further rows ``leading`` bytes per e
+    K-major    a line is e neighbors along K, the 8 lines are rows;    8 further rows are ``stride`` bytes later
+    MN-major   a line is e neighbors along the rows, the 8 lines are k; 8 further k are ``stride`` bytes later,
+               e further rows ``leading`` bytes later
 
-tcgen05 knows a fourth pattern, for MN-major elements of 32 bits: 4 lines of 128 bytes whose 32-byte chunks are swizzled
+tcgen05 has a fourth pattern, for MN-major elements of 32 bits: 4 lines of 128 bytes whose 32-byte chunks are swizzled
 (address bits 5 and 6 are XORed with bits 7 and 8; section 9.7.16.4, "Canonical Layouts").
 
-A placement is one of them if its matrix says so. Elements beyond one instruction's K (or rows) may be anywhere: each
-instruction has its own start address.
+A placement is canonical if its matrix has one of these forms. Elements beyond one instruction's K (or rows) may be
+anywhere: each instruction has its own start address.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class MatrixOperand:
 
 @lru_cache(maxsize=256)
 def matrix_operand(shared: SharedLayout, k_dim: int) -> MatrixOperand | None:
-    """The canonical layout of a two-dimensional placement whose dimension ``k_dim`` is K; None where it has none."""
+    """The canonical layout of a two-dimensional placement whose dimension ``k_dim`` is K; None if it has none."""
     if len(shared.shape) != 2 or shared.swizzle is None or shared.element_bits < 8:
         return None
     places, swizzle = shared.swizzle

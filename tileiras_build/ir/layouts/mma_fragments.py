@@ -7,14 +7,15 @@ All the tables of that section are one pattern. With p = 32 / element bits eleme
     lanes      bits 0 and 1: k in steps of p;  bits 2 to 4: the row of A, the column of B
     C          as an A with p = 2 and columns in the place of k
 
-A CTA tile repeats the atom: warps lie next to it (M first, then N, then the batch), and the remaining tiles go to registers:
+A CTA tile repeats the atom: over warps (M first, then N, then the batch), then over registers:
 
     A (M, K):  registers  atom, k tiles, m tiles     replicated over the warps of N
     B (K, N):  registers  atom, n tiles, k tiles     replicated over the warps of M
     C (M, N):  registers  atom, n tiles, m tiles     with 1 warp along N equal to the A of the next MMA
 
-followed by the batch where there is one. Scales of blocks along k (section 9.7.14.3, "Block scaling") are bytes, four of one row
-or column in a register; an instruction selects the byte, and the thread of each four that has the register:
+followed by the batch if there is one. Scales of blocks along k (section 9.7.14.3, "Block scaling") are bytes, four of
+one row or column in a register; an instruction selects the byte, and the thread of each four that supplies the
+register:
 
     A scales (M, K / block)   lanes  bit 0: row + 8, bit 1: the next m tile, bits 2 to 4: rows
     B scales (K / block, N)   lanes  bits 0 and 1: the next n tiles, bits 2 to 4: columns
@@ -88,7 +89,10 @@ class Atom:
 
 @dataclass(frozen=True)
 class ScaleTiling:
-    """The scales of one operand: ``count`` along k of each of ``tiles`` atoms of a warp, ``threads`` of which lie in lanes."""
+    """The scales of one operand:
+
+    ``count`` along k for each of ``tiles`` atoms of a warp, ``threads`` of which are in lanes.
+    """
 
     layout: LinearLayout
     count: int
@@ -96,7 +100,7 @@ class ScaleTiling:
     threads: int
 
     def registers(self, tile: int, first: int, batch: int = 0) -> tuple[range, int, int]:
-        """(elements of the register, byte in it, thread) of scale number ``first`` along k of an atom."""
+        """(elements of the register, byte in it, thread) of scale ``first`` along k of an atom."""
         start = ((batch * self.tiles + tile) // self.threads) * self.count + first // REGISTER_BYTES * REGISTER_BYTES
         return range(start, start + min(REGISTER_BYTES, self.count)), first % REGISTER_BYTES, tile % self.threads
 
@@ -105,8 +109,8 @@ class ScaleTiling:
 class MmaTiling:
     """An MMA of (batch,) M x K by K x N tiles, tiled by atoms and distributed over warps.
 
-    Warp number: m warps lowest, then n warps, then batch warps. Sizes are in elements; a ValueError names one that is
-    no multiple.
+    Warp index: m warps lowest, then n warps, then batch warps. Sizes are in elements; a ValueError names one that is
+    not a multiple.
     """
 
     m: int
@@ -139,7 +143,7 @@ class MmaTiling:
         return self._operand("C", {"M": self.m, "N": self.n}, "NM")
 
     def scales(self, operand: str, block: int) -> ScaleTiling:
-        """How threads hold the scales of A or B, one for ``block`` elements along k."""
+        """The distribution of the scales of A or B over threads, with one scale per ``block`` elements along k."""
         is_a = operand == "A"
         count = self.k // block
         shape = (self.m, count) if is_a else (count, self.n)
@@ -160,7 +164,7 @@ class MmaTiling:
         return [shape[0] * shape[1] << bit for bit in range(log2_exact(self.batch or 1))]
 
     def _warp_bits(self, left: dict[str, list[int]]) -> list[int]:
-        """The bases of the warp bits, from the ``left`` part of each dimension."""
+        """The bases of the warp bits, from the remaining bits (``left``) of each dimension."""
         warps = []
         for name, count in (("M", self.warps_m), ("N", self.warps_n), ("batch", self.warps_batch)):
             for _ in range(log2_exact(count)):

@@ -1,14 +1,14 @@
 """Loads and stores of registers from and to a placement in shared memory: vectors and addresses, ready to be emitted.
 
-The address of a vector is linear in thread and register bits, so it splits into a part that the thread computes once
-and a constant:
+The address of a vector is linear in thread and register bits, so it splits into a per-thread part that is computed
+once, and a constant:
 
     address(lane, warp, v) = buffer + ((base(lane, warp) ^ vectors[v].xor) + vectors[v].add)       in bytes
 
-``base`` is the XOR of ``lane_offsets`` and ``warp_offsets`` over the set bits of the lane and warp numbers;
-``thread_terms`` gives it as a few shifts and masks of the thread number. ``xor`` keeps only constant bits that overlap
-bits of ``base``; all other bits are in ``add``, the immediate offset of the instruction. So vectors with equal
-``xor`` share one address register, and without a swizzle every ``xor`` is 0.
+``base`` is the XOR of ``lane_offsets`` and ``warp_offsets`` over the set bits of the lane and warp indices;
+``thread_terms`` has it as a few shifts and masks of the thread index. ``xor`` has only constant bits that overlap bits
+of ``base``; all other bits are in ``add``, the immediate offset of the instruction. So vectors with equal ``xor`` share
+one address register, and without a swizzle every ``xor`` is 0.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def split_constant(constant: int, base_mask: int) -> tuple[int, int]:
 
 
 def count_packing_moves(registers: Sequence[int], element_bits: int) -> int:
-    """How many 32-bit words of these registers must be packed: 8-bit registers 4, 5, 6, 7 are one word already."""
+    """The 32-bit words of these registers that must be packed: 8-bit registers 4, 5, 6, 7 already form one word."""
     packed = 32 // element_bits
     if packed <= 1:
         return 0
@@ -74,7 +74,7 @@ class Constant(Protocol):
 
 
 class Thread(Protocol):
-    """The part of addresses that threads compute."""
+    """The per-thread part of addresses."""
 
     @property
     def lane_offsets(self) -> tuple[int, ...]: ...
@@ -91,9 +91,9 @@ def offset_constant(thread: Thread, constant: Constant, offset: int) -> tuple[in
 class SharedAccess:
     """All loads or stores of a thread between ``layout`` and a placement, ``vector`` elements of ``element_bits`` each.
 
-    Stores: only threads with no bit of ``free_lanes`` and ``free_warps`` set need to store; the others hold copies of
-    the same values. Loads: register r of the layout takes the value loaded into ``register_source[r]`` (r itself
-    unless it is a repetition).
+    Stores: only threads with all bits of ``free_lanes`` and ``free_warps`` clear need to store; the others hold
+    replicas. Loads: register r of the layout is the value loaded to ``register_source[r]`` (r itself unless it is a
+    replica).
     """
 
     element_bits: int

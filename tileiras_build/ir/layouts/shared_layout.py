@@ -3,12 +3,12 @@
 A placement is a square matrix: column i is the packed tile index stored at element offset 2**i. Plain and swizzled
 row- or column-major placements are special cases; the scratch of a layout conversion is any invertible matrix.
 
-Banks (CUDA Programming Guide, "Shared Memory"): 32 banks of 4 bytes; a request of up to 4 bytes per lane is served
-for all 32 lanes at once, 8 bytes for half a warp, 16 bytes for a quarter. Lanes that touch different words of one
-bank are served one after another; the same word is broadcast. For an F2-linear address the lanes' words form a
-subspace: its dimension minus that of its bank part is the logarithm of the conflict.
+Banks (CUDA Programming Guide, "Shared Memory"): 32 banks of 4 bytes; a request of up to 4 bytes per lane is served for
+all 32 lanes at once, 8 bytes for half a warp, 16 bytes for a quarter. Accesses to different words of one bank are
+serialized; the same word is broadcast. For an F2-linear address the lanes' words form a subspace: its dimension minus
+that of its bank part is the logarithm of the conflict.
 
-Elements of 4 bits lie two to a byte, low nibble first; i1 is stored as a byte.
+Elements of 4 bits are packed two to a byte, low nibble first; i1 is stored as a byte.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ VECTOR_BYTES = 16
 
 
 def storage_bits(element_bits: int) -> int:
-    """Bits that an element takes in shared memory: i1 is stored as a byte."""
+    """Bits of an element in shared memory: i1 is stored as a byte."""
     return 8 if element_bits == 1 else element_bits
 
 
@@ -187,7 +187,7 @@ def lane_bits_per_phase(access_bytes: int) -> int:
 
 
 def phases(access_bytes: int) -> int:
-    """Groups of lanes that are served one after another."""
+    """Groups of lanes that are served sequentially."""
     return 1 << (LANE_BITS - lane_bits_per_phase(access_bytes))
 
 

@@ -1,9 +1,9 @@
 """The XOR swizzle of CuTe, as a function and as a matrix.
 
-``Swizzle(B, M, S)`` takes an offset, XORs the B bits that start at bit M + S into the B bits that start at bit M, and
-keeps all other bits. Offsets count elements here. Example: 64 columns of 16-bit elements are rows of 128
-bytes; ``Swizzle(3, 3, 3)`` XORs the row number modulo 8 (bits 6 to 8) into the number of the 16-byte chunk (bits 3 to
-5), so that a column of chunks covers all banks.
+``Swizzle(B, M, S)`` XORs the B bits of an offset that start at bit M + S into the B bits that start at bit M, and
+leaves all other bits unchanged. Offsets count elements here. Example: 64 columns of 16-bit elements are rows of 128
+bytes; ``Swizzle(3, 3, 3)`` XORs the row index modulo 8 (bits 6 to 8) into the index of the 16-byte chunk (bits 3 to 5),
+so that a column of chunks covers all banks.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Swizzle:
         if self.bits < 0 or self.base < 0 or self.shift < self.bits:
             raise ValueError(f"{self} needs 0 <= B <= S and 0 <= M")
         if self.bits + self.base + self.shift > OFFSET_BITS:
-            raise ValueError(f"{self} is about bits that no offset has: B + M + S is at most {OFFSET_BITS}")
+            raise ValueError(f"{self} exceeds the bits of an offset: B + M + S is at most {OFFSET_BITS}")
 
     def __str__(self) -> str:
         return f"swizzle<{self.bits},{self.base},{self.shift}>"

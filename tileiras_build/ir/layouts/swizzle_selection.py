@@ -1,14 +1,14 @@
-"""Selects a placement in shared memory for a tile that is stored with one register layout and loaded with another.
+"""Select a placement in shared memory for a tile that is stored with one register layout and loaded with another.
 
-Two families. Tiles that text, TMA or wgmma must name have an order of dimensions and one swizzle<B,M,S>; those
-candidates are few, and all are tried. A tile that only loads and stores of this compiler access may have any invertible
+There are two families. Placements that text, TMA or wgmma must name have an order of dimensions and one swizzle<B,M,S>;
+these candidates are few, and all are tried. A tile that only generated loads and stores access may have any invertible
 matrix, computed for the two layouts:
 
-Let V be the elements of a vector, P and Q the subspaces that one phase of the store and of the load touches (its
-lanes and its vector). Offsets with the same bank are the span H of the high placement bases, and an access is free of
-conflicts exactly if it intersects H only in 0. With I the intersection of P and Q, P = I + E, Q = I + F, the vectors e_i +
-f_i together with a complement of P + Q intersect neither, and they are always enough. What V should be (16-byte stores,
-16-byte loads, what both can do, the rows of stmatrix or ldmatrix) is decided by counting wavefronts.
+Let V be the elements of a vector, P and Q the subspaces that one phase of the store and of the load accesses (its lanes
+and its vector). Offsets with the same bank are the span H of the high placement bases, and an access is free of
+conflicts exactly if it intersects H only in 0. With I the intersection of P and Q, P = I + E, Q = I + F, the vectors
+e_i + f_i together with a complement of P + Q intersect neither, and they always suffice. V (16-byte stores, 16-byte
+loads, their common part, the rows of stmatrix or ldmatrix) is chosen by the number of wavefronts.
 """
 
 from __future__ import annotations
@@ -229,8 +229,9 @@ def _row_candidates(sides: Sequence[_AccessSide], units: Sequence[int]) -> Itera
     outside = f2_linear_algebra.complement([*stored, *loaded], units)
     yield from outside
     common = f2_linear_algebra.intersection(stored, loaded)
-    # An element of a side's vector may not be paired with what moves between that side's threads, so the store's vector
-    # comes first among its own and is paired with vectors that its threads do not move; likewise, from the other end, the load's.
+    # An element of a side's vector may not be combined with bits that move between that side's threads. So the store's
+    # vector is first among its own and is combined with vectors that its threads do not move; the load's likewise, from
+    # the other end.
     early, late = sides
     only_stored = f2_linear_algebra.complement(common, stored)
     only_stored.sort(key=lambda basis: 0 if basis in early.vector else 1 if basis in late.fixed else 2)

@@ -1,16 +1,16 @@
 """Register layouts of tcgen05 (PTX ISA 9.0, section 9.7.16.10, "Tensor Memory"; section 9.7.16.10.5, Layout D).
 
-Tensor memory has 128 lanes of 512 columns of 32 bits. An MMA of 128 rows keeps row r of its accumulators in lane r,
-column c of the tile in its own column. A warp accesses the 32 lanes of its number modulo 4, so with the shape
-32x32b thread t of it holds row 32 (w mod 4) + t:
+Tensor memory has 128 lanes of 512 columns of 32 bits. An MMA of 128 rows has row r of its accumulators in lane r,
+column c of the tile in column c. A warp accesses the 32 lanes of its index modulo 4, so with the shape 32x32b thread t
+of it holds row 32 (w mod 4) + t:
 
     C (M, N)   lanes  rows 1 to 16;  warps  rows 32 and 64, then further tiles of 128 rows, then columns from the highest;
                registers  the other columns, then further rows
     A (M, K)   the same with K in the place of N, 32 / element bits neighbors per column
 
-Each further tile of 128 rows has its own columns. An MMA of 64 rows keeps them in the first 16 lanes of each 32
-(section 9.7.16.10.5, Layout F), which the shapes 16x256b (elements of 32 bits) and 16x128b (smaller ones) move: thread t
-of warp w holds rows 16 (w mod 4) + t / 4 and 8 more, as mma.sync has them:
+Each further tile of 128 rows has its own columns. An MMA of 64 rows uses the first 16 lanes of each 32 (section
+9.7.16.10.5, Layout F), which the shapes 16x256b (elements of 32 bits) and 16x128b (smaller ones) move: thread t of warp
+w holds rows 16 (w mod 4) + t / 4 and 8 more, as in mma.sync:
 
     C, A       registers  neighbors in 8 (16x128b: 4) bytes, row + 8, columns in steps of 32 (16) bytes;
                lanes  columns in between, rows;  warps  rows 16 and 32, then columns from the highest
@@ -33,8 +33,9 @@ COLUMN_BITS, ALL_COLUMNS, MIN_TMEM_COLUMNS = 32, 512, 32
 
 @dataclass(frozen=True)
 class TcgenShape:
-    """A shape of tcgen05.ld and .st: ``tmem_columns`` and ``registers`` of a thread per repetition, and the maximum of
-    repetitions per instruction."""
+    """A shape of tcgen05.ld and .st: ``tmem_columns`` and ``registers`` of a thread per repetition, and the maximal
+    repetitions per instruction.
+    """
 
     name: str
     tmem_columns: int
@@ -43,7 +44,7 @@ class TcgenShape:
 
 
 WHOLE = TcgenShape("32x32b", 1, 1)
-# Bytes of adjacent elements that a thread has, where an MMA uses half the lanes -> shape.
+# Bytes of adjacent elements in a thread, if an MMA uses half the lanes -> shape.
 HALVES = {8: TcgenShape("16x256b", 8, 4), 4: TcgenShape("16x128b", 4, 2)}
 
 
@@ -91,12 +92,12 @@ class TmemTile:
 
     @property
     def shape(self) -> TcgenShape:
-        """The shape of the instructions that move it."""
+        """The shape of the instructions that load and store the tile."""
         return HALVES[self._neighbor_bytes] if self.rows == HALF_ROWS else WHOLE
 
     @property
     def tmem_columns(self) -> int:
-        """Columns of tensor memory that 64 or 128 rows take."""
+        """Columns of tensor memory for 64 or 128 rows."""
         return self.columns * self.element_bits // COLUMN_BITS
 
     @property
@@ -128,7 +129,7 @@ class TmemTile:
 
 @lru_cache(maxsize=256)
 def tmem_tile(rows: int, columns: int, element_bits: int, num_warps: int) -> TmemTile | None:
-    """The tile over all warps; None where it is too small for them or too large for tensor memory."""
+    """The tile over all warps; None if it is too small for them or too large for tensor memory."""
     groups = num_warps // WARPS
     if rows < HALF_ROWS or not groups:
         return None
@@ -142,16 +143,18 @@ def tmem_tile(rows: int, columns: int, element_bits: int, num_warps: int) -> Tme
 
 
 def allocated_columns(columns: int) -> int:
-    """Columns of an allocation: at least so many, a power of two (section 9.7.16.7.1)."""
+    """Columns of an allocation: a power of two, at least ``columns`` (section 9.7.16.7.1)."""
     return max(1 << (columns - 1).bit_length(), MIN_TMEM_COLUMNS)
 
 
 @dataclass(frozen=True)
 class ScaleColumns:
-    """Scales of blocks along k in tensor memory (section 9.7.16.10.7); an instruction takes one, two or four of each line.
+    """Scales of blocks along k in tensor memory (section 9.7.16.10.7); an instruction reads one, two or four of each
+    line.
 
-    Those of line i (a row of A, a column of B) are in lane i mod 32 of every warp, column i / 32; four of one line fill the
-    column, the next four come after all lines of an instruction. ``line_dim``: the lines' dimension of the tile of scales.
+    The scales of line i (a row of A, a column of B) are in lane i mod 32 of every warp, column i / 32; four of one line
+    fill the column, the next four follow after all lines of an instruction. ``line_dim``: the lines' dimension of the
+    tile of scales.
     """
 
     shape: tuple[int, int]
@@ -173,13 +176,13 @@ class ScaleColumns:
 
     @property
     def tmem_columns_per_instruction(self) -> int:
-        """Columns that the scales of an instruction take."""
+        """Columns of the scales of an instruction."""
         max_lines = MAX_TMEM_COLUMNS if self.line_dim else ROWS
         return max(1, min(self.lines, max_lines) // LANES)
 
     @property
     def tmem_columns(self) -> int:
-        """Columns of all of them."""
+        """Columns of all scales."""
         return max(1, self.lines // LANES) * max(1, self.count // SCALES_PER_REGISTER)
 
     def tmem_column_of(self, line: int, scale: int) -> int:
@@ -191,7 +194,7 @@ class ScaleColumns:
 
     @cached_property
     def layout(self) -> LinearLayout:
-        """Each warp has all of them: registers are the columns in order."""
+        """The registers of each warp, which has all scales: the columns in order."""
         units = dim_bases(self.shape)
         lines, along = units[self.line_dim], units[1 - self.line_dim]
         low, inside = log2_exact(self.scales_per_tmem_column), 5 + log2_exact(self.tmem_columns_per_instruction)
@@ -204,7 +207,9 @@ class ScaleColumns:
 
     @cached_property
     def loaded(self) -> LinearLayout:
-        """How one warp loads them: vectors of each line, and where there are two of a sector, by two of its threads."""
+        """The layout in which one warp loads the scales: vectors of each line; two threads load the two vectors of a
+        sector.
+        """
         units = dim_bases(self.shape)
         lines, along = units[self.line_dim], units[1 - self.line_dim]
         lanes = (*lines[:4], along[4]) if len(along) > 4 else tuple(lines[:5])
@@ -212,7 +217,9 @@ class ScaleColumns:
 
     @property
     def placement(self) -> SharedLayout:
-        """In shared memory, where tcgen05.cp reads them: the 16 bytes of a lane, those of all lanes, then further columns."""
+        """The placement in shared memory for tcgen05.cp: the 16 bytes of a lane, those of all lanes, then further
+        columns.
+        """
         held, of_lane = self.layout, log2_exact(COPIED_REGISTERS * SCALES_PER_REGISTER)
         return SharedLayout(self.shape, 8, (*held.registers[:of_lane], *held.lanes, *held.registers[of_lane:]))
 
@@ -240,7 +247,7 @@ class TcgenMma:
         return K_BYTES * 8 // self.element_bits
 
     def instructions(self) -> Iterator[tuple[int, int, int]]:
-        """(row, column, k) where each instruction starts; k innermost."""
+        """(row, column, k) of the start of each instruction; k innermost."""
         for row in range(0, self.m, self.rows):
             for column in range(0, self.n, self.columns):
                 for k in range(0, self.k, self.depth):

@@ -1,21 +1,21 @@
-"""Moving a tile between two layouts inside each warp, with shuffles whose register choices are linear maps.
+"""Move a tile between two layouts inside each warp, with shuffles whose register choices are linear maps.
 
-``shfl.sync.idx`` lets every lane read one register of a lane of its choice, but the register is the sender's choice.
-Let the matrix M take a destination (register r, lane l, warp w) to its source (r', l'). The plan numbers shuffles by
-k and lets lane l receive register r = k ^ Q l in shuffle k. Then the sending lane is l' = M_lr k ^ N l with N = M_ll
-^ M_lr Q, and if N is invertible its register is
+``shfl.sync.idx`` lets every lane read one register of a lane of its choice, but the sender chooses the register. Let
+the matrix M map a destination (register r, lane l, warp w) to its source (r', l'). The plan indexes shuffles by k, and
+lane l receives register r = k ^ Q l in shuffle k. Then the sending lane is l' = M_lr k ^ N l with N = M_ll ^ M_lr Q,
+and if N is invertible its register is
 
     r' = A k ^ S l' ^ T w,    S = (M_rr Q ^ M_rl) / N,    A = M_rr ^ S M_lr
 
 a function of the *sender*. So three steps perform any such conversion:
 
-    1. source swaps   each lane renumbers its registers by XOR with S l' ^ T w
+    1. source swaps   each lane permutes its registers by XOR with S l' ^ T w
     2. shuffles       shuffle k sends register A k from lane N l ^ M_lr k
-    3. result swaps   each lane renumbers what it received by XOR with Q l
+    3. result swaps   each lane permutes the received registers by XOR with Q l
 
-A renumbering by a lane-dependent XOR costs one select per register for each dimension of Q or S: no dynamic indexing,
-no local memory. Q has the smallest rank that makes N invertible. Elements narrower than 32 bits are shuffled together
-where both layouts keep them together.
+A permutation by a lane-dependent XOR costs one select per register for each dimension of Q or S: no dynamic indexing,
+no local memory. Q has the smallest rank for which N is invertible. Elements narrower than 32 bits are shuffled together
+if they are together in both layouts.
 """
 
 from __future__ import annotations
@@ -35,9 +35,7 @@ FULL = (1 << LANE_BITS) - 1
 
 @dataclass(frozen=True)
 class Swap:
-    """Where parity(lane & lane_mask) ^ parity(warp & warp_mask) is 1, value v and value v ^ register_xor are
-    swapped.
-    """
+    """Swap value v and value v ^ register_xor if parity(lane & lane_mask) ^ parity(warp & warp_mask) is 1."""
 
     lane_mask: int
     warp_mask: int
@@ -62,7 +60,7 @@ class WarpShuffle:
     """Pack, swap, shuffle, swap, unpack. A value is a tuple of elements that are shuffled together.
 
     ``source_values[v]``: source registers packed into value v, lowest bits first. ``result_registers[r]``: (value,
-    element) that is destination register r. ``shuffles[k]`` makes value k of the received ones.
+    element) that is destination register r. ``shuffles[k]`` produces received value k.
     """
 
     element_bits: int
@@ -106,7 +104,7 @@ class WarpShuffle:
 
 
 def plan_warp_shuffle(source: LinearLayout, target: LinearLayout, element_bits: int) -> WarpShuffle | None:
-    """The plan, or None if elements would have to change their warp (or a replication defeats the scheme)."""
+    """The plan, or None if elements change their warp, or replication makes the linear system unsolvable."""
     max_packed = (32 // element_bits).bit_length() - 1 if element_bits < 32 else 0
     return _plan(source, target, element_bits, max_packed) or (
         _plan(source, target, element_bits, 0) if max_packed else None
@@ -132,9 +130,7 @@ def _plan(source: LinearLayout, target: LinearLayout, element_bits: int, max_pac
 
 
 def _packing(source: LinearLayout, target: LinearLayout, max_packed: int) -> tuple[list[int], list[int], list[int]]:
-    """(source bits that number values, target bits that number values, source bits inside a value); replication
-    dropped.
-    """
+    """(source bits that index values, target bits that index values, source bits inside a value); replication dropped."""
     source_bits = [bit for bit in range(len(source.registers)) if not source.free_bits("register") >> bit & 1]
     target_bits = [bit for bit in range(len(target.registers)) if not target.free_bits("register") >> bit & 1]
     held = {target.registers[bit] for bit in target_bits}
@@ -165,7 +161,7 @@ class _Blocks:
 
     @classmethod
     def of(cls, source: LinearLayout, target: LinearLayout) -> _Blocks | None:
-        """None if an element changes its warp or block."""
+        """The blocks; None if an element changes its warp or CTA."""
         low, lane_end = len(source.registers), len(source.registers) + LANE_BITS
         try:
             columns = source.invert_and_compose(target)
@@ -185,8 +181,8 @@ class _Blocks:
         chosen = self._choose()
         if chosen is None:
             return None
-        q, n, sums = chosen
-        s = _extend(n, sums)
+        q, n, offsets = chosen
+        s = _extend(n, offsets)
         pairs = [(r ^ f2_linear_algebra.apply(s, lane), lane) for r, lane in self.registers]
         starts = zip(
             f2_linear_algebra.enumerate_span([r for r, _ in pairs]),
@@ -205,16 +201,16 @@ class _Blocks:
         """Columns of (Q, N, M_rr Q ^ M_rl) for each lane bit, such that the last is a function of N."""
         q: list[int] = []
         n: list[int] = []
-        sums: list[int] = []
+        offsets: list[int] = []
         for r, lane in self.lanes:
-            register = self._register_for(r, lane, n, sums)
+            register = self._register_for(r, lane, n, offsets)
             if register is None:
                 return None
             extra_r, extra_lane = self._image(register)
             q.append(register)
             n.append(lane ^ extra_lane)
-            sums.append(r ^ extra_r)
-        return q, n, sums
+            offsets.append(r ^ extra_r)
+        return q, n, offsets
 
     def _image(self, register: int) -> tuple[int, int]:
         r = lane = 0
@@ -227,7 +223,7 @@ class _Blocks:
         span = f2_linear_algebra.Span(n)
         if lane not in span:
             return 0
-        # A lane that replicates earlier lanes may read what they read, possibly in other registers.
+        # A replicating lane may read from the sources of earlier lanes, possibly from other registers.
         known = [s << LANE_BITS | lane_part for s, lane_part in zip(xor_combinations, n)]
         known += [image << LANE_BITS | lane_part for image, lane_part in self.registers]
         solved = f2_linear_algebra.Span(known).solve(r << LANE_BITS | lane)

@@ -1,18 +1,19 @@
 """Register layouts of wgmma (PTX ISA 9.0, section 9.7.15.5, "Register Fragments and Shared Memory Matrix Layouts").
 
-A warpgroup of four warps multiplies 64 rows; warp w of it holds rows 16 w to 16 w + 15, within them as mma.sync does.
-With p = 32 / element bits:
+A warpgroup of four warps multiplies 64 rows; its warp w holds rows 16 w to 16 w + 15, distributed as in mma.sync. With
+p = 32 / element bits:
 
     C (M, N)   registers  column pair, row + 8, columns in steps of 8, further rows;  lanes  columns in steps of 2, rows
     A (M, K)   registers  p consecutive k, row + 8, k in steps of 4 p, further rows;  lanes  k in steps of p, rows
 
-Where the left operand is read from lines of neighbors along its rows, its *scattered* rows suit these reads. Elements of
-32 bits are read one at a time from lines of 32 rows, swizzled as 128B, without bank conflicts where the lanes' row bits are
-bits 0, 1 and 4 of the row number, the register's is bit 2, the warps' are 3 and 5. Bytes are read by ldmatrix in pairs: the
-register's row bit is bit 0, the lanes' are 1 to 3, the warps' 4 and 5. The rows of C follow.
+If the left operand is read to registers from lines contiguous along its rows, its rows are permuted for these reads.
+32-bit elements are read one at a time from lines of 32 rows, swizzled as 128B, without bank conflicts if the lanes' row
+bits are bits 0, 1 and 4 of the row index, the register's is bit 2, the warps' are 3 and 5. Bytes are read by ldmatrix
+in pairs: the register's row bit is bit 0, the lanes' are 1 to 3, the warps' 4 and 5. The rows of C have the same
+permutation.
 
-Warpgroups tile M in steps of 64 rows first, then N. With one warpgroup along N the
-C of an MMA is the A of the next one.
+Warpgroups tile M in steps of 64 rows first, then N. With one warpgroup along N, the C of an MMA is the A of the next
+one.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ from functools import cached_property, lru_cache
 from .linear_layout import LinearLayout, dim_bases, log2_exact
 
 ROWS, WARPS, MAX_COLUMNS, K_BYTES = 64, 4, 256, 32
-# Bits of an element -> the bits of a row number that lanes, the register and warps select, and the matching swizzles.
+# Element bits -> the row index bits that lanes, the register and warps select, and the matching swizzles.
 A_VIA_REGISTERS = {32: (0, 1, 4, 2, 3, 5), 8: (1, 2, 3, 0, 4, 5)}
 A_VIA_REGISTERS_SWIZZLES = {32: ("128B",), 8: ("128B", "64B", "32B")}
 
 
 @dataclass(frozen=True)
 class WgmmaTiling:
-    """An MMA of M x K by K x N elements over ``groups_m`` x ``groups_n`` warpgroups; group number: m lowest.
+    """An MMA of M x K by K x N elements over ``groups_m`` x ``groups_n`` warpgroups; group index: m lowest.
 
     ``max_columns`` limits the columns of one instruction.
     """
@@ -72,7 +73,7 @@ class WgmmaTiling:
         )
 
     def _ordered(self, rows: int, others: int) -> tuple[list[int], list[int]]:
-        """The bits of a row number in the order of the instruction's rows, and those of the other dimension."""
+        """The row index bits in the order of the instruction's rows, and those of the other dimension."""
         units, other_units = dim_bases((rows, others))
         if self.a_via_registers:
             order = A_VIA_REGISTERS[self.element_bits]
@@ -147,7 +148,7 @@ def wgmma_tiling(
     a_via_registers: bool = False,
     max_columns: int = MAX_COLUMNS,
 ) -> WgmmaTiling | None:
-    """The tiling of an MMA over all warps; None where the tile is too small for them or for the instruction."""
+    """The tiling of an MMA over all warps; None if the tile is too small for them or for the instruction."""
     depth = K_BYTES * 8 // element_bits
     groups = num_warps // WARPS
     if not groups or m < ROWS or n < 8 or k < depth:

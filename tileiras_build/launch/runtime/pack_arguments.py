@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, NoReturn, SupportsFloat, SupportsIndex, TypeGuard, TypeVar
 
-from ...core.errors import InvalidInput, asked, class_name, kind_of
+from ...core.errors import InvalidInput, class_name, kind_of, safe_query
 from ...manifest.manifest_constants import POINTER, READ, READ_WRITE, WRITE
 from ...target.element_types import ELEMENT_TYPES as ROWS
 from ...target.element_types import FNV8
@@ -94,7 +94,7 @@ def _exception_words(error: BaseException) -> str:
 
 def short_repr(value: Shown, form: Callable[[Shown], str] = repr) -> str:
     """The ``repr`` of a foreign object as one printable line, or its type if ``repr`` fails."""
-    words = asked(lambda: str.split(form(value)))
+    words = safe_query(lambda: str.split(form(value)))
     if words is None:
         return f"a {class_name(type(value))}"
     text = " ".join(words)

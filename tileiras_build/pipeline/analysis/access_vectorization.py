@@ -1,4 +1,4 @@
-"""How many elements one memory access may move, and along which dimensions a tile is in bounds."""
+"""The vector width of memory accesses, and the dimensions along which a tile is in bounds."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ..common.llvm_element_types import element_of
 from .axis_info import MAX_DIVISIBILITY, AxisAnalysis, group_starts, power_of_two
 
 VECTOR_BYTES = 16
-SECTOR_BYTES = 32  # in which memory and L2 are read and written
-WIDE_ACCESS_BYTES = 32  # of a GPU with loads and stores of eight words
+SECTOR_BYTES = 32  # of DRAM and L2 accesses
+WIDE_ACCESS_BYTES = 32  # on GPUs with loads and stores of eight words
 
 
 def dims_by_stride(strides: Sequence[object]) -> list[int]:
@@ -26,7 +26,7 @@ def dims_by_stride(strides: Sequence[object]) -> list[int]:
 
 
 class ViewAccessInfo:
-    """What alignment and bounds allow for tiles of one view."""
+    """The vector widths and bounds that are known for tiles of one view."""
 
     def __init__(self, view: SSAValue, analysis: AxisAnalysis):
         self.type = view_type(view)
@@ -40,14 +40,14 @@ class ViewAccessInfo:
         self.order = dims_by_stride([memory.strides[dim] for dim in self.type.dim_map])
 
     def _divisors(self, static: tuple[int | None, ...], dynamic: Iterable[SSAValue]) -> list[int]:
-        """For each extent the power of two known to divide it."""
+        """The known power-of-two divisor of each extent."""
         remaining = iter(dynamic)
         return [
             self.analysis(next(remaining)).divisibility if extent is None else power_of_two(extent) for extent in static
         ]
 
     def in_bounds(self) -> list[bool]:
-        """For each tile dimension whether tiles end where the tensor ends, so that no tile of the grid sticks out."""
+        """For each tile dimension whether tiles end where the tensor ends, so that no tile of the grid crosses the end."""
         kind = self.type.kind.data
         return [
             kind == "partition" and self.sizes[source] % tile == 0
@@ -62,7 +62,7 @@ class ViewAccessInfo:
         has_boundary_tile: bool = False,
         bytes: int = VECTOR_BYTES,
     ) -> int:
-        """Elements per access of at most ``bytes``, along the fastest dimension; 1 where memory is not contiguous there.
+        """Elements per access of at most ``bytes``, along the fastest dimension; 1 if memory is not contiguous there.
 
         ``has_boundary_tile``: the access may end inside a vector, so only alignment counts.
         """
@@ -94,7 +94,7 @@ def pointer_vector(op: TableOp, analysis: AxisAnalysis, bytes: int = VECTOR_BYTE
     masks = analysis(op.mask) if op.mask is not None else None
     best, fastest = 1, len(pointers.contiguity) - 1
     for dim, run in enumerate(pointers.contiguity):
-        # Along one dimension: in the others an access may begin anywhere in a group.
+        # Along one dimension: in the others, an access may begin anywhere in a group.
         along = tuple(run if other == dim else 1 for other in range(len(pointers.contiguity)))
         aligned = group_starts(pointers, along, element.bytes) // element.bytes
         limit = min(run, max(aligned, 1), max(bytes // element.bytes, 1))

@@ -1,8 +1,8 @@
 """Divisibility, contiguity and constancy of integers and pointers.
 
-``AxisInfo`` of a tile says for each dimension how many consecutive elements increase by one (contiguity) or are equal
-(constancy), counted in aligned groups, and by which power of two the first element of each contiguous group is
-divisible. Pointers count in bytes. Facts come from constants, assumptions, ranges and arithmetic.
+For each dimension of a tile, ``AxisInfo`` has the number of consecutive elements that increase by one (contiguity) or
+are equal (constancy), in aligned groups, and a power of two that divides the first element of each contiguous group.
+Pointers count in bytes. Facts come from constants, assumptions, ranges and arithmetic.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ...ir.dialects.op_traits import is_counted_loop
 from ..common.llvm_element_types import element_of
 from .op_queries import is_tile
 
-# Stands for "any power of two": zero is divisible by all.
+# The divisor of zero, which every power of two divides.
 MAX_DIVISIBILITY = 1 << 30
 
 
@@ -33,7 +33,7 @@ def power_of_two(value: int) -> int:
 
 @dataclass(frozen=True)
 class AxisInfo:
-    """Facts about a value; a scalar has no dimensions. ``constant`` is the value itself where known."""
+    """Facts about a value; a scalar has no dimensions. ``constant`` is the value itself if known."""
 
     contiguity: tuple[int, ...]
     constancy: tuple[int, ...]
@@ -58,7 +58,7 @@ class AxisAnalysis:
 
     def __call__(self, value: SSAValue) -> AxisInfo:
         if (info := self.known.get(value)) is None:
-            self.known[value] = _unknown(value)  # what a cycle through a loop sees
+            self.known[value] = _unknown(value)  # the fact for a cycle through a loop
             info = self.known[value] = self._compute(value)
         return info
 
@@ -70,7 +70,7 @@ class AxisAnalysis:
         return rule(self, op, value) if rule else _unknown(value)
 
     def _block_argument(self, value: BlockArgument) -> AxisInfo:
-        """The induction variable of a counted loop is divisible by what divides its lower bound and its step."""
+        """The induction variable of a counted loop is divisible by common divisors of its lower bound and its step."""
         op = value.block.parent_op()
         if op is None or not is_counted_loop(op) or value.index:
             return _unknown(value)
@@ -112,16 +112,16 @@ def _forward_operand(analysis: AxisAnalysis, op: TableOp, value: SSAValue) -> Ax
 
 
 def _groups(a: AxisInfo, c: AxisInfo) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Contiguity and constancy of an accumulator: one side is contiguous where the other is constant."""
+    """Contiguity and constancy of a + c: one operand is contiguous where the other is constant."""
     pairs = list(zip(a.contiguity, c.contiguity, a.constancy, c.constancy))
     runs = tuple(max(gcd(ra, kc), gcd(rc, ka)) for ra, rc, ka, kc in pairs)
     return runs, tuple(gcd(ka, kc) for _, _, ka, kc in pairs)
 
 
 def group_starts(info: AxisInfo, runs: Sequence[int], unit: int = 1) -> int:
-    """The divisor of the first element of each group of the sizes ``runs``.
+    """The divisor of the first element of each group of sizes ``runs``.
 
-    Groups smaller than the value's own start inside of them: at multiples of their size (times ``unit``).
+    Groups smaller than those of the value start inside them: at multiples of their size (times ``unit``).
     """
     divisibility = info.divisibility
     for run, own in zip(runs, info.contiguity):
@@ -191,7 +191,7 @@ def _broadcast(analysis: AxisAnalysis, op: TableOp, value: SSAValue) -> AxisInfo
     return AxisInfo(runs, constancy, info.divisibility, info.constant)
 
 
-# Predicates that are equal within a group: of x, which runs, against y, which stands still; and the other way round.
+# Predicates that are constant within a group: contiguous x against constant y, and the reverse.
 CONTIGUOUS_LHS = frozenset(("slt", "ult", "sge", "uge"))
 CONTIGUOUS_RHS = frozenset(("sgt", "ugt", "sle", "ule"))
 

@@ -1,4 +1,4 @@
-"""When rings in shared memory are live, and which operations run meanwhile."""
+"""The live ranges of stage buffers in shared memory, and the operations inside them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WAIT = ConsumerWaitOp.name
 
 @dataclass(frozen=True)
 class LiveRange:
-    """When a ring holds tiles: from the first to the last operation of one block in which it is used."""
+    """The range in which a stage buffer holds tiles: from its first to its last use in one block."""
 
     block: Block
     first: Operation
@@ -37,9 +37,9 @@ class LiveRange:
 
     @classmethod
     def _extended_by_partition(cls, block: Block, users: list[Operation]) -> LiveRange:
-        """Another partition may fill the ring from its start, until the last of the tiles is read here.
+        """Another partition may fill the buffer from its start, until the last tile is read here.
 
-        Where a third partition reads them, a wait here for its results ends the range.
+        If a third partition reads the tiles, a wait here for its results ends the range.
         """
         here = [op for op in users if ancestor_in(op, block)] or [op for op in walk(block) if op.name == WAIT]
         lifted = {ancestor_in(op, block) for op in here}

@@ -1,7 +1,8 @@
-"""Which CTAs read the same tile again: what a cache should keep, and what is read once.
+"""Which CTAs read the same tile: tiles that caches should retain, and tiles that are read once.
 
-An address that no coordinate of the block is in is read by all blocks (the scale of a norm); one that follows each coordinate of the
-block, one to one, by this block alone (a row). Coordinates that are divided, or depend on what memory says or on a loop, say neither.
+All CTAs read an address that does not depend on the block index (the scale of a norm). One CTA alone reads an address
+that is injective in each coordinate of the block index (a row). Addresses with divisions, loaded values or loop
+variables are in neither class.
 """
 
 from __future__ import annotations
@@ -16,15 +17,15 @@ from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_function
 
 BLOCK_COORDINATE = "nv_tileas.get_program_id"
-# One to one in a coordinate of the block that one operand follows, if the others follow none.
+# Injective in a coordinate of the block index if one operand is, and the others do not depend on it.
 INJECTIVE_OPS = frozenset(("arith.addi", "arith.subi", "arith.muli", "nv_tileas.assume", "arith.extsi", "arith.extui"))
 
-# What a pointer goes through on its way to an access.
+# Operations that forward a pointer to its access.
 FORWARDING_OPS = frozenset(("nv_tileas.assume", "nv_tileas.make_memref", "nv_tileas.block_tile"))
 
 
 class Reuse(Enum):
-    """Which CTAs read what a load reads."""
+    """The CTAs that read the tile of a load."""
 
     NONE = auto()
     ALL_CTAS = auto()
@@ -32,7 +33,7 @@ class Reuse(Enum):
 
 
 def grid_axes(entry: Operation) -> frozenset[int]:
-    """The grid axes on which the code of a kernel depends."""
+    """The grid axes that the code of a kernel uses."""
     return frozenset(as_op(op).axis for op in walk(entry) if op.name == BLOCK_COORDINATE)
 
 
@@ -50,7 +51,7 @@ def load_reuse(load: TableOp, grid: frozenset[int]) -> Reuse:
 
 
 def _axes(value: SSAValue) -> frozenset[int] | None:
-    """The grid axes that determine a scalar one to one; None where it may depend on anything in another way."""
+    """The grid axes in which a scalar is injective; None if it may depend on anything in another way."""
     if isinstance(value, BlockArgument):
         around = value.block.parent_op()
         return frozenset() if around is not None and is_function(around) else None

@@ -1,4 +1,4 @@
-"""Whether the CTAs of a cluster load the same tiles, and equally often."""
+"""Whether the CTAs of a cluster load the same tiles, with equal trip counts."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def conversion_plan(
 ) -> Plan:
     """The plan for a target, whose matrix instructions (ldmatrix, stmatrix) are candidates.
 
-    ``max_chunk_bytes`` is the most that may be in shared memory at a time.
+    ``max_chunk_bytes``: the limit of bytes in shared memory at a time.
     """
     matrices = target.has("ldmatrix")
     return plan_conversion(

@@ -1,10 +1,9 @@
 """Whether the iterations of a loop store disjoint tiles, so that none must wait for an earlier one.
 
-The induction variable has another value in each iteration, so it is enough that the tile's coordinates determine it:
-one of them is it, or two of them are its quotient and its remainder by the same divisor, as a persistent kernel makes
-them of the number of a tile. A quotient that is rounded to one side is that of as many values in a row as the divisor
-says, whose remainders all differ; the two remainders that a value may have differ by the divisor, so that it does not
-matter which of them is taken.
+The induction variable is different in each iteration, so it suffices that it is a function of the tile's coordinates:
+one of them equals it, or two of them are its quotient and its remainder by the same divisor, as in a persistent kernel.
+With either rounding direction, the values of equal quotient are consecutive, as many as the divisor, and their
+remainders all differ; the two possible remainders of a value differ by the divisor, so either may be used.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from ...ir.dialects.op_traits import is_counted_loop, is_function, is_loop, pres
 from .enclosing_control_flow import is_defined_in_loop
 
 ADD_SUB, MULTIPLY, SELECT, CONSTANT = ("arith.addi", "arith.subi"), "arith.muli", "arith.select", "arith.constant"
-# Each with the remainders by which it determines what was divided.
+# Each division with the remainders that, together with its quotient, determine the dividend.
 DIV_REM_OPS = {
     "arith.floordivsi": ("arith.remsi",),
     "arith.ceildivsi": ("arith.remsi",),
@@ -38,8 +37,8 @@ def iterations_store_disjoint_tiles(store: TableOp) -> bool:
     if len(loops) != 1 or not is_counted_loop(loops[0]) or is_defined_in_loop(store.desc, loops[0]):
         return False
     view, loop = store.view.type, loops[0]
-    apart = all(step >= extent for step, extent in zip(view.steps, view.tile, strict=True))
-    return apart and _determined_by([_without_offset(coord, loop) for coord in store.coords], loop)
+    are_disjoint = all(step >= extent for step, extent in zip(view.steps, view.tile, strict=True))
+    return are_disjoint and _determined_by([_without_offset(coord, loop) for coord in store.coords], loop)
 
 
 def _loops_around(op: Operation) -> list[Operation]:
@@ -51,7 +50,7 @@ def _loops_around(op: Operation) -> list[Operation]:
 
 
 def _determined_by(coords: list[SSAValue], loop: Operation) -> bool:
-    """Whether coordinates are different in each iteration."""
+    """Whether the coordinates differ between any two iterations."""
     induction = loop.regions[0].blocks[0].args[0]
     if induction in coords:
         return True
@@ -75,21 +74,21 @@ def _is_remainder(value: SSAValue, names: tuple[str, ...], division: tuple[SSAVa
     if isinstance(owner, Block):
         return False
     if owner.name == SELECT:
-        return all(_is_remainder(choice, names, division) for choice in owner.operands[1:])
+        return all(_is_remainder(value_of_arm, names, division) for value_of_arm in owner.operands[1:])
     if owner.name in ADD_SUB and owner.operands[1] is division[1]:
         return _is_remainder(owner.operands[0], names, division)
     return owner.name in names and tuple(owner.operands) == division
 
 
 def _without_offset(value: SSAValue, loop: Operation) -> SSAValue:
-    """A value of which this one is a multiple, up to an offset that is the same in all iterations."""
+    """The varying term of a value: without an offset that is invariant in the loop."""
     while (inner := _varying_operand(value, loop)) is not None:
         value = inner
     return value
 
 
 def _varying_operand(value: SSAValue, loop: Operation) -> SSAValue | None:
-    """The one operand that differs between iterations, of an operation that is injective in it."""
+    """The operand that varies between iterations, if the operation is injective in it."""
     owner = value.owner
     if isinstance(owner, Block):
         return None

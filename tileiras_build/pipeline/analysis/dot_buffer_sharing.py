@@ -12,15 +12,15 @@ from ...ir.dialects.op_definition import TableOp
 from .dot_operand_chains import dot_operand_load
 from .enclosing_control_flow import enclosing_loops, is_accumulation_loop, is_defined_in_loop
 
-# What says how a dot is made.
+# Attributes that determine the form of a dot.
 MMA_SELECTION_ATTRIBUTES = ("mma", "a_via_registers", "signedness_lhs", "signedness_rhs")
 
 
 def buffer_sharing_class(dots: Iterable[tuple[TableOp, Iterable[int]]]) -> list[Hashable]:
     """A key for each (dot, loaded operands) of a kernel, in program order.
 
-    Dots with equal keys load and multiply alike, each in a loop of its own in one block: the n-th such dot of one loop
-    has the key of the n-th of another.
+    Dots with equal keys have equal loads and instructions, each in a loop of its own in one block: the n-th such dot of
+    one loop has the key of the n-th of another.
     """
     keys: list[tuple[Hashable, Operation, int]] = []
     for dot, loaded in dots:

@@ -18,32 +18,32 @@ from .enclosing_control_flow import is_accumulation_loop
 
 
 def live_tile_registers(func: Operation, target: Target, in_tmem_or_smem: Callable[[TableOp], bool]) -> int:
-    """Registers of all threads for the tiles that dots keep live, in the loop that keeps most.
+    """Registers of all threads for the tiles that dots keep live, in the loop with the most.
 
-    ``stays``: whether a dot's left operand stays in shared memory instead (``stationary_operands``).
+    ``in_tmem_or_smem``: whether a dot's left operand stays in shared memory instead (``stationary_operands``).
     """
     return max(
         (_live_in_loop(loop, target, in_tmem_or_smem) for loop in walk(func) if is_counted_loop(loop)), default=0
     )
 
 
-def _live_in_loop(loop: Operation, target: Target, stays: Callable[[TableOp], bool]) -> int:
+def _live_in_loop(loop: Operation, target: Target, in_tmem_or_smem: Callable[[TableOp], bool]) -> int:
     dots = [as_op(op) for op in loop.regions[0].blocks[0].ops if op.name == "nv_tileas.dot"]
-    tiles = dict.fromkeys(tile for dot in dots for tile in _live_for_dot(dot, target, stays))
-    if any(map(stays, dots)):
-        # Twice: a computed operand is multiplied while the next one is computed.
+    tiles = dict.fromkeys(tile for dot in dots for tile in _live_for_dot(dot, target, in_tmem_or_smem))
+    if any(map(in_tmem_or_smem, dots)):
+        # Twice: a computed operand is read by the MMA while the next one is computed.
         tiles |= dict.fromkeys(dot.lhs for dot in dots if is_lhs_computed_in_loop(dot))
     return sum(tile_registers(tile) for tile in tiles)
 
 
-def _live_for_dot(dot: TableOp, target: Target, stays: Callable[[TableOp], bool]) -> Iterator[SSAValue]:
-    """The accumulator, unless it is in tensor memory, and a left operand that is the same in all iterations."""
+def _live_for_dot(dot: TableOp, target: Target, in_tmem_or_smem: Callable[[TableOp], bool]) -> Iterator[SSAValue]:
+    """The accumulator, unless it is in tensor memory, and a loop-invariant left operand."""
     in_tensor_memory = fastest_family(target).accumulator is Storage.TENSOR
     if dot.rescaled:
         return
     if not (in_tensor_memory and is_accumulation_loop(dot)):
         yield dot.result
-    if not in_tensor_memory and not is_lhs_computed_in_loop(dot) and not stays(dot):
+    if not in_tensor_memory and not is_lhs_computed_in_loop(dot) and not in_tmem_or_smem(dot):
         yield dot.lhs
 
 

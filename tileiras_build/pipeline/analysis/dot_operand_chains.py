@@ -48,7 +48,7 @@ def dot_operand_load(dot: TableOp, index: int) -> tuple[TableOp, list[Operation]
 
 
 def rounds_to_tf32(link: Operation) -> bool:
-    """Whether a conversion rounds as TMA does from f32 to tf32: to nearest even (``TensorBox``)."""
+    """Whether a conversion rounds from f32 to tf32 as TMA does: to nearest even (``TensorBox``)."""
     if link.name != "nv_tileas.fp_to_fp" or as_op(link).rounding_mode != "nearest_even":
         return False
     types = [string_of(tile_type(value).element_type) for value in (link.operands[0], link.results[0])]
@@ -58,10 +58,9 @@ def rounds_to_tf32(link: Operation) -> bool:
 def smem_layout_after_views(
     chain: list[Operation], smem_layout: SharedLayout, *, renames_only: bool = True
 ) -> SharedLayout | None:
-    """The placement of the operand in the memory of its load; None where the chain does more than rename elements.
+    """The placement of the operand in the memory of its load; None if the chain does more than rename elements.
 
-    Rounding to tf32 is done on the way to shared memory. ``renames_only=False``: what converts elements after it is
-    passed over.
+    TMA rounds to tf32 when loading. ``renames_only=False``: conversions of elements after the load are ignored.
     """
     for link in chain:
         if link.name == "nv_tileas.view":

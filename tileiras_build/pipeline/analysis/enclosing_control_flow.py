@@ -36,9 +36,10 @@ def is_accumulation_loop(dot: TableOp) -> bool:
 
 
 def enclosing_loops(op: Operation) -> list[TableOp] | None:
-    """The counted loops around an operation, outermost first; None where something else is, or a loop has other exits.
+    """The counted loops around an operation, outermost first; None if it is in another region, or a loop has other
+    exits.
 
-    Branches may be around the loops (``ifs_around_loops``).
+    Branches may enclose the loops (``ifs_around_loops``).
     """
     found: list[TableOp] = []
     around = op.parent_op()
@@ -63,12 +64,12 @@ def ifs_around_loops(op: Operation) -> list[TableOp]:
 
 
 def early_returns(func: Operation) -> list[Operation]:
-    """The returns of a kernel but the one that ends it."""
+    """The returns of a kernel except the one at its end."""
     return [op for op in walk(func) if is_return(op) and op is not terminator(func.regions[0].blocks[0])]
 
 
 def enclosing_ifs(op: Operation) -> list[TableOp] | None:
-    """The branches around an operation, outermost first; None where something else is."""
+    """The branches around an operation, outermost first; None if it is in another region."""
     found: list[TableOp] = []
     around = parent_op(op)
     while not _is_control_root(around):
@@ -80,7 +81,7 @@ def enclosing_ifs(op: Operation) -> list[TableOp] | None:
 
 
 def _is_control_root(op: Operation) -> bool:
-    """Whether control flow starts inside of an operation: a kernel, or its partitions."""
+    """Whether an operation is a root of control flow: a kernel, or its partitions."""
     return is_function(op) or is_agent_switch(op)
 
 
@@ -92,7 +93,7 @@ def enclosing_kernel(op: Operation) -> Operation:
 
 
 def has_no_early_exit(loop: Operation) -> bool:
-    """Whether a loop runs all its iterations to their ends."""
+    """Whether a loop executes all its iterations completely."""
     block = loop.regions[0].blocks[0]
     last = block.last_op
     if last is None or not is_continue(last):

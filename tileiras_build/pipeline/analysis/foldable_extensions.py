@@ -10,12 +10,12 @@ from ...ir.dialects.op_definition import TableOp
 from ..common.llvm_element_types import element_of
 from ..common.llvm_type_constructors import BFLOAT, FLOAT, HALF
 
-# Combination -> the instruction, and whether NaN wins.
+# Combination -> the instruction, and whether NaN propagates.
 MIN_MAX_REDUCTIONS = {
     "arith.maxnumf": ("max", False), "arith.maximumf": ("max", True),
     "arith.minnumf": ("min", False), "arith.minimumf": ("min", True),
 }  # fmt: skip
-# Additions of an f32 and an f16 or bf16 that some GPUs have, and which operands may be the narrow one.
+# Additions of f32 and f16 or bf16 on GPUs that support them, and the operands that may be narrow.
 MIXED_PRECISION_OPS: dict[str, tuple[int, ...]] = {"nv_tileas.addf": (0, 1), "nv_tileas.subf": (0,)}
 REDUCE, WIDENING = "nv_tileas.reduce", "nv_tileas.fp_to_fp"
 PACKED_TYPES: dict[Attribute, str] = {HALF: "f16x2", BFLOAT: "bf16x2"}
@@ -64,7 +64,9 @@ def folds_extension(op: Operation, value: SSAValue) -> bool:
 
 
 def needs_no_extension(value: SSAValue) -> bool:
-    """Whether all users of an extended tile are mixed-precision additions, but for one reduction at most, which extends it itself."""
+    """Whether all users of an extended tile are mixed-precision additions, except at most one reduction, which extends
+    it itself.
+    """
     if extended_from(value) is None:
         return False
     others = [use.operation for use in value.uses if not folds_extension(use.operation, value)]

@@ -1,9 +1,9 @@
 """Ranges of the integers of a program, and the tile indices that they prove in bounds.
 
-A range is that of a scalar as a signed integer of its type; what may wrap around has the full range. Besides constants, sizes
-of tensors bound indices: the index of a loop that runs to ``ceil(size / step)`` is below the number of tiles that are
-``step`` apart. Parameters may have any value of their type, and grids any size that the hardware allows: what a launch
-passes is not known here.
+A range is that of a scalar as a signed integer of its type; operations that may wrap around have the full range.
+Besides constants, tensor extents bound indices: the index of a loop up to ``ceil(size / step)`` is below the number of
+tiles that are ``step`` apart. Parameters may have any value of their type, and grids any size that the hardware
+supports, as launch arguments are unknown.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_counted_loop
 
 Range = tuple[int, int]
-# A number that is at most, or below, ceil(size / step): the value that is the size, and the step.
+# (size, step): a bound ceil(size / step), inclusive or exclusive, with the value that is the size.
 TileCounts = frozenset[tuple[SSAValue, int]]
 NOTHING: TileCounts = frozenset()
-# CTAs of a grid along its axes (CUDA C++ Programming Guide, "Compute Capabilities").
+# Maximal CTAs of a grid along its axes (CUDA C++ Programming Guide, "Compute Capabilities").
 MAX_GRID_CTAS = ((1 << 31) - 1, 65535, 65535)
 
 
 class BoundsCheck(IntEnum):
     """The bounds check of a tile index along one dimension."""
 
-    NONE = 0  # it is proven to be one of the tensor's
-    PAST_END = 1  # it may be past the end; its first element has a number that fits
-    ANY = 2  # it may be below zero, or so large that its first element has no number of the index's type
+    NONE = 0  # proven to be in bounds
+    PAST_END = 1  # may be past the end; its element offset does not overflow
+    ANY = 2  # may be negative, or so large that its element offset overflows the index type
 
 
 def width(value: SSAValue) -> int:
@@ -48,7 +48,7 @@ def full_range(value: SSAValue) -> Range:
 
 
 def constant_of(value: SSAValue) -> int | None:
-    """The constant that a value is known to be."""
+    """The constant of a value; None if it is not constant."""
     if isinstance(value, BlockArgument) or defining_op(value).name != "arith.constant":
         return None
     number = defining_op(value).properties["value"]
@@ -72,7 +72,7 @@ class IntegerRanges:
 
     def __call__(self, value: SSAValue) -> Range:
         if value not in self.known:
-            self.known[value] = full_range(value)  # what a cycle through a loop sees
+            self.known[value] = full_range(value)  # the range for a cycle through a loop
             least, most = self._range(value)
             low, high = full_range(value)
             self.known[value] = (least, most) if low <= least <= most <= high else (low, high)
@@ -94,9 +94,9 @@ class IntegerRanges:
             return None
         return (first, max(first, end - 1)) if least_step > 0 and end - 1 + step <= full_range(value)[1] else None
 
-    # ---- sizes of tensors --------------------------------------------------------------------------
+    # ---- tensor extents ----------------------------------------------------------------------------
     def is_at_most(self, value: SSAValue) -> TileCounts:
-        """The tile counts that a non-negative value does not exceed."""
+        """Tile counts that a non-negative value does not exceed."""
         root = size_root(value)
         found = {(root, 1)}
         if not isinstance(root, BlockArgument):
@@ -105,7 +105,7 @@ class IntegerRanges:
         return frozenset(found)
 
     def is_below(self, value: SSAValue) -> TileCounts:
-        """The tile counts that a non-negative value is below."""
+        """Tile counts that a non-negative value is below."""
         value = size_root(value)
         if isinstance(value, BlockArgument):
             loop = value.block.parent_op()
@@ -116,7 +116,7 @@ class IntegerRanges:
 
     # ---- tiles -------------------------------------------------------------------------------------
     def checks(self, access: TableOp) -> list[BoundsCheck]:
-        """The bounds check that each index of a load, a store or an update of a view's tile needs."""
+        """The bounds check that each index of a load, a store or an atomic update of a view's tile needs."""
         return [self._check(access, dim) for dim in range(len(access.coords))]
 
     def _check(self, access: TableOp, dim: int) -> BoundsCheck:
@@ -142,7 +142,7 @@ class IntegerRanges:
         if isinstance(size, int):
             return False
         root = size_root(size)
-        return any(of is root and apart >= step for of, apart in self.is_below(index))
+        return any(of is root and distance >= step for of, distance in self.is_below(index))
 
 
 def _wrapped(value: SSAValue) -> str:
@@ -154,7 +154,7 @@ SAME = ("assume", "extsi", "extui")
 
 
 def size_root(value: SSAValue) -> SSAValue:
-    """The value that another one equals as long as it is not negative."""
+    """The source of a value through operations that preserve non-negative values."""
     while not isinstance(value, BlockArgument):
         op = defining_op(value)
         if _wrapped(value) in SAME:
@@ -174,7 +174,7 @@ Rule = Callable[[IntegerRanges, Operation, SSAValue], Range]
 
 
 def _corners(compute: Callable[[int, int], int]) -> Rule:
-    """The range of an operation that is monotonic in each operand: its bounds are values at corners of the ranges."""
+    """The range of an operation that is monotonic in each operand: its bounds are at corners of the operands' ranges."""
 
     def rule(ranges: IntegerRanges, op: Operation, _: SSAValue) -> Range:
         left, right = map(ranges, op.operands)
@@ -289,7 +289,7 @@ RANGES: dict[str, Rule] = {
 }
 
 
-# ---- numbers of tiles --------------------------------------------------------------------------------
+# ---- tile counts -------------------------------------------------------------------------------------
 CountRule = Callable[[IntegerRanges, Operation, SSAValue], TileCounts]
 
 
@@ -319,7 +319,7 @@ def _divided(operand: str, *, rounds_up: bool = False, unsigned: bool = False) -
 
 
 def _before_rounding(ranges: IntegerRanges, value: SSAValue, divisor: int) -> TileCounts:
-    """The bound of n where the dividend is at most n + divisor - 1."""
+    """The bound n / divisor of a quotient whose dividend is at most n + divisor - 1."""
     if isinstance(value, BlockArgument) or _wrapped(value) != "addi":
         return NOTHING
     number, added = defining_op(value).operands
@@ -327,9 +327,9 @@ def _before_rounding(ranges: IntegerRanges, value: SSAValue, divisor: int) -> Ti
     return ranges.is_at_most(number) if more is not None and 0 <= more < divisor and ranges(number)[0] >= 0 else NOTHING
 
 
-def _for_any_operand(asked: str) -> CountRule:
+def _for_any_operand(bound: str) -> CountRule:
     def rule(ranges: IntegerRanges, op: Operation, _: SSAValue) -> TileCounts:
-        return frozenset().union(*(getattr(ranges, asked)(operand) for operand in op.operands))
+        return frozenset().union(*(getattr(ranges, bound)(operand) for operand in op.operands))
 
     return rule
 

@@ -1,4 +1,4 @@
-"""Shared memory that is live as long as the kernel: mbarriers, addresses, spilled tiles, allocas."""
+"""Shared memory that is live for the whole kernel: mbarriers, addresses, spilled tiles, allocas."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ..common.llvm_element_types import element_of
 from .enclosing_control_flow import enclosing_kernel
 from .scratch_memory_sizes import ALIGNMENT, spill_bytes
 
-ADDRESS_BYTES = 16  # of an address that one thread leaves for all
-TENSOR_ADDRESS_BYTES = 16  # where an allocation of tensor memory leaves its address
+ADDRESS_BYTES = 16  # of an address that one thread broadcasts
+TENSOR_ADDRESS_BYTES = 16  # for the address of a tensor memory allocation
 
 
 def _pipeline_storage(op: TableOp) -> tuple[int, int]:
@@ -40,7 +40,7 @@ def _alloca_storage(op: TableOp) -> tuple[int, int]:
     return size, max(op.alignment, 16)
 
 
-# Size and alignment, bytes, of what an operation needs in shared memory as long as the kernel runs.
+# Size and alignment, in bytes, of the shared memory that an operation needs for the whole kernel.
 STORAGE = {
     SpillOp.name: _spill_storage,
     CreatePipelineOp.name: _pipeline_storage,
@@ -59,5 +59,5 @@ def lifetime_storage_of(func: Operation) -> Iterator[tuple[TableOp, int, int]]:
 
 
 def lifetime_storage_bytes(func: Operation) -> int:
-    """Bytes of all storage, at any start offset."""
+    """Total bytes of the storage, at any start offset."""
     return sum(size + alignment - 1 for _, size, alignment in lifetime_storage_of(func))

@@ -1,13 +1,13 @@
-"""What a launcher must know of a kernel's parameters, derived from the kernel's code.
+"""Properties of a kernel's parameters for the launcher, derived from the kernel's code.
 
-In:    a kernel function of nv_tileaa or nv_tileas operations, its body whole; ``signature``, where its front end says what the
-       source calls its arguments.
-Out:   ``Parameters``: a row per parameter (name, role, argument, axis, element, access, divisor, bounds, value), the arguments
-       that they make up, and the axes of the grid that the kernel asks for. The IR is not changed.
+In:    a kernel function of nv_tileaa or nv_tileas operations with its body; ``signature``, if the front end recorded
+       the names of the source's arguments.
+Out:   ``Parameters``: a row per parameter (name, role, argument, axis, element, access, divisor, bounds, value), the
+       arguments that they form, and the grid axes that the kernel reads. The IR is not changed.
 After: every pass that moves memory accesses. Before: bodies are emitted, which consumes them.
-Sound: what is promised of a parameter is what an assumption at the top of the kernel says of it, or the type of a memory
-       reference made of it: the code relies on no more. An access counts for every parameter that its address may come
-       from; a parameter whose address leaves the analysis (as an integer, or stored) has no access, which forbids nothing.
+Sound: assumptions at the top of the kernel, and the types of memory references, are the only facts about a parameter
+       that the code relies on. An access counts for every parameter that its address may be derived from. A parameter
+       whose address escapes (as an integer, or stored) has unknown access, which excludes nothing.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from ...manifest.manifest_constants import AXES, GRID, READ, READ_WRITE, UNUSED,
 from ..common.llvm_element_types import element_of
 from .pointer_origins import PointerOrigins, is_address
 
-# What a kernel does through an address, as one word.
+# Accesses of a kernel through an address, as one word.
 ACCESSES = {frozenset(): UNUSED, frozenset("r"): READ, frozenset("w"): WRITE, frozenset("rw"): READ_WRITE}
 _ESCAPED = "?"
 _ASSUME, _CAST = ("nv_tileaa.assume", "nv_tileas.assume"), "builtin.unrealized_conversion_cast"
 _MEMREF = ("nv_tileaa.make_memref", "nv_tileas.make_memref")
 _WIDENED = ("arith.extsi", "arith.extui", "arith.index_cast")
 _GRID = ("get_program_id", "get_num_programs")
-# What a kernel that runs several tile programs says of the axes that they ask for; it has the grid's extents as parameters.
+# Operations by which a kernel that runs several tile programs reads axes; the grid's extents are its parameters.
 PERSISTENT = "persistent_axes"
-# What leaves a parameter what it is.
+# Operations that forward a parameter unchanged.
 _SAME = frozenset((*_ASSUME, _CAST, *_WIDENED))
 _TO_INTEGER = ("nv_tileaa.ptr_to_int", "nv_tileas.ptr_to_int", "nv_tileaa.bitcast", "nv_tileas.bitcast")
 
@@ -73,7 +73,7 @@ class ParameterInfo:
 
 @dataclass
 class ViewInfo:
-    """The memory that a kernel accesses through a pointer: integers are static sizes, None is known at run time only."""
+    """The memory that a kernel accesses through a pointer: integers are static sizes, None is dynamic."""
 
     extents: list[int | None]
     strides: list[int | None]
@@ -81,7 +81,7 @@ class ViewInfo:
 
 @dataclass
 class Parameters:
-    """Parameters in order; ``arguments`` are what a caller passes; ``views`` by the index of a pointer that is no
+    """Parameters in order; ``arguments`` are those of the caller; ``views`` by the index of a pointer that is not an
     array.
     """
 
@@ -93,7 +93,7 @@ class Parameters:
 
     @property
     def extents(self) -> int:
-        """How many parameters, after those of the program, are grid extents."""
+        """The number of parameters after those of the program: the grid extents."""
         return sum(row.role == GRID for row in self.rows)
 
     def argument_of(self, parameter: int) -> Argument:
@@ -128,7 +128,7 @@ def describe(function: Operation, entry: str) -> Parameters:
 
 # ---- the body --------------------------------------------------------------------------------------
 class _KernelBody:
-    """A kernel's body: which values are parameters, and how memory is accessed through them."""
+    """A kernel's body: the values that are parameters, and the memory accesses through them."""
 
     def __init__(self, function: Operation):
         self.function, self.block = function, function.regions[0].blocks[0]
@@ -141,7 +141,7 @@ class _KernelBody:
             self._visit(op)
 
     def _visit(self, op: Operation) -> None:
-        """Casts and assumptions forward a parameter."""
+        """Visit an operation: casts and assumptions forward a parameter."""
         if op.name in _SAME and len(op._operands) == 1 and item(op._operands, 0) in self.origin:
             [result] = op.results
             self.origin[result] = index = self.origin[item(op._operands, 0)]
@@ -182,8 +182,8 @@ class _KernelBody:
 
 # ---- arguments -------------------------------------------------------------------------------------
 def _agrees(signature: Signature, body: _KernelBody) -> bool:
-    """Whether a signature note matches this kernel: as many parameters, pointers where arrays start, and none inside of
-    them.
+    """Whether a signature matches this kernel: equal numbers of parameters, and pointers exactly at the start of
+    arrays.
     """
     if signature.parameters != len(body.types):
         return False
@@ -197,7 +197,7 @@ def _agrees(signature: Signature, body: _KernelBody) -> bool:
 
 
 def _inferred_parameters(body: _KernelBody, entry: str) -> list[Argument]:
-    """Without a note: pointers that follow cuTile's calling convention are arrays, all else are scalars."""
+    """Without a signature: pointers that follow cuTile's calling convention are arrays, all others are scalars."""
     ranks = (
         {}
         if entry.startswith("_Z")
@@ -228,7 +228,7 @@ def _has_convention(body: _KernelBody, pointer: int, rank: int) -> bool:
 
 
 def _dynamic(op: Operation, pointer: int, rank: int) -> Iterator[tuple[SSAValue, int]]:
-    """Each dynamic operand of a memory reference with the parameter that it is by cuTile's calling convention."""
+    """Each dynamic operand of a memory reference, with its parameter by cuTile's calling convention."""
     type, operands = _memref(op), iter(op.operands[1:])
     for first, extents in ((pointer + 1, type.shape), (pointer + 1 + rank, type.strides)):
         for dim, extent in enumerate(extents):
@@ -262,7 +262,7 @@ def _access(found: set[str]) -> str | None:
     return None if _ESCAPED in found else ACCESSES[frozenset(found)]
 
 
-# ---- promises --------------------------------------------------------------------------------------
+# ---- assumptions ---------------------------------------------------------------------------------
 def _add_assumptions(rows: list[ParameterInfo], body: _KernelBody) -> None:
     for op in body.block.ops:
         if op.name in _ASSUME and op.operands[0] in body.origin:
@@ -294,7 +294,7 @@ def _add_static(rows: list[ParameterInfo], body: _KernelBody, op: Operation) -> 
 
 
 def _axes(op: Operation, body: _KernelBody, pointer: int, rank: int) -> list[int] | None:
-    """The array axis of each dimension; None where the reference is not to the whole array."""
+    """The array axis of each dimension; None if the reference is not to the whole array."""
     type, operands = _memref(op), iter(op.operands[1:])
     axes: list[int | None] = []
     for extent in type.shape:
@@ -315,7 +315,7 @@ def _axes(op: Operation, body: _KernelBody, pointer: int, rank: int) -> list[int
 
 
 def _add_views(parameters: Parameters, body: _KernelBody) -> None:
-    """Add the memory that the kernel accesses through plain pointers, where all accesses agree."""
+    """Add the memory that the kernel accesses through plain pointers, if all accesses agree."""
     known: defaultdict[int, list[MemRefType]] = defaultdict(list)
     for op in body.memrefs:
         pointer = body.origin[op.operands[0]]
@@ -343,9 +343,7 @@ _NOTHING, _ESCAPES = frozenset[str](), frozenset((_ESCAPED,))
 
 def _accessed_operand(op: Operation) -> Iterator[tuple[SSAValue, frozenset[str]]]:
     """The addresses through which an operation accesses memory, or that escape."""
-    known = OP_TRAITS.get(
-        op.name
-    )  # what has none has no conversion either, and is refused by name when it is met there
+    known = OP_TRAITS.get(op.name)  # operations without effects have no lowering, and later passes reject them by name
     done = _NOTHING if known is None else _access_kind(known.effect)
     if done:
         address, *others = op._operands

@@ -13,6 +13,6 @@ TARGET_SPEC = "nv_tileaa.target_spec"
 
 
 def kernel_target(op: Operation, job: Job) -> Target:
-    """The target of the kernel around an operation; the job's where the kernel has none."""
+    """The target of the kernel that contains an operation; the job's if the kernel has none."""
     spec = as_op(enclosing_kernel(op)).target_spec
     return job.target if spec is None else find_target(spec)

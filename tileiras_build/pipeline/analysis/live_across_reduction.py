@@ -18,12 +18,12 @@ from .op_queries import is_tile
 REDUCE, TILED_LOAD = "nv_tileas.reduce", "nv_tileas.tiled_load"
 LOADS = (TILED_LOAD, "nv_tileas.load")
 REGISTER_BITS = 32
-# What loads nothing but is done with loaded elements one after the other, each where the last of them, a store, asks for it.
+# Operations without loads that consume loaded elements one by one, each when the final store needs it.
 STREAMING_STORE_OPS = frozenset(("nv_tileas.tiled_store", "nv_tileas.block_tile"))
-# What takes many instructions an element.
+# Operations that take many instructions per element.
 DIVISION = "nv_tileas.divf"
 EXPENSIVE_OPS = frozenset(("math.exp", "nv_tileas.exp2", DIVISION))
-# Accesses of a late load that are in flight: its elements are used, and the next ones come.
+# Accesses of a late load in flight at once: those of the current elements, and of the next ones.
 LAZY_ACCESSES_IN_FLIGHT = 2
 
 
@@ -31,7 +31,7 @@ LAZY_ACCESSES_IN_FLIGHT = 2
 class LiveTile:
     """A tile that is live across a reduction. Operations are numbered in the order of their block.
 
-    ``regs`` are 32-bit registers of a thread, ``uses`` the positions of the operations that use it.
+    ``regs``: 32-bit registers of a thread; ``uses``: the positions of its users.
     """
 
     tile: SSAValue
@@ -68,8 +68,8 @@ class ReductionBlock:
         return sum(one.regs for one in self.live_tiles if one.is_live_across(reduction))
 
     def regs_loaded_after(self, reduction: int) -> int:
-        """32-bit registers of a thread for loads after a reduction. No load is moved over the stores at the end, and no lazy
-        one over the last reduction.
+        """32-bit registers of a thread for loads after a reduction: loads do not move across the stores at the end, and
+        lazy loads not across the last reduction.
         """
         lazy = set(self.lazy_loads_after())
         all_at_once = (op for op in self.ops[reduction:] if op.name in LOADS and op not in lazy)
@@ -77,9 +77,9 @@ class ReductionBlock:
         return regs + sum(map(_in_flight_registers, lazy)) if reduction == self.reductions[-1] else regs
 
     def loads_before(self) -> list[TableOp]:
-        """Loads of f16 before all reductions that need bounds checks, and whose elements take issue slots.
+        """Loads of f16 before all reductions that need bounds checks, and whose elements take many instructions.
 
-        Branches that join have all elements in registers; those of f32 would be too many.
+        After a branch all elements are in registers, which would be too many for f32.
         """
         if not any(map(_is_expensive_elementwise, self.ops)):
             return []
@@ -88,7 +88,7 @@ class ReductionBlock:
         return [load for load in halves if not all(load.in_bounds or (False,))]
 
     def lazy_loads_after(self) -> list[TableOp]:
-        """Loads after all reductions whose elements are used one after the other, and after which nothing is ordered.
+        """Loads after all reductions whose elements are consumed one by one, and that no operation is ordered after.
 
         A tile division computes all quotients at once.
         """
@@ -99,8 +99,9 @@ class ReductionBlock:
 
 
 def analyze_reduction_block(block: Block, *, folds_halves: bool = False) -> ReductionBlock | None:
-    """The live tiles of a block without loops and branches; None where it has any. ``folds_halves``: additions take f16
-    as it is.
+    """The live tiles of a block without loops and branches; None if it has any.
+
+    ``folds_halves``: additions read f16 directly.
     """
     ops = tuple(block.ops)
     if any(op.regions and not is_combiner_region(op) for op in ops):
@@ -128,7 +129,7 @@ def _plain_loads(ops: Sequence[Operation]) -> list[TableOp]:
 
 
 def _is_stored(tile: SSAValue) -> bool:
-    """Whether all values computed from a tile's elements are stored by the thread that has them."""
+    """Whether the thread that holds an element stores all values that depend on it."""
     return all(_only_feeds_stores(use.operation) for use in tile.uses)
 
 
@@ -150,8 +151,8 @@ def _is_cross_warp_reduction(op: Operation) -> bool:
 
 
 def _live_tile(tile: SSAValue, positions: dict[Operation, int], narrow: set[SSAValue]) -> LiveTile:
-    """A tile that is extended lazily is live from its extension on; until then the narrow one is, and always for its
-    own users.
+    """The live range of a tile. A lazily extended tile is live from its extension on; until then, and for its own
+    users, the narrow tile is live.
     """
     uses = {positions[use.operation] for use in tile.uses} | {
         _def_position(wide, positions) for wide in _lazily_extended(tile)

@@ -1,4 +1,4 @@
-"""What the memory semantics of an access require of the accesses before and after it."""
+"""The order that the memory semantics of an access require."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ ACQUIRES, RELEASES = frozenset({"acquire", "acq_rel"}), frozenset({"release", "a
 
 
 def semantic_of(op: Operation) -> str:
-    """The memory semantics of an operation; "weak" where it has none."""
+    """The memory semantics of an operation; "weak" by default."""
     found = op.attributes.get("mem_semantic")
     return found.data if isinstance(found, StringAttr) else "weak"
 
 
 def is_unordered(op: Operation) -> bool:
-    """Whether nothing that other programs do waits for an operation: an access that is weak, or an exchange that is relaxed."""
+    """Whether an operation does not synchronize with other programs: a weak access, or a relaxed exchange."""
     semantic = semantic_of(op)
     return semantic == "weak" or semantic == "relaxed" and is_atomic_rmw(op)
 
 
 def acquires(op: Operation) -> bool:
-    """Whether what follows must see what others released."""
+    """Whether later accesses must observe what other threads released."""
     return semantic_of(op) in ACQUIRES
 
 
 def releases(op: Operation) -> bool:
-    """Whether others that acquire must see what came before."""
+    """Whether threads that acquire must observe earlier accesses."""
     return semantic_of(op) in RELEASES

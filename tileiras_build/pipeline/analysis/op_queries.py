@@ -1,4 +1,4 @@
-"""Queries about values and operations that many passes use."""
+"""Queries about values and operations."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ ELEMENTWISE, FREE, SHAPE, POINTER = (
 
 
 def element_kind(op: Operation) -> LayoutTrait:
-    """How layouts pass through an operation."""
+    """How layouts propagate through an operation."""
     return traits_of(op).layouts
 
 
 def is_tile(value: SSAValue) -> bool:
-    # The class of tiles has no others below it: isinstance asks ABC of each that is of another one.
+    # The class of tiles has no subclasses: isinstance would call ABCMeta for each value of another class.
     return value._type.__class__ is TensorType
 
 
 def is_pure(op: Operation) -> bool:
-    """Whether an operation has no effect but its results."""
+    """Whether an operation has no side effects."""
     return any(isinstance(trait, Pure) for trait in op.traits.traits)
 
 
 def may_divide_by_zero(op: Operation) -> bool:
-    """Whether an operation divides integers by what may be 0, or -1, of which LLVM takes what it likes to follow.
+    """Whether an operation divides integers by a divisor that may be 0, or -1: undefined behavior in LLVM.
 
-    Computed where the program has ended, it would tell LLVM that the program does not end there.
+    If it were executed after the program has ended, LLVM could conclude that the program does not end there.
     """
     if op.name not in DIVISIONS:
         return False

@@ -20,8 +20,8 @@ def is_address(type: Attribute) -> bool:
 
 @cache
 def _are_addresses(kind: type[Attribute]) -> bool:
-    """Whether values are addresses. It is called for every value of a kernel; isinstance is ten times as slow, since
-    the classes of xDSL are abstract.
+    """Whether values are addresses. This is called for every value of a kernel, and isinstance is ten times as slow,
+    since the classes of xDSL are abstract.
     """
     return issubclass(kind, _ADDRESSES)
 
@@ -39,7 +39,7 @@ class PointerOrigins:
         # Other operations neither produce an address nor end a region.
         flowing = [op for op in ops if op.regions or not op.results or any(map(_has_address_type, op.results))]
         self.changed = True
-        while self.changed:  # until a fixed point: addresses may be loop-carried
+        while self.changed:  # to a fixed point: addresses may be loop-carried
             self.changed = False
             for op in flowing:
                 self._flow(op)
@@ -70,7 +70,9 @@ class PointerOrigins:
             self._flow_in(op.operands, block.args)
 
     def _flow_in(self, values: Sequence[SSAValue], targets: Sequence[SSAValue]) -> None:
-        """Values flow into as many targets, aligned at the last one; with fewer values, each may flow anywhere."""
+        """Propagate values to targets, aligned at the last one; with fewer values than targets, each may reach any
+        target.
+        """
         if len(values) < len(targets) and not (values and len(targets) - len(values) == 1):
             self._join(values, targets)
             return
@@ -97,7 +99,7 @@ def _yields(op: Operation) -> bool:
 
 
 def _is_passed(op: Operation, around: Operation) -> bool:
-    """Whether a break or continue leaves ``around``, which is a branch and no loop."""
+    """Whether a break or continue leaves ``around``, which is a branch and not a loop."""
     return op.name.partition(".")[2] in ("break", "continue") and around.name.partition(".")[2] == "if"
 
 

@@ -1,7 +1,7 @@
-"""What a kernel uses of an SM, and what fits: warps, registers, CTAs per SM, stages in shared memory.
+"""The resources that a kernel uses of an SM, and what fits: warps, registers, CTAs per SM, stages in shared memory.
 
-Every pass that chooses something by its cost asks here, so that what one leaves free is what a later one finds. Limits
-of the hardware are the target's; constants here are choices, each with its reason.
+All cost-based choices of passes use this module, so that passes agree about the remaining resources. Hardware limits
+are the target's; constants here are choices, each with its reason.
 """
 
 from __future__ import annotations
@@ -25,20 +25,22 @@ from ..mma.family import Storage, fastest_family
 from .dot_loop_registers import live_tile_registers
 
 # ---- warps -----------------------------------------------------------------------------------------
-# Elements of the largest tile -> warps. A tile of 1,024 gives each of 128 threads two 16-byte accesses of f32; past 8,192
-# elements a thread would hold more than 64 of them.
+# Elements of the largest tile -> warps. With 1,024 elements, each of 128 threads has two 16-byte accesses of f32; above
+# 8,192 elements, a thread would hold more than 64 of them.
 WARP_STEPS = ((256, 1), (512, 2), (8192, 4), (32768, 8))
-# The same of kernels that reduce and multiply no matrices: what a reduction costs beside its elements, shuffles, a barrier
-# and the shared memory between warps, is paid by each warp, so each has more of them.
+# The same for kernels with reductions and without dots: the fixed cost of a reduction (shuffles, a barrier, shared
+# memory between warps) is per warp, so each warp has more elements.
 REDUCTION_WARP_STEPS = ((1024, 1), (4096, 2), (8192, 4), (16384, 8))
 MAX_WARPS = 16
-# Fewer warps than this leave nothing to set one aside for.
+# With fewer warps, none can be reserved for the producer.
 MIN_WARPS = 4
 
 
 def choose_warps(func: Operation, job: Job) -> int:
-    """The number of warps (a power of two) for the largest tile of a kernel: its tiles stay in registers, and no more
-    warps than there is work for. What a pass has chosen for the kernel stays.
+    """The number of warps (a power of two) for the largest tile of a kernel: its tiles stay in registers, and no warp
+    is idle.
+
+    A number that a pass has already chosen is kept.
     """
     if (chosen := as_op(func).num_warps) is not None:
         return chosen
@@ -50,7 +52,7 @@ def choose_warps(func: Operation, job: Job) -> int:
 
 
 def reduces_only(operations: Sequence[Operation]) -> bool:
-    """Whether a kernel of these operations reduces tiles and multiplies none."""
+    """Whether a kernel with these operations has reductions and no dots."""
     names = {op.name for op in operations}
     return "nv_tileas.reduce" in names and "nv_tileas.dot" not in names
 
@@ -60,26 +62,26 @@ def _size(type: Attribute) -> int:
 
 
 # ---- registers -------------------------------------------------------------------------------------
-# From so many computing warps on registers are short: a whole warpgroup loads, and gives its own away.
+# From this many compute warps on, registers are scarce: a whole warpgroup loads, and releases its registers.
 MIN_WARPS_FOR_SETMAXNREG, WARPGROUP = 8, 4
-# setmaxnreg takes from 24 to 256 (PTX ISA 9.0, section 9.7.20.5); a kernel's threads never have 256.
+# setmaxnreg accepts 24 to 256 (PTX ISA 9.0, section 9.7.20.5); a kernel's threads never have 256.
 PRODUCER_REGISTERS, MAX_REGISTERS = 24, 240
-# What one needs that copies scales beside 32 bytes of each of four lines, for each group that it loads at once: the lines'
-# addresses, whether they are inside the array; it is given more, where there are more.
+# Registers of a thread that copies scales besides 32 bytes of each of four lines, for each group that it loads at once:
+# the lines' addresses and bounds predicates; it gets more, if available.
 SCALE_LOAD_REG_OVERHEAD, SCALE_GROUP_REGISTERS, SCALE_LOAD_SPARE_REGISTERS = 32, 32, 16
-# What a thread needs beside the accumulators of a warpgroup's dot: descriptors, addresses, counters of the ring.
+# Registers of a thread besides the accumulators of a warpgroup's dot: descriptors, addresses, pipeline counters.
 ASYNC_MMA_REG_OVERHEAD = 26
-# And beside the accumulators of a warp's: operands of the dot at hand, addresses, indices.
+# Registers besides the accumulators of a warp's dot: operands of the current dot, addresses, indices.
 SYNC_MMA_REG_OVERHEAD = 64
-# And beside the fragments of two steps: addresses of copies, of stages and of global memory, the loop's counters.
+# Registers besides the fragments of two steps: addresses of copies, of stages and of global memory, loop counters.
 FRAGMENT_REG_OVERHEAD = 48
 
 
 def uses_setmaxnreg(func: Operation, job: Job, warps: int) -> bool:
-    """Whether threads that load give registers to those that compute.
+    """Whether producer threads release registers to consumer threads.
 
-    Not where several CTAs share them, nor where mma.sync multiplies and its tiles fit into what all threads start with;
-    but always where a thread holds a whole row of scores, or the kernel says so.
+    Not if several CTAs share an SM, or if mma.sync tiles fit in the registers at launch; but always if a thread holds a
+    whole row of scores, or the kernel requests it.
     """
     if as_op(func).uses_setmaxnreg or any(op.name == "nv_tileas.dot" and as_op(op).rescaled for op in walk(func)):
         return True
@@ -94,9 +96,9 @@ def uses_setmaxnreg(func: Operation, job: Job, warps: int) -> bool:
 def setmaxnreg_split(
     warps: int, target: Target, ctas: int = 1, producer_registers: int = PRODUCER_REGISTERS
 ) -> list[int]:
-    """Registers of a thread that loads (``apart``), and of one of ``warps`` warps that compute, of each of so many CTAs.
+    """Registers of a producer thread, and of a thread of ``warps`` compute warps, for ``ctas`` CTAs per SM.
 
-    No more than all threads were launched with, in whole units each: a thread waits in vain for others.
+    The total does not exceed the registers at launch, in whole allocation units: a thread would wait forever for more.
     """
     producer_warps, computing = WARP * WARPGROUP, WARP * warps
     left = (
@@ -107,16 +109,17 @@ def setmaxnreg_split(
 
 
 def registers_allow_mma_warp(regs: int, func: Operation, job: Job, warps: int) -> bool:
-    """Whether beside two warps that compute nothing the others have registers for ``words`` 32-bit words."""
+    """Whether, besides two non-compute warps, the compute warps have registers for ``regs`` 32-bit words."""
     if uses_setmaxnreg(func, job, warps):
         return True
     return _registers_needed(regs, warps) <= _registers_at_launch((warps + 2) * (occupancy(func, job) or 1), job.target)
 
 
 def scale_load_registers(groups: int, regs: int, func: Operation, job: Job, warps: int) -> int | None:
-    """Registers of each thread of a warpgroup that copies so many groups of scales at once, beside ``warps`` that compute.
+    """Registers of each thread of a warpgroup that copies ``groups`` groups of scales at once, besides ``warps``
+    compute warps.
 
-    None where it, or they for ``words`` 32-bit words, have too few.
+    None if it, or the compute warps for ``regs`` 32-bit words, have too few.
     """
     ctas, needed = occupancy(func, job) or 1, SCALE_LOAD_REG_OVERHEAD + SCALE_GROUP_REGISTERS * groups
     launched = _registers_at_launch((warps + WARPGROUP) * ctas, job.target)
@@ -127,9 +130,9 @@ def scale_load_registers(groups: int, regs: int, func: Operation, job: Job, warp
 
 
 def registers_allow_fragment_prefetch(kernel: TableOp, dot: TableOp, registers: int, job: Job) -> bool:
-    """Whether threads have the fragments of two steps of a dot in registers, of so many each, beside its accumulator.
+    """Whether threads have registers for the fragments of two steps of a dot, besides its accumulator.
 
-    Of each CTA that shares an SM, as far as rings leave them shared memory.
+    This holds for each of the CTAs that share an SM, as limited by the shared memory of stage buffers.
     """
     needed = _registers_per_thread(dot.result) + 2 * registers + FRAGMENT_REG_OVERHEAD
     if kernel.partition_registers is not None:
@@ -140,37 +143,40 @@ def registers_allow_fragment_prefetch(kernel: TableOp, dot: TableOp, registers: 
 
 
 def _ctas_by_stage_buffers(kernel: Operation, target: Target) -> int:
-    """CTAs of an SM that have shared memory for the rings of a kernel."""
+    """CTAs per SM, as limited by the stage buffers of a kernel."""
     taken = sum(as_op(op).result.type.size_bytes for op in walk(kernel) if op.name == "nv_tileas.alloc_tensor")
     return next((ctas for ctas in range(MAX_CTAS_PER_SM, 1, -1) if taken <= target.shared_memory_of(ctas)), 1)
 
 
 def accumulators_fit(regs: int, func: Operation, job: Job, warps: int) -> bool:
-    """Whether the threads that compute have registers for a tile of so many 32-bit words, beside all else."""
+    """Whether the compute threads have registers for a tile of ``regs`` 32-bit words, besides all else."""
     if not uses_setmaxnreg(func, job, warps):
         return registers_fit(regs, warps, occupancy(func, job) or 1, job.target)
     return registers_fit_with_setmaxnreg(regs, warps, occupancy(func, job) or 1, job.target)
 
 
 def live_registers_fit(regs: int, warps: int, target: Target) -> bool:
-    """Whether the threads of a CTA that has an SM to itself may have registers for as many 32-bit words."""
-    divides = warps >= MIN_WARPS_FOR_SETMAXNREG and target.has("setmaxnreg")
-    return registers_fit(regs, warps, 1, target) or (divides and registers_fit_with_setmaxnreg(regs, warps, 1, target))
+    """Whether the threads of a single CTA per SM have registers for ``regs`` 32-bit words."""
+    may_use_setmaxnreg = warps >= MIN_WARPS_FOR_SETMAXNREG and target.has("setmaxnreg")
+    return registers_fit(regs, warps, 1, target) or (
+        may_use_setmaxnreg and registers_fit_with_setmaxnreg(regs, warps, 1, target)
+    )
 
 
 def registers_fit_with_setmaxnreg(regs: int, warps: int, ctas: int, target: Target) -> bool:
-    """``registers_fit`` where threads that load give registers away."""
+    """``registers_fit`` if producer threads release registers."""
     return _registers_needed(regs, warps) <= setmaxnreg_split(warps, target, ctas)[1]
 
 
 def registers_fit(regs: int, warps: int, ctas: int, target: Target) -> bool:
-    """Whether each of so many CTAs of an SM, with a loading warp where there is one, has registers for as many
-    32-bit words."""
+    """Whether each of ``ctas`` CTAs per SM, including a producer warp if there is one, has registers for ``regs``
+    32-bit words.
+    """
     return _registers_needed(regs, warps) <= _registers_at_launch((warps + target.has("tma")) * ctas, target)
 
 
 def _registers_at_launch(warps: int, target: Target) -> int:
-    """Registers with which each thread of so many warps of an SM can start."""
+    """Registers per thread at launch, for ``warps`` warps per SM."""
     return min(target.sm_limits.registers_of(warps), MAX_REGISTERS)
 
 
@@ -180,16 +186,16 @@ def _round_to_allocation_unit(registers: int, target: Target) -> int:
 
 
 def _registers_needed(regs: int, warps: int) -> int:
-    """Registers of a thread for its share of so many 32-bit words, and all else."""
+    """Registers of a thread for its share of ``regs`` 32-bit words, and all else."""
     return regs // (WARP * warps) + ASYNC_MMA_REG_OVERHEAD
 
 
-# ---- CTAs of an SM ----------------------------------------------------------------------
-MAX_CTAS_PER_SM = 2  # a third hides less than more stages do
+# ---- CTAs per SM ------------------------------------------------------------------------
+MAX_CTAS_PER_SM = 2  # a third CTA hides less latency than more stages do
 
 
 def ctas_per_sm(kernel: Operation, loop: Operation | Block, job: Job) -> int:
-    """CTAs that share an SM: what the kernel's hint asks for, else what its accumulators leave registers for."""
+    """CTAs per SM: the kernel's hint, else as many as its accumulators leave registers for."""
     if requested := occupancy(kernel, job):
         return requested
     accumulators = sum(_registers_per_thread(op.results[0]) for op in walk(loop) if op.name == "nv_tileas.dot")
@@ -197,7 +203,7 @@ def ctas_per_sm(kernel: Operation, loop: Operation | Block, job: Job) -> int:
 
 
 def estimated_ctas_per_sm(kernel: Operation, job: Job) -> int:
-    """The same of a kernel's dots before tiles have layouts and partitions their warps: at least as many."""
+    """``ctas_per_sm`` for a kernel's dots before layout assignment and warp specialization: a lower bound."""
     if requested := occupancy(kernel, job):
         return requested
     warps = choose_warps(kernel, job)
@@ -212,28 +218,28 @@ def _ctas_by_accumulators(accumulators: int, warps: int, job: Job) -> int:
 
 
 def _registers_per_thread(tile: SSAValue) -> int:
-    """Of a thread, for its elements of a tile; small ones may have one each."""
+    """Registers of a thread for its elements of a tile; small elements may have one each."""
     return layout_of(tile).num_registers * max(1, element_of(tile.type).bits // 32)
 
 
-# What a thread needs beside a row that waits for a reduction: the current values, addresses, accumulators.
+# Registers of a thread besides a row that waits for a reduction: the current values, addresses, accumulators.
 REDUCED_ROW_REG_OVERHEAD = 40
 
 
 def ctas_by_row_registers(regs: int, warps: int, target: Target) -> int:
-    """CTAs of an SM whose threads have registers for so many 32-bit words of all of a CTA's threads."""
+    """CTAs per SM for which threads have registers for ``regs`` 32-bit words of all of a CTA's threads."""
     limits, needed = target.sm_limits, regs // (WARP * warps) + REDUCED_ROW_REG_OVERHEAD
     most = min(limits.threads // (WARP * warps), limits.ctas)
     return next((ctas for ctas in range(most, 1, -1) if _registers_at_launch(warps * ctas, target) >= needed), 1)
 
 
-# The same where a part of the row is spilled to shared memory, if more of it fits, and if not: computing and
-# dividing elements takes more registers than waiting. What cannot be spilled leaves a thread so many.
+# The same if a part of the row is spilled to shared memory, if more of it fits, and if not: computing and dividing
+# elements needs more registers than waiting. The limit for tiles that cannot be spilled is per thread.
 SPILLED_ROW_REG_OVERHEAD, UNSPILLABLE_REG_OVERHEAD = (44, 40), 24
 
 
 def ctas_worth_spilling_for(regs: int, func: Operation, job: Job) -> range:
-    """CTAs per SM that are worth spilling for, the most first, where a thread has ``regs`` 32-bit registers live at once."""
+    """CTAs per SM for which spilling is profitable, largest first, if a thread has ``regs`` live 32-bit registers."""
     warps = choose_warps(func, job)
     most = hint(func, job, "occupancy") or job.target.sm_limits.memory_bound_ctas_per_sm
     have = next(
@@ -248,38 +254,41 @@ def ctas_worth_spilling_for(regs: int, func: Operation, job: Job) -> range:
 
 
 def registers_left(overhead: int, warps: int, ctas: int, target: Target) -> int:
-    """32-bit words that each thread of so many CTAs of an SM has registers for, beside ``others``."""
+    """Remaining registers of each thread, in 32-bit words, for ``ctas`` CTAs per SM, besides ``overhead``."""
     return _registers_at_launch(warps * ctas, target) - overhead
 
 
 # ---- stages in shared memory -----------------------------------------------------------------------
-MIN_STAGES = 2  # one fills while another is read
-MAX_CP_ASYNC_STAGES = 4  # of all threads' copies: more hide no more latency
-# Of TMA, as far as shared memory goes; where each stage has columns of tensor memory for its scales, too, those are short.
+MIN_STAGES = 2  # one is filled while another is read
+MAX_CP_ASYNC_STAGES = 4  # of cp.async copies: more do not hide more latency
+# Of TMA copies, as far as shared memory suffices; lower if each stage also needs tensor memory columns for scales.
 MAX_TMA_STAGES, MAX_BLOCK_SCALED_STAGES = 16, 6
-# Bytes beside the stages of a ring: mbarriers, and what aligning it may cost.
+# Bytes besides the stages of a buffer: mbarriers, and alignment padding.
 STAGES_SMEM_OVERHEAD = 1024
 
 
 def min_stages(ctas: int) -> int:
-    """Of each of so many CTAs that share an SM: where another one computes meanwhile, one is enough."""
+    """The minimal stages with this many CTAs per SM: if another CTA computes meanwhile, one suffices."""
     return max(1, MIN_STAGES // ctas)
 
 
 def two_stages_fit(size: int, job: Job, k_splits: int = 1, used_bytes: int = 0) -> bool:
-    """Whether a CTA has shared memory for the fewest stages of ``size`` bytes, each cut into ``parts``, beside ``taken`` ones."""
+    """Whether shared memory has space for the minimal stages of ``size`` bytes, split ``k_splits`` times, besides
+    ``used_bytes``.
+    """
     return MIN_STAGES * size // k_splits + STAGES_SMEM_OVERHEAD + used_bytes <= job.target.max_shared_memory
 
 
 def max_stages(dot: TableOp) -> int:
-    """The most stages of the tiles that TMA loads for a dot."""
+    """The maximal number of stages of the tiles that TMA loads for a dot."""
     return MAX_TMA_STAGES if dot.lhs_scale is None else MAX_BLOCK_SCALED_STAGES
 
 
 def choose_stages(size: int, used_bytes: int, ctas: int, job: Job, min_stages: int = MIN_STAGES) -> tuple[int, int]:
-    """(stages of ``size`` bytes beside ``taken`` ones, CTAs that have them): fewer CTAs rather than less than the ``least``.
+    """(stages of ``size`` bytes besides ``used_bytes``, CTAs that fit): fewer CTAs rather than fewer than
+    ``min_stages`` stages.
 
-    Less than that where so many do not fit.
+    Fewer stages if even one CTA does not fit that many.
     """
     stages = 0
     for count in range(ctas, 0, -1):

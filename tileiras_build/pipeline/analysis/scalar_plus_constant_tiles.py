@@ -17,7 +17,7 @@ VIEW_LIKE_OPS = frozenset({"broadcast", "view", "permute"})
 
 @dataclass(frozen=True)
 class ScalarPlusConstants:
-    """Each element is the sum of ``scalars`` and a number from ``least`` to ``most``, in 32 bits that wrap around."""
+    """Each element is the sum of ``scalars`` and a constant from ``least`` to ``most``, in 32 bits with wraparound."""
 
     scalars: tuple[SSAValue, ...]
     min: int
@@ -25,7 +25,7 @@ class ScalarPlusConstants:
 
     @classmethod
     def of(cls, tile: SSAValue) -> ScalarPlusConstants | None:
-        """What is known of a tile of i32; None where it is something else."""
+        """The decomposition of a tile of i32; None if it has another form."""
         op = tile.owner
         if not isinstance(op, Operation) or (rule := RULES.get(op.name.partition(".")[2])) is None:
             return None

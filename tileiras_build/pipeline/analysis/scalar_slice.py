@@ -25,12 +25,12 @@ TOKEN = "nv_tileaa.mem_token"
 
 
 def is_unordered_token(token: SSAValue | None) -> bool:
-    """Whether a memory token orders nothing: no write, acquire or previous grid comes before it."""
+    """Whether a memory token orders nothing: it depends on no write, acquire or previous grid."""
     return not may_depend_on(token, _is_ordering)
 
 
 def may_depend_on(token: SSAValue | None, acts: Callable[[Operation], bool], seen: set[SSAValue] | None = None) -> bool:
-    """Whether an operation for which ``acts`` holds may be among those that a memory token comes after."""
+    """Whether a memory token may depend on an operation for which ``acts`` holds."""
     seen = set() if seen is None else seen
     if token is None or token in seen:
         return False
@@ -56,8 +56,8 @@ def _carries_dependence(token: BlockArgument, acts: Callable[[Operation], bool],
 
 
 def hoistable_scalar_loads(op: Operation) -> list[Operation]:
-    """The operations by which a kernel loads a scalar from memory: the load of one element, before all loops and not
-    ordered after anything, and the operations up to ``op``; none where ``op`` is something else.
+    """The operations by which a kernel loads a scalar: the load of one element, before all loops and without token
+    dependences, and the operations up to ``op``; none if ``op`` is something else.
 
     The threads of every partition may execute such a load at the start of a kernel.
     """
@@ -75,7 +75,7 @@ def hoistable_scalar_loads(op: Operation) -> list[Operation]:
 
 
 def _may_be_hoisted(load: Operation) -> bool:
-    """Whether the address of a load may be computed even where the kernel has returned before it."""
+    """Whether the address of a load may be computed even if the kernel has returned before it."""
     block = parent_block(load)
     before = itertools.takewhile(lambda op: op is not load, block.ops)
     if not any(map(may_end, before)):
@@ -96,7 +96,7 @@ class ScalarSlice:
     """The scalar operations that values depend on, which a producer warp must compute as well.
 
     ``add`` returns False for ``values`` that cannot be computed without tiles or memory; ``lookups`` are the operations
-    of values that are loaded from one element of memory (``looked_up``).
+    of scalars that are loaded from memory (``hoistable_scalar_loads``).
     """
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
-"""Groups of iterations whose block scales are loaded at once: how many groups a ring holds.
+"""Groups of iterations whose block scales are loaded at once: the number of groups in a buffer.
 
-A loop counts from 0 in steps of 1, and ``steps`` iterations, a group, use one tile of scales. With one iteration to a group
-a ring has as many groups as stages.
+A loop counts from 0 in steps of 1, and ``steps`` iterations, a group, use one tile of scales. With one iteration per
+group, a buffer has as many groups as stages.
 """
 
 from __future__ import annotations
@@ -20,35 +20,37 @@ def is_canonical_loop(loop: Operation | None) -> bool:
 
 
 def smem_scale_groups(steps: int, stages: int) -> int:
-    """Of shared memory, filled ``stages`` - 1 iterations ahead.
+    """Groups in shared memory, which are filled ``stages`` - 1 iterations ahead.
 
-    The first iteration of a group reads it. The group that takes its place after n others is copied n ``steps`` - ``stages`` + 1
-    iterations later: n is the least with which that is another iteration, hence after a barrier.
+    The first iteration of a group reads it. The group that overwrites it, n groups later, is copied n ``steps`` -
+    ``stages`` + 1 iterations later: n is the smallest number for which that is a later iteration, hence after a
+    barrier.
     """
     return -(-stages // steps)
 
 
 def tmem_scale_groups(steps: int, stages: int) -> int:
-    """Of tensor memory, beside a ring of ``stages`` operands.
+    """Groups in tensor memory, beside ``stages`` stages of operands.
 
-    When the operands of iteration i are there, the dot of iteration i - ``stages`` is done, which used their stage before,
-    and all before it. Group g takes the place of group g - n, which iteration ``steps`` (g - n + 1) - 1 was the last to use: n
-    is the least with which that is no later than ``steps`` g - ``stages``.
+    When the operands of iteration i arrive, the MMA of iteration i - ``stages``, which used their stage before, is
+    complete, and all MMAs before it. Group g overwrites group g - n, whose last iteration is ``steps`` (g - n + 1) - 1:
+    n is the smallest number for which that is at most ``steps`` g - ``stages``.
     """
     return -((1 - steps - stages) // steps)
 
 
-PREFETCHED_GROUPS = 4  # iterations: in so many a warp has loaded scales
+PREFETCHED_GROUPS = 4  # number of iterations before which a warp has loaded the scales
 
 
 def warp_loaded_scale_groups(steps: int) -> int:
-    """Of both, where warps of their own load the scales: the group that is multiplied by, and those of the iterations ahead.
+    """Groups in both memories, if warps of their own load the scales: the current group, and those of the prefetched
+    iterations.
 
-    A group takes the place of one whose last dot is done: no number of iterations is needed for that to be true.
+    A group overwrites one whose last MMA is complete, which the pipeline ensures for any number of groups.
     """
     return 1 + -(-PREFETCHED_GROUPS // steps)
 
 
 def scale_groups_per_load(steps: int) -> int:
-    """At once, by a warp of its own: two where one would not be there in time."""
+    """Groups per load of a scale load warp: two if one would arrive too late."""
     return 1 if steps >= PREFETCHED_GROUPS else 2

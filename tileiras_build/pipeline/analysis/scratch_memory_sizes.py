@@ -1,4 +1,4 @@
-"""Bytes of shared memory of operations: rings, and the scratch that operations use while they run."""
+"""Bytes of shared memory of operations: stage buffers, and scratch."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from .convert_layout_op_plans import conversion_plan
 from .op_queries import is_tile
 from .slice_chunk_bits import slice_chunk_bits
 
-# Scratch starts on a row of all banks; a ring where the longest swizzle repeats.
+# Scratch is aligned to a row of all banks, a stage buffer to the period of the longest swizzle.
 ALIGNMENT, STAGE_ALIGNMENT = 128, 1024
-# What a thread spills by one instruction: two pairs.
+# Elements that a thread spills by one instruction: two pairs.
 SPILLED_ELEMENT_BYTES = 16
 SPILL_VECTOR_REGS = SPILLED_ELEMENT_BYTES // 4
 STORE_BY_TMA = AsyncTiledTmaStoreOp.name
@@ -33,23 +33,23 @@ def align_to_banks(size: int) -> int:
 
 
 def buffer_bytes(ring: TableOp) -> int:
-    """Bytes of shared memory that an alloc_tensor takes."""
+    """Bytes of shared memory of an alloc_tensor."""
     return -(-ring.result.type.size_bytes // STAGE_ALIGNMENT) * STAGE_ALIGNMENT
 
 
 def spill_bytes(regs: int, warps: int) -> int:
-    """Bytes of shared memory for ``words`` registers of each thread."""
+    """Bytes of shared memory for ``regs`` registers of each thread."""
     return regs // SPILL_VECTOR_REGS * SPILLED_ELEMENT_BYTES * WARP * warps
 
 
 def largest_scratch(ops: Iterable[Operation], job: Job) -> int:
-    """Bytes of shared memory that the largest user of scratch needs at least."""
+    """The minimal bytes of shared memory for the largest user of scratch."""
     sizes = (SIZES[op.name](as_op(op), job) for op in ops if op.name in SIZES)
     return max(map(align_to_banks, sizes), default=0)
 
 
 def max_chunk_bytes(op: TableOp, job: Job) -> int:
-    """The most bytes of a tile that a conversion has in scratch at a time."""
+    """The maximal bytes of a tile that a conversion has in scratch at a time."""
     return op.chunk_bytes or fallback_of(job).chunk_bytes
 
 
@@ -107,7 +107,7 @@ def _dot_bytes(op: TableOp, job: Job) -> int:
 
 
 def k_chunks(op: TableOp, job: Job) -> int:
-    """In how many chunks along k the operands of a dot without an MMA instruction go through scratch."""
+    """The number of chunks along k in which the operands of an FMA dot pass through scratch."""
     parts, depth = 1, op.lhs.type.get_shape()[-1]
     while (
         job.fallback

@@ -1,8 +1,8 @@
 """Propagate a sharding: which tiles follow, element for element, when one is sharded over the CTAs of a cluster.
 
-Each CTA holds one of ``ctas`` equal parts of a tile along one of its dimensions: CTA number r the r-th part. A tile that
-nothing divides is whole in every CTA. RULES says, for an operation with one divided tile, how all its tiles must lie so
-that each CTA computes its part of the results from its parts of the operands alone.
+A sharded tile is split into ``ctas`` equal shards along one dimension; the CTA of rank r holds shard r. All other tiles
+are replicated. Given an operation with one sharded tile, RULES derives the sharding of its other tiles, such that each
+CTA computes its shards of the results from its shards of the operands.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from ...ir.dialects.op_traits import (
 from ..common.cse import is_pure
 from .op_queries import is_tile, tiles
 
-# Operations whose tiles lie alike, element by element.
+# Operations whose tiles have one sharding, element by element.
 ONE_LAYOUT = (LayoutTrait.ELEMENTWISE, LayoutTrait.POINTER, LayoutTrait.FREE)
 VIEW_ACCESSES = ("nv_tileas.tiled_load", "nv_tileas.tiled_store", "nv_tileas.tiled_atomic_rmw")
 
-# Where a tile is divided: a dimension, or None where every CTA has all of it. The tiles of one operation, each with that.
+# The tiles of one operation, each with its sharded dimension, or None for a replicated tile.
 ShardedValues = list[tuple[SSAValue, int | None]]
 Rule = Callable[[TableOp, SSAValue, int, int], ShardedValues | None]
 
@@ -44,15 +44,15 @@ class ShardingError(Exception):
 
 
 class Sharding:
-    """The tiles that are sharded so far. ``shard`` adds one and all that follow from it, or raises ShardingError."""
+    """The sharded tiles. ``shard`` adds a tile and all that must be sharded with it, or raises ShardingError."""
 
     def __init__(self, ctas: int):
         self.ctas = ctas
         self.dims: dict[SSAValue, int] = {}
         self.replicated: set[SSAValue] = set()
-        # The operations that compute parts of their results.
+        # The operations that compute shards of their results.
         self.operations: set[Operation] = set()
-        # Operands of which a part is computed anew, by the operation that reads them and the position there.
+        # Operands that are rematerialized as shards: (user, operand index) -> dimension.
         self.remade: dict[tuple[Operation, int], int] = {}
 
     def copy(self) -> Sharding:
@@ -69,7 +69,7 @@ class Sharding:
             op, value, dim = pending.pop()
             parts = propagate(op, value, dim, self.ctas)
             if parts is None:
-                raise ShardingError(f"{op.name} needs whole tiles")
+                raise ShardingError(f"{op.name} needs replicated tiles")
             self.operations.add(op)
             for part, where in parts:
                 pending += self._record(op, part, where)
@@ -83,9 +83,9 @@ class Sharding:
             self.replicated.add(value)
         known = dim is None or value in self.dims
         if dim is not None and self.dims.setdefault(value, dim) != dim:
-            raise ShardingError("a tile would be divided along two dimensions")
+            raise ShardingError("a tile would be sharded along two dimensions")
         if value in self.replicated and value in self.dims:
-            raise ShardingError("a tile would be both divided and whole")
+            raise ShardingError("a tile would be both sharded and replicated")
         return [] if known or dim is None else [(user, value, dim) for user in _defining_and_using_ops(value)]
 
     def _rematerialize(self, op: Operation, value: SSAValue, dim: int | None) -> None:
@@ -108,7 +108,7 @@ def _region_owner(op: Operation) -> Operation:
     return terminator_target(op) if is_region_end(op) else op
 
 
-# ---- tiles that are computed again ---------------------------------------------------------------
+# ---- rematerialized tiles ------------------------------------------------------------------------
 def is_rematerializable_tile(value: SSAValue) -> bool:
     """Whether a tile depends on scalars alone, so that any shard of it can be computed."""
     op = value.owner
@@ -122,7 +122,7 @@ def check_rematerializable(value: SSAValue, dim: int, ctas: int) -> None:
     op = defining_op(value)
     parts = propagate(op, value, dim, ctas)
     if parts is None or (op.name == "arith.constant" and not _is_splat(op.properties["value"], tile_shape(value))):
-        raise ShardingError(f"{op.name} needs whole tiles")
+        raise ShardingError(f"{op.name} needs replicated tiles")
     for operand, where in parts:
         if where is not None and operand in op.operands:
             check_rematerializable(operand, where, ctas)
@@ -155,12 +155,12 @@ def _same(op: Operation, value: SSAValue, dim: int, ctas: int) -> ShardedValues 
 
 
 def _broadcast(op: TableOp, value: SSAValue, dim: int, ctas: int) -> ShardedValues:
-    whole = tile_shape(op.source)[dim] != tile_shape(op.result)[dim]
-    return [(op.source, None if whole else dim), (op.result, dim)]
+    is_replicated = tile_shape(op.source)[dim] != tile_shape(op.result)[dim]
+    return [(op.source, None if is_replicated else dim), (op.result, dim)]
 
 
 def _view(op: TableOp, value: SSAValue, dim: int, ctas: int) -> ShardedValues | None:
-    """Equal shards of a dimension are equal shards of any dimension that is preceded by the same elements."""
+    """Equal shards of a dimension are equal shards of any dimension with the same number of elements before it."""
     other = op.result if value is op.source else op.source
     before = prod(tile_shape(value)[:dim])
     shape = tile_shape(other)
@@ -231,7 +231,7 @@ def loop_carried_group(op: TableOp) -> list[list[SSAValue]]:
     ends = [end for end in walk(op) if is_region_end(end) and terminator_target(end) is op]
     if is_if(op):
         return _columns(op.results, [end.operands for end in ends])
-    again, left = ([end.operands for end in ends if leaves(end)] for leaves in (is_continue, is_break))
+    again, left = ([end.operands for end in ends if is_exit(end)] for is_exit in (is_continue, is_break))
     args = op.regions[0].blocks[0].args
     if is_counted_loop(op):
         return _columns(op.results, [op.initial, args[1:], *again, *left])

@@ -1,8 +1,8 @@
 """Slices of tiles that exceed scratch memory: the bits of an element's index that select the chunk.
 
-A tile's packed index has bits that say which slice, and bits that say where in it. The bits that are cut off are the index of the chunk: one
-part is in shared memory at a time, and the kept bits say where. Of the bits that say which slice those are cut first:
-only one of their parts is asked for.
+The packed index of a tile has bits of the slice index, and bits of the position in the slice. The chunk bits, a subset
+of both, are the chunk index: one chunk is in shared memory at a time, addressed by the other bits. Bits of the slice
+index become chunk bits first, as only one slice is accessed.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def extract_chunk_bits(op: TableOp, most_bytes: int) -> int:
 
 
 def insert_chunk_bits(op: TableOp, most_bytes: int) -> int:
-    """The chunk bits of an insert_slice; 0 where its whole result has at most ``most_bytes``, else at least all bits
-    that select the slice.
+    """The chunk bits of an insert_slice; 0 if its whole result has at most ``most_bytes``, else at least all bits that
+    select the slice.
     """
     shape, part = tuple(op.result.type.get_shape()), tuple(op.source.type.get_shape())
     inner, bytes = inner_bits(shape, part), element_of(op.result.type).bytes

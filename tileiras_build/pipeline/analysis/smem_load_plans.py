@@ -1,4 +1,4 @@
-"""How threads read the tile of a stage, or a slice of it, from shared memory."""
+"""Plans for reading the tile of a stage, or a slice of it, from shared memory."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from ...ir.layouts import LinearLayout, MatrixAccess, SharedAccess, SharedLayout
 
 
 def vector_load_plan(op: TableOp) -> SharedAccess:
-    """By loads of each thread, of a local_load."""
+    """The plan of a local_load by vector loads of each thread."""
     return shared_access(*_stage_layout(op)).with_offset(_chunk_offset(op))
 
 
 def ldmatrix_plan(op: TableOp) -> MatrixAccess | None:
-    """By ldmatrix; None where that does not read the layout."""
+    """The plan of a local_load by ldmatrix; None if ldmatrix cannot read the layout."""
     access = matrix_access(*_stage_layout(op))
     return None if access is None else access.with_offset(_chunk_offset(op))
 
 
 def _stage_layout(op: TableOp) -> tuple[LinearLayout, SharedLayout]:
-    """The layout as one of the stage's first elements, and the stage's placement."""
+    """The layout as that of the stage's first elements, and the stage's placement."""
     layout, placement = layout_of(op.result), op.buffer.type.placement.data
     for dim, size in enumerate(placement.shape):
         layout = layout.resize(dim, size)
@@ -27,7 +27,9 @@ def _stage_layout(op: TableOp) -> tuple[LinearLayout, SharedLayout]:
 
 
 def _chunk_offset(op: TableOp) -> int:
-    """Where the part starts, in bytes: at multiples of its sizes, which are powers of two, so addresses differ by an XOR."""
+    """The start of the slice, in bytes: a multiple of its sizes, which are powers of two, so addresses differ by an
+    XOR.
+    """
     placement = op.buffer.type.placement.data
     if op.starts is None:
         return 0

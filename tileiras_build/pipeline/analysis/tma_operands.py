@@ -1,4 +1,4 @@
-"""Which operands of dots TMA can load ahead of the program, and how MMA instructions read them."""
+"""Operands of dots that TMA can load ahead of the program, and their placement for MMA instructions."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from .enclosing_control_flow import early_returns, enclosing_kernel, enclosing_l
 from .scalar_slice import ScalarSlice, is_unordered_token
 from .tma_tensor_maps import TensorBox, tensor_box
 
-# A load, what is between it and the dot, and the box that is loaded.
+# A load, the operations between it and the dot, and the box of the load.
 TmaOperand = tuple[TableOp, list[Operation], TensorBox]
 
 
 def tma_loads_allowed(func: Operation) -> bool:
-    """Whether tokens order all that loads must come after, and every partition can compute where a kernel returns.
+    """Whether tokens express all dependences of loads, and every partition can compute where a kernel returns.
 
     Tokens do not order reads after the grid that a kernel depends on.
     """
@@ -42,7 +42,7 @@ def may_prefetch_in_loop(op: Operation) -> bool:
 
 
 def control_flow_obstacles(dot: Operation) -> list[str]:
-    """The control flow of a kernel that keeps TMA from loading the operands of a dot."""
+    """The control flow of a kernel that prevents TMA loads of the operands of a dot."""
     found = (_return_obstacle(enclosing_kernel(dot)), _control_flow_obstacle(dot))
     return [limit for limit in found if limit is not None]
 
@@ -50,7 +50,7 @@ def control_flow_obstacles(dot: Operation) -> list[str]:
 def _return_obstacle(func: Operation) -> str | None:
     if all(map(ScalarSlice().add_return, early_returns(func))):
         return None
-    return "a return stands in a loop, or depends on a tile or on what a loop leaves"
+    return "a return is in a loop, or depends on a tile or on the result of a loop"
 
 
 def _control_flow_obstacle(op: Operation) -> str | None:
@@ -63,7 +63,7 @@ def _control_flow_obstacle(op: Operation) -> str | None:
     conditions = [choice.condition for choice in ifs_around_loops(op)]
     if all(map(slice.add, conditions)) and all(map(slice.add_loop, loops)):
         return None
-    return "the bounds of a loop around it, or the condition of a branch, depend on a tile or on what a loop leaves"
+    return "the bounds of a loop around it, or the condition of a branch, depend on a tile or on the result of a loop"
 
 
 def tma_operand(op: TableOp, index: int, job: Job, analysis: AxisAnalysis) -> TmaOperand | None:
@@ -73,7 +73,7 @@ def tma_operand(op: TableOp, index: int, job: Job, analysis: AxisAnalysis) -> Tm
 
 
 def with_tma_box(load: TableOp, chain: list[Operation], job: Job, analysis: AxisAnalysis) -> TmaOperand | None:
-    """A load, the chain to a dot and the box in which TMA can load the tile."""
+    """A load, the chain to a dot and the TMA box of the tile."""
     slice = ScalarSlice()
     if not all(slice.add(coord) and coord.type == i32 for coord in load.coords) or not is_unordered_token(load.token):
         return None

@@ -1,12 +1,12 @@
-"""Which tiled loads and stores TMA can make, and the tensor map that each needs.
+"""Tiled loads and stores that TMA can perform, and their tensor maps.
 
-A tensor map is encoded on the host before the launch, so base, extents and strides of the tensor must be parameters of
-the kernel or constants (design, section 5). TMA wants a base of 16-byte alignment and strides that are multiples of 16
-bytes (PTX ISA 9.0, section 5.5.8, "Tensor-map"): the assumptions of the module must say so.
+A tensor map is encoded on the host before the launch, so base, extents and strides of the tensor must be kernel
+parameters or constants (design, section 5). TMA requires a base of 16-byte alignment and strides that are multiples of
+16 bytes (PTX ISA 9.0, section 5.5.8, "Tensor-map"), which assumptions in the module must guarantee.
 
-A map of tf32 elements makes TMA round the f32 that it reads to tf32, to nearest even; infinities and NaNs stay as they
-are. NVIDIA's tileiras 13.5 makes such a map exactly where Tile IR converts what it loads; Triton documents and tests the
-rounding on GPUs (``TensorDescriptor``, ``round_f32_to_tf32``).
+With a map of tf32 elements, TMA rounds f32 to tf32 when loading, to nearest even, and preserves infinities and NaNs.
+NVIDIA's tileiras 13.5 creates such a map exactly for loads that Tile IR converts to tf32; Triton documents the rounding
+and tests it on GPUs (``TensorDescriptor``, ``round_f32_to_tf32``).
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ from .dot_operand_chains import rounds_to_tf32
 
 TMA_ALIGNMENT = 16
 MAX_TENSOR_RANK, MAX_BOX_DIM = 5, 256
-MAP_BYTES = 128  # of a CUtensorMap, and its alignment (CUDA driver API, cuTensorMapEncodeTiled)
+MAP_BYTES = 128  # size and alignment of a CUtensorMap (CUDA driver API, cuTensorMapEncodeTiled)
 # Bytes of a swizzled line; shorter rows than the shortest have no swizzle mode.
 LONGEST_LINE, SHORTEST_LINE, PATTERN_LINES = 128, 32, 8
-# Element types as tensor maps name them; booleans and packed types have no row.
+# Element types by their names in tensor maps; booleans and packed types have no row.
 MAP_ELEMENTS = {name: row.tma for name, row in ELEMENT_TYPES.items() if row.tma is not None}
 LOAD = "nv_tileas.tiled_load"
-# What the host computes a number from (``host_value``), and what a manifest says of a tensor map.
+# Host expressions of integers (``host_value``), and the manifest's entry of a tensor map.
 HostInt = dict[str, int] | int | None
 MapEntry = dict[str, HostInt | str | list[HostInt] | list[int]]
 FORWARDING_OPS = ("nv_tileas.assume", "nv_tileaa.assume", "nv_tileas.bitcast", "builtin.unrealized_conversion_cast")
 
 
 def host_value(value: SSAValue) -> HostInt:
-    """How the host computes a scalar: ``{"param": i}``, also shifted right (``over``), or a constant; None where only
-    the kernel can compute it.
+    """The host expression of a scalar: ``{"param": i}``, also shifted right (``over``), or a constant; None if only the
+    kernel can compute it.
     """
     shifted = 0
     while not isinstance(value, BlockArgument):
@@ -100,8 +100,9 @@ class TensorBox(MapBox):
 
 
 def tensor_box(access: TableOp, chain: list[Operation], analysis: AxisAnalysis) -> TensorBox | None:
-    """The box with which TMA moves the tile of a ``tiled_load`` that ``chain`` turns into an operand, or of a
-    ``tiled_store``; None where it cannot.
+    """The TMA box of a ``tiled_load`` whose result passes through ``chain`` to an operand, or of a ``tiled_store``.
+
+    None if TMA cannot copy the tile.
     """
     view = access.view.type
     element = element_of(access.value.type)
@@ -133,7 +134,7 @@ def widened_box(load: TableOp, box: TensorBox) -> TensorBox | None:
 
 
 def alignment_faults(facts: ViewAccessInfo) -> Iterator[tuple[str, int]]:
-    """(name, known divisor in bytes) of the address and of each stride whose alignment TMA cannot rely on."""
+    """(name, known divisor in bytes) of the address and of each stride with insufficient alignment for TMA."""
     base = facts.analysis(facts.memref.base).divisibility
     if base % TMA_ALIGNMENT:
         yield "the address", base
@@ -150,7 +151,7 @@ def _is_aligned(facts: ViewAccessInfo) -> bool:
 
 
 def _is_on_host(facts: ViewAccessInfo) -> bool:
-    """Whether the host can compute it. Extents must also fit the 32-bit coordinates of TMA."""
+    """Whether the host can compute the tensor map. Extents must also fit the 32-bit coordinates of TMA."""
     values = [facts.memref.base, *facts.memref.sizes, *facts.memref.strides]
     narrow = all(element_of(size.type).bits <= 32 for size in facts.memref.sizes)
     known = all(0 < size < 1 << 31 for size in facts.type.source.shape if size is not None)

@@ -1,4 +1,4 @@
-"""Which memory accesses tokens order."""
+"""Pairs of memory accesses that tokens order."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from .sharding_propagation import loop_carried_group
 
 
 def token_ordered_pairs(func: Operation) -> Iterator[tuple[TableOp, TableOp]]:
-    """(first, second) for each two accesses that tokens order, one of them a write.
+    """(first, second) for all pairs of accesses that tokens order, of which one is a write.
 
-    An access of a loop whose own token comes back to it is such a pair with itself.
+    An access in a loop that depends on its own token is such a pair with itself.
     """
     predecessors = _token_predecessors(func)
     for op in walk(func):
@@ -30,7 +30,7 @@ Predecessors = dict[SSAValue, frozenset[TableOp]]
 
 
 def _token_predecessors(func: Operation) -> Predecessors:
-    """The accesses that each token comes after."""
+    """The accesses that each token depends on."""
     predecessors: Predecessors = {}
     again = True
     while again:
@@ -50,7 +50,7 @@ def _operand_predecessors(op: Operation, predecessors: Predecessors) -> frozense
 
 
 def _propagate(op: Operation, predecessors: Predecessors) -> Iterator[tuple[SSAValue, frozenset[TableOp]]]:
-    """The result tokens of an operation, and the accesses that they come after."""
+    """The result tokens of an operation, and the accesses that they depend on."""
     if not is_structured_control_flow(op):
         own = frozenset({op} if is_access(op) else ())
         yield from (

@@ -30,12 +30,12 @@ class Cse(EdgePass):
             eliminate_dead_code(block)
 
 
-# Pure in xDSL's arith and math too, but asking an operation for a trait is slow: ask each class once.
+# Also pure in xDSL's arith and math, but querying a trait is slow: query each class once.
 _PURE: dict[type[Operation], bool] = {}
 
 
 def is_pure(op: Operation) -> bool:
-    """Whether the operation may be removed when unused and merged when repeated."""
+    """Whether the operation may be removed if unused and merged if repeated."""
     kind = type(op)
     if (known := _PURE.get(kind)) is None:
         pure = op.has_trait(Pure) and not op.has_trait(IsTerminator)  # scf.yield is both
@@ -44,7 +44,7 @@ def is_pure(op: Operation) -> bool:
 
 
 def _operand_key(op: Operation) -> tuple:
-    """What equal operations share. Hashing attributes is slow, and the operands distinguish nearly all."""
+    """The hash key of an operation. Hashing attributes is slow, and operands distinguish nearly all operations."""
     if op._operands:
         return op.__class__, *map(id, op._operands)
     described = (*op.properties.items(), *_attributes_key(op).items())
@@ -52,7 +52,7 @@ def _operand_key(op: Operation) -> tuple:
 
 
 def _are_equal(a: Operation, b: Operation) -> bool:
-    """Whether two operations with the same key compute the same, wherever they are in the source."""
+    """Whether two operations with the same key compute the same, regardless of their source location."""
     types = all([x._type == y._type for x, y in zip(a.results, b.results, strict=True)])
     return types and a.properties == b.properties and _attributes_key(a) == _attributes_key(b)
 
@@ -67,7 +67,7 @@ def merge(block: Block, mergeable: Callable[[Operation], bool] = is_pure) -> Non
 
 
 def _merge(block: Block, known: dict[tuple, list[Operation]], mergeable: Callable[[Operation], bool]) -> None:
-    """``known``: what is in scope, by place; it is the same again afterwards."""
+    """Merge operations of a block; ``known``: the available operations by key, which is restored at the end."""
     added = []
     for op in block_operations(block):
         if not mergeable(op):
@@ -89,7 +89,7 @@ def _merge(block: Block, known: dict[tuple, list[Operation]], mergeable: Callabl
 
 
 def eliminate_dead_code(block: Block) -> None:
-    """Erase the pure operations of a block, at any depth, whose results nobody reads."""
+    """Erase the pure operations of a block, at any depth, whose results are unused."""
     for op in reversed(block_operations(block)):
         for region in op.regions:
             for inner in region.blocks:

@@ -1,13 +1,13 @@
-"""Make every access to a view check its tile's index: ``--sanitize=memcheck``.
+"""Check the tile index of every access to a view: ``--sanitize=memcheck``.
 
-In:    an nv_tileaa module, as the first edge leaves it.
+In:    an nv_tileaa module, as lowered from bytecode.
 Out:   before each access to a partition or strided view, one nv_tileaa.assert for each dimension, at the access's
        source line. The rest is unchanged.
-Sound: an index below zero, or at or beyond the number of tiles, names a tile outside of the tensor: padding is loaded and
-       nothing is stored, which a program seldom means (Tile IR, partition view: "indices must be in-bounds"); tiles that
-       stick out of the tensor at its end are inside, and pass.
+Sound: a negative index, or one at or above the number of tiles, is that of a tile outside of the tensor: loads return
+       padding and stores write nothing, which is rarely intended (Tile IR, partition view: "indices must be
+       in-bounds"). Tiles that cross the end of the tensor are in bounds.
 
-Accesses through pointers have no view whose bounds could be checked; compute-sanitizer finds those that leave memory.
+Accesses through pointers have no view with bounds; compute-sanitizer finds invalid addresses.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ UNSIGNED_LESS = StringAttr("ult")
 
 
 def insert_bounds_checks(module: ModuleOp) -> int:
-    """Insert the checks in place; returns how many."""
+    """Insert the checks in place; return their number."""
     accesses = [as_op(op) for op in walk(module) if op.name in ACCESSES and _has_grid(as_op(op))]
     return sum(_check(op) for op in accesses)
 
 
 def _has_grid(op: TableOp) -> bool:
-    """Whether the access names a tile by one scalar index for each dimension."""
+    """Whether the access has one scalar tile index for each dimension."""
     return op.view.type.sparse.data < 0 and len(op.coords) == len(op.view.type.tile) > 0
 
 

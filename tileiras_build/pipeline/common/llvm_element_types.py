@@ -1,9 +1,9 @@
-"""How the element of a tile is held in a thread: one LLVM scalar per element.
+"""The register form of tile elements: one LLVM scalar per element.
 
-``register`` is the type between instructions, ``memory`` the one that loads and stores move, ``bits`` its width in
-memory. A pointer is an address in the global space; tf32 is a float whose low mantissa bits are not looked at; fp8 and
-smaller floats are their bits in an i8; a boolean is an i8 in memory. Registers and shared memory hold one element a
-byte at least; in global memory ``per_byte`` elements of 4 bits share a byte.
+``register`` is the type in registers, ``memory`` the type of loads and stores, ``bits`` its width in memory. A pointer
+is an address in the global space; tf32 is a float whose low mantissa bits are ignored; fp8 and smaller floats are their
+bits in an i8; a boolean is an i8 in memory. Registers and shared memory have at least one byte per element; in global
+memory ``per_byte`` elements of 4 bits share a byte.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ class Element:
 
     @cached_property
     def memory_type(self) -> Attribute:
-        """The type that loads and stores move."""
+        """The type of loads and stores."""
         return named(self.memory)
 
     @cached_property
     def crossing_type(self) -> Attribute:
-        """The type in the instruction that moves it: booleans as bytes, pointers as integers."""
+        """The type in shuffles and other data movement: booleans as bytes, pointers as integers."""
         return self.memory_type if self.register in ("i1", "ptr addrspace(1)") else self.type
 
     @property
@@ -64,19 +64,19 @@ POINTER = Element("ptr", "ptr addrspace(1)", "i64", 64)
 
 
 def wrap_to_width(value: int, width: int) -> int:
-    """The signed reading of the low bits; of one bit 0 or 1."""
+    """The low bits as a signed integer; one bit is 0 or 1."""
     value &= (1 << width) - 1
     return value - (1 << width) if width > 1 and value >> (width - 1) else value
 
 
 def value_bits(element: Element) -> int:
-    """Bits of a value where elements are reinterpreted as others: of less than a byte their own."""
+    """Bits of a value when elements are reinterpreted: sub-byte elements have their own width."""
     row = ELEMENT_TYPES.get(element.name)
     return element.bits if row is None else row.bits + row.unused
 
 
 def element_of(type: Attribute) -> Element:
-    """The row of a tile's or scalar's element type; raises Unsupported where there is none."""
+    """The row of a tile's or scalar's element type; raises Unsupported if there is none."""
     scalar = type.element_type if type.__class__ is TensorType else type
     known = _FLOATS.get(scalar.__class__)
     if known is None and isinstance(scalar, IntegerType) and scalar.signedness.data is Signedness.SIGNLESS:
@@ -84,7 +84,7 @@ def element_of(type: Attribute) -> Element:
     return known or _row(scalar)
 
 
-# The common rows by what is quickly looked at: a type is hashed in Python.
+# The common rows by a fast key: hashing a type runs in Python.
 _INTEGERS = {width: ELEMENTS[f"i{width}"] for width in (1, 8, 16, 32, 64)}
 _FLOATS = {ELEMENTS[name].type.__class__: ELEMENTS[name] for name in ("f16", "bf16", "f32", "f64")}
 

@@ -1,4 +1,4 @@
-"""Types of the ``llvm`` dialect by the names that LLVM gives them: one object for each type."""
+"""Cached types of the ``llvm`` dialect, by LLVM's names."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def integer(width: int) -> IntegerType:
 
 @cache
 def pointer(space: int = GENERIC) -> LLVMPointerType:
-    """A pointer into an address space."""
+    """A pointer to an address space."""
     return LLVMPointerType(IntAttr(space)) if space else LLVMPointerType()
 
 

@@ -1,4 +1,4 @@
-"""The symbols of a module in one of our text forms: kernels and globals, by name."""
+"""The symbols of a module in a text artifact: kernels and globals, by name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KINDS = {
 
 
 def symbols(module: ModuleOp) -> Iterator[tuple[str, str]]:
-    """(kind, name) of what machine code of a module will name: its kernels and globals, in order."""
+    """(kind, name) of each symbol in the machine code of a module: its kernels and globals, in order."""
     for op in module.body.ops:
         inside = op.regions[0].ops if op.name == "cuda_tile.module" else (op,)
         yield from ((KINDS[symbol.name], _name(symbol)) for symbol in inside if symbol.name in KINDS)

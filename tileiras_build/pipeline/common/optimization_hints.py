@@ -11,8 +11,9 @@ from ..job import Job
 
 
 def hint(op: Operation, job: Job, name: str) -> int | None:
-    """An operation's optimization hint for the job's target (its own row, else the default's); None where it is absent or
-    of no value that means something."""
+    """An operation's optimization hint for the job's target (its own row, else the default's); None if it is absent or
+    invalid.
+    """
     hints = op.attributes.get("optimization_hints")
     if not isinstance(hints, OptimizationHintsAttr):
         return None
@@ -21,6 +22,6 @@ def hint(op: Operation, job: Job, name: str) -> int | None:
 
 
 def occupancy(func: Operation, job: Job) -> int | None:
-    """CTAs per SM: what ChooseOccupancy decided, else the hint; None where both are absent."""
+    """CTAs per SM: the choice of ChooseOccupancy, else the hint; None if both are absent."""
     chosen = func.attributes.get("occupancy")
     return chosen.value.data if isinstance(chosen, IntegerAttr) else hint(func, job, "occupancy")

@@ -1,4 +1,4 @@
-"""From LLVM IR text to PTX: link libdevice, optimize, generate code, correct the header."""
+"""Lower LLVM IR text to PTX: link libdevice, optimize, generate code, correct the header."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ __all__ = ["lower", "manifest_comment", "manifest_of_ptx", "read_manifest"]
 
 
 def lower(text: str, job: Job) -> str:
-    """PTX of an LLVM IR module for the job's target.
+    """Compile an LLVM IR module to PTX for the job's target.
 
     Raises Unsupported[intrinsic-target] for instructions the GPU lacks, InvalidInput[unresolved-libdevice,
     libdevice-missing, libdevice-broken, kernel-name, opt-level], and InternalError[llvm, ...] for IR that LLVM
-    refuses or would die of.
+    rejects or would abort on.
     """
-    # Loading LLVM takes 0.1 s and 50 MB, which whoever only reads a manifest need not pay.
+    # Loading LLVM takes 0.1 s and 50 MB, which callers that only read a manifest should not pay.
     from .compile_module import compile_module
 
     return compile_module(text, job)

@@ -1,7 +1,7 @@
 """Function attributes that become PTX performance-tuning and cluster directives (PTX ISA 9.0, section 11.4).
 
-LLVM prints them as they are: it exits on a value that is no number, drops cluster attributes on GPUs without clusters,
-and leaves conflicts to ptxas. So they are checked first.
+LLVM prints them unchecked: it exits on a non-integer value, drops cluster attributes on GPUs without clusters, and
+leaves conflicts to ptxas. So they are checked first.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from .regex_matches import require_match
 
 @dataclass(frozen=True)
 class Directive:
-    """One attribute: how many numbers it takes at most, what the GPU and the kernel must have, what it excludes."""
+    """One attribute: its maximal number of values, the capability and attributes that it needs, and those that it excludes."""
 
     attribute: str
     ptx: str
-    numbers: int
+    max_values: int
     capability: str | None = None
     needs: tuple[str, ...] = ()
     excludes: tuple[str, ...] = ()
@@ -34,7 +34,7 @@ DIRECTIVES = {
         Directive("nvvm.maxntid", ".maxntid", 3),
         Directive("nvvm.minctasm", ".minnctapersm", 1),
         Directive("nvvm.maxnreg", ".maxnreg", 1),
-        # All zeros: clusters of a size that the launch gives (.explicitcluster alone).
+        # All zeros: the launch sets the cluster size (.explicitcluster alone).
         Directive("nvvm.cluster_dim", ".reqnctapercluster", 3, "cluster", excludes=("nvvm.maxclusterrank",)),
         Directive("nvvm.maxclusterrank", ".maxclusterrank", 1, "cluster"),
         Directive("nvvm.blocksareclusters", ".blocksareclusters", 0, "cluster", ("nvvm.reqntid", "nvvm.cluster_dim")),
@@ -48,7 +48,7 @@ _USE = re.compile(r"#(\d+)\b")
 
 
 def check_launch_attributes(text: str, target: Target) -> Iterator[TileirasError]:
-    """Diagnostics for every kernel whose launch attributes are malformed, in conflict, or beyond the GPU."""
+    """Diagnostics for every kernel whose launch attributes are malformed, in conflict, or not supported by the GPU."""
     if '"nvvm.' not in text:
         return
     written_groups = (_GROUP.match(line) for _, line in lines_of(text, "attributes #"))
@@ -63,7 +63,7 @@ def check_launch_attributes(text: str, target: Target) -> Iterator[TileirasError
 
 
 def lines_of(text: str, start: str) -> Iterator[tuple[int, str]]:
-    """(offset, line) of every line that begins so; finding is ten times as fast as a regular expression."""
+    """(offset, line) of every line that begins with ``start``; ``find`` is ten times as fast as a regular expression."""
     text = f"\n{text}\n"
     offset = text.find(f"\n{start}")
     while offset >= 0:
@@ -75,7 +75,7 @@ def _check(row: Directive, held: dict[str, str], kernel: str, target: Target, wh
     if row.capability is not None and not target.has(row.capability):
         yield Unsupported(
             "launch-target",
-            f"kernel {kernel} asks for {row.ptx}, which {target.name} does not have",
+            f"kernel {kernel} uses {row.ptx}, which {target.name} does not have",
             location=where,
             remedy="launch without clusters, or choose a newer GPU",
         )
@@ -89,13 +89,13 @@ def _check(row: Directive, held: dict[str, str], kernel: str, target: Target, wh
 
 
 def _fault(row: Directive, held: dict[str, str]) -> str | None:
-    """What is wrong with one attribute among those of its kernel."""
-    numbers = held[row.attribute].split(",") if held[row.attribute] else []
+    """Describe what is wrong with one attribute of a kernel; None if nothing is."""
+    values = held[row.attribute].split(",") if held[row.attribute] else []
     least = 0 if row.attribute in _ZERO_ALLOWED else 1
-    if not min(row.numbers, 1) <= len(numbers) <= row.numbers:
-        return f"{row.attribute} takes {row.numbers} numbers at most, not {held[row.attribute]!r}"
-    if any(not number.strip().isdecimal() or int(number) < least for number in numbers):
-        return f"{row.attribute} is {held[row.attribute]!r}, not positive numbers"
+    if not min(row.max_values, 1) <= len(values) <= row.max_values:
+        return f"{row.attribute} takes at most {row.max_values} values, not {held[row.attribute]!r}"
+    if any(not value.strip().isdecimal() or int(value) < least for value in values):
+        return f"{row.attribute} is {held[row.attribute]!r}, not positive integers"
     if missing := [other for other in row.needs if other not in held]:
         return f"{row.attribute} needs {' and '.join(missing)}"
     if clash := [other for other in row.excludes if other in held]:

@@ -37,13 +37,14 @@ _LOCATION = re.compile(r"<string>:(\d+):(\d+): (?:error: )?(.*)")
 
 
 def compile_module(text: str, job: Job) -> str:
-    """PTX of an LLVM IR module for its target; the package's ``lower`` lists the diagnostics."""
+    """Compile an LLVM IR module to PTX for its target; the package's ``lower`` lists the diagnostics."""
     made_for = read_serialization(text, job)
     emit = _serializer(job, made_for)
     check_module(text, made_for.target)
     triple = _triple(text)
-    # A context of its own per module: types and metadata of thousands of kernels would pile up in a shared one. Both
-    # are closed in order: left to the garbage collector the context may go first, and the module's end then crashes.
+    # One context per module: a shared one would accumulate types and metadata of thousands of kernels. Module and
+    # context are closed in order: the garbage collector may free the context first, and freeing the module then
+    # crashes.
     right = with_workarounds(text, made_for.target, partial(_canonical, triple=triple))
     with llvm.create_context() as context, _parse(emit.text(right), triple, context) as module:
         _prepare(module, triple)
@@ -53,7 +54,7 @@ def compile_module(text: str, job: Job) -> str:
 
 
 def _manifest(text: str, made_for: Serialization) -> dict | None:
-    """The module's manifest; that of a module that says what it is for, written by hand, names no kernel."""
+    """The module's manifest; None for a hand-written module with only a target."""
     manifest = read_manifest(text)
     if manifest is None and f"!{NOTE} = " in text:
         return {"version": VERSION, "target": made_for.target.arch, "kernels": {}}
@@ -73,11 +74,11 @@ class _Nvptx:
 
 
 def _number_calls(ptx: str) -> str:
-    """LLVM counts calls from the first that its target machine has lowered; the same module must give the same bytes."""
+    """Renumber calls: LLVM counts them per target machine, but equal modules must compile to equal bytes."""
     if "// callseq " not in ptx:
         return ptx
-    numbers: dict[str, int] = {}
-    return _CALL.sub(lambda call: f"// callseq {numbers.setdefault(call[1], len(numbers))}", ptx)
+    sequence_ids: dict[str, int] = {}
+    return _CALL.sub(lambda call: f"// callseq {sequence_ids.setdefault(call[1], len(sequence_ids))}", ptx)
 
 
 class _Libnvvm:
@@ -96,7 +97,7 @@ class _Libnvvm:
         else:
             from .nvvm_ir_llvm7 import nvvm_ir_7
 
-            # The older dialect is written for what our passes leave, those of level 1 at least.
+            # The LLVM 7 dialect supports the output of our passes at level 1 or higher.
             run_passes(module, machine, made_for.opt_level or 1)
             text = str(module)
             _check_bits(text)
@@ -105,7 +106,7 @@ class _Libnvvm:
 
 
 def _check_bits(text: str) -> None:
-    """Raise InternalError[libnvvm] for vectors of single bits as the bits of something else: LLVM 7 gives each a byte."""
+    """Raise InternalError[libnvvm] for bitcasts of vectors of single bits: LLVM 7 stores each bit in a byte."""
     if (match := _BITS.search(text)) is not None:
         message = f"the older libNVVM compiles '{match[0].strip()}' to wrong code"
         raise InternalError("libnvvm", message, remedy="use serializer=nvptx")
@@ -116,8 +117,9 @@ _PRIVATE = tuple(flag.name for flag in FLAGS if not flag.public)
 
 
 def libnvvm_options(made_for: Serialization, has_lines: bool = False) -> list[str]:
-    """libNVVM's command line: architecture, level, the flags of #nvvm.target that the public library takes, and line
-    tables where the module has them and ``-g`` does not keep more."""
+    """libNVVM's options: architecture, level, the flags of #nvvm.target that the public library accepts, and line
+    tables if the module has them and ``-g`` does not include them.
+    """
     lines = ["-generate-line-info"] if has_lines and not made_for.debug else []
     flags = [word for word in made_for.flags if not word.startswith(_PRIVATE)]
     return [f"-arch={_architecture(made_for)}", f"-opt={made_for.number}", *lines, *flags]
@@ -128,7 +130,7 @@ def _architecture(made_for: Serialization) -> str:
 
 
 def _serializer(job: Job, made_for: Serialization) -> _Nvptx | _Libnvvm:
-    """The job's; libNVVM, where it is installed, for a module that asks for it by itself."""
+    """The serializer of the job; libNVVM, if installed, for a module that requests it."""
     if job.serializer not in SERIALIZERS:
         raise InvalidInput(
             "serializer", f"{job.serializer!r} is not a serializer", remedy=f"use {' or '.join(SERIALIZERS)}"
@@ -139,8 +141,8 @@ def _serializer(job: Job, made_for: Serialization) -> _Nvptx | _Libnvvm:
 
 
 def _parse(text: str, triple: str, context: llvm.ContextRef) -> llvm.ModuleRef:
-    """Raises InternalError[llvm] pointing into the .ll."""
-    # Accesses without an alignment get the layout's while they are parsed: it comes first, in front of the first line.
+    """Parse a module; raises InternalError[llvm] with the location in the .ll."""
+    # The parser derives missing alignments from the data layout, so it comes first, on the first line.
     try:
         return llvm.parse_assembly(f'target datalayout = "{data_layout(triple)}" {text}', context=context)
     except RuntimeError as error:
@@ -154,13 +156,13 @@ def _canonical(text: str, triple: str) -> str:
 
 
 def _triple(text: str) -> str:
-    """The triple that the module names, else the 64-bit one."""
+    """The target triple of the module, by default the 64-bit one."""
     named = _TRIPLE.search(text)
     return named[1] if named else TRIPLE
 
 
 def _prepare(module: llvm.ModuleRef, triple: str) -> None:
-    """Verify the module and give it its triple's data layout; raises InternalError[llvm]."""
+    """Verify the module and set its triple's data layout; raises InternalError[llvm]."""
     try:
         module.verify()
     except RuntimeError as error:
@@ -173,11 +175,11 @@ def _refused(message: str) -> InternalError:
     if place := _LOCATION.search(message):
         return InternalError("llvm", place[3], location=Location(".ll", int(place[1]), int(place[2])), remedy=remedy)
     lines = [line for line in message.splitlines() if line.strip()]
-    return InternalError("llvm", f"LLVM refuses the module: {lines[0] if lines else 'no reason given'}", remedy=remedy)
+    return InternalError("llvm", f"LLVM rejects the module: {lines[0] if lines else 'no reason given'}", remedy=remedy)
 
 
 def _link(module: llvm.ModuleRef, context, text: str, libdevice: str | None, made_for: Serialization) -> None:
-    """Define what the module calls from its blob, and refuse what stays undefined."""
+    """Link the module's undefined functions from its blob, and reject remaining undefined ones."""
     note = named_string(text, "tileiras.libdevice")
     missing = _undefined(module)
     if note is not None:
@@ -193,7 +195,7 @@ def _link(module: llvm.ModuleRef, context, text: str, libdevice: str | None, mad
 
 
 def _link_blob(module, context, missing: list[str], blob: Blob, made_for: Serialization) -> None:
-    """Of a blob that nothing is asked of it is still said when it is none."""
+    """Link a blob; it is validated even if no function is needed."""
     store = store_for(blob, library_machine(module.triple))
     helpers = {name for name in missing if name.startswith(LIBDEVICE_PREFIX)}
     link_needed(module, context, {*helpers, *store.symbols.intersection(missing)}, store, made_for.target.number)

@@ -1,4 +1,4 @@
-"""From a request to a ``.libdevice.bc``: what modules with that request link, cut from libdevice for one GPU."""
+"""Extract the functions of a request from libdevice as a ``.libdevice.bc`` for one GPU."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from ..job import Job
 
 
 def cut(request: str, job: Job) -> bytes:
-    """The ``.libdevice.bc`` of a request (``libdevice_request.py``); what the library lacks is left to the link.
+    """The ``.libdevice.bc`` of a request (``libdevice_request.py``); the link reports functions that the library lacks.
 
     Raises InvalidInput[libdevice-missing, libdevice-broken, target-triple].
     """
@@ -18,5 +18,5 @@ def cut(request: str, job: Job) -> bytes:
 
 
 def render(data: bytes) -> bytes:
-    """The file of a cut library, which it is."""
+    """The bytes of the file."""
     return data

@@ -1,4 +1,4 @@
-"""C's fmod as a function in LLVM IR: exact, by subtraction of multiples of the divisor, bit by bit."""
+"""C's fmod as an LLVM IR function: exact, by long division bit by bit."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ class _Form:
 
     @property
     def infinity(self) -> int:
-        """Its bits: all of the exponent's."""
+        """The bits of infinity: all exponent bits are set."""
         return (1 << (self.integer - 1)) - (1 << self.fraction)
 
 
 _FORMS = {"float": _Form(32, 23), "double": _Form(64, 52)}
 REMAINDERS = {kind: f"tileiras.remainder.{kind}" for kind in _FORMS}
 
-# Both numbers are integers times a power of two, that of a subnormal one having the exponent 1. The larger integer is
-# reduced once, and again after each doubling, until its exponent is the smaller one's; then it is made a number again.
+# Both operands are integers times a power of two; subnormal ones have the exponent 1. The integer of the dividend is
+# reduced once, and again after each doubling until the exponents are equal; then the result is normalized.
 _TEXT = """
 define internal {kind} @{name}({kind} %x, {kind} %y) alwaysinline nounwind {{
 start:
@@ -99,7 +99,7 @@ place:
 
 
 def definition(kind: str) -> str:
-    """The function for a type."""
+    """The definition of the function for a type."""
     form = _FORMS[kind]
     return _TEXT.format(
         kind=kind, name=REMAINDERS[kind], i=f"i{form.integer}", fraction=form.fraction, infinity=form.infinity,

@@ -1,8 +1,8 @@
 """Hoist ``setmaxnreg.inc`` above the computations of its block.
 
-LLVM hoists loop invariants in front of ``setmaxnreg.inc``, the first instruction of a warp partition. Values that are live
-across it must fit in the registers that all threads start with, so ptxas would spill them. The order of the two does not
-matter: one changes the number of registers, the other the contents of some (PTX ISA 9.0, section 9.7.20.5, setmaxnreg).
+LLVM hoists loop invariants above ``setmaxnreg.inc``, the first instruction of a warp partition. Values that are live
+across it must fit in the registers that all threads start with, so ptxas would spill them. Reordering is sound: one
+instruction changes the number of registers, the others write some of them (PTX ISA 9.0, section 9.7.20.5, setmaxnreg).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Finds the instructions in inline assembly, and the capabilities each needs (``target/isa/ptx_instructions.py``)."""
+"""Find the instructions in inline assembly, and the capability that each needs (``target/isa/ptx_instructions.py``)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ESCAPE = re.compile(r"\\([0-9A-Fa-f]{2})")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _SPELLED = re.compile(r"(?:^|[\s;{}:])([a-z]\w*(?:\.[\w:]+)+)", re.MULTILINE)
 _NAME = r"[\w$%]+(?:\{:uid\}\w*)?"
-# What stands before an instruction: blocks that open or close, labels, the predicate.
+# Tokens before an instruction: blocks that open or close, labels, the predicate.
 _LEAD = re.compile(rf"(?:[\s{{}}]+|{_NAME}\s*:(?!:)|@!?{_NAME})*")
 _BRACKETS = {"{": 1, "[": 1, "(": 1, "}": -1, "]": -1, ")": -1}
 _ROWS: dict[str, tuple[tuple[frozenset[str], str | None], ...]] = {}
@@ -25,7 +25,7 @@ _BY_COUNT = {name.partition("/")[0] for name in _ROWS if "/" in name}
 
 
 def needs_checking(templates: Iterable[str], target: Target) -> bool:
-    """Whether ``faults`` may find something: a cheap test that also matches names in operands."""
+    """Whether ``faults`` may find something: a fast test that also matches names in operands."""
     text = _plain("\n".join(templates))
     names = set(_SPELLED.findall(text))
     rows = [_needs(name) for name in names]
@@ -36,9 +36,9 @@ def needs_checking(templates: Iterable[str], target: Target) -> bool:
 
 
 def faults(template: str, target: Target) -> Iterator[tuple[str, str | None]]:
-    """(instruction, capability that it needs and the GPU lacks; None where the instruction is not known).
+    """(instruction, required capability that the GPU lacks; None for an unknown instruction).
 
-    Of several the one that fewest GPUs have: those have the others.
+    Of several missing capabilities, the one that the fewest GPUs have.
     """
     for name, operands in instructions(template):
         known, found = needs(name, operands)
@@ -49,7 +49,7 @@ def faults(template: str, target: Target) -> Iterator[tuple[str, str | None]]:
 
 
 def instructions(template: str) -> list[tuple[str, str]]:
-    """(name, operands) of the instructions of a template, as LLVM IR writes it between quotes; without directives."""
+    """(name, operands) of the instructions of a template, as quoted in LLVM IR; without directives."""
     bare = (_LEAD.sub("", part, count=1) for part in _plain(template).split(";"))
     named = (part.split(None, 1) for part in bare if part and part[0] not in ".$")
     return [(words[0], words[1] if len(words) > 1 else "") for words in named if words]
@@ -82,7 +82,7 @@ def _constraints_hold(rows: tuple, tokens: Sequence[str]) -> tuple[str, ...]:
 
 
 def _count(operands: str) -> int:
-    """How many operands there are: commas inside brackets separate the parts of one."""
+    """The number of operands; commas inside brackets do not separate operands."""
     depth, commas = 0, 0
     for character in operands:
         depth += _BRACKETS.get(character, 0)

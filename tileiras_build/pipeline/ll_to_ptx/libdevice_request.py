@@ -1,7 +1,7 @@
-"""What an ``.ll`` asks of libdevice, from its text: a build must know it before LLVM reads the module.
+"""The libdevice request of an ``.ll``, from its text: a build needs it before LLVM parses the module.
 
-A request is text: the triple that the module is for, and the names of the functions that it calls, sorted, a line each.
-Modules with equal requests link the same cut of the library.
+A request is text: the module's triple, and the sorted names of the functions that it calls, one per line. Modules with
+equal requests link the same subset of the library.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _DECLARED = re.compile(rb'^[ \t]*declare\b[^@]*@"?([\w.$]+)"?[ \t]*\(', re.MULTI
 
 
 def needs_libdevice(data: bytes | mmap.mmap) -> bool:
-    """Whether LLVM IR text, as bytes or a memory map of its file, asks for a libdevice that it does not carry."""
+    """Whether LLVM IR text, as bytes or a memory map of its file, needs a libdevice that it does not embed."""
     named = data.find(b"\n" + _NOTE) >= 0 or data[: len(_NOTE)] == _NOTE
     return named and data.find(_INLINE) < 0
 
 
 def request_of(data: bytes | mmap.mmap) -> bytes:
-    """The request of LLVM IR text; empty where it asks for no libdevice, or carries it."""
+    """The request of LLVM IR text; empty if it needs no libdevice, or embeds it."""
     if not needs_libdevice(data):
         return b""
     declared = {match[1].decode() for match in _DECLARED.finditer(data)}
@@ -38,7 +38,7 @@ def request_of(data: bytes | mmap.mmap) -> bytes:
 
 
 def label_of(request: bytes) -> str:
-    """A request in a few words: the functions, and how many more there are."""
+    """A short description of a request: some functions, and the number of the others."""
     _, *names = request.decode().split()
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return ", ".join(name.removeprefix(LIBDEVICE_PREFIX) for name in names[:SHOWN]) + more

@@ -1,4 +1,4 @@
-"""libNVVM, NVIDIA's own serializer from NVVM IR to PTX, as the nvidia-nvvm wheel ships it (libNVVM API, release 13.5)."""
+"""libNVVM, NVIDIA's compiler from NVVM IR to PTX, from the nvidia-nvvm wheel (libNVVM API, release 13.5)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _library() -> ctypes.CDLL:
 
 
 def is_installed() -> bool:
-    """Whether there is a libNVVM."""
+    """Whether libNVVM is installed."""
     try:
         return bool(_library())
     except InvalidInput:
@@ -37,18 +37,18 @@ def is_installed() -> bool:
 
 def version() -> str:
     """The API's version, "2.0"; raises InvalidInput[libnvvm-missing]."""
-    return ".".join(map(str, _numbers("nvvmVersion", 2)))
+    return ".".join(map(str, _version_parts("nvvmVersion", 2)))
 
 
 def ir_version() -> tuple[int, int, int, int]:
-    """(major, minor, debug major, debug minor) of NVVM IR, which modules name; raises InvalidInput[libnvvm-missing]."""
-    major, minor, debug_major, debug_minor = _numbers("nvvmIRVersion", 4)
+    """The supported (major, minor, debug major, debug minor) of NVVM IR; raises InvalidInput[libnvvm-missing]."""
+    major, minor, debug_major, debug_minor = _version_parts("nvvmIRVersion", 4)
     return major, minor, debug_major, debug_minor
 
 
 @cache
 def llvm_version(arch: str) -> int:
-    """LLVM's major version whose IR libNVVM reads for "compute_90": 7 (typed pointers) before Blackwell.
+    """The major LLVM version of libNVVM's input for "compute_90": 7 (typed pointers) before Blackwell.
 
     Raises InvalidInput[libnvvm-missing].
     """
@@ -57,14 +57,14 @@ def llvm_version(arch: str) -> int:
     return major.value if status == _SUCCESS else 0
 
 
-def _numbers(function: str, count: int) -> tuple[int, ...]:
+def _version_parts(function: str, count: int) -> tuple[int, ...]:
     cells = [ctypes.c_int() for _ in range(count)]
     getattr(_library(), function)(*map(ctypes.byref, cells))
     return tuple(cell.value for cell in cells)
 
 
 def compile_ir(text: str, options: Sequence[str]) -> str:
-    """PTX of NVVM IR text; raises InternalError[libnvvm] with the library's own words."""
+    """Compile NVVM IR text to PTX; raises InternalError[libnvvm] with the library's message."""
     library, program = _library(), ctypes.c_void_p()
     _check(library.nvvmCreateProgram(ctypes.byref(program)), None)
     try:
@@ -79,9 +79,9 @@ def compile_ir(text: str, options: Sequence[str]) -> str:
 
 
 def _complete(ptx: str) -> str:
-    """PTX that has all it calls: an intrinsic that the library does not know becomes a call of a function of its name."""
+    """Check that PTX defines its callees: libNVVM compiles an unknown intrinsic to a call of a function of that name."""
     if (missing := _INTRINSIC.search(ptx)) is not None:
-        raise InternalError("libnvvm", f"libNVVM does not know {missing[1]}", remedy="use serializer=nvptx")
+        raise InternalError("libnvvm", f"libNVVM does not support {missing[1]}", remedy="use serializer=nvptx")
     return ptx
 
 
@@ -90,7 +90,7 @@ def _check(status: int, program: ctypes.c_void_p | None) -> None:
         return
     log = _string("nvvmGetProgramLog", program) if program is not None else ""
     reason = " ".join(log.split()) or _library().nvvmGetErrorString(status).decode()
-    raise InternalError("libnvvm", f"libNVVM refuses the module: {reason}", remedy="use serializer=nvptx")
+    raise InternalError("libnvvm", f"libNVVM rejects the module: {reason}", remedy="use serializer=nvptx")
 
 
 def _string(function: str, program: ctypes.c_void_p) -> str:

@@ -1,12 +1,13 @@
-"""Correct the line directives of LLVM's PTX: they say where lines were inlined, and do not change the code.
+"""Correct the line directives of LLVM's PTX, so that lines have their inlined callers and labels do not change the
+code.
 
-Labels for debug sections that are not there are dropped: a label begins a new block for ptxas, which then schedules
-instructions differently (matmul_f16_nt on sm_120: one instruction more).
+Labels for absent debug sections are dropped: a label begins a new block for ptxas, which then schedules instructions
+differently (matmul_f16_nt on sm_120: one instruction more).
 
-Inlined lines get their callers: ``.loc 1 23 11, function_name $L__inlined_names+0, inlined_at 1 36 33``. LLVM 22
-prints the innermost position of an instruction and drops its callers. So each inlined position gets a column of its
-own before LLVM sees it, counted from MARK (no source line is that long); in the PTX the column says which position it
-was, and the true one takes its place (PTX ISA 9.0, section 11.5.3, .loc).
+Inlined lines get their callers: ``.loc 1 23 11, function_name $L__inlined_names+0, inlined_at 1 36 33``. LLVM 22 prints
+the innermost position of an instruction and drops its callers. So each inlined position gets a unique column before
+LLVM sees it, counted from MARK (no source line is that long); in the PTX the column identifies the position, and is
+replaced by the true column (PTX ISA 9.0, section 11.5.3, .loc).
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from dataclasses import dataclass
 
 from .regex_matches import require_match
 
-MARK = 0x8000  # the first column that stands for an inlined position
-_LAST = 0xFFFF  # LLVM keeps 16 bits of a column
+MARK = 0x8000  # the first column that marks an inlined position
+_LAST = 0xFFFF  # LLVM stores 16 bits of a column
 _KIND = "emissionKind: DebugDirectivesOnly"
 
 _NODE = re.compile(r"^!(\d+) = (?:distinct )?!(DI\w+)\((.*)\)$", re.MULTILINE)
@@ -37,7 +38,7 @@ _ENTRY = re.compile(r"^\.(?:visible )?\.?(?:entry|func)\b", re.MULTILINE)
 
 
 def drop_labels(ptx: str) -> str:
-    """PTX without the labels that LLVM sets around lines and functions and that nothing mentions."""
+    """Drop the labels that LLVM adds around lines and functions and that nothing references."""
     if "$L__" not in ptx:
         return ptx
     mentioned = set(_MENTION.findall(ptx))
@@ -46,7 +47,7 @@ def drop_labels(ptx: str) -> str:
 
 @dataclass(frozen=True)
 class InlinedLocation:
-    """A source position, the function it is in, and the place where that function was inlined."""
+    """A source position, its function, and the location where that function was inlined."""
 
     path: str
     line: int
@@ -56,9 +57,9 @@ class InlinedLocation:
 
 
 class LineDirectives:
-    """The inlined positions of one module; none where it asks for more than directives.
+    """The inlined positions of one module; none if it has more debug info than directives.
 
-    ``text`` is the module with their columns marked.
+    ``text`` is the module with marked columns.
     """
 
     def __init__(self, text: str):
@@ -99,7 +100,7 @@ class LineDirectives:
         return _of_llvm(require_match(_STRING["name"].search(self._nodes[scope][3]))[1])
 
     def restore(self, ptx: str) -> str:
-        """PTX with the true columns and callers of inlined lines, and no needless labels."""
+        """Restore the columns and callers of inlined lines, and drop unused labels."""
         ptx = drop_labels(ptx)
         return _Restorer(self.places, ptx).run() if self.places else ptx
 
@@ -111,13 +112,13 @@ class _Restorer:
         self.places, self.ptx = places, ptx
         self.files = {_of_ptx(path): int(number) for number, path in _FILE.findall(ptx)}
         self.names: dict[str, int] = {}  # function -> offset in .debug_str
-        # Position -> the caller that it was last printed with; ptxas looks callers up by their position.
+        # Position -> the caller that was last printed with it; ptxas looks callers up by position.
         self.known: dict[tuple[int, int, int], InlinedLocation | None] = {}
         self.added: list[str] = []
 
     def run(self) -> str:
         parts = []
-        # A caller must have been named before, in the same function.
+        # A caller must have appeared before, in the same function.
         for part in _split(self.ptx):
             self.known = {}
             parts.append(_LOC.sub(self._loc, part))
@@ -132,7 +133,7 @@ class _Restorer:
         return self._callers(place.caller, match[1]) + self._line(place, match[1])
 
     def _callers(self, place: InlinedLocation | None, head: str) -> str:
-        """Lines that make the callers of a place known, from the outside in, where they are not yet."""
+        """Lines that define the callers of a location that are not defined yet, outermost first."""
         if place is None or self.known.get(self._key(place), _UNKNOWN) == place.caller:
             return ""
         return self._callers(place.caller, head) + self._line(place, head)
@@ -161,12 +162,12 @@ class _Restorer:
 
 
 def _of_llvm(text: str) -> str:
-    """A string of LLVM IR, in which what is not printable ASCII is written as bytes."""
+    """Decode a string of LLVM IR, which escapes bytes that are not printable ASCII."""
     return _of_bytes(_LLVM_BYTE.sub(lambda code: chr(int(code[1], 16)), text))
 
 
 def _of_ptx(text: str) -> str:
-    """A string as LLVM prints it in PTX."""
+    """Encode a string as LLVM does in PTX."""
     return _of_bytes(_PTX_BYTE.sub(lambda code: _ptx_character(code[1]), text))
 
 
@@ -179,11 +180,11 @@ def _of_bytes(raw: str) -> str:
 
 
 def _encoded(path: str) -> str:
-    """A path as LLVM prints it in PTX."""
+    """Encode a path as LLVM does in PTX."""
     return "".join("\\\\" if c == 92 else chr(c) if 32 <= c < 127 else f"\\{c:03o}" for c in path.encode())
 
 
 def _split(ptx: str) -> list[str]:
-    """The text cut before each function."""
+    """Split the text before each function."""
     starts = [0, *(match.start() for match in _ENTRY.finditer(ptx)), len(ptx)]
     return [ptx[start:end] for start, end in itertools.pairwise(starts)]

@@ -1,8 +1,8 @@
-"""Refuse modules that would make LLVM abort or exit, before LLVM sees them.
+"""Reject modules that would make LLVM abort or exit, before LLVM parses them.
 
-Only text is looked at, with a plain substring test before every costly expression: the checks take 0.1 ms where nothing
-is suspicious, and what they refuse cannot be asked of LLVM without risking the
-process. Every check yields diagnostics; all of them are reported together.
+The checks inspect only text, with a substring test before every slow regular expression: they take 0.1 ms on a module
+without suspicious constructs. LLVM itself cannot report these faults without risking the process. All diagnostics of
+all checks are reported together.
 """
 
 from __future__ import annotations
@@ -63,10 +63,10 @@ _LINE_TABLES = "emissionKind: LineTablesOnly"
 
 
 def check_module(text: str, target: Target) -> None:
-    """Raise one diagnostic, or an ErrorGroup, for everything in the module that LLVM would die of."""
+    """Raise one diagnostic, or an ErrorGroup, for everything in the module that LLVM would abort on."""
     if next(_faults(text, target), None) is None:
         return
-    # What a kernel prints may look like anything; blanking it costs more than the checks, which rarely find something.
+    # A kernel may print any text. Blanking strings costs more than the checks, so it happens only after a check fails.
     found = Diagnostics()
     for error in _faults(_without_strings(text), target):
         found.add(error)
@@ -79,7 +79,7 @@ def _faults(text: str, target: Target) -> Iterator[TileirasError]:
 
 
 def _without_strings(text: str) -> str:
-    """The text with spaces for the strings of globals and metadata; everything stays in its place."""
+    """The text with the strings of globals and metadata blanked, at unchanged offsets."""
     return _STRING_LINE.sub(lambda line: _STRING.sub(lambda string: f'"{" " * (len(string[0]) - 2)}"', line[0]), text)
 
 
@@ -141,13 +141,13 @@ def check_approximate_intrinsics(text: str, target: Target) -> Iterator[Tileiras
 
 
 def check_names(text: str, target: Target) -> Iterator[TileirasError]:
-    """Symbols that PTX cannot spell."""
+    """Symbols that PTX cannot express."""
     kernels = ((KERNEL, llvm_name(match[1]), partial(_line, text, match.start())) for match in _ENTRY.finditer(text))
     yield from module_name_errors(kernels)
     for kind, start, pattern in _DEFINITIONS:
         for offset, line in lines_of(text, start):
             found = pattern.match(line)
-            # What a module keeps to itself LLVM renames where it must.
+            # LLVM renames local symbols if necessary.
             if found is None or _LOCAL.search(found["words"]) is not None or is_identifier(llvm_name(found["name"])):
                 continue
             if (fault := name_error(kind, llvm_name(found["name"]), partial(_line, text, offset))) is not None:
@@ -173,7 +173,7 @@ def check_scopes(text: str, target: Target) -> Iterator[TileirasError]:
 
 
 def check_assembly(text: str, target: Target) -> Iterator[TileirasError]:
-    """Instructions in inline assembly that the GPU lacks, and constraints that NVPTX does not know."""
+    """Instructions in inline assembly that the GPU lacks, and constraints that NVPTX does not support."""
     templates: dict[str, int] = {}
     constraints: dict[str, int] = {}
     for match in _ASM.finditer(text):
@@ -186,7 +186,7 @@ def check_assembly(text: str, target: Target) -> Iterator[TileirasError]:
         if bad:
             yield InternalError(
                 "asm-constraint",
-                f"inline assembly has the constraint {bad[0]!r}, which NVPTX does not know",
+                f"inline assembly has the constraint {bad[0]!r}, which NVPTX does not support",
                 location=_line(text, offset),
                 remedy="use b h r l q f d, with = for results, or an operand number",
             )
@@ -211,7 +211,7 @@ def _instruction_faults(templates: dict[str, int], text: str, target: Target) ->
 
 
 def check_convergence(text: str, target: Target) -> Iterator[TileirasError]:
-    """Instructions that all threads of a warp execute together, in assembly that LLVM may move under a condition."""
+    """Inline assembly with warp-wide (convergent) instructions that LLVM may move under a condition."""
     groups = (_CONVERGENT_GROUP.match(line) for _, line in lines_of(text, "attributes #"))
     convergent = {group[1] for group in groups if group is not None}
     for match in _COLLECTIVE.finditer(text):
@@ -244,7 +244,7 @@ def check_allocas(text: str, target: Target) -> Iterator[TileirasError]:
             "alloca-space",
             f"alloca in address space {match[1]}; stack variables are generic in NVPTX",
             location=_line(text, match.start()),
-            remedy="leave the address space out; LLVM finds out that it is local",
+            remedy="leave the address space out; LLVM infers that it is local",
         )
 
 
@@ -269,13 +269,13 @@ def check_atomics(text: str, target: Target) -> Iterator[TileirasError]:
 
 
 def check_pairs(text: str, target: Target) -> Iterator[TileirasError]:
-    """Copies whose barrier may be that of the other CTA of a pair."""
+    """TMA loads whose mbarrier may be that of the other CTA of a pair."""
     if _TENSOR_LOAD in text and not target.has(PAIRS) and (match := _PAIR.search(text)) is not None:
         yield _unsupported(f"llvm.nvvm.{_TENSOR_LOAD} with a CTA group", PAIRS, target, _line(text, match.start()))
 
 
 def check_wide_conversions(text: str, target: Target) -> Iterator[TileirasError]:
-    """Between floating-point numbers and integers that no register holds: LLVM would call a library that is not there."""
+    """Conversions between floats and integers wider than a register: LLVM would call a library that does not exist."""
     if not any(mark in text for mark in _CONVERSION_MARKS):
         return
     for match in _CONVERSION.finditer(text):
@@ -294,7 +294,7 @@ def check_debug_info(text: str, target: Target) -> Iterator[TileirasError]:
     if _LINE_TABLES in text and "DILocalVariable" in text:
         yield InternalError(
             "debug-info",
-            "line tables without variables are asked for, but the module describes variables",
+            "the module requests line tables without variables, but describes variables",
             location=_line(text, text.find("DILocalVariable")),
             remedy="use emissionKind: DebugDirectivesOnly or FullDebug",
         )
@@ -306,8 +306,8 @@ CHECKS = (
     check_approximate_intrinsics,  # abort
     check_names,  # abort
     check_scopes,  # exit(1)
-    check_assembly,  # ptxas would refuse it, in words about PTX that the user never wrote; exit(1) on constraints
-    check_convergence,  # no failure, but LLVM may make it conditional
+    check_assembly,  # ptxas would reject it, with a message about PTX that the user did not write; exit(1) on constraints
+    check_convergence,  # no failure, but LLVM may move it under a condition
     check_shared_variables,  # abort
     check_allocas,  # abort
     check_types,  # abort

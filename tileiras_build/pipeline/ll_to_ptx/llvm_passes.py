@@ -1,8 +1,8 @@
 """The LLVM passes of each optimization level, in order.
 
-LLVM's own pipelines of the same levels, behind the same inliner, take 4 to 19 % more CPU from .ll to cubin and give more
-machine instructions in 18 to 31 of 47 kernels (1 to 3 % in all; ``benchmarks/llvm_pipelines.py``): loops that the tile
-passes have scheduled gain nothing from unrolling, rotation or vectorization. The NVPTX code generator runs its own
+LLVM's own pipelines of the same levels, after the same inliner, take 4 to 19 % more CPU from .ll to cubin and produce
+more machine instructions in 18 to 31 of 47 kernels (1 to 3 % in all; ``benchmarks/llvm_pipelines.py``): loops that the
+tile passes have scheduled gain nothing from unrolling, rotation or vectorization. The NVPTX code generator runs its own
 cleanups (address spaces, load/store vectorizer, GVN, LSR) afterwards.
 """
 
@@ -14,8 +14,8 @@ import llvmlite.binding as llvm
 
 from ...target.isa.serializer_options import Level, find_level
 
-# NewGVN ends the process by an assertion when it has looked at a value 100 times, which a chain of so many loops makes
-# it do. What it would have found is left to the code generator's own GVN there.
+# NewGVN aborts by an assertion once it has visited a value 100 times, which a chain of this many loops can cause. The
+# code generator's own GVN then finds the redundancies.
 VALUE_NUMBERING = "new_gvn"
 MAX_LOOPS = 64
 _LABEL = re.compile(r"^([\w.$-]+|\"[^\"]*\"):|label %([\w.$-]+|\"[^\"]*\")", re.MULTILINE)
@@ -24,7 +24,7 @@ _LABEL = re.compile(r"^([\w.$-]+|\"[^\"]*\"):|label %([\w.$-]+|\"[^\"]*\")", re.
 def run_passes(module: llvm.ModuleRef, machine: llvm.TargetMachine, opt_level: int | str) -> None:
     """Run a level's passes on the module in place.
 
-    Raises InvalidInput[opt-level] before any pass manager is made.
+    Raises InvalidInput[opt-level] before any pass manager is created.
     """
     level = find_level(opt_level)
     mark_functions(module, level)
@@ -38,14 +38,14 @@ def run_passes(module: llvm.ModuleRef, machine: llvm.TargetMachine, opt_level: i
 
 
 def mark_functions(module: llvm.ModuleRef, level: Level) -> None:
-    """Tell the module's functions what the level asks of them."""
+    """Set the function attributes of the level."""
     for function in module.functions if level.attributes else ():
         for attribute in level.attributes if not function.is_declaration else ():
             function.add_function_attribute(attribute)
 
 
 def _has_many_loops(function: llvm.ValueRef) -> bool:
-    """Whether more than MAX_LOOPS branches of a function lead back."""
+    """Whether a function has more than MAX_LOOPS back edges."""
     if function.is_declaration or len(list(function.blocks)) <= MAX_LOOPS:
         return False
     seen: set[str] = set()

@@ -1,15 +1,15 @@
-"""Instructions that LLVM's back end, or libNVVM, compile to wrong code, replaced by others that say the same.
+"""Replace instructions that LLVM's back end, or libNVVM, miscompile by equivalent ones.
 
-| instruction                         | what becomes of it there (LLVM 22)                                     |
+| instruction                         | its miscompilation (LLVM 22)                                           |
 |-------------------------------------|------------------------------------------------------------------------|
-| ``frem``                            | x - trunc(x / y) * y, wrong where the quotient is large                |
+| ``frem``                            | x - trunc(x / y) * y, wrong for a large quotient                       |
 | ``fptosi``, ``fptoui`` to ``i1``    | a comparison with 0                                                    |
-| ``sitofp i1`` to ``bfloat``         | 1 in place of -1                                                       |
-| ``sitofp``, ``uitofp`` to ``bfloat``| by way of f32, rounded twice, where the GPU has no conversion of its own |
+| ``sitofp i1`` to ``bfloat``         | 1 instead of -1                                                        |
+| ``sitofp``, ``uitofp`` to ``bfloat``| through f32, rounded twice, on GPUs without this conversion            |
 | ``llvm.ssub.sat.i16``               | ptxas negates in 32 bits what was compared in 16                       |
 
-A module without any of them stays as it is; another one is rewritten in the form in which LLVM prints it, instruction by
-instruction. What is allowed to be approximate (``afn``) stays.
+A module without any of these is unchanged; any other module is printed by LLVM and rewritten instruction by
+instruction. Instructions that may be approximate (``afn``) are unchanged.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from dataclasses import dataclass, field
 from ...target.targets import Target
 from .frem_expansion import REMAINDERS, definition
 
-NATIVE_BFLOAT = "bf16_native"  # with it come the conversions of integers
-# What a module must have for a look at its instructions to be worth it.
+NATIVE_BFLOAT = "bf16_native"  # includes conversions from integers
+# Substrings without which a module need not be parsed.
 _CANDIDATE = re.compile(
     r"\bfrem\b|\bfpto[su]i\b[^\n]*\bi1\b|\b[su]itofp\b[^\n]*\bbfloat\b|@llvm\.ssub\.sat\.(?:v\d+)?i16\b"
 )
@@ -42,28 +42,28 @@ _HALVES = ("half", "bfloat")
 
 @dataclass
 class _Instruction:
-    """One instruction of the canonical text, and the lines that take its place."""
+    """One instruction of the printed module, and the lines that replace it."""
 
     name: str
     flags: set[str]
-    type: str  # of its operands: an element
-    count: int  # of elements, 0 for a scalar
+    type: str  # element type of its operands
+    count: int  # number of elements, 0 for a scalar
     operands: list[str]
-    result: str  # the element type that it converts to
+    result: str  # element type of the result of a conversion
     tail: str  # its metadata
     number: int
     lines: list[str] = field(default_factory=list)
 
     def whole(self, element: str) -> str:
-        """The type of as many elements as the instruction has."""
+        """The vector type of ``element`` with the instruction's number of elements; ``element`` for a scalar."""
         return f"<{self.count} x {element}>" if self.count else element
 
     def constant(self, element: str, value: str) -> str:
-        """A constant of that type, without it."""
+        """A constant of that type, without the type."""
         return f"splat ({element} {value})" if self.count else value
 
     def add(self, text: str, last: bool = False) -> str:
-        """A line, whose value has the instruction's name where it is the last."""
+        """Append a line; its value gets the instruction's name if it is the last one."""
         name = self.name if last else f"%tileiras.mended.{self.number}.{len(self.lines)}"
         self.lines.append(f"  {name} = {text}{self.tail}")
         return name
@@ -73,7 +73,7 @@ Workaround = Callable[[_Instruction, Target], bool]
 
 
 def with_workarounds(text: str, target: Target, canonical: Callable[[str], str]) -> str:
-    """The module with right code in place of what would become wrong; ``canonical`` gives the text as LLVM prints it."""
+    """Replace miscompiled instructions of a module; ``canonical`` returns the text as LLVM prints it."""
     if not any(mark in text for mark in _MARKS) or _CANDIDATE.search(text) is None:
         return text
     lines, needed = [], set()
@@ -88,7 +88,7 @@ def with_workarounds(text: str, target: Target, canonical: Callable[[str], str])
 
 
 def _read(line: str, number: int) -> tuple[str, _Instruction] | None:
-    """The instruction on a line, if it is of a kind that may be mended."""
+    """The instruction on a line, if it may need a workaround."""
     if (match := _INSTRUCTION.match(line)) is not None:
         name, kind, rest = match.groups()
         parts = _parts(rest)
@@ -114,7 +114,7 @@ def _read(line: str, number: int) -> tuple[str, _Instruction] | None:
 
 
 def _parts(text: str) -> list[str]:
-    """What commas outside of brackets separate."""
+    """The parts between commas outside of brackets."""
     parts, depth, start = [], 0, 0
     for at, letter in enumerate(text):
         depth += letter in "<([{"
@@ -125,11 +125,11 @@ def _parts(text: str) -> list[str]:
     return [*parts, text[start:].strip()]
 
 
-# Mends ----------------------------------------------------------------------------------------------------------------
+# Replacements ---------------------------------------------------------------------------------------------------------
 
 
 def _remainder(op: _Instruction, target: Target) -> bool:
-    """A call of C's fmod, for each element; halves are computed in f32, which holds the result exactly."""
+    """A call of C's fmod for each element; halves are computed in f32, in which the result is exact."""
     if op.flags & _APPROXIMATE or op.type not in (*_HALVES, *REMAINDERS):
         return False
     if not op.count:
@@ -154,7 +154,7 @@ def _remainder_of(op: _Instruction, a: str, b: str, last: bool) -> str:
 
 
 def _float_to_i1(op: _Instruction, target: Target, predicate: str, bound: str) -> bool:
-    """A comparison with the one number but 0 that an i1 can be."""
+    """A comparison with the only nonzero value of an i1."""
     if op.result != "i1":
         return False
     constant = op.constant(op.type, bound)
@@ -190,7 +190,7 @@ def _to_bfloat(op: _Instruction, target: Target, kind: str) -> bool:
         return False
     type, value = (op.type, op.operands[0]) if bits <= DOUBLE_BITS else (LONG, _stored_format(op, kind))
     double = op.add(f"{kind} {op.whole(type)} {value} to {op.whole('double')}")
-    # In its bits, where LLVM does not see that the conversion before was exact, and takes both for one.
+    # On the bits: LLVM does not recognize that the conversion before was exact, and would merge both conversions.
     pattern = op.add(f"bitcast {op.whole('double')} {double} to {op.whole(LONG)}")
     odd = _round_to_odd(op, LONG, pattern, DOUBLE_BITS - FLOAT_BITS)
     rounded = op.add(f"bitcast {op.whole(LONG)} {odd} to {op.whole('double')}")
@@ -199,7 +199,7 @@ def _to_bfloat(op: _Instruction, target: Target, kind: str) -> bool:
 
 
 def _round_to_odd(op: _Instruction, integer: str, value: str, lost: int) -> str:
-    """An integer without its last bits; the bit before them is set where one of them was."""
+    """An integer without its last bits, rounded to odd."""
     type = op.whole(integer)
     constant = lambda number: op.constant(integer, str(number))
     kept = op.add(f"and {type} {value}, {constant(-(1 << lost))}")
@@ -210,13 +210,13 @@ def _round_to_odd(op: _Instruction, integer: str, value: str, lost: int) -> str:
 
 
 def _stored_format(op: _Instruction, kind: str) -> str:
-    """An integer that a double holds, and that rounds to fewer bits as the given one does."""
+    """An integer that is exact in a double and rounds to fewer bits as the given one does."""
     type, value = op.whole(LONG), op.operands[0]
     if op.type != LONG:
         value = op.add(f"{'sext' if kind == 'sitofp' else 'zext'} {op.whole(op.type)} {value} to {type}")
     constant = lambda number: op.constant(LONG, str(number))
     odd = _round_to_odd(op, LONG, value, 64 - DOUBLE_BITS)
-    # Those of at most 53 bits stay: moved by 2^53 where they have a sign, they are below 2^54.
+    # Integers of at most 53 bits are unchanged: offset by 2^53 if signed, they are below 2^54.
     signed = kind == "sitofp"
     moved = op.add(f"add {type} {value}, {constant(1 << DOUBLE_BITS)}") if signed else value
     small = op.add(f"icmp ult {type} {moved}, {constant(1 << (DOUBLE_BITS + signed))}")
@@ -224,7 +224,7 @@ def _stored_format(op: _Instruction, kind: str) -> str:
 
 
 def _saturated(op: _Instruction, target: Target) -> bool:
-    """The difference in 32 bits; where 16 do not hold it, the end of its sign. (LLVM makes ``ssub.sat`` of two bounds.)"""
+    """Subtract in 32 bits, then clamp to 16 bits. (LLVM canonicalizes two bounds back to ``ssub.sat``.)"""
     wide, narrow = op.whole("i32"), op.whole("i16")
     a, b = (op.add(f"sext {narrow} {operand} to {wide}") for operand in op.operands)
     difference = op.add(f"sub nsw {wide} {a}, {b}")

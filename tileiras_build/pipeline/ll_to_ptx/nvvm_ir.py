@@ -1,8 +1,9 @@
-"""Turn a linked LLVM module into NVVM IR, which libNVVM reads (NVVM IR Specification 2.0, "modern" dialect).
+"""Convert a linked LLVM module to NVVM IR, libNVVM's input (NVVM IR Specification 2.0, "modern" dialect).
 
-For Blackwell and later libNVVM reads the IR of LLVM 22, which is llvmlite's. What differs is little: kernels are named
-in ``!nvvm.annotations``, the IR's version in ``!nvvmir.version``, the data layout is fixed, a few intrinsics are missing,
-and inline assembly takes and gives integers, float and double only: half and bfloat travel as their bits.
+For Blackwell and later libNVVM reads the IR of LLVM 22, which is llvmlite's. The differences are small: kernels are
+listed in ``!nvvm.annotations``, the IR's version in ``!nvvmir.version``, the data layout is fixed, a few intrinsics are
+missing, and operands and results of inline assembly are integers, float and double only: half and bfloat are passed as
+bits.
 
     %y = call half asm "mov.b16 $0, $1;", "=h,h"(half %x)
     %nvvm.0 = bitcast half %x to i16
@@ -25,7 +26,7 @@ DATA_LAYOUT = (
 BITS = {
     "half": "i16", "bfloat": "i16", "<2 x half>": "i32", "<2 x bfloat>": "i32", "<2 x i16>": "i32", "<4 x i8>": "i32",
 }  # fmt: skip
-# Intrinsics that libNVVM 13.5 refuses, and how the NVPTX back end would lower them.
+# Intrinsics that libNVVM 13.5 rejects, and the lowering of the NVPTX back end.
 SIGN_CLEARED = {"float": ("i32", 0x7FFFFFFF), "double": ("i64", (1 << 63) - 1)} | dict.fromkeys(
     ("half", "bfloat"), ("i16", 0x7FFF)
 )
@@ -51,13 +52,13 @@ def nvvm_ir(text: str, version: tuple[int, int, int, int]) -> str:
 
 
 def rewritten(text: str) -> list[str]:
-    """The module's lines with the fixed data layout, and without assembly and intrinsics that libNVVM refuses."""
+    """The module's lines with the fixed data layout, and without assembly and intrinsics that libNVVM rejects."""
     text = _LAYOUT.sub(f'target datalayout = "{DATA_LAYOUT}"', text, count=1)
     return list(_Converter(text.splitlines()).convert())
 
 
 def metadata(text: str, annotations: list[str], version: tuple[int, ...]) -> str:
-    """The version and what is said of functions, as nodes with numbers that the module does not use."""
+    """Metadata nodes of the NVVM IR version and of function annotations, under unused ids."""
     free = max((int(number) for number in re.findall(r"^!(\d+) = ", text, re.MULTILINE)), default=-1) + 1
     nodes = [*annotations, ", ".join(f"i32 {number}" for number in version)]
     lines = [f"!{number} = !{{{node}}}" for number, node in enumerate(nodes, free)]
@@ -67,13 +68,13 @@ def metadata(text: str, annotations: list[str], version: tuple[int, ...]) -> str
 
 
 class _Converter:
-    """Rewrites one module line by line: inline assembly whose types libNVVM refuses, and intrinsics that it lacks."""
+    """Rewrites one module line by line: inline assembly with types that libNVVM rejects, and unsupported intrinsics."""
 
     def __init__(self, lines: list[str]):
         self.lines = lines
-        self.numbers = count()
+        self.ids = count()
         self.declared = {line.partition(")")[0] for line in lines if line.startswith("declare")}
-        self.structs: dict[str, list[str]] = {}  # renamed result -> its fields' types before
+        self.structs: dict[str, list[str]] = {}  # renamed result -> original types of its fields
 
     def convert(self) -> Iterator[str]:
         for line in self.lines:
@@ -89,7 +90,7 @@ class _Converter:
                 yield line
 
     def _intrinsic(self, line: str) -> list[str] | None:
-        """The lines in place of one that names an intrinsic which libNVVM lacks; None for all others."""
+        """The lines that replace a call of an unsupported intrinsic; None for all other lines."""
         name = next((name for name in (SIGN_BIT, *RENAMED, *APPROXIMATE) if name in line), None)
         if name is None:
             return None
@@ -100,7 +101,7 @@ class _Converter:
         return self._replaced(line, _UNARY.match(line), name)
 
     def _declare_once(self, line: str) -> list[str]:
-        """A line, unless it declares what is declared."""
+        """A line, unless it repeats a declaration."""
         if line.startswith("declare"):
             if (head := line.partition(")")[0]) in self.declared:
                 return []
@@ -122,7 +123,7 @@ class _Converter:
         ]
 
     def _name(self) -> str:
-        return f"%nvvm.{next(self.numbers)}"
+        return f"%nvvm.{next(self.ids)}"
 
     def _call(self, call: re.Match) -> Iterator[str]:
         operands = []
@@ -164,7 +165,7 @@ class _Converter:
 
 
 def _as_bits(type: str) -> str:
-    """A result type with every field as libNVVM takes it."""
+    """A result type with every field in libNVVM's form."""
     if not type.startswith("{"):
         return BITS.get(type, type)
     return "{ " + ", ".join(BITS.get(field.strip(), field.strip()) for field in type.strip("{} ").split(",")) + " }"

@@ -1,14 +1,14 @@
-"""Turn a linked and optimized LLVM module into the NVVM IR of GPUs before Blackwell: the IR of LLVM 7.
+"""Convert a linked and optimized LLVM module to the NVVM IR of GPUs before Blackwell: the IR of LLVM 7.
 
-Pointers are typed there (every one becomes a pointer to bytes), bfloat does not exist (its bits travel as i16), and
-NVIDIA's reader knows few intrinsics: those become the instructions that they are. Launch bounds are annotations.
+In that IR pointers are typed (every one becomes a pointer to bytes), bfloat does not exist (its bits are an i16), and
+few intrinsics are supported: others become inline assembly of their instructions. Launch bounds are annotations.
 
     %g = getelementptr inbounds nuw i32, ptr addrspace(1) %p, i64 %i
     %nvvm7.0 = bitcast i8 addrspace(1)* %p to i32 addrspace(1)*
     %nvvm7.1 = getelementptr i32, i32 addrspace(1)* %nvvm7.0, i64 %i
     %g = bitcast i32 addrspace(1)* %nvvm7.1 to i8 addrspace(1)*
 
-Lines that no rule knows pass as they are; libNVVM refuses what it cannot read.
+Lines without a matching rule are unchanged; libNVVM reports what it cannot parse.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ _BITS = re.compile(r"\b0xR([0-9A-Fa-f]{4})\b")
 _NARROWING = re.compile(r"= trunc (?:(?:nuw|nsw) )+")
 _TO_BFLOAT = re.compile(r"^(\s*)(%\S+) = (sitofp|uitofp) (?:nneg )?(i1|i8|i16) (\S+) to bfloat")
 _FROM_BFLOAT = re.compile(r"^(\s*)(%\S+) = (fptosi|fptoui) bfloat (\S+) to (i\d+)")
-# LLVM 7 counts unnamed values otherwise; names do not count.
+# LLVM 7 assigns different ids to unnamed values; named values are not affected.
 _NUMBER, _LABEL = re.compile(r"%(\d+)\b"), re.compile(r"^(\d+):")
 _DEFINITION = re.compile(r"^define (?:(?:dso_local|internal) )?ptx_kernel ")
 _GROUP = re.compile(r"^attributes (#\d+) = \{(.*)\}$")
 _BOUND = re.compile(r'"nvvm\.(reqntid|maxntid|minctasm|maxnreg)"="([\d, ]+)"')
-# Spellings of debug information that came after LLVM 7.
+# Syntax of debug information that is newer than LLVM 7.
 _DEBUG = (
     ("spFlags: DISPFlagDefinition | DISPFlagOptimized", "isDefinition: true, isOptimized: true"),
     ("spFlags: DISPFlagDefinition", "isDefinition: true"),
@@ -72,14 +72,14 @@ _TYPED = re.compile(r"^(.+?) (\S+)$")
 
 
 def nvvm_ir_7(text: str, version: tuple[int, int, int, int]) -> str:
-    """NVVM IR in the dialect of LLVM 7 of a module that LLVM printed after optimizing it."""
+    """Convert a module that LLVM printed after optimization to the LLVM 7 dialect."""
     dialect = _Dialect7(rewritten("\n".join(map(_instruction, text.splitlines()))))
     body = list(dialect.convert())
     return "\n".join((*body, metadata(text, dialect.annotations, version)))
 
 
 def _instruction(line: str) -> str:
-    """A call of an intrinsic of the table as the assembly of its instruction; any other line as it is."""
+    """A call of an intrinsic of the table as inline assembly of its instruction; any other line unchanged."""
     call = _CALL.match(line) if "@llvm." in line else None
     if call is None or call[4] not in INSTRUCTIONS:
         return line
@@ -88,7 +88,7 @@ def _instruction(line: str) -> str:
     type = _result_type(head)
     values = [require_match(_TYPED.match(operand)).groups() for operand in split_operands(operands)]
     registers = [] if type == "void" else split_operands(type.strip("{} "))
-    # What the instruction does not take says something to LLVM only.
+    # Operands that the instruction lacks are hints for LLVM only.
     values = values[: len(set(re.findall(r"\$\d+", text))) - len(registers)]
     letters = [f"={CONSTRAINT_LETTERS[register]}" for register in registers]
     letters += ["n" if text.startswith(CONSTANTS) else CONSTRAINT_LETTERS[_words(kind)] for kind, _ in values]
@@ -100,11 +100,11 @@ def _instruction(line: str) -> str:
 
 
 class _Dialect7:
-    """Rewrites one module line by line; ``annotations`` are what it learned of kernels."""
+    """Rewrites one module line by line; ``annotations`` are collected from kernels."""
 
     def __init__(self, lines: list[str]):
         self.lines = lines
-        self.numbers = count()
+        self.ids = count()
         self.annotations: list[str] = []
         self.groups = {match[1]: match[2] for line in lines if (match := _GROUP.match(line))}
         self.globals = {match[1]: (match[2], match[3]) for line in lines if (match := _GLOBAL.match(line))}
@@ -157,10 +157,10 @@ class _Dialect7:
             yield self._plain(line)
 
     def _name(self) -> str:
-        return f"%nvvm7.{next(self.numbers)}"
+        return f"%nvvm7.{next(self.ids)}"
 
     def _plain(self, line: str) -> str:
-        """A line in LLVM 7's spelling."""
+        """A line in LLVM 7's syntax."""
         line = _NARROWING.sub("= trunc ", _DROPPED.sub("", line))
         line = _FNEG.sub(lambda match: f"= fsub {match[1]} -0.000000e+00, {match[2]}", line)
         line = _FREEZE.sub(r"= bitcast \1 \2 to \1", line)
@@ -200,7 +200,7 @@ class _Dialect7:
         ]
 
     def _bfloat(self, operation: re.Match) -> Iterator[str]:
-        """Arithmetic in float and one rounding: 24 bits hold twice 8 and 2 more, so that the result is exact."""
+        """Compute in float and round once: 24 bits are at least twice 8 plus 2, so the result is correctly rounded."""
         indent, result, name, flags, *operands = operation.groups()
         wide = [self._name() for _ in operands]
         for target, operand in zip(wide, operands, strict=True):
@@ -213,7 +213,7 @@ class _Dialect7:
         yield _narrowed(indent, result, value)
 
     def _predicated(self, asm: re.Match) -> Iterator[str]:
-        """Assembly with predicates as 0 or 1 in a register: LLVM 7 has no i1 operand."""
+        """Inline assembly with predicates as 0 or 1 in a register: LLVM 7 has no i1 operand."""
         head, text, middle, constraints, opening, operands, tail = asm.groups()
         indent = head[: len(head) - len(head.lstrip())]
         letters, values = constraints.split(","), split_operands(operands)
@@ -291,5 +291,5 @@ def _words(type: str) -> str:
 
 
 def _result_type(head: str) -> str:
-    """The type in front of a callee, without flags and attributes."""
+    """The type before a callee, without flags and attributes."""
     return re.sub(r"^(?:(?:fast|nnan|ninf|nsz|arcp|contract|afn|reassoc) )*", "", _words(head)).strip()

@@ -14,8 +14,8 @@ _TARGET = re.compile(r"^\.target [\w, ]+", re.MULTILINE)
 _ADDRESS_SIZE = re.compile(r"^\.address_size (?:64|32)[^\n]*\n", re.MULTILINE)
 
 _NARROW = "e4m3x2|e5m2x2|e2m3x2|e3m2x2|e2m1x2"
-# Inline assembly that needs a newer PTX than LLVM prints; found by asking ptxas 13.5. (Each begins with a literal: a
-# leading \b would make the search ten times slower.)
+# Inline assembly that needs a newer PTX version than LLVM prints; determined with ptxas 13.5. (Each begins with a
+# literal: a leading \b would make the search ten times slower.)
 NEWER: tuple[tuple[tuple[int, int], re.Pattern], ...] = (
     ((9, 2), re.compile(rf"cvt\.rn(?:\.\w+)*\.bf16x2\.(?:{_NARROW})\b")),
     ((9, 1), re.compile(rf"cvt\.rn(?:\.\w+)*\.(?:{_NARROW})\.bf16x2\b")),
@@ -26,8 +26,8 @@ NEWER: tuple[tuple[tuple[int, int], re.Pattern], ...] = (
 def fix_header(ptx: str, made_for: Serialization, manifest: dict | None, has_assembly: bool) -> str:
     """PTX with the module's target and version, and the manifest as a comment.
 
-    LLVM does not know every GPU (its cpu name may be a neighbor's), and prints ", debug" for full debug info, which
-    makes ptxas build without optimization: only device debugging keeps it.
+    LLVM does not support every GPU (its CPU name may be that of a similar one), and prints ", debug" for full debug
+    info, which makes ptxas disable optimization: only device debugging keeps it.
     """
     size = _ADDRESS_SIZE.search(ptx)
     version = _VERSION.search(ptx)
@@ -44,7 +44,7 @@ def fix_header(ptx: str, made_for: Serialization, manifest: dict | None, has_ass
 
 
 def _note(manifest: dict | None, made_for: Serialization, debug: bool) -> str:
-    """The manifest, with the level of ptxas where it is not the usual one: a debugger's code has none."""
+    """The manifest, with the level of ptxas if it is not the default."""
     if manifest is None:
         return ""
     level = find_level(made_for.opt_level).ptxas

@@ -1,4 +1,4 @@
-"""Texts of LLVM that have the form which an earlier look at them has found."""
+"""Matches that must exist, in text that LLVM printed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ...core.errors import InternalError
 
 
 def require_match(match: re.Match[str] | None) -> re.Match[str]:
-    """A match where there must be one; raises InternalError[ll-form] where there is none."""
+    """Return a match that must exist; raises InternalError[ll-form] if it is None."""
     if match is None:
-        raise InternalError("ll-form", "the module is not written as LLVM writes it")
+        raise InternalError("ll-form", "the module is not in the form that LLVM prints")
     return match

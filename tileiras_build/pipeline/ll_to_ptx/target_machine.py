@@ -11,7 +11,7 @@ from ...core.errors import InternalError, InvalidInput
 from ...target.isa.serializer_options import DATA_LAYOUTS, TRIPLE
 from ...target.targets import TARGETS, Target
 
-# Both share one back end; the triple chooses the pointers' size. ("nvptx64-nvidia-gpulibs" names who made a bitcode
+# Both share one back end; the triple selects the pointer size. ("nvptx64-nvidia-gpulibs" marks the origin of a bitcode
 # library, not a target.) ptxas 13 assembles the 64-bit form only.
 TRIPLES = tuple(DATA_LAYOUTS)
 _HUGE_FUNCTION_BLOCKS = 100
@@ -22,7 +22,7 @@ class MachineRequest:
     """All parameters of a target machine; equal requests share one."""
 
     triple: str
-    chip: str  # as LLVM spells it: "sm_90a"
+    chip: str  # in LLVM's spelling: "sm_90a"
     features: str  # "+ptx90"
     opt_level: int = 3  # of the code generator, 0..3
 
@@ -31,9 +31,10 @@ class MachineRequest:
 def initialize_llvm() -> None:
     """Register the NVPTX back end, both triples, with 32-bit shared, constant and local pointers.
 
-    Short pointers need no conversion where inline assembly takes a shared address in an "r" operand. The option is
-    global to the process and must be set before the first target machine exists. Of functions with more than so many blocks
-    "CodeGenPrepare" looks again at the blocks alone that it has changed; by default it looks at all of up to 10,000, each time.
+    Short pointers need no conversion for "r" operands of inline assembly with shared addresses. The option is global to
+    the process and must be set before the first target machine exists. In functions with more blocks than the second
+    option, CodeGenPrepare revisits only the blocks that it changed; by default it revisits all of up to 10,000 blocks
+    each time.
     """
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
@@ -43,9 +44,9 @@ def initialize_llvm() -> None:
 
 @cache
 def target_machine(request: MachineRequest) -> llvm.TargetMachine:
-    """The target machine of a request, made once; reusable across modules and contexts.
+    """The target machine of a request, cached; reusable across modules and contexts.
 
-    Raises InvalidInput[target-triple] for a triple that is not NVPTX's, InternalError[target-machine] where LLVM has none.
+    Raises InvalidInput[target-triple] for a triple other than NVPTX's, InternalError[target-machine] if LLVM has none.
     """
     if request.triple not in TRIPLES:
         raise InvalidInput(
@@ -67,10 +68,10 @@ def target_machine_for(target: Target, opt_level: int = 3, triple: str = TRIPLE)
 
 
 def library_machine(triple: str = TRIPLE) -> llvm.TargetMachine:
-    """The machine libdevice closures are optimized with: the oldest GPU's, so that all GPUs can share them."""
+    """The machine that optimizes libdevice subsets: that of the oldest GPU, so that all GPUs can share them."""
     return target_machine_for(TARGETS["sm_80"], 3, triple)
 
 
 def data_layout(triple: str = TRIPLE) -> str:
-    """The data layout string that modules of this triple get."""
+    """The data layout of modules of this triple."""
     return str(library_machine(triple).target_data)

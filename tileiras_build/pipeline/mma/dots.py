@@ -24,7 +24,7 @@ def row_of(op: TableOp) -> MmaRow | None:
 
 
 def operand_signs(op: TableOp) -> tuple[bool, bool]:
-    """Whether the operands of a dot are signed; what does not say so is."""
+    """Whether the operands of a dot are signed; the default is signed."""
     return op.signedness_lhs == "signed", op.signedness_rhs == "signed"
 
 
@@ -42,7 +42,7 @@ def dot_shape(op: TableOp) -> tuple[int | None, int, int, int]:
 
 
 def k_of(op: TableOp) -> int:
-    """Length of the sum of a dot, also of one whose operands are buffers."""
+    """The size of k of a dot, also of one whose operands are buffers."""
     if "rhs_placement" in op.attributes:
         return op.rhs_placement.shape[0]
     return op.lhs.type.get_shape()[-1]
@@ -84,13 +84,13 @@ def _types_of(row: MmaRow) -> tuple:
 
 
 def check_buffered_operands(op: TableOp, shape: tuple[int, int, int] | None = None) -> None:
-    """Of a dot whose operands are buffers: a stage holds each of them, and they are those of a dot of ``shape`` (m, n, k)."""
+    """Check the operands of a dot that are buffers: each fits a stage, and they have the shapes of ``shape`` (m, n, k)."""
     sides = (
         [(op.rhs, op.rhs_placement)]
         if op.lhs_stage is None
         else [(op.lhs, op.lhs_placement), (op.rhs, op.rhs_placement)]
     )
     if any(placement.size_bytes > type_as(buffer, BufferType).stage_bytes for buffer, placement in sides):
-        raise InternalError("operand-size", f"an operand of {op.name} is more than a stage of its buffer")
+        raise InternalError("operand-size", f"an operand of {op.name} is larger than a stage of its buffer")
     if shape is not None and (shape[2] > op.rhs_placement.shape[0] or shape[1] > 2 * op.rhs_placement.shape[1]):
-        raise InternalError("operand-shape", f"the operands of {op.name} are not of a product of {shape}")
+        raise InternalError("operand-shape", f"the operands of {op.name} do not have the shape (m, n, k) = {shape}")

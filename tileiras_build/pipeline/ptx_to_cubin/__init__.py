@@ -1,4 +1,4 @@
-"""From PTX to a cubin: run ptxas, and complete the launch manifest with the resources of the kernels."""
+"""Assemble PTX to a cubin: run ptxas, and complete the launch manifest with the resources of the kernels."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ __all__ = ["Cubin", "KernelResources", "complete_manifest", "find_ptxas", "lower
 def lower(ptx: str, job: Job) -> tuple[bytes, dict]:
     """(cubin, launch manifest with resources) of a PTX module.
 
-    A .ptx without a manifest comment gets a manifest that holds the resources only. Raises InvalidInput[ptxas,
-    ptxas-missing, ptxas-crash, ptxas-io].
+    For a .ptx without a manifest comment the manifest has only the resources. Raises InvalidInput[ptxas, ptxas-missing,
+    ptxas-crash, ptxas-io].
     """
     assembled = assemble(ptx, job, find_ptxas(job.ptxas))
     manifest = manifest_of_ptx(ptx) or {"version": VERSION, "target": job.target.arch, "kernels": {}}
@@ -27,11 +27,11 @@ def lower(ptx: str, job: Job) -> tuple[bytes, dict]:
 
 
 def complete_manifest(manifest: dict, assembled: Assembled, job: Job) -> None:
-    """Turn the manifest of the PTX into that of the cubin.
+    """Complete the manifest of the PTX to that of the cubin.
 
-    It gets ``kernels[name]["resources"]`` and, if ptxas had remarks, ``notes``. Parameter offsets become those of the cubin:
-    ptxas aligns a tensor map's address in the constant bank, where parameters do not start at a multiple of the map's size on
-    every GPU. ``grid`` of a persistent kernel gets the number of its CTAs per SM.
+    Adds ``kernels[name]["resources"]`` and, if ptxas had remarks, ``notes``. Parameter offsets become those of the
+    cubin: ptxas aligns a tensor map's address in the constant bank, where parameters do not start at a multiple of the
+    map's size on every GPU. ``grid`` of a persistent kernel gets its CTAs per SM.
     """
     cubin = read_cubin(assembled.cubin)
     if cubin.number != job.target.number:
@@ -57,7 +57,7 @@ def complete_manifest(manifest: dict, assembled: Assembled, job: Job) -> None:
 
 
 def _check_registers(name: str, threads: int, registers: int, job: Job) -> None:
-    """Refuse a kernel whose CTA has more registers than an SM: its launch would fail."""
+    """Reject a kernel whose CTA needs more registers than an SM has: its launch would fail."""
     if not occupancy(job.target, threads, registers, 0).ctas:
         message = f"an SM of {job.target.name} has too few registers for the {threads} threads of kernel {name}, {registers} each"
         raise InternalError("launch-registers", message)

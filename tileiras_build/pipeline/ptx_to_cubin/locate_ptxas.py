@@ -1,4 +1,4 @@
-"""Find NVIDIA's PTX assembler and ask for its version."""
+"""Find NVIDIA's PTX assembler and query its version."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _RELEASE = re.compile(r"\bV(\d+(?:\.\d+)+)")
 
 
 def find_ptxas(path: str | Path | None = None) -> Path:
-    """Path of ptxas: an explicit ``path`` wins, then the nvidia-cuda-nvcc wheel's (or a toolkit's), then PATH.
+    """Path of ptxas: ``path`` if given, else that of the nvidia-cuda-nvcc wheel (or a toolkit), else from PATH.
 
     Raises InvalidInput[ptxas-missing].
     """
@@ -42,7 +42,7 @@ def _installed() -> Path:
 
 
 def ptxas_version(path: str | Path | None = None) -> str:
-    """Release of a ptxas, e.g. "13.5.37"; part of every cubin's signature. Asked once per file content.
+    """Release of a ptxas, e.g. "13.5.37", which is part of every cubin's signature. Cached by file content.
 
     Raises InvalidInput[ptxas-missing] for a program that is not ptxas.
     """

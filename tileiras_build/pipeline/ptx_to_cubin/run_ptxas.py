@@ -1,4 +1,4 @@
-"""Run ptxas on PTX text in memory and translate its complaints."""
+"""Run ptxas on PTX text in memory and translate its messages."""
 
 from __future__ import annotations
 
@@ -24,17 +24,16 @@ _NOTE = re.compile(
     r"^ptxas (?:info|warning)\s*: (?:\(C\d+\) )?(Potential Performance Loss.*|.*setmaxnreg.*)$", re.MULTILINE
 )
 _TARGET = re.compile(r"^\.target (\w+)([^\n]*, debug)?", re.MULTILINE)
-# A third of a short run of ptxas goes into small pages that the system hands out one by one: where it has huge ones for those
-# who ask, let the C library ask (glibc 2.35; others have no such variable):
-# benchmarks/ptxas_memory.py.
+# A third of a short run of ptxas is page faults on small pages. On systems with huge pages on request, let the C
+# library request them (glibc 2.35; others ignore the variable): benchmarks/ptxas_memory.py.
 PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1:glibc.malloc.top_pad=33554432"}
 _NO_MEMORY = "Memory allocation failure"
-_SHOWN = 4  # complaints quoted in a diagnostic
+_SHOWN = 4  # messages quoted in a diagnostic
 
 
 @dataclass(frozen=True)
 class Assembled:
-    """What one run of ptxas gave: the cubin, spills in bytes per function, and remarks on performance."""
+    """The results of one run of ptxas: the cubin, spilled bytes per function, and performance remarks."""
 
     cubin: bytes
     spills: dict[str, tuple[int, int]]  # function -> (stores, loads)
@@ -44,8 +43,8 @@ class Assembled:
 def options(ptx: str, job: Job) -> list[str]:
     """Command-line options of ptxas for PTX text, without program and files.
 
-    PTX says which GPU and level it was made for, whether it is for a debugger and whether it has lines; PTX without a
-    manifest, written by hand, is assembled as the job asks. Raises InvalidInput[target-mismatch] where they disagree.
+    PTX records its GPU, its level, and whether it has debug info or lines; hand-written PTX without a manifest is
+    assembled with the job's options. Raises InvalidInput[target-mismatch] if they disagree.
     """
     level, arch = find_level(job.opt_level).ptxas, job.target.arch
     manifest, header = manifest_of_ptx(ptx), _TARGET.search(ptx)
@@ -63,8 +62,8 @@ def options(ptx: str, job: Job) -> list[str]:
 def assemble(ptx: str, job: Job, ptxas: Path) -> Assembled:
     """Assemble PTX text.
 
-    Raises InvalidInput[no-proc] without ``/proc``, [ptxas] with ptxas' own lines, [ptxas-crash] when a signal ended it, [ptxas-memory] when it found
-    too little, [ptxas-io] when the operating system refuses memory or the process.
+    Raises InvalidInput[no-proc] without ``/proc``, [ptxas] with ptxas' messages, [ptxas-crash] if a signal killed it,
+    [ptxas-memory] if it ran out of memory, [ptxas-io] if the operating system denies memory or the process.
     """
     command = [str(ptxas), *options(ptx, job)]
     check_proc()
@@ -78,7 +77,7 @@ def assemble(ptx: str, job: Job, ptxas: Path) -> Assembled:
         raise _crashed(-status, command)
     if status != 0 and _NO_MEMORY in text:
         remedy = f"free memory, or build with fewer jobs; repeat with `{repeat_command(command)}`"
-        raise InvalidInput("ptxas-memory", "ptxas found too little memory", remedy=remedy) from MemoryError()
+        raise InvalidInput("ptxas-memory", "ptxas ran out of memory", remedy=remedy) from MemoryError()
     if status != 0 or not cubin:
         raise _refused(text, ptx, command)
     spills = {name: (int(stores), int(loads)) for name, stores, loads in _FUNCTION.findall(text)}
@@ -86,9 +85,9 @@ def assemble(ptx: str, job: Job, ptxas: Path) -> Assembled:
 
 
 def _spawn(command: list[str], ptx: bytes) -> tuple[int, bytes, str]:
-    """(exit status or -signal, output, messages) of ptxas reading and writing anonymous memory files.
+    """(exit status or -signal, output, messages) of ptxas with anonymous memory files for input and output.
 
-    No file names, hence nothing to clean up, no pipe to keep filled, and no traces of temporary paths in the cubin.
+    Without file names there is nothing to clean up, no pipe that can block, and no temporary path in the cubin.
     """
     with ExitStack() as stack:
         files = [stack.enter_context(_memory_file(name)) for name in ("ptx", "cubin", "messages")]
@@ -119,7 +118,7 @@ def _crashed(number: int, command: list[str]) -> InvalidInput:
     name = signal.Signals(number).name if number in signal.valid_signals() else f"signal {number}"
     return InvalidInput(
         "ptxas-crash",
-        f"ptxas was ended by {name}",
+        f"ptxas was killed by {name}",
         remedy=f"keep the .ptx stage, repeat with `{repeat_command(command)}`, and try another ptxas=PATH",
     )
 
@@ -132,7 +131,7 @@ def _refused(text: str, ptx: str, command: list[str]) -> InvalidInput:
     quoted = f" (`{_line_of(ptx, first)}`)" if first else ""
     return InvalidInput(
         "ptxas",
-        f"ptxas refuses the PTX{quoted}: {'; '.join(shown) or text.strip() or 'no reason given'}",
+        f"ptxas rejects the PTX{quoted}: {'; '.join(shown) or text.strip() or 'no reason given'}",
         location=Location(".ptx", first, 1) if first else None,
         remedy=f"look at that line of the .ptx stage and repeat with `{repeat_command(command)}`",
     )
@@ -144,5 +143,5 @@ def _line_of(ptx: str, number: int) -> str:
 
 
 def repeat_command(command: list[str]) -> str:
-    """The command a person can type after saving the .ptx stage."""
+    """The command that reproduces this step from the written .ptx file."""
     return shlex.join([*command, "k.ptx", "-o", "k.cubin"])

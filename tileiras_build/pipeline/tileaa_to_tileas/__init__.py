@@ -45,38 +45,38 @@ from .use_tma_stores import UseTmaStores
 from .use_two_cta_mma import UseTwoCtaMma
 
 PASSES = (
-    ConvertTileAAToTileAS,  # first: all passes here read nv_tileas
-    HoistViews,  # before all that asks whether two views are one
-    ElideBoundsChecks,  # after HoistViews: a tensor has one memory reference; before all that copies accesses or computes their indices anew
-    LegalizeDot,  # before layouts: it changes the types of operands
-    PackFp4,  # after LegalizeDot: only dots that may scale by themselves read pairs; before the choice of copies and CTAs: both are of bytes
-    PlanCtaCluster,  # after LegalizeDot: dots are the target's; before barriers, layouts and schedules, which are one CTA's
-    SliceOutputTiles,  # after PlanCtaCluster: tiles are one CTA's; before ChooseOccupancy, which asks how much is kept
-    ChooseAttentionWarpgroups,  # after SliceOutputTiles: tiles have their rows; before all that asks how many warps there are
-    ShrinkKTile,  # after SliceOutputTiles: tiles have their rows; before the choice of copies, which need two stages
-    ChooseOccupancy,  # after PlanCtaCluster: dots have their sizes; before SelectMmaAndTma: it asks what fits
-    InsertBarriers,  # before scratch: its barriers also part the users of scratch
-    SwapOperands,  # before SelectMmaAndTma: it decides which operand may come through registers
-    SelectMmaAndTma,  # before layouts: warpgroups hold their accumulators in their own way
-    KeepAccumulatorsInTmem,  # after SelectMmaAndTma: it chooses where this does not; before layouts: it chooses warps
-    ExpandBlockScales,  # after SelectMmaAndTma: only dots in tensor memory keep scales that no mma.sync takes
-    GroupScaleLoads,  # after ExpandBlockScales: dots that are left have scales; before layouts, which are those of larger tiles
+    ConvertTileAAToTileAS,  # first: all later passes match nv_tileas operations
+    HoistViews,  # before all passes that compare views
+    ElideBoundsChecks,  # after HoistViews: each tensor has one memory reference; before passes that copy accesses or recompute their indices
+    LegalizeDot,  # before AssignLayouts: it changes operand types
+    PackFp4,  # after LegalizeDot: only dots with hardware scaling read fp4 pairs; before PlanCtaCluster and SelectCopyAtoms
+    PlanCtaCluster,  # after LegalizeDot: operand types are final; before barriers, layouts and schedules, which are per CTA
+    SliceOutputTiles,  # after PlanCtaCluster: tiles are per CTA; before ChooseOccupancy: it counts live registers
+    ChooseAttentionWarpgroups,  # after SliceOutputTiles: tiles have their rows; before passes that read num_warps
+    ShrinkKTile,  # after SliceOutputTiles: tiles have their rows; before passes that choose copies: they need two stages
+    ChooseOccupancy,  # after PlanCtaCluster: dots have their shapes; before SelectMmaAndTma: it checks what fits
+    InsertBarriers,  # before AllocateSharedMemory: these barriers also separate the users of scratch
+    SwapOperands,  # before SelectMmaAndTma: it decides which operand may be in registers
+    SelectMmaAndTma,  # before AssignLayouts: wgmma accumulators have a layout of their own
+    KeepAccumulatorsInTmem,  # after SelectMmaAndTma, whose choice it replaces; before AssignLayouts: it sets num_warps
+    ExpandBlockScales,  # after SelectMmaAndTma: only dots in tensor memory, or with a scaling mma.sync, keep scales
+    GroupScaleLoads,  # after ExpandBlockScales: the other dots have scales; before AssignLayouts: it enlarges tiles
     AssignLayouts,
-    Cse,  # after layouts: conversions of one tile may repeat
-    SpecializeWarps,  # after layouts: fragments are known; before SoftwarePipelineLoads: what is left is copied by all threads
-    UseTwoCtaMma,  # after SpecializeWarps: stages and tensor memory are known; before MulticastLoads: what a pair shares
-    MulticastLoads,  # after SpecializeWarps: loads have pipelines; before scratch, which counts nothing of it
+    Cse,  # after AssignLayouts: several conversions of one tile may be equal
+    SpecializeWarps,  # after AssignLayouts: fragments are known; before SoftwarePipelineLoads, which copies the remaining loads
+    UseTwoCtaMma,  # after SpecializeWarps: stages and tensor memory are known; before MulticastLoads: a CTA pair shares tiles
+    MulticastLoads,  # after SpecializeWarps: loads have pipelines; before AllocateSharedMemory
     RotateMmaLoop,  # after MulticastLoads: pipelines are complete; before SoftwarePipelineLoads, whose waits count copies
-    HoistAsyncMmaIssue,  # after RotateMmaLoop: of the loops that it leaves
-    SoftwarePipelineLoads,  # after layouts: operand fragments decide how stages are placed
-    PrefetchFragments,  # after SoftwarePipelineLoads: all rings have their readers; before SelectCopyAtoms, which chooses for each
-    UseTmaStores,  # after SoftwarePipelineLoads: rings have their sizes, and no load is moved any more
-    HoistBoundsChecks,  # after UseTmaStores: no access is replaced any more; before LimitConversionScratch: each loop has scratch of its own
-    LimitConversionScratch,  # before AllocateSharedMemory: it gives the parts their places
-    SelectCopyAtoms,  # after UseTmaStores and LimitConversionScratch: no copy is made any more
-    SpillToShared,  # after SelectCopyAtoms: no tile is added any more
-    AllocateSharedMemory,  # sizes follow from layouts, barriers from the final order: only what changes neither comes after
-    PingPongWarpgroups,  # after AllocateSharedMemory: no barrier may stand in a turn
+    HoistAsyncMmaIssue,  # after RotateMmaLoop: only loops that it did not rotate
+    SoftwarePipelineLoads,  # after AssignLayouts: operand fragments determine the placement of stages
+    PrefetchFragments,  # after SoftwarePipelineLoads: all stage buffers have their readers; before SelectCopyAtoms
+    UseTmaStores,  # after SoftwarePipelineLoads: stage buffers have their sizes, and no later pass moves loads
+    HoistBoundsChecks,  # after UseTmaStores: no later pass replaces accesses; before LimitConversionScratch: each loop has scratch of its own
+    LimitConversionScratch,  # before AllocateSharedMemory: it places the chunks
+    SelectCopyAtoms,  # after UseTmaStores and LimitConversionScratch: no later pass adds copies
+    SpillToShared,  # after SelectCopyAtoms: no later pass adds tiles
+    AllocateSharedMemory,  # sizes depend on layouts, barriers on the final order: later passes change neither
+    PingPongWarpgroups,  # after AllocateSharedMemory: an exclusive section contains no barrier
 )
 
 

@@ -1,14 +1,13 @@
 """Assign shared-memory offsets to the scratch of operations, and insert the barriers between its users.
 
 In:    nv_tileas operations with layouts.
-Out:   scratch_bytes and scratch_offset on operations that exchange data between threads, sync_before where another
-       operation's data may still be read; shared_bytes on the kernel; convert_layouts that are adjacent are one.
+Out:   scratch_bytes and scratch_offset on operations that exchange data between threads; sync_before on those that must
+       first wait for readers of the same bytes; shared_bytes on the kernel; adjacent convert_layouts are fused.
 After: assign_layouts, insert_barriers. Before: LLVM IR is written.
-Sound: a walk over the program keeps the regions that may still be read since the last barrier: a loop's body is
-       walked with what its own end leaves, too; an operation that writes to one of them gets a barrier first. Each
-       operation has its own barrier between its writes and its reads. Scratch shares bytes with a ring only outside
-       the statements of one block that fill and drain the ring, at whose end every thread has waited for its
-       copies.
+Sound: a walk over the program tracks the regions that may have been read since the last barrier. The body of a loop is
+       also walked with the state at its end. An operation that writes one of these regions gets a barrier before it,
+       and has its own barrier between its writes and its reads. Scratch overlaps a stage buffer only outside the
+       statements of one block that fill and drain the buffer; at their end every thread has waited for its copies.
 """
 
 from __future__ import annotations
@@ -57,39 +56,47 @@ def _assign(func: Operation, job: Job) -> None:
 
 
 class _ScratchLimit:
-    """Bytes of scratch that one operation may use. The stages of rings were chosen to fit beside the largest one."""
+    """Bytes of scratch that one operation may use.
+
+    The number of stages was chosen such that the largest scratch fits.
+    """
 
     def __init__(self, func: Operation, limit: int):
         rings = [as_op(op) for op in walk(func) if op.name == "nv_tileas.alloc_tensor"]
-        lives = [LiveRange.of(ring) for ring in rings]
-        # Found at once: a life may begin at an operation that is about to be merged.
-        self.beside = {op for op in walk(func) if any(life.covers(op) for life in lives)}
-        self.apart = limit - _allocate_lifetime_storage(func, 0)
-        self.beside_rings = self.apart - sum(map(buffer_bytes, rings))
+        live_ranges = [LiveRange.of(ring) for ring in rings]
+        # Located first: the live range may begin at an operation that the next lines fuse.
+        self.while_buffers_live = {op for op in walk(func) if any(live_range.covers(op) for live_range in live_ranges)}
+        self.otherwise = limit - _allocate_lifetime_storage(func, 0)
+        self.limit_with_buffers = self.otherwise - sum(map(buffer_bytes, rings))
 
     def __call__(self, op: Operation) -> int:
-        return self.beside_rings if op in self.beside else self.apart
+        return self.limit_with_buffers if op in self.while_buffers_live else self.otherwise
 
 
 def _allocate(func: Operation, users: list[TableOp], most: int) -> int:
-    """Assign all offsets, and return the size. The order from offset 0: scratch used beside rings, rings, storage. Other scratch
-    overlaps the first two."""
+    """Assign all offsets, and return the size.
+
+    Offset 0 is scratch that is used while stage buffers are live, then the stage buffers, then kernel-lifetime storage.
+    Other scratch overlaps the first two.
+    """
     storage = _allocate_lifetime_storage(func, 0)
     rings = [as_op(op) for op in walk(func) if op.name == "nv_tileas.alloc_tensor"]
-    lives = [LiveRange.of(ring) for ring in rings]
-    beside = [op for op in users if any(life.covers(op) for life in lives)]
-    apart = [op for op in users if op not in beside]
-    total = _allocate_stage_buffers(rings, _allocate_scratch(beside, most - storage - sum(map(buffer_bytes, rings))))
-    # Tiles for TMA were chosen for what rings leave: two at a time may not take more.
-    available = total if rings and any(op.name == STORE_BY_TMA for op in apart) else most - storage
-    return _allocate_lifetime_storage(func, max(total, _allocate_scratch(apart, available)))
+    live_ranges = [LiveRange.of(ring) for ring in rings]
+    while_buffers_live = [op for op in users if any(live_range.covers(op) for live_range in live_ranges)]
+    otherwise = [op for op in users if op not in while_buffers_live]
+    total = _allocate_stage_buffers(
+        rings, _allocate_scratch(while_buffers_live, most - storage - sum(map(buffer_bytes, rings)))
+    )
+    # The tiles of TMA stores were sized for the bytes that stage buffers leave: two of them must fit.
+    available = total if rings and any(op.name == STORE_BY_TMA for op in otherwise) else most - storage
+    return _allocate_lifetime_storage(func, max(total, _allocate_scratch(otherwise, available)))
 
 
 def _allocate_scratch(users: list[TableOp], limit: int) -> int:
-    """Consecutive operations alternate between two regions, so that one need not wait for the readers of the other. There is one
-    region if two do not fit.
+    """Consecutive operations alternate between two regions, so that the second need not wait for readers of the first.
 
-    ``available`` is the number of bytes left for scratch. What TMA reads is aligned to its swizzle pattern.
+    There is one region if two do not fit. ``available``: the bytes left for scratch. TMA sources are aligned to their
+    swizzle pattern.
     """
     unit = STAGE_ALIGNMENT if any(op.name == STORE_BY_TMA for op in users) else ALIGNMENT
     sizes = [-(-op.scratch_bytes // unit) * unit for op in users]
@@ -110,7 +117,7 @@ def _check_size(total: int, job: Job) -> None:
 
 
 def _allocate_stage_buffers(rings: list[TableOp], total: int) -> int:
-    """Rings are placed after the scratch that is used while they hold tiles."""
+    """Place stage buffers after the scratch that is used while they hold tiles."""
     for ring in rings:
         start = -(-total // STAGE_ALIGNMENT) * STAGE_ALIGNMENT
         ring.shared_offset = start
@@ -119,7 +126,7 @@ def _allocate_stage_buffers(rings: list[TableOp], total: int) -> int:
 
 
 def _allocate_lifetime_storage(func: Operation, total: int) -> int:
-    """Storage that is live as long as the kernel is placed last."""
+    """Place storage that is live for the whole kernel last."""
     for op, size, alignment in lifetime_storage_of(func):
         op.shared_offset = -(-total // alignment) * alignment
         total = op.shared_offset + size

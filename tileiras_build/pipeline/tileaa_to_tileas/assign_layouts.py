@@ -1,15 +1,15 @@
 """Assign a layout to every tile, and insert layout conversions where operations need different ones.
 
 In:    nv_tileas operations on tiles without layouts.
-Out:   every tile has a #cute.layout encoding; convert_layout where layouts meet; vector, in_bounds, atom and warps on
-       the operations that need them; num_warps on kernels.
-After: convert_tileaa_to_tileas. Before: scratch memory is assigned (it follows from the layouts).
-Sound: an operation's operands and results have the layouts its rule in ``layout_inference_rules.py`` relates; the writer of
-       LLVM IR refuses any other.
+Out:   every tile has a #cute.layout encoding, with convert_layout between different layouts of a value; vector,
+       in_bounds, atom and warps on the operations that need them; num_warps on kernels.
+After: convert_tileaa_to_tileas. Before: scratch is allocated (its sizes depend on the layouts).
+Sound: the layouts of an operation's operands and results satisfy the rules of ``layout_inference_rules.py``; the lowering to
+       LLVM IR rejects any others.
 
-Tiles that work element by element together share a layout (a class). Anchors vote for the layout they want: dots
-their accumulator fragment, memory accesses the coalesced one. Classes are decided by the heaviest vote first, and each
-decision is passed through views, broadcasts and reductions as a vote for its neighbors.
+The tiles of elementwise operations form an equivalence class with one layout. Anchors vote for a preferred layout: dots
+for their accumulator fragment, memory accesses for the coalesced layout. Classes are decided in the order of their
+heaviest vote. Each decision propagates through views, broadcasts and reductions as a vote for neighboring classes.
 """
 
 from __future__ import annotations

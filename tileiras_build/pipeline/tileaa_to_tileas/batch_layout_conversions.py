@@ -1,4 +1,4 @@
-"""Fuse adjacent layout conversions into one operation, whose barriers they share."""
+"""Fuse adjacent layout conversions into one operation with shared barriers."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Multiply the operands of a dot by its block scales, as operations of their own.
+"""Multiply the operands of a dot by its block scales, as separate operations.
 
-Operands are multiplied by their scales in f32 and rounded to bf16; what was packed in pairs for an instruction that is
-not used is taken apart.
+Operands are multiplied by their scales in f32 and rounded to bf16. Packed fp4 operands are unpacked first.
 """
 
 from __future__ import annotations
@@ -62,13 +61,13 @@ def _broadcast_scale(op: TableOp, scale: SSAValue, shape: tuple[int, ...], k_dim
         return scale
     split = [*shape[:k_dim], blocks, shape[k_dim] // blocks, *shape[k_dim + 1 :]]
     single = [*split[: k_dim + 1], 1, *split[k_dim + 2 :]]
-    apart = _insert(op, ViewOp.make([scale], [TensorType(f32, single)]))
-    repeated = _insert(op, BroadcastOp.make([apart], [TensorType(f32, split)]))
+    expanded = _insert(op, ViewOp.make([scale], [TensorType(f32, single)]))
+    repeated = _insert(op, BroadcastOp.make([expanded], [TensorType(f32, split)]))
     return _insert(op, ViewOp.make([repeated], [TensorType(f32, shape)]))
 
 
 def _unpacked_fp4(op: TableOp, value: SSAValue, k_dim: int) -> SSAValue:
-    """The elements of bytes that hold two elements each, neighbors along k."""
+    """Unpack bytes of two elements each, which are neighbors along k."""
     rows = _with_last_dim(op, value, k_dim)
     *outer, bytes = tile_type(rows).get_shape()
     flat = _insert(op, ViewOp.make([rows], [TensorType(tile_type(value).element_type, [prod(outer) * bytes])]))

@@ -1,13 +1,14 @@
-"""Give each warpgroup 64 rows of chained dots, and run as many warpgroups per SM as fit: one issues MMAs while another
-computes the softmax.
+"""Assign 64 rows of chained dots to each warpgroup, with as many warpgroups per SM as fit.
 
-In:    nv_tileas without layouts, in kernels whose dots are all chained (``chained_dots.py``) and of warpgroups.
-Out:   ``num_warps`` on the kernel, a warpgroup for each 64 rows, ``occupancy`` where two CTAs share an SM, and
-       ``uses_setmaxnreg``: a warpgroup loads and gives its own away. That is done where several warpgroups share a
-       SM then: in two CTAs threads have registers for both accumulators, in one for two left operands of the second
-       dot as well, which rotate_mma_loop multiplies while it computes the next. Other kernels stay.
-After: slice_output_tiles (tiles have their rows). Before: choose_occupancy, select_mma_and_tma (they ask how many warps there are).
-Sound: how many threads hold a tile changes nothing that a program says.
+One warpgroup issues MMAs while another computes the softmax.
+
+In:    nv_tileas without layouts, in kernels whose dots are all chained (``chained_dots.py``) and use warpgroups.
+Out:   ``num_warps`` on the kernel: one warpgroup per 64 rows; ``occupancy`` where two CTAs share an SM. If several
+       warpgroups share an SM, ``uses_setmaxnreg``: the producer warpgroup releases registers to the others. With two
+       CTAs, threads then have registers for both accumulators; with one, also for two left operands of the second dot,
+       which rotate_mma_loop overlaps with the next iteration. Other kernels are unchanged.
+After: slice_output_tiles (tiles have their rows). Before: choose_occupancy, select_mma_and_tma (they read num_warps).
+Sound: results do not depend on the number of threads that hold a tile.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""Choose how many CTAs share an SM: what the kernel's hint asks for, or what its dots leave registers for.
+"""Choose how many CTAs share an SM: from the kernel's hint, or from the registers that its dots or rows need.
 
-In:    nv_tileas without layouts; kernels with the hint ``occupancy``, and those without loops that load tiles after a
+In:    nv_tileas without layouts; kernels with the hint ``occupancy``, and kernels without loops that load tiles after a
        reduction.
-Out:   ``occupancy`` on the former: what the hint says, or fewer where the tiles that a loop keeps in registers for its
-       dots do not fit otherwise; then ``requested_occupancy`` has the hint's number. On the latter what their rows leave
-       registers for, where that is several: told so, ptxas has as many loads in flight as registers are left for.
-After: legalize_dot, plan_cta_cluster (dots have their sizes). Before: select_mma_and_tma (it asks what fits).
-Sound: a hint is no promise. Registers that a thread does not have are memory, in each iteration of a loop; CTAs that a
-       SM does not have are not missed so much. Kernels without dots get what they ask for.
+Out:   ``occupancy`` on the former: the hint, or fewer CTAs if the tiles that a loop keeps in registers for its dots
+       would not fit; ``requested_occupancy`` then has the hint. On the latter, the number of CTAs for whose rows the
+       registers suffice, if above one: ptxas then allocates registers for as many loads in flight.
+After: legalize_dot, plan_cta_cluster (dots have their shapes). Before: select_mma_and_tma (it checks what fits).
+Sound: ``occupancy`` is a hint. Registers beyond the limit spill to local memory in every iteration of a loop, which
+       costs more than the additional CTAs gain. Kernels without dots get the requested occupancy.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class ChooseOccupancy(EdgePass):
     def run(self, module: ModuleOp, job: Job) -> None:
         for func in module.body.block.ops:
             if is_function(func) and as_op(func).uses_setmaxnreg:
-                continue  # its number of CTAs is chosen
+                continue  # its occupancy is already chosen
             if is_function(func) and (requested := hint(func, job, "occupancy")):
                 chosen = _choose(func, requested, job)
                 as_op(func).occupancy, as_op(func).requested_occupancy = (

@@ -1,10 +1,10 @@
 """Convert nv_tileaa operations to nv_tileas ones, and record the target in kernels.
 
 In:    nv_tileaa.* + arith + math; the module's nv_tileaa.target_spec.
-Out:   nv_tileas.* + arith + math; nv_tileaa.func, return and global stay until the signature is converted. Kernels have
-       the module's target_spec: what only some GPUs have, as dots that scale by themselves, is asked of it.
-After: nothing of this edge. Before: every pass that assigns layouts.
-Sound: the operations are the same objects, of another class.
+Out:   nv_tileas.* + arith + math; nv_tileaa.func, return and global stay until the signature is converted. Kernels
+       carry the module's target_spec, from which verifiers read the capabilities of the target.
+After: nothing of this stage. Before: every pass that assigns layouts.
+Sound: operations are converted in place, one to one; only their class changes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class ConvertTileAAToTileAS(EdgePass):
     def run(self, module: ModuleOp, job: Job) -> None:
         for op in walk(module):
             if (target := COUNTERPARTS.get(op.name)) is not None:
-                # The classes of table rows differ in what they say of an object, not in what the object holds.
+                # The classes of table rows differ in their definitions, not in the layout of their objects.
                 op.__class__ = target
             elif is_function(op) and TARGET_SPEC in module.attributes:
                 op.attributes[TARGET_SPEC] = module.attributes[TARGET_SPEC]

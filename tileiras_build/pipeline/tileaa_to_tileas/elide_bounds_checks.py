@@ -1,13 +1,13 @@
 """Record for each tile index which bounds checks its access still needs.
 
 In:    nv_tileas accesses of tiles of views.
-Out:   ``index_checks`` on each, a number for each dimension: 0 where the index is proven to be one of the tensor's tiles, 1 where
-       it may be past the end, 2 where it may also be below zero, or so large that its first element has no number of the
-       index's type. An access without the attribute is asked everything.
-After: hoist_views (a tensor has one memory reference). Before: all passes that copy accesses, compute their indices anew or
-       cut their tiles: they keep what this pass says, or say what has become of it.
-Sound: the attribute follows from integer ranges without wraparound (``integer_ranges.py``). A tile whose index is not
-       one of the tensor's is outside of it: padding is loaded, nothing is stored.
+Out:   ``index_checks`` on each access, one value per dimension: 0 if the index is proven to be in bounds, 1 if it may
+       be past the end, 2 if it may also be negative, or so large that the element offset overflows the index type. An
+       access without the attribute checks everything.
+After: hoist_views (each tensor has one memory reference). Before: all passes that copy accesses, recompute their
+       indices or split their tiles; they keep or update the attribute.
+Sound: the attribute follows from integer ranges without wraparound (``integer_ranges.py``). A tile with an index out of
+       bounds is outside of the tensor: loads return padding, stores write nothing.
 """
 
 from __future__ import annotations

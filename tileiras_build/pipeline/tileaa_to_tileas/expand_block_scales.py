@@ -1,12 +1,11 @@
-"""Expand the block scales of dots that no instruction scales: multiply their operands explicitly.
+"""Expand the block scales of dots without a scaling instruction: multiply their operands explicitly.
 
 In:    nv_tileas dots, some with block scales, some of these in tensor memory.
-Out:   the dots with scales are those in tensor memory and those of an mma.sync row that scales. Operands of others
-       are multiplied by their scales in f32 and rounded to bf16; what was packed in pairs for an instruction that is not
-       used is taken apart.
-After: pack_fp4, select_mma_and_tma (which says what tensor memory holds). Before: assign_layouts.
-Sound: bf16 holds every dot of an fp4 or fp8 value and a scale (4 + 4 significant bits and an f32's exponents) but
-       those below its smallest normal value; accumulation in f32 is unchanged.
+Out:   scales remain only on dots in tensor memory and on dots whose mma.sync row scales. Other operands are multiplied
+       by their scales in f32 and rounded to bf16; packed fp4 operands are unpacked first.
+After: pack_fp4, select_mma_and_tma (which selects the dots in tensor memory). Before: assign_layouts.
+Sound: bf16 represents every product of an fp4 or fp8 value and a scale (4 + 4 significant bits, the exponents of f32)
+       except those below its smallest normal value; accumulation in f32 is unchanged.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""Load the block scales of several iterations at once, as many as one L2 sector holds.
+"""Load the block scales of several iterations at once, as many as fit in one L2 sector.
 
 In:    counted loops with a dot in tensor memory whose scales are loaded in each iteration, a few bytes of each line.
-Out:   each load is of ``steps`` iterations' scales, a sector of a line or half of one, and the dot, with the same attribute,
-       multiplies by those that are its iteration's turn: iterations of a group load the same tile. What is loaded again need not be:
-       tileas-specialize-warps and tileas-software-pipeline-loads take it once for each group.
+Out:   each load has the scales of ``steps`` iterations: a sector of a line, or half of one. The dot has the same
+       attribute and selects the scales of its iteration. All iterations of a group load the same tile; specialize_warps
+       and software_pipeline_loads then load it once per group.
 After: expand_block_scales (dots keep their scales). Before: assign_layouts, specialize_warps, software_pipeline_loads.
-Sound: the loop counts from 0 in steps of 1 and nothing in it writes memory, so what one iteration loads others may. Tiles
-       begin where those of the group's first iteration do, and the elements that one iteration reads are inside the tensor, or
-       padding, as before.
+Sound: the loop counts from 0 in steps of 1 and nothing in it writes memory, so a load may move to another iteration.
+       Each tile starts at the tile of its group's first iteration; the elements that an iteration reads are in bounds,
+       or padding, as before.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Issue an asynchronous MMA one iteration ahead, as soon as its last accumulator was read from tensor memory.
+"""Issue an asynchronous MMA one iteration ahead, right after its previous accumulator was read from tensor memory.
 
-In:    counted loops of the consumer partition, in which a dot (async.umma) starts from zero, from operands that the
-       loop does not compute and that have two stages, its accumulator is read once, and a barrier is before it.
-Out:   such a loop with the next iteration's dot right after that reading, in an ``if`` that there is a next one; the
-       first iteration's dot before the loop. It runs while threads compute with the accumulator that they have read.
-After: rotate_mma_loop (it leaves loops of which more can be issued ahead). Before: allocate_shared_memory.
-Sound: a barrier stands between the reading of the accumulator and the dot that overwrites it. The stage that the dot
-       waits for is filled without anything that comes after it here (``deadlock_check.py``).
+In:    counted loops of the consumer partition with a dot (async.umma) that overwrites its accumulator. The loop does
+       not compute its operands, which have two stages; its accumulator is read once; a barrier precedes the dot.
+Out:   the next iteration's dot is issued right after that read, in an ``if`` that there is a next iteration; the dot of
+       the first iteration is issued before the loop. The MMA overlaps the computation with the accumulator just read.
+After: rotate_mma_loop (which can issue more ahead in the loops that it rotates). Before: allocate_shared_memory.
+Sound: a barrier separates the read of the accumulator from the dot that overwrites it. The stage that the dot waits for
+       is filled independently of everything that now follows the dot (``deadlock_check.py``).
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def _scalars(values: Iterable[SSAValue], block: Block) -> set[Operation] | None:
     return found
 
 
-# ---- the change ------------------------------------------------------------------------------------
+# ---- rewriting -------------------------------------------------------------------------------------
 def _move(loop: TableOp, issue: _MmaIssue) -> None:
     block = parent_block(issue.dot)
     last = terminator(block)

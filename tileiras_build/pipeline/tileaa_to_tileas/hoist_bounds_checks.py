@@ -1,15 +1,14 @@
 """Hoist bounds checks out of loops: check once whether all tiles are in bounds, and version the loop.
 
-In:    loops without loops in them, with accesses whose tiles end where their tensors end (``in_bounds``) but whose indices are not
-       proven (``index_checks``): they are the same in all iterations, or the loop's own index.
-Out:   an ``if`` around two such loops. Where all these indices are inside, the accesses of the first ask nothing; the second is the
-       loop as it was.
-After: assign_layouts (``in_bounds`` is known), use_tma_stores (no access is replaced any more). Before: limit_conversion_scratch, allocate_shared_memory (each
-       loop has its own scratch memory).
-Sound: an index that is the same in all iterations is compared as it would be in each; the loop's index, which is not negative
-       and below its upper bound, is below the number of tiles where the bound is at most that. The condition is the same for all
-       threads.
-Source: LLVM, "Loop Versioning"; a masked load must fill what it does not load, an instruction for each two registers.
+In:    innermost loops with accesses whose tiles end at the end of their tensor (``in_bounds``) and whose indices are
+       not proven to be in bounds (``index_checks``): loop-invariant indices, or the induction variable.
+Out:   an ``if`` with two versions of the loop. If all these indices are in bounds, the first version runs without
+       checks; the second version is the original loop.
+After: assign_layouts (``in_bounds`` is known), use_tma_stores (no later pass replaces accesses). Before:
+       limit_conversion_scratch, allocate_shared_memory (each loop has scratch memory of its own).
+Sound: a loop-invariant index is compared as in each iteration. The induction variable is not negative and below its
+       upper bound, so it is in bounds if the upper bound is at most the number of tiles. The condition is uniform.
+Source: LLVM, "Loop Versioning"; a masked load must initialize its result, one instruction for each two registers.
 """
 
 from __future__ import annotations
@@ -36,9 +35,9 @@ from .op_insertion import Inserter, binary, insert_before, insertion_before
 from .subtile_indices import GetTileCountOp, bounds_checks_of
 
 IfOp, YieldOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("if", "yield"))
-# Copies and dots whose stages are counted: whoever fills and empties them has one loop.
+# Copies and dots whose stages are counted: the producer and the consumer have one loop each.
 ASYNCHRONOUS = "nv_tileas.async"
-# Values of a thread that a second version of a loop may compute: larger loops take longer to compile than they gain.
+# Results of a thread in a loop that is versioned: larger loops cost more compile time than they gain.
 MAX_CLONED_VALUES = 2048
 
 
@@ -118,9 +117,9 @@ def _conditions(access: TableOp, loop: TableOp, insert: Inserter) -> Iterator[SS
 def _select_version(condition: SSAValue, unchecked: Operation, loop: TableOp) -> None:
     then, otherwise = Block(), Block()
     types = [result.type for result in loop.results]
-    choice = IfOp.make([condition], types, location_of(loop), [Region(then), Region(otherwise)])
-    insert_before(choice, loop)
-    for old, new in zip(loop.results, choice.results):
+    if_op = IfOp.make([condition], types, location_of(loop), [Region(then), Region(otherwise)])
+    insert_before(if_op, loop)
+    for old, new in zip(loop.results, if_op.results):
         old.replace_all_uses_with(new)
     loop.detach()
     for block, op in ((then, unchecked), (otherwise, loop)):

@@ -1,11 +1,10 @@
 """Hoist views and memory references out of the loops whose loads and stores use them.
 
-In:    nv_tileas memory references and views, wherever the source makes them.
-Out:   those that follow from values outside a loop are made before it, each once; so loops one after the other that load
-       from one array are seen to, and can use the same stages in shared memory.
-After: convert_tileaa_to_tileas. Before: all passes that ask whether two views are one.
-Sound: to make a memory reference or a view computes nothing and touches no memory: it has no effect where it would not
-       have been made.
+In:    nv_tileas memory references and views, anywhere in the program.
+Out:   those that depend on no value of a loop are created once before it. Consecutive loops that load from one array
+       then use the same view, and can share stages in shared memory.
+After: convert_tileaa_to_tileas. Before: all passes that compare views.
+Sound: a memory reference or a view computes nothing and accesses no memory, so it can be created unconditionally.
 """
 
 from __future__ import annotations

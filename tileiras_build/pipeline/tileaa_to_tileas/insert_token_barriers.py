@@ -1,12 +1,12 @@
 """Insert barriers where a token orders accesses of different threads to the same bytes.
 
-In:    nv_tileas memory operations joined by tokens.
-Out:   the same with nv_tileas.barrier before each access that must see, or must not disturb, an earlier access of
-       another thread.
-After: convert_tileaa_to_tileas. Before: scratch is assigned (a barrier ends all reading of it).
-Sound: within a thread text order is program order; across the threads of the tile program a token edge from a write
-       to any access, or from a read to a write, needs a barrier between the two. Each access is taken as touching any
-       byte, and a token carried by a loop as coming from every access in it.
+In:    nv_tileas memory operations ordered by tokens.
+Out:   the same operations, with nv_tileas.barrier before each access that conflicts with an earlier access of another
+       thread.
+After: convert_tileaa_to_tileas. Before: scratch is allocated (a barrier ends all earlier reads of it).
+Sound: program order holds within a thread; across the threads of the tile program a token edge from a write to any
+       access, or from a read to a write, needs a barrier in between. Each access is assumed to touch any byte, and a
+       loop-carried token to follow every access in the loop.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class _BarrierInserter:
             before = NONE
         self._results(op, before | kind)
         if acquires(op):
-            # What other threads do next must come after what this one acquired.
+            # Later accesses of other threads must come after the writes that this acquire observes.
             parent_block(op).insert_op_after(BarrierOp.make([], []), op)
             self._after_barrier()
 
@@ -114,7 +114,7 @@ class _BarrierInserter:
             if argument.type.name == TOKEN:
                 self.note(argument, entering | inside)
         self.block(block)
-        # The body may not have run, nor a barrier in it: what was open before is open after.
+        # The loop may have no trips, and its barrier may not run: pending accesses stay pending.
         self.barrier = before
         self._results(op, entering | inside)
 
@@ -126,6 +126,6 @@ class _BarrierInserter:
             last = region.blocks[0].last_op
             inside |= self._joined(last) if last is not None else NONE
             after.append(self.barrier)
-        # What is open after one of the branches is open.
+        # An access that is pending after one of the branches stays pending.
         self.barrier = min(after)
         self._results(op, inside)

@@ -1,15 +1,15 @@
 """Keep the accumulators of chained dots in tensor memory, so that two tiles of 128 rows share an SM.
 
-In:    nv_tileas dots without layouts, in kernels whose dots are all chained (``chained_dots.py``): the sum of
-       the first becomes the left operand of the second, and what the second adds to is scaled in each iteration.
-Out:   ``rescaled`` on the second dot: its accumulator stays in tensor memory, and its left operand takes the columns of the
-       first one's accumulator, which threads have read; ``stationary`` on the first: its left operand, loaded before the loop, stays
-       in shared memory; ``mma`` on both, ``tma`` on the loads. On the kernel ``num_warps``, a thread for each
-       row, and ``occupancy`` where two CTAs have a tile of 128 rows each.
-After: select_mma_and_tma (it chooses where this does not). Before: expand_block_scales, assign_layouts.
-Sound: a factor of 1 leaves a number as it is. A thread writes the left operand over scores of its own row alone, which it
-       holds in registers by then. Dots of one thread (``fmha_partitions.py``) are done in the order in which they are
-       issued, so the next scores come after the dot that reads what they overwrite.
+In:    nv_tileas dots without layouts, in kernels whose dots are all chained (``chained_dots.py``): the result of the
+       first dot becomes the left operand of the second, whose accumulator is rescaled in each iteration.
+Out:   ``rescaled`` on the second dot: its accumulator stays in tensor memory, and its left operand overwrites the
+       accumulator of the first dot after it was read. ``stationary`` on the first dot: its left operand is loaded before
+       the loop and stays in shared memory. ``mma`` on both, ``tma`` on the loads. On the kernel, ``num_warps`` (one thread
+       per row), and ``occupancy`` if two CTAs have a tile of 128 rows each.
+After: select_mma_and_tma (whose choice it replaces). Before: expand_block_scales, assign_layouts.
+Sound: rescaling by 1 is exact. A thread overwrites only the scores of its own row, which it already holds in registers.
+       The MMAs of one thread (``fmha_partitions.py``) execute in the order of issue, so the next scores are written
+       after the dot that reads what they overwrite.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from ..mma.smem_operands import readable_operands
 from ..mma.tcgen05.family import FAMILY, has_shape
 from ..pass_manager import EdgePass
 
-# Tiles of 128 rows on an SM, of one CTA or two: the dots of one run beside the softmax of the other.
+# Tiles of 128 rows per SM, in one or two CTAs: the MMAs of one tile overlap the softmax of the other.
 TILES = 2
 
 

@@ -1,10 +1,10 @@
-"""Legalize dots: rewrite those that the target has no MMA instruction for into ones that it has.
+"""Legalize dots: rewrite dots without an MMA instruction of the target to dots that have one.
 
 In:    nv_tileas.dot of any types, with or without block scales.
-Out:   no dot has scales but those that the target may multiply by in its dots: other operands are multiplied by them
-       in bf16 first. fp8 operands are f16 where there is no fp8 dot.
+Out:   scales remain only on dots that the target may scale in hardware; other operands are multiplied by their scales
+       in bf16 first. fp8 operands become f16 on targets without an fp8 MMA.
 After: convert_tileaa_to_tileas. Before: layouts are assigned.
-Sound: f16 holds every fp8 value; expand_block_scales says what bf16 holds.
+Sound: f16 represents every fp8 value; expand_block_scales documents the range of bf16.
 """
 
 from __future__ import annotations

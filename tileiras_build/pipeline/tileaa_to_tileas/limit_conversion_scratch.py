@@ -1,11 +1,12 @@
-"""Limit the scratch of layout conversions: tiles go through shared memory in small chunks, in kernels that do not fit otherwise.
+"""Limit the scratch of layout conversions: tiles pass through shared memory in small chunks.
 
-In:    nv_tileas operations with layouts, in a kernel that gives up something (shared_memory_fallbacks.py).
-Out:   ``max_chunk_bytes`` on convert_layouts, ``chunk_bits`` on slices and ``k_chunks`` on dots whose tiles pass in parts; where the layouts of a conversion
-       leave too few bits to cut a tile along, there are two, with a layout between them.
-After: all passes that add conversions. Before: allocate_shared_memory, which sizes and places the parts.
-Sound: two conversions one after the other are the conversion from the first layout to the last; parts are a matter of how
-       an operation is written, which the verifier of layout conversions and the tests of slices check.
+In:    nv_tileas operations with layouts, in a kernel under a fallback of shared_memory_fallbacks.py.
+Out:   ``max_chunk_bytes`` on convert_layouts, ``chunk_bits`` on slices and ``k_chunks`` on dots whose tiles are
+       chunked. If the two layouts of a conversion share too few bits to chunk a tile along, two conversions with an
+       intermediate layout replace it.
+After: all passes that add conversions. Before: allocate_shared_memory, which sizes and places the chunks.
+Sound: two conversions in sequence equal the conversion from the first layout to the last. Chunks do not change the
+       result of an operation; the verifier of layout conversions and the tests of slices check that.
 """
 
 from __future__ import annotations

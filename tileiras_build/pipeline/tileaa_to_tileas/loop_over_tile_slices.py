@@ -1,16 +1,16 @@
-"""Compute output tiles slice by slice where the registers of an SM do not hold the accumulators.
+"""Compute output tiles slice by slice if the registers of an SM do not hold the accumulators.
 
 In:    nv_tileas without layouts; kernels with dots in loops.
-Out:   where the accumulators of a loop's dots, and left operands that stay in registers, are more than all threads of a CTA hold,
-       or where tensor memory would have two tiles of chained dots' rows, a loop around the program of the kernel: each of
-       its iterations loads, computes and stores one of two, four or eight equal parts of the tiles, the fewest with which they
-       fit, if these leave each warp rows of its own. Scalars and views that are the same in each turn stay before it.
-After: plan_cta_cluster (tiles are one CTA's). Before: shrink_k_tile (which asks how large tiles are),
-       choose_occupancy, and all passes that choose warps and copies.
-Sound: a division follows the rules of analysis/sharding_propagation: no part needs another one, and what the program accesses in an
-       order, by tokens, is the same part of the same view, so that its bytes are accessed in one turn. What must happen once
-       leaves the kernel whole. No turn returns for the others: what follows a return stands in the other arm of its choice, or
-       else the kernel stays whole.
+Out:   a loop over slices around the kernel's program, if the accumulators of a loop's dots and the left operands in
+       registers exceed the registers of all threads of a CTA, or if chained dots have rows for two tiles of tensor
+       memory. Each iteration loads, computes and stores one of two, four or eight equal slices of the tiles: the fewest
+       that fit, if each warp still has rows of its own. Slice-invariant scalars and views stay before the loop.
+After: plan_cta_cluster (tiles are per CTA). Before: shrink_k_tile (which reads tile sizes), choose_occupancy, and all
+       passes that choose warps and copies.
+Sound: slices follow the rules of analysis/sharding_propagation: no slice needs another one, and accesses that tokens
+       order are of the same slice of the same view, hence in one iteration. A kernel with operations that must execute
+       once is not sliced. No iteration returns early: operations after a return move to the other arm of its branch, or
+       the kernel is not sliced.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ from .sharded_program import ShardedProgram
 from .sharding_plan import duplicate_cheap_tiles, sharding_of
 
 SLICE_COUNTS = (2, 4, 8)
-# Of a dot, on every GPU: with fewer for each warp, several compute the same rows' columns, and read the left operand again.
+# Rows of a dot per warp, on every GPU: with fewer, several warps compute columns of the same rows, and reload the left
+# operand.
 ROWS_OF_WARP = 16
 ContinueOp, ForOp, YieldOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("continue", "for", "yield"))
 
@@ -67,10 +68,10 @@ def _fits(func: Operation, job: Job) -> bool:
 
 def _slice_to_fit(func: Operation, job: Job) -> bool:
     """Whether the kernel was replaced by a copy with the fewest slices that fit; it stays where no number of slices fits."""
-    for parts in SLICE_COUNTS:
+    for slice_count in SLICE_COUNTS:
         trial = func.clone()
         parent_block(func).insert_op_after(trial, func)
-        if _slice(trial, parts, job) and _fits(trial, job):
+        if _slice(trial, slice_count, job) and _fits(trial, job):
             erase(func)
             return True
         erase(trial)
@@ -81,33 +82,33 @@ def _slice(func: Operation, slices: int, job: Job) -> bool:
     duplicate_cheap_tiles(func)
     nest_early_returns(func.regions[0].blocks[0], YieldOp)
     if early_returns(func):
-        return False  # the first turn's would be that of all
+        return False  # the return in one iteration would end all iterations
     try:
-        division = sharding_of(func, job, slices)
+        sharding = sharding_of(func, job, slices)
     except ShardingError:
         return False
-    rows = _min_rows_per_slice(division)
+    rows = _min_rows_per_slice(sharding)
     body = _loop_over_slices(func, slices)
-    ShardedProgram(func, division, body.args[0]).run()
-    eliminate_dead_code(func.regions[0].blocks[0])  # whole tiles of which parts are computed anew
+    ShardedProgram(func, sharding, body.args[0]).run()
+    eliminate_dead_code(func.regions[0].blocks[0])  # whole tiles that were replaced by slices
     return rows is None or rows >= ROWS_OF_WARP * choose_warps(func, job)
 
 
-def _min_rows_per_slice(division: Sharding) -> int | None:
+def _min_rows_per_slice(sharding: Sharding) -> int | None:
     """The fewest rows of a slice of any dot that is sliced by rows; None where none is."""
-    dots = [as_op(op) for op in division.operations if op.name == DOT]
-    shapes = [(tile_shape(dot.result), division.dims[dot.result]) for dot in dots]
-    return min((shape[dim] // division.ctas for shape, dim in shapes if dim == len(shape) - 2), default=None)
+    dots = [as_op(op) for op in sharding.operations if op.name == DOT]
+    shapes = [(tile_shape(dot.result), sharding.dims[dot.result]) for dot in dots]
+    return min((shape[dim] // sharding.ctas for shape, dim in shapes if dim == len(shape) - 2), default=None)
 
 
 def _loop_over_slices(func: Operation, slices: int) -> Block:
     """The body of a loop over ``slices`` around all that may differ between slices."""
     entry, body = func.regions[0].blocks[0], Block(arg_types=[i32])
-    moved, ended = set[Operation](), False
+    moved, may_have_ended = set[Operation](), False
     for op in list(entry.ops)[:-1]:
-        if not _is_slice_invariant(op, moved) or (ended and may_divide_by_zero(op)):
+        if not _is_slice_invariant(op, moved) or (may_have_ended and may_divide_by_zero(op)):
             moved.add(op)
-            ended = ended or may_end(op)
+            may_have_ended = may_have_ended or may_end(op)
             op.detach()
             body.add_op(op)
     last = terminator(entry)

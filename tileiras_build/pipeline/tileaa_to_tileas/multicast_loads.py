@@ -1,13 +1,12 @@
 """Load a tile that all CTAs of a cluster need once: each CTA loads a slice of it by multicast.
 
-In:    asynchronous TMA loads of kernels whose tiles are divided over CTAs (num_ctas).
-Out:   ``multicast`` (a dimension of the tile) on the loads whose tile is the same in every CTA, with a tensor map whose
-       box is no larger than a CTA's share; ``ctas`` on their pipelines, whose stages are empty only when the warps of
-       all CTAs have released them.
+In:    asynchronous TMA loads of kernels whose tiles are sharded over CTAs (num_ctas).
+Out:   ``multicast`` (a dimension of the tile) on loads of replicated tiles, with a tensor map whose box is at most one
+       CTA's slice; ``ctas`` on their pipelines, whose stages are empty only once the warps of all CTAs released them.
 After: specialize_warps (loads have pipelines). Before: allocate_shared_memory.
-Sound: the place of such a tile, and how often it is loaded, follow from nothing but what all CTAs of a cluster have in
-       common, so the n-th item of its pipeline is the same tile in each of them; a share is whole lines of whole swizzle patterns,
-       so that it lies in a stage where the whole box would have put it.
+Sound: the coordinates of a replicated tile and the number of its loads are the same in all CTAs of a cluster, so the
+       n-th item of its pipeline is the same tile in each. A slice consists of whole lines of whole swizzle patterns, so
+       its bytes are placed in the stage as those of the whole box.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ def _multicast(load: TableOp, ctas: int) -> None:
     _narrow(load, dim, load.view.type.tile[dim] // ctas)
 
 
-# ---- shares --------------------------------------------------------------------------------------
+# ---- slices --------------------------------------------------------------------------------------
 def _multicast_dim(load: TableOp, ctas: int) -> int | None:
     """The dimension along which each CTA loads a slice of the tile: whole boxes, else whole swizzle patterns of one
     box.

@@ -15,7 +15,7 @@ from ...ir.dialects.op_definition import TableOp
 from ...ir.layouts.linear_layout import log2_exact
 
 IfOp, YieldOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("if", "yield"))
-# The value that the operation gives; of one that gives none nothing is asked.
+# Inserts an operation and returns its first result, if it has one.
 Inserter = Callable[[Operation], SSAValue]
 
 

@@ -1,13 +1,13 @@
 """Pack the fp4 operands of dots two to a byte, as memory and the MMA instructions hold them.
 
-In:    block-scaled nv_tileas dots of fp4 tiles that are loaded with k as memory's fastest dimension, or unpacked from
-       bytes along k.
-Out:   the loads are of bytes, half as many along k, and the dot, marked ``packed``, is of pairs; so copies, shared
-       memory and registers never take an element from its pair.
-After: legalize_dot (the dot may scale by itself). Before: plan_cta_cluster, select_mma_and_tma, assign_layouts;
-       expand_block_scales, which takes pairs apart where no instruction reads them after all.
-Sound: pairs begin on even elements in memory and in the tile, and the tensor ends between two of them, so a byte is
-       inside the tensor with both of its elements or with none; zeros that pad a tile are zeros in pairs, too.
+In:    block-scaled nv_tileas dots of fp4 tiles that are loaded with k as the fastest dimension in memory, or unpacked
+       from bytes along k.
+Out:   loads of bytes, half as many along k, and dots of pairs, marked ``packed``. Copies, shared memory and registers
+       never split a pair.
+After: legalize_dot (dots keep their scales). Before: plan_cta_cluster, select_mma_and_tma, assign_layouts, and
+       expand_block_scales, which unpacks pairs that no instruction reads.
+Sound: pairs begin at even elements in memory and in the tile, and the tensor ends between two pairs, so both elements
+       of a byte are in bounds or neither is. Zero padding is zero in packed form, too.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def _is_contiguous_in_pairs(value: SSAValue, k_dim: int, analysis: AxisAnalysis)
 
 
 def _bytes_before(op: Operation) -> SSAValue | None:
-    """The bytes that a tile of fp4 was unpacked from; views between do not move them."""
+    """The bytes that a tile of fp4 was unpacked from; views in between do not change the order of elements."""
     while op.name == VIEW and isinstance(op.operands[0].owner, Operation):
         op = op.operands[0].owner
     if op.name != REINTERPRET or str(tile_type(op.operands[0]).element_type) != "i8":
@@ -158,7 +158,7 @@ def _packed(value: SSAValue, k_dim: int) -> SSAValue:
 
 
 def _byte_tile(owner: Operation) -> SSAValue:
-    """The bytes of a tile that was unpacked, in its shape but for half the last dimension."""
+    """The bytes of an unpacked tile, in its shape with the last dimension halved."""
     source = unwrap(_bytes_before(owner))
     *outer, last = tile_type(owner.results[0]).get_shape()
     shape = (*outer, last // 2)

@@ -1,11 +1,11 @@
-"""Order the MMAs of warpgroups (ping-pong), so that one multiplies while another computes its next left operands.
+"""Order the MMAs of warpgroups (ping-pong): one issues MMAs while another computes its next left operands.
 
-In:    loops with several dots of warpgroups (async.dot) that are issued before the first of them is waited for.
-Out:   ``async.sequence.wait`` before the first of these, ``arrive`` after the last; ``open`` and ``close`` around the
-       partition that computes.
-After: rotate_mma_loop (it issues them so), allocate_shared_memory (all barriers of the partition are there).
-Sound: within its section no warpgroup waits for another except for stages that are released outside of sections. All
-       warpgroups run the same program, so each enters as many sections, and each wait is matched by one arrival.
+In:    loops with several dots of warpgroups (async.dot), issued before the wait for the first of them.
+Out:   ``async.sequence.wait`` before the first of these dots, ``arrive`` after the last; ``open`` and ``close`` around
+       the consumer partition.
+After: rotate_mma_loop (which issues them in sequence), allocate_shared_memory (all barriers of the partition exist).
+Sound: inside its section a warpgroup waits for another one only for stages that are released outside of sections. All
+       warpgroups run the same program, so they enter equally many sections, and each wait has one matching arrival.
 """
 
 from __future__ import annotations
@@ -58,9 +58,7 @@ def _insert_ordering_barriers(switch: Operation, warpgroups: int) -> None:
 
 
 def _find_exclusive_section(loop: Operation) -> list[Operation]:
-    """The operations from the first to the last dot of a loop body that are issued before any is waited for; empty for
-    one dot.
-    """
+    """The operations from the first to the last dot of a loop body that are issued before any wait; empty for one dot."""
     ops = list(loop.regions[0].blocks[0].ops)
     issued = [op for op in ops if isinstance(op, AsyncDotOp) and op.pending is None]
     if len(issued) < 2:

@@ -1,15 +1,13 @@
-"""Shard the tiles of a kernel over the CTAs of a cluster, as its hint ``num_cta_in_cga`` asks.
+"""Shard the tiles of a kernel over the CTAs of a cluster, as its hint ``num_cta_in_cga`` requests.
 
-In:    nv_tileas without layouts; a kernel whose hint asks for several CTAs for each tile program.
-Out:   the program of one of them: divided tiles are that CTA's parts, loads and stores of them go to its part of the
-       view's tile, what is not divided is computed in each CTA and stored by the first. ``num_ctas`` on the kernel, or
-       ``num_ctas_declined``, the reason why one CTA has it all.
-After: legalize_dot (operands of dots are final). Before: insert_barriers (its barriers are those of one CTA),
-       assign_layouts.
-Sound: a division follows the rules of analysis/sharding_propagation, under which no CTA needs another's part. Memory that the
-       program accesses in an order (by tokens) is accessed there by one CTA only: both tiles are the same part of
-       the same view. Accesses that other programs may see in the middle (not weak), prints and atomics that would
-       happen more than once leave the kernel whole.
+In:    nv_tileas without layouts; a kernel whose hint requests several CTAs per tile program.
+Out:   the program of one CTA: it computes its shards of sharded tiles, and loads and stores the corresponding part of
+       the view's tile. Every CTA computes replicated tiles, and the first one stores them. ``num_ctas`` on the kernel,
+       or ``num_ctas_declined`` with the reason why one CTA computes everything.
+After: legalize_dot (operands of dots are final). Before: insert_barriers (which orders one CTA), assign_layouts.
+Sound: the sharding follows the rules of analysis/sharding_propagation, under which no CTA needs another's shard.
+       Accesses that tokens order are of the same shard of the same view, hence of one CTA. A kernel stays unsharded if
+       it has accesses visible to other programs (not weak), prints, or atomics that would execute more than once.
 """
 
 from __future__ import annotations
@@ -29,8 +27,8 @@ from .op_insertion import insert_before
 from .sharded_program import ShardedProgram
 from .sharding_plan import best_sharding, duplicate_cheap_tiles
 
-SERIALIZERS = ("nvptx",)  # libNVVM's LLVM 7 has neither the registers nor the directives of clusters
-MAX_CLUSTER_CTAS = 8  # of a cluster on every GPU that has them
+SERIALIZERS = ("nvptx",)  # the LLVM 7 of libNVVM has no cluster registers or directives
+MAX_CLUSTER_CTAS = 8  # of a cluster, on every GPU with clusters
 
 
 class PlanCtaCluster(EdgePass):
@@ -55,11 +53,11 @@ def _shard_over_ctas(func: Operation, job: Job) -> None:
     duplicate_cheap_tiles(func)
     try:
         if job.serializer not in SERIALIZERS:
-            raise ShardingError(f"{job.serializer} knows no clusters")
-        division = best_sharding(func, job, min(_requested_ctas(func, job), MAX_CLUSTER_CTAS))
+            raise ShardingError(f"{job.serializer} does not support clusters")
+        sharding = best_sharding(func, job, min(_requested_ctas(func, job), MAX_CLUSTER_CTAS))
     except ShardingError as reason:
         as_op(func).num_ctas_declined = str(reason)
     else:
         rank = insert_before(CtaRankOp.make([], [i32]), unwrap(func.regions[0].blocks[0].first_op))
-        ShardedProgram(func, division, rank).run()
-        as_op(func).num_ctas = division.ctas
+        ShardedProgram(func, sharding, rank).run()
+        as_op(func).num_ctas = sharding.ctas

@@ -1,17 +1,18 @@
-"""Prefetch fragments: read the first fragments of the next tiles before the last k step of the current ones is multiplied.
+"""Prefetch fragments: read the first fragments of the next tiles before the last k step of the current ones.
 
-In:    counted loops of one mma.sync dot that accumulates the loop carries, whose operands all threads copy ahead.
-Out:   such a loop in steps of the instruction's k, after the first iteration's wait and copies. It carries the fragments of
-       its first step: an iteration multiplies all steps but the last one while it reads the fragments of the next, waits
-       for the next stage, reads its first fragments, and multiplies the last step while they come. Where threads have no
-       registers for two steps' fragments, the dot is one step, or elements are converted on the way, which keeps
-       threads busy while others wait, the loop stays as it is.
-After: software_pipeline_loads (all rings have their readers and waits). Before: select_copy_atoms (it chooses for each reading).
-Sound: the steps of a dot are added in order of k, as the instructions of the whole one are. Waits, barriers and copies
-       keep their order; a stage is waited for before any of it is read, and all of it has been read at the next barrier,
-       after which it is copied to. What the last iteration does for one more is not seen: copies past the end are
-       disabled, the fragments of what they leave, zeros, are not multiplied, and scalars are not divided by 0. Loops whose
-       tiles TMA loads stay: nothing would end a wait for one more, and their warps wait each for itself.
+In:    counted loops of one mma.sync dot with a loop-carried accumulator, whose operands all threads copy ahead.
+Out:   the loop in steps of the instruction's k, after the first iteration's wait and copies. It carries the fragments
+       of its first step. An iteration multiplies all steps but the last while it reads the fragments of the next step;
+       then it waits for the next stage, reads its first fragments, and multiplies the last step while they arrive. The
+       loop is unchanged if threads lack registers for the fragments of two steps, if the dot has one step, or if
+       elements are converted on the way, which already keeps the warps busy.
+After: software_pipeline_loads (all stage buffers have readers and waits). Before: select_copy_atoms (it selects the
+       instruction of each read).
+Sound: k steps accumulate in order, as the instructions of the whole dot do. Waits, barriers and copies keep their
+       order; each read follows the wait for its stage and precedes the barrier after which the stage is overwritten.
+       The last iteration's prefetch has no effect: copies past the end are disabled, their fragments (zeros) are not
+       multiplied, and no scalar is divided by 0. Loops with TMA loads are unchanged: a wait for one more stage would
+       never end.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ from .speculation_guards import speculated
 ForOp, ContinueOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("for", "continue"))
 DOT = "nv_tileas.dot"
 Values = dict[SSAValue, SSAValue]
-# What an iteration does, beside pure operations, before its dot or for later iterations.
+# Operations of an iteration, besides pure ones, before its dot or for later iterations.
 MOVABLE_AHEAD = frozenset(kind.name for kind in (AsyncWaitOp, BarrierOp, AsyncTiledLoadOp, AsyncCommitOp))
 
 
@@ -63,7 +64,7 @@ class PrefetchFragments(EdgePass):
                 _rewrite(loop, parts)
 
 
-# ---- what an iteration does ------------------------------------------------------------------------
+# ---- parts of an iteration -------------------------------------------------------------------------
 @dataclass(eq=False)
 class _LoopParts:
     """A loop's dot, and its operands in k steps."""
@@ -153,7 +154,7 @@ def _fits(parts: _LoopParts, job: Job) -> bool:
     return registers_allow_fragment_prefetch(as_op(enclosing_kernel(parts.dot)), parts.dot, fragments, job)
 
 
-# ---- the change ------------------------------------------------------------------------------------
+# ---- rewriting -------------------------------------------------------------------------------------
 def _rewrite(loop: TableOp, parts: _LoopParts) -> None:
     """The early operations of the first iteration, and a loop whose iterations run those of the next one."""
     new_op = _Writer(loop, parts).write(insertion_before(loop))
@@ -170,7 +171,7 @@ class _Writer:
         self.arguments = [parts.block.args[1 + index] for index in parts.others]
 
     def write(self, insert: Inserter) -> TableOp:
-        """Emit the loop, and before it what its first iteration needs."""
+        """Emit the loop, and before it the operations that its first iteration needs."""
         loop, parts = self.loop, self.parts
         values: Values = dict(zip(parts.block.args, [loop.lower, *loop.initial]))
         fragments = self._begin(values, insert)

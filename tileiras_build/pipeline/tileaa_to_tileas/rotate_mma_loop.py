@@ -1,15 +1,17 @@
-"""Rotate a loop of chained dots: its second dot runs while the next iteration computes the next left operand.
+"""Rotate a loop of chained dots: its second dot overlaps the next iteration's computation of the left operand.
 
-In:    counted loops of the consumer partition, in which one asynchronous dot makes what becomes, by other
-       operations, the left operand of another, and that other accumulates into a loop-carried accumulator.
-Out:   such a loop, one iteration behind with the later dot and what follows from it: the first iteration's early part
-       is before it, the last one's late part after it, in an ``if`` that the loop runs at all. In an iteration both
-       dots are issued before the first one is waited for (async.dot without ``pending``, async.dot_wait).
-After: specialize_warps, use_two_cta_mma, multicast_loads (pipelines are complete). Before: software_pipeline_loads, allocate_shared_memory.
-Sound: the late part touches nothing but the accumulator, the stage of its dot, tensor memory of its own, and values that
-       the loop then carries; so it may come after the early part of the next iteration. That one's tiles may be loaded
-       after the late dot's next ones, while the last stage is not released: there are two or more. Waits of a pipeline
-       stay in order, and so do releases.
+In:    counted loops of the consumer partition with two asynchronous dots: the result of the first is converted to the
+       left operand of the second, which accumulates into a loop-carried accumulator.
+Out:   a loop whose second stage (the second dot and its dependents) is one iteration behind. The first stage of the
+       first iteration is before the loop; the second stage of the last iteration is after it, in an ``if`` that the
+       loop has trips. Each iteration issues both dots before it waits for the first (async.dot without ``pending``,
+       async.dot_wait).
+After: specialize_warps, use_two_cta_mma, multicast_loads (pipelines are complete). Before: software_pipeline_loads,
+       allocate_shared_memory.
+Sound: the second stage accesses only the accumulator, the pipeline stage of its dot, tensor memory of its own, and
+       values that the loop then carries, so it may follow the first stage of the next iteration. The tiles of the next
+       iteration can be loaded before the last stage is released, as there are at least two stages. Waits and releases
+       of each pipeline keep their order.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ from .op_insertion import loop_continues_at
 ForOp, IfOp, YieldOp, ContinueOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("for", "if", "yield", "continue"))
 MMA_OPS = (AsyncDotOp.name, AsyncUmmaOp.name)
 BARRIER = "nv_tileas.barrier"
-# What may be done an iteration later, beside pure operations: all of it is about stages and tensor memory of the dot.
+# Operations that may run an iteration later, besides pure ones: those on stages and tensor memory of the dot.
 DELAYED_OPS = frozenset(
     f"nv_tileas.{name}"
     for name in (
@@ -46,7 +48,7 @@ DELAYED_OPS = frozenset(
         "tmem_store", "barrier",
     )
 )  # fmt: skip
-# Computed again rather than carried, if only the late part asks.
+# Recomputed rather than carried, if only the second stage uses them.
 CLONED_OPS = ("nv_tileas.broadcast", "nv_tileas.splat", "nv_tileas.view", "arith.constant")
 
 
@@ -63,7 +65,7 @@ class RotateMmaLoop(EdgePass):
                         _rewrite(loop, parts)
 
 
-# ---- the two parts of an iteration -----------------------------------------------------------------
+# ---- the two stages of an iteration ----------------------------------------------------------------
 @dataclass(eq=False)
 class _LoopStages:
     """The operations of the first and the second stage of an iteration, in order; ``first`` and ``last``: their dots."""
@@ -107,7 +109,7 @@ def _loop_stages(loop: Operation) -> _LoopStages | None:
     """The two stages of a loop; None where it cannot be rotated."""
     block = loop.regions[0].blocks[0]
     found = [op for op in block.ops if op.name in MMA_OPS]
-    # partial accumulators are added before a dot is left.
+    # partial accumulators are added before the dot is left in flight.
     if len(found) < 2 or not has_no_early_exit(loop) or any(op.promotion for op in found):
         return None
     first, last = found[0], found[-1]
@@ -188,7 +190,7 @@ def loads_of(dot: TableOp) -> list[TableOp]:
 
 
 def ops_on_same_stage(dot: TableOp, name: str) -> list[TableOp]:
-    """The operations named so, in the block of a dot, on a stage that it reads."""
+    """The operations ``name``, in the block of a dot, on a stage that it reads."""
     pipelines = {load.pipeline for load in loads_of(dot)}
     found = (as_op(op) for op in parent_block(dot).ops if op.name == f"nv_tileas.async.pipeline.{name}")
     return [op for op in found if op.pipeline in pipelines]
@@ -199,8 +201,7 @@ def _stage_releases(dot: TableOp) -> list[TableOp]:
 
 
 def _second_stage_waits(dot: TableOp) -> list[TableOp]:
-    """The waits for the second dot's stage, if there are two stages: the next stage is full only after the last one was
-    released.
+    """The waits for the second dot's stage, if there are two stages: the next stage is full only after a release.
 
     With more stages the next one is full long before, and a wait between dots that are issued together costs time.
     """
@@ -270,7 +271,7 @@ def _result(dot: TableOp) -> SSAValue:
     return next(op.results[0] for op in users(dot.acc) if op.name == "nv_tileas.tmem_load")
 
 
-# ---- the change ------------------------------------------------------------------------------------
+# ---- rewriting -------------------------------------------------------------------------------------
 def _rewrite(loop: TableOp, parts: _LoopStages) -> None:
     """The first stage of the first iteration, the rotated loop, and the second stage of the last iteration."""
     guard = loop_continues_at(loop, loop.lower)

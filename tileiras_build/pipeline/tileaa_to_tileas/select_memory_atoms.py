@@ -1,11 +1,11 @@
-"""Select the instructions of copies, reductions and cache hints.
+"""Select the instructions of copies and reductions, and cache hints.
 
-In:    local_load, updates and loads of memory, with the layouts and places that they keep.
-Out:   ``copy_atom`` on what reads a stage, ``reduce_atom`` on what updates memory, ``cache`` on loads of tiles that one block
-       reads alone, or all read. Stores by TMA have theirs, and accesses of global memory what they move at a time (``vector``).
-After: use_tma_stores: no copy is made any more. Before: thread code, which chooses no instruction of these by itself.
-Sound: an atom is one that the target has; all atoms of an operation read and write the same elements. What caches keep changes
-       no number.
+In:    local_load, atomic updates and loads from memory, with their final layouts and placements.
+Out:   ``copy_atom`` on reads of a stage, ``reduce_atom`` on atomic updates, ``cache`` on loads of tiles that one CTA
+       reads alone, or all CTAs read. TMA stores already have an atom, and accesses of global memory a ``vector``.
+After: use_tma_stores: no later pass adds copies. Before: the lowering to LLVM IR, which makes none of these choices.
+Sound: each atom is available on the target; all atoms of an operation access the same elements. Cache hints do not
+       change results.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ..common.llvm_element_types import element_of
 from ..job import Job
 from ..pass_manager import EdgePass
 
-# Updates that GPUs without a capability make by swapping the new value in while the old one is still there.
+# Atomic updates that GPUs without a capability emulate by a compare-and-swap loop.
 # The L1 eviction priority of a load (PTX ISA 9.0, section 9.7.9.2, cache eviction priorities).
 CACHES = {Reuse.NONE: "L1::no_allocate", Reuse.ALL_CTAS: "L1::evict_last"}
 CAS_LOOP_MODES = {("addf", "bf16"): "bf16_atomic_add"}
@@ -50,7 +50,7 @@ class SelectCopyAtoms(EdgePass):
 
 @dataclass(frozen=True)
 class _Kernel:
-    """What all accesses of a kernel share: the target, and the grid axes that it uses."""
+    """Properties that all accesses of a kernel share: the target, and the grid axes in use."""
 
     target: Target
     grid: frozenset[int]
@@ -69,7 +69,7 @@ def _select_reduce_atom(op: TableOp, kernel: _Kernel) -> None:
 
 
 def _select_cache_hint(op: TableOp, kernel: _Kernel) -> None:
-    """Data that is read once is not allocated in L1, where each access fills whole sectors."""
+    """Do not allocate data that is read once in L1, if each access covers whole sectors."""
     if (
         op.mem_semantic == "weak"
         and (reading := load_reuse(op, kernel.grid)) in CACHES

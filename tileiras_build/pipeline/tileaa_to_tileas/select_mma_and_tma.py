@@ -1,14 +1,14 @@
 """Select the MMA instruction of each dot, and the tiles that TMA loads.
 
 In:    nv_tileas dots in counted loops, without layouts.
-Out:   ``tma`` on the tiled_loads whose tiles TMA will load to shared memory ahead of time, ``swizzle`` where they must
-       lie there in another way than others; ``mma`` on the dots that read them there, a row of the target, and what its
-       family says of the dot beside (``mma/<family>/family.py``). Other dots get their instruction with their layouts.
-After: legalize_dot (operand types are the target's). Before: assign_layouts (accumulators have the layouts of their
+Out:   ``tma`` on the tiled_loads that TMA performs ahead of time, ``swizzle`` where their placement in shared memory
+       differs from the default; ``mma`` on the dots that read these tiles there, a row of the target, with the
+       attributes of its family (``mma/<family>/family.py``). Other dots get their instruction with their layouts.
+After: legalize_dot (operand types are final). Before: assign_layouts (accumulators have the layouts of their
        instruction), specialize_warps (which builds the pipelines).
-Sound: a load may run ahead of the program if its place follows from scalars alone, among them elements of memory that
-       no token orders after anything either, and no token orders it after a write or an acquire; nothing around it but
-       counted loops that run to their end, and choices of scalars around them, decides whether it happens.
+Sound: a load may run ahead of the program if its coordinates depend on scalars alone (including elements loaded without
+       token dependences), if no token orders it after a write or an acquire, and if only counted loops without early
+       exits, and scalar conditions around them, control its execution.
 """
 
 from __future__ import annotations

@@ -37,23 +37,23 @@ SplatOp, BlockTileOp, IfOp, YieldOp, CreateTokenOp = (
 class ShardedProgram:
     """Rewrites ``func`` to the program of one CTA, or one slice; ``rank`` is its index."""
 
-    def __init__(self, func: Operation, division: Sharding, rank: SSAValue):
-        self.func, self.division, self.ctas, self.rank = func, division, division.ctas, rank
+    def __init__(self, func: Operation, sharding: Sharding, rank: SSAValue):
+        self.func, self.sharding, self.ctas, self.rank = func, sharding, sharding.ctas, rank
         self.shards: dict[tuple[SSAValue, int], SSAValue] = {}
 
     def run(self) -> None:
-        for (op, index), dim in self.division.remade.items():
+        for (op, index), dim in self.sharding.remade.items():
             op.operands[index] = self._shard(op.operands[index], dim)
-        whole = [op for op in walk(self.func) if is_store(op) and op not in self.division.operations]
-        for op in self.division.operations:
+        whole = [op for op in walk(self.func) if is_store(op) and op not in self.sharding.operations]
+        for op in self.sharding.operations:
             if op.name in VIEW_ACCESSES:
                 self._access(as_op(op))
-        for value, dim in self.division.dims.items():
+        for value, dim in self.sharding.dims.items():
             Rewriter.replace_value_with_new_type(value, shard_type(tile_type(value), dim, self.ctas))
         for op in whole:
             self._on_first_cta(op)
 
-    # ---- tiles that are computed again
+    # ---- rematerialized tiles
     def _shard(self, value: SSAValue, dim: int) -> SSAValue:
         if (value, dim) not in self.shards:
             self.shards[value, dim] = self._compute(value, dim)
@@ -97,10 +97,10 @@ class ShardedProgram:
     # ---- memory
     def _access(self, op: TableOp) -> None:
         """The access of the CTA's shard: a smaller tile, whose coordinate is offset by the rank."""
-        dim, old = sharded_dim(op, self.division), op.view.type
+        dim, old = sharded_dim(op, self.sharding), op.view.type
         kind = old.kind.data
         if kind == "partition" and not ViewAccessInfo(op.view, AxisAnalysis()).in_bounds()[dim]:
-            kind = "strided"  # a tile begins inside its tensor, but its second half may not
+            kind = "strided"  # a tile begins in bounds, but its second half may be out of bounds
             relax_checks_past_end(op, [dim], replaced_check=BoundsCheck.NONE)
         tile, steps = list(old.tile), list(old.steps)
         tile[dim] //= self.ctas
@@ -123,7 +123,7 @@ class ShardedProgram:
         relax_checks_past_end(op, [dim], replaced_check=BoundsCheck.ANY)
 
     def _on_first_cta(self, op: Operation) -> None:
-        """Only the first CTA writes a tile that every CTA has."""
+        """Only the first CTA writes a replicated tile."""
         zero = insert_before(constant_i32(0), op)
         first = insert_before(equal(self.rank, zero), op)
         write, skip = Block(), Block()

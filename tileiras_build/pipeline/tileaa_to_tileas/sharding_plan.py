@@ -35,7 +35,9 @@ def duplicate_cheap_tiles(func: Operation) -> None:
 
 
 def best_sharding(func: Operation, job: Job, max_ctas: int) -> Sharding:
-    """A sharding over as many CTAs as possible, at most ``most``; raises ShardingError with the most frequent reason."""
+    """A sharding over as many CTAs as possible, at most ``max_ctas``; raises ShardingError with the most frequent
+    reason.
+    """
     reason: ShardingError | None = None
     while max_ctas > 1:
         try:
@@ -49,13 +51,13 @@ def _check_executed_once(func: Operation) -> None:
     """Raise ShardingError for operations with side effects that every CTA would execute."""
     for op in walk(func):
         if op.name in SIDE_EFFECTS_ONCE:
-            raise ShardingError(f"{op.name} would happen in each CTA")
+            raise ShardingError(f"{op.name} would execute in each CTA")
         if not is_unordered(op):
             raise ShardingError(f"{op.name} is {semantic_of(op)}, not weak")
 
 
 def sharding_of(func: Operation, job: Job, ctas: int) -> Sharding:
-    """Shard each stored tile and all that it depends on; raises ShardingError where costly operations stay unsharded."""
+    """Shard each stored tile and all that it depends on; raises ShardingError where costly operations stay replicated."""
     _check_executed_once(func)
     division = Sharding(ctas)
     for op in walk(func):
@@ -63,11 +65,11 @@ def sharding_of(func: Operation, job: Job, ctas: int) -> Sharding:
             division = _extended(division, op, job) or division
     for op in walk(func):
         if is_atomic_rmw(op) and op not in division.operations:
-            raise ShardingError(f"{op.name} would happen in each CTA")
+            raise ShardingError(f"{op.name} would execute in each CTA")
         if op.name == "nv_tileas.dot":
             _check_dot(as_op(op), division, job)
     if not division.operations:
-        raise ShardingError("no tile that the kernel writes has equal parts that can be computed apart")
+        raise ShardingError("no tile that the kernel writes can be sharded")
     _check_order(func, division)
     return division
 
@@ -111,7 +113,7 @@ def _mma_efficiency(shape: tuple[int, ...], job: Job) -> int:
 def _check_order(func: Operation, sharding: Sharding) -> None:
     for first, second in token_ordered_pairs(func):
         if not _same_shard(first, second, sharding):
-            raise ShardingError(f"{second.name} comes after {first.name}, whose bytes another CTA may have")
+            raise ShardingError(f"{second.name} depends on {first.name}, whose bytes another CTA may access")
 
 
 def _same_shard(first: TableOp, second: TableOp, sharding: Sharding) -> bool:

@@ -20,9 +20,9 @@ MAX_STARTS = 4  # distinct states in which one loop is entered
 
 @dataclass(frozen=True)
 class SmemRegion:
-    """Bytes of shared memory; ``ring`` where the mbarriers of a pipeline order reads before the next copies.
+    """Bytes of shared memory; ``ring`` if the mbarriers of a pipeline order its reads before the next copies.
 
-    ``copied``: TMA reads them until a thread has waited for it.
+    ``copied``: TMA reads the bytes until a thread has waited for it.
     """
 
     start: int
@@ -133,7 +133,7 @@ class HazardAnalysis:
         if not _uses_stage(op):
             if met:
                 as_op(op).sync_before = True
-            # Its own barrier, between writes and reads, ends all earlier reading by threads.
+            # Its own barrier, between writes and reads, ends all earlier reads by threads.
             return regions | _being_copied_by_tma(reading)
         if met:
             parent_block(op).insert_op_before(BarrierOp.make([], []), op)
@@ -147,9 +147,7 @@ def _being_copied_by_tma(reading: frozenset[SmemRegion]) -> frozenset[SmemRegion
 
 
 def _read_by_threads(reading: frozenset[SmemRegion]) -> frozenset[SmemRegion]:
-    """After a wait for TMA its regions count as read by threads: those that have not waited do not know that it is
-    over.
-    """
+    """After a wait for TMA, its regions count as read by threads: only the waiting threads observe the completion."""
     return frozenset(replace(region, copied=False) for region in reading)
 
 

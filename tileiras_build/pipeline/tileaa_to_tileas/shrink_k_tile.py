@@ -1,18 +1,19 @@
-"""Shrink the k tile of dots whose operands do not fit in shared memory twice.
+"""Shrink the k tile of dots if two stages of their operands do not fit in shared memory.
 
-In:    counted loops that load the tiles of one dot, at the loop's index along k, and add it to an accumulator they carry.
-Out:   where the two tiles of two iterations are more than the target's shared memory, the loop runs a power of two times as
-       often over tiles of so much less depth: two of them fit, so the next ones are copied while a dot is computed.
-       In a loop over tiles, TMA fills a ring again while results leave: they fit beside what these pass through.
-       In other counted loops whose dots load more in one iteration than shared memory holds, each dot is a loop of
-       its own over k, as often as two tiles of all that they load fit, or nearly. What such a dot loads before the
-       loop is loaded again in each step, and of what is computed a step takes its slice.
-After: legalize_dot (operand types are the target's), slice_output_tiles (tiles have their rows). Before: insert_barriers, and
+In:    counted loops that load the tiles of one dot, at the induction variable along k, and accumulate it into a
+       loop-carried accumulator.
+Out:   if two stages exceed the target's shared memory, the loop runs a power of two times as often over tiles that are
+       shorter along k by that factor: two stages then fit, so copies overlap the dot. In a loop over output tiles, TMA
+       refills the stages while results are stored, so the scratch of the store is counted, too.
+       In other counted loops whose dots load more per iteration than shared memory holds, each dot becomes a loop over
+       k with as many steps as two stages of all operands need, or nearly. An operand that was loaded before the loop is
+       loaded again in each step; a computed operand is sliced.
+After: legalize_dot (operand types are final), slice_output_tiles (tiles have their rows). Before: insert_barriers, and
        all passes that choose copies.
-Sound: step i of the old loop is steps i f to i f + f - 1 of the new one, which load what it loaded, in order of k, and the
-       sum of a dot over k is that of its parts in that order. Nothing else in the loop depends on its index, writes
-       memory or changes what the loop carries. Loads of a loop of its own come later, but not after a write of the
-       program: its loop has none, nor has what is between it and a load before it, which no token orders after anything.
+Sound: iteration i of the old loop is iterations i f to i f + f - 1 of the new one, which load the same elements in
+       order of k, and a dot accumulates over k in that order. Nothing else in the loop depends on its index, writes
+       memory or changes loop-carried values. Loads in a loop over k execute later, but not after a write: neither their
+       loop nor the operations between it and an earlier load write, and no token orders the load after anything.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def _operands(dot: TableOp) -> list[KTiledOperand] | None:
 
 
 def _only_accumulates(dot: TableOp, loop: TableOp) -> bool:
-    """Whether a loop with step 1 changes nothing but the accumulator, and orders no memory access."""
+    """Whether a loop with step 1 only updates the accumulator, and orders no memory access."""
     if not has_no_early_exit(loop) or not is_accumulation_loop(dot) or not is_int_constant(loop.step, 1):
         return False
     carried = [value for value in loop.initial if value.type.name != TOKEN]
@@ -89,16 +90,18 @@ def _only_loop_sets_k(loop: TableOp, operands: list[KTiledOperand]) -> bool:
 
 def _shrink_factor(dot: TableOp, operands: list[KTiledOperand], job: Job) -> int:
     """The factor by which the k tile must shrink for two stages to fit; 1 where it need not or cannot."""
-    beside = (
+    other_sizes = (
         [0]
         if is_function(parent_op(parent_op(dot))) or job.target.copy_family != "tma"
         else [fallback_of(job).chunk_bytes, 0]
     )
-    return next((factor for taken in beside if (factor := _largest_fitting_k(dot, operands, taken, job))), 1)
+    return next(
+        (factor for other_size in other_sizes if (factor := _largest_fitting_k(dot, operands, other_size, job))), 1
+    )
 
 
 def _largest_fitting_k(dot: TableOp, operands: list[KTiledOperand], other_operands: int, job: Job) -> int | None:
-    """The same with ``bytes`` of other shared memory; None where no factor fits."""
+    """The same beside ``other_operands`` bytes of shared memory; None where no factor fits."""
     size, factor = sum(operand.bytes for operand in operands), 1
     k = dot.lhs.type.get_shape()[-1]
     line = min(k * element_of(operand.load.value.type).bits // 8 for operand in operands)

@@ -1,21 +1,21 @@
-"""Software-pipeline the operand loads of dots through a ring of buffers in shared memory (cp.async).
+"""Software-pipeline the operand loads of dots through multistage buffers in shared memory (cp.async).
 
-In:    counted loops in which tiles are loaded from views and converted to an operand of a dot or to its scales.
-Out:   the loads are asynchronous copies, several iterations ahead, into nv_tileas.alloc_tensor rings; the operands are
-       read by local_load (ldmatrix where the placement allows). Each iteration waits for its stage, meets at one
-       barrier, and starts the copy of the stage that the last iteration freed: after its first dot, where there
-       are more than two stages. Where no two stages fit, the operands of one dot are copied while another is
-       computed, and next to each dot stand a wait and a barrier. ``occupancy`` on a kernel of one dot in a loop
-       of nothing else, where several CTAs have registers and stages and no copy ends inside a vector: told so, ptxas
-       leaves each its registers.
-After: assign_layouts (operand fragments are known). Before: allocate_shared_memory (rings need shared memory).
-Sound: a loop is changed only if nothing in it writes memory, so a load may move before earlier iterations; a copy that
-       would run past the last iteration is disabled and leaves zeros in a stage that no one reads; its place is computed
-       without a division by 0 (``speculated.py``). A stage is overwritten after the barrier that follows its last reading:
-       a loop inside another one starts with a barrier.
-       A load of a loop in which threads synchronize is copied ahead only if its memory token has it wait for nothing.
-       With one stage, the barrier after a dot comes before any copy to the operands of another, hence after all
-       that read them.
+In:    counted loops that load tiles of views and convert them to an operand of a dot or to its scales.
+Out:   asynchronous copies, several iterations ahead, into buffers of nv_tileas.alloc_tensor, and local_loads of the
+       operands (ldmatrix where the placement allows). Each iteration waits for its stage, executes one barrier, and
+       issues the copy to the stage that the previous iteration released: after its first dot, if there are more than
+       two stages. If two stages do not fit, the operands of one dot are copied while another is computed, with a wait
+       and a barrier next to each dot. ``occupancy`` on a kernel whose only loop has one dot and nothing else, if
+       registers and stages of several CTAs fit and no copy ends inside a vector: it limits the registers that ptxas
+       assigns.
+After: assign_layouts (operand fragments are known). Before: allocate_shared_memory (stages need shared memory).
+Sound: a loop is changed only if nothing in it writes memory, so a load may move before earlier iterations. A copy past
+       the last iteration is disabled and leaves zeros in a stage that is not read; its coordinates are computed without
+       a division by 0 (``speculation_guards.py``). A stage is overwritten after the barrier that follows its last read;
+       a nested loop starts with a barrier.
+       In a loop with synchronization, a load is copied ahead only if its memory token is ready before the loop.
+       With one stage, the barrier after a dot precedes all copies to the operands of another dot, hence follows all
+       reads of them.
 """
 
 from __future__ import annotations
@@ -81,10 +81,10 @@ def _choose_stages(kernel: Operation, loop: Operation, loads: list[CpAsyncLoad],
     """
     latencies = [latency for one in loads if (latency := hint(one.load, job, "latency"))]
     most = max(max(latencies) + 1, MIN_STAGES) if latencies else MAX_CP_ASYNC_STAGES
-    size, taken = sum(load.bytes for load in loads), _used_shared_memory(kernel, loop, loads, job)
-    stages, ctas = choose_stages(size, taken, ctas_per_sm(kernel, loop, job), job)
-    available = job.target.shared_memory_of(ctas) - taken
-    # What a group of iterations loads is there once.
+    size, used = sum(load.bytes for load in loads), _used_shared_memory(kernel, loop, loads, job)
+    stages, ctas = choose_stages(size, used, ctas_per_sm(kernel, loop, job), job)
+    available = job.target.shared_memory_of(ctas) - used
+    # The tile of a group of iterations has one copy.
     while stages < most and sum(load.bytes * load.tiles(stages + 1) for load in loads) <= available:
         stages += 1
     return min(stages, most), ctas
@@ -104,11 +104,13 @@ def _only_feeds_dots(kernel: Operation, block: Block, loads: list[CpAsyncLoad]) 
 def _used_shared_memory(kernel: Operation, loop: Operation, loads: list[CpAsyncLoad], job: Job) -> int:
     """Bytes not available to a ring of this loop: other rings, and scratch that is live at the same time."""
     rings = [as_op(op) for op in walk(kernel) if op.name == "nv_tileas.alloc_tensor"]
-    lives = [LiveRange.of(ring) for ring in rings]
+    live_ranges = [LiveRange.of(ring) for ring in rings]
     gone = {op for load in loads for op in load.chain}
-    beside = {op for op in walk(kernel) if any(life.covers(op) for life in lives)}.union(walk(loop)) - gone
+    concurrent = {op for op in walk(kernel) if any(live_range.covers(op) for live_range in live_ranges)}.union(
+        walk(loop)
+    ) - gone
     small = STAGES_SMEM_OVERHEAD * sum(op.name == CreatePipelineOp.name for op in walk(kernel))
-    return sum(ring.result.type.size_bytes for ring in rings) + small + largest_scratch(beside, job)
+    return sum(ring.result.type.size_bytes for ring in rings) + small + largest_scratch(concurrent, job)
 
 
 def _is_simple(block: Block) -> bool:

@@ -1,21 +1,24 @@
 """Specialize warps: a producer warp loads tiles by TMA, consumer warps compute, and one warp may issue all MMAs.
 
 In:    tiled_loads marked ``tma`` in counted loops, dots that read their tiles, all with layouts.
-Out:   the scalars of the kernel, with the loads of those that are looked up in memory, then an agent_switch: its first
-       region is the slice of the program that loads (the same loops, each with only what the tiles' places depend on),
-       its last the program without those loads. Between
-       them a ring of stages in shared memory for each dot, with a full and an empty mbarrier per stage. Dots of
-       warpgroups read their stages directly (async.dot), others by local_load. Where all dots sum up from zero in
-       tensor memory, in a loop inside another one, a region between the two issues them (producer_partition.py): the accumulators
-       are a ring, too, of two buffers where they fit, and the last region only reads them. Such a region issues the
-       chained dots whose accumulators stay in tensor memory, too (fmha_partitions.py). Where dots have
-       scales that a warp can load in vectors, two regions after it do so (scale_load_partition.py), and the one that issues copies
-       them to tensor memory. ``producer_warps`` on the kernel, and ``partition_registers`` where the partitions divide its registers unevenly.
-After: assign_layouts, select_mma_and_tma. Before: software_pipeline_loads (other loads), allocate_shared_memory (rings need shared memory).
-Sound: all partitions make the same choices, run the same loops over the same scalars, and return where the program does, so the n-th stage that one fills is the n-th that another
-       reads; a token that both carry names it. A stage is filled again only after every computing warp has arrived at
-       its empty mbarrier, which it does once its dots of that stage are done; a buffer of accumulators, once the registers of
-       every computing warp hold the last one; a stage of scales, once all dots of its group are done. An accumulator of no dots is the zeros that these warps write there themselves.
+Out:   the scalars of the kernel, including scalar loads, then an agent_switch. Its first region (the producer) is the
+       slice of the program that loads tiles: the same loops, with only the computation of coordinates. Its last region
+       (the consumer) is the program without those loads. Each dot has a multistage buffer in shared memory, with a full
+       and an empty mbarrier per stage. Warpgroup dots read stages directly (async.dot), others by local_load.
+       If all dots accumulate from zero in tensor memory, in a nested loop, a region in between issues them
+       (producer_partition.py): accumulators are multibuffered, too, with two buffers if they fit, and the last region
+       only reads them. Such a region also issues chained dots whose accumulators stay in tensor memory
+       (fmha_partitions.py). If a warp can load block scales in vectors, two more regions load them
+       (scale_load_partition.py), and the issuing region copies them to tensor memory. ``producer_warps`` on the kernel,
+       and ``partition_registers`` if the partitions have different register counts.
+After: assign_layouts, select_mma_and_tma. Before: software_pipeline_loads (other loads), allocate_shared_memory (stages
+       need shared memory).
+Sound: all partitions evaluate the same conditions, run the same loops over the same scalars, and return at the same
+       places, so the n-th stage that one fills is the n-th that another reads; a token in each partition identifies it.
+       A stage is refilled only after every consumer warp arrived at its empty mbarrier, which it does once its dots of
+       that stage are complete; an accumulator buffer is reused once all consumer warps read it to registers; a stage of
+       scales, once all dots of its group are complete. If a loop has no trips, the consumer warps write zeros to its
+       accumulator themselves.
 """
 
 from __future__ import annotations
@@ -87,13 +90,13 @@ class _WarpSpecializer:
         self.copying = scale_load_registers(groups, self._accumulator_registers, func, job, self.warps)
         for ring in self.mma_pipelines if self.copying is None else ():
             ring.scale_loads = []
-        # In a loop over tiles the dots of the next one need not wait until the last accumulator has been stored; scales that
-        # other warps load need no thread that computes.
+        # In a loop over output tiles, the dots of the next tile need not wait until the last accumulator is stored;
+        # scales that other warps load need no consumer thread.
         gains = any(len(ring.loops) > 1 or ring.scale_loads for ring in self.mma_pipelines)
-        self.issues_apart = gains and all(map(_accumulates_in_tmem, self.mma_pipelines)) and self._has_registers()
-        self.scale_loads = [copy for ring in self.mma_pipelines for copy in ring.scale_loads if self.issues_apart]
+        self.has_mma_partition = gains and all(map(_accumulates_in_tmem, self.mma_pipelines)) and self._has_registers()
+        self.scale_loads = [copy for ring in self.mma_pipelines for copy in ring.scale_loads if self.has_mma_partition]
         self.chained = accumulators_stay_in_tmem(self.mma_pipelines)
-        self.allocation = PipelineAllocation(func, job, self.warps, self.mma_pipelines, self.issues_apart)
+        self.allocation = PipelineAllocation(func, job, self.warps, self.mma_pipelines, self.has_mma_partition)
 
     def run(self) -> None:
         self._set_warps()
@@ -105,9 +108,9 @@ class _WarpSpecializer:
         body = self._outline(self._scalar_slice(moved).lookups)
         self.allocation.run(body)
         partitions = [ProducerPartition(self.mma_pipelines, loaded).run(body)]
-        if self.issues_apart or self.chained:
-            issuing = FmhaMmaPartition if self.chained else MmaPartition
-            partitions.append(issuing(self.mma_pipelines, self._scalar_slice([])).run(body))
+        if self.has_mma_partition or self.chained:
+            partition_class = FmhaMmaPartition if self.chained else MmaPartition
+            partitions.append(partition_class(self.mma_pipelines, self._scalar_slice([])).run(body))
         for side in SIDES if self.scale_loads else ():
             scales = self._scalar_slice(
                 [ring.scale_loads[side].load for ring in self.mma_pipelines if ring.scale_loads]
@@ -121,7 +124,7 @@ class _WarpSpecializer:
     def _consumer_partition(self) -> type[ConsumerPartition]:
         if self.chained:
             return FmhaSoftmaxPartition
-        return EpiloguePartition if self.issues_apart else ConsumerPartition
+        return EpiloguePartition if self.has_mma_partition else ConsumerPartition
 
     @property
     def _accumulator_registers(self) -> int:
@@ -138,8 +141,8 @@ class _WarpSpecializer:
         for ring in self.mma_pipelines:
             for loop in ring.loops:
                 slice.add_loop(loop)
-            for choice in ring.enclosing_ifs:
-                slice.add(choice.condition)
+            for if_op in ring.enclosing_ifs:
+                slice.add(if_op.condition)
         for op in early_returns(self.func):
             slice.add_return(op)
         for coord in (coord for load in loads for coord in load.coords):
@@ -147,26 +150,26 @@ class _WarpSpecializer:
         return slice
 
     def _set_warps(self) -> None:
-        divided = uses_setmaxnreg(self.func, self.job, self.warps)
-        partitions = 1 + (self.issues_apart or self.chained) + (len(SIDES) if self.scale_loads else 0)
-        self.func.producer_warps = WARPGROUP if divided else partitions
-        if divided:
-            apart = unwrap(self.copying) if self.scale_loads else PRODUCER_REGISTERS
+        splits_registers = uses_setmaxnreg(self.func, self.job, self.warps)
+        partitions = 1 + (self.has_mma_partition or self.chained) + (len(SIDES) if self.scale_loads else 0)
+        self.func.producer_warps = WARPGROUP if splits_registers else partitions
+        if splits_registers:
+            producer_registers = unwrap(self.copying) if self.scale_loads else PRODUCER_REGISTERS
             ctas = occupancy(self.func, self.job) or 1
-            self.func.partition_registers = setmaxnreg_split(self.warps, self.job.target, ctas, apart)
+            self.func.partition_registers = setmaxnreg_split(self.warps, self.job.target, ctas, producer_registers)
 
     def _outline(self, lookups: set[Operation]) -> Block:
         """Move all but the scalars that both partitions may need to a block of its own; ``lookups`` are the loads of
         such scalars.
         """
-        body, ended = Block(), False
+        body, may_have_ended = Block(), False
         for op in list(self.entry.ops)[:-1]:
             if op in lookups:
                 self._is_movable_to_entry(op)
-            if op in lookups or (self._is_shared_by_partitions(op) and not (ended and may_divide_by_zero(op))):
+            if op in lookups or (self._is_shared_by_partitions(op) and not (may_have_ended and may_divide_by_zero(op))):
                 self.shared.add(op)
             else:
-                ended = ended or may_end(op)
+                may_have_ended = may_have_ended or may_end(op)
                 op.detach()
                 body.add_op(op)
         body.add_op(YieldOp.make([[]], []))

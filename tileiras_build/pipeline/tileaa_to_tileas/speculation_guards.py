@@ -1,7 +1,7 @@
 """Scalars that are computed speculatively: before a loop that may not run, or for one more iteration.
 
-LLVM takes from a division that its divisor is not 0, and drops what the program does where it is; of a shift by more bits than
-there are it makes any number, another one for each use.
+In LLVM, a division by 0 is undefined behavior, from which the optimizer may conclude that the code is unreachable. A
+shift by at least the bit width is poison, which may have a different value at each use.
 """
 
 from __future__ import annotations

@@ -1,17 +1,17 @@
 """Spill tiles that are live across a reduction to shared memory, so that more CTAs share an SM.
 
-In:    nv_tileas operations with layouts; kernels that reduce tiles and multiply no matrices.
-Out:   spill in front of a reduction and take_back after it, around tiles of 32-bit elements that are used on both sides;
-       ``occupancy``, the CTAs for which registers and shared memory are then enough. ``late`` on loads after the last
-       reduction whose elements are stored one after the other; not where others take all registers that are left. ``whole`` on
-       loads of halves in front of the first one, where each element takes many instructions: bounds are asked once.
-After: all passes that add operations with tiles. Before: allocate_shared_memory, which gives spilled tiles their places.
-Sound: a tile that comes back is the tile. Each thread has places of its own, which it alone writes and reads; a tile takes
-       those of another one after the last use of that. In a loop, the next iteration spills after the uses of this one. A
-       late load may follow stores, for no token orders anything after it.
+In:    nv_tileas operations with layouts; kernels with reductions and without dots.
+Out:   ``spill`` before a reduction and ``reload`` after it, for tiles of 32-bit elements that are live across it;
+       ``occupancy``, the CTAs for which registers and shared memory then suffice. ``late`` on loads after the last
+       reduction whose elements are consumed one by one, unless other tiles take all remaining registers. ``whole`` on
+       loads of 16-bit elements before the first reduction whose elements take many instructions: one bounds check.
+After: all passes that add operations with tiles. Before: allocate_shared_memory, which places spilled tiles.
+Sound: spilling does not change a tile. Each thread has slots that it alone accesses. A tile may reuse the slot of
+       another one after that one's last use; in a loop, the next iteration spills after the uses of this one. A late
+       load may follow stores, as no token orders anything after it.
 
-The threads of a CTA load together, wait for each other, and store together. While one CTA does neither, DRAM rests, unless
-another one's loads are in flight: a row that takes all registers of an SM is never read as fast as it could be.
+The threads of a CTA load together, synchronize, and store together. Meanwhile DRAM is idle unless another CTA has loads
+in flight, so a kernel whose row takes all registers of an SM cannot reach full memory bandwidth.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class SpillToShared(EdgePass):
                 and (rows := analyze_reduction_block(func.regions[0].blocks[0])) is not None
             ):
                 wanted = ctas_worth_spilling_for(rows.max_regs, func, job)
-                # Of tiles that are computed late, f16 ones stay live that mixed-precision additions take as they are.
+                # In tiles that are computed late, f16 elements stay live as they are if mixed-precision adds read them.
                 block = analyze_reduction_block(rows.block, folds_halves=job.target.has("mixed_float"))
                 _spill(func, wanted, unwrap(block), job)
 
@@ -61,12 +61,12 @@ class SpillToShared(EdgePass):
 def _spill(func: Operation, wanted: range, rows: ReductionBlock, job: Job) -> None:
     """Spill for the largest number of CTAs per SM that the kernel profits from and that have shared memory for it."""
     warps, scratch = unwrap(as_op(func).num_warps), largest_scratch(walk(func), job)
-    for ctas, beside in product(wanted, SPILLED_ROW_REG_OVERHEAD):
+    for ctas, overhead in product(wanted, SPILLED_ROW_REG_OVERHEAD):
         most = registers_left(UNSPILLABLE_REG_OVERHEAD, warps, ctas, job.target)
-        spilled = _select_spills(rows, registers_left(beside, warps, ctas, job.target), most)
+        spilled = _select_spills(rows, registers_left(overhead, warps, ctas, job.target), most)
         slots = _assign_spill_slots(spilled) if spilled is not None else []
-        taken = spill_bytes(sum(slot.regs for slot in slots), warps)
-        if slots and taken + scratch <= job.target.shared_memory_of(ctas):
+        spilled_bytes = spill_bytes(sum(slot.regs for slot in slots), warps)
+        if slots and spilled_bytes + scratch <= job.target.shared_memory_of(ctas):
             for slot in slots:
                 _insert_spills(slot, rows)
             _mark_lazy_loads(rows)
@@ -74,11 +74,12 @@ def _spill(func: Operation, wanted: range, rows: ReductionBlock, job: Job) -> No
             return
 
 
-# ---- what is spilled --------------------------------------------------------------------------------
+# ---- selection --------------------------------------------------------------------------------------
 def _select_spills(rows: ReductionBlock, max_live_regs: int, max_unspillable_regs: int) -> dict[LiveTile, int] | None:
-    """Registers of a thread to spill, by tile, so that no more than ``kept`` others are live at a barrier.
+    """Registers of a thread to spill, by tile, so that at most ``max_live_regs`` others are live at a barrier.
 
-    None where more than ``most`` are left that cannot be spilled, or are loaded after the last barrier, and all at once.
+    None if more than ``max_unspillable_regs`` remain that cannot be spilled, or are loaded after the last barrier at
+    once.
     """
     spilled: dict[LiveTile, int] = {}
     for barrier in rows.reductions:
@@ -130,14 +131,14 @@ def _fits_slot(slot: _SpillSlot, one: LiveTile) -> bool:
 
 
 def _mark_lazy_loads(rows: ReductionBlock) -> None:
-    """Issue slots are the limit where the parts of a reduction are computed, registers where a row is multiplied by others."""
+    """Mark lazy loads: computing a reduction is bound by issue slots, multiplying a row by others by registers."""
     for load in rows.loads_before():
         load.full_tile_version = True
     for load in rows.lazy_loads_after():
         load.lazy = True
 
 
-# ---- how -------------------------------------------------------------------------------------------
+# ---- rewriting -------------------------------------------------------------------------------------
 def _insert_spills(slot: _SpillSlot, rows: ReductionBlock) -> None:
     before: SSAValue | None = None
     for one in slot.tiles:

@@ -23,7 +23,7 @@ def bounds_checks_of(access: TableOp) -> Sequence[int]:
 
 
 def clamped_index(access: TableOp, dim: int, insert: Inserter) -> SSAValue:
-    """An index that arithmetic cannot overflow: of a tile in bounds, or few tiles past the end."""
+    """An index for which arithmetic cannot overflow: that of a tile in bounds, or at most a few tiles past the end."""
     index = access.coords[dim]
     if bounds_checks_of(access)[dim] != BoundsCheck.ANY:
         return index
@@ -40,7 +40,7 @@ def scaled_index(index: SSAValue, factor: int, insert: Inserter) -> SSAValue:
 
 
 def relax_checks_past_end(access: TableOp, dims: Iterable[int], *, replaced_check: BoundsCheck) -> None:
-    """Indices that needed ``instead_of`` along these dimensions may now be past the end only."""
+    """Indices that needed ``replaced_check`` along these dimensions can now only be past the end."""
     checks, dims = bounds_checks_of(access), set(dims)
     access.index_checks = [
         BoundsCheck.PAST_END if dim in dims and check == replaced_check else check for dim, check in enumerate(checks)

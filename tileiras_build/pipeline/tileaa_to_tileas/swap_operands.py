@@ -1,12 +1,12 @@
-"""Swap the operands of dots whose right operand has an order in memory that no wgmma reads.
+"""Swap the operands of dots whose right operand has a memory order that wgmma cannot read.
 
 In:    nv_tileas dots in counted loops, without layouts.
-Out:   C = A B is summed as the transpose of B' A', where wgmma wants both operands along k, A is so and B is not:
-       what was the right operand is now the left one, which may come through registers: tf32 one by one, bytes in
-       pairs. The loop carries the transpose of C, and what it starts from and leaves is permuted.
-After: legalize_dot (operand types are the target's). Before: select_mma_and_tma (which chooses the instruction).
-Sound: element (j, i) of B' A' is the accumulator over k of B[k, j] A[i, k], the same dots in the same order; the loop does
-       nothing else with the accumulator.
+Out:   C = A B is computed as the transpose of B' A' if wgmma needs both operands contiguous along k, and A is, but B is
+       not: the right operand becomes the left one, which may pass through registers (tf32 one by one, bytes in pairs).
+       The loop carries the transpose of C; its initial value and its result are permuted.
+After: legalize_dot (operand types are final). Before: select_mma_and_tma (which selects the instruction).
+Sound: element (j, i) of B' A' accumulates B[k, j] A[i, k] over k, the same terms in the same order; the loop has no
+       other use of the accumulator.
 """
 
 from __future__ import annotations

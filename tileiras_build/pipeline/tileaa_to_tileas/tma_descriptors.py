@@ -25,7 +25,7 @@ def hoist(value: SSAValue, entry: Block) -> None:
 
 
 def descriptor_of(view: SSAValue, box: TensorBox, entry: Block, place: Operation) -> SSAValue:
-    """The TMA descriptor of a view and a box, created before ``place`` of ``entry`` where there is none."""
+    """The TMA descriptor of a view and a box; created before ``place`` of ``entry`` if there is none yet."""
     memref = defining_op(view).operands[0]
     descriptor = MakeTiledTmaDescOp.make(
         [memref], [TmaDescType()], dims=box.dims, box=box.box, swizzle_mode=box.swizzle, rounds=box.rounds

@@ -1,16 +1,16 @@
-"""Store by TMA the result tiles that would go through shared memory anyway.
+"""Store result tiles by TMA if they would go through shared memory anyway.
 
 In:    tiled_stores with layouts, in kernels whose partitions load by TMA.
-Out:   async.tiled_tma_store for each of them that meets all of RULES: the tile goes from the layout in which it was
-       computed to shared memory, and one thread copies it from there. ``async.tma_store_wait`` before what a token
-       orders after such a store (but the same store of another tile, around a loop), and, until shared memory is read,
-       at the end of the consumer partition and where it returns.
-After: specialize_warps (the kernel has tensor maps), software_pipeline_loads (no load moves over a store any more).
-Before: allocate_shared_memory (gives the tiles their shared memory, and waits before it is used again).
-Sound: TMA writes no element outside the extents of the memory reference, as a view's store does not. Where a token
-       orders an access after the store, the thread whose copies they are waits until they have written, then all
-       threads synchronize. What the store must come after, they have done before they meet in it; a proxy fence stands
-       between, of all memory (``after_accesses``) where these are accesses that are no copies.
+Out:   async.tiled_tma_store for each store that satisfies all RULES: threads write the tile from its computed layout to
+       shared memory, and one thread copies it from there. ``async.tma_store_wait`` before operations that a token
+       orders after such a store (except the same store of another tile, across iterations), and, until shared memory is
+       read, at the end of the consumer partition and before its returns.
+After: specialize_warps (the kernel has tensor maps), software_pipeline_loads (no later pass moves loads across stores).
+Before: allocate_shared_memory (it places the tiles, and waits before their bytes are reused).
+Sound: TMA, like a store to a view, writes no element outside the extents of the memory reference. If a token orders an
+       access after the store, the thread that issued the copies waits until they are written, then all threads
+       synchronize. Accesses that must precede the store complete before the barrier of the store; a proxy fence follows
+       it, for all memory (``after_accesses``) if these accesses are not TMA copies.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ from ..pass_manager import EdgePass
 from .tma_descriptors import descriptor_of, hoist
 
 STORE, CONVERSION = "nv_tileas.tiled_store", "nv_tileas.convert_layout"
-MAX_SLOTS = 2  # parts of a tile in shared memory at once: one is written while the other is copied
+MAX_SLOTS = 2  # chunks of a tile in shared memory at once: one is written while the other is copied
 
 
 class UseTmaStores(EdgePass):
@@ -107,7 +107,7 @@ class _Store:
 
     @cached_property
     def round_trip(self) -> SharedRoundTrip | None:
-        """The present way of the tile through shared memory."""
+        """The conversion of the tile through shared memory that the TMA store replaces."""
         if self.alone is None:
             return None
         layouts = (layout_of(value) for value in (self.conversion.operands[0], self.op.value))
@@ -131,9 +131,9 @@ class _Store:
 
     @cached_property
     def division(self) -> tuple[int, int, TileChunks] | None:
-        """In how many chunks the tile fits in shared memory, how many of them at once, and the atom that writes registers there.
+        """(chunks of the tile, chunks in shared memory at once, the atom that writes registers there).
 
-        Whole, or else two of them at a time, or else one.
+        The tile is stored whole if it fits, else two chunks at a time, else one.
         """
         layout, box = layout_of(self.conversion.operands[0]), self.box
         matrices = self.job.target.has("stmatrix")
@@ -188,7 +188,7 @@ class _Store:
 
 
 def _is_plain(store: _Store) -> bool:
-    """A weak store, which may use TMA, of a tile that TMA can number."""
+    """A weak store, which may use TMA, of a tile whose elements TMA can address."""
     weak = store.op.mem_semantic == "weak"
     return weak and hint(store.op, store.job, "allow_tma") != 0 and all(coord.type == i32 for coord in store.op.coords)
 
@@ -198,11 +198,13 @@ def _is_profitable(store: _Store) -> bool:
     replaces.
     """
     moves = store.chunks[-1].copies
-    instructions, cycles = (sum(getattr(move, what) for move in moves) for what in ("num_instructions", "wavefronts"))
+    instructions, cycles = (
+        sum(getattr(move, attribute) for move in moves) for attribute in ("num_instructions", "wavefronts")
+    )
     return (instructions <= store.instructions or cycles <= store.cycles) and all(move.conflicts == 1 for move in moves)
 
 
-# What a store must fulfil, cheapest first; a rule may rely on those before it.
+# Conditions for a TMA store, cheapest first; a rule may rely on those before it.
 RULES: tuple[Callable[[_Store], bool], ...] = (
     _is_plain,
     lambda store: store.round_trip is not None,
@@ -212,7 +214,7 @@ RULES: tuple[Callable[[_Store], bool], ...] = (
 )
 
 
-# ---- the change ------------------------------------------------------------------------------------
+# ---- rewriting -------------------------------------------------------------------------------------
 def _replace_store(store: _Store, entry: Block, switch: Operation) -> TableOp:
     """Replace a layout conversion and a store by a TMA store."""
     op, conversion, box = store.op, store.conversion, store.box
@@ -221,11 +223,11 @@ def _replace_store(store: _Store, entry: Block, switch: Operation) -> TableOp:
     parts, slots, moved = store.chunks
     atom = STMATRIX if isinstance(moved.copies[0], MatrixAccess) else ST_SHARED
     operands = [op.view, descriptor, conversion.operands[0], op.coords, op.token]
-    types, where = [op.result_token.type], location_of(op)
+    types, location = [op.result_token.type], location_of(op)
     new_store = AsyncTiledTmaStoreOp.make(
         operands,
         types,
-        where,
+        location,
         placement=box.placement,
         chunks=parts,
         slots=slots,
@@ -247,7 +249,7 @@ def _is_ordinary(op: Operation) -> bool:
     return is_token_ordered(op) and not isinstance(op, AsyncTiledTmaStoreOp)
 
 
-# ---- what comes after ------------------------------------------------------------------------------
+# ---- ordering of later operations ------------------------------------------------------------------
 def _order(stores: list[TableOp]) -> None:
     """Before each operation that a token orders after a store: wait until TMA has written, and synchronize."""
     for op in {

@@ -1,16 +1,16 @@
 """Let the two CTAs of a cluster compute one MMA in tensor memory (tcgen05, cta_group::2).
 
-In:    a kernel divided over two CTAs by the rows of its only dot, whose accumulator stays in tensor memory while a loop
-       runs and starts from zero: each CTA loads its rows of the left operand and all of the right one.
-Out:   each CTA loads half of the columns of the right operand; ``pair`` on the pipeline of the stages, on the dot
-       and on the tensor memory: the CTA of rank 0 issues dots of twice the rows, which read the stages of both CTAs
-       and write the accumulators of both, when the stages of both are full, and empties them in both. ``ctas`` on the
-       pipeline of the accumulator, which is complete in both CTAs at once; where the loop runs again, umma_acquire waits until
-       the warps of both have released the accumulator. More stages, where they are smaller.
-After: specialize_warps. Before: multicast_loads (nothing is left that both CTAs need), allocate_shared_memory.
-Sound: the accumulators of a CTA are its rows with all columns, as before (PTX ISA 9.0, section 9.7.16.10.5, Layout A).
-       Loops and places do not depend on the rank but for the rows, so that the n-th stages, and accumulators, of both CTAs
-       belong together.
+In:    a kernel sharded over two CTAs by the rows of its only dot, whose accumulator starts from zero and stays in
+       tensor memory during a loop: each CTA loads its rows of the left operand and all of the right one.
+Out:   each CTA loads half of the columns of the right operand. ``pair`` on the pipeline, the dot and the tensor memory:
+       once the stages of both CTAs are full, the CTA of rank 0 issues dots of twice the rows, which read the stages and
+       write the accumulators of both CTAs; their commit releases both stages. ``ctas`` on the accumulator's pipeline,
+       which completes in both CTAs at once; if the loop runs again, umma_acquire waits until the warps of both have
+       released the accumulator. The pipeline has more stages, as they are smaller.
+After: specialize_warps. Before: multicast_loads (no replicated tile remains), allocate_shared_memory.
+Sound: the accumulator of a CTA has its rows and all columns, as before (PTX ISA 9.0, section 9.7.16.10.5, Layout A).
+       Loops and coordinates do not depend on the rank except for the rows, so the n-th stages, and accumulators, of
+       both CTAs correspond.
 """
 
 from __future__ import annotations
@@ -69,9 +69,9 @@ class UseTwoCtaMma(EdgePass):
                 _make_cta_pair(func, dot)
 
 
-# ---- which dots ------------------------------------------------------------------------------
+# ---- matching --------------------------------------------------------------------------------
 def _only_dot(func: Operation) -> TableOp | None:
-    """The dot that a CTA pair can compute; None where there is none."""
+    """The dot that a CTA pair can compute; None if there is none."""
     found = [op for op in walk(func) if isinstance(op, AsyncUmmaOp)]
     if len(found) != 1 or any(isinstance(op, TmemStoreOp) and op.enabled is None for op in walk(func)):
         return None
@@ -101,7 +101,7 @@ def _is_row_sharded(op: TableOp) -> bool:
 
 
 def _half(op: TableOp) -> tuple[int, SharedLayout, SharedLayout] | None:
-    """(dimension of the loaded tile that is the columns, placement of half of it, the same as the dot sees it)."""
+    """(dimension of the loaded tile that is the columns, placement of half of it, the same in the dot's dimensions)."""
     load, old = _load_of(op.rhs), op.rhs_placement
     whole = load.buffer.type.placement.data
     for columns, permutation in ((1, [0, 1]), (0, [1, 0])):
@@ -142,7 +142,7 @@ def _order(load: TableOp) -> list[int]:
     return [load.view.type.dim_map.index(dim) for dim in load.desc.owner.dims]
 
 
-# ---- the pair ------------------------------------------------------------------------------------
+# ---- rewriting -------------------------------------------------------------------------------
 def _make_cta_pair(func: Operation, op: TableOp) -> None:
     columns, half, seen = unwrap(_half(op))
     load = _load_of(op.rhs)

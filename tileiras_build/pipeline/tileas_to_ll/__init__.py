@@ -1,7 +1,7 @@
-"""From scheduled tile IR to LLVM IR text.
+"""Lower scheduled tile IR to LLVM IR text.
 
-PASSES turn the kernels into a ``gpu.module`` of thread code, and that into operations of the ``llvm`` and ``nvvm``
-dialects; then ``write_llvm_dialect`` spells them.
+PASSES convert kernels to a ``gpu.module`` of per-thread code, and that to the ``llvm`` and ``nvvm`` dialects;
+``write_llvm_dialect`` prints the result as LLVM IR.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from .promote_print_operands import DecomposePrints
 from .writer.write_llvm_dialect import write
 
 PASSES = (
-    ConvertTileFuncToLLVM,  # first: the kernel's launch bounds decide how its threads are numbered
-    FinalizeKernelEntry,  # after it: arguments have their final types
-    EmitGlobalSmem,  # before any body: its code takes the address
-    DecomposePrints,  # before bodies: the space of a print's arguments follows from their types
-    CseArithmetic,  # after DecomposePrints: its conversions may repeat
+    ConvertTileFuncToLLVM,  # first: later passes read the kernel's launch bounds
+    FinalizeKernelEntry,  # after ConvertTileFuncToLLVM: arguments have their final types
+    EmitGlobalSmem,  # before the bodies are converted: their code takes the address of the symbol
+    DecomposePrints,  # before the bodies are converted: it determines the size of a print's arguments
+    CseArithmetic,  # after DecomposePrints: its conversions may be equal
     ConvertTileASToLLVM,
-    ConvertCuteAndCuteNvgpuToLLVM,  # after bodies: their MMAs and copies are atoms
+    ConvertCuteAndCuteNvgpuToLLVM,  # after the bodies are converted: their MMAs and copies are atoms
     ConvertNVGPUAndGPUToNVVM,
-    AttachNVVMTarget,  # after all that a target gates
-    TranslateDebugInfo,  # last: operations are those of the text
+    AttachNVVMTarget,  # after all operations that depend on the target's capabilities
+    TranslateDebugInfo,  # last: all operations are those of the output
 )
 
 
 def lower(module: ModuleOp, job: Job) -> str:
-    """LLVM IR of a module of nv_tileas operations, which is used up.
+    """Lower a module of nv_tileas operations, which is consumed, to LLVM IR.
 
     Raises Unsupported for an operation or type without a lowering.
     """

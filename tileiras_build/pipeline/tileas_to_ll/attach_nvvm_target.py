@@ -1,11 +1,11 @@
 """Attach #nvvm.target to device modules.
 
-In:    gpu.module operations, or a module that holds kernels itself; nv_tileaa.compute_capability (integer) or, where
-       that is absent or names no GPU, nv_tileaa.target_spec ("sm_90"), on the module or around it; the optional
+In:    gpu.module operations, or a module that contains kernels itself; nv_tileaa.compute_capability (integer) or, if
+       that is absent or names no GPU, nv_tileaa.target_spec ("sm_90"), on the module or an ancestor; the optional
        boolean nv_tileaa.libnvvm_use_nvgpucomp.
-Out:   ``nvvm.target``, an array of one target, on each; an earlier one is replaced.
-After: everything is lowered: what a target gates must be there. Before: the module is serialized.
-Sound: the chip is the capability's; cluster attributes of a GPU without clusters are refused.
+Out:   ``nvvm.target``, an array of one target, on each; it replaces an earlier one.
+After: all lowering: operations that depend on the target's capabilities exist. Before: the module is serialized.
+Sound: the chip is that of the capability; cluster attributes on a GPU without clusters are rejected.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _SM = re.compile(r"sm_(\d{2,3})[af]?\Z")
 
 
 def find_attribute(op: Operation | None, name: str) -> Attribute | None:
-    """An attribute of an operation or of the nearest one around it that has it."""
+    """An attribute of an operation or of its nearest ancestor that has it."""
     while op is not None:
         if (value := op.attributes.get(name)) is not None:
             return value
@@ -53,7 +53,7 @@ def _from_specification(op: Operation) -> str | None:
     return f"sm_{match[1]}" if match else None
 
 
-# In the order in which they are asked.
+# In order of precedence.
 SOURCES: tuple[Callable[[Operation], str | None], ...] = (_from_capability, _from_specification)
 
 
@@ -92,7 +92,7 @@ def _attribute(value: bool | int | None) -> Attribute:
 
 
 class AttachNVVMTarget(EdgePass):
-    """Say what each device module is serialized for."""
+    """Attach to each device module the target that it is serialized for."""
 
     name = "nv-tile-ir-convert-target-to-nvvm"
 
@@ -126,12 +126,14 @@ def target_of(op: Operation) -> TargetAttr:
 
 
 def serialization_of(target: TargetAttr) -> Serialization:
-    """What a target asks of the serializer; raises InvalidInput for a chip that no row of targets.py is for."""
+    """The serialization options of a target; raises InvalidInput for a chip without a row in targets.py."""
     return Serialization(find_target(target.chip.data).name, target.level.data, tuple(target.options()))
 
 
 def _serialized(module: ModuleOp) -> list[Operation]:
-    """The device modules whose target the serializer must know: those with kernels, and those that name one."""
+    """The device modules that the serializer needs the target of: those with kernels, and those with a target
+    attribute.
+    """
     containers = [module, *(op for op in module.body.block.ops if isinstance(op, GPUModuleOp))]
     return [op for op in containers if TARGET in op.attributes or _holds_kernels(op)]
 
@@ -166,6 +168,6 @@ def _check_clusters(device_module: Operation, target: Target) -> None:
         if "nvvm.cluster_dim" in op.attributes or "nvvm.blocksareclusters" in op.attributes:
             raise InvalidInput(
                 "target-cluster",
-                f"the kernel asks for a cluster of thread blocks, which {target.name} does not have",
+                f"the kernel uses a cluster of thread blocks, which {target.name} does not have",
                 remedy="use sm_90 or newer, or a cluster of one",
             )

@@ -1,10 +1,10 @@
-"""Turn kernels of tiles into the code of one thread.
+"""Convert kernels of tiles to per-thread code.
 
-In:    functions of nv_tileas operations whose tiles have layouts, and whose buffers have places in shared memory.
-Out:   one gpu.module with the kernels as llvm.func, their globals and the functions that they call: operations of the
-       llvm and nvvm dialects. Its attribute ``tileiras.manifest`` says what a launcher must know, as JSON.
-After: functions and their arguments have LLVM's types. Before: targets are attached.
-Sound: each tile becomes the registers that its layout names; an operation without a handler is refused.
+In:    functions of nv_tileas operations whose tiles have layouts, and whose buffers have shared-memory offsets.
+Out:   one gpu.module with the kernels as llvm.func, their globals and callees: operations of the llvm and nvvm
+       dialects. Its attribute ``tileiras.manifest`` contains the launch manifest as JSON.
+After: functions and their arguments have LLVM types. Before: targets are attached.
+Sound: each tile becomes the registers of its layout; an operation without a handler is rejected.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .emission.module_emitter import ModuleEmitter
 
 
 class ConvertTileASToLLVM(EdgePass):
-    """Thread code from kernels of tiles."""
+    """Emit per-thread code for kernels of tiles."""
 
     name = "convert-tile-as-to-llvm"
     illegal_ops = frozenset({"nv_tileas.", "nv_tileaa."})

@@ -2,13 +2,13 @@
 
 In:    nv_tileaa.func; a kernel has num_warps (and the entry's optimization hints) or nv_tileaa.kernel_spec, any other
        function is a helper; nv_tileaa.return.
-Out:   func.func and func.return (llvm.return inside other operations, where func.return may not stand), arguments in
-       their LLVM form (memory references of kernels as bare pointers), casts to the old types for the body. Kernels have cute.kernel, nvvm.reqntid, nvvm.minctasm, and where they apply
-       nvvm.maxnreg, nvvm.cluster_dim and nvvm.blocksareclusters; then FinalizeKernelEntry makes cute.kernel
-       nvvm.kernel and carries the marks of arguments over.
+Out:   func.func and func.return (llvm.return inside other operations, where func.return is invalid), arguments in their
+       LLVM form (memory references of kernels as bare pointers), casts to the old types for the body. Kernels have
+       cute.kernel, nvvm.reqntid, nvvm.minctasm, and if applicable nvvm.maxnreg, nvvm.cluster_dim and
+       nvvm.blocksareclusters. FinalizeKernelEntry replaces cute.kernel by nvvm.kernel and converts argument attributes.
 After: layouts are assigned (the number of warps is final). Before: the bodies are converted.
-Sound: the register limit is what the register file gives each thread when that many CTAs are resident; the final marker
-       is set on LLVM-compatible arguments only.
+Sound: the register limit is the share of the register file per thread at that occupancy; the final marker is set only
+       if all arguments are LLVM-compatible.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ from ..job import Job
 from ..pass_manager import EdgePass
 from .type_converter import LLVMTypeConverter
 
-# Fewer would spill in any kernel.
+# With fewer, any kernel would spill.
 MIN_REGISTERS = 32
 SPECIFICATION = "nv_tileaa.kernel_spec"
-# What says of a function that it is a kernel, before it is final, and what only kernels have.
+# The attributes that mark a kernel before it is final, and those that only kernels have.
 MARKERS = ("cute.kernel", "tile.kernel")
 LAUNCH_BOUNDS = ("nvvm.reqntid", "nvvm.minctasm", "nvvm.maxnreg", "nvvm.cluster_dim")
-# Marks of arguments before and after the kernel is final.
+# Argument attributes before and after the kernel is final.
 ARGUMENT_ATTRIBUTES = {"cute_nvgpu.grid_constant": "nvvm.grid_constant"}
 
 
 class ConvertTileFuncToLLVM(EdgePass):
-    """Functions with LLVM's ABI; kernels with their launch bounds."""
+    """Convert functions to LLVM's ABI, and add launch bounds to kernels."""
 
     name = "convert-nv-tile-func-to-llvm"
     illegal_ops = frozenset({"nv_tileaa.func", "nv_tileaa.return"})
@@ -66,7 +66,7 @@ class ConvertTileFuncToLLVM(EdgePass):
 
 
 class FinalizeKernelEntry(EdgePass):
-    """The kernel marker of NVVM, once arguments are what the back end will see."""
+    """Set the NVVM kernel marker, once arguments have their final types."""
 
     name = "convert-cute-kernel-to-nvvm"
 
@@ -77,7 +77,7 @@ class FinalizeKernelEntry(EdgePass):
 
 
 def functions(module: Operation) -> list[Operation]:
-    """The operations at the top of a module and of the device modules in it."""
+    """The functions of a module and of its device modules."""
     found: list[Operation] = []
     for op in module.regions[0].block.ops:
         found += functions(op) if op.name in ("builtin.module", "gpu.module") else [op]
@@ -167,7 +167,7 @@ def _early_return(op: Operation, values: list[SSAValue]) -> llvm.ReturnOp:
     if len(values) > 1:
         raise Unsupported(
             "early-return",
-            f"a return from inside another operation gives at most one value, not {len(values)}",
+            f"a return from inside another operation has at most one value, not {len(values)}",
             location=source_location(op),
             remedy="return at the end of the function",
         )
@@ -192,9 +192,10 @@ def launch_bounds(spec: KernelSpecAttr, op: Operation, job: Job) -> dict[str, At
 
 
 def _register_limit(target: Target, warps: int, ctas: int | None) -> int | None:
-    """Registers per thread when so many CTAs are resident; None where that was not asked for.
+    """Registers per thread at this occupancy; None if the kernel requests none.
 
-    ptxas takes it at its word, and a kernel whose threads have more than their partition holds does not start at all.
+    ptxas takes this limit literally, and a launch fails if the threads need more than the register file of their
+    partition.
     """
     if not ctas:
         return None
@@ -202,14 +203,14 @@ def _register_limit(target: Target, warps: int, ctas: int | None) -> int | None:
 
 
 def _is_entry(op: Operation) -> bool:
-    """Whether a function is to be launched, and not yet what the back end takes."""
+    """Whether a function is a kernel that is not final yet."""
     return "nvvm.kernel" not in op.attributes and not op.attributes.keys().isdisjoint((*MARKERS, *LAUNCH_BOUNDS))
 
 
 def _finalize(op: Operation) -> None:
     if op.attributes.keys().isdisjoint(MARKERS):
         name = cast(StringAttr, op.properties["sym_name"]).data
-        message = f"@{name} has launch bounds, but neither {' nor '.join(MARKERS)} says that it is a kernel"
+        message = f"@{name} has launch bounds, but neither {' nor '.join(MARKERS)} marks it as a kernel"
         raise InternalError("entry-unmarked", message, location=source_location(op))
     block = op.regions[0].blocks[0]
     for type in block.arg_types:
@@ -226,7 +227,7 @@ def _finalize(op: Operation) -> None:
 
 
 def _kernel_markers(found: Attribute | None) -> ArrayAttr[DictionaryAttr] | None:
-    """The marks of a function's arguments."""
+    """The argument attributes of a function."""
     return None if found is None else ArrayAttr([cast(DictionaryAttr, entry) for entry in cast(ArrayAttr, found)])
 
 

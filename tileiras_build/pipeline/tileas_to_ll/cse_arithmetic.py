@@ -1,9 +1,9 @@
-"""Merge arithmetic that repeats.
+"""Eliminate common subexpressions of arithmetic.
 
 In:    functions of nv_tileas, arith and math operations.
-Out:   no arith or math operation of a block or of one around it repeats another.
-After: prints are decomposed: their conversions may repeat. Before: operations become thread code.
-Sound: only arith and math are merged: a buffer that is read twice may have been written in between.
+Out:   no arith or math operation repeats another one of its block or of an enclosing block.
+After: decompose_prints, whose conversions may be equal. Before: operations become per-thread code.
+Sound: only arith and math are merged: a buffer may be written between two equal reads.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ARITHMETIC = ("arith.", "math.")
 
 
 class CseArithmetic(EdgePass):
-    """Each computation of arith and math once."""
+    """CSE of arith and math."""
 
     name = "tileas-cse-arithmetic"
 

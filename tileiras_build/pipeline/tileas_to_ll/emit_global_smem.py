@@ -1,10 +1,10 @@
 """Declare the shared memory of a module's kernels.
 
-In:    functions with ``shared_bytes``, the shared memory that one thread block uses, in bytes.
-Out:   ``@global_smem`` in address space 3 at the start of the module, as large as the kernel that needs most; nothing
-       where no kernel needs any. A symbol of that name that is there already is kept.
-After: scratch is assigned. Before: any operation is converted: code takes the symbol's address.
-Sound: a smaller variable of that name is refused.
+In:    functions with ``shared_bytes``, the shared memory of one thread block, in bytes.
+Out:   ``@global_smem`` in address space 3 at the start of the module, with the size of the kernel with the most; none
+       if no kernel uses shared memory. An existing symbol of that name is kept.
+After: scratch is assigned. Before: any operation is converted: code uses the symbol's address.
+Sound: an existing, smaller variable of that name is rejected.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ class EmitGlobalSmem(EdgePass):
 
 
 def needed_bytes(container: Operation) -> int:
-    """Shared memory of the kernel that needs most, in bytes."""
+    """The largest shared memory of a kernel, in bytes."""
     kernels = (op for op in container.regions[0].block.ops if "shared_bytes" in op.attributes)
     return max((op.attributes["shared_bytes"].value.data for op in kernels), default=0)
 
 
 def find_global_smem(container: Operation) -> GlobalOp | None:
-    """The variable of a module, where it has one."""
+    """The variable of a module; None if it has none."""
     variables = (op for op in container.regions[0].block.ops if isinstance(op, GlobalOp))
     return next((op for op in variables if op.sym_name.data == SYMBOL), None)
 
@@ -61,5 +61,5 @@ def _declare(container: Operation, size: int) -> None:
         Rewriter.insert_op(made, InsertPoint.at_start(container.regions[0].block))
     elif global_smem_bytes(container) < size:
         raise InternalError(
-            "global-smem", f"@{SYMBOL} has {global_smem_bytes(container)} bytes where a kernel needs {size}"
+            "global-smem", f"@{SYMBOL} has {global_smem_bytes(container)} bytes, but a kernel needs {size}"
         )

@@ -1,9 +1,9 @@
-"""Give prints the operands that C's varargs have.
+"""Convert the operands of prints to C varargs types.
 
 In:    nv_tileas.print of tiles and scalars of any element type.
-Out:   nv_tileas.print of i32, i64 and f64 elements only; conversions in front of it.
-After: layouts are assigned. Before: buffers are analyzed: the size of a print's arguments follows from their types.
-Sound: a conversion keeps its operand's shape and layout; every number is represented exactly.
+Out:   nv_tileas.print of i32, i64 and f64 elements only, with conversions before it.
+After: layouts are assigned. Before: buffers are analyzed: the size of a print's arguments depends on their types.
+Sound: a conversion preserves its operand's shape and layout; every value is represented exactly.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FpToFpOp, PtrToIntOp = COUNTERPARTS["nv_tileaa.fp_to_fp"], COUNTERPARTS["nv_tile
 
 
 class DecomposePrints(EdgePass):
-    """Prints of C's argument types."""
+    """Convert print operands to C's argument types."""
 
     name = "tileas-decompose-prints"
 

@@ -1,9 +1,9 @@
 """Remove the casts that bridge a conversion.
 
 In:    builtin.unrealized_conversion_cast between types before and after conversion.
-Out:   no cast; what read one reads the value that it came from.
+Out:   no cast; users of a cast use its source.
 After: every conversion. Before: translation to LLVM IR.
-Sound: a cast whose types no other cast undoes is an error that names them.
+Sound: a cast without an inverse is an error that names its types.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..pass_manager import EdgePass
 
 
 def reconcile_casts(module: ModuleOp) -> None:
-    """Remove the casts that bridge a conversion; raises InternalError[cast-survives] for one that nothing undoes."""
+    """Remove the casts that bridge a conversion; raises InternalError[cast-survives] for a cast without an inverse."""
     casts = [op for op in walk(module) if isinstance(op, UnrealizedConversionCastOp)]
     for cast in casts:
         source = cast

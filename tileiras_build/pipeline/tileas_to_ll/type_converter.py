@@ -60,7 +60,7 @@ from ...ir.dialects.nvvm.instructions import bits_of
 from ..common import llvm_type_constructors
 from ..common.llvm_type_constructors import array
 
-# The address spaces of LLVM's NVPTX back end; they never mix without a cast.
+# The address spaces of LLVM's NVPTX back end; pointers change them only by a cast.
 ADDRESS_SPACES = {
     "generic": 0,
     "global": 1,
@@ -88,7 +88,10 @@ def struct(members: Sequence[Attribute]) -> LLVMStructType:
 
 
 class LLVMTypeConverter:
-    """The table above. ``index_width`` is in bits, 0 = the machine word; ``bare_pointers`` is the ABI of kernels."""
+    """Converts types by the table above.
+
+    ``index_width`` is in bits, 0 = the machine word; ``bare_pointers`` is the ABI of kernels.
+    """
 
     def __init__(self, *, index_width: int = 64, bare_pointers: bool = False):
         self.index = llvm_type_constructors.integer(index_width or DEFAULT_INDEX_WIDTH)
@@ -127,7 +130,7 @@ class LLVMTypeConverter:
         return struct([self.index, pointer()])
 
     def _vector(self, type: VectorType) -> Attribute:
-        """LLVM's vectors have one dimension, and elements of any width."""
+        """A vector of the converted element type; LLVM vectors have one dimension."""
         element, shape = type.element_type, type.get_shape() or (1,)
         if isinstance(element, FixedBitwidthType) and element.bitwidth < BYTE:
             row: Attribute = IntegerType(element.bitwidth)
@@ -188,7 +191,7 @@ def _interleaved(shape: object) -> LLVMStructType:
     return struct([member for mode in members for member in mode])
 
 
-# A row takes the class of its type.
+# A row accepts the class of its type.
 Row = Callable[[LLVMTypeConverter, Any], Attribute]
 ROWS: dict[type[Attribute], Row] = {
     MemRefType: LLVMTypeConverter._descriptor,
@@ -210,7 +213,7 @@ ROWS: dict[type[Attribute], Row] = {
     TiledViewType: LLVMTypeConverter._view,
     PointerType: lambda converter, type: pointer("global"),
 }
-# By name: a kernel of tiles does not load the dialects that hand-written IR uses.
+# By name: kernels of tiles do not load the dialects of hand-written IR.
 COMPANION_ROWS: dict[str, Row] = {
     **{
         f"cute.{name}": lambda converter, type: _nested(type.data)

@@ -1,4 +1,4 @@
-"""From bytecode to alias-aware tile IR: what the program means."""
+"""Lower bytecode to alias-aware tile IR."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from .skip_all_true_selects import SkipFullTileMasks
 from .swizzle_grid import SwizzleGrid
 
 PASSES = (
-    ConvertCudaTileToTileAA,  # first: everything after reads nv_tileaa
+    ConvertCudaTileToTileAA,  # first: all later passes match nv_tileaa
     Cse,  # front ends repeat constants and assumptions at each use
-    SwizzleGrid,  # after Cse: unused program ids are gone
-    SkipFullTileMasks,  # after Cse: operations of one mask have one use
-    MakePersistent,  # last: the passes before expect one tile program
+    SwizzleGrid,  # after Cse: unused program ids are erased
+    SkipFullTileMasks,  # after Cse: equal masks are one operation
+    MakePersistent,  # last: earlier passes expect one tile program per CTA
 )
 
 
 def lower(module: ModuleOp, job: Job) -> ModuleOp:
-    """nv_tileaa of a module of cuda_tile operations, in place."""
+    """Lower a module of cuda_tile operations to nv_tileaa, in place."""
     return run_passes(PASSES, module, job, edge="tilebc_to_tileaa")

@@ -11,7 +11,7 @@ from ...ir.dialects.nv_tileaa import ops
 from .constants import scalar_constant
 from .op_converter import Converter, Handler, attributes_of, enum_text, is_signed, operands_of, same_operand_rules
 
-# cuda_tile operation -> operation with the same operands and no attributes but those carried over.
+# cuda_tile operation -> operation with the same operands, and without other attributes than those carried over.
 SAME_OPERANDS: dict[str, type[Operation]] = {
     "absf": math.AbsFOp,
     "absi": math.AbsIOp,

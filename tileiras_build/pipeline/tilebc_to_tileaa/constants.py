@@ -28,7 +28,7 @@ from ..common.llvm_element_types import wrap_to_width
 
 
 def scalar_constant(value: float | int, type: Attribute) -> Operation:
-    """``arith.constant`` of one number; integers wrap to their width."""
+    """``arith.constant`` of one value; integers wrap to their width."""
     if isinstance(type, IntegerType):
         attribute: Attribute = integer_attr(wrap_to_width(int(value), type.width.data), type)
     else:
@@ -58,7 +58,7 @@ def convert_constant(value: DenseConstantAttr, type: Attribute) -> list[Operatio
 
 
 def _from_bits(value: DenseConstantAttr, type: Attribute) -> list[Operation]:
-    """A constant of a type that arith does not know: its bytes, reinterpreted."""
+    """A constant of a type that arith does not support: its bytes, reinterpreted."""
     bits = DenseConstantAttr(TileType(value.type.shape, i8), value.raw)
     made = convert_constant(bits, TensorType(i8, type.get_shape()) if isinstance(type, TensorType) else i8)
     return [*made, BitcastOp.make([made[-1].results[0]], [type])]

@@ -3,8 +3,8 @@
 In:    cuda_tile.* as the bytecode reader builds it.
 Out:   nv_tileaa + arith + math; no cuda_tile operation or type remains. Rank-0 tiles are scalars, tiles are tensors.
 After: nothing (first pass). Before: every other pass.
-Sound: one operation becomes one operation of the same meaning, or a short sequence: a row of its family's table; what has no
-       row is reported as unsupported, all of a module at once.
+Sound: each operation becomes one operation of the same meaning, or a short sequence, by a row of its family's table.
+       Operations without a row are reported as unsupported, all of a module at once.
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ from ..pass_manager import EdgePass
 from . import arithmetic, control_flow, matmul_reduce_scan, memory, shapes
 from .op_converter import Converter, Handler
 
-# What fills the table, in this order: arithmetic and control flow; memory, pointers, tokens and views; then what is
-# converted by the rows of both.
+# The parts of the table: arithmetic and control flow; memory, pointers, tokens and views; operations that use both.
 POPULATORS: tuple[tuple[dict[str, Handler], ...], ...] = (
     (arithmetic.HANDLERS, control_flow.HANDLERS),
     (memory.HANDLERS, shapes.HANDLERS),
@@ -65,7 +64,7 @@ class ConvertCudaTileToTileAA(EdgePass):
 
 
 def _preserve_names(public: Operation, module: ModuleOp) -> None:
-    """What the producer says of a kernel's arguments, for its launch manifest."""
+    """Record the producer's names of a kernel's arguments, for its launch manifest."""
     producer = public.properties.get("producer")
     if not isinstance(producer, StringAttr):
         return

@@ -1,18 +1,19 @@
 """Make kernels persistent: each CTA runs several tile programs in a loop, as the option ``persistent`` requests.
 
 In:    nv_tileaa operations; kernels whose body is one tile program; ``persistent`` = 1.
-Out:   a loop over linear tile program ids, from the CTA's own id to the number of programs, in steps of the number of CTAs
-       launched. Its body is the program; program ids and grid extents are computed from the induction variable and from
-       three parameters behind the kernel's own. ``persistent_axes`` on the kernel has the axes of the grid that its program
-       reads; or ``persistent_declined`` the reason why it stays as it is. Uniform scalars, views and tokens are hoisted.
-After: swizzle-grid (program ids are computed in each iteration), skip-full-tile-masks. Before: all passes that look for
+Out:   a loop over linear tile program ids, from the CTA's own id to the number of programs, in steps of the launched
+       CTAs. Its body is the program; program ids and grid extents are computed from the induction variable and from
+       three parameters after the kernel's own. ``persistent_axes`` on the kernel has the grid axes that its program
+       reads; or ``persistent_declined`` the reason why it is unchanged. Uniform scalars, views and tokens are hoisted.
+After: swizzle-grid (program ids are computed in each iteration), skip-full-tile-masks. Before: all passes that match
        loops over tiles.
 Sound: linear ids follow the order in which the hardware starts CTAs, axis 0 first. Of n CTAs along axis 0, CTA p runs
-       p, p + n, p + 2n, …: each id is taken once, by one CTA (or one cluster), in rising order. A program that waits for
-       one with a lower id finds it done or in flight. Hoisted operations are pure. A program has no state of the one
-       before: tokens begin anew (Tile IR orders no programs), and a kernel with storage of its own is declined. A return
-       ends a program, thus an iteration: what follows it is moved to the other arm of its branch.
-       Ids stay below 2^31, steps included: the launcher refuses larger grids (``launch/runtime/kernel_library.py``).
+       p, p + n, p + 2n, …: each id runs once, on one CTA (or one cluster), in ascending order. A program that waits for
+       one with a lower id finds it complete or in flight. Hoisted operations are pure. A program has no state of the
+       previous one: tokens start anew (Tile IR does not order programs), and a kernel with storage of its own is
+       declined. A return ends a program, thus an iteration: the operations after it move to the other arm of its
+       branch. Ids stay below 2^31, steps included: the launcher rejects larger grids
+       (``launch/runtime/kernel_library.py``).
 Source: CUTLASS, "Persistent tile schedulers"; Triton's tutorial on persistent matrix multiplication.
 """
 
@@ -65,8 +66,8 @@ def _loop(func: Operation) -> None:
     if reason is not None:
         as_op(func).persistent_declined = reason
         return
-    asked = [op for op in walk(func) if isinstance(op, GetProgramIdOp | GetNumProgramsOp)]
-    func.attributes["persistent_axes"] = DenseArrayBase.from_list(i32, sorted({int_attr(op, "axis") for op in asked}))
+    queries = [op for op in walk(func) if isinstance(op, GetProgramIdOp | GetNumProgramsOp)]
+    func.attributes["persistent_axes"] = DenseArrayBase.from_list(i32, sorted({int_attr(op, "axis") for op in queries}))
     block, body = func.regions[0].blocks[0], Block(arg_types=[i32])
     nest_early_returns(block, YieldOp)
     program = block_operations(block)
@@ -76,19 +77,19 @@ def _loop(func: Operation) -> None:
     loop = _TileLoop(block, extents)
     places = {
         axis: loop.place(axis, body)
-        for axis in {int_attr(op, "axis") for op in asked if isinstance(op, GetProgramIdOp)}
+        for axis in {int_attr(op, "axis") for op in queries if isinstance(op, GetProgramIdOp)}
     }
     _fill_loop_body(loop, program, body)
-    _replace_program_ids(asked, places, loop.extents)
+    _replace_program_ids(queries, places, loop.extents)
     _end_iterations(body)
     loop.close(body)
 
 
 def _obstacle(func: Operation) -> str | None:
-    """Why a kernel cannot become persistent; None where it can."""
+    """Why a kernel cannot become persistent; None if it can."""
     for op in walk(func):
         if isinstance(op, AllocaOp):
-            return "the kernel has storage for the life of a tile program"
+            return "the kernel has storage with the lifetime of a tile program"
         if isinstance(op, ReturnOp) and not _is_iteration_end(op, func):
             return "the kernel returns from within a loop"
     return None
@@ -141,7 +142,7 @@ def _max_with_one(extent: SSAValue) -> Operation:
 
 
 def _fill_loop_body(loop: _TileLoop, program: list[Operation], body: Block) -> None:
-    """Move the operations of a program into the body, or before the loop where they are uniform over programs."""
+    """Move the operations of a program to the body, or before the loop if they are uniform over programs."""
     inside: set[SSAValue] = set()
     ends = any(map(may_end, program[:-1]))
     for op in program:
@@ -151,8 +152,8 @@ def _fill_loop_body(loop: _TileLoop, program: list[Operation], body: Block) -> N
             inside.update(op.results)
 
 
-def _replace_program_ids(asked: Sequence[Operation], places: dict[int, SSAValue], extents: list[SSAValue]) -> None:
-    for op in asked:
+def _replace_program_ids(queries: Sequence[Operation], places: dict[int, SSAValue], extents: list[SSAValue]) -> None:
+    for op in queries:
         axis = int_attr(op, "axis")
         replace_uses(op.results[0], places[axis] if isinstance(op, GetProgramIdOp) else extents[axis])
         parent_block(op).erase_op(op)

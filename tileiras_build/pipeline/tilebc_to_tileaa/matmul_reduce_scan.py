@@ -1,7 +1,7 @@
 """Matmul, reductions and scans of the public dialect.
 
-Operands and accumulators already have their internal types. The region of a reduction or scan is converted by the rows of
-arithmetic and control flow.
+Operands and accumulators already have their internal types. Regions of reductions and scans are converted by the rows
+of arithmetic and control flow.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from ...ir.dialects.nv_tileaa import MemRefType, ops
 from ...target.element_types import ELEMENT_TYPES
 from .op_converter import Converter, Handler, Operand, attributes_of, operands_of, optional, same_operand_rules
 
-# cuda_tile operation -> operation with the same operands and no attributes but those carried over.
+# cuda_tile operation -> operation with the same operands, and without other attributes than those carried over.
 SAME_OPERANDS: dict[str, type[Operation]] = {
     "offset": ops.AddPtrOp,
     "int_to_ptr": ops.IntToPtrOp,

@@ -30,7 +30,7 @@ Operand = SSAValue | Sequence[SSAValue] | None  # one group
 class Converter:
     """Walks the public module once, building the new one at the end of the same builtin module.
 
-    ``handlers``: who converts an operation, by its name without the dialect.
+    ``handlers``: the conversion of each operation, by name without the dialect.
     """
 
     def __init__(self, handlers: Mapping[str, Handler]):
@@ -63,14 +63,14 @@ class Converter:
             self._poison(op)
 
     def _poison(self, op: Operation) -> None:
-        """Placeholders for the results of an operation that was reported, so that its users raise no further error."""
+        """Map the results of a reported operation to placeholders, so that its users raise no further errors."""
         for result in op.results:
             self.values.setdefault(
                 result, ops.CreateMemTokenOp.create(result_types=[self.type(result.type)]).results[0]
             )
 
     def emit(self, op: Operation, new: Operation, block: Block, *, bind: bool = True) -> Operation:
-        """Add ``new``, made for ``op``; its results stand for those of ``op`` if ``bind``."""
+        """Add ``new``, the conversion of ``op``; its results replace those of ``op`` if ``bind``."""
         if (location := op.attributes.get("loc")) is not None:
             new.attributes["loc"] = location
         append(block, new)
@@ -157,12 +157,12 @@ def enum_text(attribute: Attribute) -> str:
 
 
 def is_signed(op: Operation, key: str = "signedness") -> bool:
-    """Whether an attribute of signedness says so."""
+    """Whether a signedness attribute is "signed"."""
     return enum_text(op.properties[key]) == "signed"
 
 
 def attributes_of(op: Operation) -> dict[str, Attribute]:
-    """The attributes of an operation that come over under a name of their own."""
+    """The attributes of an operation that are carried over, under their new names."""
     carried: dict[str, Attribute] = {}
     for key, value in op.properties.items():
         if key in ENUM_ATTRIBUTES:
@@ -176,5 +176,5 @@ def attributes_of(op: Operation) -> dict[str, Attribute]:
     return carried
 
 
-# It takes the class of operations under whose name it stands.
+# A handler accepts the operation class of its key.
 Handler = Callable[[Converter, Any, Block], None]

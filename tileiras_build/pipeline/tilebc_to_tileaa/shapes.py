@@ -1,4 +1,4 @@
-"""Operations of the public dialect that make tiles or rearrange their elements."""
+"""Operations of the public dialect that create tiles or rearrange their elements."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...ir.dialects.nv_tileaa import ops
 from .constants import convert_constant, scalar_constant
 from .op_converter import Converter, Handler, operands_of, same_operand_rules
 
-# cuda_tile operation -> operation with the same operands and no attributes but those carried over.
+# cuda_tile operation -> operation with the same operands, and without other attributes than those carried over.
 SAME_OPERANDS: dict[str, type[Operation]] = {
     "bitcast": ops.BitcastOp,
     "pack": ops.ReinterpretOp,

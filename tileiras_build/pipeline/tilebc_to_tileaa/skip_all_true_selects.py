@@ -2,11 +2,11 @@
 
 In:    nv_tileaa operations. Loops with an arith.select of large tiles whose condition compares coordinates
        (``analysis/axis_info.py``): causal masks, boundary tiles.
-Out:   the select, and what only its condition needs, in the second region of an ``if``. The first region yields the tile
-       as it is; it is taken where scalars prove that the condition holds for every element.
-After: cse (equal conditions are one). Before: all passes that look at loops.
-Sound: without overflow, the maximum of one side and the minimum of the other decide for all elements. Where the scalar plus
-       the largest coordinate would overflow, the select is executed.
+Out:   the select, and the operations that only its condition uses, in the second region of an ``if``. The first region
+       yields the unmasked tile; it executes if scalars prove that the condition holds for every element.
+After: cse (equal conditions are merged). Before: all passes that match loops.
+Sound: without overflow, the maximum of one side and the minimum of the other decide for all elements. If the scalar
+       plus the largest coordinate would overflow, the select is executed.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from ..job import Job
 from ..pass_manager import EdgePass
 
 SELECT, COMPARE, BOTH = "arith.select", "arith.cmpi", "arith.andi"
-MIN_ELEMENTS = 4096  # elements from which a thread has so many comparisons and selects that a branch is cheaper
+MIN_ELEMENTS = 4096  # minimal elements for which a branch is cheaper than the comparisons and selects of a thread
 LARGEST = (1 << 31) - 1
-# A comparison that holds for all if it holds for the largest of the left and the least of the right side -> as itself;
-# those of the other direction -> as its mirror.
+# A comparison that holds for all elements if it holds for the largest left and the smallest right operand -> itself; a
+# comparison in the other direction -> its mirror image.
 UPWARD, DOWNWARD = {"slt": "slt", "sle": "sle"}, {"sgt": "slt", "sge": "sle"}
 
 
@@ -80,7 +80,7 @@ def _comparison(op: TableOp) -> list[tuple[str, ScalarPlusConstants, ScalarPlusC
     return [(DOWNWARD[op.predicate], right, left)] if op.predicate in DOWNWARD else None
 
 
-# ---- the change --------------------------------------------------------------------------------------
+# ---- rewriting ---------------------------------------------------------------------------------------
 def _guard(select: Operation, comparisons: list[tuple[str, ScalarPlusConstants, ScalarPlusConstants]]) -> None:
     block, place = parent_block(select), _ScalarBuilder(select)
     conditions = [one for comparison in comparisons for one in place.compare(*comparison)]
@@ -101,7 +101,7 @@ def _guard(select: Operation, comparisons: list[tuple[str, ScalarPlusConstants, 
 
 
 def _used_only_by(masked: Block, made: Operation) -> Iterator[Operation]:
-    """The pure operations before an ``if`` that only its region uses, last ones first."""
+    """The pure operations before an ``if`` that only its region uses, in reverse order."""
     op = made.prev_op
     while op is not None:
         before = op.prev_op

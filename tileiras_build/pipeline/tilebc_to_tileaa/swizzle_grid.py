@@ -1,16 +1,16 @@
 """Swizzle the grid: tile programs of ``grid_swizzle`` rows start together, for locality in L2.
 
 In:    nv_tileaa operations; a kernel that reads its program ids along axes 0 and 1; ``grid_swizzle`` above 1.
-Out:   the program ids are permuted: of each ``grid_swizzle`` rows (axis 1), the programs first in their row (axis 0) start
+Out:   permuted program ids: among each ``grid_swizzle`` rows (axis 1), the first programs of the rows (axis 0) start
        first, in the order in which the hardware starts CTAs, axis 0 first. ``grid_swizzle`` on the kernel, or
-       ``grid_swizzle_declined``, the reason why its programs keep the order of the grid.
-After: cse (no unused program id is left). Before: all passes that look at scalars.
-Sound: each pair of ids of a group is taken once: for a group of r rows (the last may have fewer), r * column + row and
-       row * columns + column count the same programs in two orders. A grid with so many columns that a count would not fit
-       in 32 bits keeps its order, for all programs alike. A cluster is one tile program. Tile IR promises no order of
-       programs; where one may wait for another (accesses that are not weak), the order is kept.
-Source: L2 serves a wave of programs that is a square of tiles better than one that is a line: Triton's tutorial on matrix
-       multiplication ("L2 cache optimizations"), CUTLASS ("threadblock rasterization").
+       ``grid_swizzle_declined`` with the reason why its programs keep the order of the grid.
+After: cse (unused program ids are erased). Before: all passes that match scalars.
+Sound: the permutation is a bijection in each group: for a group of r rows (the last may have fewer), r * column + row
+       and row * columns + column enumerate the same programs in two orders. A grid whose count would not fit in 32 bits
+       keeps its order, for all programs. A cluster is one tile program. Tile IR does not order programs; if one may
+       wait for another (accesses that are not weak), the order is kept.
+Source: L2 hit rates are higher for a wave of programs that is a square of tiles than for one that is a line: Triton's
+       tutorial on matrix multiplication ("L2 cache optimizations"), CUTLASS ("threadblock rasterization").
 """
 
 from __future__ import annotations
@@ -46,23 +46,23 @@ class SwizzleGrid(EdgePass):
 
 
 def _swizzle(func: Operation, group_size: int) -> None:
-    asked = [op for op in walk(func) if isinstance(op, GetProgramIdOp)]
-    reason = _obstacle(func, {op.axis for op in asked})
+    queries = [op for op in walk(func) if isinstance(op, GetProgramIdOp)]
+    reason = _obstacle(func, {op.axis for op in queries})
     if reason is not None:
         as_op(func).grid_swizzle_declined = reason
         return
     as_op(func).grid_swizzle = group_size
     places = _SwizzledIds(unwrap(func.regions[0].blocks[0].first_op)).of(group_size)
-    for op in asked:
+    for op in queries:
         if op.axis in places:
             op.results[0].replace_all_uses_with(places[op.axis])
             parent_block(op).erase_op(op)
 
 
 def _obstacle(func: Operation, axes: set[int]) -> str | None:
-    """Why the programs of a kernel keep the order of the grid; None where they need not."""
+    """Why the programs of a kernel keep the order of the grid; None if they can be permuted."""
     if not {ACROSS, DOWN} <= axes:
-        return "the kernel does not ask for its place along both axis 0 and axis 1 of its grid"
+        return "the kernel does not read its program ids along both axis 0 and axis 1 of its grid"
     for op in walk(func):
         if not is_unordered(op):
             return f"{op.name} is {semantic_of(op)}, not weak"

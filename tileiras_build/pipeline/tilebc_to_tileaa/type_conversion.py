@@ -58,7 +58,7 @@ def _gather_type(type: GatherScatterViewType, convert: Convert) -> Attribute:
     return _view_type(type, convert, "gather", (1,) * rank, tuple(range(rank)), int(type.sparse_dim))
 
 
-# A row takes the class of types under whose name it stands.
+# A row accepts the class of types of its key.
 TYPES: dict[str, Callable[[Any, Convert], Attribute]] = {
     "cuda_tile.tile": _tile_type,
     "cuda_tile.ptr": lambda type, convert: aa.PointerType(convert(type.pointee_type)),

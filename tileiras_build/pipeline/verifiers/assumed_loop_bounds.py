@@ -17,7 +17,7 @@ def _is_inside_loop(op: Operation) -> bool:
 
 
 def assumed_bounds(kernel: Operation, trips: tuple[int, int]) -> dict[SSAValue, int]:
-    """Values for unknown bounds: from 0 in steps of 1, with ``trips`` trips from the lower bound.
+    """Assumed values of unknown bounds: from 0 in steps of 1, with ``trips`` trips from the lower bound.
 
     A loop may start some steps after another loop of the same program, at that loop's bound plus an offset.
     """

@@ -1,22 +1,25 @@
-"""Verify that the CTAs of a cluster fill each other's shared memory in step, and that their slices are the whole tile.
+"""Verify that the CTAs of a cluster fill each other's shared memory in step, and that their slices form the whole tile.
 
-What depends on the rank of a CTA is followed forward from ``get_cta_rank`` through a kernel, loops and choices included.
-For each load that all CTAs of a cluster make together (``multicast``):
+Values that depend on the rank of a CTA are propagated forward from ``get_cta_rank`` through a kernel, including loops
+and branches. For each multicast load:
 
-- its pipeline waits for the warps of as many CTAs as fill its stages, which is all of the kernel's;
-- where its tile is, does not depend on the rank; nor does, how often anything happens on its pipeline;
-- the boxes that the CTAs load are the tile's elements once each, and each element is copied to where the placement of
-  the stage has it (PTX ISA 9.0, section 5.5.7, "Swizzling modes").
+- its pipeline waits for the warps of all CTAs that fill its stages, which are all of the kernel's;
+- its coordinates, and the trip counts of all operations on its pipeline, do not depend on the rank;
+- the boxes of the CTAs cover each element of the tile once, and copy each element to its place in the stage (PTX ISA
+9.0,
+  section 5.5.7, "Swizzling modes").
 
-For each pipeline whose stages two CTAs hold together (``pair``):
+For each pipeline whose stages two CTAs share (``pair``):
 
-- the kernel has two CTAs; its one dot and the tensor memory are a pair's, and the pipeline of its accumulator is both CTAs';
-- a stage expects the bytes that the loads of one CTA load, and each load loads the CTA its part: the rank is added to
-  one coordinate of its tile, and to no other;
-- how often anything happens on either pipeline, does not depend on the rank;
-- an accumulator that is made again is made only after the warps of both CTAs have released the last one.
+- the kernel has two CTAs; its only dot and the tensor memory are those of a pair, and its accumulator's pipeline
+includes
+  both CTAs;
+- a stage expects the bytes that the loads of one CTA copy, and each load loads the CTA's part: the rank is added to
+  exactly one coordinate of its tile;
+- the trip counts of all operations on either pipeline do not depend on the rank;
+- an accumulator is overwritten only after the warps of both CTAs have released it.
 
-Every check raises ``InternalError`` with id ``cluster-verifier`` and says what is wrong with which load or pipeline.
+A violation raises ``InternalError`` with id ``cluster-verifier`` that names the load or pipeline.
 """
 
 from __future__ import annotations
@@ -35,12 +38,12 @@ from .control_flow_paths import BRANCH, BREAK, CONTINUE, LOOPS, kernels_of
 
 RANK, LOAD, YIELD = "nv_tileas.get_cta_rank", "nv_tileas.async.tiled_tma_load", "nv_tileas.yield"
 PIPELINE, MEMORY = "nv_tileas.async.pipeline.create", "nv_tileas.create_tmem"
-# Swizzling mode -> how many address bits are XORed with those from bit 7 on, and the first of them.
+# Swizzling mode -> number of address bits that are XORed with those from bit 7 on, and the first of them.
 SWIZZLES = {"128B": (3, 4), "64B": (2, 4), "32B": (1, 4), "128B_ATOM_32B": (2, 5)}
 
 
 def verify_cluster_multicast(module: ModuleOp) -> int:
-    """Check every kernel of a nv_tileas module; return how many loads and pipelines of several CTAs it has."""
+    """Check every kernel of a nv_tileas module; return the number of multicast loads and shared pipelines."""
     count = 0
     for kernel in kernels_of(module):
         loads = [as_op(op) for op in kernel.walk() if op.name == LOAD and "multicast" in op.attributes]
@@ -58,7 +61,7 @@ def _fail(op: Operation, message: str) -> None:
     raise InternalError("cluster-verifier", f"{op.name} for several CTAs: {message}", remedy="report this as a bug")
 
 
-# ---- what differs between CTAs ---------------------------------------------------------------------------------
+# ---- rank-dependent values ---------------------------------------------------------------------------------
 def _rank_dependent_values(kernel: Operation) -> set[SSAValue]:
     """The values that may differ between the CTAs of a cluster."""
     found: set[SSAValue] = set()
@@ -90,7 +93,7 @@ def _propagate(op: Operation, found: set[SSAValue]) -> None:
 
 
 def _terminator_successor(op: Operation) -> Operation:
-    """The operation to whose results, or next iteration, a terminator's values go."""
+    """The operation to whose results, or next iteration, a terminator's operands flow."""
     around = parent_op(op)
     while op.name != YIELD and around.name not in LOOPS:
         around = parent_op(around)
@@ -107,7 +110,7 @@ def _mark_rank_dependent(op: Operation, index: int, found: set[SSAValue]) -> Non
             found.add(args[position])
 
 
-# ---- one load --------------------------------------------------------------------------------------------------
+# ---- multicast loads -------------------------------------------------------------------------------------------
 def _check_load(kernel: Operation, load: TableOp, differing: set[SSAValue]) -> None:
     ctas = int_attr(kernel, "num_ctas", 1)
     waits_for = load.pipeline.owner.attributes.get("ctas")
@@ -122,7 +125,7 @@ def _check_load(kernel: Operation, load: TableOp, differing: set[SSAValue]) -> N
 def _check_stage_phases(kernel: Operation, pipeline: SSAValue, differing: set[SSAValue]) -> None:
     for op in kernel.walk():
         if pipeline in op.operands and _differs_around(op, kernel, differing):
-            _fail(defining_op(pipeline), f"{op.name} does not happen as often in every CTA")
+            _fail(defining_op(pipeline), f"{op.name} does not execute equally often in every CTA")
 
 
 def _differs_around(op: Operation, kernel: Operation, differing: set[SSAValue]) -> bool:
@@ -137,21 +140,21 @@ def _differs_around(op: Operation, kernel: Operation, differing: set[SSAValue]) 
     return False
 
 
-# ---- shares ----------------------------------------------------------------------------------------------------
+# ---- slices ----------------------------------------------------------------------------------------------------
 def _check_multicast_slices(load: TableOp, ctas: int) -> None:
     """Copy the tile element by element, as the CTAs do."""
     placement, view = load.buffer.type.placement.data, load.view.type
     places: dict[tuple[int, ...], int] = {}
     for coordinates, place in _copied_elements(load, ctas):
         if coordinates in places:
-            _fail(load, f"element {coordinates} is fetched twice")
+            _fail(load, f"element {coordinates} is loaded twice")
         places[coordinates] = place
     for coordinates in product(*map(range, view.tile)):
         index = 0
         for extent, coordinate in zip(view.tile, coordinates):
             index = index * extent + coordinate
         if places.get(coordinates) != placement.offset(index):
-            _fail(load, f"element {coordinates} goes to {places.get(coordinates)}, not to {placement.offset(index)}")
+            _fail(load, f"element {coordinates} is at {places.get(coordinates)}, not at {placement.offset(index)}")
 
 
 def _copied_elements(load: TableOp, ctas: int):
@@ -194,7 +197,7 @@ def _check_pair(kernel: Operation, pipeline: TableOp, differing: set[SSAValue]) 
     memory = [op for op in kernel.walk() if op.name == MEMORY]
     alike = all("pair" in op.attributes for op in multiplies + memory)
     if int_attr(kernel, "num_ctas", 1) != 2 or (len(multiplies), len(commits), alike) != (1, 1, True):
-        _fail(pipeline, "not one product of two CTAs in tensor memory of both")
+        _fail(pipeline, "not one dot of two CTAs in tensor memory of both")
     loads = [as_op(op) for op in kernel.walk() if op.name == LOAD and as_op(op).pipeline is pipeline.results[0]]
     loaded_bytes = sum(load.buffer.type.placement.data.size_bytes for load in loads)
     if loaded_bytes != int_attr(pipeline, "bytes"):

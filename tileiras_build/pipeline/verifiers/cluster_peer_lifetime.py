@@ -1,15 +1,16 @@
-"""Verify that a CTA accesses another CTA of the cluster only while that one runs.
+"""Verify that a CTA accesses another CTA of the cluster only while that CTA runs.
 
-The CTAs of a cluster run together, but none says when the others begin or end (CUDA Programming Guide, distributed shared
-memory). What needs another CTA:
+The CTAs of a cluster run concurrently, but they may start and end at different times (CUDA Programming Guide,
+distributed shared memory). Accesses to another CTA are:
 
-- an operation on an address that ``mapa`` gave, as an arrival at its mbarrier;
-- a copy to several CTAs, and one that completes on the mbarrier of a pair's first CTA;
+- an operation on an address from ``mapa``, such as an arrival at its mbarrier;
+- a multicast copy, and one that completes on the mbarrier of a pair's first CTA;
 - a commit that arrives in several CTAs;
-- all of tensor memory that a pair of CTAs does together (PTX ISA 9.0, section 9.7.16.5.1): allocation, dots, copies.
+- all tensor memory operations of a CTA pair (PTX ISA 9.0, section 9.7.16.5.1): allocation, MMAs, copies.
 
-On every path from the kernel's entry to such an operation stands a wait at the cluster's barrier; on every path from it to
-the kernel's end an arrival there. Giving tensor memory back may come last: the pair does so together.
+Every path from the kernel's entry to such an operation contains a wait at the cluster's barrier; every path from it to
+the kernel's end contains an arrival there. The deallocation of tensor memory may be last: the pair performs it
+together.
 
 A violation raises ``InternalError`` with id ``peer-verifier``.
 """
@@ -47,7 +48,7 @@ def _check(function: Operation) -> int:
     blocks = function.regions[0].blocks
     for op in _ops_before(blocks[0], WAIT):
         if op in uses:
-            _fail(op, "nothing says that the other CTA has begun")
+            _fail(op, "the other CTA may not have started")
     for op in _ops_after(list(blocks)):
         if op in uses and op.name not in FREES:
             _fail(op, "the other CTA may have ended")
@@ -56,7 +57,7 @@ def _check(function: Operation) -> int:
 
 def _fail(op: Operation, why: str) -> None:
     raise InternalError(
-        "peer-verifier", f"{op.name} needs another CTA of the cluster: {why}", remedy="report this as a bug"
+        "peer-verifier", f"{op.name} accesses another CTA of the cluster: {why}", remedy="report this as a bug"
     )
 
 
@@ -124,7 +125,7 @@ def _walk(
     onwards: Callable[[Block], Iterable[Block]],
     stops: Callable[[Operation], bool],
 ) -> Iterator[Operation]:
-    """Operations block by block, not beyond those that stop."""
+    """Traverse operations block by block, up to those that stop."""
     waiting, seen = list(blocks), set()
     while waiting:
         block = waiting.pop()

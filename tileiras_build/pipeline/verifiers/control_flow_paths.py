@@ -1,9 +1,9 @@
 """The paths of a tile program: which operation may run right after which.
 
-Structured control flow becomes a graph whose nodes are operations. A counted loop is left from its header or by a
-break, an endless one by a break only; the regions of reductions and scans have no place in it. Of partitions the path is
-that of those which compute: one that loads runs beside them, and ``mbarrier_pipelines.py`` proves that they agree. The other
-checkers of programs walk these paths; the passes that they check recurse over the structure instead.
+Structured control flow becomes a graph of operations. A counted loop exits from its header or by a break, an infinite
+loop by a break only; the regions of reductions and scans are not part of the graph. Of warp partitions, the paths of
+the consumers count: a producer runs concurrently, and ``mbarrier_pipelines.py`` proves that they agree. The other
+verifiers of programs traverse these paths; the passes that they verify recurse over the structure instead.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class ControlFlowPaths:
             self.successors[source].add(target)
 
     def reachable_from(self, start: Operation, stops: Callable[[Operation], bool]) -> Iterator[Operation]:
-        """The operations that may run after ``start`` (itself, too, around a loop), not beyond operations that stop."""
+        """The operations that may run after ``start`` (itself, too, around a loop), up to operations that stop."""
         waiting, seen = list(self.successors[start]), set()
         while waiting:
             op = waiting.pop()

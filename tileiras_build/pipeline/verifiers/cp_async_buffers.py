@@ -1,14 +1,15 @@
-"""Verify by running that rings of buffers in shared memory are neither read nor overwritten too early.
+"""Verify by execution that stages in shared memory are neither read nor overwritten too early.
 
-A kernel is run on its stage indices only. Every loop runs 0, 1, 2 and more trips than a ring has stages, or
-groups of iterations, and every branch taken to either side, or to the one that the loop's index says. Along such a run:
+A kernel is executed on its stage indices only. Every loop runs 0, 1, 2 and more trips than a buffer has stages, or
+groups of iterations, and every branch is taken to either side, or to the side that the induction variable selects. In
+such a run:
 
-- a stage is copied to only if no thread may still be reading it: a barrier came after its last reading;
-- a stage is read only after its copy was committed, waited for, and seen by all: a barrier came after the wait;
-- scratch memory over a ring is written only where no copy to its bytes is in flight and no thread may still be reading
-  them; it ends what the stages held, and no copy may follow before a barrier has ended the reading of the scratch.
+- a stage is the target of a copy only if no thread may still be reading it: a barrier followed its last read;
+- a stage is read only after its copy was committed, waited for, and made visible to all: a barrier followed the wait;
+- scratch memory that overlaps a buffer is written only if no copy to its bytes is in flight and no thread may still be
+  reading them; it invalidates the stages, and no copy may follow before a barrier after the last read of the scratch.
 
-Every check raises ``InternalError`` with id ``cp-async-verifier`` and says what is wrong with which stage.
+A violation raises ``InternalError`` with id ``cp-async-verifier`` that names the stage.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ ARITHMETIC = {
 
 
 def verify_cp_async_buffers(module: ModuleOp) -> int:
-    """Check every kernel of a nv_tileas module; return how many rings it has."""
+    """Check every kernel of a nv_tileas module; return the number of stage buffers."""
     count = 0
     for kernel in kernels_of(module):
         rings = [op for op in kernel.walk() if op.name == "nv_tileas.alloc_tensor"]
@@ -52,7 +53,7 @@ def verify_cp_async_buffers(module: ModuleOp) -> int:
 
 
 def _group_trip_counts(kernel: Operation) -> list[int]:
-    """Trip counts after which every slot of a ring of groups was reused, where there is one."""
+    """Trip counts after which every slot of a buffer of groups was reused, if there is one."""
     steps = [as_op(op).scale_steps for op in kernel.walk() if is_async_mma(op)]
     return [GROUPS * max(steps) + 1] if max(steps, default=1) > 1 else []
 
@@ -72,15 +73,15 @@ class _Run(IntegerInterpreter):
         self.visible: set[BufferBytes] = set()
 
     def indices(self, op: Operation) -> Iterable[int | None]:
-        """Known where a loop starts at a constant and has a constant step."""
+        """Known if a loop starts at a constant and has a constant step."""
         lower, _, step = self._known(op.operands[:3])
         if lower is None or step is None:
             return super().indices(op)
         return range(lower, lower + self.trips * step, step) if step else [lower] * self.trips
 
     def step(self, op: Operation) -> None:
-        """Evaluate integers, and follow the stages of rings."""
-        if op.name == AGENT_SWITCH:  # one of them copies
+        """Evaluate integers, and update the state of stages."""
+        if op.name == AGENT_SWITCH:  # one partition copies
             for partition in op.regions:
                 self.block(partition.blocks[0])
         elif "scratch_offset" in op.attributes:
@@ -98,7 +99,7 @@ class _Run(IntegerInterpreter):
         return buffer, stage
 
     def _use_scratch(self, op: Operation) -> None:
-        """All threads write, synchronize, and read."""
+        """Write, synchronize and read scratch, by all threads."""
         start = int_attr(op, "scratch_offset")
         region = range(start, start + int_attr(op, "scratch_bytes"))
         if "sync_before" in op.attributes:
@@ -139,10 +140,10 @@ class _Run(IntegerInterpreter):
 
     def read(self, op: Operation) -> None:
         if _is_filled_by_tma(as_op(op).buffer):
-            return  # ``pipelines`` proves that it was waited for
+            return  # ``mbarrier_pipelines`` proves that it was waited for
         place = self._place(op)
         if place not in self.visible:
-            self.fail(f"stage {place[1]} is read before every thread's copies to it have landed and been seen")
+            self.fail(f"stage {place[1]} is read before every thread's copies to it are complete and visible")
         self.reading.add(place)
 
 

@@ -1,8 +1,8 @@
-"""Verify layouts and conversion plans by enumeration: every register of every thread is compared.
+"""Verify layouts and conversion plans by enumeration: compare every register of every thread.
 
-Nothing of the F2 linear algebra is used. A layout is only evaluated as ``apply(register, lane, warp)``, a shared layout as
-``element(offset)``. A plan is executed step by step, as the instructions that it describes, on a tile whose elements are
-their own coordinates. The only fields read are those that code emission reads.
+The verifier does not use the F2 linear algebra. A layout is only evaluated as ``apply(register, lane, warp)``, a shared
+layout as ``element(offset)``. A plan is executed step by step, as the instructions that it describes, on a tile whose
+elements are their own coordinates. Only the fields that code emission reads are used.
 
 A violation raises ``InternalError`` with id ``layout-verifier`` that names the register and the thread.
 """
@@ -104,7 +104,7 @@ def _run_shuffle(plan: WarpShuffle, threads: Threads, count: int) -> Threads:
 
 
 class SharedMemory:
-    """Bytes (or nibbles) with the element last written to each; reading one that was never written is an error."""
+    """Bytes (or nibbles) with the last element written to each; reading an unwritten one is an error."""
 
     def __init__(self, size_bytes: int, element_bits: int):
         self.size, self.element_bits = size_bytes, element_bits
@@ -233,7 +233,9 @@ def verify_shared_layout(shared: SharedLayout) -> None:
 
 
 def verify_access(layout: LinearLayout, shared: SharedLayout, access: SharedAccess | MatrixAccess) -> None:
-    """Loads from a shared layout of coordinates give the layout; stores of the layout fill the shared layout."""
+    """Loads from a shared layout of coordinates must produce the layout; stores of the layout must fill the shared
+    layout.
+    """
     verify_shared_layout(shared)
     count = shared.size_bytes * 8 // shared.element_bits
     full = SharedMemory(shared.size_bytes, shared.element_bits)
@@ -250,7 +252,7 @@ def verify_access(layout: LinearLayout, shared: SharedLayout, access: SharedAcce
 
 
 def verify_chunks(layout: LinearLayout, shared: SharedLayout, chunks: TileChunks) -> None:
-    """Stores of each chunk fill a region of its own with the elements of the whole tile at the chunk's offsets."""
+    """Stores of each chunk must fill a region of its own with the tile's elements at the chunk's offsets."""
     size = shared.size_bytes // len(chunks.copies)
     regions = [SharedMemory(size, shared.element_bits) for _ in chunks.copies]
     threads = distribute(layout)
@@ -265,9 +267,7 @@ def verify_chunks(layout: LinearLayout, shared: SharedLayout, chunks: TileChunks
 
 
 def count_conflicts(access: SharedAccess | MatrixAccess, warp: int = 0) -> int:
-    """The most wavefronts that any phase of any instruction of a warp needs, counted from the words that each bank
-    serves.
-    """
+    """The maximal wavefronts of any phase of any instruction of a warp, from the words that each bank serves."""
     if isinstance(access, MatrixAccess):
         size, instructions = 16, len(access.instructions)
         groups = [range(8 * matrix, 8 * matrix + 8) for matrix in range(access.count)]

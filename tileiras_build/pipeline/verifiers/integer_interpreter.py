@@ -19,7 +19,7 @@ from .control_flow_paths import BRANCH, BREAK, CONTINUE, LOOPS, RETURN
 
 
 class IntegerInterpreter:
-    """One run of a kernel: loops of ``trips`` trips, branches to region ``arm``, and the integers that are known.
+    """One run of a kernel: loops of ``trips`` trips, branches to region ``arm``, and the known integers.
 
     A verifier defines ``step`` for the operations that it checks, and which operations on integers are evaluated.
     """
@@ -42,7 +42,7 @@ class IntegerInterpreter:
 
     # ---- control -----------------------------------------------------------------------------------------------
     def block(self, block: Block) -> Operation | None:
-        """Run a block; the break, continue or return that left it, or None."""
+        """Execute a block; return the break, continue or return that left it, or None."""
         for op in block.ops:
             if op.name in (BREAK, CONTINUE, RETURN):
                 return op
@@ -54,7 +54,7 @@ class IntegerInterpreter:
         return None
 
     def _loop(self, op: Operation) -> Operation | None:
-        """Run a loop; the return that left it, or None."""
+        """Execute a loop; return the return that left it, or None."""
         counted = op.name == LOOPS[0]
         block = op.regions[0].blocks[0]
         values = self._known(op.operands[3:] if counted else op.operands)
@@ -85,7 +85,7 @@ class IntegerInterpreter:
         return [self.known_integers.get(value) for value in values]
 
     def evaluate(self, op: Operation) -> int | None:
-        """The result of an operation on integers, or of a select whose chosen value is known; None where it is unknown."""
+        """The result of an operation on integers, or of a select with a known result; None if it is unknown."""
         if op.name == "arith.constant":
             value = op.properties["value"]
             return value.value.data if isinstance(value, IntegerAttr) else None

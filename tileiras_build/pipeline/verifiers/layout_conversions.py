@@ -1,9 +1,9 @@
-"""Verify that layout conversions preserve tiles: run the plan of each ``convert_layout`` on all threads.
+"""Verify that layout conversions preserve tiles: execute the plan of each ``convert_layout`` on all threads.
 
-The plan is that which scratch memory and code are made from. ``layouts.check_conversion`` executes it on a tile whose
-elements are their own coordinates. Equal conversions are proved once.
+Scratch allocation and code emission use the same plan. ``layouts.check_conversion`` executes it on a tile whose
+elements are their own coordinates. Equal conversions are verified once.
 
-Every check raises ``InternalError`` with id ``layout-verifier`` and names the two layouts.
+A violation raises ``InternalError`` with id ``layout-verifier`` that names the two layouts.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TARGET = "nv_tileaa.target_spec"
 
 
 def verify_layout_conversions(module: ModuleOp) -> int:
-    """Check every conversion of a nv_tileas module whose tiles have layouts; return how many different ones it has."""
+    """Check every conversion of a nv_tileas module whose tiles have layouts; return the number of distinct ones."""
     target = module.attributes.get(TARGET)
     if not isinstance(target, StringAttr):
         return 0

@@ -1,23 +1,25 @@
-"""Verify by running that the warp partitions of a kernel agree on its pipelines, stage by stage and phase by phase.
+"""Verify by execution that the warp partitions of a kernel agree on its pipelines, stage by stage and phase by phase.
 
-Each partition of an ``agent_switch`` is run on its integers only. Every loop runs 0, 1, 2 and more trips than a pipeline
-has stages (inner loops as many or another number), and every branch is taken to either side. A pipeline of S stages is a
-queue of items. Item n is in stage n mod S with phase (n div S) mod 2. Along such a run:
+Each partition of an ``agent_switch`` is executed on its integers only. Every loop runs 0, 1, 2 and more trips than a
+pipeline has stages (inner loops the same or another number), and every branch is taken to either side. A pipeline of S
+stages is a queue of items. Item n is in stage n mod S with phase (n div S) mod 2. In such a run:
 
-- The n-th acquire and the n-th wait are for item n, and both partitions have as many of them.
+- The n-th acquire and the n-th wait are for item n, and both partitions have equally many.
 - An item is read only after its wait and before its release. It is released only when no MMA that reads it is in flight.
-- Releases come in order and in time: item n is waited for after item n - S is released, else no partition could fill it.
-- Where commits release items, the partition that fills the stages drains the pipeline before it ends: an arrival may come
+- Releases are in order and in time: the wait for item n follows the release of item n - S, else no partition could
+  fill it.
+- If commits release items, the partition that fills the stages drains the pipeline before it ends, as an arrival may be
   late.
-- An accumulator in tensor memory is waited for after the MMAs that fill it are issued, each time with the other phase.
-- Where no partition acquires the stages of a pipeline (accumulators, left operands that warps write in chunks), a stage is
-  filled again only by a partition that has waited for something that came after the last wait for that stage.
+- The wait for an accumulator in tensor memory follows the issue of the MMAs that fill it, each time with the
+  other phase.
+- If no partition acquires the stages of a pipeline (accumulators, left operands that warps write in chunks), a stage is
+  refilled only by a partition that has waited for something that follows the last wait for that stage.
 - Scales in tensor memory are those of an MMA's iteration, and are not overwritten too early (``tmem_scale_hazards.py``).
-- Where a partition of its own issues MMAs, its accumulators are items too: an MMA accumulates into the item that is acquired
-  and not yet filled, each item is filled once, and the consumers read one that they waited for and did not release.
-- All partitions together, each advancing as far as mbarriers let it, reach their ends.
+- If a partition of its own issues MMAs, its accumulators are items, too: an MMA accumulates into an item that is
+  acquired and not yet filled, each item is filled once, and consumers read items that they waited for and have not released.
+- All partitions together, each advancing as far as mbarriers allow, reach their ends.
 
-``partition_interpreter.py`` checks what one partition decides alone, this module what needs all of them. A violation
+``partition_interpreter.py`` checks the conditions on a single partition, this module those on all of them. A violation
 raises ``InternalError`` with id ``pipeline-verifier`` that names the item.
 """
 
@@ -33,7 +35,7 @@ from .control_flow_paths import kernels_of
 from .partition_interpreter import PIPELINE, KernelPipelines, PartitionInterpreter, stages_of
 from .pipeline_events import EventCounts
 
-# Trip counts of the outermost loops of a run, and of those inside them.
+# Trip counts of the outermost loops of a run, and of inner loops.
 TRIP_COUNTS = (*((trips, trips) for trips in (0, 1, 2, 3, 7, 13)), (1, 0), (3, 0), (2, 1), (5, 2))
 BRANCHES = (0, 1)
 SCALE_GROUPS = 4  # groups of iterations that share scales, after which every slot was reused
@@ -56,7 +58,7 @@ def verify_pipelines(module: ModuleOp) -> int:
 
 
 def _trip_counts_of_scale_groups(kernel: Operation) -> list[tuple[int, int]]:
-    """Trip counts after which every slot of scales was reused, where iterations share scales."""
+    """Trip counts after which every slot of scales was reused, if iterations share scales."""
     most = max((as_op(op).scale_steps for op in kernel.walk() if is_async_mma(op)), default=1)
     return [(SCALE_GROUPS * most + 1, 3), (3, SCALE_GROUPS * most + 1)] if most > 1 else []
 
@@ -74,7 +76,7 @@ def _check(switch: Operation, partitions: list[PartitionInterpreter]) -> None:
 
 
 def _check_balance(pipeline: SSAValue, partitions: list[PartitionInterpreter]) -> None:
-    """As many items are filled as are waited for."""
+    """Check that equally many items are filled and waited for."""
     acquired, filled, waited = (
         sum(counts(run).get(pipeline, 0) for run in partitions)
         for counts in (lambda run: run.acquired, lambda run: run.filled, lambda run: run.waited)
@@ -87,7 +89,7 @@ def _check_balance(pipeline: SSAValue, partitions: list[PartitionInterpreter]) -
 
 
 def _check_deadlock(partitions: list[PartitionInterpreter]) -> None:
-    """Every partition reaches its end when each advances as far as mbarriers let it."""
+    """Check that every partition reaches its end, if each advances as far as mbarriers allow."""
     done = _event_counts(partitions)
     at = _advance_all(partitions, done, [len(run.events) for run in partitions], [0] * len(partitions))
     for number, run in enumerate(partitions):
@@ -101,15 +103,15 @@ def _event_counts(partitions: list[PartitionInterpreter]) -> EventCounts:
 
 
 def _advance_all(
-    partitions: list[PartitionInterpreter], done: EventCounts, ends: list[int], begun: list[int]
+    partitions: list[PartitionInterpreter], done: EventCounts, limits: list[int], start: list[int]
 ) -> list[int]:
-    """Advance every partition from ``begun`` as far as possible, at most to ``ends``; return where each one is."""
-    at = list(begun)
+    """Advance every partition from ``start`` as far as possible, at most to ``limits``; return where each one is."""
+    at = list(start)
     moving = True
     while moving:
         moving = False
         for number, run in enumerate(partitions):
-            while at[number] < ends[number] and run.events[at[number]].may_happen(done):
+            while at[number] < limits[number] and run.events[at[number]].may_happen(done):
                 done.add(number, run.events[at[number]])
                 at[number] += 1
                 moving = True
@@ -117,7 +119,7 @@ def _advance_all(
 
 
 def _check_overwrites(partitions: list[PartitionInterpreter]) -> None:
-    """While a partition is stalled before a wait for an item that nobody acquires, no other one fills its stage again."""
+    """Check that no partition refills a stage while another is stalled before its wait, in pipelines without acquires."""
     for number, run in enumerate(partitions):
         if any(map(run.waits_without_acquire, run.events)):
             _stall(partitions, number)
@@ -126,10 +128,10 @@ def _check_overwrites(partitions: list[PartitionInterpreter]) -> None:
 def _stall(partitions: list[PartitionInterpreter], number: int) -> None:
     """Advance one partition step by step, and before each of its steps all others as far as possible."""
     stalled, done = partitions[number], _event_counts(partitions)
-    ends, at = [len(run.events) for run in partitions], [0] * len(partitions)
+    limits, at = [len(run.events) for run in partitions], [0] * len(partitions)
     for position, event in enumerate(stalled.events):
         if stalled.waits_without_acquire(event):
-            at = _advance_all(partitions, done, [*ends[:number], position, *ends[number + 1 :]], at)
+            at = _advance_all(partitions, done, [*limits[:number], position, *limits[number + 1 :]], at)
             if done.count("fill", event.pipeline) >= event.count + stages_of(event.pipeline):
                 stalled.fail(f"item {event.count - 1} is filled again before it is waited for")
 

@@ -12,8 +12,7 @@ from tileiras_build.ir.layouts import LinearLayout
 
 from .exhaustive_layout_checks import LANES, Coordinates, Threads, distribute, fail
 
-# Fragments: the formulas of PTX ISA 9.0, section 9.7.14.5, written out.
-# g = lane >> 2, t = lane % 4, i = element number.
+# Fragments: the formulas of PTX ISA 9.0, section 9.7.14.5. g = lane >> 2, t = lane % 4, i = element index.
 
 Formula = Callable[[int, int, int], Coordinates]
 
@@ -73,7 +72,7 @@ FRAGMENTS: dict[tuple[int, int, int, int], tuple[Formula, Formula, Formula]] = {
 
 
 def verify_fragment(layout: LinearLayout, atom: tuple[int, int, int, int], operand: str) -> None:
-    """A one-warp fragment layout holds what the ISA's formula says, and as many elements."""
+    """Check that a one-warp fragment layout has the elements of the ISA's formula, and no others."""
     m, n, k, _ = atom
     formula = FRAGMENTS[atom]["ABC".index(operand)]
     shape = {"A": (m, k), "B": (k, n), "C": (m, n)}[operand]
@@ -87,8 +86,8 @@ def verify_fragment(layout: LinearLayout, atom: tuple[int, int, int, int], opera
 
 
 def verify_mma_tiling(tiling) -> None:
-    """The atoms of every warp multiply matching fragments, and each element of C is accumulated over each k exactly once
-    (per replica).
+    """Check that the atoms of every warp multiply matching fragments, and each element of C accumulates each k exactly
+    once (per replica).
     """
     a, b, c = (distribute(layout) for layout in (tiling.a, tiling.b, tiling.c))
     atom = tiling.atom
@@ -105,7 +104,7 @@ def verify_mma_tiling(tiling) -> None:
 
 
 def _atom_elements(threads: Threads, warp: int, registers: range, formula: Formula) -> dict[Coordinates, Coordinates]:
-    """Position in the atom -> tile element, as the instruction will see the operand."""
+    """Position in the atom -> tile element, from the instruction's view of the operand."""
     return {
         formula(lane >> 2, lane % 4, i): threads[warp, lane][register]
         for lane in range(LANES)
@@ -125,8 +124,8 @@ def _count_overlaps(tiles, warp: int, met: dict) -> None:
             met.setdefault((warp, element), set()).add(k_a)
 
 
-# Tensor memory: the figures of PTX ISA 9.0, section 9.7.16.10, as formulas: lane (of the 32 or 16 that a warp reaches)
-# and column of register i of thread t.
+# Tensor memory: the figures of PTX ISA 9.0, section 9.7.16.10, as formulas: lane (of the 32 or 16 of a warp) and column
+# of register i of thread t.
 
 DATA_PATHS: dict[str, Callable[[int, int], tuple[int, int]]] = {
     "32x32b": lambda t, i: (t, i),
@@ -136,8 +135,8 @@ DATA_PATHS: dict[str, Callable[[int, int], tuple[int, int]]] = {
 
 
 def verify_tmem_tile(tile) -> None:
-    """Each register of a thread is the element that its loads find: row and column follow from lane and column of
-    tensor memory, by Layout D for 128 rows and F for 64.
+    """Check that each register of a thread has the element that its loads read: row and column follow from lane and
+    column of tensor memory, by Layout D for 128 rows and F for 64.
     """
     per_word = 32 // tile.element_bits
     for warp in range(tile.layout.num_warps):
@@ -162,8 +161,8 @@ def _expect(layout: LinearLayout, register: int, lane: int, warp: int, element: 
 
 
 def verify_wgmma_tiling(tiling) -> None:
-    """The registers of each wgmma hold the rows of A and C that the instruction pairs (section 9.7.15.5.1, figures of
-    the fragments), and all of C is covered once.
+    """Check that the registers of each wgmma hold the rows of A and C that the instruction combines (section
+    9.7.15.5.1, figures of the fragments), and that all of C is covered once.
     """
     covered: set[Coordinates] = set()
     for warp in range(tiling.c.num_warps):
@@ -177,7 +176,7 @@ def verify_wgmma_tiling(tiling) -> None:
 
 
 def _row(tiling, warp: int, lane: int, m_tile: int, half: int) -> int:
-    """The row of A in a thread's registers, the same for all k, which come in the instruction's order."""
+    """The row of A in a thread's registers, which is the same for all k, in the instruction's order."""
     per_word = 32 // tiling.element_bits
     rows = set()
     for k_tile in range(tiling.k_tiles):

@@ -1,8 +1,8 @@
 """Interpret one warp partition as a sequence of steps in its pipelines.
 
-The interpreter follows integers only. It checks on the way what the partition alone decides: each token is the one of its
-item, only items that were waited for and not released are read, and nothing is released that an MMA in flight still reads.
-What needs all partitions of a kernel is checked by ``mbarrier_pipelines.py``.
+The interpreter evaluates integers only. It checks the conditions on the partition alone: each token is that of its
+item, only items that were waited for and not released are read, and nothing is released that an MMA in flight still
+reads. ``mbarrier_pipelines.py`` checks the conditions on all partitions of a kernel.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class KernelPipelines:
 
 
 class PartitionInterpreter(IntegerInterpreter):
-    """One run of one warp partition: how far it is in each pipeline."""
+    """One run of one warp partition: its position in each pipeline."""
 
     error_id, arithmetic, compare = "pipeline-verifier", ARITHMETIC, COMPARE
 
@@ -69,7 +69,7 @@ class PartitionInterpreter(IntegerInterpreter):
         self.drained: set[SSAValue] = set()  # pipelines whose last release this partition waits for
         self.in_flight: list[set[tuple[SSAValue, int]]] = []
         self.scales = TmemScaleFactors(self)
-        self.readers: dict[tuple[SSAValue, int], dict] = {}  # the MMAs that read scales when an item was filled
+        self.readers: dict[tuple[SSAValue, int], dict] = {}  # the MMAs that had read scales when an item was filled
         self.copied: dict[SSAValue, SSAValue] = {}  # the pipeline of each tile of scales that tcgen05.cp fills
         self.events: list[PipelineEvent] = []
         self.pipelines, self.accumulators = kernel_pipelines.pipelines, kernel_pipelines.accumulators
@@ -78,7 +78,7 @@ class PartitionInterpreter(IntegerInterpreter):
             self.step(op)
 
     def indices(self, op: Operation) -> range:
-        """From the loop's own bounds, known or assumed."""
+        """The loop's own bounds, known or assumed."""
         lower, upper, step = (unwrap(bound) for bound in self._known(op.operands[:3]))
         return range(lower, upper, max(step, 1))
 
@@ -90,14 +90,14 @@ class PartitionInterpreter(IntegerInterpreter):
         ]
 
     def step(self, op: Operation) -> None:
-        """Evaluate integers, and follow the items of pipelines."""
+        """Evaluate integers, and update the items of pipelines."""
         if (step := STEPS.get(op.name)) is not None:
             step(self, as_op(op))
         elif len(op.results) == 1:
             self.known_integers[op.results[0]] = self.evaluate(op)
 
     def waits_without_acquire(self, event: PipelineEvent) -> bool:
-        """Whether it waits for an item of another partition in a pipeline whose stages no partition acquires."""
+        """Whether the event waits for an item of another partition in a pipeline whose stages no partition acquires."""
         return event.kind == "wait" and event.pipeline not in self.reused and event.pipeline not in self.filled
 
     # ---- events ------------------------------------------------------------------------------------------------
@@ -189,7 +189,7 @@ class PartitionInterpreter(IntegerInterpreter):
         return pipeline, item
 
     def read(self, op: TableOp) -> None:
-        """A read of a stage that another partition fills; ``cp_async_buffers`` checks stages that this one fills."""
+        """Read a stage that another partition fills; ``cp_async_buffers`` checks stages that this one fills."""
         if op.buffer in self.pipelines:
             self._items(op)
 
@@ -198,14 +198,17 @@ class PartitionInterpreter(IntegerInterpreter):
         self.finish(op)
 
     def finish(self, op: TableOp) -> None:
-        """At most ``pending`` MMAs stay in flight; an operation without the attribute waits for none."""
+        """Complete MMAs until at most ``pending`` are in flight; the default is 0."""
         if "pending" not in op.attributes:
             return
         pending = int_attr(op, "pending")
         self.in_flight = self.in_flight[len(self.in_flight) - pending :] if pending else []
 
     def issue(self, op: TableOp) -> None:
-        """A commit releases the stage once the MMA is complete, so the partition has no MMA in flight to wait for."""
+        """Issue MMAs.
+
+        A commit releases the stage once they are complete, so the partition has none in flight to wait for.
+        """
         self._items(op)
         if op.pipeline is None:
             return  # of several chunks, the last one releases the stage
@@ -219,7 +222,7 @@ class PartitionInterpreter(IntegerInterpreter):
             self._accumulate(op)
 
     def _accumulate(self, op: TableOp) -> None:
-        """The accumulator of an MMA is acquired and not yet filled."""
+        """Check that the accumulator of an MMA is acquired and not yet filled."""
         if (pipeline := self.accumulators.get(op.acc)) is None:
             self.fail("an MMA accumulates into an accumulator that no commit fills")
         item, stages = self.filled[pipeline], stages_of(pipeline)
@@ -238,7 +241,7 @@ class PartitionInterpreter(IntegerInterpreter):
 
     # ---- scales ------------------------------------------------------------------------------------------------
     def commit_copies(self, op: TableOp) -> None:
-        """This warp fills the item that it acquired last."""
+        """Fill the item that this warp acquired last."""
         item = self.filled[op.pipeline]
         self._expect(op, item)
         if self.acquired[op.pipeline] != item + 1:
@@ -258,7 +261,7 @@ class PartitionInterpreter(IntegerInterpreter):
         self.copied[op.dest] = self.pipelines[op.source]
 
     def _use_scales(self, op: TableOp) -> None:
-        """Scales that tcgen05.cp copied are valid until their stage is released."""
+        """Check that scales that tcgen05.cp copied are in a stage that is not released."""
         stage = self.scales.use(op, self.released[op.pipeline])
         if (pipeline := self.copied.get(op.lhs_scale)) is not None:
             held = range(self.released[pipeline], self.waited[pipeline])
@@ -266,7 +269,7 @@ class PartitionInterpreter(IntegerInterpreter):
                 self.fail(f"an MMA reads scales of stage {stage}, which is already released")
 
     def release_scales(self, op: TableOp) -> None:
-        """A commit releases the stage of scales once the earlier MMAs are complete."""
+        """Release the stage of scales; a commit does so once the earlier MMAs are complete."""
         item = self.released[op.pipeline]
         self._expect(op, item)
         if item >= self.waited[op.pipeline]:
@@ -277,7 +280,7 @@ class PartitionInterpreter(IntegerInterpreter):
         self.scales.barrier()
 
     def use_accumulator(self, op: TableOp) -> None:
-        """The stage of a tile in tensor memory holds an item that was waited for and is not released."""
+        """Check that the stage of a tile in tensor memory holds an item that was waited for and is not released."""
         if "line_dim" in op.attributes:
             return self.scales.store(op)
         if op.name == TMEM_STORE and op.chunk is not None:

@@ -1,4 +1,4 @@
-"""Steps of warp partitions in pipelines, as events that wait for events of other partitions."""
+"""Steps of warp partitions in pipelines, as events that depend on events of other partitions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 
 
 class EventCounts:
-    """How many events of a kind have happened in a pipeline: the fewest of the partitions that have such events."""
+    """The number of events of each kind in each pipeline: the minimum over the partitions with such events."""
 
     def __init__(self, events: Sequence[Sequence[PipelineEvent]]):
         self.counts: dict[tuple[str, SSAValue], dict[int, int]] = defaultdict(dict)

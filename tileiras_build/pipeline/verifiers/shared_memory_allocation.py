@@ -1,16 +1,17 @@
 """Verify that the users of shared memory do not overlap in time and address.
 
-An operation with scratch memory writes its region, meets all threads at its own barrier, then reads. A thread that is
-done may run ahead: until the next barrier its neighbors may still be reading. So from each such operation every path
-is followed to the next barrier, its own or another operation's; an operation met on the way must not write to the
-same bytes, unless it begins with a barrier. What an operation that ends in a barrier leaves behind is nobody's.
+An operation with scratch memory writes its region, executes a barrier of its own, then reads. A thread that is done may
+run ahead: until the next barrier, other threads may still be reading. So every path from such an operation is followed
+to the next barrier, its own or another operation's; an operation on the path must not write to the same bytes, unless
+it begins with a barrier. The region is free after an operation that ends with a barrier.
 
-Storage that lives as long as the kernel shares no byte with anything; a ring shares none with other storage. ``cp_async_buffers.py``
-and ``tma_stores.py`` prove when scratch may lie over it; here, that a barrier follows the last reading of its tiles.
+Kernel-lifetime storage overlaps nothing; stage buffers do not overlap other storage. ``cp_async_buffers.py`` and
+``tma_stores.py`` prove that scratch may overlap a buffer; this module proves that a barrier follows the last read of
+the buffer's tiles.
 
-Not proved here: that a region is as large as its operation needs; the emulator faults where it is not.
+Not verified: that a region is as large as its operation needs; the emulator faults otherwise.
 
-Every check raises ``InternalError`` with id ``scratch-verifier`` and names both operations.
+A violation raises ``InternalError`` with id ``scratch-verifier`` that names both operations.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ from ..common.llvm_element_types import element_of
 from .control_flow_paths import control_flow_paths, kernels_of
 
 BARRIERS, STAGE_BUFFER, BUFFER = ("nv_tileas.barrier",), "nv_tileas.alloc_tensor", "nv_tileas.buffer"
-# Each thread waits for dots in tensor memory itself; these it knows of its own warps only.
+# Each thread waits for MMAs in tensor memory itself; a wait for one of these covers its own warps only.
 STAGE_READ = "nv_tileas.local_load"
 ALIGNMENT = 16
 
 
 def verify_shared_memory_allocation(module: ModuleOp) -> int:
-    """Check every kernel of a nv_tileas module; return how many operations use scratch memory."""
+    """Check every kernel of a nv_tileas module; return the number of operations with scratch memory."""
     return sum(_check_kernel(kernel) for kernel in kernels_of(module))
 
 
@@ -96,7 +97,7 @@ def scratch_region(op: Operation) -> range:
 
 
 def _reads(op: Operation, other: Operation) -> bool:
-    """Whether an operation reads a ring in the bytes of another operation's scratch."""
+    """Whether an operation reads a stage buffer that overlaps another operation's scratch."""
     rings = (defining_op(value) for value in op.operands if value.type.name == BUFFER)
     return any(overlap(_stage_region(ring), scratch_region(other)) for ring in rings)
 
@@ -120,7 +121,7 @@ def overlap(first: range, second: range) -> bool:
 def _check_inside(kernel: Operation, op: Operation) -> None:
     region, total = scratch_region(op), _total(kernel)
     if region.start % ALIGNMENT or region.stop > total:
-        _fail(kernel, f"{_text(op)} does not lie, aligned to {ALIGNMENT}, in the kernel's {total} bytes")
+        _fail(kernel, f"{_text(op)} is not placed, aligned to {ALIGNMENT}, in the kernel's {total} bytes")
 
 
 def _text(op: Operation) -> str:

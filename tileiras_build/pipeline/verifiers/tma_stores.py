@@ -1,18 +1,18 @@
 """Verify that shared memory stays unchanged until TMA has read it, and that accesses wait until TMA has written.
 
-Each async.tiled_tma_store starts copies that only an async.tma_store_wait ends; one with ``read`` ends the reading of
-shared memory, one without it the writing of global memory too. The thread that waits tells the others at a barrier. So
-from each store every path is followed
+Each async.tiled_tma_store starts copies that only an async.tma_store_wait completes; with ``read``, the wait is for
+reads of shared memory, otherwise also for writes to global memory. A barrier after the wait informs the other threads.
+So every path from a store is followed
 
 - to the next wait: the kernel does not end on it, and nothing on it uses the store's bytes of shared memory;
 - from there to the next barrier: nothing on it writes to those bytes, unless it begins with a barrier;
-- to the next wait for writing, and from there to the next barrier: on neither part stands an access that a token orders
-  after the store, nor a fence; the store itself may, where each iteration of its loop stores tiles of its own.
+- to the next wait for writes, and from there to the next barrier: neither part contains an access that a token orders
+  after the store, nor a fence; the store itself is allowed, if each iteration of its loop stores different tiles.
 
-A ring of buffers that another partition fills may share bytes with a store only where no path leads back to a use of the
-ring, or, where a third partition reads it, to a wait for what that one makes: then the partitions are done with it.
+Stages that another partition fills may overlap a store only if no path leads back to a use of the buffer, or, if a
+third partition reads it, to a wait for its results: then the partitions have finished with the buffer.
 
-Every check raises ``InternalError`` with id ``tma-store-verifier`` and names both operations.
+A violation raises ``InternalError`` with id ``tma-store-verifier`` that names both operations.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from .token_dependencies import ACCESSES, TokenPaths
 STORE, WAIT = "nv_tileas.async.tiled_tma_store", "nv_tileas.async.tma_store_wait"
 STAGE_BUFFER, BUFFER, COPY = "nv_tileas.alloc_tensor", "nv_tileas.buffer", "nv_tileas.async_tiled_load"
 MMA_WAIT = "nv_tileas.async.pipeline.consumer_wait"
-PATTERN_BYTES = 1024  # the longest swizzle repeats after as many
+PATTERN_BYTES = 1024  # period of the longest swizzle
 
 
 def verify_tma_stores(module: ModuleOp) -> int:
-    """Check every kernel of a nv_tileas module; return how many TMA stores it has."""
+    """Check every kernel of a nv_tileas module; return the number of TMA stores."""
     return sum(_check_kernel(kernel) for kernel in kernels_of(module))
 
 
@@ -49,7 +49,7 @@ def _check_kernel(kernel: Operation) -> int:
     tokens = TokenPaths.of(paths)
     for store in stores:
         if scratch_region(store).start % PATTERN_BYTES:
-            _fail(kernel, f"{store.name} copies from where no swizzle starts", store)
+            _fail(kernel, f"{store.name} copies from an address that is not aligned to the swizzle", store)
         _check_reading(kernel, paths, store)
         _check_stage_buffers(kernel, paths, store)
         _check_writing(kernel, paths, store, tokens)
@@ -66,21 +66,23 @@ def _check_reading(kernel: Operation, paths: ControlFlowPaths, store: Operation)
     for wait in waits:
         for op in paths.reachable_from(wait, _is_cta_barrier):
             if _touches(op, store) and "sync_before" not in op.attributes:
-                _fail(kernel, f"{op.name} comes before all threads know that {store.name} has been read", store)
+                _fail(kernel, f"{op.name} comes before a barrier after the wait for reads of {store.name}", store)
 
 
 def _check_stage_buffers(kernel: Operation, paths: ControlFlowPaths, store: Operation) -> None:
     loaded = {value for op in kernel.walk() if op.name == "nv_tileas.async.tiled_tma_load" for value in op.operands}
-    apart = {buffer for op in _disjoint_regions(kernel) for buffer in _buffers(op) if buffer in loaded}
+    foreign_buffers = {buffer for op in _disjoint_regions(kernel) for buffer in _buffers(op) if buffer in loaded}
     for op in paths.reachable_from(store, lambda op: False):
-        # What is waited for is filled from the rings that only another partition reads.
-        for buffer in apart if op.name == MMA_WAIT else [buffer for buffer in _buffers(op) if buffer in loaded]:
+        # The results are computed from buffers that only another partition reads.
+        for buffer in (
+            foreign_buffers if op.name == MMA_WAIT else [buffer for buffer in _buffers(op) if buffer in loaded]
+        ):
             if overlap(_stage_buffer_of(defining_op(buffer)), scratch_region(store)):
                 _fail(kernel, f"{op.name} uses a ring in the bytes of {store.name}, which came before", store)
 
 
 def _disjoint_regions(kernel: Operation) -> list[Operation]:
-    """The operations of a partition that neither loads nor computes."""
+    """The operations of partitions that are neither producer nor consumer."""
     switches = [op for op in kernel.walk() if op.name == AGENT_SWITCH]
     return [op for switch in switches for region in switch.regions[1:-1] for op in region.walk()]
 
@@ -91,10 +93,10 @@ def _buffers(op: Operation) -> list[SSAValue]:
 
 def _check_writing(kernel: Operation, paths: ControlFlowPaths, store: TableOp, tokens: TokenPaths) -> None:
     def relies(op: Operation) -> bool:
-        ordered = op.name in ACCESSES and store in tokens.predecessors[op] and not is_apart(op)
+        ordered = op.name in ACCESSES and store in tokens.predecessors[op] and not is_disjoint(op)
         return op.name == FENCE or (ordered and tokens.carries_token(store, op, _never))
 
-    def is_apart(op: Operation) -> bool:
+    def is_disjoint(op: Operation) -> bool:
         return op is store and iterations_store_disjoint_tiles(store)
 
     written = []

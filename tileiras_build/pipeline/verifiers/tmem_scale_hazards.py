@@ -1,12 +1,12 @@
 """Check the block scales that MMAs read in tensor memory, along a run of the partition that issues the MMAs.
 
 A slot holds the scales of a group of iterations. They are loaded once, and MMA n of the group uses those of iteration n.
-Where tcgen05.cp copies them, the slot is a stage in shared memory that was waited for and is not released. Where all
-threads write them:
+If tcgen05.cp copies them, the slot is a stage in shared memory that was waited for and is not released. If all threads
+write them:
 
 - The threads synchronize before an MMA reads them.
-- The last MMA that read a slot is complete before the slot is overwritten: the stage of its operands has been filled
-  again, or the accumulator that was committed after it, and waited for.
+- The last MMA that read a slot is complete before the slot is overwritten: its operand stage was refilled, or the
+  accumulator that was committed after it was waited for.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ ScaleSlot = tuple[SSAValue, int | None]  # a tile of scales in tensor memory, an
 
 
 class Run(Protocol):
-    """The part of ``PartitionInterpreter`` that is used: known integers, and how many items of each pipeline were waited for."""
+    """The part of ``PartitionInterpreter`` that is used: known integers, and the number of waited items of each
+    pipeline.
+    """
 
     known_integers: dict[SSAValue, int | None]
     waited: dict[SSAValue, int]
@@ -32,7 +34,7 @@ class Run(Protocol):
 
 
 class TmemScaleFactors:
-    """How many MMAs have used each slot, and the operand item of the last one."""
+    """The number of MMAs that have used each slot, and the operand item of the last one."""
 
     def __init__(self, run: Run):
         self.run = run
@@ -41,11 +43,11 @@ class TmemScaleFactors:
         self.unseen: set[ScaleSlot] = set()
 
     def copy(self, tile: SSAValue, stage: int | None) -> None:
-        """The thread that issues MMAs copies the scales, in order before the MMAs."""
+        """Copy the scales by the thread that issues MMAs, in order before the MMAs."""
         self.uses[tile, stage] = 0
 
     def store(self, op: TableOp) -> None:
-        """All threads write the scales."""
+        """Write the scales by all threads."""
         slot = op.dest, self.run.known_integers.get(op.stage)
         if slot in self.readers:
             pipeline, item = self.readers[slot]
@@ -55,17 +57,17 @@ class TmemScaleFactors:
         self.uses[slot] = 0
 
     def finish(self, readers: dict[ScaleSlot, tuple[SSAValue, int]]) -> None:
-        """The MMAs that had read slots at a commit are complete."""
+        """Mark the MMAs complete that had read slots at a commit."""
         for slot, dot in readers.items():
             if self.readers.get(slot) == dot:
                 del self.readers[slot]
 
     def barrier(self) -> None:
-        """All threads have reached a barrier."""
+        """Synchronize all threads."""
         self.unseen.clear()
 
     def use(self, op: TableOp, item: int) -> int:
-        """The MMA of an operand item reads its scales; return the slot."""
+        """Read the scales of the MMA of an operand item; return the slot."""
         known = self.run.known_integers.get(op.rhs_stage if op.scale_iteration is None else op.scale_iteration)
         stage, own = divmod(unwrap(known), op.scale_steps)
         for tile in (op.lhs_scale, op.rhs_scale):

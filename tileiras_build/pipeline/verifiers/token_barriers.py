@@ -1,11 +1,11 @@
-"""Verify that accesses which a token orders are ordered between threads too.
+"""Verify that accesses which a token orders are also ordered between threads.
 
-For each access, the accesses that it comes after are all that its token depends on, through joins, branches and loops.
-If one of the two writes, or the earlier acquires or the later releases, then every path from the earlier to the later
-one must pass a barrier. The paths are those of ``program_paths``, the dependencies those of ``token_paths``; the pass that
-inserts the barriers walks the program once instead.
+The predecessors of an access are all accesses that its token depends on, through joins, branches and loops. If either
+access writes, or the earlier one acquires or the later one releases, every path from the earlier to the later one must
+contain a barrier. The paths are those of ``control_flow_paths``, the dependences those of ``token_paths``; the pass
+that inserts the barriers walks the program once instead.
 
-Every check raises ``InternalError`` with id ``barrier-verifier`` and names both operations.
+A violation raises ``InternalError`` with id ``barrier-verifier`` that names both operations.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FENCE, BARRIER = "nv_tileas.fence_alias", "nv_tileas.barrier"
 
 
 def verify_token_barriers(module: ModuleOp) -> int:
-    """Check every kernel of a nv_tileas module; return how many ordered pairs of accesses it has."""
+    """Check every kernel of a nv_tileas module; return the number of ordered pairs of accesses."""
     return sum(_check_kernel(kernel) for kernel in kernels_of(module))
 
 

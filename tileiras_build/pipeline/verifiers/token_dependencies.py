@@ -1,8 +1,8 @@
-"""What comes after an access by its tokens, through joins, branches and loops.
+"""The operations that depend on an access by its tokens, through joins, branches and loops.
 
-``earlier`` is a fixed point over all tokens of a program: quick, but a token that a loop carries has there what it has in any
-iteration. ``leads`` looks at the paths from one access, and at the tokens that it has given by then: what an access of
-the iteration before has given is another value there than what that of this iteration gives.
+``earlier`` is a fixed point over all tokens of a program: fast, but a loop-carried token has the predecessors of any
+iteration. ``carries_token`` follows the paths from one access with the tokens that it has produced so far: the token of
+the previous iteration's access is a different value than that of the current one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ WRITES = frozenset(
     for name in ("store", "tiled_store", "async.tiled_tma_store", "atomic_rmw", "atomic_cas", "tiled_atomic_rmw")
 )
 ACCESSES = READS | WRITES
-# From a token to one that comes after it.
+# An edge from a token to one that depends on it.
 Edge = tuple[SSAValue, SSAValue]
 Tokens = frozenset[SSAValue]
 Stops = Callable[[Operation], bool]
@@ -30,7 +30,7 @@ Stops = Callable[[Operation], bool]
 
 @dataclass(frozen=True)
 class TokenPaths:
-    """``earlier[op]``: the accesses that the tokens of an operation come after, in any iteration."""
+    """``earlier[op]``: the accesses that the tokens of an operation depend on, in any iteration."""
 
     paths: ControlFlowPaths
     predecessors: dict[Operation, set[Operation]]
@@ -42,15 +42,15 @@ class TokenPaths:
         return cls(paths, _earlier(paths))
 
     def carries_token(self, first: Operation, second: Operation, stops: Stops) -> bool:
-        """Whether a path from ``first`` to ``second`` carries a token that ``first`` produced on it. No path continues
-        after an operation that stops.
+        """Whether a path from ``first`` to ``second`` carries a token that ``first`` produced on it. Paths end at
+        operations that stop.
         """
         if (first, stops) not in self._led:
             self._led[first, stops] = self._token_users(first, stops)
         return second in self._led[first, stops]
 
     def _token_users(self, first: Operation, stops: Stops) -> set[Operation]:
-        """The operations that take such a token: a fixed point over the tokens that may be live before each operation."""
+        """The operations that use such a token: a fixed point over the tokens that may be live before each operation."""
         before: dict[Operation, Tokens] = {}
         waiting = list(self._next(first, _tokens(first.results)))
         while waiting:
@@ -96,7 +96,7 @@ def _earlier(paths: ControlFlowPaths) -> dict[Operation, set[Operation]]:
     }
 
 
-# ---- what an operation gives --------------------------------------------------------------------------------------
+# ---- token edges ---------------------------------------------------------------------------------------------------
 def _tokens(values: Iterable[SSAValue]) -> Tokens:
     return frozenset(value for value in values if value.type.name == TOKEN)
 
@@ -116,7 +116,7 @@ def _enters(op: Operation, following: Operation) -> bool:
 
 
 def _first_iteration_tokens(op: Operation) -> list[Edge]:
-    """The tokens at a loop's first iteration."""
+    """The token edges at a loop's first iteration."""
     if op.name not in LOOPS:
         return []
     first = len(op.operands) - len(op.results) if op.name == LOOPS[0] else 0
@@ -128,7 +128,7 @@ def _carried(loop: Operation) -> Iterable[SSAValue]:
 
 
 def _made(op: Operation) -> list[Edge]:
-    """The edges from an operation's tokens. A counted loop that ends yields what it carried."""
+    """The edges from an operation's tokens. A counted loop that ends yields its carried values."""
     if op.name in LOOPS:
         return _pairs(_carried(op), op.results) if op.name == LOOPS[0] else []
     if op.name == "nv_tileas.if":

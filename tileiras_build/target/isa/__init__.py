@@ -1,4 +1,4 @@
-"""Instruction tables: what LLVM, libNVVM and ptxas accept, and what each instruction needs of the GPU.
+"""Instruction tables: what LLVM, libNVVM and ptxas accept, and the capability that each instruction needs.
 
-Dialects, passes and ``ll_to_ptx`` read them. None imports an IR library, so that serializing a kernel needs none.
+Dialects, passes and ``ll_to_ptx`` read them. None imports an IR library, which serializing a kernel does not need.
 """

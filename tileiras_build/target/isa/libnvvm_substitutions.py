@@ -1,16 +1,16 @@
-"""Intrinsics that NVIDIA's readers of NVVM IR lack, and the inline assembly that replaces them.
+"""Intrinsics that libNVVM lacks, and the inline assembly that replaces them.
 
-The reader for GPUs since Blackwell accepts LLVM's intrinsics with few exceptions. The older one, for the IR of LLVM 7, knows
-few: every intrinsic of ``dialects/nvvm`` has its replacement here.
+libNVVM for Blackwell and later accepts LLVM's intrinsics with few exceptions. For older GPUs, with the IR of LLVM 7, it
+accepts few: every intrinsic of ``dialects/nvvm`` has its replacement here.
 """
 
 from __future__ import annotations
 
 from ..mma_atoms import MMA_ATOMS, MmaAtom
 
-# ---- both readers --------------------------------------------------------------------------------
+# ---- all GPUs ------------------------------------------------------------------------------------
 RENAMED = {"@llvm.rint.": "@llvm.roundeven."}  # equal, as PTX has no dynamic rounding mode
-SIGN_BIT = "@llvm.fabs."  # the sign bit is cleared instead
+SIGN_BIT = "@llvm.fabs."  # implemented by clearing the sign bit
 APPROXIMATE = {
     f"@llvm.{name}.f32": f'asm "{mnemonic}.approx.f32 $0, $1;", "=f,f"'
     for name, mnemonic in (("exp2", "ex2"), ("sin", "sin"), ("cos", "cos"), ("tanh", "tanh"))
@@ -18,7 +18,7 @@ APPROXIMATE = {
 
 # ---- the IR of LLVM 7 ----------------------------------------------------------------------------
 TO_BFLOAT = 'asm "cvt.rn.bf16.f32 $0, $1;", "=h,f"'
-CACHE_HINT = "@llvm.lifetime."  # which had other operands then, and may be omitted
+CACHE_HINT = "@llvm.lifetime."  # its operands differ in LLVM 7; it may be omitted
 MEMORY = "~{memory}"  # the clobber
 # Type -> constraint.
 CONSTRAINT_LETTERS = {"float": "f", "double": "d", "i32": "r", "i64": "l", "i16": "h", "i1": "b", "half": "h", "<2 x half>": "r",
@@ -26,7 +26,7 @@ CONSTRAINT_LETTERS = {"float": "f", "double": "d", "i32": "r", "i64": "l", "i16"
 
 
 def predicate(index: int) -> tuple[str, str]:
-    """The name of a predicate, and the instruction that sets it where a 32-bit operand is not 0."""
+    """The name of a predicate, and the instruction that sets it if a 32-bit operand is not 0."""
     name = f"nvvm_p{index}"
     return name, f".reg .pred {name}; setp.ne.u32 {name}, ${index}, 0; "
 
@@ -63,9 +63,9 @@ INSTRUCTIONS = {
     "llvm.abs.i32": "abs.s32 $0, $1;",
     "llvm.abs.i64": "abs.s64 $0, $1;",
 }
-# Those that all threads of a warp execute, or that order memory.
+# Instructions that all threads of a warp execute, or that order memory.
 EFFECTS = ("bar.", "shfl.", "cp.async", "mma.", "ldmatrix.")
-CONSTANTS = ("cp.async.wait_group",)  # whose operands are spelled in the text
+CONSTANTS = ("cp.async.wait_group",)  # its operands are immediates
 
 
 def _mma_intrinsics() -> dict[str, str]:

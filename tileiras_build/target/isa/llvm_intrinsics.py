@@ -1,9 +1,9 @@
-"""Which LLVM intrinsics a module may call, and what each needs of the GPU.
+"""The LLVM intrinsics that a module may call, and the capability that each needs.
 
 LLVM's NVPTX back end aborts the whole process ("Cannot select") on an intrinsic that the chosen GPU lacks, and on
-generic math intrinsics it has no lowering for. So names are checked against these rows first.
+generic math intrinsics without a lowering. So names are checked against these rows first.
 Names are written without ``llvm.nvvm.`` or ``llvm.``; a row covers every name that begins with it at a dot, and the
-longest row wins. The need is one of CAPABILITIES (target/capabilities.py), None = every GPU.
+longest row applies. The need is one of CAPABILITIES (target/capabilities.py), None = every GPU.
 """
 
 from __future__ import annotations

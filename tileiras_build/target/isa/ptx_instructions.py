@@ -1,14 +1,16 @@
-"""Which PTX instructions inline assembly may hold, and what each needs of the GPU.
+"""The PTX instructions that inline assembly may contain, and the capability that each needs.
 
-LLVM passes assembly on as it is, and ptxas refuses what the GPU lacks in messages about PTX that the user never wrote. So
-every instruction of a template is looked up here first. A row is an instruction's name or a part of it: the words between
-its dots, the first word first, the others anywhere. All rows that match an instruction count: each names the capability that
-it needs, one of CAPABILITIES (target/capabilities.py), None = every GPU. An instruction whose first word has no row is not known.
+LLVM does not check inline assembly, and ptxas rejects unsupported instructions with messages about PTX that the user
+did not write. So every instruction of a template is looked up here first. A row is an instruction's name or a part of
+it: the words between its dots, the first word first, the others anywhere. All rows that match an instruction apply:
+each names a required capability, one of CAPABILITIES (target/capabilities.py), None = every GPU. An instruction whose
+first word has no row is unknown.
 
     mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.…    has "mma" (mma_sync) and "mma.block_scale"
 
-``*`` stands for any first word, ``min/4`` for a min of four operands.
-Source: PTX ISA 9.0, "Target ISA Notes" of each instruction; tests/pipeline/ll_to_ptx/test_inline_asm_capabilities.py asks ptxas.
+``*`` matches any first word, ``min/4`` a min of four operands.
+Source: PTX ISA 9.0, "Target ISA Notes" of each instruction; tests/pipeline/ll_to_ptx/test_inline_asm_capabilities.py checks the
+rows with ptxas.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How modules are serialized: optimization levels, libNVVM's options, triples."""
+"""Serialization of modules: optimization levels, libNVVM's options, triples."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ...core.errors import InvalidInput
 
-# The triple of modules that name none, and what LLVM lays data out by for each.
+# The default triple, and LLVM's data layout of each triple.
 TRIPLE = "nvptx64-nvidia-cuda"
 _COMMON = "p6:32:32-p7:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
 DATA_LAYOUTS = {
@@ -25,11 +25,11 @@ _MINIMAL = (
 )
 _FULL = (
     *_MINIMAL,
-    "new_gvn",  # index arithmetic that every chunk recomputes
-    "instruction_combine",  # what value numbering exposed
+    "new_gvn",  # index arithmetic that is repeated in every chunk
+    "instruction_combine",  # cleans up after value numbering
     "simplify_cfg",
     "dead_code_elimination",
-    "sinking",  # values that one warp partition or the epilogue alone needs: no register holds them elsewhere
+    "sinking",  # values that only one warp partition or the epilogue uses: live in no other registers
     "global_dead_code_eliminate",  # inlined helpers
 )
 
@@ -37,7 +37,8 @@ _FULL = (
 @dataclass(frozen=True)
 class Level:
     """One optimization level: LLVM's passes, the level of the code generator, libNVVM and ``#nvvm.target``, ptxas' level, the
-    size attributes of functions, and the flag of ``#nvvm.target`` for levels that are no number."""
+    size attributes of functions, and the flag of ``#nvvm.target`` for levels that are not a number.
+    """
 
     passes: tuple[str, ...]
     number: int
@@ -52,7 +53,7 @@ LEVELS: dict[int | str, Level] = {
     1: Level((*_MINIMAL, "dead_code_elimination", "global_dead_code_eliminate"), 1, 1),
     2: Level(_FULL, 2, 2),
     3: Level(_FULL, 3, 3),
-    # Optimizing for size has no number, and ptxas no such level.
+    # Size levels have letters, and ptxas has none.
     "s": Level(_FULL, 2, 3, ("optsize",), "-Os"),
     "z": Level(_FULL, 2, 3, ("minsize", "optsize"), "-Oz"),
 }
@@ -78,7 +79,7 @@ def read_level(text: int | str) -> int | str:
 
 
 def level_of(number: int, flags: Iterable[str]) -> int | str:
-    """The level that ``#nvvm.target`` means by its number and flags; raises InvalidInput[opt-level]."""
+    """The level of ``#nvvm.target``'s number and flags; raises InvalidInput[opt-level]."""
     sizes = {row.size_flag: level for level, row in LEVELS.items() if row.size_flag}
     return next((sizes[flag] for flag in flags if flag in sizes), read_level(number))
 
@@ -90,12 +91,14 @@ DEBUG, NVGPUCOMP = "debug", "nvgpucomp"
 
 @dataclass(frozen=True)
 class Flag:
-    """One option of libNVVM: its value, None for a flag, and what requests it (a level too), None = always passed."""
+    """One option of libNVVM: its value, None for a flag, and the request that enables it (which may be a level), None =
+    always.
+    """
 
     name: str
     value: bool | int | None = None
     requested_by: int | str | None = None
-    public: bool = True  # whether the library that NVIDIA ships takes it
+    public: bool = True  # whether the public library accepts it
 
     @property
     def spelling(self) -> str:
@@ -107,16 +110,16 @@ FLAGS = (
     Flag("-g", requested_by=DEBUG),
     Flag("-Xopt"),  # passes options to the optimizer
     Flag("-pragma-unroll-threshold", 9900000),  # loops are scheduled already
-    Flag("-fma", 0),  # contraction would change explicit numeric choices
+    Flag("-fma", 0),  # contraction would change the explicit rounding of the program
     Flag("libNVVMUseNVGpuComp", True, NVGPUCOMP, public=False),
     *(Flag(row.size_flag, requested_by=level, public=False) for level, row in LEVELS.items() if row.size_flag),
 )
 DEBUG_FLAG, NVGPUCOMP_FLAG = (
-    next(flag.spelling for flag in FLAGS if flag.requested_by == who) for who in (DEBUG, NVGPUCOMP)
+    next(flag.spelling for flag in FLAGS if flag.requested_by == request) for request in (DEBUG, NVGPUCOMP)
 )
 
 
 def flags_for(debug: bool, nvgpucomp: bool = False, opt_level: int | str = DEFAULT_LEVEL) -> tuple[Flag, ...]:
     """The options of a module."""
-    asked = {None: True, DEBUG: debug, NVGPUCOMP: nvgpucomp, opt_level: True}
-    return tuple(flag for flag in FLAGS if asked.get(flag.requested_by))
+    is_requested = {None: True, DEBUG: debug, NVGPUCOMP: nvgpucomp, opt_level: True}
+    return tuple(flag for flag in FLAGS if is_requested.get(flag.requested_by))

@@ -199,7 +199,7 @@ class Worker:
 
     def __init__(self, memory: int):
         self.tasks, self._memory = 0, memory
-        with system_limit_errors.said_of_start():
+        with system_limit_errors.start_errors():
             self._folder = Path(tempfile.mkdtemp(dir=_scratch_folder()))
             self.log, self._read = self._folder / "log", 0
             self.connection, theirs = multiprocessing.Pipe()

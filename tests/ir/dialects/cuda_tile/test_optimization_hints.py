@@ -84,5 +84,5 @@ def test_what_takes_which_values():
 
 
 def test_a_hint_does_not_stand_twice():
-    with pytest.raises(InvalidInput, match="1:52: .*a hint stands twice"):
+    with pytest.raises(InvalidInput, match="1:52: .*a hint occurs twice"):
         parse_text(ENTRY.format("sm_90 = {occupancy = 1, occupancy = 2}"), "k.mlir")

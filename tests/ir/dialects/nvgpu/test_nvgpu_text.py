@@ -191,7 +191,7 @@ def test_attributes_of_known_class_may_be_written_in_full():
         ("nvvm.cp.async.shared.global %s, %g, 8, cache = cg : !llvm.ptr<3>, !llvm.ptr<1>", "only support for 16 bytes"),
         (
             "nvvm.cp.async.bulk.tensor.global.shared.cta %ptr, %s, box[%w] {cacheHintEnable} : !llvm.ptr, !llvm.ptr<3>",
-            "cacheHintEnable exactly when it has l2CacheHint",
+            "cacheHintEnable exactly if it has l2CacheHint",
         ),
         ("%r = nvvm.shfl.sync left %w, %w, %w, %w : i32 -> i32", "'left' must be one of bfly, up, down, idx"),
         ("%r = nvvm.read.ptx.sreg.tid.x range <i32, 4, 4> : i32", "range [4, 4) is empty"),

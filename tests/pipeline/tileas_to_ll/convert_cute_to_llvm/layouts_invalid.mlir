@@ -29,14 +29,14 @@ func.func @k() {
   func.return
 }
 // ==>
-// error[cute-algebra]: 'cute.composition' op cannot compose (6,2):(1,7) and 8:1: 8 is no multiple of 6
+// error[cute-algebra]: 'cute.composition' op cannot compose (6,2):(1,7) and 8:1: 8 is not a multiple of 6
 
 // ---- a_layout_whose_text_is_none
 func.func @k(%a: !cute.layout<"(8,16)">) {
   func.return
 }
 // ==>
-// a_layout_whose_text_is_none:1:31: error[parse-failed]: cannot parse: '(8,16)' is no layout: it needs a colon between shape and stride
+// a_layout_whose_text_is_none:1:31: error[parse-failed]: cannot parse: '(8,16)' is not a layout: it needs a colon between shape and stride
 
 // ---- operations_without_a_rewrite_are_named
 // seed: lowering-overview companion-cute role-companions

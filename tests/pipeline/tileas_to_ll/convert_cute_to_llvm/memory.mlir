@@ -41,7 +41,7 @@ func.func @storage(%x: f16) {
   func.return
 }
 // ==>
-// error[cute-dense]: 'cute.memref.load_vec' op needs elements without gaps, in order, but the layout is (2,4):(4,1)
+// error[cute-dense]: 'cute.memref.load_vec' op needs contiguous elements in order, but the layout is (2,4):(4,1)
 
 // ---- a_dense_fragment_is_one_vector
 // seed: lowering-overview companion-cute

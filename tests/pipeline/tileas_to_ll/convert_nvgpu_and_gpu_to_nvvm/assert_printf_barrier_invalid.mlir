@@ -23,7 +23,7 @@ gpu.module @m {
   }
 }
 // ==>
-// error[assert-region]: 'cf.assert' op stands in a region of one block; convert scf to cf first
+// error[assert-region]: 'cf.assert' op is in a region of one block; convert scf to cf first
 
 // ---- assertfail_of_another_type
 gpu.module @m {

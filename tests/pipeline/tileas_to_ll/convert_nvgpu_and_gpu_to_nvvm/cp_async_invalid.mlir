@@ -9,7 +9,7 @@ gpu.module @m {
   }
 }
 // ==>
-// a_copy_of_six_bytes: error[ir-invalid]: the module does not verify: 'nvgpu.device_async_copy' op copies 3 elements of 16 bits, but can copy 2, 4, 8 of them
+// a_copy_of_six_bytes: error[ir-invalid]: the module does not verify: 'nvgpu.device_async_copy' op copies 3 elements of 16 bits, but can copy 2, 4, 8
 
 // ---- past_l1_with_eight_bytes
 gpu.module @m {
@@ -49,4 +49,4 @@ gpu.module @m {
   }
 }
 // ==>
-// counted_and_ignored: error[ir-invalid]: the module does not verify: 'nvgpu.device_async_copy' op counts its source elements or is ignored, not both
+// counted_and_ignored: error[ir-invalid]: the module does not verify: 'nvgpu.device_async_copy' op has srcElements or is ignored, not both

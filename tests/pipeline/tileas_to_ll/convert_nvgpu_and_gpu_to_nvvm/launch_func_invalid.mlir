@@ -15,7 +15,7 @@ builtin.module attributes {gpu.container_module} {
   }
 }
 // ==>
-// error[launch-kernel]: 'gpu.launch_func' op launches @device::@helper, which is no kernel of this module
+// error[launch-kernel]: 'gpu.launch_func' op launches @device::@helper, which is not a kernel of this module
 
 // ---- arguments_of_other_types
 builtin.module attributes {gpu.container_module} {

@@ -11,7 +11,7 @@ gpu.module @m {
   }
 }
 // ==>
-// too_few_coordinates: error[ir-invalid]: the module does not verify: 'nvgpu.tma.async.store' op takes 2 coordinates for !nvgpu.tensormap.descriptor<tensor = memref<4x64xf16, 3 : i64>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>, got 1
+// too_few_coordinates: error[ir-invalid]: the module does not verify: 'nvgpu.tma.async.store' op needs 2 coordinates for !nvgpu.tensormap.descriptor<tensor = memref<4x64xf16, 3 : i64>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>, got 1
 
 // ---- six_coordinates
 // seed: nvgpu-gpu-to-nvvm tma-ranks
@@ -23,7 +23,7 @@ gpu.module @m {
   }
 }
 // ==>
-// six_coordinates: error[ir-invalid]: the module does not verify: 'nvgpu.tma.async.store' op takes 1 to 5 coordinates, got 6
+// six_coordinates: error[ir-invalid]: the module does not verify: 'nvgpu.tma.async.store' op needs 1 to 5 coordinates, got 6
 
 // ---- a_buffer_in_global_memory
 !map = !nvgpu.tensormap.descriptor<tensor = memref<4x64xf16, 3>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>

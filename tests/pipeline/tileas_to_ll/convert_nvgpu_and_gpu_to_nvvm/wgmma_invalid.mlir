@@ -99,7 +99,7 @@ gpu.module @m {
   }
 }
 // ==>
-// a_swizzle_of_16_bytes:4:83: error[ir-invalid]: the module does not verify: a swizzle is of 32, 64 or 128 bytes or none, got 16
+// a_swizzle_of_16_bytes:4:83: error[ir-invalid]: the module does not verify: a swizzle has 32, 64 or 128 bytes or is none, got 16
 
 // ---- a_descriptor_without_a_swizzle
 // seed: nvgpu-gpu-to-nvvm wgmma-descriptor-inputs
@@ -110,7 +110,7 @@ gpu.module @m {
   }
 }
 // ==>
-// a_descriptor_without_a_swizzle: error[ir-invalid]: the module does not verify: 'nvgpu.warpgroup.generate.descriptor' op has its swizzle from a tensor map or from swizzle_mode
+// a_descriptor_without_a_swizzle: error[ir-invalid]: the module does not verify: 'nvgpu.warpgroup.generate.descriptor' op needs a swizzle: a tensor map or swizzle_mode
 
 // ---- a_store_of_another_shape
 !a = !nvgpu.warpgroup.descriptor<tensor = memref<64x16xf16, 3>>

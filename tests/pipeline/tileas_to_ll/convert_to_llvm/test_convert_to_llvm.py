@@ -163,7 +163,7 @@ def test_the_width_of_an_index_reaches_every_type():
     ("body", "message"),
     [
         ("%m = arith.constant dense<1> : vector<2x2xi32>\n%i = arith.index_cast %x : i32 to index\n"
-         "%r = vector.extract %m[%i, 0] : i32 from vector<2x2xi32>", "known at run time only"),
+         "%r = vector.extract %m[%i, 0] : i32 from vector<2x2xi32>", "by a dynamic index"),
         ("%y = arith.trunci %x : i32 to i4\n%r = arith.addi %y, %y : i4", "computes with 'i4'"),
         ("%n = arith.index_cast %x : i32 to index\n%s = memref.alloca(%n) : memref<?xi32>", "needs a static shape"),
         ("%r = tensor.empty() : tensor<4xi32>", "tensor.empty"),

@@ -56,7 +56,7 @@ def test_an_atom_of_another_gpu_is_refused():
 def test_a_copy_by_an_atom_that_the_gpu_lacks_is_refused(atom):
     module = before_conversion()
     first(module, "nv_tileas.local_load").attributes["copy_atom"] = StringAttr(atom)
-    refused(module, f"atom-unknown.*asks for {atom}, which sm_80 does not have")
+    refused(module, f"atom-unknown.*uses {atom}, which sm_80 does not have")
 
 
 @pytest.mark.seed("lowering-overview", "phase-6-async")

@@ -32,9 +32,9 @@ def _unary(name: str, meaning: str, attributes: Declared = NO_ATTRIBUTES, op_tra
     return define(f"arith.{name}", "source", "result", meaning, attributes=attributes, op_traits=op_traits)
 
 
-AddiOp = _binary("addi", "integer sum, wrapping")
+AddiOp = _binary("addi", "lhs + rhs, wrapping")
 SubiOp = _binary("subi", "integer difference, wrapping")
-MuliOp = _binary("muli", "integer product, wrapping")
+MuliOp = _binary("muli", "lhs * rhs, wrapping")
 AndIOp = _binary("andi", "bitwise and")
 OrIOp = _binary("ori", "bitwise or")
 XOrIOp = _binary("xori", "bitwise exclusive or")

@@ -1,6 +1,6 @@
-"""Checks that static offsets between elements fit 64 bits: else addresses would wrap around silently.
+"""Checks that static offsets between elements fit in 64 bits: otherwise addresses would wrap around silently.
 
-The caller is responsible for sizes, strides and offsets that are known only at run time.
+The caller is responsible for dynamic sizes, strides and offsets.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Dims = Sequence[int | None]
 
 
 def check_elements(what: str, count: int, bits: int, element_type: Attribute) -> None:
-    """Raise VerifyException where ``count`` elements of ``bits`` bits exceed 64 bits in bytes."""
+    """Raise VerifyException if ``count`` elements of ``bits`` bits exceed 64 bits in bytes."""
     bits = _TF32_BITS if isinstance(element_type, FloatTF32Type) else bits
     if not -MAX_BYTE_OFFSET <= count * bits // 8 < MAX_BYTE_OFFSET:
         raise VerifyException(f"{what} of {count} elements of {element_type} does not fit in 64 bits, counted in bytes")

@@ -55,9 +55,9 @@ def _fnv8_values() -> np.ndarray:
 
     patterns = np.arange(256)
     exponent, fraction = np.maximum(patterns >> 3, 1), (patterns & 7) / 8 + (patterns >= 8)
-    numbers = np.ldexp(fraction, exponent - 15).astype(np.float32)
-    numbers[255] = np.nan
-    return numbers
+    values = np.ldexp(fraction, exponent - 15).astype(np.float32)
+    values[255] = np.nan
+    return values
 
 
 def storage_bytes(element_type: Attribute) -> int:
@@ -360,7 +360,7 @@ class BoundedAttr(Data[tuple[int | None, int | None]]):
 
 ASSUMPTIONS = (DivByAttr, SameElementsAttr, BoundedAttr)
 
-HintValue = int | bool | str | Attribute  # no known hint has the last ones
+HintValue = int | bool | str | Attribute  # no known hint has an Attribute
 DEFAULT_TARGET = "default"
 
 
@@ -413,7 +413,7 @@ class OptimizationHintsAttr(Data[tuple[tuple[str, tuple[tuple[str, HintValue], .
             pairs = parser.parse_comma_separated_list(delimiter, lambda: pair(inner))
             found = dict(pairs)
             if len(found) != len(pairs):
-                parser.raise_error("a hint stands twice")
+                parser.raise_error("a hint occurs twice")
             return tuple(sorted(found.items()))
 
         def values():

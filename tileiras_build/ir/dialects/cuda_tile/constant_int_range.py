@@ -6,14 +6,14 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from .attrs import DenseConstantAttr
 
-MAX_HOPS = 16  # length of a chain to follow: whole chains for each user would be quadratic
+MAX_HOPS = 16  # maximal length of a chain to follow: following whole chains for each user would be quadratic
 
 # Operations whose result has the values of their first operand.
 _VALUE_FORWARDING = ("cuda_tile.assume", "cuda_tile.broadcast", "cuda_tile.reshape")
 
 
 def constant_range(value: SSAValue) -> tuple[int, int] | None:
-    """The minimum and maximum of a constant integer tile; None where it is not constant."""
+    """The minimum and maximum of a constant integer tile; None if it is not constant."""
     for _ in range(MAX_HOPS):
         op = value.owner
         if not isinstance(op, Operation):
@@ -32,5 +32,5 @@ def _range_of(constant: Attribute | None) -> tuple[int, int] | None:
     if constant.is_splat:
         number = int(constant.splat_scalar())
         return number, number
-    numbers = constant.as_array()
-    return int(numbers.min()), int(numbers.max())
+    elements = constant.as_array()
+    return int(elements.min()), int(elements.max())

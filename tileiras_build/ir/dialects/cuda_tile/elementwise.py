@@ -93,7 +93,7 @@ class RoundedFloatBinary(FloatBinary):
 
 
 class FloatMinMax(FloatBinary):
-    """Minimum or maximum; without ``propagate_nan`` the non-NaN operand wins."""
+    """Minimum or maximum; without ``propagate_nan`` a NaN operand is ignored."""
 
     propagate_nan = opt_prop_def(UnitAttr)
     flush_to_zero = opt_prop_def(UnitAttr)

@@ -20,7 +20,7 @@ LOC = "loc"
 
 
 class DebugAttr(Data[tuple]):
-    """A tuple of strings, numbers and other debug attributes, printed as a list."""
+    """A tuple of strings, integers and other debug attributes, printed as a list."""
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser):

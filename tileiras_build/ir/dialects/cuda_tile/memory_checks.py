@@ -21,14 +21,14 @@ ORDER, SCOPE = "memory_ordering_semantics", "memory_scope"
 
 
 class OrderedAccess(Protocol):
-    """An access with an order, and a scope where it has one."""
+    """An access with an order, and an optional scope."""
 
     memory_ordering_semantics: MemoryOrderingSemanticsAttr
     properties: dict[str, Attribute]
 
 
 class MaskedAccess(Protocol):
-    """An access to those elements that its mask selects, if it has one."""
+    """An access to the elements that its optional mask selects."""
 
     name: ClassVar[str]
     mask: SSAValue | None
@@ -144,7 +144,7 @@ def index_fits_view(op: ViewAccess) -> None:
 
 
 def tile_index_count_fits(view: TileView, indices: Sequence[SSAValue]) -> None:
-    """The first element of a tile, for a constant index."""
+    """Check the offset of a tile's first element, for a constant index."""
     steps = view.traversal_strides if isinstance(view, StridedViewType) else view.tile_shape
     for dim, index in enumerate(indices):
         stride = view.tensor_view.strides[view.dim_map[dim]]
@@ -154,7 +154,7 @@ def tile_index_count_fits(view: TileView, indices: Sequence[SSAValue]) -> None:
 
 
 def inbounds_flags(op: ViewAccess) -> tuple[bool, ...]:
-    """Per dimension of the view, whether no tile leaves the tensor there."""
+    """Per dimension of the view, whether all tiles are in bounds there."""
     flags = op.properties.get("inbounds")
     if isinstance(flags, DenseArrayBase):
         return tuple(map(bool, flags.get_values()))

@@ -1,8 +1,8 @@
 """Base of cuda_tile operations: a fast definition decorator and the checks of verifiers.
 
-xDSL's generic verifier walks constraint objects; it costs more than reading the operation. So an operation
-declares its operands, results and properties with IRDL (for accessors, text and documentation) and its rules as
-a tuple ``CHECKS`` of functions that take the operation and raise VerifyException. ``define`` joins both.
+xDSL's generic verifier walks constraint objects, which costs more than reading the operation. So an operation declares
+its operands, results and properties with IRDL (for accessors, text and documentation), and its rules as a tuple
+``CHECKS`` of functions that accept the operation and raise VerifyException. ``define`` combines both.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from ..lazy_definitions import on_definition
 from .enums import EnumAttr
 from .types import PointerType, TileType
 
-Check = Callable[[Operation], None]  # of any operation; those that read a class's own fields take that class
+Check = Callable[[Operation], None]  # of any operation; checks of a class's own fields accept that class
 
 
 class TileOperation(IRDLOperation):
@@ -44,7 +44,7 @@ class TileOperation(IRDLOperation):
     CHECKS: ClassVar[tuple[Callable[[Self], None], ...]] = ()
 
     def __post_init__(self):
-        """No property gets a default on creation: the dialect defines the meaning of absence."""
+        """Do not set defaults of properties on creation: the dialect defines the meaning of absence."""
 
 
 class PureOperation(TileOperation):
@@ -312,7 +312,7 @@ class InvalidInside(VerifyException):
 
 
 def fail(message: str, inside: Operation | None = None) -> NoReturn:
-    """Refuse the operation, or one inside of it."""
+    """Reject the operation, or one inside of it."""
     raise VerifyException(message) if inside is None else InvalidInside(message, inside)
 
 

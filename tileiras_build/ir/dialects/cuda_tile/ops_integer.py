@@ -61,7 +61,7 @@ MulIOp = define_row("muli", OverflowBinary, "lhs * rhs of integers, wrapping.")
 
 @define
 class MulhiIOp(PureOperation):
-    """The upper half of the unsigned product x * y."""
+    """The upper half of the unsigned, double-width x * y."""
 
     name = "cuda_tile.mulhii"
     x = operand_def()

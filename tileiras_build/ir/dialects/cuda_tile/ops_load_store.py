@@ -109,8 +109,8 @@ class LoadPtrTkoOp(TileOperation):
 class LoadViewTkoOp(TileOperation):
     """Load the tile at ``index`` of a view.
 
-    ``inbounds`` (since bytecode 13.4) has one flag per dimension that no tile exceeds the tensor
-    there; absent means none.
+    ``inbounds`` (since bytecode 13.4) has one flag per dimension along which all tiles are in bounds; the default is
+    none.
     """
 
     name = "cuda_tile.load_view_tko"

@@ -102,7 +102,7 @@ class EntryOp(TileOperation):
             if found is not None and subprogram is None:
                 fail("an operation has a debug scope, the entry has none", op)
             if found is not None and found != subprogram:
-                fail(f"the debug scope of an operation lies in {found.linkage_name!r}, not in that of the entry", op)
+                fail(f"the debug scope of an operation is in {found.linkage_name!r}, not in that of the entry", op)
             right.add(id(loc))
 
     CHECKS: ClassVar = (_signature, _scopes)

@@ -1,6 +1,6 @@
 """Optimization hints: names, operations and values (Tile IR Attributes.cpp).
 
-An unusable hint is no error: files keep it, the compiler ignores it with a remark.
+An unusable hint is not an error: bytecode keeps it, and the compiler ignores it with a remark.
 """
 
 from __future__ import annotations

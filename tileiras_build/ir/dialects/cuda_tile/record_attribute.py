@@ -1,7 +1,7 @@
-"""Attributes of several plain Python values, with a constructor that names them.
+"""Attributes of several plain Python values, with a constructor with named parameters.
 
-xDSL's Data attributes hold one value and the parser constructs them from what ``parse_parameter`` returns.
-``record`` gives such a class its own constructor: the parser's result bypasses it.
+xDSL's Data attributes hold one value, and the parser constructs them from the result of ``parse_parameter``. ``record``
+defines a constructor for such a class, which the parser's result bypasses.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The dialect of layout algebra, for IR that is written by hand.
+"""The dialect of layout algebra, for hand-written IR.
 
-In it ``cute.layout`` is a type, in the text artifacts an attribute. No text uses both dialects, and compiling a kernel does
+In it ``cute.layout`` is a type, in text artifacts an attribute. No text uses both dialects, and compiling a kernel does
 not load this one.
 """
 

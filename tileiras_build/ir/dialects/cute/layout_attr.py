@@ -12,7 +12,7 @@ from ....core.errors import InternalError
 from ...layouts import LinearLayout
 from ...layouts.cute_text import from_cute, to_cute
 
-# The tile's shape, then the layout: neither holds a closing angle bracket.
+# The tile's shape, then the layout: neither contains a closing angle bracket.
 _TEXT = re.compile(r"\s*\(([\d,\s]*)\)\s*,([^<>]*)")
 
 
@@ -25,7 +25,7 @@ class LayoutAttr(Data[LinearLayout]):
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> LinearLayout:
         with parser.in_angle_brackets():
-            # CuTe's text does not consist of MLIR tokens: it is read verbatim.
+            # CuTe's text does not consist of MLIR tokens: it is parsed verbatim.
             start = parser.pos
             match = _TEXT.match(parser.lexer.input.content, start)
             if match is None:

@@ -57,7 +57,7 @@ def _tuple_type(name: str, meaning: str) -> type[TupleType]:
 IntTupleType = _tuple_type("int_tuple", "Integers.")
 ShapeType = _tuple_type("shape", "The extents of a layout.")
 StrideType = _tuple_type("stride", "The strides of a layout.")
-CoordType = _tuple_type("coord", "A place in a layout.")
+CoordType = _tuple_type("coord", "A coordinate in a layout.")
 TileType = _tuple_type("tile", "The extents of a tile, mode by mode.")
 TUPLES = (IntTupleType, ShapeType, StrideType, CoordType, TileType)
 

@@ -1,8 +1,8 @@
-"""The spellings of atoms, and the rows of ``target/mma_atoms.py`` that those of MMAs name.
+"""The parameters of atoms as text, and the rows of ``target/mma_atoms.py`` of MMA atoms.
 
 16x8x16 f16 f16 f32              M x N x K, then PTX's names of the elements of A, B and the accumulator
-16x8x64 e2m1 e2m1 f32 ue4m3      with scales, whose type comes last
-128x64x64 e2m1 e2m1 f32 ue8m0 32    in tensor memory also how many elements along k have one scale
+16x8x64 e2m1 e2m1 f32 ue4m3      with scales, whose type is last
+128x64x64 e2m1 e2m1 f32 ue8m0 32    in tensor memory, also the number of elements along k per scale
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from .types import ATOMS, AtomType
 
 SIGNS = [(a, b) for a in (True, False) for b in (True, False)]
 _SIZE = re.compile(r"m(\d+)n(\d+)k(\d+)")
-# Pairs of fp4 are elements of a tile; PTX counts the fp4.
+# Tile elements are pairs of fp4; PTX counts single fp4.
 _PAIRS = {"f4E2M1FNx2": "f4E2M1FN"}
-# Capability of a row -> the operation and the atom of its generation; other rows are of sm_80.
+# Capability of a row -> the operation and the atom of its generation; the default is sm_80.
 _GENERATIONS = {
     "mma_fp8": ("arch.mma.SM89", "sm89.mma"),
     "mma_f8f6f4": ("arch.mma.SM89", "sm89.mma"),
@@ -33,7 +33,7 @@ R = TypeVar("R", MmaAtom, Tcgen05Atom)
 
 
 class SignedAtom(NamedTuple, Generic[R]):
-    """A row, and whether the elements of A and B are signed, where they are integers."""
+    """A row, and whether integer elements of A and B are signed."""
 
     row: R
     a: bool
@@ -42,7 +42,7 @@ class SignedAtom(NamedTuple, Generic[R]):
 
 # ---- warp MMA ----------------------------------------------------------------------------------------
 def mma_type_parameters(row: MmaAtom, a_signed: bool, b_signed: bool) -> str:
-    """The spelling of a row of ``mma.sync``, from the mnemonic."""
+    """The parameters of an ``mma.sync`` row, from its mnemonic."""
     name = row.ptx_name(a_signed, b_signed)
     types = [part for part in name.partition(".row.col.")[2].split(".") if "::" not in part and part != "block_scale"]
     _, a, b, accumulator, *scale = types
@@ -51,7 +51,7 @@ def mma_type_parameters(row: MmaAtom, a_signed: bool, b_signed: bool) -> str:
     return " ".join(["x".join(size.groups()), a, b, accumulator, *scale])
 
 
-# Spelling -> the first row of the table that has it.
+# Parameters -> the first row of the table with these.
 MMA: dict[str, SignedAtom[MmaAtom]] = {
     mma_type_parameters(row, *signs): SignedAtom(row, *signs)
     for row in reversed(MMA_ATOMS)
@@ -68,7 +68,7 @@ def mma_of(row: MmaAtom, a_signed: bool, b_signed: bool) -> tuple[type[TableOp],
 
 @lru_cache
 def matrices_atom(name: str, count: int, transposed: bool) -> AtomType:
-    """``ldsm`` or ``stsm`` of some matrices of 8 x 8."""
+    """``ldsm`` or ``stsm`` of ``count`` 8 x 8 matrices."""
     return ATOMS[f"atom.{name}"](f"8x8 x{count}{' trans' if transposed else ''}")
 
 

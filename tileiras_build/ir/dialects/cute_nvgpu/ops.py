@@ -17,7 +17,7 @@ MMA_OPS = (
     # ``overflow`` of integer accumulators: satfinite (the default) or wrapped.
     _row("arch.mma.SM80", "a* b* c*", "registers*", "mma.sync on registers"),
     _row("arch.mma.SM89", "a* b* c*", "registers*", "mma.sync on registers, floats of 8 bits and less"),
-    # ``scales``: of A and of B the register, the byte in it and the thread that has it, 16-bit constants.
+    # ``scales``: for A and for B the register, the byte index and the thread that supplies it, 16-bit constants.
     _row("arch.mma.SM120.block_scaled", "a* b* c* scales*", "registers*", "mma.sync on registers, with scales"),
     _row("arch.mma.SM90", "a b c", "result", "wgmma on descriptors and a struct of registers"),
     # ``a_mn_major``, ``b_mn_major``: the operand's layout in shared memory. ``cta_group``: 2 for a pair of CTAs.
@@ -58,9 +58,9 @@ STORAGE = (
     _row("arch.get_dyn_smem_size", "", "result", "its size in bytes"),
     _row("arch.make_warp_uniform", "value", "result", "the first lane's value", pure=True),
     _row("arch.sm100.alloc_tmem", "holder", "", "tensor memory; its address is written to shared memory"),
-    _row("arch.sm100.retrieve_tmem_ptr", "holder", "result", "the address that an allocation has written"),
-    _row("arch.sm100.relinquish_tmem_alloc_permit", "", "", "the CTA allocates no more"),
-    _row("arch.sm100.dealloc_tmem", "pointer", "", "give tensor memory back"),
+    _row("arch.sm100.retrieve_tmem_ptr", "holder", "result", "the address that an allocation wrote"),
+    _row("arch.sm100.relinquish_tmem_alloc_permit", "", "", "the CTA does not allocate again"),
+    _row("arch.sm100.dealloc_tmem", "pointer", "", "deallocate tensor memory"),
 )
 OTHERS = tuple(
     define(f"cute_nvgpu.{name}", "inputs*", "outputs*", f"{name} of the roster, in any form", pure=False, attributes=None)
@@ -83,7 +83,7 @@ def _arch(name: str) -> type[TableOp]:
 
 # The operations that tile kernels are lowered to.
 LoadMatrixOp, StoreMatrixOp = _arch("copy.ldsm"), _arch("copy.stsm")
-TensorProductOp, ScaledTensorProductOp = _arch("mma.SM100.umma"), _arch("mma.SM100.umma_block_scaled")
+UmmaOp, UmmaBlockScaledOp = _arch("mma.SM100.umma"), _arch("mma.SM100.umma_block_scaled")
 LoadTensorMemoryOp, StoreTensorMemoryOp = _arch("copy.SM100.tmem_load"), _arch("copy.SM100.tmem_store")
 CopyToTensorMemoryOp = _arch("copy.SM100.copy_s2t")
 AllocateTensorMemoryOp, FreeTensorMemoryOp = _arch("sm100.alloc_tmem"), _arch("sm100.dealloc_tmem")

@@ -1,4 +1,4 @@
-"""Debug metadata: what ``debuginfo`` operations say about source variables, and its form in the LLVM dialect.
+"""Debug metadata: ``debuginfo`` operations on source variables, and their form in the LLVM dialect.
 
 ``LLVM_OPERATIONS`` and ``DEBUG_ATTRS`` are the latter; ``llvm_ext.py`` adds them to the ``llvm`` dialect.
 """

@@ -332,7 +332,7 @@ class DIExpression(Data[tuple]):
     def print_parameter(self, printer: Printer) -> None:
         if not self.data:
             return
-        steps = (f"{word}({', '.join(map(str, numbers))})" if numbers else word for word, numbers in self.data)
+        steps = (f"{word}({', '.join(map(str, operands))})" if operands else word for word, operands in self.data)
         printer.print_string(f"<[{', '.join(steps)}]>")
 
 

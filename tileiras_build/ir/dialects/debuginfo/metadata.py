@@ -20,22 +20,22 @@ _EXTRA: dict[type[Node], str] = {DICompileUnit: ", runtimeVersion: 0"}
 
 
 def quoted(text: str) -> str:
-    """A string as LLVM spells it, with its quotes; DWARF's strings end at a zero byte, so none may be in them."""
+    """A quoted string in LLVM's syntax; DWARF strings end at a zero byte, so none is allowed."""
     return f'"{llvm_string(text.replace(chr(0), REPLACEMENT))}"'
 
 
 class DebugMetadata:
-    """Numbers debug nodes from ``first`` on, in the order of first use; equal nodes share a number."""
+    """Assigns ids to debug nodes, from ``first`` on in order of first use; equal nodes share an id."""
 
     def __init__(self, first: int = 100):
         self.first = first
         self.texts: list[str] = []
-        self._numbers: dict[object, int] = {}
+        self._ids: dict[object, int] = {}
 
     def number(self, node: Node) -> int:
-        """The number of a node; the nodes that it refers to get theirs first."""
-        if (known := self._numbers.get(node)) is None:
-            known = self._numbers[node] = self._add(self._text(node))
+        """The id of a node; its operands are assigned ids first."""
+        if (known := self._ids.get(node)) is None:
+            known = self._ids[node] = self._add(self._text(node))
         return known
 
     def lines(self) -> list[str]:
@@ -68,10 +68,10 @@ class DebugMetadata:
 
     def _tuple(self, nodes: tuple[Node, ...]) -> str:
         key = ("tuple", *nodes)
-        if key not in self._numbers:
+        if key not in self._ids:
             body = ", ".join(f"!{self.number(node)}" for node in nodes)
-            self._numbers[key] = self._add(f"!{{{body}}}")
-        return f"!{self._numbers[key]}"
+            self._ids[key] = self._add(f"!{{{body}}}")
+        return f"!{self._ids[key]}"
 
 
 _WRITERS: dict[str, Callable[[DebugMetadata, Any], str]] = {
@@ -85,20 +85,20 @@ _WRITERS: dict[str, Callable[[DebugMetadata, Any], str]] = {
 
 
 def expression_text(expression: DIExpression) -> str:
-    """``!DIExpression(DW_OP_LLVM_fragment, 0, 32)``: LLVM writes expressions where they are used."""
+    """``!DIExpression(DW_OP_LLVM_fragment, 0, 32)``: LLVM writes expressions inline."""
     words = [str(word) for operator, operands in expression.data for word in (operator, *operands)]
     return f"!DIExpression({', '.join(words)})"
 
 
 def subprogram_of(scope: Node) -> DISubprogram:
-    """The function around a scope."""
+    """The function that contains a scope."""
     while not isinstance(scope, DISubprogram):
         scope = scope.scope
     return scope
 
 
 MODULE_FLAGS = (
-    # Without the first LLVM drops all debug metadata; ptxas reads DWARF 2.
+    # Without the first, LLVM drops all debug metadata; ptxas supports DWARF 2.
     '!{i32 2, !"Debug Info Version", i32 3}',
     '!{i32 2, !"Dwarf Version", i32 2}',
 )

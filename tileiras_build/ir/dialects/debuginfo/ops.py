@@ -1,4 +1,4 @@
-"""Debug values: what a producer says of a source variable, and what LLVM's dialect says of it.
+"""Debug values of source variables, in the form of producers, and in the form of LLVM's dialect.
 
     debuginfo.value %v, #debuginfo.variable<name = "x", line = 3>, #llvm.di_expression : !debuginfo.value<f32>
     debuginfo.value %p, @x, #llvm.di_expression {kind = "declare"} : !debuginfo.value<!llvm.ptr>
@@ -123,7 +123,7 @@ class VariableOp(IRDLOperation):
 
 @irdl_op_definition
 class PlaceholderOp(IRDLOperation):
-    """Stands for a debug operand that could not be resolved; ``reason`` says why. It never reaches LLVM."""
+    """Replaces a debug operand that could not be resolved, for ``reason``. It never reaches LLVM."""
 
     name = "debuginfo.placeholder"
     reason = prop_def(StringAttr)

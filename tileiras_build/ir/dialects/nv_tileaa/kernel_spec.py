@@ -54,22 +54,22 @@ class KernelSpecAttr(ParametrizedAttribute):
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> list[Attribute]:
-        numbers = {"numWarps": 4, "numCtas": 1, "maxRegisters": 0}
+        counts = {"numWarps": 4, "numCtas": 1, "maxRegisters": 0}
         cluster = [1, 1, 1]
 
         def entry() -> None:
             key = parser.parse_identifier()
-            if key not in numbers and key != "clusterDim":
+            if key not in counts and key != "clusterDim":
                 parser.raise_error(f"a kernel specification has no field {key}")
             parser.parse_punctuation("=")
-            if key in numbers:
-                numbers[key] = parser.parse_integer()
+            if key in counts:
+                counts[key] = parser.parse_integer()
             else:
                 cluster[:] = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
 
         parser.parse_comma_separated_list(parser.Delimiter.ANGLE, entry)
         extents = ArrayAttr([IntAttr(extent) for extent in cluster])
-        return [IntAttr(numbers["numWarps"]), extents, IntAttr(numbers["numCtas"]), IntAttr(numbers["maxRegisters"])]
+        return [IntAttr(counts["numWarps"]), extents, IntAttr(counts["numCtas"]), IntAttr(counts["maxRegisters"])]
 
     def print_parameters(self, printer: Printer) -> None:
         extents = ", ".join(map(str, self.cluster_dim))

@@ -30,7 +30,7 @@ CONTENTS = named_kind("a constant", "cuda_tile.dense")
 SPECIFICATION = named_kind("a launch", "nv_tileaa.kernel_spec")
 ARGUMENTS = named_kind("an array of dictionaries", "array")
 
-# Attributes that many rows have.
+# Attributes of many rows.
 ROUNDING: Declared = {"rounding_mode": TEXT.optional("nearest_even")}
 FLUSHING: Declared = {"flush_to_zero": FLAG}
 ORDER: Declared = {"mem_semantic": TEXT.optional("weak"), "mem_scope": TEXT.optional("device")}
@@ -38,7 +38,7 @@ ACCESS: Declared = ORDER | {"optimization_hints": HINTS.optional()}
 UPDATE: Declared = {"mode": TEXT, **ORDER}
 SIGNS: Declared = {"signedness_lhs": TEXT.optional("signed"), "signedness_rhs": TEXT.optional("signed")}
 
-# Traits that several rows have: reading and writing through pointers, and through views.
+# Traits of several rows: reads and writes through pointers, and through views.
 POINTER_LOAD, POINTER_STORE = (
     OpTraits(LayoutTrait.POINTER, MemoryEffect.READ),
     OpTraits(LayoutTrait.POINTER, MemoryEffect.WRITE),
@@ -52,7 +52,7 @@ VIEW_ATOMIC = OpTraits(LayoutTrait.CUSTOM, MemoryEffect.READ | MemoryEffect.WRIT
 COMBINER = region_traits(RegionKind.COMBINER)
 
 AddFOp = define(
-    "nv_tileaa.addf", "lhs rhs", "result", "floating-point sum", attributes=ROUNDING | FLUSHING, op_traits=ELEMENTWISE
+    "nv_tileaa.addf", "lhs rhs", "result", "float lhs + rhs", attributes=ROUNDING | FLUSHING, op_traits=ELEMENTWISE
 )
 SubFOp = define(
     "nv_tileaa.subf",
@@ -63,12 +63,7 @@ SubFOp = define(
     op_traits=ELEMENTWISE,
 )
 MulFOp = define(
-    "nv_tileaa.mulf",
-    "lhs rhs",
-    "result",
-    "floating-point product",
-    attributes=ROUNDING | FLUSHING,
-    op_traits=ELEMENTWISE,
+    "nv_tileaa.mulf", "lhs rhs", "result", "float lhs * rhs", attributes=ROUNDING | FLUSHING, op_traits=ELEMENTWISE
 )
 DivFOp = define(
     "nv_tileaa.divf",
@@ -98,9 +93,7 @@ RsqrtOp = define(
 Exp2Op = define(
     "nv_tileaa.exp2", "source", "result", "2 to the power of source", attributes=FLUSHING, op_traits=ELEMENTWISE
 )
-MulHiUIOp = define(
-    "nv_tileaa.mulhiui", "lhs rhs", "result", "upper half of the unsigned product", op_traits=ELEMENTWISE
-)
+MulHiUIOp = define("nv_tileaa.mulhiui", "lhs rhs", "result", "upper half of unsigned lhs * rhs", op_traits=ELEMENTWISE)
 FpToFpOp = define(
     "nv_tileaa.fp_to_fp",
     "source",
@@ -229,7 +222,7 @@ AllocaOp = define(
     op_traits=NO_TILES,
 )
 
-# Memory: each operation may take a token, and returns one then.
+# Memory: each operation may have a token operand, and then has a token result.
 LoadOp = define(
     "nv_tileaa.load",
     "pointer mask? other? token?",
@@ -341,8 +334,8 @@ GridDependencyOp = define(
     op_traits=OpTraits(LayoutTrait.NONE, MemoryEffect.GRID),
 )
 
-# Functions, grid and control flow that MLIR's scf cannot say (early exits).
-# Requests of a kernel, decisions of passes, and its launch where known.
+# Functions, grid and control flow that MLIR's scf cannot express (early exits).
+# Requests of a kernel, decisions of passes, and its launch, if known.
 KERNEL: Declared = {
     "sym_name": TEXT,
     "optimization_hints": HINTS.optional(),

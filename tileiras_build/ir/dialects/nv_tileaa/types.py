@@ -103,9 +103,9 @@ class TiledViewType(ParametrizedAttribute, TypeAttribute):
 
     ``!nv_tileaa.tiled_view<partition, MEMREF, tile = [64, 32], dim_map = [0, 1], steps = [64, 32], padding>``
 
-    ``kind`` is partition, strided or gather. Tile dimension d walks dimension ``dim_map[d]`` of the memory reference.
-    Tile i starts at element ``i * steps[d]``; for a gather view the index along ``sparse`` is a tile of element
-    positions and the other indices are element positions too.
+    ``kind`` is partition, strided or gather. Tile dimension d is dimension ``dim_map[d]`` of the memory reference. Tile
+    i starts at element ``i * steps[d]``; for a gather view the index along ``sparse`` is a tile of element positions,
+    and the other indices are element positions, too.
     """
 
     name = "nv_tileaa.tiled_view"

@@ -1,4 +1,4 @@
-"""The operations of scheduled tile IR: counterparts of nv_tileaa and what scheduling adds."""
+"""The operations of scheduled tile IR: counterparts of nv_tileaa, and operations that scheduling adds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ..op_traits import (
 LAYOUT = data_kind("a layout", LayoutAttr, LinearLayout)
 PLACEMENT = data_kind("a placement in shared memory", SharedLayoutAttr, SharedLayout)
 
-# These stay as they are until the kernel's signature is converted.
+# Unchanged until the kernel's signature is converted.
 NOT_CONVERTED = frozenset({"nv_tileaa.func", "nv_tileaa.return", "nv_tileaa.global"})
 
 # Scratch shared memory of an operation; ``sync_before``: a barrier first, because another operation's scratch may still be read.
@@ -70,7 +70,7 @@ SCHEDULING_ATTRIBUTES: dict[str, Declared] = {
     "atomic_rmw": SCRATCH | REDUCE_ATOM,
     "atomic_cas": SCRATCH,
     "reduce": SCRATCH,
-    # Bits of an element's packed index that number the passes of a tile through scratch.
+    # Bits of an element's packed index that index the passes of a tile through scratch.
     "extract_slice": SCRATCH | {"chunk_bits": I32.optional(0)},
     "insert_slice": SCRATCH | {"chunk_bits": I32.optional(0)},
     "alloca": LIFETIME_STORAGE,
@@ -148,7 +148,7 @@ BarrierOp = define(
     op_traits=OpTraits(LayoutTrait.NONE, MemoryEffect.BARRIER),
 )
 
-# Asynchronous copies into a ring of buffers.
+# Asynchronous copies into a multistage buffer.
 AllocTensorOp = define(
     "nv_tileas.alloc_tensor",
     "",

@@ -21,7 +21,7 @@ class SwizzleAttr(Data[int], SpacedOpaqueSyntaxAttribute):
 
     def verify(self) -> None:
         if self.data not in SWIZZLE_BYTES.values():
-            raise VerifyException(f"a swizzle is of 32, 64 or 128 bytes or none, got {self.data}")
+            raise VerifyException(f"a swizzle has 32, 64 or 128 bytes or is none, got {self.data}")
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> int:

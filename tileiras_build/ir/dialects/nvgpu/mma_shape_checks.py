@@ -1,7 +1,7 @@
-"""Checks of MMA shapes: fragments must match what the threads of a warp or a warpgroup hold.
+"""Checks of MMA shapes: fragments must match the registers of the threads of a warp or a warpgroup.
 
-A warp multiplies in tiles of 8 rows, along k of 16 bytes; f64 in tiles of 4 elements. A thread holds of each tile of A and B
-one register, of each tile of C two elements (PTX ISA 9.0, section 9.7.14.5).
+A warp multiplies tiles of 8 rows by 16 bytes along k; for f64, by 4 elements. A thread has one register of each tile of
+A and B, and two elements of each tile of C (PTX ISA 9.0, section 9.7.14.5).
 """
 
 from __future__ import annotations
@@ -85,5 +85,5 @@ def check_warpgroup_types(op: WarpgroupMmaOp) -> None:
     """Raise unless A and B are of one type, or both of 8-bit floats."""
     (_, a), b = op.matrix_a, op.matrix_b
     if a != b and not (isinstance(a, _F8) and isinstance(b, _F8)):
-        sums = type_as(op.matrixC, WarpgroupAccumulatorType).fragmented.element_type
-        raise VerifyException(f"'{op.name}' op '{sums}' += '{a}' * '{b}', it is not supported")
+        accumulator = type_as(op.matrixC, WarpgroupAccumulatorType).fragmented.element_type
+        raise VerifyException(f"'{op.name}' op '{accumulator}' += '{a}' * '{b}', it is not supported")

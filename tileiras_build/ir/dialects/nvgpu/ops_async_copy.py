@@ -66,7 +66,7 @@ class DeviceAsyncCopyOp(IRDLOperation):
         if destination.element_type != source.element_type:
             raise VerifyException(f"'{self.name}' op source and destination must have the same element type")
         if self.srcElements is not None and self.ignored is not None:
-            raise VerifyException(f"'{self.name}' op counts its source elements or is ignored, not both")
+            raise VerifyException(f"'{self.name}' op has srcElements or is ignored, not both")
         for side, indices, type in (
             ("source", self.srcIndices, source),
             ("destination", self.dstIndices, destination),
@@ -78,14 +78,14 @@ class DeviceAsyncCopyOp(IRDLOperation):
         self._check_size(source)
 
     def _check_size(self, type: MemRefType) -> None:
-        """A copy moves 4, 8 or 16 bytes, and 16 past the L1 cache."""
+        """Check that a copy has 4, 8 or 16 bytes, and that only 16 bytes bypass the L1 cache."""
         bits = type.element_type.bitwidth if isinstance(type.element_type, FixedBitwidthType) else 0
         count = self.dstElements.value.data
         allowed = [size * 8 // bits for size in SIZES if bits and size * 8 % bits == 0]
         if count not in allowed:
-            numbers = ", ".join(map(str, allowed))
+            counts = ", ".join(map(str, allowed))
             raise VerifyException(
-                f"'{self.name}' op copies {count} elements of {bits} bits, but can copy {numbers or 'none'} of them"
+                f"'{self.name}' op copies {count} elements of {bits} bits, but can copy {counts or 'none'}"
             )
         if self.bypassL1 is not None and count * bits != 8 * SIZES[-1]:
             raise VerifyException(
@@ -94,7 +94,7 @@ class DeviceAsyncCopyOp(IRDLOperation):
 
 
 def _is_contiguous(type: MemRefType) -> bool:
-    """Whether the last dimension is contiguous, as far as the type says."""
+    """Whether the last dimension is contiguous according to the type."""
     if isinstance(type.layout, AffineMapAttr):
         layout, rank = type.layout.data, len(type.shape)
         start, next_one = ([0] * rank, [0] * (rank - 1) + [1])

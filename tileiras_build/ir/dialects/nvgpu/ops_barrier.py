@@ -76,9 +76,9 @@ class MBarrierGetOp(BarrierOperation):
 
 @irdl_op_definition
 class MBarrierArriveOp(BarrierOperation):
-    """Arrive; the token names the phase.
+    """Arrive; the token identifies the phase.
 
-    Under a predicate there is no token: a thread that does not arrive would have none.
+    With a predicate there is no token: a thread that does not arrive would have none.
     """
 
     name = "nvgpu.mbarrier.arrive"
@@ -94,7 +94,7 @@ class MBarrierArriveOp(BarrierOperation):
     def verify_(self) -> None:
         super().verify_()
         if self.predicate is not None and self.token is not None:
-            raise VerifyException(f"'{self.name}' op gives no token under a predicate")
+            raise VerifyException(f"'{self.name}' op has no token with a predicate")
 
 
 @irdl_op_definition
@@ -137,10 +137,10 @@ class MBarrierTestWaitOp(BarrierOperation):
 
 @irdl_op_definition
 class MBarrierTryWaitParityOp(BarrierOperation):
-    """Wait up to ``ticks`` nanoseconds, by default a time of the GPU's choice, for the phase of a parity.
+    """Wait up to ``ticks`` nanoseconds, by default an implementation-defined time, for the phase of a parity.
 
-    Without a result it waits until the phase is complete, as MLIR's operation does; with one (``-> i1``) it tries
-    once and returns whether the phase is complete.
+    Without a result it waits until the phase is complete, as MLIR's operation does; with one (``-> i1``) it tries once
+    and returns whether the phase is complete.
     """
 
     name = "nvgpu.mbarrier.try_wait.parity"

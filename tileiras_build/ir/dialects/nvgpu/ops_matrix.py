@@ -52,8 +52,8 @@ from .types import (
 class WarpgroupGenerateDescriptorOp(IRDLOperation):
     """The 64-bit descriptor of a matrix in shared memory.
 
-    The swizzle is the tensor map's, or ``swizzle_mode``; from it come the other fields, or in bytes from
-    ``leading_byte_offset``, ``matrix_stride`` and ``swizzle_base``, where the swizzle's pattern begins.
+    The swizzle is that of the tensor map, or ``swizzle_mode``. The other fields are derived from it, or are given in
+    bytes by ``leading_byte_offset``, ``matrix_stride`` and ``swizzle_base``, the start of the swizzle pattern.
     """
 
     name = "nvgpu.warpgroup.generate.descriptor"
@@ -72,7 +72,7 @@ class WarpgroupGenerateDescriptorOp(IRDLOperation):
 
     def verify_(self) -> None:
         if (self.tensorMap is None) == (self.swizzle_mode is None):
-            raise VerifyException(f"'{self.name}' op has its swizzle from a tensor map or from swizzle_mode")
+            raise VerifyException(f"'{self.name}' op needs a swizzle: a tensor map or swizzle_mode")
 
     @property
     def swizzle_bytes(self) -> int:
@@ -86,10 +86,10 @@ class WarpgroupGenerateDescriptorOp(IRDLOperation):
 class WarpgroupMmaOp(IRDLOperation):
     """D = A x B + C by the four warps of a warpgroup; ``waitGroup`` groups may stay in flight.
 
-    A is a descriptor, or a thread's fragment, one row for each register, those of a k step together. ``stepsA`` and
-    ``stepsB`` are the bytes from the start of an operand to its part of each instruction; without them, rows are
-    contiguous. ``replaces``: C provides registers, but is not added. ``unfenced``, ``uncommitted``, ``unawaited``: another
-    operation does that part of the sequence of fence, MMAs, commit and wait.
+    A is a descriptor, or a thread's fragment, one row per register, with the registers of a k step adjacent. ``stepsA``
+    and ``stepsB`` are byte offsets in an operand for each instruction; without them, rows are contiguous. ``replaces``:
+    C provides registers, but is not added. ``unfenced``, ``uncommitted``, ``unawaited``: another operation performs
+    that part of the sequence of fence, MMAs, commit and wait.
     """
 
     name = "nvgpu.warpgroup.mma"
@@ -135,7 +135,7 @@ class WarpgroupMmaOp(IRDLOperation):
         if self.matrixD.type != self.matrixC.type:
             raise VerifyException("'nvgpu.warpgroup.mma' op result must have the type of matrix C")
         if (len(a), len(b), len(c)) != (2, 2, 2):
-            raise VerifyException("'nvgpu.warpgroup.mma' op has matrices A, B, C and D of 2 dimensions")
+            raise VerifyException("'nvgpu.warpgroup.mma' op matrices A, B, C and D must be two-dimensional")
         if a[1] != b[0] or (a[0], b[1]) != tuple(c):
             raise VerifyException(f"'nvgpu.warpgroup.mma' op cannot multiply {a} by {b} into {c}")
         check_warpgroup_types(self)
@@ -236,7 +236,7 @@ class LdMatrixOp(IRDLOperation):
             raise VerifyException(f"'{self.name}' op source must be in shared memory, but got '{source}'")
         if len(self.indices) != len(source.shape):
             raise VerifyException(f"'{self.name}' op expected {len(source.shape)} indices, got {len(self.indices)}")
-        # Single registers are i32, whatever the element type.
+        # Single registers are i32 for every element type.
         if self.res.type != VectorType(i32, [tiles]) and (
             len(shape) != 2 or source.element_type != self.res.type.element_type
         ):

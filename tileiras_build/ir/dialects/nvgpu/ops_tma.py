@@ -33,9 +33,9 @@ def check_box(name: str, descriptor: TensorMapDescriptorType, buffer: MemRefType
     """Raise unless a copy has one coordinate per dimension of its map, and a buffer in shared memory."""
     rank = len(descriptor.tensor.get_shape())
     if not 1 <= coordinates <= MAX_RANK:
-        raise VerifyException(f"'{name}' op takes 1 to {MAX_RANK} coordinates, got {coordinates}")
+        raise VerifyException(f"'{name}' op needs 1 to {MAX_RANK} coordinates, got {coordinates}")
     if coordinates != rank:
-        raise VerifyException(f"'{name}' op takes {rank} coordinates for {descriptor}, got {coordinates}")
+        raise VerifyException(f"'{name}' op needs {rank} coordinates for {descriptor}, got {coordinates}")
     if address_space(buffer.memory_space) not in (SHARED, CLUSTER):
         raise VerifyException(f"'{name}' op buffer must be in shared memory, but got '{buffer}'")
     check_map(name, descriptor)
@@ -111,7 +111,7 @@ class TmaAsyncStoreOp(IRDLOperation):
 
 @irdl_op_definition
 class TmaCreateDescriptorOp(IRDLOperation):
-    """The fields of a tensor map, on the stack, as an encoder of tensor maps reads them; read-only."""
+    """The fields of a tensor map, on the stack, as arguments of an encoder; read-only."""
 
     name = "nvgpu.tma.create.descriptor"
     tensor = operand_def()

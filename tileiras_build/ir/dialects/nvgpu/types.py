@@ -23,13 +23,13 @@ class DeviceAsyncTokenType(ParametrizedAttribute, TypeAttribute):
 
 @irdl_attr_definition
 class MBarrierTokenType(ParametrizedAttribute, TypeAttribute):
-    """The phase that an arrival at an mbarrier saw."""
+    """The phase observed by an arrival at an mbarrier."""
 
     name = "nvgpu.mbarrier.token"
 
 
 def _parse_fields(parser: AttrParser, names: Sequence[str], read: dict) -> dict:
-    """``<name = value, ...>`` in this order; ``read`` has the parser of a value that is not a keyword."""
+    """``<name = value, ...>`` in this order; ``read`` has the parsers of values that are not keywords."""
     found = {}
     with parser.in_angle_brackets():
         for position, name in enumerate(names):
@@ -71,7 +71,7 @@ class MBarrierGroupType(ParametrizedAttribute, TypeAttribute):
 SWIZZLE_BYTES = {"none": 0, "swizzle_32b": 32, "swizzle_64b": 64, "swizzle_128b": 128}
 
 
-# Values of the CUtensorMap enumerations that the encoder reads (CUDA driver API, cuTensorMapEncodeTiled).
+# Values of the CUtensorMap enumerations (CUDA driver API, cuTensorMapEncodeTiled).
 SWIZZLE = {"none": 0, "swizzle_32b": 1, "swizzle_64b": 2, "swizzle_128b": 3}
 
 
@@ -158,7 +158,7 @@ _SPACES = {AddressSpace.GLOBAL: 1, AddressSpace.WORKGROUP: SHARED, AddressSpace.
 
 
 def address_space(attribute: Attribute) -> int:
-    """The LLVM address space that a memory-space attribute names (0 for an absent or unknown one)."""
+    """The LLVM address space of a memory-space attribute (0 for an absent or unknown one)."""
     if isinstance(attribute, IntegerAttr):
         return attribute.value.data
     if isinstance(attribute, AddressSpaceAttr):

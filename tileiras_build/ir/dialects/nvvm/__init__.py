@@ -1,4 +1,4 @@
-"""The ``nvvm`` dialect: one operation per PTX instruction, in MLIR's text form; ``llvm_lowering`` has the lowering of each.
+"""The ``nvvm`` dialect in MLIR's text form: one operation per PTX instruction; ``llvm_lowering`` lowers them.
 
 ``nvvm.*.packed.f32x2``, ``nvvm.convert.f32x2.packed``, ``nvvm.convert.packed.f16x2`` and the result of
 ``nvvm.mbarrier.try_wait.parity.shared`` are not in MLIR; their forms are ours.

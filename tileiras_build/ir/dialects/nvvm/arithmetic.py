@@ -46,15 +46,15 @@ def _min_max(name: str) -> Callable[[Operation], str]:
     return lambda op: f"{name}{_modifiers(op)}{'.nan' if 'nan' in op.attributes else ''}.{_type_letter(op.operands[0])}"
 
 
-AddOp = define_instruction("add", "lhs rhs", "result", "the sum, rounded", Intrinsic(_typed("add")))
-MulOp = define_instruction("mul", "lhs rhs", "result", "the product, rounded", Intrinsic(_typed("mul")))
+AddOp = define_instruction("add", "lhs rhs", "result", "lhs + rhs, rounded", Intrinsic(_typed("add")))
+MulOp = define_instruction("mul", "lhs rhs", "result", "lhs * rhs, rounded", Intrinsic(_typed("mul")))
 FmaOp = define_instruction("fma", "a b c", "result", "a * b + c, rounded once", Intrinsic(_typed("fma")))
-# Pairs of f32 are an i64 here: libNVVM accepts no vectors of floats as operands of assembly, nor the intrinsic of rcp.
+# Pairs of f32 are an i64 here: libNVVM rejects vectors of floats as operands of assembly, and the intrinsic of rcp.
 FmaPairOp = define_instruction(
     "fma.pair", "a b c", "result", "a * b + c of pairs of f32, rounded once",
     Assembly(lambda op: f"fma{_modifiers(op)}.f32x2 $0, $1, $2, $3;", NONE),
 )  # fmt: skip
-# Hidden from LLVM, which would shift the pair as one 64-bit integer: three instructions instead of one.
+# Opaque to LLVM, which would shift the pair as one 64-bit integer: three instructions instead of one.
 MulHiOp = define_instruction(
     "upper.half", "pair", "result", "the word of a pair's second number", Assembly("mov.b64 {_, $0}, $1;", NONE)
 )
@@ -65,12 +65,12 @@ MinMaxPairOp = define_instruction(
         lambda op: f"{keyword_attr(op, 'operation')}{'.NaN' if 'nan' in op.attributes else ''}.{keyword_attr(op, 'halves')} $0, $1, $2;", NONE
     ),
 )  # fmt: skip
-# Hidden from LLVM, which would sink the rounding behind a branch and keep two registers live across it.
+# Opaque to LLVM, which would sink the rounding past a branch and keep two registers live across it.
 RoundPairOp = define_instruction(
     "round.pair", "low high", "result", "two f32, each rounded to a half",
     Assembly(lambda op: f"cvt.rn.{keyword_attr(op, 'halves')}.f32 $0, $2, $1;", NONE),
 )  # fmt: skip
-# ``halves``: f16 or bf16, of which the first operand has the bits.
+# ``halves``: f16 or bf16, the format of the first operand's bits.
 AddMixedOp = define_instruction(
     "add.mixed", "half value", "result", "the sum of a half and an f32, rounded once to f32",
     Assembly(lambda op: f"add.rn.f32.{keyword_attr(op, 'halves')} $0, $1, $2;", NONE),
@@ -96,8 +96,8 @@ Ex2Op = define_instruction(
     Intrinsic(lambda op: f"ex2.approx{_modifiers(op)}.f32"),
 )  # fmt: skip
 TanhOp = define_instruction("tanh.approx", "value", "result", "tanh of an f32", Intrinsic("tanh.approx.f32"))
-FMinOp = define_instruction("fmin", "lhs rhs", "result", "the smaller of two numbers", Intrinsic(_min_max("fmin")))
-FMaxOp = define_instruction("fmax", "lhs rhs", "result", "the larger of two numbers", Intrinsic(_min_max("fmax")))
+FMinOp = define_instruction("fmin", "lhs rhs", "result", "the smaller of two values", Intrinsic(_min_max("fmin")))
+FMaxOp = define_instruction("fmax", "lhs rhs", "result", "the larger of two values", Intrinsic(_min_max("fmax")))
 
 
 # Conversions ----------------------------------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ class Keyword(ParametrizedAttribute):
 
 
 class BareKeyword(Keyword, SpacedOpaqueSyntaxAttribute):
-    """A keyword that stands alone in its operation and as ``#nvvm<shfl_kind bfly>`` elsewhere."""
+    """A keyword that is written alone in its operation, and as ``#nvvm<shfl_kind bfly>`` elsewhere."""
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> list[Attribute]:
@@ -105,8 +105,8 @@ class _Sizes(ParametrizedAttribute):
 
     def print_parameters(self, printer: Printer) -> None:
         names = [name for name, _ in type(self).get_irdl_definition().parameters]
-        numbers = [value.data for value in self.parameters if isinstance(value, IntAttr)]
-        fields = ", ".join(f"{name} = {number}" for name, number in zip(names, numbers, strict=True))
+        values = [parameter.data for parameter in self.parameters if isinstance(parameter, IntAttr)]
+        fields = ", ".join(f"{name} = {value}" for name, value in zip(names, values, strict=True))
         printer.print_string(f"<{fields}>")
 
 
@@ -135,11 +135,11 @@ class MatrixShapeAttr(_Sizes):
 
 
 def parse_elided(parser: AttrParser, attribute: type[ParametrizedAttribute]) -> Attribute:
-    """An attribute of a known class, written in full or from its ``<`` on."""
+    """An attribute of a known class, in full or starting at its ``<``."""
     full = parser.parse_optional_attribute()
     return attribute.new(attribute.parse_parameters(parser)) if full is None else full
 
 
 def print_elided(printer: Printer, attribute: ParametrizedAttribute) -> None:
-    """The attribute from its ``<`` on, as MLIR prints one of a known class."""
+    """Print the attribute starting at its ``<``, as MLIR does for a known class."""
     attribute.print_parameters(printer)

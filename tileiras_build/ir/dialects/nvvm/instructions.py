@@ -1,9 +1,9 @@
 """Rows of the instruction table: the form of an operation of ``nvvm`` in LLVM IR.
 
-An ``Intrinsic`` row names the LLVM intrinsic of a single instruction. An ``Assembly`` row gives a PTX template with
-LLVM's constraints, where there is no intrinsic: sequences, predicates, and modifiers that depend on
-operands. The effects of a row are those of its instruction; a call without effects may be moved or dropped. The capability
-that it needs follows from its name or template (``target/isa/llvm_intrinsics.py``, ``ptx_instructions.py``).
+An ``Intrinsic`` row names the LLVM intrinsic of a single instruction. An ``Assembly`` row is a PTX template with LLVM's
+constraints, if there is no intrinsic: for sequences, predicates, and modifiers that depend on operands. The effects of
+a row are those of its instruction; a call without effects may be moved or dropped. The required capability follows from
+its name or template (``target/isa/llvm_intrinsics.py``, ``ptx_instructions.py``).
 Sources: PTX ISA 9.0 for templates, LLVM's IntrinsicsNVVM.td for names.
 """
 
@@ -27,7 +27,7 @@ Text = str | Callable[..., str]
 
 @dataclass(frozen=True)
 class Extended:
-    """An argument whose bits are taken as an unsigned integer of a wider type."""
+    """An argument that is zero-extended to a wider integer type."""
 
     value: SSAValue
     type: IntegerType
@@ -35,7 +35,7 @@ class Extended:
 
 @dataclass(frozen=True)
 class Address:
-    """An argument that is a pointer into a space: an address, perhaps an integer, plus an offset in bytes."""
+    """An argument that is a pointer to an address space: an address, possibly an integer, plus an offset in bytes."""
 
     address: SSAValue
     offset: int
@@ -54,7 +54,7 @@ class Intrinsic:
     effects: str = NONE
     convergent: bool = False
     arguments: Callable[..., Sequence[Argument]] | None = None
-    result: Attribute | None = None  # of the intrinsic, where the operation has none
+    result: Attribute | None = None  # of the intrinsic, if the operation has none
     constants: Attribute = i32
 
     kind = "intrinsic"
@@ -72,7 +72,8 @@ class Intrinsic:
 @dataclass(frozen=True)
 class Assembly:
     """Inline assembly; the first ``tied`` operands share the registers of the results. ``early``: results are written
-    before all operands are read (LLVM's ``&``). ``immediates``: constants among the operands are spelled in the text."""
+    before all operands are read (LLVM's ``&``). ``immediates``: constant operands are printed in the text.
+    """
 
     template: Text
     effects: str = ALL
@@ -93,7 +94,7 @@ class Assembly:
         return op._operands if self.operands is None else self.operands(op)
 
     def constraints(self, op: Operation) -> str:
-        """One letter per result and operand; memory is clobbered where the instruction touches it."""
+        """One letter per result and operand; memory is clobbered if the instruction accesses it."""
         mark = "=&" if self.early_clobber else "="
         results = [f"{mark}{constraint(type)}" for type in result_registers(op)]
         tied = self.tied_operands if isinstance(self.tied_operands, int) else self.tied_operands(op)
@@ -148,14 +149,14 @@ def result_registers(op: Operation) -> list[Attribute]:
     return list(type.types) if isinstance(type, LLVMStructType) else [type]
 
 
-# Operations that only their row defines -> the row.
+# Operations that are defined only by their row -> the row.
 INSTRUCTION_TABLE: dict[type[Operation], Row] = {}
 
 
 def define_instruction(name: str, operands: str, results: str, meaning: str, row: Row) -> type[TableOp]:
-    """The operation ``nvvm.<name>`` of one row; groups of operands are marked as ``definition.define`` says."""
+    """Define the operation ``nvvm.<name>`` of one row; groups of operands are marked as in ``op_definition.define``."""
     pure = row.effects == NONE and not row.convergent
-    # The row reads the attributes of its spelling.
+    # The row reads the attributes itself.
     made = define(f"nvvm.{name}", operands, results, meaning, pure=pure, attributes=None)
     INSTRUCTION_TABLE[made] = row
     return made

@@ -1,7 +1,7 @@
 """The lowering of ``nvvm`` operations to LLVM IR: the instruction table, one row for each operation.
 
-Operations of MLIR's ``nvvm`` have their rows here; those that only a row defines are in the modules that this one imports.
-``instruction_row`` finds the row of any.
+Rows of MLIR's ``nvvm`` operations are here; operations that are defined only by a row are in the imported modules.
+``instruction_row`` finds the row of any operation.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Predicated(Protocol):
 
 
 def _predicated(instruction: str) -> Callable[[Predicated], str]:
-    """The instruction under its last operand, where the operation has a predicate."""
+    """The instruction, predicated by its last operand if the operation has a predicate."""
 
     def text(op: Predicated) -> str:
         return f"@${len(op.operands) - 1} {instruction}" if op.predicate is not None else instruction
@@ -73,7 +73,7 @@ def _predicated(instruction: str) -> Callable[[Predicated], str]:
 
 
 def _try_wait(op: ops_mbarrier.MBarrierTryWaitParitySharedOp) -> str:
-    """It acquires at CTA scope: an mbarrier guards the CTA's shared memory."""
+    """A wait with acquire semantics at CTA scope: an mbarrier guards the CTA's shared memory."""
     return f"mbarrier.try.wait.parity.{'tl.' if op.ticks is not None else ''}scope.cta.space.cta"
 
 
@@ -102,7 +102,7 @@ def _mma(op: ops_matrix.MmaSyncOp) -> str:
     wanted = f"mma.sync.aligned.m{m}n{n}k{k}.row.col.{c}.{a}.{b}.{c}"
     saturates = op.intOverflowBehavior is not None and op.intOverflowBehavior.keyword.data == "satfinite"
     for atom in MMA_ATOMS:
-        # The table's names are those of wrapping MMAs; ``satfinite`` precedes the types.
+        # The table has the names of wrapping MMAs; ``satfinite`` precedes the types.
         if atom.ptx_name(a != "u8", b != "u8").replace(".satfinite", "") == wanted:
             name = atom.intrinsic_name(a != "u8", b != "u8")
             return name.replace(".row.col.", ".row.col.satfinite.") if saturates else name
@@ -156,7 +156,7 @@ def _wait_loop(op: ops_mbarrier.MBarrierTryWaitParitySharedOp) -> str:
 
 
 # Of tensor copies: under a predicate they are assembly, else intrinsics, with slots and flags for all options.
-_PAIR = 2  # cta_group::2, as the intrinsic numbers it
+_PAIR = 2  # cta_group::2, as the intrinsic encodes it
 
 
 def _tensor_load(op: ops_copy.TensorLoadOp) -> str:
@@ -178,7 +178,7 @@ def _tensor_load_name(op: ops_copy.TensorLoadOp) -> str:
 
 
 def _tensor_load_arguments(op: ops_copy.TensorLoadOp) -> list[Argument]:
-    """A copy in a cluster has slots for the multicast mask and for the pair of CTAs."""
+    """The arguments of a copy, with operands for the multicast mask and the CTA pair."""
     first, mask = [op.dstMem, op.mbar, op.tmaDescriptor, *op.coordinates], op.multicastMask
     hint, has_hint = _hint(op)
     if not _is_in_cluster(op):
@@ -208,7 +208,7 @@ def _wgmma(op: ops_matrix.WgmmaMmaAsyncOp) -> str:
     overflow = ".satfinite" if op.satfinite is not None and op.satfinite.keyword.data == "satfinite" else ""
     name = f"wgmma.mma_async.sync.aligned.m{m}n{n}k{k}.{d}.{a}.{b}{overflow}"
     tail = "" if integer else f", {_sign(op.scaleA)}, {_sign(op.scaleB)}"
-    # Only 16-bit operands may be MN-major; the flags say which are.
+    # Only 16-bit operands may be MN-major, as the flags select.
     if a in ("f16", "bf16"):
         tail += f", {int(op.layoutA.keyword.data == 'col')}, {int(op.layoutB.keyword.data == 'row')}"
     scale = int(op.scaleD.keyword.data == "one")
@@ -251,7 +251,7 @@ def _redux(op: ops_thread.ReduxSyncOp) -> str:
     return f"redux.sync.{word}{'.NaN' if op.nan is not None else ''}.{type} $0, $1, $2;"
 
 
-# Type -> the suffix of the intrinsic that hides a value from optimization. LLVM has none for 16-bit floats.
+# Type -> the suffix of the intrinsic that makes a value opaque to optimization. LLVM has none for 16-bit floats.
 _MOVES: dict[Attribute, str] = {
     i16: "i16", i32: "i32", i64: "i64", f32: "float", f64: "double", LLVMPointerType(): "ptr.p0",
     LLVMPointerType(IntAttr(1)): "ptr.p1",
@@ -276,7 +276,7 @@ MAPPING: dict[type[Operation], Row] = {
         "barrier.cta.sync.aligned.all", ALL, convergent=True, arguments=lambda op: [0]
     ),
     ops_thread.ShflSyncOp: Intrinsic(_shuffle, ALL, convergent=True),
-    # As assembly, because libNVVM has no intrinsic for it.
+    # As assembly, because libNVVM lacks the intrinsic.
     ops_thread.ReduxSyncOp: Assembly(_redux, NONE, convergent=True),
     # As assembly, because the intrinsic takes the count in a register, which ptxas sets for each mbarrier: 8 of 304
     # instructions of a matmul on sm_90.
@@ -298,7 +298,7 @@ MAPPING: dict[type[Operation], Row] = {
     ops_fence_proxy.FenceProxyReleaseOp: Intrinsic(
         lambda op: f"fence.proxy.tensormap_generic.release.{op.scope.keyword.data}", ALL,
     ),
-    # LLVM would emit the intrinsic twice: it adds one of the parameter's own address space.
+    # LLVM would emit the intrinsic twice: once more with the parameter's own address space.
     ops_fence_proxy.PrefetchTensorMapOp: Assembly(_predicated("prefetch.tensormap [$0];")),
     ops_copy.CpAsyncSharedGlobalOp: Intrinsic(_copy, ALL),
     ops_copy.CpAsyncCommitGroupOp: Intrinsic("cp.async.commit.group", ALL),
@@ -324,7 +324,7 @@ MAPPING: dict[type[Operation], Row] = {
 }  # fmt: skip
 
 _EXPECT = Intrinsic("mbarrier.arrive.expect.tx.scope.cta.space.cta", ALL, result=i64)
-# Forms without an intrinsic: under a predicate, and the loop around a wait.
+# Forms without an intrinsic: with a predicate, and the loop around a wait.
 _TRY_WAIT_LOOP = Assembly(_wait_loop)
 _WITH_PREDICATE: dict[type[Operation], Row] = {
     ops_copy.TensorLoadOp: Assembly(_tensor_load),
@@ -338,17 +338,17 @@ def _is_predicated(op: Operation) -> bool:
 
 
 def _is_counted_copy(op: Operation) -> bool:
-    """A copy without a predicate that may limit the bytes to read."""
+    """Whether a copy without a predicate has an optional byte count."""
     return isinstance(op, memory_access.CopyOp) and op.predicate is None and op.taken.type == i32
 
 
 def _is_from_shared_cta(op: Operation) -> bool:
-    """A multicast load to a pointer into the own CTA's shared memory, which the intrinsic does not accept."""
+    """Whether a multicast load has a pointer to the own CTA's shared memory, which the intrinsic does not support."""
     return isinstance(op, ops_copy.TensorLoadOp) and op.multicastMask is not None and not _is_in_cluster(op)
 
 
 def instruction_row(op: Operation) -> Row:
-    """The row of one operation; a predicate and a wait without a result choose assembly."""
+    """The row of one operation; a predicate, or a wait without a result, selects assembly."""
     if (row := INSTRUCTION_TABLE.get(type(op))) is not None:
         return memory_access.COPY_WITH_SIZE if _is_counted_copy(op) else row
     if isinstance(op, ops_mbarrier.MBarrierArriveExpectTxSharedOp) and op.predicate is None:

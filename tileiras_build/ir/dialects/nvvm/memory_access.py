@@ -1,13 +1,12 @@
-"""Instructions that move the elements of one access: loads, stores, reductions, atomics, matrices, copies.
+"""Instructions that access memory: loads, stores, reductions, atomics, matrices, copies.
 
-LLVM has no predicated load, its masked loads become branches, and each unpacking of halves costs an instruction. Its
-atomicrmw drops ordering and scope. So one access is one piece of assembly: it fills the destination, loads under the
+LLVM has no predicated load: its masked loads become branches, and each unpacking of halves costs an instruction. Its
+atomicrmw drops ordering and scope. So each access is one inline assembly, which fills the destination, loads under the
 predicate and unpacks registers (PTX ISA 9.0, section 9.7.9, data movement; 9.7.13, atomics).
 
-Attributes that the rows share: ``semantics`` and ``scope`` of an access that is not weak; ``space`` (``global``,
-``shared``; without it the address is generic); ``cache``, the cache hint; ``offset``,
-bytes to add to the address. Operations that MLIR lacks, or has in another form, have PTX's names. Texts are built once per
-shape and reused.
+Shared attributes of the rows: ``semantics`` and ``scope`` of an access that is not weak; ``space`` (``global``,
+``shared``; by default the address is generic); ``cache``, the cache hint; ``offset``, bytes to add to the address.
+Operations that MLIR lacks, or has in another form, have PTX's names. Templates are cached by shape.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from .instructions import (
     result_registers,
 )
 
-TEXTS = 1024  # shapes of one kind of access that a kernel may have
+TEXTS = 1024  # maximal number of shapes of one kind of access in a kernel
 
 
 def _modifiers(op: TableOp) -> str:
@@ -153,7 +152,8 @@ def _pack(bits: int, register_bits: int, register: str, sources: list[str]) -> s
 
 
 # ---- reductions and atomics ------------------------------------------------------------------------------------------
-# Operations by a compare-and-swap loop: the text sets ``new`` from ``old`` and $2. x * 1 + y is x + y, rounded once; bf16 has had fma before it had add.
+# Operations by a compare-and-swap loop: the text computes ``new`` from ``old`` and $2. x * 1 + y is x + y, rounded
+# once; fma of bf16 is available on more targets than add.
 COMPUTED = {"add.bf16": ".reg .b16 one; mov.b16 one, 0x3F80; fma.rn.bf16 new, old, one, $2;"}
 
 
@@ -170,13 +170,16 @@ def _atom(op: TableOp) -> str:
 @lru_cache(TEXTS)
 def _atom_text(opcode: str, bits: int, count: int, offset: int, masked: bool) -> str:
     operands = ", ".join(f"${index + 2}" for index in range(count))
-    # A compare-and-swap that is masked out gives the value compared with.
+    # A masked-out compare-and-swap returns the compared value.
     fill = f"mov.b{bits} $0, {'$2' if count == 2 else '0'}; " if masked else ""
     return f"{fill}{_guard(count + 2, masked)}{opcode} $0, {_address(1, offset)}, {operands};"
 
 
 def _cas_loop(op: TableOp) -> str:
-    """The first read is relaxed too: a weak one would race with the updates of other threads."""
+    """The loop of a compare-and-swap.
+
+    Its first read is relaxed: a weak one would race with updates of other threads.
+    """
     type, masked = f"b{bits_of(op.result_types[0])}", op.predicate is not None
     space = f".{found}" if (found := keyword_attr(op, "space")) else ""
     read = f"ld.relaxed.{keyword_attr(op, 'scope')}{space}.{type}"

@@ -1,7 +1,7 @@
 """Asynchronous copies of ``nvvm``: cp.async of sm_80, and TMA.
 
-The operands of the tensor copies are the slots of the instruction in order; an absent option has no slot, and the
-unit attributes ``multicastEnable`` and ``cacheHintEnable`` say which options are present.
+The operands of tensor copies are those of the instruction, in order; absent options have no operand, and the unit
+attributes ``multicastEnable`` and ``cacheHintEnable`` mark the options that are present.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from xdsl.utils.exceptions import VerifyException
 from .attrs import LoadCacheModifierAttr, LoadModeAttr
 from .ops_mbarrier import SHARED_POINTER
 
-SIZES = (4, 8, 16)  # bytes that one cp.async moves (PTX ISA 9.0, section 9.7.9.25.3.1)
+SIZES = (4, 8, 16)  # of one cp.async (PTX ISA 9.0, section 9.7.9.25.3.1)
 
 
 @irdl_op_definition
@@ -68,7 +68,7 @@ class CpAsyncWaitGroupOp(IRDLOperation):
 
 @irdl_op_definition
 class TensorLoadOp(IRDLOperation):
-    """cp.async.bulk.tensor from global to shared memory. Slots: dst, map, coordinates, barrier, [mask], [hint].
+    """cp.async.bulk.tensor from global to shared memory. Operands: dst, map, coordinates, barrier, [mask], [hint].
 
     ``pair``: the barrier may be that of the other CTA of a pair.
     """
@@ -100,7 +100,7 @@ class TensorLoadOp(IRDLOperation):
 
 @irdl_op_definition
 class TensorStoreOp(IRDLOperation):
-    """cp.async.bulk.tensor from shared to global memory. Slots: map, coordinates, source, [hint]."""
+    """cp.async.bulk.tensor from shared to global memory. Operands: map, coordinates, source, [hint]."""
 
     name = "nvvm.cp.async.bulk.tensor.global.shared.cta"
     tmaDescriptor = operand_def(LLVMPointerType)
@@ -122,10 +122,10 @@ class TensorStoreOp(IRDLOperation):
 
 
 def check_options(operation: IRDLOperation, *pairs: tuple[str, str]) -> None:
-    """Raise unless each enabling attribute is set exactly where its operand is."""
+    """Raise unless each enabling attribute is set exactly if its operand is present."""
     for operand, enable in pairs:
         if (getattr(operation, operand) is None) != (getattr(operation, enable) is None):
-            raise VerifyException(f"'{operation.name}' op has {enable} exactly when it has {operand}")
+            raise VerifyException(f"'{operation.name}' op needs {enable} exactly if it has {operand}")
 
 
 def check_rank(operation: TensorLoadOp | TensorStoreOp) -> None:

@@ -20,7 +20,7 @@ from .attrs import Keyword, MemScopeAttr, parse_elided
 
 
 class _Scoped(IRDLOperation):
-    """An operation whose text begins with a memory scope, in full or from its ``<`` on."""
+    """An operation whose text begins with a memory scope, in full or starting at its ``<``."""
 
     if TYPE_CHECKING:
         scope: Keyword
@@ -57,7 +57,7 @@ class FenceProxyAcquireOp(_Scoped):
 
 @irdl_op_definition
 class FenceProxyReleaseOp(_Scoped):
-    """Order the generic writes to a tensor map before what follows."""
+    """Order earlier generic writes to a tensor map before later operations."""
 
     name = "nvvm.fence.proxy.release"
     scope = prop_def(MemScopeAttr)

@@ -169,7 +169,7 @@ class MmaSyncOp(IRDLOperation):
         properties = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         signature = parser.parse_function_type()
-        # One type per group: all registers of an operand have the same.
+        # One type per group: all registers of an operand have the same type.
         operands = [
             parser.resolve_operands(names, [type] * len(names), parser.pos)
             for names, type in zip(groups, signature.inputs.data, strict=True)
@@ -190,7 +190,7 @@ class MmaSyncOp(IRDLOperation):
 
 @irdl_op_definition
 class LdMatrixOp(IRDLOperation):
-    """ldmatrix: 1, 2 or 4 registers of 32 bits, one alone or several in a struct."""
+    """ldmatrix: one 32-bit register, or 2 or 4 in a struct."""
 
     name = "nvvm.ldmatrix"
     ptr = operand_def(LLVMPointerType)

@@ -74,7 +74,7 @@ class ShflSyncOp(IRDLOperation):
 
 @irdl_op_definition
 class ReduxSyncOp(IRDLOperation):
-    """Combine a value over the lanes of a mask; with ``nan`` a NaN wins."""
+    """Combine a value over the lanes of a mask; with ``nan``, NaN propagates."""
 
     name = "nvvm.redux.sync"
     val = operand_def()

@@ -23,8 +23,8 @@ DEFAULTS = {"triple": TRIPLE, "chip": "sm_75", "features": "+ptx60"}
 class TargetAttr(ParametrizedAttribute):
     """The serializer's target: ``#nvvm.target<O = 3, chip = "sm_90", features = "", flags = {"-Xopt"}>``.
 
-    ``flags`` are options of libNVVM: unit entries are options by themselves, others ``key=value``. ``link`` holds
-    files to link; an empty one, which is not printed, means that nothing is linked.
+    ``flags`` are options of libNVVM: unit entries are plain options, others ``key=value``. ``link`` has files to link;
+    an empty list, which is not printed, links nothing.
     """
 
     name = "nvvm.target"

@@ -1,6 +1,6 @@
 """Rows of LLVM's target-independent intrinsics: ``llvm.smin.i32``, ``llvm.fma.f32``.
 
-The type of the first operand is the end of their names, as in LLVM's LangRef. LLVM folds them like its instructions.
+Their names end in the type of the first operand, as in LLVM's LangRef. LLVM folds them like its instructions.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .instructions import ALL, Intrinsic, define_instruction
 
 @cache
 def suffix(type: Attribute) -> str:
-    """``i32``, ``bf16``, ``v2f32``: MLIR spells scalars as LLVM's names of overloads do."""
+    """``i32``, ``bf16``, ``v2f32``: MLIR's names of scalars are those of LLVM's overloads."""
     return f"v{type.element_count()}{type.element_type}" if isinstance(type, VectorType) else str(type)
 
 
@@ -32,7 +32,7 @@ SMaxOp = _overloaded("smax", "lhs rhs", "the larger of two signed integers")
 UMinOp = _overloaded("umin", "lhs rhs", "the smaller of two unsigned integers")
 UMaxOp = _overloaded("umax", "lhs rhs", "the larger of two unsigned integers")
 CtPopOp = _overloaded("ctpop", "value", "how many bits are set")
-# The second operand is a constant i1: whether the result for the smallest integer may be anything.
+# The second operand is a constant i1: whether the result for the smallest integer is poison.
 AbsOp = _overloaded("abs", "value is_int_min_poison", "the absolute value of a signed integer")
 FAbsOp = _overloaded("fabs", "value", "the absolute value of a floating-point number")
 FMAOp = _overloaded("fma", "a b c", "a * b + c, rounded once to nearest even")

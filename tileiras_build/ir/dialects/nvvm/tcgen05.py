@@ -1,6 +1,6 @@
-"""tcgen05: tensor memory, its loads, stores and copies, and the MMAs with accumulators in it (PTX ISA 9.0, section 9.7.16).
+"""tcgen05: tensor memory, its loads, stores and copies, and MMAs that accumulate in it (PTX ISA 9.0, section 9.7.16).
 
-``group`` is cg1, or cg2 where an instruction acts for a pair of CTAs: as LLVM's names end.
+``group`` is cg1, or cg2 for an instruction of a CTA pair, as in the suffixes of LLVM's names.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ MODES = {"tile": range(1, 6), "im2col": range(3, 6)}
 
 
 def _reduce_arguments(op: TableOp) -> list[Argument]:
-    """The store's slots in the order of the intrinsic, which has a flag for the hint."""
+    """The operands of the store in the order of the intrinsic, with a flag for the hint."""
     hint = op.hint
     slots: list[Argument] = [IntegerAttr(0, i64), IntegerAttr(0, i1)] if hint is None else [hint, IntegerAttr(1, i1)]
     return [op.place, op.map, *op.coordinates, *slots]

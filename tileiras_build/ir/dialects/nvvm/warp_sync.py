@@ -1,7 +1,7 @@
 """Instructions that the lanes of a warp, or the warps of a CTA, execute together.
 
-``nvvm.shfl.sync`` and ``nvvm.barrier0`` are MLIR's, in ``ops_thread``. Named barriers have their number as an operand, as
-LLVM's intrinsics do.
+``nvvm.shfl.sync`` and ``nvvm.barrier0`` are MLIR's, in ``ops_thread``. The barrier id of a named barrier is an operand,
+as in LLVM's intrinsics.
 Source: PTX ISA 9.0: barrier, bar.warp.sync, elect.sync, vote.sync.
 """
 

@@ -19,8 +19,8 @@ from .instructions import ALL, Assembly, braced, define_instruction, int_attr, k
 FENCE, COMMIT = "wgmma.fence.sync.aligned;", "wgmma.commit_group.sync.aligned;"
 ATOMS: dict[str, WgmmaAtom] = {atom.name: atom for atom in WGMMA_ATOMS}
 # Whether the first MMA of a promotion interval adds to its accumulators: no. The predicate is computed from the grid size,
-# which is never 0 but unknown to ptxas: so the interval reuses the registers of one that has been promoted. Else ptxas would
-# promote late, and hold all partial accumulators in registers.
+# which is never 0 but unknown to ptxas, so that the interval reuses the registers of a promoted one. Otherwise ptxas
+# would promote late, and keep all partial accumulators in registers.
 FIRST_OPERAND = {
     "zero": ".reg .pred first; setp.ne.b32 first, 0, 0;",
     "added": ".reg .pred first; .reg .b32 ctas; mov.u32 ctas, %nctaid.x; setp.eq.u32 first, ctas, 0;",
@@ -39,7 +39,7 @@ def _immediates(op: TableOp, key: str) -> tuple[int, ...]:
 
 
 def _group(op: TableOp) -> str:
-    """The text of a group: operands are numbered after the accumulators and the operands tied to them."""
+    """The text of a group: operands follow the accumulators and the operands tied to them."""
     outputs = len(result_registers(op))
     mmas = _mma_instructions(
         keyword_attr(op, "atom"),
@@ -70,7 +70,7 @@ def _mma_instructions(
     outputs: int,
     start: int,
 ) -> str:
-    """The instructions, of which each takes as many entries of ``left`` as the first."""
+    """The instructions; each has as many entries of ``left`` as the first."""
     name = ATOMS[atom].ptx_name(columns, *map(bool, signed))
     count = len(left) // len(right)
     tail, accumulators = _mma_suffix(ATOMS[atom], count > 1, mn_major), braced(0, outputs)
@@ -84,7 +84,7 @@ def _mma_instructions(
 
 
 def _mma_suffix(atom: WgmmaAtom, in_registers: bool, mn_major: tuple[int, ...]) -> str:
-    """Signs of the operands, then which are MN-major: as far as the type and the memory allow a choice."""
+    """Signs of the operands, then which are MN-major: only for types and memory that support a choice."""
     if atom.a_type == "i8":
         return ""
     if not atom.transposable:

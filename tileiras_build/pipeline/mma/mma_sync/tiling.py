@@ -14,7 +14,7 @@ def padded_shape(m: int, n: int, k: int, atom: MmaAtom) -> tuple[int, int, int]:
 
 
 def layout_atom(atom: MmaAtom) -> Atom:
-    """The row's shape as ``layouts`` knows it."""
+    """The row's shape as an ``Atom`` of ``layouts``."""
     return Atom(atom.m, atom.n, atom.k, atom.storage_bits or ELEMENT_BITS[atom.a_type])
 
 

@@ -1,8 +1,9 @@
 """MMAs with accumulators in tensor memory (PTX ISA 9.0, section 9.7.16, tcgen05).
 
 The kernel has one allocation of columns. One thread issues the MMAs: of the first warp, or of a dedicated MMA warp. Each
-compute warp loads and stores the 32 lanes of its index modulo 4. An address has the lane in its high and the column in its
-low 16 bits. A barrier or mbarrier, with a fence on either side, orders loads and stores of threads with the MMAs of another.
+compute warp loads and stores the 32 lanes of its index modulo 4. The high 16 bits of an address are the lane, the low
+16 bits the column. A barrier or mbarrier, with a fence on either side, orders loads and stores of threads with the MMAs
+of another thread.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from ....ir.dialects.cute_nvgpu.atom_mnemonics import tensor_atom
 from ....ir.dialects.cute_nvgpu.ops import (
     CopyToTensorMemoryOp,
     LoadTensorMemoryOp,
-    ScaledTensorProductOp,
     StoreTensorMemoryOp,
-    TensorProductOp,
+    UmmaBlockScaledOp,
+    UmmaOp,
 )
 from ....ir.dialects.nv_tileas.types import BufferType
 from ....ir.dialects.nvvm import tcgen05 as instructions
@@ -74,7 +75,7 @@ from .tmem_access import (
 from .tmem_allocation import TmemAllocation, allocation_of
 
 REGISTER_BYTES = 4
-COLUMN_BYTES = LANES * REGISTER_BYTES  # of a column of scales, which all four warps' lanes have
+COLUMN_BYTES = LANES * REGISTER_BYTES  # of a column of scales, which is replicated to the lanes of all four warps
 COPIED_MATRIX = plain_descriptor(PATTERN_LINES * COPIED_REGISTERS * REGISTER_BYTES)
 
 
@@ -160,8 +161,8 @@ def _store_chunk(e: KernelEmitter, op: TableOp) -> None:
 def _begin_chunk(e: KernelEmitter, chunk: int) -> None:
     """Start a basic block for a chunk: ptxas would interleave the computation of chunks within one block.
 
-    The block is behind a branch that is never taken, as no tensor memory address is so large. ptxas merges equal branches,
-    so each tests another address.
+    The block follows a branch that is never taken, as no tensor memory address is so large. ptxas merges equal
+    branches, so each tests another address.
     """
     with e.b.if_then(e.b.compare("eq", allocation_of(e).base, -1 - chunk)):
         e.b.issue(TrapOp)
@@ -206,7 +207,7 @@ def _scale_registers(
 
 
 def emit_copy_scales(e: KernelEmitter, op: TableOp) -> None:
-    """Copy scales from shared to tensor memory, four columns at a time, behind a fence for what was written before."""
+    """Copy scales from shared to tensor memory, four columns at a time, after a fence for earlier writes."""
     stage, type = e.values.scalar(op.stage), type_as(op.source, BufferType)
     columns = type.placement.data.size_bytes // COLUMN_BYTES
     place = e.b.add(e.b.add(allocation_of(e).base, e.b.mul(stage, columns)), e.values.scalar(op.dest))
@@ -327,7 +328,7 @@ class _Umma:
         size = self.mma.rows << self.pair, self.mma.columns
         atom = tensor_atom(self.atom, *size, *operand_signs(self.op))
         operands = pointer_to(e.b, target), left, right, adds
-        e.b.issue(TensorProductOp, *operands, type=None, atom=atom, cta_group=1 + self.pair, **self._mn_major)
+        e.b.issue(UmmaOp, *operands, type=None, atom=atom, cta_group=1 + self.pair, **self._mn_major)
 
     def _scaled_instruction(
         self, target: Value, left: Value, right: Value, adds: Value, at: tuple[int, int, int]
@@ -339,7 +340,7 @@ class _Umma:
         for (columns, start), line in zip(self.scales, (row, column)):
             operands.append(pointer_to(e.b, e.b.add(start, columns.tmem_column_of(line, number))))
         e.b.issue(
-            ScaledTensorProductOp,
+            UmmaBlockScaledOp,
             *operands,
             type=None,
             atom=atom,

@@ -1,4 +1,4 @@
-"""Rescales accumulators in place in tensor memory, between the MMAs that add to them (flash attention)."""
+"""Rescale accumulators in place in tensor memory, between the MMAs that add to them (flash attention)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from ...tileas_to_ll.emission.kernel_emitter import KernelEmitter
 from .tmem_access import form_of, pointer_to, registers_type, scalars_of, vector_of, warp_address
 from .tmem_allocation import allocation_of
 
-# Registers of a thread per chunk, two chunks in flight: the thread also holds a row of scores, and would spill with twice as many.
+# Registers of a thread per chunk, two chunks in flight: the thread also has a row of scores live, and would spill with
+# twice as many.
 REGISTERS_PER_STEP = 16
 
 
@@ -66,7 +67,7 @@ def _store_scaled(
 
 
 def _multiplied(e: KernelEmitter, values: list[Value], factors: list[SSAValue]) -> list[Value]:
-    """Multiply elementwise, packed where the target has it: each product is rounded as if alone."""
+    """Multiply elementwise, packed where the target has it: each lane is rounded separately."""
     calls = list(zip(values, factors, strict=True))
     one = partial(e.b.binary, "fmul", type=FLOAT)
     if not has_pairs(e.target, FLOAT):

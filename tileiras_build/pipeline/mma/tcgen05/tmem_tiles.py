@@ -10,12 +10,12 @@ from ....ir.layouts import ScaleColumns, TmemTile, tmem_tile
 from ....target.mma_atoms import ELEMENT_BITS, Tcgen05Atom
 from ..dots import k_of, row_of
 
-# Elements along k of each part of a left operand, whole instructions of all types, and the most parts.
+# k of each chunk of a left operand, a multiple of all instructions' k, and the maximal number of chunks.
 LHS_CHUNK_K, MAX_LHS_CHUNKS = 32, 2
 
 
 def tmem_tiles(op: TableOp, num_warps: int) -> tuple[TmemTile | None, TmemTile]:
-    """How a dot's left operand, were it there, and its accumulators lie in tensor memory."""
+    """The tensor memory layouts of a dot's left operand, if it were there, and of its accumulators."""
     atom = cast(Tcgen05Atom, row_of(op))
     m, n = op.result.type.get_shape()
     left = tmem_tile(m, k_of(op), ELEMENT_BITS[atom.a_type], num_warps)
@@ -23,11 +23,14 @@ def tmem_tiles(op: TableOp, num_warps: int) -> tuple[TmemTile | None, TmemTile]:
 
 
 def scale_columns(op: TableOp, num_warps: int) -> list[ScaleColumns]:
-    """How the scales of a dot lie in tensor memory: those of its left operand and of its right one."""
+    """The tensor memory columns of a dot's scales: those of its left operand and of its right one."""
     scales = ((op.lhs_scale, 0), (op.rhs_scale, 1))
     return [ScaleColumns(tuple(value.type.get_shape()), dim, num_warps) for value, dim in scales]
 
 
 def lhs_k_chunks(dot: TableOp) -> int:
-    """In how many parts along k a left operand that threads compute goes to tensor memory: the first are multiplied meanwhile."""
+    """The number of chunks along k in which threads store a computed left operand to tensor memory:
+
+    MMAs of the first overlap.
+    """
     return max(1, min(MAX_LHS_CHUNKS, k_of(dot) // LHS_CHUNK_K))

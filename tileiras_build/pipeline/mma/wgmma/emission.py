@@ -4,8 +4,8 @@ The right operand, and the left one unless it is a tile in registers, are read f
 matrix descriptors. Accumulators are tied to the results of each group and wait (``ir/dialects/nvvm/wgmma.py``): they
 stay in the same registers from one MMA to the next, and nothing reads them before the wait.
 
-The tensor core accumulates fp8 with few bits. Accumulator promotion then starts new accumulators for each chunk of k, and
-adds them to the f32 accumulators by ordinary instructions.
+The tensor core accumulates fp8 at reduced precision. Accumulator promotion starts new accumulators for each chunk of k,
+and adds them to the f32 accumulators by ordinary instructions.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def emit_async_dot(e: KernelEmitter, op: TableOp) -> None:
     if accumulator_promotion(op):
         return _emit_with_promotion(e.values, op, dot)
     tiles = [(m, n) for m in range(tiling.m_tiles) for n in range(tiling.n_tiles)]
-    pending: int | None = op.pending  # None where it does not wait
+    pending: int | None = op.pending  # None if it does not wait
     words = _packed(e.b, op.result, list(e.values.registers_as(op.acc, tiling.c)))
     for position, (m_tile, n_tile) in enumerate(tiles):
         own = dot.members(m_tile, n_tile)
@@ -144,7 +144,7 @@ def _lhs_registers(values: ValueMap, dot: TableOp, tiling: WgmmaTiling) -> list[
 
 # ---- accumulators --------------------------------------------------------------------------------
 def _packed(b: InstructionBuilder, value: SSAValue, registers: list[Value]) -> list[Value]:
-    """Accumulators as the instruction has them: 16-bit ones in pairs, which stay packed until all are complete."""
+    """Accumulators as operands of the instruction: 16-bit ones in pairs, which stay packed until all are complete."""
     element = element_of(value.type)
     if element.bits != 16:
         return registers
@@ -228,7 +228,7 @@ class _Wgmma:
     def _in_shared(
         self, buffer: SSAValue, stage: SSAValue, placement: SharedLayout, k_dim: int, row_bit: int, warp_bits: range
     ) -> _SmemOperand:
-        """``row_bit``: the first bit of the row number that the warps' bits ``warp_bits`` choose."""
+        """``row_bit``: the first bit of the row index that the warp bits ``warp_bits`` select."""
         e, b = self.e, self.e.b
         layout = unwrap(matrix_operand(placement, k_dim))
         images = [0] * warp_bits.stop
@@ -252,7 +252,7 @@ class _Wgmma:
 
     # ---- instructions ----------------------------------------------------------------------------
     def chunks(self) -> Iterator[tuple[int, int, range]]:
-        """(m_tile, n_tile, k_tiles) of each chunk of k that the tensor core may accumulate by itself."""
+        """(m_tile, n_tile, k_tiles) of each chunk of k that the tensor core may accumulate without promotion."""
         tiling = self.tiling
         steps = self.partial_k // tiling.depth
         for start in range(0, tiling.k_tiles, steps):

@@ -22,7 +22,7 @@ from .operands import row_for_types, via_registers
 from .stationary_operands import dots_reading_same_lhs, is_stationary, stationary_lhs
 from .tiling import AccumulatorPromotion, tiling_of
 
-MIN_COLUMNS = 32  # of a partial sum: fewer leave the tensor core waiting for its operands
+MIN_COLUMNS = 32  # of a partial accumulator: with fewer, the tensor core waits for its operands
 
 
 class Wgmma(MmaFamily[WgmmaAtom]):

@@ -30,7 +30,7 @@ def via_registers(loaded: Mapping[int, TmaOperand], atom: WgmmaAtom) -> Mapping[
 
 
 def rows_need_registers(found: TmaOperand, k_dim: int, bits: int) -> bool:
-    """Whether the rows of an operand are in swizzled lines, which ``WgmmaTiling`` spreads over lanes for A via
+    """Whether the rows of an operand are in swizzled lines, which ``WgmmaTiling`` distributes over lanes for A in
     registers.
     """
     _, chain, box = found

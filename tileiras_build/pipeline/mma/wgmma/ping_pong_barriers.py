@@ -45,7 +45,7 @@ def emit_wait(e: KernelEmitter, op: TableOp) -> None:
 
 
 def emit_arrive(e: KernelEmitter, op: TableOp) -> None:
-    """At the barrier of the next warpgroup: of the first one, after the last."""
+    """Arrive at the barrier of the next warpgroup; after the last one, of the first."""
     b, count = e.b, _warpgroups(op)
     with e.b.at_function_start():
         following = b.add(_warpgroup(e.threads), 1)

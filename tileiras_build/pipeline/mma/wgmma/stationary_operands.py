@@ -1,4 +1,4 @@
-"""Stationary left operands: the same in all iterations of a loop, and whether wgmma reads them from shared memory."""
+"""Stationary left operands: loop-invariant operands, and whether wgmma reads them from shared memory."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ from ...pipelining_strategies import choose, is_enabled
 from ..smem_operands import readable_operand
 from .operands import row_for_types
 
-# From so many columns on a warpgroup's dot reads both operands from shared memory in less time than it multiplies:
-# 64 rows and 128 columns of 16 bits along k of 16 are 6 KiB in 64 clocks, of the 8 KiB that shared memory has in them.
+# Minimal columns for which reading both operands of a wgmma from shared memory takes less time than the MMA: 64 rows
+# and 128 columns of 16 bits with k = 16 are 6 KiB in 64 clocks, in which shared memory delivers 8 KiB.
 WIDE_DOT = 128
 PRODUCER_WARPS = "tileas-select-mma-and-tma"
 
@@ -49,7 +49,7 @@ def is_stationary(other: TableOp, job: Job) -> bool:
 
 
 def stationary_lhs(other: TableOp, job: Job) -> TmaOperand | None:
-    """The load, the view chain and the box of a stationary operand; None where there is none, or it stays in registers."""
+    """The load, the view chain and the box of a stationary operand; None if there is none, or it stays in registers."""
     if stationary_lhs_load(other) is None or row_for_types(other, job.target) is None:
         return None
     func = enclosing_kernel(other)
@@ -57,7 +57,7 @@ def stationary_lhs(other: TableOp, job: Job) -> TmaOperand | None:
         return None
     readers = dots_reading_same_lhs(other)
     found = [one for reader in readers if (one := _operand_location(reader, job, AxisAnalysis())) is not None]
-    # All that read it do so there, and alike: none would find it in registers.
+    # All its readers must read it there: it is not in registers.
     if len(found) < len(readers) or len({operand_placement(one) for one in found}) > 1:
         return None
     stationary = any(_is_profitable(reader, job) for reader in readers) and all(
@@ -74,7 +74,7 @@ def dots_reading_same_lhs(dot: TableOp) -> list[TableOp]:
 
 
 def _operand_location(other: TableOp, job: Job, analysis: AxisAnalysis) -> TmaOperand | None:
-    """The placement of the operand for an instruction, if TMA may load it, and the right one, ahead of the program."""
+    """The placement of the operand for an instruction, if TMA may load it and the right operand ahead of the program."""
     source, atom = stationary_lhs_load(other), row_for_types(other, job.target)
     if source is None or atom is None or ifs_around_loops(other) or not may_prefetch_in_loop(other):
         return None
@@ -112,7 +112,7 @@ def _other_live_registers(other: TableOp) -> list[TableOp]:
 
 
 def _fits_shared_memory(dot: TableOp, job: Job) -> bool:
-    """Whether as many stages fit beside the operand as without it, or as many as are needed."""
+    """Whether as many stages fit beside the operand as without it, or at least the minimum."""
     ctas = occupancy(enclosing_kernel(dot), job) or 1
     without = _stages(dot, 0, ctas, job)
     held = sum(

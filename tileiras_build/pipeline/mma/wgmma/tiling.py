@@ -13,8 +13,9 @@ from ..dots import k_of, row_of
 
 
 class AccumulatorPromotion(NamedTuple):
-    """How a dot comes together from accumulators of part of k: the columns of one, how many a thread holds at a time, and how
-    many elements along k each is of."""
+    """The partial accumulators of a dot: their columns, how many of them a thread holds at a time, and their length
+    along k.
+    """
 
     columns: int
     number: int
@@ -22,7 +23,7 @@ class AccumulatorPromotion(NamedTuple):
 
 
 def accumulator_promotion(op: TableOp) -> AccumulatorPromotion | None:
-    """The promotion of a dot; None where one accumulator is enough."""
+    """The promotion of a dot; None if one accumulator suffices."""
     return AccumulatorPromotion(*op.promotion) if op.promotion else None
 
 

@@ -1,7 +1,7 @@
 """Equivalence classes of tiles that share a layout: union, votes, and the decision.
 
-Classes are decided by the heaviest vote first, and each decision is passed through views, broadcasts and reductions as
-a vote for its neighbors.
+Classes are decided in the order of their heaviest vote. Each decision propagates through views, broadcasts and
+reductions as a vote for neighboring classes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ...common.llvm_element_types import element_of
 from ...job import Job
 
 DECAY = 0.5  # of a vote's weight
-Preference = tuple[float, int, LinearLayout]  # weight, number, what is asked for
+Preference = tuple[float, int, LinearLayout]  # weight, sequence number, preferred layout
 Transfer = Callable[[LinearLayout], LinearLayout | None]
 
 
@@ -39,7 +39,7 @@ class LayoutClasses:
         self.ports: dict[Operation, LinearLayout] = {}
         self.order = count()
         self.ops = [op for op in walk(func) if op is not func]
-        # Where a kernel multiplies, its dots decide about its tiles, and those are copied 16 bytes at a time.
+        # In a kernel with dots, the dots determine the layouts, and their tiles are copied 16 bytes at a time.
         multiplies = any(op.name == "nv_tileas.dot" for op in self.ops)
         self.access_bytes = WIDE_ACCESS_BYTES if job.target.has("ldst_256") and not multiplies else VECTOR_BYTES
 
@@ -67,7 +67,7 @@ class LayoutClasses:
         self.votes.setdefault(root, []).append((weight, next(self.order), layout))
 
     def propagate_to(self, source: SSAValue, target: SSAValue, transfer: Transfer) -> None:
-        """Once the class of ``source`` has a layout, vote for ``passes(layout)`` in the class of ``target``."""
+        """Once the class of ``source`` has a layout, add a vote for ``transfer(layout)`` to the class of ``target``."""
         self.links.setdefault(self.find(source), []).append((target, transfer))
 
     def memory_layout(self, value: SSAValue, order: list[int], vector: int) -> LinearLayout:
@@ -115,7 +115,7 @@ class LayoutClasses:
 
 
 def _merge_preferences(votes: list[Preference]) -> list[Preference]:
-    """One entry per layout with the sum of its weights."""
+    """One entry per layout with its total weight."""
     totals: dict[LinearLayout, tuple[float, int]] = {}
     for weight, number, layout in votes:
         before = totals.get(layout, (0.0, number))

@@ -15,7 +15,7 @@ from . import layout_inference_rules as rules
 from .equivalence_classes import LayoutClasses, tile_size
 from .layout_constraints import has_free_layout
 
-# How strongly anchors ask, per element: a dot's accumulators are used every iteration, memory once.
+# Vote weights of anchors, per element: a dot's accumulators are used in every iteration, memory once.
 DOT_WEIGHT, MEMORY_WEIGHT, SCAN_WEIGHT = 1000, 10, 5
 
 
@@ -51,7 +51,7 @@ def _seed_pointer(classes: LayoutClasses, op: TableOp) -> None:
     op.vector = vector
     order = _row_major(op.value)
     if fastest >= 0:
-        # Other accesses, and dots, have a say in how threads hold the tile: the code of a thread asks which way to go.
+        # Other accesses and dots also vote on this layout; the lowering of the access chooses the order.
         op.fastest = None if fastest == order[0] else fastest
         order = [fastest] + [dim for dim in order if dim != fastest]
     _prefer_memory_layout(classes, op.value, classes.memory_layout(op.value, order, vector))
@@ -71,7 +71,7 @@ def _prefer_memory_layout(classes: LayoutClasses, value: SSAValue, layout: Linea
 
 
 def _seed_dot(classes: LayoutClasses, op: TableOp) -> None:
-    """The accumulator fragment. Operands are converted, unless an FMA dot reads them from shared memory."""
+    """Vote for the accumulator fragment. Operands are converted, unless an FMA dot reads them from shared memory."""
     classes.union([op.acc, op.result] if not has_free_layout(op.acc) else [op.result])
     if op.mma is None:
         target = kernel_target(op, classes.job)
@@ -85,7 +85,10 @@ def _seed_dot(classes: LayoutClasses, op: TableOp) -> None:
 
 
 def _feeds_dot(classes: LayoutClasses, op: TableOp) -> bool:
-    """Whether a dot's result becomes the left operand of another. Warps then split rows only, so that it need not move."""
+    """Whether a dot's result becomes the left operand of another.
+
+    Warps then split rows only, which avoids a conversion.
+    """
     dots = [as_op(other) for other in classes.ops if other.name == "nv_tileas.dot"]
     if len(dots) < 2:
         return False

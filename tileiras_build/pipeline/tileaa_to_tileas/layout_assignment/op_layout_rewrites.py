@@ -1,4 +1,4 @@
-"""Per kind of operation: the layouts that it requires of its operands, and those of its results."""
+"""The layouts that each kind of operation requires of its operands and produces for its results."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from .apply_layouts import ConvertLayoutInserter, layout_of, set_layout
 from .equivalence_classes import tile_size
 from .layout_constraints import has_free_layout, yielded
 
-# A store from the accumulator fragment costs less than a trip through shared memory if it stays this wide.
+# A store from the accumulator fragment costs less than a layout conversion if it stays at least this wide.
 DIRECT_STORE_BYTES = 8
-GATHERED_OPS = 1024  # elements of a print that a thread holds all of: beyond some hundreds they are in its local memory
-FIRST_SCALE = 3  # operand of a dot, after its factors and the accumulator before
+GATHERED_OPS = 1024  # elements of a print that each thread gathers: above a few hundred they are in local memory
+FIRST_SCALE = 3  # operand of a dot, after its factors and its accumulator
 
 
 def write(writer: ConvertLayoutInserter, op: Operation) -> None:
@@ -64,7 +64,7 @@ def _write_tiled_load(writer: ConvertLayoutInserter, op: TableOp) -> None:
     layout = writer.classes.ports[op]
     wanted = writer.classes.layout(op.value)
     if tile_size(op.value) <= 32 * writer.classes.num_warps or _only_scales(op.value):
-        layout = wanted  # one element a thread at most, or bytes of few lines: any layout reads as well
+        layout = wanted  # at most one element per thread, or bytes of few lines: all layouts read equally fast
     _require_index(writer, op, layout)
     writer.produce(op.value, layout)
 

@@ -1,1 +1,1 @@
-"""Loads of later iterations, issued ahead, for ``software_pipeline_loads.py``."""
+"""Multistage loads for ``software_pipeline_loads.py``: copies of later iterations, issued ahead."""

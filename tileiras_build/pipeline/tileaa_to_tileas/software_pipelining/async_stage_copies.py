@@ -87,12 +87,12 @@ class AsyncStageCopies:
             known[value] = speculated(defining_op(value), operands, insert)
         return known[value]
 
-    # ---- readings ----------------------------------------------------------------------------------
+    # ---- reads -------------------------------------------------------------------------------------
     def replace_loads(self, stage: SSAValue) -> None:
         for load, buffer in zip(self.loads, self.buffers):
             own = stage if load.steps == 1 else self.tile_of(load, self.block.args[0], insertion_before(load.dot))
             self._replace_load(load, buffer, own)
-        eliminate_dead_code(self.block)  # what said where the tiles are
+        eliminate_dead_code(self.block)  # computations of the tiles' coordinates
 
     def tile_of(self, load: CpAsyncLoad, index: SSAValue, insert: Inserter) -> SSAValue:
         """The stage of the tile that the iterations of a group share."""

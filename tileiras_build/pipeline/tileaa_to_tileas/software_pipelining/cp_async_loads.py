@@ -24,7 +24,7 @@ from ..op_insertion import IfOp
 
 # cp.async copies 4, 8 or 16 bytes (PTX ISA 9.0, section 9.7.9.25).
 MIN_CP_ASYNC_BYTES = 4
-JOIN_TOKENS = 2  # operand of a dot: after it come scales
+JOIN_TOKENS = 2  # operand of a dot; block scales follow it
 
 
 @dataclass

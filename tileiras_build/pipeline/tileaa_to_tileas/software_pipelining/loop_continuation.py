@@ -1,8 +1,8 @@
-"""Conditions that a counted loop still runs a number of iterations after the current one.
+"""Conditions that a counted loop still has an iteration ``distance`` iterations ahead.
 
-Its counter wraps at the end of its type: where it stands then says nothing, for the loop may have ended on the way. One that
-counts by one ends before it could wrap, so its last iterations are known from the bound alone, outside of the loop. Of any other
-step each iteration says whether the loop has come that far, and the next one goes on from there.
+The index of a later iteration may wrap around at the end of its type, so comparing it alone is wrong. A loop with step
+1 ends before it could wrap: its last iterations follow from the bound, computed outside of the loop. For other steps,
+each iteration computes whether the loop reaches that iteration, and the next iteration continues from there.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ class LoopContinuation:
 
     @staticmethod
     def of(loop: TableOp, distance: int, continues: SSAValue, before: Inserter) -> LoopContinuation:
-        """The continuation ``distance`` iterations ahead; ``going``: whether the loop has so many trips. ``before``
-        inserts before the loop.
+        """The continuation ``distance`` iterations ahead; ``continues``: whether the loop has so many trips.
+
+        ``before`` inserts before the loop.
         """
         if distance == 1:
             return LoopContinuation(loop)

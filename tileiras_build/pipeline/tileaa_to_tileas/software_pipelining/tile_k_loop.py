@@ -1,4 +1,4 @@
-"""Dots as loops of their own over k, where not even one tile of each operand fits in shared memory."""
+"""Split dots into loops over k, if not even one tile of each operand fits in shared memory."""
 
 from __future__ import annotations
 
@@ -26,10 +26,9 @@ from ..k_tiled_operands import KTiledOperand, k_dim_of, k_tiled_operand, with_sh
 from ..op_insertion import Inserter, binary, constant_i32, insert_before, insertion_at_end, insertion_before
 from ..subtile_indices import clamped_index, relax_checks_past_end, scaled_index
 
-# Bytes along k of an instruction of the tensor cores. Shorter lines along k are loaded in more and smaller pieces than the
-# copies are worth.
+# Bytes along k of a tensor core instruction. Shorter lines along k need more and smaller copies than they are worth.
 MIN_K_BYTES, MIN_LINE_BYTES = 32, 64
-# Of shared memory, beside all stages: for accumulators that change their layout, and slices.
+# Shared memory reserved besides all stages: for layout conversions of accumulators, and slices.
 SMEM_OVERHEAD = 16 * 1024
 DOT = "nv_tileas.dot"
 ContinueOp, CreateTokenOp, DotOp, ExtractSliceOp, ForOp = (

@@ -55,13 +55,15 @@ ACCUMULATOR_BUFFERS = 2  # one is read while MMAs accumulate into the other
 class PipelineAllocation:
     """Shared memory and tensor memory of all pipelines, created in the block that all partitions share (``entry``)."""
 
-    def __init__(self, func: Operation, job: Job, warps: int, mma_pipelines: list[MmaPipeline], issues_apart: bool):
-        self.func, self.job, self.warps, self.issues_apart = func, job, warps, issues_apart
+    def __init__(
+        self, func: Operation, job: Job, warps: int, mma_pipelines: list[MmaPipeline], has_mma_partition: bool
+    ):
+        self.func, self.job, self.warps, self.has_mma_partition = func, job, warps, has_mma_partition
         self.mma_pipelines, self.groups = mma_pipelines, _buffer_sharing_groups(mma_pipelines)
         self.entry = func.regions[0].blocks[0]
         self.ctas = 1  # that share an SM
         self.accumulators_stay = accumulators_stay_in_tmem(mma_pipelines)
-        # CTAs of chained dots, one of which computes while another one multiplies.
+        # CTAs of chained dots: one computes the softmax while another's MMAs execute.
         self.shares_smem = self.accumulators_stay or bool(stationary_operands_of(mma_pipelines))
 
     def run(self, body: Block) -> None:
@@ -80,7 +82,7 @@ class PipelineAllocation:
 
     def _has_scale_load_warps(self, ring: MmaPipeline) -> bool:
         """Whether warps of their own load the block scales of a dot."""
-        return self.issues_apart and bool(ring.scale_loads)
+        return self.has_mma_partition and bool(ring.scale_loads)
 
     def _add(self, op: Operation) -> SSAValue:
         """Insert an operation at the end of the block that all partitions share."""
@@ -115,11 +117,11 @@ class PipelineAllocation:
             sum(_scale_bytes(ring.dot) for ring in self.mma_pipelines if not self._has_scale_load_warps(ring))
             + self._copied_bytes()
         )
-        least = min_stages(most) if self.shares_smem else MIN_STAGES
-        # Others are not copied ahead where these tiles then would not be.
-        for beside in dict.fromkeys((scratch + copied, scratch)):
-            stages, self.ctas = choose_stages(size, beside, most, self.job, least)
-            if stages >= least:
+        min_count = min_stages(most) if self.shares_smem else MIN_STAGES
+        # Otherwise there would be no shared memory to copy other tiles ahead.
+        for used in dict.fromkeys((scratch + copied, scratch)):
+            stages, self.ctas = choose_stages(size, used, most, self.job, min_count)
+            if stages >= min_count:
                 break
         return max(1, min(stages, *(max_stages(ring.dot) for ring in self.mma_pipelines)))
 
@@ -176,7 +178,7 @@ class PipelineAllocation:
         buffers, columns = self._choose_columns(tiles, scales)
         tensor_memory = _TmemColumns(self.entry, self._add(CreateTmemOp.make([], [TmemType(IntAttr(columns))])))
         for group, (left, accumulators), words in zip(groups, tiles, scales):
-            # A left operand is written over the accumulator that it is computed from.
+            # A left operand overwrites the accumulator that it is computed from.
             operand = tensor_memory.reuse_last(left) if group[0].dot.rescaled else None
             tile = tensor_memory.allocate(buffers * accumulators)
             operand = tensor_memory.allocate(left) if left and operand is None else operand
@@ -200,7 +202,7 @@ class PipelineAllocation:
         """(buffers of each accumulator, columns of all): two buffers where those of all CTAs of an SM fit."""
         acc_columns = sum(accumulators for _, accumulators in tiles)
         others = sum(left for left, _ in tiles if not self.accumulators_stay) + sum(map(sum, scales))
-        again = self.issues_apart and any(len(ring.loops) > 1 for ring in self.mma_pipelines)
+        again = self.has_mma_partition and any(len(ring.loops) > 1 for ring in self.mma_pipelines)
         if (
             again
             and self.ctas * (columns := allocated_columns(ACCUMULATOR_BUFFERS * acc_columns + others)) <= ALL_COLUMNS
@@ -224,7 +226,7 @@ class PipelineAllocation:
             is_accumulation_loop(ring.dot) and operand is not None and is_defined_in_loop(ring.dot.lhs, ring.loops[-1])
         )
         rescaled = ring.dot.rescaled
-        pipeline = self._pipeline(buffers, self.warps if self.issues_apart or rescaled else 1, 0)
+        pipeline = self._pipeline(buffers, self.warps if self.has_mma_partition or rescaled else 1, 0)
         written = self._lhs_pipeline(ring) if rescaled else None
         return TmemAccumulator(running, waited, pipeline, tile, operand, lhs_written=written)
 

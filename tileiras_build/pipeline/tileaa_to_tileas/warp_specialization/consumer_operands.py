@@ -26,12 +26,12 @@ def mma_operands_of(
     if mma_pipeline.stationary is not None:
         operands[0] = unwrap(mma_pipeline.stationary.operand_load.buffer)
         stages[0] = insert_before(constant_i32(0), dot)
-    for fetch in mma_pipeline.operand_loads:
-        if fetch.index == 0 and dot.a_via_registers:
-            operands[0] = read_fragment(fetch, stage, dot)
+    for loaded in mma_pipeline.operand_loads:
+        if loaded.index == 0 and dot.a_via_registers:
+            operands[0] = read_fragment(loaded, stage, dot)
             del kept["lhs_placement"]
             continue
-        operands[fetch.index], stages[fetch.index] = fetch.buffer, stage
+        operands[loaded.index], stages[loaded.index] = loaded.buffer, stage
     return operands, stages, kept
 
 

@@ -54,7 +54,7 @@ class ConsumerPartition:
         """The resources whose tokens the partition has, or those used inside ``loop`` or a branch."""
         return [*stages_of(self.mma_pipelines, loop), *accumulators_of(self.mma_pipelines, loop)]
 
-    # ---- loops and choices -------------------------------------------------------------------------------------
+    # ---- loops and branches --------------------------------------------------------------------------------
     def _block(self, block: Block, tokens: Tokens) -> None:
         for op in list(block.ops):
             if is_structured_control_flow(op) and (states := self.states(op)):
@@ -144,7 +144,7 @@ class ConsumerPartition:
         parent_block(loop).insert_op_after(release, wait)
         parent_block(loop).insert_op_after(ran, wait)
 
-    # ---- what stays in shared memory ----------------------------------------------------------------
+    # ---- stationary operands ------------------------------------------------------------------------
     def _wait_for_stationary(self, stationary: StationaryOperand, tokens: Tokens) -> None:
         """Wait for a stationary operand. Where another one follows it, release it after the last loop that reads it, in
         which all dots were waited for.

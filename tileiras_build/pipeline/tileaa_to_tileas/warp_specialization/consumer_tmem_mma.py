@@ -47,7 +47,7 @@ class TmemAccumulators:
     def __init__(self) -> None:
         self.carried_in_tmem: dict[
             Block, list[tuple[int, MmaPipeline]]
-        ] = {}  # which carried tiles of a loop are such accumulators
+        ] = {}  # loop -> its carried tiles that are such accumulators
 
     # ---- around a loop -------------------------------------------------------------------------------
     def drop_carried_in_tmem(self, block: Block, count: int) -> list[int]:
@@ -70,7 +70,7 @@ class TmemAccumulators:
                 wait_for_accumulator(acc, old, tokens)
             result.replace_all_uses_with(insert_before(TmemLoadOp.make([acc.tile], [result.type]), old))
             if ring.is_reused:
-                _insert_barrier(old)  # before the next round overwrites what others still read
+                _insert_barrier(old)  # before the next iteration overwrites what other threads still read
 
     # ---- a dot -----------------------------------------------------------------------------------
     def accumulate(self, ring: MmaPipeline, stage: SSAValue, tokens: Tokens) -> None:
@@ -108,10 +108,10 @@ class TmemAccumulators:
             _insert_barrier(dot)  # operands are written, the last accumulator is read
             return insert_before(constant_i1(False), dot)
         if acc.scales and dot.scale_steps == 1:
-            _insert_barrier(dot)  # all of them are written
+            _insert_barrier(dot)  # all threads have written their operands
         block, index = parent_block(dot), dot.acc.index - 1
         self.carried_in_tmem.setdefault(block, []).append((index, ring))
-        # The first iteration has nothing to add to where the accumulator starts from zero.
+        # The first iteration overwrites an accumulator that starts from zero.
         loop = as_op(block.parent_op())
         starts_from_zero = is_zero(loop.initial[index])
         return insert_before(
@@ -120,8 +120,9 @@ class TmemAccumulators:
 
 
 def store_initial_accumulator(initial: SSAValue, accumulator: TmemAccumulator, loop: TableOp) -> bool:
-    """Write the initial accumulator before a loop; zeros only where the loop has no trips, for the first MMA overwrites
-    them. Return whether the accumulator starts from zero.
+    """Write the initial accumulator before a loop; return whether it is zero.
+
+    Zeros are written only if the loop may have no trips, as the first MMA overwrites them.
     """
     starts_from_zero = is_zero(initial)
     never = insert_before(is_zero_trip(loop), loop) if starts_from_zero else None
@@ -137,11 +138,11 @@ def _store_lhs(mma_pipeline: MmaPipeline) -> None:
         if not is_defined_in_loop(value, loop):
             place = loop
     if mma_pipeline.accumulator.stationary_lhs_tile is value:
-        return  # the loop before has left it there
+        return  # the previous loop has stored it
     mma_pipeline.accumulator.stationary_lhs_tile = value if place is not dot else None
     insert_before(TmemStoreOp.make([value, mma_pipeline.accumulator.lhs_tile, None, None, None], []), place)
     if mma_pipeline.accumulator.carried_in_tmem:
-        _insert_barrier(place)  # all of it is written
+        _insert_barrier(place)  # all threads have written it
 
 
 def _store_scales(mma_pipeline: MmaPipeline, stage: SSAValue) -> SSAValue | None:
@@ -158,7 +159,7 @@ def _store_scales(mma_pipeline: MmaPipeline, stage: SSAValue) -> SSAValue | None
     first, block = is_first_of_group(index, steps, insert), Block()
     group = group_index(scale_slot, steps, insertion_at_end(block))
     _store_scale_tiles(mma_pipeline, group, insertion_at_end(block))
-    block.add_op(BarrierOp.make([], []))  # all of them are written
+    block.add_op(BarrierOp.make([], []))  # all threads have written them
     insert(build_if(first, block))
     return scale_slot
 

@@ -1,9 +1,9 @@
 """Check that the producer and the consumer partition cannot wait for each other forever.
 
-The loading partition fills the stages of its rings in the program's order, and stops at the first one that has not been given
-back. Let a ring have s stages, and an iteration load b tiles to it up to the tile that the computing partition waits for, one
-iteration ahead, at a place where a tiles of this iteration have not been released. The last of the b takes the place of the
-tile s before it, which must have been released by then: a + b <= s.
+The producer fills the stages of its buffers in program order, and blocks at the first stage that is not released. Let a
+buffer have s stages. Let an iteration load b tiles to it, up to the tile that the consumer waits for one iteration
+ahead, at a position where a tiles of this iteration are not released. The last of the b tiles overwrites the tile s
+before it, which must have been released by then: a + b <= s.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from ....ir.dialects.nv_tileas.ops import AsyncTiledTmaLoadOp, ConsumerReleaseOp
 from ....ir.dialects.nv_tileas.types import PipelineType
 from ....ir.dialects.op_traits import is_counted_loop
 
-UNBOUNDED = 1 << 16  # of what an inner loop does: more than there are stages
+UNBOUNDED = 1 << 16  # count in an inner loop: more than there are stages
 
 
 def load_completes_before(loads: Collection[Operation], position: Operation) -> bool:
-    """Whether the tiles that ``loads`` load for the next iteration arrive while nothing after ``position``, in a loop,
-    was executed.
+    """Whether the tiles that ``loads`` load for the next iteration arrive before anything after ``position``, in a
+    loop, runs.
     """
     blocks = {load.parent for load in loads}
     if len(blocks) != 1 or (block := blocks.pop()) is None:

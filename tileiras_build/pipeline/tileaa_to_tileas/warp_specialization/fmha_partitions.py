@@ -1,8 +1,9 @@
 """Partitions of chained dots (attention): one thread issues both MMAs, the other warps compute the softmax.
 
-The warps scale the accumulator as soon as they know by what, and write the left operand in parts along k. Behind each part they
-arrive, and its dots run while the next one is computed. They never meet: what a warp writes over scores is its own lanes', and
-the next scores come after all have arrived after the last part.
+The softmax warps rescale the accumulator as soon as they have the factors, and write the left operand chunk by chunk
+along k. They arrive after each chunk, and its MMAs run while the next chunk is computed. The warps never synchronize
+with each other: a warp overwrites scores of its own lanes only, and the next scores follow the arrival of all warps
+after the last chunk.
 """
 
 from __future__ import annotations
@@ -60,9 +61,7 @@ class FmhaMmaPartition(PartitionSlice):
         return [*stages_of(self.mma_pipelines, loop), *lhs_tiles_of(self.mma_pipelines, loop), *accumulators]
 
     def exit_loop(self, loop: TableOp, insert: Inserter, tokens: Tokens) -> None:
-        """After a loop of dots its accumulator is complete, and after the last one that reads it the left operand is
-        free.
-        """
+        """After a loop of dots its accumulator is complete, and after its last reader the left operand is released."""
         for ring in self.mma_pipelines:
             if ring.loops[-1] is loop and ring.dot.rescaled:
                 self._commit_accumulator(ring, insert, tokens)
@@ -73,7 +72,7 @@ class FmhaMmaPartition(PartitionSlice):
                 tokens[stationary.stages] = insert(AdvanceOp.make([stationary.stages.pipeline, token], [i32]))
 
     def _commit_accumulator(self, ring: MmaPipeline, insert: Inserter, tokens: Tokens) -> None:
-        """Not before the last accumulator was read: between the two there may be no MMA to wait for."""
+        """Commit after the last read of the accumulator: there may be no MMA in between to wait for."""
         acc = ring.accumulator
         if ring.is_reused:
             insert(UmmaAcquireOp.make([acc.pipeline, tokens[acc]], []))
@@ -118,26 +117,26 @@ class FmhaMmaPartition(PartitionSlice):
         for part in range(left.k_chunks):
             insert(ConsumerWaitOp.make([left.pipeline, tokens[left]], []))
             tokens[left] = insert(AdvanceOp.make([left.pipeline, tokens[left]], [i32]))
-            ends = [mma_pipeline.pipeline, token] if part + 1 == left.k_chunks else [None, None]
+            completion = [mma_pipeline.pipeline, token] if part + 1 == left.k_chunks else [None, None]
             read = [
                 unwrap(mma_pipeline.accumulator.lhs_tile),
                 adds if part == 0 else insert(constant_i1(True)),
                 None,
                 stage,
             ]
-            self._multiply(mma_pipeline, read, [*ends, None], insert, chunk=(part, left.k_chunks))
+            self._multiply(mma_pipeline, read, [*completion, None], insert, chunk=(part, left.k_chunks))
 
     def _multiply(
         self,
         mma_pipeline: MmaPipeline,
         read: Sequence[SSAValue | None],
-        ends: Sequence[SSAValue | None],
+        completion: Sequence[SSAValue | None],
         insert: Inserter,
         chunk: tuple[int, int] | None = None,
     ) -> None:
         left, adds, *stages = read
         [right] = [operand_load.buffer for operand_load in mma_pipeline.operand_loads]
-        operands = [left, right, mma_pipeline.accumulator.tile, adds, *stages, *ends, None, None, None, None]
+        operands = [left, right, mma_pipeline.accumulator.tile, adds, *stages, *completion, None, None, None, None]
         attributes = umma_attributes(mma_pipeline.dot) | ({} if chunk is None else {"chunk": chunk})
         insert(AsyncUmmaOp.make(operands, [], async_mma_attributes(mma_pipeline), **attributes))
 
@@ -211,10 +210,10 @@ def _rescale_accumulator(mma_pipeline: MmaPipeline) -> None:
     dot.operands[2] = running.argument
     if running.scale is None:
         return
-    begun = None
+    is_later_iteration = None
     if is_zero(loop.initial[running.argument.index - 1]):
-        begun = insert_before(is_not_first_iteration(loop, parent_block(dot).args[0]), dot)
-    insert_before(TmemScaleOp.make([mma_pipeline.accumulator.tile, running.factor, begun], []), dot)
+        is_later_iteration = insert_before(is_not_first_iteration(loop, parent_block(dot).args[0]), dot)
+    insert_before(TmemScaleOp.make([mma_pipeline.accumulator.tile, running.factor, is_later_iteration], []), dot)
     running.scale.detach()
     running.scale.erase()
 

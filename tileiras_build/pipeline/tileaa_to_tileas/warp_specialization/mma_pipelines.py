@@ -26,7 +26,7 @@ from ...mma.tcgen05.tmem_tiles import tmem_tiles
 from ..op_insertion import Inserter, constant_i32
 from .scale_load_candidates import ScaleLoad, scale_loads
 
-# What a dot is marked with, and its instruction is not.
+# Attributes that mark a dot, and that its instruction does not have.
 MMA_SELECTION_ATTRIBUTES = ("tmem_columns", "warps", "rescaled", "stationary")
 tf32 = FloatTF32Type()
 
@@ -44,7 +44,7 @@ class TmaOperandLoad:
 
     @property
     def element(self) -> Attribute:
-        """What lies in shared memory."""
+        """The element type in shared memory."""
         return tf32 if self.box.rounds else self.load.value.type.element_type
 
 
@@ -58,12 +58,12 @@ class LhsInTmem:
 
 @dataclass(eq=False)
 class TmemAccumulator:
-    """The accumulators of one dot in tensor memory; ``pipeline`` fills when they are complete.
+    """The accumulators of one dot in tensor memory; ``pipeline`` is full when they are complete.
 
-    ``running``: they stay there for all of the innermost loop; ``waited``: but each dot is waited for, since the next
-    one's left operand takes the place of its own. ``held``: the left operand that stays in tensor memory. Where a partition
-    of its own issues the dots, the accumulators are a ring that the partitions which compute release, or ``written`` says
-    how that partition learns of the left operand.
+    ``carried_in_tmem``: they stay there for all of the innermost loop. ``is_waited_each_iteration``: the left operand
+    of the next dot overwrites that of the previous one. ``stationary_lhs_tile``: the left operand that stays in tensor
+    memory. If a partition of its own issues the dots, the accumulators are multibuffered and the consumers release
+    them, or ``lhs_written`` is the pipeline through which the consumers pass the left operand.
     """
 
     carried_in_tmem: bool
@@ -78,7 +78,7 @@ class TmemAccumulator:
 
 @dataclass(eq=False)
 class StageBuffers:
-    """Stages of a pipeline; ``buffers`` and TMA descriptors of each operand that is loaded."""
+    """Stages of a pipeline; ``buffers`` and TMA descriptors of each loaded operand."""
 
     pipeline: SSAValue
     buffers: list[SSAValue]
@@ -96,7 +96,7 @@ class ScaleStageBuffers:
 
 @dataclass(eq=False)
 class StationaryOperand:
-    """A left operand that TMA loads before the loops of its dots: a ring of one stage.
+    """A left operand that TMA loads before the loops of its dots: a buffer of one stage.
 
     ``loops``: those around its load, in each iteration of which it is loaded again.
     """
@@ -116,7 +116,7 @@ class StationaryOperand:
 
 @dataclass(eq=False)
 class MmaPipeline:
-    """The stages of one dot, and its accumulators where they are in tensor memory.
+    """The stages of one dot, and its accumulators if they are in tensor memory.
 
     Equal dots of other loops use the same stages and accumulators (``is_reused``). ``choices``: the branches around its
     loops.
@@ -136,7 +136,7 @@ class MmaPipeline:
 
     @classmethod
     def of(cls, dot: TableOp) -> MmaPipeline:
-        """Of a dot that reads what TMA loads."""
+        """The pipeline of a dot whose operands TMA loads."""
         analysis = AxisAnalysis()
         operand_loads = []
         for index in (0, 1):
@@ -201,7 +201,7 @@ class MmaPipeline:
         self.enclosing_ifs = [new if around is old else around for around in self.enclosing_ifs]
 
 
-# The token of a partition in the stages of each ring, of scales, and of each accumulator.
+# The token of a partition in the stages of each buffer, of scales, and of each accumulator.
 PipelineResource = StageBuffers | TmemAccumulator | ScaleStageBuffers | LhsInTmem
 Tokens = dict[PipelineResource, SSAValue]
 

@@ -50,15 +50,17 @@ class PartitionSlice:
         return block
 
     def states(self, loop: Operation | None = None) -> list[PipelineResource]:
-        """What the partition has tokens of, or what of it is inside ``loop``, or a choice."""
+        """The resources whose tokens the partition has, or those used inside ``loop`` or a branch."""
         raise NotImplementedError
 
     def stages_to_drain(self) -> list[PipelineResource]:
-        """What the partition waits for at its end: stages that commits release, for an arrival may come after the CTA's end."""
+        """The stages that the partition waits for at its end: commits release them, and could otherwise arrive after
+        the CTA's end.
+        """
         return []
 
     def emit(self, op: TableOp, insert: Inserter, tokens: Tokens) -> None:
-        """In place of an operation that is not cloned."""
+        """Emit operations in place of one that is not cloned."""
         raise NotImplementedError
 
     def enter_loop(self, loop: TableOp, insert: Inserter, tokens: Tokens) -> None:
@@ -85,7 +87,7 @@ class PartitionSlice:
                 self.emit(op, insert, tokens)
 
     def _end(self, insert: Inserter, tokens: Tokens) -> None:
-        """The last operations of the partition, at its end or before a return."""
+        """Emit the last operations of the partition, at its end or before a return."""
         for state in self.stages_to_drain():
             insert(ProducerTailOp.make([state.pipeline, tokens[state]], []))
 

@@ -48,8 +48,8 @@ class ScaleLoad:
         load, layout = self.load, self.layout
         attributes = {**load.attributes, **location_of(load)}
         types = [with_layout(load.value.type, layout)]
-        told: dict[str, Any] = {"vector": VECTOR_BYTES, "in_bounds": [False] * len(coords)}
-        new_load = type(load).make([load.view, coords, None], types, attributes, **told)
+        values: dict[str, Any] = {"vector": VECTOR_BYTES, "in_bounds": [False] * len(coords)}
+        new_load = type(load).make([load.view, coords, None], types, attributes, **values)
         # Tiles are loaded ahead, also after the loop's end.
         relax_checks_past_end(new_load, range(len(coords)), replaced_check=BoundsCheck.NONE)
         value = insert(new_load)

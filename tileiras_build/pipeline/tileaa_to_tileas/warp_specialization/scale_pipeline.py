@@ -1,8 +1,8 @@
 """The pipeline of block scales to tensor memory: steps of the first and the last iteration of a group.
 
-A group of iterations has one stage, in shared memory and in tensor memory. Warps that copy fill it, one with the scales of
-either operand; the thread that issues dots copies it to its columns before the group's first one. What is done behind
-the last one empties both: so neither is overwritten while a dot reads it, however many iterations a group has.
+A group of iterations has one stage, in shared memory and in tensor memory. One warp for each operand fills the stage in
+shared memory. The thread that issues MMAs copies it to its tensor memory columns before the group's first MMA. A commit
+after the group's last MMA releases both, so neither is overwritten while an MMA reads it.
 """
 
 from __future__ import annotations
@@ -73,14 +73,14 @@ class ScaleStage:
         if self.steps == 1:
             return None
         following = insert(binary(arith.AddiOp, self.index, value(self.loop.step)))
-        goes_on = loop_continues_at(self.loop, following)
-        goes_on.operands = [following, value(self.loop.upper)]
+        continues = loop_continues_at(self.loop, following)
+        continues.operands = [following, value(self.loop.upper)]
         begins = is_first_of_group(following, self.steps, insert)
-        return insert(arith.SelectOp.make([insert(goes_on), begins, insert(constant_i1(True))], [begins.type]))
+        return insert(arith.SelectOp.make([insert(continues), begins, insert(constant_i1(True))], [begins.type]))
 
 
 def emit_if(condition: SSAValue | None, insert: Inserter, emit: Callable[[Inserter], object]) -> None:
-    """Insert the operations of ``act`` under a condition, if there is one."""
+    """Insert the operations of ``emit`` under a condition, if there is one."""
     if condition is None:
         emit(insert)
         return

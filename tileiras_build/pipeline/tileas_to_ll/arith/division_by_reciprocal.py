@@ -1,21 +1,21 @@
-"""Division of tiles. Where elements share a divisor, one reciprocal serves them all, with bit-identical results.
+"""Division of tiles. If elements share a divisor, they share one reciprocal, with bit-identical results.
 
 Let y = 1 / b rounded to nearest, q = a y, r = b q - a, each rounded once. Then q - r y, rounded once, is a / b rounded to
 nearest if nothing overflows or underflows (Markstein, "Computation of elementary functions on the IBM RISC System/6000
-processor", 1990; Brisebarre, Muller and Raina, "Accelerating correctly rounded floating-point division when the divisor is
-known in advance", 2004). ``tests/pipeline/tileas_to_ll/arith/test_division_by_reciprocal.py`` has the argument for f32, and tests every
-quotient near a midpoint for some divisors. r is the negated remainder: where it is zero, ``- r y`` is -0 for a positive y,
-so a quotient of -0 is preserved.
+processor", 1990; Brisebarre, Muller and Raina, "Accelerating correctly rounded floating-point division when the divisor
+is known in advance", 2004). ``tests/pipeline/tileas_to_ll/arith/test_division_by_reciprocal.py`` contains the argument for f32
+and tests every quotient near a midpoint for some divisors. r is the negated remainder: if it is zero, ``- r y`` is -0
+for a positive y, so a quotient of -0 is preserved.
 
-A run-time check tests that nothing overflows or underflows: on the divisors, and on the largest and the smallest dividend
-of the thread. Where it fails, the thread divides each element by itself, or scales all of them. A quotient that is rounded
+A run-time check on the divisors and on the largest and smallest dividend of the thread proves that nothing overflows or
+underflows. If it fails, the thread divides each element separately, or scales all of them. A quotient that is rounded
 to f16 may underflow: it is zero.
 
-Where f64 is fast, such a thread multiplies by 1 / b in f64 and by 1 + 2 ** -51. Each of the three operations has an error
-of at most 2 ** -53, so the result is above a / b by less than 2 ** -50 of it. Without its last 3 bits it is exactly a / b
-where that has 24 bits, as has a subnormal quotient that is a midpoint of two f32. Else it is off by less than 8 of 2 ** 52
-parts of its power of two, and midpoints are 16 of them away: ``|A 2 ** p - B M| >= 1`` with B below 2 ** 24. Zero, infinity
-and NaN have the results of a division.
+If f64 is fast, such a thread multiplies by 1 / b in f64 and by 1 + 2 ** -51. Each of the three operations has an error
+of at most 2 ** -53, so the result exceeds a / b by less than 2 ** -50 of it. Without its last 3 bits it is exactly a /
+b if that has 24 bits, as has a subnormal quotient that is a midpoint of two f32. Otherwise it is off by less than 8 of
+the 2 ** 52 parts of its power of two, and midpoints are 16 parts away: ``|A 2 ** p - B M| >= 1`` with B below 2 ** 24.
+Zero, infinity and NaN have the results of a division.
 """
 
 from __future__ import annotations
@@ -47,13 +47,14 @@ from .f32_pairs import PAIR, halves, has_pairs, in_pairs, pair
 
 Dividend = Value | PackedLane | LazyElement
 
-# Dividends per divisor from which a reciprocal and its checks pay off.
+# Minimal number of dividends per divisor for which a reciprocal and its checks pay off.
 MIN_DIVIDENDS = 4
 # Divisors are within 2 ** -40 and 2 ** 40, dividends zero or within 2 ** -84 and 2 ** 80: then no quotient is below
 # 2 ** -124, no part of a remainder below 2 ** -149.
 LARGEST_DIVISOR, LARGEST_DIVIDEND, SMALLEST_DIVIDEND = 40, 80, -84
 BIAS, FRACTION_BITS = 127, 23
-# The scale that brings other divisors into that range, or near enough for quotients of at least 2 ** -25; smaller ones are zero as f16.
+# The scale that maps other divisors into that range, or near enough for quotients of at least 2 ** -25; smaller ones
+# are zero as f16.
 SCALE = 80
 # Operations, besides elementwise ones, that may follow a division whose quotients are stored in its branches.
 STREAMING_STORE_OPS = frozenset(("nv_tileas.tiled_store", "nv_tileas.block_tile"))
@@ -80,7 +81,7 @@ def emit_divide(e: KernelEmitter, op: Operation) -> None:
 
 
 def _is_power_of_two(divisor: Value) -> bool:
-    """Whether the divisor is a known power of two: LLVM turns that division into a multiplication."""
+    """Whether the divisor is a known power of two: LLVM replaces that division by a multiplication."""
     made = divisor.owner if isinstance(divisor, SSAValue) else None
     return (
         isinstance(made, ConstantOp)
@@ -121,8 +122,8 @@ class _SharedDivisor:
 
     def quotients(self) -> list[Value]:
         """The registers of the result."""
-        ways = self.b.if_else(self._needs_no_scaling(), self._by_reciprocals, self._otherwise)
-        return self._results(self.b.phis([self.b.uniqued(value).type for value in ways[0][0]], ways))
+        branches = self.b.if_else(self._needs_no_scaling(), self._by_reciprocals, self._otherwise)
+        return self._results(self.b.phis([self.b.uniqued(value).type for value in branches[0][0]], branches))
 
     def store_in_branches(self, rest: Sequence[Operation]) -> None:
         """Emit the quotients and their stores in each branch.
@@ -130,11 +131,13 @@ class _SharedDivisor:
         Both pairs and stores need adjacent registers, and ptxas would move one half of each shared by the branches.
         """
 
-        def ended(way: Callable[[], list[Value]]) -> None:
-            self.e.values.set(self.op.results[0], self._results(way()))
+        def emit_branch(compute: Callable[[], list[Value]]) -> None:
+            self.e.values.set(self.op.results[0], self._results(compute()))
             self.e.emit_early(rest)
 
-        self.b.if_else(self._needs_no_scaling(), lambda: ended(self._by_reciprocals), lambda: ended(self._otherwise))
+        self.b.if_else(
+            self._needs_no_scaling(), lambda: emit_branch(self._by_reciprocals), lambda: emit_branch(self._otherwise)
+        )
 
     def _otherwise(self) -> list[Value]:
         if self._may_scale():
@@ -157,9 +160,9 @@ class _SharedDivisor:
         pairs = [b.cast("bitcast", word, vector(2, unwrap(self.narrow))) for word in left]
         return [b.cast("fpext", half, FLOAT) for both in pairs for half in halves(b, both)]
 
-    # ---- what must hold ----------------------------------------------------------------------------
+    # ---- run-time checks ---------------------------------------------------------------------------
     def _needs_no_scaling(self) -> Value:
-        """Whether no quotient or remainder leaves the range in which it is exact."""
+        """Whether all quotients and remainders are in the range in which they are exact."""
         b = self.b
         conditions = [part for divisor in self.divisors.values() for part in self._is_between(divisor)]
         if not is_normalization(self.op):
@@ -186,7 +189,9 @@ class _SharedDivisor:
         return b.compare_floats("ole", largest, self._power(LARGEST_DIVIDEND))
 
     def _is_none_small(self) -> Value:
-        """Compare magnitudes as unsigned integers: bits shifted left by one, less one; zero becomes the largest."""
+        """Whether no magnitude is small: compares bits shifted left by one, less one, as unsigned integers; zero is the
+        largest.
+        """
         b = self.b
         shifted = [b.sub(b.shift(b.bitcast(a, I32), 1), 1) for a in self._dividends()]
         smallest = reduce(lambda x, y: b.issue(UMinOp, x, y, type=I32), shifted)
@@ -196,7 +201,7 @@ class _SharedDivisor:
     def _power(self, exponent: int) -> SSAValue:
         return self.b.float_constant(2.0**exponent, FLOAT)
 
-    # ---- both ways ---------------------------------------------------------------------------------
+    # ---- the two branches --------------------------------------------------------------------------
     def _by_reciprocals(self) -> list[Value]:
         return [
             value
@@ -227,8 +232,8 @@ class _SharedDivisor:
 
     def _wide_quotient(self, a: SSAValue, reciprocal: SSAValue) -> SSAValue:
         b = self.b
-        product = b.binary("fmul", b.cast("fpext", a, DOUBLE), reciprocal, DOUBLE)
-        kept = b.and_(b.bitcast(product, I64), -1 << SPARE_BITS, I64)
+        scaled = b.binary("fmul", b.cast("fpext", a, DOUBLE), reciprocal, DOUBLE)
+        kept = b.and_(b.bitcast(scaled, I64), -1 << SPARE_BITS, I64)
         return b.cast("fptrunc", b.bitcast(kept, DOUBLE), FLOAT)
 
     def _may_scale(self) -> bool:
@@ -236,7 +241,7 @@ class _SharedDivisor:
         return self.narrow == HALF and is_normalization(self.op)
 
     def _scaled(self) -> list[Value]:
-        """By reciprocals of scaled divisors, with dividends scaled alike.
+        """Quotients by reciprocals of scaled divisors, with dividends scaled alike.
 
         An infinite dividend becomes 1, and its quotient is fixed up; zero and NaN pass through, and a divisor of zero or NaN
         determines all its quotients.
@@ -317,9 +322,9 @@ class _SharedDivisor:
 
 
 def _stores_after(op: Operation) -> list[Operation] | None:
-    """The operations behind a division in its block, if they only store the quotients elementwise.
+    """The operations after a division in its block, if they only store the quotients elementwise.
 
-    None otherwise: if another tile is used, or threads synchronize, because threads may take different branches.
+    None if another tile is used or threads synchronize, because threads may take different branches.
     """
     block = unwrap(op.parent)
     if not is_function(unwrap(block.parent_op())):
@@ -334,23 +339,23 @@ def _stores_after(op: Operation) -> list[Operation] | None:
     return rest
 
 
-# Operations with non-negative results (or NaN, which makes the sum NaN).
+# Operations with non-negative results (or NaN, which the reduction propagates).
 NOT_NEGATIVE = ("math.exp", "math.absf", "nv_tileas.exp2", "nv_tileas.sqrt")
 
 
 def is_normalization(op: Operation) -> bool:
-    """Whether the divisors are the sums of the dividends along an axis, all of which are non-negative.
+    """Whether the divisors are the reduction by addition of the non-negative dividends along an axis.
 
-    Then no dividend exceeds its divisor, as a rounded sum is not below its terms.
+    Then no dividend exceeds its divisor, as a rounded total is not below its terms.
     """
     dividends, divisors = op.operands
     dividends = _skip_ops(dividends, "nv_tileas.reload")
-    sums = _skip_ops(_skip_ops(divisors, "nv_tileas.broadcast"), "nv_tileas.view")
+    totals = _skip_ops(_skip_ops(divisors, "nv_tileas.broadcast"), "nv_tileas.view")
     if not _is_made_by(_skip_ops(dividends, "nv_tileas.spill"), *NOT_NEGATIVE) or not _is_made_by(
-        sums, "nv_tileas.reduce"
+        totals, "nv_tileas.reduce"
     ):
         return False
-    total = defining_op(sums)
+    total = defining_op(totals)
     lengths = list(tile_type(dividends).get_shape())
     lengths[as_op(total).axis] = 1
     kept = list(tile_type(_skip_ops(divisors, "nv_tileas.broadcast")).get_shape())

@@ -1,6 +1,6 @@
-"""Elementwise operations: each element of the result from one element of each operand.
+"""Elementwise operations: each element of the result depends on one element of each operand.
 
-RULES maps an operation to its rule. The rules of integers, bits and pointers are here, the others in modules of their own.
+RULES maps an operation to its rule. Rules of integers, bits and pointers are here, other rules in modules of their own.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def emit_with(e: KernelEmitter, op: Operation, operands: Sequence[SSAValue], com
     count = max(map(len, columns))
     columns = [column if len(column) == count else column * count for column in columns]
     calls = list(zip(*columns))
-    # By identity: hashing SSA values is slow.
+    # Keyed by identity: hashing SSA values is slow.
     keys = [tuple(map(id, arguments)) for arguments in calls]
     distinct = dict(zip(keys, calls))
     results = _lazy(e.b, compute, list(distinct.values())) if late else compute(list(distinct.values()))
@@ -153,8 +153,8 @@ def _multiply_high(e: KernelEmitter, op: Operation) -> Scalar:
 
     def scalar(x: Value, y: Value) -> Value:
         left, right = (b.cast("zext", value, wide, type) for value in (x, y))
-        product = b.binary("mul", left, right, wide)
-        return b.cast("trunc", b.binary("lshr", product, width, wide), type)
+        wide_result = b.binary("mul", left, right, wide)
+        return b.cast("trunc", b.binary("lshr", wide_result, width, wide), type)
 
     return scalar
 

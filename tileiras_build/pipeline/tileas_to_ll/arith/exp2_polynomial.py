@@ -1,9 +1,10 @@
-"""exp2 of f32 by a polynomial instead of the special function unit (MUFU), for the share of values that ``exp2_polynomial`` sets.
+"""exp2 of f32 by a polynomial instead of the special function unit (MUFU), for the share of values that
+``exp2_polynomial`` sets.
 
-2^x = 2^n 2^f with n = floor(x), f = x - n. x is clamped to [-126, 126] and added to a large constant, rounded down: the low
-bits of the sum are n, and a shift of the same bits gives the normal number 2^n. 2^f is a polynomial of degree 3 with value 1
-at 0. Its largest relative error on [0, 1] is 8.6e-5, where f16 has 4.9e-4. Below -126 the result is zero, of NaN it is NaN,
-as with ``ex2.approx.ftz``.
+2^x = 2^n 2^f with n = floor(x), f = x - n. x is clamped to [-126, 126] and added to a large constant, rounded down: the
+low bits of the result are n, and a shift of the same bits gives the normal number 2^n. 2^f is a polynomial of degree 3
+with value 1 at 0. Its largest relative error on [0, 1] is 8.6e-5, that of f16 is 4.9e-4. Results below x = -126 are
+zero, and NaN propagates, as with ``ex2.approx.ftz``.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from .f32_pairs import PAIR, halves, has_pairs, pair
 SLOPE = 0.003968253731727600
 FIRST, SECOND, THIRD = 0.6951168179512024, 0.22764481604099274, 0.07706719636917114
 LOWEST = -127.0
-# The period, in groups, in which the share counts.
+# Length, in groups, of the period in which the share of polynomials is counted.
 EXP2, GROUPS = "nv_tileas.exp2", 4
 
 

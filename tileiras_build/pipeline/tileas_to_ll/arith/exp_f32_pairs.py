@@ -1,7 +1,7 @@
 """exp of packed pairs of f32, bit-identical to libdevice: the same operations, two values per instruction where possible.
 
 exp(x) = 2^n 2^f with n near x log2(e) and f = x log2(e) - n. t = x log2(e) / 252 + 1/2 is clamped to [0, 1] and added to a
-large constant 252 times, rounded down: the low bits of the sum are n with -126 <= n <= 126, and a shift of the same bits
+large constant 252 times, rounded down: the low bits of the result are n with -126 <= n <= 126, and a shift of the same bits
 gives the normal number 2^n. f uses log2(e) in two parts; the hardware computes 2^f.
 """
 
@@ -20,7 +20,7 @@ from .f32_pairs import PAIR, halves, pair
 SLOPE = 0.005724980030208826
 LOG2_E, LOG2_E_REST = 1.4426950216293335, 1.925963033500011e-08
 RANGE, MIN_EXPONENT = 252.0, -126
-# 1.5 * 2^23, whose last bit counts ones, and one more: the bits of the sum end in n + 127, the exponent of 2^n.
+# 1.5 * 2^23, whose last bit counts ones, and one more: the bits of the result end in n + 127, the exponent of 2^n.
 LARGE = 12582913.0
 FRACTION_BITS = 23
 

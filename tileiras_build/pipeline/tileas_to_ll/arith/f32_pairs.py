@@ -29,7 +29,7 @@ def has_pairs(target: Target, type: Attribute) -> bool:
 
 
 def pair(b: InstructionBuilder, low: Value, high: Value) -> SSAValue[VectorType]:
-    """Two values as one vector; the halves of a pair give that pair."""
+    """Two values as one vector; the two halves of one pair return that pair."""
     return _whole(b, low, high) or b.vector((low, high), vector(2, b.uniqued(low).type))
 
 

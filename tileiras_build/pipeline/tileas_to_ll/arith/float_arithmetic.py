@@ -25,7 +25,7 @@ from .exp_f32_pairs import exp_of_pair
 from .f32_pairs import PAIR, OnPairs, has_pairs
 from .float_conversions import ROUNDING_SUFFIX
 
-# LLVM's operation, the one of PTX that flushes subnormal numbers, and whether NaN wins.
+# LLVM operation, PTX operation that flushes subnormal numbers, and whether NaN propagates.
 FLOAT_MIN_MAX: dict[str, tuple[type[TableOp], type[TableOp], bool]] = {
     "arith.minimumf": (target_independent_intrinsics.MinimumOp, arithmetic.FMinOp, True),
     "arith.maximumf": (target_independent_intrinsics.MaximumOp, arithmetic.FMaxOp, True),
@@ -33,7 +33,7 @@ FLOAT_MIN_MAX: dict[str, tuple[type[TableOp], type[TableOp], bool]] = {
     "arith.maxnumf": (target_independent_intrinsics.MaxNumOp, arithmetic.FMaxOp, False),
 }
 
-# Operation on tiles -> the one on scalars that becomes a call of libdevice (libdevice_math.py: CALLEES).
+# Tile operation -> scalar operation that is lowered to a libdevice call (libdevice_math.py: CALLEES).
 MATH: dict[str, type[Operation]] = {
     "math.atan2": math.Atan2Op,
     "math.cos": math.CosOp,
@@ -92,7 +92,7 @@ def _fma(e: KernelEmitter, op: Operation) -> Scalar:
     return in_f32(e, element, _rounded(e.b, op, arithmetic.FmaOp), option_text(op, "rounding_mode", "nearest_even"))
 
 
-# Operation -> LLVM's on a vector of two, where it rounds to nearest even.
+# Operation -> LLVM operation on a vector of two, which rounds to nearest even.
 IN_PAIRS: dict[str, str | type[TableOp]] = {
     "nv_tileas.addf": "fadd", "nv_tileas.subf": "fsub", "nv_tileas.mulf": "fmul", "nv_tileas.fma": target_independent_intrinsics.FMAOp,
 }  # fmt: skip

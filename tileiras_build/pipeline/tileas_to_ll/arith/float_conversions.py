@@ -48,7 +48,7 @@ class SmallFloat:
         return 2.0 ** (1 - self.bias - self.mantissa)
 
 
-# What ``cvt`` makes of NaN where a type has several. Of the type without a sign, what its place would hold is cut off.
+# Encoding of NaN by ``cvt`` for types with several. For the type without a sign, the sign bit is cut off.
 _NANS = {"f8E5M2": 0x7F}
 
 
@@ -60,7 +60,7 @@ def _small(name: str) -> SmallFloat:
 SMALL = {name: _small(name) for name in ("f8E4M3FN", "f8E5M2", "f4E2M1FN", "fnv8E5M3FNU")}
 HARDWARE = {name: unwrap(ELEMENT_TYPES[name].ptx) for name in ("f8E4M3FN", "f8E5M2")}
 NEAREST = RoundingAttr(StringAttr("rn"))
-# Bits of f32: infinity, the canonical NaN, the sign, what tf32 keeps, and 2 ** -127, a subnormal number.
+# Bits of f32: infinity, the canonical NaN, the sign, the tf32 mask, and 2 ** -127, a subnormal number.
 INFINITY_BITS, NAN_BITS, SIGN_MASK, TF32_MASK = 0x7F800000, 0x7FC00000, -1 << 31, -1 << 13
 SMALLEST_SCALE_BITS = 0x400000
 E5M2_INFINITY = 0x7C
@@ -283,7 +283,7 @@ def _f32_to_small(b: InstructionBuilder, row: SmallFloat) -> Scalar:
 def _rounded_small(b: InstructionBuilder, row: SmallFloat, clamped: Value) -> Value:
     """The bits of an f32 magnitude within the range of a small format.
 
-    Normal numbers: add half an ulp (less the tie bit) to the bits and rebase the exponent.
+    Normal values: add half an ulp (less the tie bit) to the bits and rebase the exponent.
     Subnormal numbers: adding 2**23 granules makes the f32 adder round to a whole number of granules.
     """
     drop = 23 - row.mantissa
@@ -303,7 +303,7 @@ def _f32_to_scale(b: InstructionBuilder, mode: str) -> Scalar:
     def scalar(x: Value) -> Value:
         bits = b.and_(b.bitcast(x, I32), 0x7FFFFFFF)
         raised = b.shift(b.binary("add", bits, increment, I32), -23)
-        # Nothing up to the smallest scale is raised.
+        # Values up to the smallest scale are not rounded up.
         raised = b.select(b.compare("ule", bits, SMALLEST_SCALE_BITS), 0, raised, I32)
         finite = b.issue(target_independent_intrinsics.UMinOp, raised, 254, type=I32)
         value = b.select(_is_nan(b, x), 0xFF, finite, I32)

@@ -1,9 +1,9 @@
-"""Mixed-precision add: sums and differences of f32 and an f16 or bf16 without a conversion, on GPUs that have it.
+"""Mixed-precision add and subtract: f32 with f16 or bf16 operands, without a conversion, on GPUs that support it.
 
-``add.f32.f16`` extends its first operand itself (PTX ISA 9.0, section 9.7.5, mixed precision), which is exact, and rounds
+``add.f32.f16`` extends its first operand (PTX ISA 9.0, section 9.7.5, mixed precision), which is exact, and rounds
 once: the bits are those of a conversion and an addition. For a pair of halves it takes two instructions instead of two
-conversions and one packed addition, and the pair stays in one register until then. It is not used where another operation
-needs the extended values; where registers are scarce, one reduction may, which extends its own.
+conversions and one packed addition, and the pair stays in one register until then. It is not used if another operation
+needs the extended values, except for one reduction, which extends its own, if registers are scarce.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _half_operand(e: KernelEmitter, op: Operation) -> int | None:
 def _is_unextended_half(e: KernelEmitter, op: Operation, value: SSAValue) -> bool:
     if not needs_no_extension(value) or not folds_extension(op, value):
         return False
-    # Where registers are scarce, another conversion is better than keeping the extended values.
+    # If registers are scarce, another conversion is cheaper than live extended values.
     return e.computes_at_use or all(reads_unextended(use.operation) for use in value.uses if use.operation is not op)
 
 

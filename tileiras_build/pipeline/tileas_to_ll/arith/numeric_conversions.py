@@ -1,4 +1,4 @@
-"""The rules of conversions: integers to another width, integers and floats to each other, floats to another format."""
+"""The conversion rules: integer width, integer to float and back, float to another format."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _integer_to_float(signed: bool) -> Rule:
         b, source, target = e.b, element_of(op.operands[0].type), element_of(op.results[0].type)
         mode = option_text(op, "rounding_mode", "nearest_even")
         if source.type == I1 and signed:
-            # LLVM's back ends differ on what a signed bit is: here true is -1, as it is when extended.
+            # LLVM's back ends differ on signed i1: here true is -1, as after sign extension.
             narrow = convert_float(e, "f32", target.name, mode)
             values = b.float_constant(-1.0, FLOAT), b.float_constant(0.0, FLOAT)
             return lambda x: narrow(b.select(x, *values, FLOAT))

@@ -1,7 +1,8 @@
 """Min and max reductions of extended values, computed on the narrow type, two values per instruction.
 
-f32 has every f16 and bf16 value in the same order, so the extreme of extended values is the extended extreme. The thread
-reduces before it extends, so its row takes half the registers until then (``analysis/foldable_extensions.py``).
+f32 represents every f16 and bf16 value in the same order, so the extreme of extended values is the extended extreme.
+The thread reduces before it extends, so the row needs half the registers until then
+(``analysis/foldable_extensions.py``).
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ from .packed_min_max import combine_pairs
 Tuple = tuple[Value, ...]
 # Registers whose indices differ in these low bits are combined last.
 NEIGHBORS = 2
-# Independent min or max chains per thread: the latency of one instruction hides behind the issue of the others.
+# Independent min or max chains per thread: the issue of the others hides the latency of one instruction.
 CHAINS = 4
 Combine = Callable[[Sequence[Tuple], Sequence[Tuple]], list[Tuple]]
 

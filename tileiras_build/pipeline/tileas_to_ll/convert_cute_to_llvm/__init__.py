@@ -1,6 +1,6 @@
-"""From the companion dialects to llvm and nvvm: cute (layouts), cute_nvgpu (atoms), cutlass (pipelines).
+"""Convert the companion dialects to llvm and nvvm: cute (layouts), cute_nvgpu (atoms), cutlass (pipelines).
 
-``converted_values.py`` is the machinery, ``passes.py`` runs the rewrites of the other files.
+``converted_values.py`` represents values during the conversion, ``passes.py`` runs the rewrites of the other files.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Architectural atoms: each is one instruction, on registers (``arch.`` operations) or on views (atom calls).
 
-An atom call dispatches on the atom's type to the rewriter of ATOMS, which loads and stores the fragments of views; the
-``arch.`` operations of ``cute_nvgpu`` name the atom in the attribute ``atom``. What a target lacks is refused by name.
-The generations register theirs: ``atoms_sm80.py``, ``atoms_sm90.py``, ``atoms_sm100.py``.
+An atom call dispatches on the atom's type to the rewriter in ATOMS, which loads and stores the fragments of views; the
+``arch.`` operations of ``cute_nvgpu`` name the atom in the attribute ``atom``. An atom that the target lacks is
+rejected. Each generation registers its atoms: ``atoms_sm80.py``, ``atoms_sm90.py``, ``atoms_sm100.py``.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def rewrite(name: str, feature: str | None = None) -> Callable[[Rewrite], Rewrit
 
 
 def atom(*names: str, feature: str | None = None) -> Callable[[AtomCall], AtomCall]:
-    """Register what a call of an atom becomes."""
+    """Register the rewrite of calls of an atom."""
 
     def register(function: AtomCall) -> AtomCall:
         def run(kind: AtomType, operands: list[ConvertedValue], cv: Converter) -> None:
@@ -57,7 +57,7 @@ def atom(*names: str, feature: str | None = None) -> Callable[[AtomCall], AtomCa
 
 
 def require(feature: str | None, cv: Converter) -> None:
-    """Raise Unsupported, naming the GPUs that have it, where the target lacks a feature."""
+    """Raise Unsupported, with the GPUs that have it, if the target lacks a feature."""
     target = cv.job.target
     if feature is not None and not target.has(feature):
         able = ", ".join(row.name for row in TARGETS.values() if row.has(feature))
@@ -80,7 +80,7 @@ def atom_of(op: TableOp, cv: Converter) -> AtomType:
 
 # ---- calls -------------------------------------------------------------------------------------------
 def make_atom(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """An atom is its type; its operands (a barrier, a descriptor) go with its calls."""
+    """An atom has no value but its type; its operands (a barrier, a descriptor) are bound to its calls."""
     kind = type_as(op.results[0], AtomType)
     return [BoundAtom(kind, tuple(cv[value] for value in op.operands)) if op.operands else kind]
 
@@ -100,7 +100,7 @@ CALLS: dict[str, Rewrite] = {"cute.make_atom": make_atom, "cute.copy_atom_call":
 
 @atom("atom.universal_copy")
 def universal_copy(kind: AtomType, operands: list[ConvertedValue], cv: Converter) -> None:
-    """One load and one store of the bits that the atom names."""
+    """One load and one store of the number of bits in the atom's type."""
     type = IntegerType(int(type_parameters(kind, 1, cv)[0]))
     source, destination = map(view_of, operands)
     store_registers(destination, load_registers(source, 1, cv, type), cv)
@@ -108,7 +108,7 @@ def universal_copy(kind: AtomType, operands: list[ConvertedValue], cv: Converter
 
 @atom("atom.universal_fma")
 def universal_fma(kind: AtomType, operands: list[ConvertedValue], cv: Converter) -> None:
-    """fma of scalars."""
+    """fma of scalars"""
     types = {"f16": f16, "f32": f32, "f64": f64}
     type = types[type_parameters(kind, 1, cv)[0]]
     d, a, b, c = map(view_of, operands)
@@ -134,7 +134,7 @@ class MmaShape:
 
     @classmethod
     def of(cls, kind: AtomType, cv: Converter) -> MmaShape:
-        """From an atom's words, such as ``16x8x16 f16 f16 f32``; raises InvalidInput."""
+        """Parse an atom's parameters, such as ``16x8x16 f16 f16 f32``; raises InvalidInput."""
         words = type_parameters(kind, 4, cv)
         try:
             m, n, k = map(int, words[0].split("x"))
@@ -153,17 +153,17 @@ class MmaShape:
 
 
 def view_of(held: ConvertedValue) -> View:
-    """An operand of an atom's call that is a view."""
+    """An operand of an atom call that is a view."""
     return cast(View, held)
 
 
 def value_of(held: ConvertedValue) -> SSAValue:
-    """An operand of an atom's call that is a value."""
+    """An operand of an atom call that is a value."""
     if isinstance(held, SSAValue):
         return held
     raise InternalError("ir-shape", f"an atom's operand is a {type(held).__name__} where it takes a value")
 
 
 def pointer_of(held: ConvertedValue) -> SSAValue:
-    """The address of a pointer or view; an operand that is a value is itself."""
+    """The address of a pointer or view; a plain value is returned as it is."""
     return held if isinstance(held, SSAValue) else cast(View, held).pointer

@@ -40,19 +40,19 @@ def _columns(op: TableOp, cv: Converter) -> int:
 
 
 def _int_value(value: SSAValue, cv: Converter) -> SSAValue:
-    """The 32-bit address of tensor memory."""
+    """A 32-bit address in tensor memory."""
     return value if value.type == i32 else cv.emit.add(llvm.PtrToIntOp(value, i32))
 
 
 def _address(value: SSAValue, cv: Converter) -> SSAValue:
-    """The same as a pointer into it."""
+    """The same as a pointer to tensor memory."""
     return value if value.type == ADDRESS else cv.emit.pointer(_int_value(value, cv), ADDRESS)
 
 
 # ---- allocation --------------------------------------------------------------------------------------
 @rewrite("arch.sm100.alloc_tmem", "tcgen05")
 def alloc_tmem(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """One warp asks for columns; the address comes to shared memory."""
+    """One warp allocates columns; the hardware writes the address to shared memory."""
     holder, columns = cv.operand(op.holder), _columns(op, cv)
     cv.emit.issue(instructions.AllocOp, holder, columns, group=f"cg{_group(op, cv)}")
     return []
@@ -60,7 +60,7 @@ def alloc_tmem(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
 
 @rewrite("arch.sm100.retrieve_tmem_ptr", "tcgen05")
 def retrieve_tmem_ptr(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """What the allocation has written, which LLVM does not see."""
+    """Load the address that the allocation wrote; volatile, as LLVM does not see that write."""
     loaded = llvm.LoadOp(cv.operand(op.holder), i32, alignment=4)
     loaded.attributes["volatile_"] = UnitAttr()
     wanted = cv.types.convert(op.results[0].type)
@@ -103,7 +103,7 @@ def umma(
     group: int = 1,
     mn_major: tuple[bool, bool] = (False, False),
 ) -> None:
-    """tcgen05.mma on ``operands``, which are D, A, B and whether D counts; integers are the kind i8 (IMMA)."""
+    """tcgen05.mma on ``operands``: D, A, B and whether to accumulate into D; integers use the kind i8 (IMMA)."""
     mma, (row, a_signed, b_signed) = _row_of(kind, cv)
     d, a, b, accumulate = operands
     descriptor = row.descriptor(mma.m, mma.n, *mn_major, (a_signed, b_signed))
@@ -113,7 +113,7 @@ def umma(
 
 @atom("sm100.mma", feature="tcgen05")
 def sm100_mma(kind: AtomType, operands: list[ConvertedValue], cv: Converter) -> None:
-    """D and C are one place in tensor memory."""
+    """D and C must be the same tile in tensor memory."""
     d, a, b, c = operands
     place = pointer_of(d)
     if place is not pointer_of(c):
@@ -127,7 +127,7 @@ def _mn_major(op: TableOp) -> tuple[bool, bool]:
 
 @rewrite("arch.mma.SM100.umma", "tcgen05")
 def arch_umma(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """``accumulate`` (i1) says whether D counts."""
+    """``accumulate`` (i1): whether to accumulate into D."""
     operands = [*map(cv.operand, (op.d, op.a, op.b)), op.accumulate]
     umma(atom_of(op, cv), operands, cv, group=_group(op, cv), mn_major=_mn_major(op))
     return []
@@ -149,7 +149,7 @@ def arch_umma_block_scaled(op: TableOp, cv: Converter) -> Sequence[ConvertedValu
 # ---- from shared memory ------------------------------------------------------------------------------
 @atom("atom.s2t_copy", feature="tcgen05")
 def s2t_copy(kind: AtomType, operands: list[ConvertedValue], cv: Converter) -> None:
-    """On a descriptor and a place in tensor memory."""
+    """Copy from a descriptor to an address in tensor memory."""
     source, destination = operands
     copy_s2t(type_parameters(kind, 1, cv)[0], _int_value(pointer_of(destination), cv), value_of(source), 1, cv)
 
@@ -158,7 +158,7 @@ S2T_SHAPES = ("128x256b", "4x256b", "128x128b", "64x128b.warpx2::02_13", "64x128
 
 
 def copy_s2t(shape: str, destination: SSAValue, source: SSAValue, group: int, cv: Converter) -> None:
-    """tcgen05.cp; of a group of CTAs only the first copies."""
+    """tcgen05.cp; in a group of CTAs only the first one copies."""
     if shape not in S2T_SHAPES:
         raise cv.invalid("s2t-shape", f"copies {shape!r}: use one of {', '.join(S2T_SHAPES)}")
     first = None
@@ -171,7 +171,7 @@ def copy_s2t(shape: str, destination: SSAValue, source: SSAValue, group: int, cv
 
 @rewrite("arch.copy.SM100.copy_s2t", "tcgen05")
 def arch_copy_s2t(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """The shape is an attribute."""
+    """tcgen05.cp with the shape in an attribute."""
     shape = keyword_parameter(op, "shape", "128x256b")
     copy_s2t(shape, _int_value(cv.operand(op.destination), cv), cv.operand(op.source), _group(op, cv), cv)
     return []
@@ -191,7 +191,7 @@ def _form(op: TableOp, types: Sequence[Attribute], cv: Converter) -> tuple[str, 
 
 @rewrite("arch.copy.SM100.tmem_load", "tcgen05")
 def tmem_load(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """The words, and the wait until they are there; they are taken apart behind it."""
+    """Load the words, wait, then unpack them after the wait."""
     types = [result.type for result in op.results]
     shape, repetitions = _form(op, types, cv)
     together, source = types[0] if len(types) == 1 else vector(len(types), i32), _address(cv.operand(op.source), cv)
@@ -205,7 +205,7 @@ def tmem_load(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
 
 @rewrite("arch.copy.SM100.tmem_store", "tcgen05")
 def tmem_store(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """The words, and the wait until they are written."""
+    """Store the words, and wait until they are written."""
     values = [cv.operand(value) for value in op.group(1)]
     shape, repetitions = _form(op, [value.type for value in values], cv)
     words = values[0] if len(values) == 1 else _packed_vector(values, cv)

@@ -1,4 +1,4 @@
-"""Atoms of sm_80 and their later forms: mma.sync, matrices between shared memory and registers, cp.async."""
+"""Atoms of sm_80 and their later forms: mma.sync, ldmatrix and stmatrix, cp.async."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def arch_mma(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
 REWRITES |= {f"cute_nvgpu.arch.mma.{name}": arch_mma for name in ("SM80", "SM89", "SM120.block_scaled")}
 
 
-# ---- matrices between shared memory and registers ----------------------------------------------------
+# ---- ldmatrix and stmatrix ---------------------------------------------------------------------------
 def _matrices(kind: AtomType, cv: Converter) -> tuple[int, bool]:
     words = type_parameters(kind, 2, cv)
     if words[0] != "8x8" or words[1] not in ("x1", "x2", "x4"):
@@ -81,7 +81,7 @@ def _matrices(kind: AtomType, cv: Converter) -> tuple[int, bool]:
 
 
 def ldmatrix(kind: AtomType, address: SSAValue, offset: int, cv: Converter) -> list[SSAValue]:
-    """A word for each matrix."""
+    """ldmatrix: one word per matrix."""
     count, transposed = _matrices(kind, cv)
     type = i32 if count == 1 else struct_of([i32] * count)
     made = cv.emit.issue(LoadMatrixOp, address, type=type, offset=offset, transposed=transposed)
@@ -89,7 +89,7 @@ def ldmatrix(kind: AtomType, address: SSAValue, offset: int, cv: Converter) -> l
 
 
 def stmatrix(kind: AtomType, address: SSAValue, values: Sequence[SSAValue], offset: int, cv: Converter) -> None:
-    """The words of all matrices."""
+    """stmatrix of the words of all matrices."""
     count, transposed = _matrices(kind, cv)
     if count != len(values):
         raise cv.invalid("atom-parameters", f"copies {kind.data!r} from {len(values)} registers")
@@ -98,14 +98,14 @@ def stmatrix(kind: AtomType, address: SSAValue, values: Sequence[SSAValue], offs
 
 @atom("atom.ldsm", feature="ldmatrix")
 def ldsm(kind: AtomType, operands: list[ConvertedValue], cv: Converter) -> None:
-    """The view of the source is this thread's row."""
+    """Load a matrix; the view of the source is this thread's row."""
     source, destination = map(view_of, operands)
     store_registers(destination, ldmatrix(kind, source.pointer, 0, cv), cv)
 
 
 @atom("atom.stsm", feature="stmatrix")
 def stsm(kind: AtomType, operands: list[ConvertedValue], cv: Converter) -> None:
-    """The view of the destination is this thread's row."""
+    """Store a matrix; the view of the destination is this thread's row."""
     source, destination = map(view_of, operands)
     stmatrix(kind, destination.pointer, load_registers(source, _matrices(kind, cv)[0], cv), 0, cv)
 
@@ -126,7 +126,7 @@ def arch_stsm(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
 
 # ---- cp.async ----------------------------------------------------------------------------------------
 def cp_async(size: int, source: SSAValue, destination: SSAValue, count: SSAValue | None, cv: Converter) -> None:
-    """``nvvm.cp.async.shared.global``; 16 bytes go past L1."""
+    """``nvvm.cp.async.shared.global``; 16 bytes bypass L1."""
     if size not in ops_copy.SIZES:
         raise cv.invalid("copy-size", f"copies 4, 8 or 16 bytes, not {size}")
     modifier = LoadCacheModifierAttr.new([StringAttr("cg" if size == 16 else "ca")])
@@ -137,14 +137,14 @@ def cp_async(size: int, source: SSAValue, destination: SSAValue, count: SSAValue
 
 @atom("atom.simt_async_copy", feature="cp_async")
 def simt_async_copy(kind: AtomType, operands: list[ConvertedValue], cv: Converter) -> None:
-    """The first bytes of the views."""
+    """Copy the first bytes of the views."""
     source, destination = map(view_of, operands)
     cp_async(int(type_parameters(kind, 1, cv)[0]), source.pointer, destination.pointer, None, cv)
 
 
 @rewrite("arch.copy.SM80.cp_async", "cp_async")
 def arch_cp_async(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """On pointers, perhaps of fewer bytes."""
+    """cp.async on pointers, with an optional byte count."""
     count = cv.value(cv.integer(op.bytes)) if op.bytes is not None else None
     cp_async(int_parameter(op, "size", 16), cv.operand(op.source), cv.operand(op.destination), count, cv)
     return []

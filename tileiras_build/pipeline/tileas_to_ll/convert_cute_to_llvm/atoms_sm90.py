@@ -54,7 +54,7 @@ def wgmma(kind: AtomType, a: SSAValue, b: SSAValue, accumulator: SSAValue, cv: C
 
 @atom("sm90.mma", feature="wgmma")
 def sm90_mma(kind: AtomType, operands: list[ConvertedValue], cv: Converter) -> None:
-    """Descriptors of A and B, the accumulator in registers; the call waits, since its result is read from memory."""
+    """Descriptors of A and B, the accumulator in registers; the call waits, since its result is stored to a fragment."""
     d, a, b, c = operands
     mma = MmaShape.of(kind, cv)
     register = {"f32": f32, "s32": i32, "f16": i32}[mma.c]
@@ -68,7 +68,7 @@ def sm90_mma(kind: AtomType, operands: list[ConvertedValue], cv: Converter) -> N
 
 @rewrite("arch.mma.SM90", "wgmma")
 def arch_wgmma(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """On descriptors and a struct of registers."""
+    """wgmma on descriptors and a struct of registers."""
     return [wgmma(atom_of(op, cv), cv.address(op.a), cv.address(op.b), cv.address(op.c), cv)]
 
 
@@ -97,7 +97,7 @@ def tma_store(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
 
 @rewrite("arch.copy.SM100.tma_reduce", "tma")
 def tma_reduce(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """``nvvm.cp.async.bulk.tensor.reduce``: the store's operands, a box combined with what is there."""
+    """``nvvm.cp.async.bulk.tensor.reduce``: the operands of a store; combines a box with the destination."""
     coords = _coordinates(op, cv)
     kind, mode = keyword_parameter(op, "kind"), keyword_parameter(op, "mode", "tile")
     if kind not in REDUCTIONS or len(coords) not in MODES.get(mode, ()):

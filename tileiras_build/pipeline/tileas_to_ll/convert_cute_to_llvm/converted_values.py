@@ -1,8 +1,8 @@
-"""The machinery: what a value of a companion dialect is while it is converted, and how it crosses blocks.
+"""The representation of companion-dialect values during conversion, and how they cross blocks and functions.
 
-Inside a block nothing of a layout exists at run time but its unknown leaves: a tuple is held as a Python tuple of
-integers and i32 values, a layout as its shape and stride, a view as pointer and layout. Where such a value crosses a
-block or a function, it becomes the struct that ``type_converter.py`` gives it (tileir-internals, section 1.5).
+Inside a block only the dynamic leaves of a layout exist at run time: a tuple is represented by a Python tuple of
+integers and i32 values, a layout by its shape and stride, a view by pointer and layout. A value that crosses a block or
+a function is packed to the struct that ``type_converter.py`` defines for its type (tileir-internals, section 1.5).
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from ..convert_nvgpu_and_gpu_to_nvvm.symbols import location_of
 from ..type_converter import LLVMTypeConverter
 
 COMPANION_DIALECTS = ("cute.", "cute_nvgpu.", "cutlass.")
-# Operations that pass values on: their operands, results and blocks change with the values' types.
+# Operations that forward values: the types of their operands, results and blocks change with those of the values.
 BLOCK_ARGUMENT_OPS = (
     cf.BranchOp, cf.ConditionalBranchOp, scf.ForOp, scf.IfOp, scf.WhileOp, scf.YieldOp, scf.ConditionOp, llvm.BrOp,
     llvm.CondBrOp, llvm.ReturnOp, func.ReturnOp, gpu.ReturnOp, func.CallOp, llvm.CallOp,
 )  # fmt: skip
 
 
-Leaf = int | SSAValue  # known, or known at run time
+Leaf = int | SSAValue  # static, or dynamic
 Tree = Leaf | tuple["Tree", ...]
-StaticInfo = int | None | tuple["StaticInfo", ...]  # what a type says of a tuple; None is known at run time
+StaticInfo = int | None | tuple["StaticInfo", ...]  # static leaves of a type; None is dynamic
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class View:
 
 @dataclass(frozen=True)
 class DescIter:
-    """A pointer that moves: pointer, index and stride, in bytes."""
+    """A moving pointer: pointer, index and stride, in bytes."""
 
     pointer: SSAValue
     index: Leaf
@@ -60,7 +60,7 @@ class DescIter:
 
 @dataclass(frozen=True)
 class State:
-    """Where one side of a pipeline is."""
+    """The position of one side of a pipeline."""
 
     phase: Leaf
     index: Leaf
@@ -69,7 +69,7 @@ class State:
 
 @dataclass(frozen=True)
 class BoundAtom:
-    """An atom with operands that go with each of its calls."""
+    """An atom with operands that are bound to each of its calls."""
 
     kind: AtomType
     operands: tuple[ConvertedValue, ...]
@@ -79,18 +79,31 @@ ConvertedValue = Tree | Layout | View | DescIter | State | AtomType | BoundAtom
 Rewrite = Callable[[TableOp, "Converter"], Sequence[ConvertedValue]]
 
 
+def registers_rewrites(rewrites: dict[str, Rewrite], dialect: str) -> Callable[..., Callable[[Rewrite], Rewrite]]:
+    """A decorator factory: ``rewrite(*names)`` adds a function to ``rewrites`` as that of these operations of ``dialect``."""
+
+    def rewrite(*names: str) -> Callable[[Rewrite], Rewrite]:
+        def register(function: Rewrite) -> Rewrite:
+            rewrites.update({f"{dialect}.{name}": function for name in names})
+            return function
+
+        return register
+
+    return rewrite
+
+
 def is_companion(type: Attribute) -> bool:
     """Whether a type belongs to cute, cute_nvgpu or cutlass."""
     return type.name.startswith(COMPANION_DIALECTS)
 
 
 class Converter(Integers):
-    """Rewrites the operations of a module; as ``Integers`` it computes with leaves, folding what is known."""
+    """Rewrites the operations of a module; as ``Integers`` it computes with leaves, and folds static ones."""
 
     def __init__(self, job: Job, root: Operation):
         self.job = job
         self.held: dict[SSAValue, ConvertedValue] = {}
-        # The types that values had before they got their LLVM form.
+        # The types of values before conversion.
         self.before: dict[SSAValue, Attribute] = {}
         self.emit = Emitter(root, job)
         self.types = LLVMTypeConverter()
@@ -134,7 +147,7 @@ class Converter(Integers):
 
     # ---- values --------------------------------------------------------------------------------------
     def __getitem__(self, value: SSAValue) -> ConvertedValue:
-        """What a value is held as; a value of another dialect is itself."""
+        """The representation of a value; a value of another dialect represents itself."""
         if value in self.held:
             return self.held[value]
         if is_companion(value.type):
@@ -143,29 +156,29 @@ class Converter(Integers):
         return _constant_of(value)
 
     def view(self, value: SSAValue) -> View:
-        """What a view is held as."""
+        """The representation of a view."""
         return cast(View, self[value])
 
     def state(self, value: SSAValue) -> State:
-        """What the state of a pipeline is held as."""
+        """The representation of a pipeline state."""
         return cast(State, self[value])
 
     def scalar(self, value: SSAValue) -> Leaf:
-        """What a pointer or integer is held as."""
+        """The representation of a pointer or integer."""
         held = self[value]
         if isinstance(held, (int, *VALUES)):
             return held
         raise self.unsupported("cute-operand", f"needs a value where it has {value.type}")
 
     def tree(self, value: SSAValue) -> Tree:
-        """What an integer or a tuple of integers is held as."""
+        """The representation of an integer or a tuple of integers."""
         held = self[value]
         if isinstance(held, (int, SSAValue, tuple)):
             return held
         raise self.unsupported("cute-operand", f"needs integers where it has {value.type}")
 
     def address(self, value: SSAValue) -> SSAValue:
-        """A pointer, or another operand that is held as it is."""
+        """A pointer, or another operand that represents itself."""
         return self._address(self[value], value)
 
     def _address(self, held: ConvertedValue, value: SSAValue) -> SSAValue:
@@ -187,7 +200,7 @@ class Converter(Integers):
         raise self.unsupported("cute-operand", f"needs an integer where it has {value.type}")
 
     def operand(self, value: SSAValue) -> SSAValue:
-        """An operand of an instruction: the value itself, of a view its pointer."""
+        """An operand of an instruction: the value itself, or the pointer of a view."""
         held = self[value]
         if isinstance(held, int):
             return self.value(held) if is_companion(value.type) else value
@@ -200,7 +213,7 @@ class Converter(Integers):
         return found if isinstance(found, Layout) else Layout(found, 0)
 
     def invalid(self, id: str, message: str) -> InvalidInput:
-        """A diagnostic about the operation that is rewritten."""
+        """A diagnostic about the current operation."""
         op = self.emit.root
         return InvalidInput(id, f"'{op.name}' op {message}", location=location_of(op))
 
@@ -210,7 +223,7 @@ class Converter(Integers):
 
     # ---- across blocks -------------------------------------------------------------------------------
     def packed(self, value: SSAValue) -> SSAValue:
-        """A value as what crosses blocks: the leaves in a struct of its type's form."""
+        """Pack a value to a struct of its leaves."""
         parts = self._parts(self[value], value.type)
         target = self.types.convert(value.type)
         return self._structured(target, iter(parts))
@@ -235,7 +248,7 @@ class Converter(Integers):
         return list(flatten(held))
 
     def unpacked(self, value: SSAValue, type: Attribute) -> ConvertedValue:
-        """What a value that came across a block is held as; ``type`` is its type before conversion."""
+        """The representation of a packed value; ``type`` is its type before conversion."""
         if isinstance(type, AtomType):
             return type
         parts = iter(self._fields(value))
@@ -260,7 +273,7 @@ class Converter(Integers):
 
 
 def _constant_of(value: SSAValue) -> Leaf:
-    """The integer of a constant, else the value."""
+    """The integer of a constant, or the value itself."""
     owner = value.owner
     constant = (
         owner.properties.get("value") if isinstance(owner, Operation) and owner.name.endswith("constant") else None
@@ -270,19 +283,19 @@ def _constant_of(value: SSAValue) -> Leaf:
     return value
 
 
-def _static_value(held: Tree, said: StaticInfo) -> Tree:
-    """A tuple with the leaves that its type knows."""
-    return zip_leaves(lambda leaf, known: leaf if known is None else known, held, said)
+def _static_value(held: Tree, static: StaticInfo) -> Tree:
+    """A tuple with the static leaves of its type."""
+    return zip_leaves(lambda leaf, known: leaf if known is None else known, held, static)
 
 
-def _layout_of(said: Layout, parts: Iterator[SSAValue]) -> Layout:
+def _layout_of(static: Layout, parts: Iterator[SSAValue]) -> Layout:
     pairs = list(parts)
-    shape, stride = (rebuild(said.shape, iter(pairs[start::2])) for start in (0, 1))
-    return replace(said, shape=_static_value(shape, said.shape), stride=_static_value(stride, said.stride))
+    shape, stride = (rebuild(static.shape, iter(pairs[start::2])) for start in (0, 1))
+    return replace(static, shape=_static_value(shape, static.shape), stride=_static_value(stride, static.stride))
 
 
 def with_static_info(held: ConvertedValue, type: Attribute, cv: Converter) -> ConvertedValue:
-    """``held`` with what its result's type says; raises InvalidInput where they contradict each other."""
+    """``held`` with the static leaves of its type; raises InvalidInput if they contradict each other."""
     if isinstance(type, cute.MemRefType):
         view = cast(View, held)
         return View(view.pointer, _refined_layout(view.layout, type.layout.data, cv))
@@ -293,22 +306,22 @@ def with_static_info(held: ConvertedValue, type: Attribute, cv: Converter) -> Co
     return held
 
 
-def _refined_layout(held: Layout, said: Layout, cv: Converter) -> Layout:
-    if said.swizzle != held.swizzle:
-        raise cv.invalid("cute-type", f"makes {held} where its type says {said}")
-    return replace(held, shape=_merged(held.shape, said.shape, cv), stride=_merged(held.stride, said.stride, cv))
+def _refined_layout(held: Layout, static: Layout, cv: Converter) -> Layout:
+    if static.swizzle != held.swizzle:
+        raise cv.invalid("cute-type", f"makes {held} where its type says {static}")
+    return replace(held, shape=_merged(held.shape, static.shape, cv), stride=_merged(held.stride, static.stride, cv))
 
 
-def _merged(held: Tree, said: StaticInfo, cv: Converter) -> Tree:
+def _merged(held: Tree, static: StaticInfo, cv: Converter) -> Tree:
     def agree(leaf: Leaf, known: int | None) -> Leaf:
         if isinstance(leaf, int) and known is not None and leaf != known:
-            raise cv.invalid("cute-type", f"makes {print_tuple(held)} where its type says {print_tuple(said)}")
+            raise cv.invalid("cute-type", f"makes {print_tuple(held)} where its type says {print_tuple(static)}")
         return leaf if known is None else known
 
     try:
-        return zip_leaves(agree, held, said)
+        return zip_leaves(agree, held, static)
     except ValueError:
-        raise cv.invalid("cute-type", f"makes {print_tuple(held)} where its type says {print_tuple(said)}") from None
+        raise cv.invalid("cute-type", f"makes {print_tuple(held)} where its type says {print_tuple(static)}") from None
 
 
 def int_parameter(op: Operation, name: str, default: int = 0) -> int:

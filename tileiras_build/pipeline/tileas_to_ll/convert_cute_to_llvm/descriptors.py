@@ -1,8 +1,8 @@
-"""Descriptors: matrices in shared memory, tensor maps, and the storage that kernels ask the architecture for."""
+"""Matrix descriptors, tensor maps, and ``arch.`` operations that allocate storage."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import IntegerType, StringAttr, i32, i64
@@ -23,27 +23,26 @@ from ..convert_nvgpu_and_gpu_to_nvvm.gpu_functions import DYNAMIC_ALIGNMENT, DYN
 from ..convert_nvgpu_and_gpu_to_nvvm.symbols import symbol
 from ..convert_nvgpu_and_gpu_to_nvvm.type_conversion import POINTER, SHARED_POINTER, element_bytes
 from ..convert_nvgpu_and_gpu_to_nvvm.wgmma import ROWS_PER_ATOM, packed_descriptor
-from .converted_values import ConvertedValue, Converter, Rewrite, View, int_parameter, keyword_parameter
+from .converted_values import (
+    ConvertedValue,
+    Converter,
+    Rewrite,
+    View,
+    int_parameter,
+    keyword_parameter,
+    registers_rewrites,
+)
 from .memory import shared_variable
 
 REWRITES: dict[str, Rewrite] = {}
+rewrite = registers_rewrites(REWRITES, "cute_nvgpu")
 I8 = IntegerType(8)
-
-
-def rewrite(*names: str) -> Callable[[Rewrite], Rewrite]:
-    """Register the rewrite of operations of ``cute_nvgpu``."""
-
-    def register(function: Rewrite) -> Rewrite:
-        REWRITES.update({f"cute_nvgpu.{name}": function for name in names})
-        return function
-
-    return register
 
 
 # ---- matrices in shared memory -----------------------------------------------------------------------
 @rewrite("smem_desc_view")
 def smem_desc_view(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """The fields but the address are one constant, from the view's layout."""
+    """A descriptor is the address plus one constant for all other fields, from the view's layout."""
     view = cv.view(op.view)
     bits = _descriptor_bits(
         view,
@@ -55,7 +54,9 @@ def smem_desc_view(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
 
 
 def _descriptor_bits(view: View, size: int, version: str, cv: Converter) -> int:
-    """Of a matrix whose k is contiguous, in rows as wide as the swizzle (PTX ISA 9.0, "Canonical layouts")."""
+    """The constant fields for a matrix contiguous in k, in rows as wide as the swizzle (PTX ISA 9.0, "Canonical
+    layouts").
+    """
     layout = view.layout
     width = _swizzle_bytes(layout, size, cv)
     if not layout.is_static or layout.shape.__class__ is not tuple or len(layout.shape) != 2:
@@ -73,7 +74,7 @@ def _descriptor_bits(view: View, size: int, version: str, cv: Converter) -> int:
 
 
 def _swizzle_bytes(layout: Layout, size: int, cv: Converter) -> int:
-    """The width in bytes of a swizzle of 16-byte units; the layout's counts elements of ``size`` bytes."""
+    """The width in bytes of a swizzle of 16-byte units; the layout counts elements of ``size`` bytes."""
     if layout.swizzle is None:
         raise cv.unsupported("smem-desc-swizzle", "has no swizzle", "use one of 1, 2 or 3 bits of 16-byte units")
     swizzle, unit = layout.swizzle, (16 // size).bit_length() - 1
@@ -84,31 +85,31 @@ def _swizzle_bytes(layout: Layout, size: int, cv: Converter) -> int:
 
 # ---- tensor maps -------------------------------------------------------------------------------------
 def generic(cv: Converter, pointer: SSAValue) -> SSAValue:
-    """A pointer as a generic one."""
+    """Cast a pointer to the generic address space."""
     return pointer if pointer.type == POINTER else cv.emit.add(AddrSpaceCastOp(pointer, POINTER))
 
 
 @rewrite("get_tma_desc_addr")
 def get_tma_desc_addr(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """A tensor map is held by its address."""
+    """A tensor map is represented by its address."""
     return [generic(cv, cv.address(op.descriptor))]
 
 
 @rewrite("get_grid_constant_pointer")
 def get_grid_constant_pointer(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """A grid constant is read where it lies."""
+    """A grid constant is read in place."""
     return [generic(cv, cv.address(op.argument))]
 
 
 @rewrite("cast_tma_desc_to_integer")
 def cast_tma_desc_to_integer(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """The address."""
+    """The address as an integer."""
     return [cv.emit.add(llvm.PtrToIntOp(cv.address(op.descriptor), i64))]
 
 
 @rewrite("copy_tma_desc")
 def copy_tma_desc(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """128 bytes, 8 at a time."""
+    """Copy 128 bytes, 8 at a time."""
     source, destination = cv.address(op.source), cv.address(op.destination)
     for index in range(MAP_BYTES // 8):
         word = cv.emit.add(llvm.LoadOp(cv.emit.offset(source, index, i64), i64))
@@ -133,13 +134,13 @@ def _bytes(op: TableOp, cv: Converter) -> int:
 
 @rewrite("arch.alloc_smem")
 def alloc_smem(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """A variable of some bytes."""
+    """A variable of ``size`` bytes in shared memory."""
     return [shared_variable(cv, array(_bytes(op, cv), I8), op.attributes)]
 
 
 @rewrite("arch.alloc_rmem")
 def alloc_rmem(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """A stack object of some bytes."""
+    """A stack object of ``size`` bytes."""
     made = cv.emit.add(llvm.AllocaOp(cv.emit.constant(1), array(_bytes(op, cv), I8), 16))
     wanted = cast(llvm.LLVMPointerType, cv.types.convert(op.results[0].type))
     return [made if made.type == wanted else cv.emit.add(AddrSpaceCastOp(made, wanted))]
@@ -147,7 +148,7 @@ def alloc_rmem(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
 
 @rewrite("arch.get_dyn_smem")
 def get_dyn_smem(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """One global of no size per module, whose end the launch moves."""
+    """One unsized global per module, whose size the launch sets."""
     if symbol(cv.emit.symbols, DYNAMIC_SHARED) is None:
         type = array(0, I8)
         cv.emit.add_global(make_global(type, DYNAMIC_SHARED, "external", 3, alignment=DYNAMIC_ALIGNMENT))
@@ -162,7 +163,7 @@ def get_dyn_smem_size(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
 
 @rewrite("arch.make_warp_uniform")
 def make_warp_uniform(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """Lane 0's value."""
+    """Broadcast the value of lane 0."""
     emit = cv.emit
     mask, zero, clamp = (emit.constant(number) for number in (-1, 0, 31))
     kind = ShflKindAttr.new([StringAttr("idx")])

@@ -1,4 +1,4 @@
-"""Layout sugar: tuples, layouts and their algebra become integers."""
+"""Desugar tuples, layouts and layout algebra to integers."""
 
 from __future__ import annotations
 
@@ -13,24 +13,15 @@ from ....ir.dialects.cute import types as cute
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import cute_algebra as algebra
 from ....ir.layouts.cute_algebra import Layout, flatten, print_tuple, rebuild, zip_leaves
-from .converted_values import ConvertedValue, Converter, Leaf, Rewrite, Tree, View, int_parameter
+from .converted_values import ConvertedValue, Converter, Leaf, Rewrite, Tree, View, int_parameter, registers_rewrites
 
 REWRITES: dict[str, Rewrite] = {}
+rewrite = registers_rewrites(REWRITES, "cute")
 Mode = TypeVar("Mode")
 
 
-def rewrite(*names: str) -> Callable[[Rewrite], Rewrite]:
-    """Register the rewrite of operations of ``cute``."""
-
-    def register(function: Rewrite) -> Rewrite:
-        REWRITES.update({f"cute.{name}": function for name in names})
-        return function
-
-    return register
-
-
 def checked(function: Rewrite) -> Rewrite:
-    """A rewrite whose ValueError is the user's: the algebra refuses these operands."""
+    """A rewrite that reports a ValueError of the algebra as InvalidInput about its operands."""
 
     def run(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
         try:
@@ -44,19 +35,21 @@ def checked(function: Rewrite) -> Rewrite:
 # ---- tuples ------------------------------------------------------------------------------------------
 @rewrite("make_int_tuple", "make_shape", "make_stride", "make_coord", "make_tile", "make_tuple")
 def make_tuple(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """The operands, one for each leaf that the type does not know; or for each top-level mode."""
-    said, given = type_as(op.results[0], cute.TupleType).data, [cv[value] for value in op.leaves]
-    unknown = [leaf for leaf in flatten(said) if leaf is None]
-    if len(unknown) == len(given) and not any(isinstance(value, tuple) for value in given):
+    """One operand for each leaf that the type does not determine; or for each top-level mode."""
+    static_info, operands = type_as(op.results[0], cute.TupleType).data, [cv[value] for value in op.leaves]
+    unknown = [leaf for leaf in flatten(static_info) if leaf is None]
+    if len(unknown) == len(operands) and not any(isinstance(value, tuple) for value in operands):
         rest = iter([cv.integer(value) for value in op.leaves])
-        return [rebuild(said, iter([next(rest) if leaf is None else leaf for leaf in flatten(said)]))]
-    members = tuple(value if isinstance(value, (tuple, int)) else cv.integer(v) for value, v in zip(given, op.leaves))
-    return [members if len(members) != 1 or isinstance(said, tuple) else members[0]]
+        return [rebuild(static_info, iter([next(rest) if leaf is None else leaf for leaf in flatten(static_info)]))]
+    members = tuple(
+        value if isinstance(value, (tuple, int)) else cv.integer(v) for value, v in zip(operands, op.leaves)
+    )
+    return [members if len(members) != 1 or isinstance(static_info, tuple) else members[0]]
 
 
 @rewrite("unpack_tuple")
 def unpack_tuple(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """Every leaf is a value."""
+    """One result per leaf."""
     found = [cv.value(leaf) for leaf in flatten(cv.tree(op.tuple))]
     if len(found) != len(op.results):
         raise cv.invalid("cute-leaves", f"has {len(op.results)} results for {len(found)} leaves")
@@ -65,7 +58,7 @@ def unpack_tuple(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
 
 @rewrite("static")
 def static(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """What the type says is all there is."""
+    """The value is determined by its type."""
     type = op.results[0].type
     held = type.data if isinstance(type, cute.LayoutType) else cast(cute.TupleType, type).data
     known = held.is_static if isinstance(held, Layout) else None not in list(flatten(held))
@@ -103,9 +96,9 @@ def make_layout(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
 
 @rewrite("make_composed_layout")
 def make_composed_layout(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """The swizzle stands in the type."""
-    said = type_as(op.results[0], cute.LayoutType).data
-    return [replace(cv.layout(op.layout), swizzle=said.swizzle, offset=said.offset)]
+    """The swizzle is part of the type."""
+    static_info = type_as(op.results[0], cute.LayoutType).data
+    return [replace(cv.layout(op.layout), swizzle=static_info.swizzle, offset=static_info.offset)]
 
 
 @rewrite("get_shape")
@@ -159,7 +152,7 @@ def _members(tree: Tree) -> list[Tree]:
 @rewrite("select")
 @checked
 def select(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """Modes by number."""
+    """Select modes by index."""
     held = cv[op.source]
     if isinstance(held, Layout):
         return [algebra.from_modes(_selected(op, held.modes))]
@@ -177,7 +170,7 @@ def _selected(op: TableOp, modes: Sequence[Mode]) -> list[Mode]:
 @rewrite("group_modes")
 @checked
 def group_modes(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """Some modes, in a row, as one."""
+    """Group consecutive modes to one."""
     held = cv[op.source]
     if isinstance(held, Layout):
         return [algebra.from_modes_of(_grouped(op, held.modes, algebra.from_modes_of))]
@@ -205,7 +198,7 @@ REWRITES |= {
 @rewrite("complement")
 @checked
 def complement(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """The offsets below a size that a layout skips; without one, below its own cosize."""
+    """The offsets below a size that a layout skips; the default size is the layout's cosize."""
     layout = cv.layout(op.layout)
     size = cv.tree(op.size) if op.size is not None else algebra.cosize(layout, cv)
     return [algebra.complement(layout, algebra.product(size, cv))]
@@ -214,7 +207,7 @@ def complement(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
 @rewrite("composition", "compose")
 @checked
 def composition(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """One layout after another; a tile is composed mode by mode."""
+    """Compose two layouts; a tiler is composed mode by mode."""
     first, second = cv.layout(op.lhs), cv[op.rhs]
     if isinstance(second, tuple):
         pairs = zip(first.modes, second, strict=True)
@@ -227,11 +220,11 @@ def composition(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
 @rewrite("logical_divide", "zipped_divide", "tiled_divide", "flat_divide")
 @checked
 def divide(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """Each mode cut in tiles."""
+    """Divide each mode into tiles."""
     held = cv[op.source]
     layout = cv.layout(op.source)
-    tiles, rests = algebra.divide(replace(layout, swizzle=None, offset=0), cv[op.tile], cv)
-    made = algebra.DIVISIONS[op.name.removeprefix("cute.")](tiles, rests)
+    tiles, tile_layouts = algebra.divide(replace(layout, swizzle=None, offset=0), cv[op.tile], cv)
+    made = algebra.DIVISIONS[op.name.removeprefix("cute.")](tiles, tile_layouts)
     made = replace(made, swizzle=layout.swizzle, offset=layout.offset)
     return [View(held.pointer, made) if isinstance(held, View) else made]
 
@@ -239,11 +232,11 @@ def divide(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
 @rewrite("logical_product")
 @checked
 def logical_product(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """Copies of a static layout."""
+    """Repeat a static layout."""
     return [algebra.logical_product(cv.layout(op.layout), cv.layout(op.tiler))]
 
 
 @rewrite("derefine")
 def derefine(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """The same leaves under a type that knows fewer."""
+    """The same leaves under a type with fewer static leaves."""
     return [cv[op.source]]

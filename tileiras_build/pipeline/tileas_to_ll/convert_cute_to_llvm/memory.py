@@ -1,8 +1,8 @@
-"""Pointers, views and storage: offsets in elements become addresses."""
+"""Lower pointers, views and storage: offsets in elements become addresses."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from xdsl.dialects import llvm
@@ -17,22 +17,13 @@ from ....ir.layouts import cute_algebra as algebra
 from ....ir.layouts.cute_algebra import Layout
 from ...common.llvm_type_constructors import array
 from ..convert_nvgpu_and_gpu_to_nvvm.type_conversion import convert_type, pointer_to
-from .converted_values import ConvertedValue, Converter, DescIter, Leaf, Rewrite, Tree, View
+from .converted_values import ConvertedValue, Converter, DescIter, Leaf, Rewrite, Tree, View, registers_rewrites
 from .layouts import checked
 
 REWRITES: dict[str, Rewrite] = {}
-ALIGNMENT = 16  # bytes; of storage: the widest access
+rewrite = registers_rewrites(REWRITES, "cute")
+ALIGNMENT = 16  # bytes, of storage: that of the widest access
 I8 = IntegerType(8)
-
-
-def rewrite(*names: str) -> Callable[[Rewrite], Rewrite]:
-    """Register the rewrite of operations of ``cute``."""
-
-    def register(function: Rewrite) -> Rewrite:
-        REWRITES.update({f"cute.{name}": function for name in names})
-        return function
-
-    return register
 
 
 def element_type(type: Attribute) -> Attribute:
@@ -48,7 +39,7 @@ def advanced_pointer(cv: Converter, pointer: SSAValue, offset: Leaf, element: At
 # ---- pointers ----------------------------------------------------------------------------------------
 @rewrite("make_view")
 def make_view(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """Nothing but the two together."""
+    """A view is its pointer and its layout."""
     return [View(cv.address(op.pointer), cv.layout(op.layout))]
 
 
@@ -61,7 +52,7 @@ def get_iter(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
 @rewrite("add_offset")
 @checked
 def add_offset(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """A pointer moves by elements; an iterator counts, down where the attribute rewind is set."""
+    """Advance a pointer by elements, or an iterator by an index, backwards if the attribute rewind is set."""
     held, offset = cv[op.source], cv.integer(op.offset)
     if isinstance(held, DescIter):
         step = cv.sub if "rewind" in op.attributes else cv.add
@@ -75,7 +66,7 @@ def add_offset(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
 
 @rewrite("recast_iter", "inttoptr")
 def recast(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """The same address; from an integer, a pointer."""
+    """The same address under another type; an integer becomes a pointer."""
     wanted = cast(llvm.LLVMPointerType, cv.types.convert(op.results[0].type))
     value = cv.value(cv.scalar(op.source))
     if not isinstance(value.type, llvm.LLVMPointerType):
@@ -87,26 +78,26 @@ def recast(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
 
 @rewrite("ptrtoint")
 def ptrtoint(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """The address as the result's integer."""
+    """The address as an integer of the result's type."""
     return [cv.emit.add(llvm.PtrToIntOp(cv.address(op.source), op.results[0].type))]
 
 
 @rewrite("ptr.store")
 def ptr_store(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """One element."""
+    """Store one element."""
     cv.emit.insert(llvm.StoreOp(op.value, cv.address(op.pointer)))
     return []
 
 
 @rewrite("make_desc_iter")
 def make_desc_iter(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """At index 0."""
+    """An iterator at index 0."""
     return [DescIter(cv.address(op.pointer), 0, cv.integer(op.stride))]
 
 
 @rewrite("deref_desc_iter")
 def deref_desc_iter(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """The pointer, index times stride bytes further."""
+    """The pointer plus index times stride, in bytes."""
     held = cast(DescIter, cv[op.iterator])
     return [advanced_pointer(cv, held.pointer, cv.mul(held.index, held.stride), I8)]
 
@@ -121,7 +112,7 @@ def _elements(type: cute.MemRefType, cv: Converter) -> int:
 
 @rewrite("memref.alloca", "make_fragment_like")
 def alloca(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """A stack object, which LLVM keeps in registers where its indices are known."""
+    """A stack object, which LLVM promotes to registers if its indices are constant."""
     type = type_as(op.results[0], cute.MemRefType)
     storage = array(_elements(type, cv), element_type(type))
     made = cv.emit.add(llvm.AllocaOp(cv.emit.constant(1), storage, ALIGNMENT))
@@ -139,7 +130,7 @@ def alloc_smem(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
 
 
 def shared_variable(cv: Converter, storage: Attribute, attributes: dict[str, Attribute]) -> SSAValue:
-    """The address of a new variable in shared memory, aligned as the attribute alignment says."""
+    """The address of a new variable in shared memory, aligned by the attribute alignment."""
     given = attributes.get("alignment")
     name = cv.emit.fresh_symbol("cute_smem")
     space = cute.SPACES["smem"]
@@ -156,7 +147,7 @@ def _address(view: View, coordinate: Tree, element: Attribute, cv: Converter) ->
 @rewrite("memref.load")
 @checked
 def load(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """The element at a coordinate."""
+    """Load the element at a coordinate."""
     element = element_type(cv.type_of(op.view))
     return [cv.emit.add(llvm.LoadOp(_address(cv.view(op.view), cv.tree(op.coord), element, cv), element))]
 
@@ -164,41 +155,41 @@ def load(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
 @rewrite("memref.store")
 @checked
 def store(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """The element at a coordinate."""
+    """Store the element at a coordinate."""
     place = _address(cv.view(op.view), cv.tree(op.coord), element_type(cv.type_of(op.view)), cv)
     cv.emit.insert(llvm.StoreOp(op.value, place))
     return []
 
 
 def require_dense(view: View, cv: Converter) -> SSAValue:
-    """The pointer of a view whose elements lie without gaps, in order; raises InvalidInput for another."""
+    """The pointer of a view whose elements are contiguous and in order; raises InvalidInput for any other view."""
     layout = algebra.coalesce(view.layout) if view.layout.is_static else None
     if layout is None or view.layout.swizzle is not None or isinstance(layout.shape, tuple) or layout.stride > 1:
-        raise cv.invalid("cute-dense", f"needs elements without gaps, in order, but the layout is {view.layout}")
+        raise cv.invalid("cute-dense", f"needs contiguous elements in order, but the layout is {view.layout}")
     return view.pointer
 
 
 @rewrite("memref.load_vec")
 def load_vec(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """All elements as a vector."""
+    """Load all elements as a vector."""
     return [cv.emit.add(llvm.LoadOp(require_dense(cv.view(op.view), cv), op.results[0].type))]
 
 
 @rewrite("memref.store_vec")
 def store_vec(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """All elements from a vector."""
+    """Store all elements of a vector."""
     cv.emit.insert(llvm.StoreOp(op.value, require_dense(cv.view(op.view), cv)))
     return []
 
 
 def load_registers(view: View, count: int, cv: Converter, type: Attribute = i32) -> list[SSAValue]:
-    """The first ``count`` registers of a dense fragment."""
+    """Load the first ``count`` registers of a dense fragment."""
     pointer = require_dense(view, cv)
     return [cv.emit.add(llvm.LoadOp(advanced_pointer(cv, pointer, index, type), type)) for index in range(count)]
 
 
 def store_registers(view: View, values: Sequence[SSAValue], cv: Converter) -> None:
-    """Registers into a dense fragment."""
+    """Store registers to a dense fragment."""
     pointer = require_dense(view, cv)
     for index, value in enumerate(values):
         cv.emit.insert(llvm.StoreOp(value, advanced_pointer(cv, pointer, index, value.type)))
@@ -208,7 +199,7 @@ def store_registers(view: View, values: Sequence[SSAValue], cv: Converter) -> No
 @rewrite("local_tile")
 @checked
 def local_tile(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """One tile: its layout, at the place that the coordinate of the tile has among the rests."""
+    """One tile: the layout within a tile, offset by the tile's coordinate in the layout of tiles."""
     view = cv.view(op.view)
     tiles, rests = algebra.divide(_plain(view), cv[op.tile], cv)
     rest = algebra.from_modes(rests)
@@ -221,7 +212,7 @@ def local_tile(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
 @rewrite("local_partition")
 @checked
 def local_partition(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """What is left of each tile of threads: the rests, at the place of the thread in its tile."""
+    """The elements of one thread: the layout of tiles, offset by the thread's coordinate within its tile."""
     view, threads = cv.view(op.view), cv.layout(op.threads)
     tile = tuple(algebra.product(mode.shape) for mode in threads.modes)
     tiles, rests = algebra.divide(_plain(view), tile if len(tile) > 1 else tile[0], cv)
@@ -234,7 +225,7 @@ def local_partition(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
 
 
 def _thread_coordinate(index: Leaf, threads: Layout, cv: Converter) -> tuple[Leaf, ...]:
-    """The coordinate of a thread: for each mode its own quotient and remainder of the thread's number."""
+    """The coordinate of a thread: a quotient and a remainder of the thread index for each mode."""
     return tuple(
         _sum_of_offsets(
             cv, [(cv.rem(cv.div(index, step), extent), weight) for extent, step, weight in _mode_offset(mode)]
@@ -262,5 +253,5 @@ def _sum_of_offsets(cv: Converter, places: list[tuple[Leaf, int]]) -> Leaf:
 
 def _plain(view: View) -> Layout:
     if view.layout.swizzle is not None:
-        raise ValueError(f"cannot cut {view.layout} in parts: they do not keep the swizzle")
+        raise ValueError(f"cannot partition {view.layout}: the parts do not preserve the swizzle")
     return view.layout

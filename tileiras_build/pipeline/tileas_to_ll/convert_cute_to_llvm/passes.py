@@ -2,9 +2,10 @@
 
 In:    cute.*, cute_nvgpu.*, cutlass.*, in functions of any dialect; hand-written or from earlier conversions.
 Out:   llvm.* and nvvm.*; values that cross blocks and functions are structs of their leaves. Other dialects stay.
-After: layouts and schedules are final. Before: convert_nvgpu_and_gpu_to_nvvm, for what it leaves of gpu.
-Sound: layouts are desugared before atoms, which take them apart; a leaf that a type knows and a value contradicts is
-       refused; an operation without a rewrite is an error that names it.
+After: layouts and schedules are final. Before: convert_nvgpu_and_gpu_to_nvvm, which converts the remaining gpu
+       operations.
+Sound: layouts are desugared before the atoms that decompose them; a leaf whose type and value contradict each other is
+       rejected; an operation without a rewrite is an error that names it.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ CUTLASS: dict[str, Rewrite] = pipelines.REWRITES
 
 
 class ConvertCuteAndCuteNvgpuToLLVM(EdgePass):
-    """Layouts become integers, descriptors and tuples values, atoms instructions."""
+    """Desugar layouts to integers, descriptors and tuples to values, atoms to instructions."""
 
     name = "convert-cute-and-cute-nvgpu-to-llvm"
     illegal_ops = frozenset({"cute.", "cute_nvgpu."})
@@ -52,7 +53,7 @@ class ConvertCuteAndCuteNvgpuToLLVM(EdgePass):
 
 
 class ConvertPipelineToNVVM(EdgePass):
-    """Pipelines of CUTLASS become barriers in shared memory."""
+    """Lower CUTLASS pipelines to mbarriers in shared memory."""
 
     name = "convert-pipeline-to-nvvm"
     illegal_ops = frozenset({"cutlass."})
@@ -80,14 +81,14 @@ def convert(module: ModuleOp, job: Job, table: dict[str, Rewrite], dialects: tup
             _convert_one(op, cv, table, owned, replaced)
         except TileirasError as error:
             found.add(error)
-            break  # what follows lacks this one's results
+            break  # later operations lack the results of this one
     found.raise_if_any()
     for op in reversed(replaced):
         erase(op)
 
 
 def _is_carried(everything: Sequence[Operation], kinds: set[type[Operation]], owned: Owned) -> bool:
-    """Whether a value has a type of ours. Instructions on LLVM's types make none: only what passes values on does."""
+    """Whether a value has a companion type. Operations on LLVM types produce none, except those that forward values."""
     foreign = {kind for kind in kinds if kind in BLOCK_ARGUMENT_OPS or not kind.name.startswith(("llvm.", "nvvm."))}
     passing = [op for op in everything if op.__class__ in foreign]
     if any([owned(result.type) for op in passing for result in op.results]):
@@ -99,7 +100,7 @@ def _is_carried(everything: Sequence[Operation], kinds: set[type[Operation]], ow
 
 
 def _signature(op: Operation) -> Sequence[Attribute]:
-    """The types that a function takes and gives."""
+    """The argument and result types of a function."""
     type = op.properties.get("function_type")
     if isinstance(type, FunctionType):
         return (*type.inputs, *type.outputs)
@@ -140,7 +141,7 @@ def _convert_one(
 
 def _hold_results(op: Operation, values: Sequence[ConvertedValue], cv: Converter) -> None:
     if len(values) != len(op.results):
-        raise cv.invalid("cute-results", f"has {len(op.results)} results where it makes {len(values)}")
+        raise cv.invalid("cute-results", f"has {len(op.results)} results, but its rewrite returns {len(values)}")
     for result, value in zip(op.results, values):
         if is_companion(result.type):
             cv.held[result] = with_static_info(value, result.type, cv)
@@ -151,10 +152,10 @@ def _hold_results(op: Operation, values: Sequence[ConvertedValue], cv: Converter
 
 
 def _as_plain_value(value: ConvertedValue, type: Attribute, cv: Converter) -> SSAValue:
-    """A result of another dialect's type."""
+    """A result with a type of another dialect."""
     found = cv.emit.constant(value, type) if isinstance(value, int) else value
     if not isinstance(found, SSAValue) or found.type != type:
-        raise cv.invalid("cute-type", f"has a result of type {type} where it makes another")
+        raise cv.invalid("cute-type", f"has a result of type {type}, but its rewrite returns another")
     return found
 
 
@@ -182,7 +183,7 @@ def _convert_arguments(block: Block, cv: Converter, owned: Owned) -> None:
 
 
 def _retype(value: SSAValue, cv: Converter, before: Operation | None) -> None:
-    """Give a value its LLVM type; operations of our own see what it was."""
+    """Set the LLVM type of a value; for companion operations, insert the unpacking after it."""
     if before is None:
         raise InternalError("cute-block-end", f"no operation follows a value of type {value.type}")
     old = value.type
@@ -192,7 +193,7 @@ def _retype(value: SSAValue, cv: Converter, before: Operation | None) -> None:
 
 
 def _convert_signature(op: Operation, cv: Converter, owned: Owned) -> None:
-    """Of a function: its own type, in whichever property it has it."""
+    """Convert the type of a function, in whichever property it is stored."""
     type = op.properties.get("function_type")
     if not isinstance(op, (func.FuncOp, gpu.GPUFuncOp, llvm.FuncOp)):
         return

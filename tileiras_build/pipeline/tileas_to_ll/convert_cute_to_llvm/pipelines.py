@@ -1,12 +1,12 @@
 """CUTLASS pipelines: a full and an empty barrier per stage, and states of (phase, index, count).
 
-Stage i's full barrier is at byte 8 i of the storage, its empty one 8 stages further. A consumer begins with phase 0; a
-producer with phase 1, so that it finds every stage empty at first.
+The full barrier of stage i is at byte 8 i of the storage, its empty barrier 8 * stages bytes later. A consumer starts
+with phase 0, a producer with phase 1, so that its first wait finds every stage empty.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from xdsl.dialects import llvm
@@ -18,27 +18,27 @@ from ....ir.dialects.checked_cast import cast
 from ....ir.dialects.cutlass.types import PipelineType
 from ....ir.dialects.nvvm import ops_mbarrier, warp_sync
 from ....ir.dialects.op_definition import TableOp
-from .converted_values import ConvertedValue, Converter, Leaf, Rewrite, State, int_parameter, keyword_parameter
+from .converted_values import (
+    ConvertedValue,
+    Converter,
+    Leaf,
+    Rewrite,
+    State,
+    int_parameter,
+    keyword_parameter,
+    registers_rewrites,
+)
 
 REWRITES: dict[str, Rewrite] = {}
+rewrite = registers_rewrites(REWRITES, "cutlass")
 BARRIERS = 16  # named barriers of a CTA (PTX ISA 9.0, "bar")
-TICKS = 10_000_000  # how long one attempt may take, in nanoseconds
-
-
-def rewrite(*names: str) -> Callable[[Rewrite], Rewrite]:
-    """Register the rewrite of operations of ``cutlass``."""
-
-    def register(function: Rewrite) -> Rewrite:
-        REWRITES.update({f"cutlass.{name}": function for name in names})
-        return function
-
-    return register
+TICKS = 10_000_000  # time limit of one try_wait, in nanoseconds
 
 
 # ---- states ------------------------------------------------------------------------------------------
 @rewrite("pipeline.state.create")
 def create_state(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """By role: a producer's first acquire passes."""
+    """The initial state by role: a producer's first acquire passes."""
     role = keyword_parameter(op, "role")
     if role not in ("producer", "consumer"):
         raise cv.invalid("pipeline-role", "needs the attribute role: producer or consumer")
@@ -72,7 +72,7 @@ REWRITES |= {f"cutlass.pipeline.state.get_{name}": _field(name) for name in ("in
 # ---- pipelines ---------------------------------------------------------------------------------------
 @rewrite("pipeline.create")
 def create(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """A pipeline is the address of its barriers."""
+    """A pipeline is represented by the address of its barriers."""
     return [cv[op.storage]]
 
 
@@ -87,7 +87,7 @@ def _barrier(op: TableOp, cv: Converter, index: Leaf, side: str) -> SSAValue:
 
 @rewrite("pipeline.init")
 def init(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """How many arrivals fill and empty a stage."""
+    """Initialize the arrival counts that fill and empty a stage."""
     counts = {"full": int_parameter(op, "num_producers"), "empty": int_parameter(op, "num_consumers")}
     if not all(count > 0 for count in counts.values()):
         raise cv.invalid("pipeline-participants", "cutlass.pipeline.init: participants length mismatch")
@@ -108,7 +108,7 @@ def _wait(op: TableOp, cv: Converter, index: Leaf, phase: Leaf, side: str, *, on
 
 @rewrite("pipeline.producer_acquire")
 def producer_acquire(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """Wait for the empty side."""
+    """Wait on the empty barrier."""
     state = cv.state(op.state)
     _wait(op, cv, state.index, state.phase, "empty")
     return []
@@ -127,7 +127,7 @@ def _arrive(op: TableOp, cv: Converter, side: str) -> Sequence[ConvertedValue]:
 
 @rewrite("pipeline.producer_commit")
 def producer_commit(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """Arrive at the full side; with tx_count, expecting as many bytes of asynchronous copies."""
+    """Arrive on the full barrier; with tx_count, also expect that many bytes of asynchronous copies."""
     if "tx_count" not in op.attributes:
         return _arrive(op, cv, "full")
     _expect(_barrier(op, cv, cv.state(op.state).index, "full"), int_parameter(op, "tx_count"), cv)
@@ -136,13 +136,13 @@ def producer_commit(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
 
 @rewrite("pipeline.consumer_release")
 def consumer_release(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """Arrive at the empty side."""
+    """Arrive on the empty barrier."""
     return _arrive(op, cv, "empty")
 
 
 @rewrite("pipeline.consumer_wait")
 def consumer_wait(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """Wait for the full side."""
+    """Wait on the full barrier."""
     state = cv.state(op.state)
     _wait(op, cv, state.index, state.phase, "full")
     return []
@@ -150,16 +150,17 @@ def consumer_wait(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
 
 @rewrite("pipeline.producer_try_acquire", "pipeline.consumer_try_wait")
 def try_wait(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """One attempt."""
+    """One try_wait."""
     state, side = cv.state(op.state), "empty" if op.name.endswith("acquire") else "full"
     return [unwrap(_wait(op, cv, state.index, state.phase, side, once=True))]
 
 
 @rewrite("pipeline.producer_tail")
 def producer_tail(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """Wait for every stage in turn, so that no CTA leaves while others still use its barriers; ``invalidate`` ends them.
+    """Wait for every stage in turn, so that no CTA exits while others use its barriers; ``invalidate`` invalidates
+    them.
 
-    A barrier is invalidated by one thread, the one that alone has the attribute on its way.
+    One thread invalidates a barrier: the attribute must be in code that a single thread executes.
     """
     state, stages = cv.state(op.state), _stages(op, cv)
     for _ in range(stages):
@@ -179,7 +180,7 @@ def _next(state: State, stages: int, cv: Converter) -> State:
 
 @rewrite("pipeline.get_producer_barrier")
 def get_producer_barrier(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
-    """The full side's, for copies that arrive by themselves."""
+    """The address of the full barrier, for copies that arrive on it themselves."""
     return [_barrier(op, cv, cv.state(op.state).index, "full")]
 
 

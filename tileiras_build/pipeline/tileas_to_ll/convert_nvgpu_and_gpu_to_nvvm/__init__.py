@@ -1,7 +1,7 @@
-"""From the gpu and nvgpu dialects to nvvm and llvm, on IR that a compiler engineer may write by hand.
+"""Convert the gpu and nvgpu dialects to nvvm and llvm, also in hand-written IR.
 
-``rewriter.py`` is the machinery, each other file has the rewrites of one family of operations, and ``passes.py`` runs
-them.
+``rewriter.py`` has the rewriting framework, each other file the rewrites of one family of operations, and ``passes.py``
+runs them.
 """
 
 from __future__ import annotations

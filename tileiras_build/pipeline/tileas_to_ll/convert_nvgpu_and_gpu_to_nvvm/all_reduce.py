@@ -1,8 +1,8 @@
-"""``gpu.all_reduce``: a value over all threads of the block.
+"""``gpu.all_reduce``: reduce a value over all threads of the block.
 
-Each warp reduces by a butterfly, whose lane 0 has what all lanes gave, also where the warp is not full. The first warp
-reduces what the warps left in shared memory, and every thread reads the result from a place of its own: a reduction
-that follows writes there behind a barrier that nobody passes before all have read.
+Each warp reduces by a butterfly shuffle; lane 0 has the result of all lanes, also in a partial warp. The first warp
+reduces the results of the warps from shared memory, and every thread loads the total from a separate slot: a later
+reduction overwrites that slot only after a barrier that follows these loads.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from .type_conversion import SHARED_POINTER
 # How two lanes combine.
 Combiner = Callable[[SSAValue, SSAValue, Emitter], SSAValue]
 WARPS = 32  # of the largest block: 1,024 threads
-RESULT = WARPS  # the place of the result, behind what the warps leave
+RESULT = WARPS  # slot of the total, after those of the warps
 STORAGE, STORAGE_ALIGNMENT = "__all_reduce", 16
-REGISTER_TYPE = 32  # bits that a shuffle moves
+REGISTER_TYPE = 32  # bits per shuffle
 FLAGS = {"fastmathFlags": NO_FAST_MATH}
 
 
 def expand(op: gpu.AllReduceOp, emit: Emitter) -> None:
-    """The instructions of one reduction, in front of it."""
+    """Insert the instructions of one reduction before it."""
     value, join = emit.converted(op.value), _combiner_of(op, emit)
     _check_type(value.type, emit)
-    thread, threads = _thread(emit), _linear_product(emit, "ntid")
+    thread, threads = _thread(emit), _linear_size(emit, "ntid")
     lane, warp = _binary(llvm.AndOp, thread, WARP - 1, emit), _binary(llvm.LShrOp, thread, 5, emit)
     warps = _binary(llvm.LShrOp, _binary(llvm.AddOp, threads, WARP - 1, emit), 5, emit)
     rest = _binary(llvm.SubOp, threads, _binary(llvm.ShlOp, warp, 5, emit), emit)
@@ -78,7 +78,7 @@ def _combiner_of(op: gpu.AllReduceOp, emit: Emitter) -> Combiner:
 
 
 def _by_body(op: gpu.AllReduceOp, emit: Emitter) -> Combiner:
-    """A copy of the body each time."""
+    """Clone the body for each combination."""
     if len(op.body.blocks) != 1:
         raise emit.unsupported("reduce-body", "has a body of several blocks", "use arith.select in place of branches")
     if op.value.type != emit.types.convert(op.value.type):
@@ -102,13 +102,13 @@ def _read(register: str, emit: Emitter) -> SSAValue:
 
 
 def _thread(emit: Emitter) -> SSAValue:
-    """The thread's number in its block, the first dimension first, as warps are cut of it."""
+    """The thread's linear index in its block, x fastest, as warps are formed."""
     rows = _binary(llvm.MulOp, _read("tid.z", emit), _read("ntid.y", emit), emit)
     rows = _binary(llvm.AddOp, rows, _read("tid.y", emit), emit)
     return _binary(llvm.AddOp, _binary(llvm.MulOp, rows, _read("ntid.x", emit), emit), _read("tid.x", emit), emit)
 
 
-def _linear_product(emit: Emitter, register: str) -> SSAValue:
+def _linear_size(emit: Emitter, register: str) -> SSAValue:
     x, y, z = (_read(f"{register}.{axis}", emit) for axis in "xyz")
     return _binary(llvm.MulOp, _binary(llvm.MulOp, x, y, emit), z, emit)
 
@@ -124,7 +124,7 @@ def _is_zero(value: SSAValue, emit: Emitter) -> SSAValue:
 
 
 def _if_then(condition: SSAValue, emit: Emitter) -> Emitter:
-    """What emits under a condition."""
+    """An emitter for operations under a condition."""
     end = scf.YieldOp()
     emit.insert(scf.IfOp(condition, [], Region(Block([end]))))
     return emit.at(end)
@@ -134,7 +134,7 @@ def _if_then(condition: SSAValue, emit: Emitter) -> Emitter:
 
 
 def _storage(type: Attribute, emit: Emitter) -> SSAValue:
-    """The places of a module's reductions of a type."""
+    """The shared-memory slots of a module's reductions of a type."""
     name = f"{STORAGE}_{type}"
     if symbol(emit.symbols, name) is None:
         emit.add_global(make_global(array(WARPS + 1, type), name, "internal", SHARED, alignment=STORAGE_ALIGNMENT))
@@ -153,7 +153,7 @@ def _load(storage: SSAValue, place: SSAValue, type: Attribute, emit: Emitter) ->
 
 
 def _reduce(value: SSAValue, lanes: SSAValue, width: SSAValue, join: Combiner, emit: Emitter) -> SSAValue:
-    """Lane 0 gets what the first ``width`` of the ``lanes`` of this warp have."""
+    """Reduce the first ``width`` of the ``lanes`` of this warp to lane 0."""
     unused = emit.create(llvm.SubOp, (emit.constant(WARP), lanes), i32)
     mask = emit.create(llvm.LShrOp, (emit.constant(-1), unused), i32)
     clamp = _binary(llvm.SubOp, width, 1, emit)
@@ -166,7 +166,7 @@ def _reduce(value: SSAValue, lanes: SSAValue, width: SSAValue, join: Combiner, e
 def _shuffled(
     value: SSAValue, mask: SSAValue, distance: int, clamp: SSAValue, emit: Emitter
 ) -> tuple[SSAValue, SSAValue]:
-    """The value of the lane that is ``distance`` away, and whether there is one."""
+    """The value of the lane at ``distance``, and whether that lane exists."""
     offset, bits = emit.constant(distance), _bits(value.type)
     move = lambda word: emit.fields(shuffle(emit, ShuffleMode.XOR, word, mask, offset, clamp, with_flag=True))
     if bits == REGISTER_TYPE:

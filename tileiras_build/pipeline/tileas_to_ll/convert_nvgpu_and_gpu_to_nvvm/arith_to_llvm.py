@@ -1,7 +1,7 @@
-"""Arithmetic of scalars and vectors: each operation of ``arith`` is one of LLVM's, with its operands and its type.
+"""Arithmetic of scalars and vectors: each ``arith`` operation maps to one LLVM operation with its operands and type.
 
-What has a type of its own in LLVM's form (``index``, vectors of several dimensions) stays for who takes it. Flags are
-dropped, as without them each operation allows less.
+Operations on types with a different LLVM form (``index``, multi-dimensional vectors) are left to other passes. Dropping
+flags is sound: each flag only permits more optimization.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ CASTS: dict[type[Operation], type[Operation]] = {
     arith.TruncFOp: llvm.FPTruncOp, arith.SIToFPOp: llvm.SIToFPOp, arith.UIToFPOp: UIToFPOp,
     arith.FPToSIOp: FPToSIOp, arith.FPToUIOp: FPToUIOp, arith.BitcastOp: llvm.BitcastOp,
 }  # fmt: skip
-# Those that say in LLVM what a floating-point operation may assume.
+# Flags of LLVM: what a floating-point operation may assume.
 FLOATS: dict[type[Operation], type[Operation]] = {
     arith.AddfOp: llvm.FAddOp, arith.SubfOp: llvm.FSubOp, arith.MulfOp: llvm.FMulOp, arith.DivfOp: llvm.FDivOp,
     arith.NegfOp: llvm.FNegOp, arith.CmpfOp: llvm.FCmpOp, arith.SelectOp: llvm.SelectOp,
 }  # fmt: skip
 REMAPPED = INTEGERS | CASTS | FLOATS
-PASSED_THROUGH = ("predicate", "value")  # LLVM numbers predicates as arith does
+PASSED_THROUGH = ("predicate", "value")  # LLVM and arith use the same predicate values
 
 
 @rewrite(*REMAPPED)
 def remap(op: Operation, emit: Emitter) -> None:
-    """The same under another name."""
+    """The same operation of the llvm dialect."""
     if any(emit.types.convert(value.type) != value.type for value in (*op.operands, *op.results)):
         return
     properties: dict[str, Attribute] = {name: op.properties[name] for name in PASSED_THROUGH if name in op.properties}

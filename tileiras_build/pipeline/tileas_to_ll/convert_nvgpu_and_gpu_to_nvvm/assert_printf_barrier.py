@@ -36,15 +36,15 @@ CHARACTER_BYTES = 1  # of the strings that __assertfail prints
 
 @rewrite(gpu.BarrierOp)
 def convert_barrier(op: gpu.BarrierOp, emit: Emitter) -> None:
-    """The aligned barrier 0, in place: whole warps arrive, so no control flow is needed."""
+    """The aligned barrier 0: whole warps arrive, so no control flow is needed."""
     emit.replace_with(create(Barrier0Op))
 
 
 @rewrite(cf.AssertOp)
 def convert_assert(op: cf.AssertOp, emit: Emitter) -> None:
-    """Branch on the predicate; the failing edge calls ``__assertfail`` and then goes on."""
+    """Branch on the predicate; the failing edge calls ``__assertfail`` and then continues."""
     if op.parent_op() is not emit.function:
-        raise emit.unsupported("assert-region", "stands in a region of one block", "convert scf to cf first")
+        raise emit.unsupported("assert-region", "is in a region of one block", "convert scf to cf first")
     texts = _texts(op, emit)
     if not all(map(_has_bytes, texts)):
         raise emit.illegal("its message, file or function is no Unicode text, of which a string could be made")
@@ -93,7 +93,7 @@ def _name(function: Operation) -> str:
 
 @rewrite(gpu.PrintfOp)
 def convert_printf(op: gpu.PrintfOp, emit: Emitter) -> None:
-    """``vprintf(format, buffer)``: the arguments, promoted as C does, in a struct on the stack, which prints share."""
+    """``vprintf(format, buffer)``: the arguments, promoted as in C, in a struct on the stack that prints share."""
     emit.declare("vprintf", PRINTF_TYPE)
     format = emit.device_string(".printf_format", op.format.data)
     arguments = [_promoted(value, emit) for value in op.args]
@@ -111,7 +111,7 @@ def _promoted(value: SSAValue, emit: Emitter) -> SSAValue:
     converted = emit.integer(value, i64) if isinstance(value.type, IndexType) else emit.converted(value)
     type = converted.type
     if isinstance(type, IntegerType) and type.width.data < 32:
-        # Bool is unsigned in C, other narrow integers are signed unless told otherwise.
+        # bool is unsigned in C, other narrow integers are signed by default.
         return emit.add((llvm.ZExtOp if type.width.data == 1 else llvm.SExtOp)(converted, i32))
     if not _fits(type):
         raise emit.unsupported("printf-type", f"cannot print a value of type {value.type}")

@@ -32,7 +32,7 @@ def convert_copy(op: nvgpu.DeviceAsyncCopyOp, emit: Emitter) -> None:
         _fill(copy, emit, size, taken, op.bypassL1 is not None)
     else:
         _copy(copy, emit, size, taken, op.bypassL1 is not None)
-    # The instruction gives no token: a group is whatever was issued since the last one.
+    # The instruction has no token: a group contains all copies since the last commit.
     _token(op, emit)
 
 
@@ -49,7 +49,7 @@ class _Copy(NamedTuple):
 
 
 def _token(op: nvgpu.DeviceAsyncCopyOp | nvgpu.DeviceAsyncCreateGroupOp, emit: Emitter) -> None:
-    """A token is a number that says nothing."""
+    """A token has no information: it becomes a constant."""
     if op.results[0].first_use is None:
         return erase(op)
     emit.replace(emit.constant(0))
@@ -65,7 +65,7 @@ def _copy(copy: _Copy, emit: Emitter, size: int, source_bytes: SSAValue | None, 
 
 
 def _fill(copy: _Copy, emit: Emitter, size: int, source_bytes: SSAValue | None, bypass: bool) -> None:
-    """The instruction that can be told to read nothing, or do nothing, and adds constants to its addresses."""
+    """The instruction with an ignore-src predicate or an execution predicate, and constant address offsets."""
     dst, offset = _element_address(copy.dst[0], copy.dst_indices, emit)
     src, source_offset = _element_address(copy.src[0], copy.src_indices, emit)
     read = copy.ignored or source_bytes or size
@@ -74,7 +74,7 @@ def _fill(copy: _Copy, emit: Emitter, size: int, source_bytes: SSAValue | None, 
 
 
 def _element_address(buffer: SSAValue, indices: Sequence[SSAValue], emit: Emitter) -> tuple[SSAValue, int]:
-    """An address, a pointer or 32 bits, and how many bytes behind it an element lies."""
+    """(base address, a pointer or 32 bits, and byte offset of an element)."""
     type = type_as(buffer, MemRefType)
     known = static_strides(type)
     position = None if known is None else emit.position(indices, *known)
@@ -99,13 +99,13 @@ def _bytes(elements: SSAValue, bits: int, emit: Emitter) -> SSAValue:
 
 @rewrite(nvgpu.DeviceAsyncCreateGroupOp)
 def convert_create_group(op: nvgpu.DeviceAsyncCreateGroupOp, emit: Emitter) -> None:
-    """cp.async.commit_group takes no tokens."""
+    """cp.async.commit_group has no token operands."""
     emit.insert(target.CpAsyncCommitGroupOp.build())
     _token(op, emit)
 
 
 @rewrite(nvgpu.DeviceAsyncWaitOp)
 def convert_wait(op: nvgpu.DeviceAsyncWaitOp, emit: Emitter) -> None:
-    """cp.async.wait_group; without a number it waits for all groups."""
+    """cp.async.wait_group; without a count it waits for all groups."""
     count = op.numGroups.value.data if op.numGroups else 0
     emit.replace_with(target.CpAsyncWaitGroupOp.build(properties={"n": IntegerAttr(count, i32)}))

@@ -19,7 +19,7 @@ from .type_conversion import SHARED_POINTER, element_bytes, static_strides, stru
 DYNAMIC_SHARED = "__dynamic_shmem__"
 DYNAMIC_ALIGNMENT = 16  # bytes that the driver guarantees for the start of dynamic shared memory
 
-# Attributes of gpu.func -> of the kernel.
+# Attribute of gpu.func -> attribute of the kernel.
 LAUNCH_BOUNDS = {
     "known_block_size": "nvvm.reqntid",
     "gpu.known_block_size": "nvvm.reqntid",
@@ -60,7 +60,7 @@ def _attributes(op: gpu.GPUFuncOp) -> dict[str, Attribute]:
 
 
 def _check_strides(argument: BlockArgument, emit: Emitter) -> None:
-    """What a pointer does not say, a kernel takes as arguments of their own."""
+    """Reject strides that a bare pointer cannot represent: a kernel needs separate arguments for them."""
     if isinstance(type := argument.type, MemRefType) and static_strides(type) is None:
         message = f"takes the pointer of a '{type}' alone, and not its strides"
         raise emit.unsupported("kernel-strides", message, "pass what is known at run time as arguments of their own")
@@ -114,7 +114,7 @@ def convert_return(op: gpu.ReturnOp, emit: Emitter) -> None:
 
 @rewrite(gpu.DynamicSharedMemoryOp)
 def convert_dynamic_shared_memory(op: gpu.DynamicSharedMemoryOp, emit: Emitter) -> None:
-    """One global of no size per module, whose end the launch moves: the one that is there, else a new one."""
+    """One unsized global per module, whose size the launch sets: an existing one, or a new one."""
     if address_space(type_as(op.result, MemRefType).memory_space) != SHARED:
         raise emit.unsupported("dynamic-shared-space", f"must be in shared memory, but got '{op.result.type}'")
     if (found := _dynamic_shared(emit.symbols)) is None:

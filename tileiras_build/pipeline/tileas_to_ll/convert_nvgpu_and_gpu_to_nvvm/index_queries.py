@@ -1,4 +1,4 @@
-"""Index queries: one special register each, with the range that is known."""
+"""Index queries: one special register each, with its known range."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _ALIASES = {"known_block_size": "nvvm.reqntid", "known_cluster_size": "nvvm.clus
 
 @rewrite(*REGISTERS)
 def convert_index_query(op: Operation, emit: Emitter) -> None:
-    """Read the register, then cast: ``index`` has no width of its own. What is cast back is the register's value."""
+    """Read the register, then cast to ``index``, whose width is configurable; a cast back cancels."""
     register, attribute, exact = REGISTERS[type(op)]
     axis = op.properties.get("dimension")
     name = register if axis is None else f"{register}.{cast(DimensionAttr, axis).data}"
@@ -61,7 +61,7 @@ def _range(op, emit: Emitter, register: str, attribute: str | None, exact: bool)
         return _half_open(lower, bound + 1 if exact else bound)
     if op.upper_bound is None:
         return None
-    # A size may reach its bound and is never 0; a position stays below it.
+    # A size may equal its bound and is never 0; an index is below it.
     bound, is_size = op.upper_bound.value.data, register in ("ntid", "nctaid", "nclusterid", "warpsize")
     return _half_open(int(is_size), bound + int(is_size))
 

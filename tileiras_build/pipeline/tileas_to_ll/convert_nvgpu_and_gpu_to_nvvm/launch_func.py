@@ -1,7 +1,7 @@
-"""Launches from host code: the arguments packed as the driver takes them, and calls of MLIR's CUDA runtime wrappers.
+"""Launches from host code: arguments packed for the driver, and calls of MLIR's CUDA runtime wrappers.
 
-The wrappers (``mgpu*``, MLIR's mlir_cuda_runtime library) check what the driver answers. The loaded device code is the
-pointer variable ``@<module>_module``, which whoever loads the cubin sets.
+The wrappers (``mgpu*``, MLIR's mlir_cuda_runtime library) check driver errors. The loaded device code is the pointer
+variable ``@<module>_module``, which the loader of the cubin sets.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ RUNTIME: dict[str, tuple[Attribute, list[Attribute]]] = {
 
 @rewrite(LaunchFuncOp)
 def convert_launch(op: LaunchFuncOp, emit: Emitter) -> None:
-    """Find the kernel, pack the arguments, launch; without a stream of its own the launch waits for the kernel."""
+    """Look up the kernel, pack the arguments, launch; without a stream of its own the launch waits for the kernel."""
     if op.asyncToken is not None or op.asyncDependencies:
         raise emit.unsupported("launch-async", "has an asynchronous token", "give the launch a stream instead")
     _check_kernel(op, emit)
@@ -67,7 +67,7 @@ def _check_kernel(op: LaunchFuncOp, emit: Emitter) -> None:
     container = symbol(emit.symbols, module)
     kernel = symbol(container, name) if isinstance(container, gpu.GPUModuleOp) else None
     if not isinstance(kernel, gpu.GPUFuncOp) or kernel.kernel is None:
-        raise emit.unsupported("launch-kernel", f"launches @{module}::@{name}, which is no kernel of this module")
+        raise emit.unsupported("launch-kernel", f"launches @{module}::@{name}, which is not a kernel of this module")
     if kernel.function_type.inputs.data != op.kernelOperands.types:
         wanted = ", ".join(map(str, kernel.function_type.inputs.data))
         raise emit.unsupported("launch-arguments", f"must give @{module}::@{name} arguments of types ({wanted})")
@@ -84,7 +84,7 @@ def _function(op: LaunchFuncOp, emit: Emitter) -> SSAValue:
 
 
 def _packed(op: LaunchFuncOp, emit: Emitter) -> SSAValue:
-    """An array of pointers to the arguments, which lie in one struct (CUDA driver API, cuLaunchKernel)."""
+    """An array of pointers to the arguments, which are in one struct (CUDA driver API, cuLaunchKernel)."""
     values = [_argument(value, emit) for value in op.kernelOperands]
     storage = struct_of([value.type for value in values])
     pointers = array(len(values), POINTER)
@@ -99,12 +99,12 @@ def _packed(op: LaunchFuncOp, emit: Emitter) -> SSAValue:
 
 
 def _argument(value: SSAValue, emit: Emitter) -> SSAValue:
-    """A value as a kernel takes it: of a memref the pointer alone."""
+    """The kernel argument of a value; that of a memref is its pointer."""
     return emit.aligned(value) if isinstance(value.type, MemRefType) else emit.converted(value)
 
 
 def _at_entry(op: Operation, emit: Emitter) -> Emitter:
-    """Storage is taken once, however often the launch runs."""
+    """An emitter at the function's entry, where stack storage is allocated once for all launches."""
     function = emit.function
     return emit if function is None else emit.at(unwrap(function.regions[0].blocks[0].first_op))
 

@@ -1,9 +1,8 @@
-"""``math`` operations: vectors are taken apart, then each scalar is a call of libdevice, which the
-device module then links (blobLinkedLib).
+"""``math`` operations: vectors are scalarized, then each scalar operation becomes a libdevice call (blobLinkedLib).
 
-The callee is chosen by operation and element type; f16 and bf16 are computed in f32. The ``afn`` flag (``arcp`` for
-division) selects libdevice's fast variant where it has one. Operations without a row, such as ``math.ctpop``, are
-instructions that LLVM selects itself, and stay.
+The callee depends on the operation and the element type; f16 and bf16 are computed in f32. The ``afn`` flag (``arcp``
+for division) selects libdevice's fast variant if it exists. Operations without a row, such as ``math.ctpop``, are left
+to LLVM's instruction selection.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from .rewriter import Emitter
 
 
 def _pair(stem: str) -> dict[Attribute, str]:
-    """The f32 and f64 forms that follow C's naming."""
+    """The f32 and f64 functions that follow C's naming."""
     return {f32: f"{PREFIX}{stem}f", f64: f"{PREFIX}{stem}"}
 
 
@@ -85,7 +84,7 @@ CALLEES: dict[type[Operation], dict[Attribute, str]] = {
     arith.MaxnumfOp: _pair("fmax"),
 }
 
-# Operation -> (the flag that allows it, fast f32 function).
+# Operation -> (the flag that permits it, fast f32 function).
 FAST: dict[type[Operation], tuple[FastMathFlag, str]] = {
     math.CosOp: (FastMathFlag.APPROX_FUNC, "__nv_fast_cosf"),
     math.SinOp: (FastMathFlag.APPROX_FUNC, "__nv_fast_sinf"),
@@ -104,14 +103,14 @@ _PREDICATES = (math_ext.IsNaNOp, math_ext.IsInfOp, math_ext.IsFiniteOp)
 
 
 def needs_libdevice(op: Operation) -> bool:
-    """Whether an operation becomes a call: all rows of CALLEES, and division where its flag allows it."""
+    """Whether an operation becomes a call: all rows of CALLEES, and division if its flag permits it."""
     if type(op) in CALLEES:
         return True
     return type(op) in FAST and _fast_callee(op, scalar_type(op)) is not None
 
 
 def scalar_type(op: Operation) -> Attribute:
-    """The element type of the first operand, f32 in place of a type that is promoted."""
+    """The element type of the first operand; f32 for a type that is promoted."""
     type = op.operands[0].type
     element = type.element_type if isinstance(type, VectorType) else type
     return f32 if isinstance(element, _PROMOTED) else element
@@ -132,7 +131,7 @@ def callee(op: Operation) -> str | None:
 
 
 def scalarize(op: Operation, emit: Emitter) -> bool:
-    """Take a vector operation apart into one scalar operation per lane; False for vectors of unknown length."""
+    """Scalarize a vector operation to one scalar operation per lane; False for scalable vectors."""
     type = type_as(op.results[0], VectorType)
     if any(type.scalable_dims.data[i].value.data for i in range(len(type.scalable_dims))):
         return False

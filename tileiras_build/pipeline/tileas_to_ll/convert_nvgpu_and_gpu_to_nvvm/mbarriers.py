@@ -22,7 +22,7 @@ MBARRIER_BYTES = 8  # PTX ISA 9.0, section 9.7.13.15.2
 
 
 def barrier_address(barriers: SSAValue, position: SSAValue, emit: Emitter) -> SSAValue:
-    """The address of one barrier of a group; the verifier has seen to it that the group is in shared memory."""
+    """The address of one barrier of a group; the verifier checked that the group is in shared memory."""
     pointer = emit.as_type(barriers, SHARED_POINTER)
     if type_as(barriers, MBarrierGroupType).num_barriers.data == 1:
         return pointer
@@ -36,7 +36,7 @@ def barrier_address(barriers: SSAValue, position: SSAValue, emit: Emitter) -> SS
 
 @rewrite(nvgpu.MBarrierCreateOp)
 def convert_create(op: nvgpu.MBarrierCreateOp, emit: Emitter) -> None:
-    """Storage of its own in shared memory."""
+    """Allocate the barriers in shared memory."""
     type = array(type_as(op.barriers, MBarrierGroupType).num_barriers.data, i64)
     name = emit.fresh_symbol(STORAGE)
     emit.add_global(make_global(type, name, "internal", SHARED, alignment=MBARRIER_BYTES))
@@ -71,7 +71,7 @@ def convert_expect_tx(op: nvgpu.MBarrierArriveExpectTxOp, emit: Emitter) -> None
 
 @rewrite(nvgpu.MBarrierArriveOp)
 def convert_arrive(op: nvgpu.MBarrierArriveOp, emit: Emitter) -> None:
-    """mbarrier.arrive, whose token is the phase; without a token the form that needs no register for it."""
+    """mbarrier.arrive, whose token is the phase; without a token the form without a result register."""
     address = barrier_address(op.barriers, op.mbarId, emit)
     if op.token is None:
         emit.replace_with(MBarrierArriveOp.make([op.predicate, address], []))
@@ -95,7 +95,7 @@ def convert_test_wait(op: nvgpu.MBarrierTestWaitOp, emit: Emitter) -> None:
 
 @rewrite(nvgpu.MBarrierTryWaitParityOp)
 def convert_try_wait_parity(op: nvgpu.MBarrierTryWaitParityOp, emit: Emitter) -> None:
-    """mbarrier.try_wait.parity: one attempt takes the parity bit as it is, the loop takes it as MLIR does, in i32."""
+    """mbarrier.try_wait.parity: the single-attempt form has a parity bit, the loop form has MLIR's i32 parity."""
     address = barrier_address(op.barriers, op.mbarId, emit)
     ticks = None if op.ticks is None else emit.integer(op.ticks)
     form = target.MBarrierTryWaitParitySharedOp

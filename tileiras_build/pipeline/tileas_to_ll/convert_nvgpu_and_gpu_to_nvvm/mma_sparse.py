@@ -15,9 +15,9 @@ from .mma_sync_and_ldmatrix import accumulators, check_tf32, element_of, ptx_typ
 from .rewriter import Emitter, rewrite
 from .type_conversion import struct_of
 
-# What an accumulator holds -> its name in the instruction.
+# Accumulator element type -> its name in the instruction.
 ACCUMULATORS: dict[type[Attribute], str] = {Float16Type: "f16", Float32Type: "f32", IntegerType: "s32"}
-# (m, n, k) and bits of an element of which lane pairs, not single lanes, hold the metadata: their selector is 0.
+# (m, n, k) and element bits for which lane pairs, not single lanes, hold the metadata: their selector is 0.
 WHOLE_WARP = {((16, 8, 64), 8)}
 
 
@@ -54,7 +54,7 @@ def convert_sparse_mma(op: nvgpu.MmaSparseSyncOp, emit: Emitter) -> None:
     types = [value.type for value in groups[2]]
     letters = ",".join([f"={constraint(one)}" for one in types] + [constraint(value.type) for value in operands])
     mma = llvm.InlineAsmOp(text, letters, operands, [struct_of(types)], has_side_effects=True)
-    # A warp executes it together: LLVM must not move it under a condition.
+    # The whole warp executes it (convergent): LLVM must not move it under a condition.
     mma.attributes["convergent"] = UnitAttr()
     emit.replace(repack(emit.fields(emit.add(mma)), type_as(op.res, VectorType), emit))
 

@@ -49,7 +49,7 @@ PTX_TYPES: dict[type[Attribute], str] = {
 }
 PTX_TYPES[Float32Type] = "tf32"
 _INTEGERS = {8: "s8", 4: "s4"}
-# Registers of these stay as they are; all others travel as i32.
+# Registers of these types keep them; all others are i32.
 _NATURAL = (Float16Type, Float64Type)
 
 
@@ -83,7 +83,7 @@ def shape_of(op: MmaSpec) -> tuple[int, int, int]:
 
 
 def registers(matrix: SSAValue, emit: Emitter) -> list[SSAValue]:
-    """One register per row of a fragment, as the instruction takes it."""
+    """One register per row of a fragment, in the instruction's type."""
     rows = emit.rows(matrix)
     if isinstance(element_of(matrix), _NATURAL):
         return rows
@@ -135,7 +135,7 @@ def convert_mma(op: nvgpu.MmaSyncOp, emit: Emitter) -> None:
 
 @rewrite(nvgpu.LdMatrixOp)
 def convert_ldmatrix(op: nvgpu.LdMatrixOp, emit: Emitter) -> None:
-    """One register alone or several in a struct, put into one vector either way."""
+    """One register, or several in a struct; both become one vector."""
     count = op.numTiles.value.data
     properties = {
         "num": IntegerAttr(count, i32),

@@ -1,12 +1,14 @@
 """Convert gpu and nvgpu operations to nvvm and llvm.
 
-In:    gpu.*, nvgpu.*, cf.assert, math.* with a libdevice row, arith.* on LLVM's types; by hand or of earlier passes.
+In:    gpu.*, nvgpu.*, cf.assert, math.* with a libdevice row, arith.* on LLVM types; hand-written or from earlier
+       passes.
 Out:   llvm.*, nvvm.*; of gpu only the container gpu.module (and gpu.yield) remains, of nvgpu nothing.
 After: layouts and schedules are final. Before: translation to LLVM IR.
-Sound: an operation without a rewrite is an error that names it; no address is moved to another memory space.
+Sound: an operation without a rewrite is an error that names it; no address changes its memory space.
 
-Other dialects (vector, cf, scf, memref, arith on index) stay; ``builtin.unrealized_conversion_cast`` bridges their types. One walk
-finds all that the passes look at, what rewrites add is noted as they add it: kernels are large.
+Other dialects (vector, cf, scf, memref, arith on index) stay; ``builtin.unrealized_conversion_cast`` bridges their
+types. Kernels are large, so one walk collects the operations of all passes, and rewrites record the operations that
+they add.
 """
 
 from __future__ import annotations
@@ -47,24 +49,24 @@ from .rewriter import REWRITES, Emitter, Rewrite
 from .type_conversion import converter_of
 
 LEGAL = (gpu.GPUModuleOp.name, "gpu.yield")
-ILLEGAL = ("gpu.", "nvgpu.", "cf.assert")  # how their names begin; math is illegal where libdevice has the function
-# Control flow that passes values on: their types change with the values.
+ILLEGAL = ("gpu.", "nvgpu.", "cf.assert")  # name prefixes; math is illegal if libdevice has the function
+# Control flow that forwards values: its types change with those of the values.
 STRUCTURAL = (
     cf.BranchOp, cf.ConditionalBranchOp, scf.ForOp, scf.IfOp, scf.WhileOp, scf.YieldOp, scf.ConditionOp,
     func.FuncOp, func.CallOp, func.ReturnOp,
 )  # fmt: skip
 
 
-# What is looked at ----------------------------------------------------------------------------------------------------
+# Collected operations -------------------------------------------------------------------------------------------------
 
 MATH, LAUNCH, ROOT, STRUCTURE, CAST, LEFTOVER = "math", "launch", "root", "structure", "cast", "leftover"
-REDUCTION = "reduction"  # which becomes operations of several roles
-HOST_OR_DEVICE = (LAUNCH, STRUCTURE, CAST)  # the others are device code, or of nvgpu
+REDUCTION = "reduction"  # converts to operations of several roles
+HOST_OR_DEVICE = (LAUNCH, STRUCTURE, CAST)  # the others are device code, or nvgpu operations
 
 
 @cache
 def role_of(kind: type[Operation]) -> str | None:
-    """What operations of a class are to this conversion; None for those that it passes by."""
+    """The role of an operation class in this conversion; None for classes that it ignores."""
     if kind is gpu.LaunchFuncOp:
         return LAUNCH
     if kind is gpu.AllReduceOp:
@@ -85,24 +87,24 @@ Cast = TypeVar("Cast", bound=Operation)
 
 @dataclass
 class DeviceOps:
-    """The operations of a module by their role, and what rewrites have added."""
+    """The operations of a module by role, and the operations that rewrites add."""
 
     operations: dict[str, list[Operation]] = field(default_factory=dict)
-    carried: list[BlockArgument] = field(default_factory=list)  # block arguments of types that end here
+    carried: list[BlockArgument] = field(default_factory=list)  # block arguments of types that this pass converts
     added: list[Operation] = field(default_factory=list)
     shared: dict[tuple[Block, object], SSAValue] = field(default_factory=dict)  # values that rewrites share
 
     def of(self, role: str) -> list[Operation]:
-        """The operations of a role, in the order of the text."""
+        """The operations of a role, in program order."""
         return self.operations.get(role, [])
 
     def casts(self, kind: type[Cast]) -> list[Cast]:
-        """Those of the module, then those that rewrites added."""
+        """The casts of the module, then those that rewrites added."""
         return [op for op in ops_of_kind((*self.of(CAST), *self.added), kind) if op.parent is not None]
 
 
 def collect_device_ops(module: ModuleOp) -> DeviceOps:
-    """The one walk."""
+    """Collect the operations in one walk."""
     found = DeviceOps()
     for everything, on_device in _parts(module):
         roles = {kind: role_of(kind) for kind in {*map(type, everything)} if _is_seen(kind, on_device)}
@@ -120,7 +122,7 @@ def _is_seen(kind: type[Operation], on_device: bool) -> bool:
 
 
 def _parts(module: ModuleOp) -> Iterator[tuple[list[Operation], bool]]:
-    """Every operation, and whether they are device code: in a gpu.module, or anywhere where there is none."""
+    """Every operation, and whether it is device code: in a gpu.module, or anywhere if the module has none."""
     has_host = any(isinstance(op, gpu.GPUModuleOp) for op in module.body.blocks[0].ops)
     for top in module.body.blocks[0].ops:
         on_device = not has_host or isinstance(top, gpu.GPUModuleOp)
@@ -136,22 +138,22 @@ def device_operations(module: ModuleOp) -> Iterator[Operation]:
 
 
 class ScalarizeVectorMath(EdgePass):
-    """Take vector math apart into one scalar operation per lane."""
+    """Scalarize vector math."""
 
     name = "scalarize-vector-math"
 
     def run(self, module: ModuleOp, job: Job) -> None:
-        """Vectors of unknown length stay."""
+        """Scalable vectors stay."""
         _scalarize(collect_device_ops(module), job)
 
 
 class ConvertMathToLibdevice(EdgePass):
-    """Call libdevice for scalar math; vector math is refused."""
+    """Call libdevice for scalar math; reject vector math."""
 
     name = "convert-math-to-libdevice"
 
     def run(self, module: ModuleOp, job: Job) -> None:
-        """Every operation without a callee is reported."""
+        """Report every operation without a callee."""
         found = collect_device_ops(module)
         _convert(_math(found), convert_math, found, job)
 
@@ -163,15 +165,15 @@ class ConvertNVGPUAndGPUToNVVM(EdgePass):
     illegal_ops = frozenset(("nvgpu.",))
 
     def run(self, module: ModuleOp, job: Job) -> None:
-        """Vector math first, then every operation by its rewrite; what is left over is reported by name."""
+        """Vector math first, then every operation by its rewrite; remaining operations are reported by name."""
         found = collect_device_ops(module)
         if reduced := found.of(REDUCTION):
             _convert(reduced, all_reduce.expand, found, job)
             found = collect_device_ops(module)
         _scalarize(found, job)
         _convert(_math(found), convert_math, found, job)
-        # Launches first: they ask the kernels for their signatures. A function last: rewrites ask the one around them
-        # for its launch bounds.
+        # Launches first: they read the signatures of kernels. Functions last: rewrites read the launch bounds of the
+        # enclosing function.
         _convert(found.of(LAUNCH), launch_func.convert_launch, found, job)
         roots = sorted([*found.of(ROOT), *_without_math(found)], key=lambda op: isinstance(op, gpu.GPUFuncOp))
         _convert(roots, lambda op, emit: REWRITES[type(op)](op, emit), found, job)
@@ -186,7 +188,7 @@ def _math(found: DeviceOps) -> list[Operation]:
 
 
 def _without_math(found: DeviceOps) -> list[Operation]:
-    """Of the operations that libdevice might have computed, those that it does not, and that have a rewrite."""
+    """The operations without a libdevice function that have a rewrite."""
     return [op for op in found.of(MATH) if op.parent is not None and op.__class__ in REWRITES]
 
 
@@ -197,7 +199,7 @@ def _scalarize(found: DeviceOps, job: Job) -> None:
 
 
 def _convert(operations: Iterable[Operation], convert: Rewrite, found: DeviceOps, job: Job):
-    """All failures are reported together."""
+    """Convert operations, and report all failures together."""
     failures = Diagnostics()
     for op in operations:
         try:
@@ -216,12 +218,12 @@ def _refuse_leftovers(found: DeviceOps, job: Job) -> None:
 
 
 def _is_carried(type: Attribute) -> bool:
-    """Whether a type ends with this pass; those of other dialects have lowerings of their own."""
+    """Whether this pass converts a type; those of other dialects have lowerings of their own."""
     return type.name.startswith("nvgpu.")
 
 
 def _convert_carried_types(found: DeviceOps, job: Job) -> None:
-    """Give nvgpu values that cross blocks and loops their LLVM types."""
+    """Set the LLVM types of nvgpu values that cross blocks and loops."""
     for op in found.of(STRUCTURE):
         emit = Emitter(op, job, found.added, found.shared)
         for index, operand in enumerate(op.operands):
@@ -236,7 +238,7 @@ def _convert_carried_types(found: DeviceOps, job: Job) -> None:
 
 
 def _signature(type: FunctionType, job: Job) -> FunctionType:
-    """The signature of a function whose nvgpu values have their LLVM types."""
+    """The signature of a function with the LLVM types of its nvgpu values."""
     converter = converter_of(job.index_width)
     parts = (
         [converter.convert(one) if _is_carried(one) else one for one in part] for part in (type.inputs, type.outputs)
@@ -255,7 +257,7 @@ def _retype(value: SSAValue, before: Operation | None, found: DeviceOps, job: Jo
 
 
 def _remove_bridge_casts(found: DeviceOps) -> None:
-    """Join pairs of casts that undo each other, and drop those that nobody reads."""
+    """Cancel pairs of inverse casts, and drop unused casts."""
     for cast in found.casts(arith.IndexCastOp):
         _join_index_cast(cast)
     bridges = found.casts(UnrealizedConversionCastOp)
@@ -270,12 +272,12 @@ def _remove_bridge_casts(found: DeviceOps) -> None:
 
 
 def _has_bridge_cast(op: Operation) -> Operation | Block | None:
-    """Where the value of a bridge comes from; None where it joins several."""
+    """The definition of a bridge cast's value; None if it has several."""
     return item(op._operands, 0).owner if len(op._operands) == 1 else None
 
 
 def _erase_unused(op: Operation | Block | None) -> None:
-    """Erase a bridge that nobody reads, and those that it alone read."""
+    """Erase an unused bridge cast, and those that only it used."""
     while isinstance(op, UnrealizedConversionCastOp) and op.parent is not None and not any(r.uses for r in op.results):
         source = _has_bridge_cast(op)
         erase(op)
@@ -283,7 +285,7 @@ def _erase_unused(op: Operation | Block | None) -> None:
 
 
 def _join_index_cast(op: arith.IndexCastOp) -> None:
-    """An index that came from an integer goes back to one without being an index between."""
+    """Cancel an index cast of an integer that was cast to index."""
     bridge = op.input.owner
     if not isinstance(bridge, UnrealizedConversionCastOp) or bridge.inputs.types != (i64,):
         return

@@ -58,7 +58,7 @@ from .type_conversion import (
 CONSTANTS = (llvm.ConstantOp, arith.ConstantOp)
 
 Root = TypeVar("Root", bound=Operation)
-# The rewrite of one class of operations takes no other.
+# A rewrite function accepts one class of operations.
 Rewrite = Callable[[Any, "Emitter"], None]
 REWRITES: dict[type[Operation], Rewrite] = {}
 
@@ -81,36 +81,36 @@ def rewrite(*roots: type[Root]) -> Callable[[Callable[[Root, Emitter], None]], C
 
 @dataclass
 class Emitter:
-    """Puts operations in front of ``root`` and replaces it."""
+    """Inserts operations before ``root`` and replaces it."""
 
     root: Operation
     job: Job
     added: list[Operation] = field(default_factory=list)
-    # Values that rewrites share, by their block: the stack objects of functions by type, descriptors by their parts.
+    # Values that rewrites share, by block: stack objects of functions by type, descriptors by their fields.
     shared: dict[tuple[Block, object], SSAValue] = field(default_factory=dict)
 
     def at(self, root: Operation) -> Emitter:
-        """The same in front of another operation."""
+        """An emitter before another operation."""
         return Emitter(root, self.job, self.added, self.shared)
 
     @property
     def symbols(self) -> Operation:
-        """The operation that holds the symbols of this code: its gpu.module, or the module."""
+        """The symbol table of this code: its gpu.module, or the module."""
         operation = self.root.parent_op()
         while operation is not None and not operation.has_trait(SymbolTable):
             operation = operation.parent_op()
         if operation is None:
-            raise InternalError("no-symbol-table", f"{self.root.name} stands in no module")
+            raise InternalError("no-symbol-table", f"{self.root.name} is in no module")
         return operation
 
     @property
     def types(self) -> LLVMTypeConverter:
-        """The LLVM form of each type."""
+        """The type converter."""
         return converter_of(self.job.index_width)
 
     @property
     def function(self) -> Operation | None:
-        """The function around the root."""
+        """The function that contains the root."""
         operation = self.root.parent_op()
         while operation is not None and operation.name not in ("gpu.func", "llvm.func", "func.func"):
             operation = operation.parent_op()
@@ -121,12 +121,12 @@ class Emitter:
         return Unsupported(id, f"'{self.root.name}' op {message}", location=location_of(self.root), remedy=remedy)
 
     def illegal(self, remedy: str) -> Unsupported:
-        """MLIR's diagnostic about a root that no rewrite takes."""
+        """MLIR's diagnostic about a root that no rewrite accepts."""
         message = f"failed to legalize operation '{self.root.name}' that was explicitly marked illegal"
         return Unsupported("illegal-operation", message, location=location_of(self.root), remedy=remedy)
 
     def add(self, operation: Operation) -> SSAValue:
-        """Insert an operation before the root, at the same place of the source; its first result."""
+        """Insert an operation before the root, with the root's location; return its first result."""
         self.insert(operation)
         return item(operation.results, 0)
 
@@ -141,12 +141,12 @@ class Emitter:
         return self.add(create(kind, operands, (type,), properties))
 
     def add_any(self, operation: Operation) -> SSAValue | None:
-        """The same of an operation that may have no result."""
+        """``add`` of an operation that may have no result."""
         self.insert(operation)
         return operation.results[0] if operation.results else None
 
     def insert(self, operation: Operation) -> None:
-        """The same of an operation without results."""
+        """``add`` of an operation without results."""
         root = self.root
         insert_before(operation, root)
         self.added.append(operation)
@@ -181,12 +181,12 @@ class Emitter:
         type: Attribute | None = None,
         **attributes: Plain,
     ) -> SSAValue | None:
-        """An instruction of the instruction tables, as ``Builder.issue`` makes it; its result where it has one."""
+        """Emit an instruction of the instruction tables, as ``InstructionBuilder.issue`` does; return its result."""
         groups = [self.constant(entry) if isinstance(entry, int) else entry for entry in operands]
         return self.add_any(kind.make(groups, [] if type is None else [type], attributes_of(attributes)))
 
     def constant(self, value: int | float, type: Attribute = i32) -> SSAValue:
-        """A constant of LLVM's."""
+        """An LLVM constant."""
         if isinstance(type, IntegerType):
             return self.create(llvm.ConstantOp, (), type, {"value": integer_attr(value, type)})
         if not isinstance(type, builtin.AnyFloat):
@@ -194,7 +194,7 @@ class Emitter:
         return self.add(llvm.ConstantOp(builtin.FloatAttr(float(value), type), type))
 
     def constant_of(self, value: SSAValue) -> int | None:
-        """The integer that a value is known to be."""
+        """The constant integer of a value; None if it is not constant."""
         owner = value.owner
         if isinstance(owner, UnrealizedConversionCastOp) and len(owner._operands) == 1:
             return self.constant_of(item(owner._operands, 0))
@@ -202,7 +202,7 @@ class Emitter:
         return constant.value.data if isinstance(constant, IntegerAttr) else None
 
     def source(self, value: SSAValue, type: Attribute) -> SSAValue | None:
-        """The value of ``type`` that was bridged to ``value``, if it is such a one."""
+        """The value of ``type`` that was bridged to ``value``; None if there is none."""
         owner = value.owner
         if not isinstance(owner, UnrealizedConversionCastOp) or len(owner._operands) != 1:
             return None
@@ -210,7 +210,7 @@ class Emitter:
         return source if source.type == type else None
 
     def pointer(self, address: SSAValue, type: llvm.LLVMPointerType) -> SSAValue:
-        """An integer as a pointer."""
+        """Convert an integer to a pointer."""
         return self.add(create(llvm.IntToPtrOp, (address,), (type,)))
 
     def as_type(self, value: SSAValue, type: Attribute) -> SSAValue:
@@ -238,7 +238,7 @@ class Emitter:
         return self.offset(self.aligned(value), start, type.element_type)
 
     def integer(self, value: SSAValue, type: IntegerType = i32) -> SSAValue:
-        """An index as an integer; a constant one becomes a constant, one that came from an integer is that."""
+        """Convert an index to an integer; constants are folded, and a cast from an integer cancels."""
         owner = value.owner
         if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
             return self.constant(owner.value.value.data, type)
@@ -262,7 +262,7 @@ class Emitter:
         return self.add(llvm.ExtractValueOp(positions, aggregate, type))
 
     def fields(self, aggregate: SSAValue) -> list[SSAValue]:
-        """All members of a struct of registers."""
+        """All fields of a struct of registers."""
         types = type_as(aggregate, llvm.LLVMStructType).types.data
         made = [_member(aggregate, index, type) for index, type in enumerate(types)]
         return [self.add(operation) for operation in made]
@@ -273,20 +273,20 @@ class Emitter:
         return self.add(llvm.InsertValueOp(positions, aggregate, value))
 
     def struct(self, values: Sequence[SSAValue]) -> SSAValue:
-        """A struct of the values."""
+        """A struct of values."""
         result = self.add(llvm.UndefOp(struct_of([value.type for value in values])))
         for index, value in enumerate(values):
             result = self.with_field(result, value, index)
         return result
 
     def lanes(self, vector: SSAValue) -> list[SSAValue]:
-        """The elements of a vector, the last dimension first."""
+        """The elements of a vector, the last dimension fastest."""
         type = type_as(vector, VectorType)
         positions = product(*map(range, type.get_shape()))
         return [self.add(ExtractOp(vector, position, type.element_type)) for position in positions]
 
     def rows(self, matrix: SSAValue) -> list[SSAValue]:
-        """The rows of a vector of two dimensions; a row of one element is that element."""
+        """The rows of a two-dimensional vector; a row of one element is that element."""
         type = type_as(matrix, VectorType)
         (rows, columns), element = type.get_shape(), type.element_type
         if columns == 1:
@@ -304,7 +304,7 @@ class Emitter:
         return self.add(llvm.GEPOp.from_mixed_indices(pointer, [index], step, result_type=type))
 
     def _in_bytes(self, index: SSAValue | int, count: int) -> SSAValue | int:
-        """The byte that holds an element of which ``count`` are in one."""
+        """The index of the byte that contains an element, with ``count`` elements per byte."""
         if isinstance(index, int):
             return index // count
         return self.add(llvm.SDivOp(index, self.constant(count, cast(IntegerType, index.type))))
@@ -312,17 +312,17 @@ class Emitter:
     # Memory references
 
     def aligned(self, buffer: SSAValue) -> SSAValue:
-        """The pointer that offset and strides of a memref count from."""
+        """The aligned pointer of a memref, the base of its offset and strides."""
         bare = self._bare_pointer(buffer)
         return self.field(self.converted(buffer), ALIGNED) if bare is None else bare
 
     def _bare_pointer(self, buffer: SSAValue) -> SSAValue | None:
-        """The pointer that is all there is of a memref: of kernels' arguments and buffers, and of what is cast from one."""
+        """The pointer of a memref that is represented by it alone: kernel arguments and buffers, and casts of them."""
         type = self.types.memory_pointer(type_as(buffer, MemRefType))
         return self.as_type(buffer, type) if is_memory_of_kernel(buffer) else self.source(buffer, type)
 
     def _described(self, pointer: SSAValue, type: MemRefType) -> SSAValue:
-        """The descriptor of a memref by its pointer and its type."""
+        """The descriptor of a memref with this pointer and type."""
         known = static_strides(type)
         if known is None or not type.has_static_shape():
             raise self.unsupported("memref-sizes", f"needs the sizes of a '{type}' of which there is a pointer alone")
@@ -345,7 +345,7 @@ class Emitter:
         return self.offset(self.aligned(buffer), self.position(indices, *known), type.element_type)
 
     def position(self, indices: Sequence[SSAValue], strides: Sequence[int], start: int) -> SSAValue | int:
-        """How many elements behind the start of a memref an element lies."""
+        """The linear index of an element in a memref."""
         total: SSAValue | None = None
         for index, stride in zip(indices, strides, strict=True):
             if (constant := self.constant_of(index)) is not None:
@@ -369,7 +369,7 @@ class Emitter:
         return self.offset(self.field(descriptor, ALIGNED), total, type_as(buffer, MemRefType).element_type)
 
     def replace(self, *values: SSAValue | Operation | None) -> None:
-        """Replace the root's results by values, bridged where the type changed, and erase it."""
+        """Replace the root's results by values, bridged if the type changed, and erase it."""
         for result, entry in zip(self.root.results, values, strict=True):
             value = self.add(entry) if isinstance(entry, Operation) else unwrap(entry)
             if value.name_hint is None:
@@ -378,7 +378,7 @@ class Emitter:
         erase(self.root)
 
     def replace_first(self, value: SSAValue) -> None:
-        """Replace the root's first result by a value of its type, where the others have no uses, and erase it."""
+        """Replace the root's first result by a value of its type, if the others are unused, and erase it."""
         replace_uses(item(self.root.results, 0), value)
         erase(self.root)
 
@@ -390,7 +390,7 @@ class Emitter:
     # Symbols
 
     def declare(self, name: str, type: llvm.LLVMFunctionType) -> None:
-        """Declare an external function once; raises where the name means something else."""
+        """Declare an external function once; raises Unsupported if the symbol is already taken."""
         known = symbol(self.symbols, name)
         if known is None:
             self._insert_at_module_start(make_function(name, type))
@@ -433,14 +433,14 @@ class Emitter:
         return name
 
     def stack(self, type: Attribute, alignment: int) -> SSAValue:
-        """Storage on the stack of the function, the same for every one who asks for this type."""
+        """A stack object of the function, shared by all users of this type."""
         entry = unwrap(self.function).regions[0].blocks[0]
         if (entry, type) not in self.shared:
             self.shared[entry, type] = self.object(type, alignment)
         return self.shared[entry, type]
 
     def object(self, type: Attribute, alignment: int) -> SSAValue:
-        """Storage of its own, made where the function begins: a loop around the root makes no more of it."""
+        """A stack object, allocated at function entry so that loops around the root do not allocate more."""
         inside = self.at(unwrap(unwrap(self.function).regions[0].blocks[0].first_op))
         return inside.add(llvm.AllocaOp(inside.constant(1), type, alignment))
 

@@ -24,7 +24,7 @@ KINDS: dict[ShuffleMode, Attribute] = {
     mode: ShflKindAttr.new([StringAttr("bfly" if mode == ShuffleMode.XOR else mode.value)]) for mode in ShuffleMode
 }
 
-# Reductions of i32 that one instruction does (sm_80 on).
+# Reductions of i32 with a warp-wide instruction (sm_80 and newer).
 REDUX = {
     ReduceKind.ADD: "add",
     ReduceKind.AND: "and",
@@ -35,7 +35,7 @@ REDUX = {
     ReduceKind.MINUI: "umin",
     ReduceKind.MAXUI: "umax",
 }
-# Reductions of f32 that one instruction does (sm_100, sm_103, sm_107), and whether NaN wins.
+# Reductions of f32 with a warp-wide instruction (sm_100, sm_103, sm_107), and whether NaN propagates.
 FLOAT_REDUX = {
     ReduceKind.MINNUMF: ("fmin", False),
     ReduceKind.MAXNUMF: ("fmax", False),
@@ -49,7 +49,7 @@ def _row(kind: type[TableOp]) -> Combine:
     return lambda lhs, rhs: kind.make([lhs, rhs], [lhs.type])
 
 
-# The instruction that combines two lanes where none combines a warp.
+# The instruction that combines two lanes, if none reduces a warp.
 INTEGER: dict[ReduceKind, Combine] = {
     ReduceKind.ADD: llvm.AddOp,
     ReduceKind.MUL: llvm.MulOp,
@@ -73,7 +73,7 @@ FLOAT: dict[ReduceKind, Combine] = {
 
 @rewrite(gpu.ShuffleOp)
 def convert_shuffle(op: gpu.ShuffleOp, emit: Emitter) -> None:
-    """``nvvm.shfl.sync`` over the first ``width`` lanes; with the flag of the lane read from, where it is asked for."""
+    """``nvvm.shfl.sync`` over the first ``width`` lanes; with the validity flag, if it is used."""
     (value, offset, width), (_, flag) = op._operands, op.results
     _check_type(value, emit)
     mode = cast(gpu.ShuffleModeAttr, op.properties["mode"]).data
@@ -84,7 +84,7 @@ def convert_shuffle(op: gpu.ShuffleOp, emit: Emitter) -> None:
     return emit.replace(emit.field(moved, 0), emit.field(moved, 1))
 
 
-# The clamp bounds the lane read from: below for up, above for the others (PTX ISA 9.0, section 9.7.9.6).
+# The clamp bounds the source lane: from below for up, from above for the others (PTX ISA 9.0, section 9.7.9.6).
 def _whole_warp(mode: ShuffleMode, emit: Emitter) -> tuple[SSAValue, SSAValue]:
     return emit.constant(-1), emit.constant(0 if mode == ShuffleMode.UP else WARP - 1)
 
@@ -106,7 +106,7 @@ def shuffle(
     *,
     with_flag: bool = False,
 ) -> SSAValue:
-    """``nvvm.shfl.sync``: the value that another lane has, with the flag of that lane in a struct."""
+    """``nvvm.shfl.sync``: the value of another lane, with its validity flag in a struct."""
     properties: dict[str, Attribute] = {"kind": KINDS[mode]}
     if with_flag:
         properties["return_value_and_is_valid"] = UnitAttr()
@@ -122,7 +122,7 @@ def _check_type(value: SSAValue, emit: Emitter) -> None:
 
 @rewrite(gpu.SubgroupReduceOp)
 def convert_subgroup_reduce(op: gpu.SubgroupReduceOp, emit: Emitter) -> None:
-    """``nvvm.redux.sync`` where there is one for the whole warp, else a butterfly of shuffles."""
+    """``nvvm.redux.sync`` if one instruction reduces the whole warp, else a butterfly of shuffles."""
     _check_type(op.value, emit)
     size = op.cluster_size.value.data if op.cluster_size else WARP
     stride = op.cluster_stride.value.data if op.cluster_stride else 1

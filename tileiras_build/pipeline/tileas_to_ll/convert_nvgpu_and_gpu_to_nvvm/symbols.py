@@ -1,4 +1,4 @@
-"""Symbols of a module and places in its source, as rewrites ask for them."""
+"""Symbols of a module, and source locations of operations."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from ....core.errors import Location
 
 
 def has_stem(operation: llvm.GlobalOp, stem: str) -> bool:
-    """Whether a global's name was made of a stem."""
+    """Whether a global's name was generated from a stem."""
     name = operation.sym_name.data
     return name == stem or name.startswith(f"{stem}_")
 
 
 def symbol(table: Operation, name: str) -> Operation | None:
-    """The operation of a symbol table that has a name."""
+    """The operation of a symbol table with this name."""
     for operation in table.regions[0].blocks[0].ops:
         label = operation.properties.get("sym_name") or operation.attributes.get("sym_name")
         if isinstance(label, StringAttr) and label.data == name:
@@ -25,7 +25,7 @@ def symbol(table: Operation, name: str) -> Operation | None:
 
 
 def location_of(operation: Operation) -> Location | None:
-    """Where an operation comes from, by its MLIR location."""
+    """The source location of an operation."""
     location = operation.location
     if not isinstance(location, builtin.FileLineColLoc):
         return None

@@ -1,4 +1,4 @@
-"""TMA: copies of boxes, and tensor maps: built, prefetched, fenced, and pointed elsewhere on the device."""
+"""TMA copies, and tensor maps: created, prefetched, fenced, and modified on the device."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _enabled(**options: SSAValue | UnitAttr | None) -> dict[str, Attribute]:
 
 @rewrite(nvgpu.TmaAsyncLoadOp)
 def convert_load(op: nvgpu.TmaAsyncLoadOp, emit: Emitter) -> None:
-    """Slots in order; an absent mask or hint leaves its slot out, for a zero would not mean the same."""
+    """Operands in order; an absent mask or hint leaves out its operand, as zero has another meaning."""
     operands: list[SSAValue | Sequence[SSAValue] | None] = [
         emit.base_address(op.dst),
         emit.base_address(op.tensorMapDescriptor),
@@ -61,7 +61,7 @@ def convert_load(op: nvgpu.TmaAsyncLoadOp, emit: Emitter) -> None:
 
 @rewrite(nvgpu.TmaAsyncStoreOp)
 def convert_store(op: nvgpu.TmaAsyncStoreOp, emit: Emitter) -> None:
-    """The way back: no barrier, the thread that stores goes on."""
+    """A store has no barrier: the storing thread continues."""
     operands: list[SSAValue | Sequence[SSAValue] | None] = [
         emit.base_address(op.tensorMapDescriptor),
         [emit.integer(coordinate) for coordinate in op.coordinates],
@@ -82,7 +82,7 @@ def convert_prefetch(op: nvgpu.TmaPrefetchDescriptorOp, emit: Emitter) -> None:
 
 @rewrite(nvgpu.TmaFenceDescriptorOp)
 def convert_fence(op: nvgpu.TmaFenceDescriptorOp, emit: Emitter) -> None:
-    """The host may have changed the map, so the scope is the system."""
+    """Fence at system scope, as the host may have modified the map."""
     _acquire(emit, emit.base_address(op.tensorMapDescriptor), "sys")
     emit.replace()
 
@@ -103,7 +103,7 @@ _FLOAT_CODES = {Float16Type: 6, Float32Type: 7, Float64Type: 8, BFloat16Type: 9}
 _INTEGER_CODES = {8: 0, 16: 1, 32: 3, 64: 5}
 _RANK = nvgpu.MAX_RANK
 
-# What the encoder reads, with the innermost dimension first as it wants it; strides are in bytes, without the first.
+# Arguments of the encoder, innermost dimension first; strides are in bytes, without the first.
 FIELDS: dict[str, Attribute] = {
     "address": POINTER,
     "sizes": array(_RANK, i64),
@@ -138,7 +138,7 @@ def convert_create(op: nvgpu.TmaCreateDescriptorOp, emit: Emitter) -> None:
 
 
 def _ranked(tensor: SSAValue) -> SSAValue:
-    """The reference that says most of a tensor: a cast forgets of it what the map is made of."""
+    """The most specific type of a tensor: the source of a cast that erases static sizes."""
     while isinstance(cast := tensor.owner, CastOp):
         tensor = cast.source
     return tensor
@@ -197,7 +197,7 @@ _MAP_POINTERS = (GLOBAL_POINTER, SHARED_POINTER, POINTER)
 
 @rewrite(nvgpu.TmaRebindDescriptorOp)
 def convert_rebind(op: nvgpu.TmaRebindDescriptorOp, emit: Emitter) -> None:
-    """Acquire, address, every size, every stride, release: any other order leaves a map that is half old."""
+    """Acquire, address, sizes, strides, release: any other order exposes a partially updated map."""
     pointer = emit.base_address(op.tensorMapDescriptor)
     if pointer.type not in _MAP_POINTERS:
         raise emit.unsupported("rebind-space", f"needs a map in global or shared memory, but got '{pointer.type}'")

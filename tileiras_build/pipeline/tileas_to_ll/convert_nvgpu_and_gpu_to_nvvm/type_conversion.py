@@ -1,4 +1,4 @@
-"""The LLVM forms of types in device code, and what rewrites ask of them."""
+"""The LLVM forms of types in device code."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def pointer_to(space: int) -> llvm.LLVMPointerType:
 
 
 def static_strides(type: MemRefType) -> tuple[tuple[int, ...], int] | None:
-    """(strides, offset) in elements, None where one of them is known at run time only."""
+    """(strides, offset) in elements; None if one of them is dynamic."""
     if isinstance(type.layout, NoneAttr) and len(type.shape) == 1:
         return (1,), 0
     strides, offset = type.get_strides(), type.get_offset()
@@ -48,12 +48,12 @@ def converter_of(index_width: int) -> LLVMTypeConverter:
 
 
 def convert_type(type: Attribute) -> Attribute:
-    """The LLVM form of a type in which no ``index`` is; raises Unsupported[type-conversion] where it has none."""
+    """The LLVM form of a type without ``index``; raises Unsupported[type-conversion] if it has none."""
     return converter_of(DEFAULT_INDEX_WIDTH).convert(type)
 
 
 def is_memory_of_kernel(buffer: SSAValue) -> bool:
-    """Whether a memref is an argument of a kernel, or a buffer of a function's own."""
+    """Whether a memref is an argument of a kernel, or a buffer that a function allocates."""
     block = buffer.owner
     function = block.parent_op() if isinstance(block, Block) else None
     if not isinstance(function, GPUFuncOp) or block is not function.regions[0].blocks[0]:
@@ -62,7 +62,7 @@ def is_memory_of_kernel(buffer: SSAValue) -> bool:
 
 
 def elements_in_byte(type: Attribute) -> int:
-    """How many elements one byte of memory holds: those of 2 and 4 bits lie without gaps, as copies of bytes want."""
+    """Elements per byte of memory: 2- and 4-bit elements are packed, as byte copies require."""
     bits = type.bitwidth if isinstance(type, FixedBitwidthType) else BYTE
     return BYTE // bits if bits in (2, 4) else 1
 

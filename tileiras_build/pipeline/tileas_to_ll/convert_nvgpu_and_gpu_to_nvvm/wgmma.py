@@ -46,15 +46,15 @@ SWIZZLE_ROW, PATTERN_BYTES = 128, 1024
 
 @rewrite(nvgpu.WarpgroupGenerateDescriptorOp)
 def convert_generate_descriptor(op: nvgpu.WarpgroupGenerateDescriptorOp, emit: Emitter) -> None:
-    """The fields but the address are one constant."""
+    """A descriptor is the address plus one constant for all other fields."""
     bits = descriptor_bits(op, emit)
     emit.replace(packed_descriptor(emit, emit.source(op.tensor, i32) or emit.base_address(op.tensor), bits))
 
 
 def packed_descriptor(emit: Emitter, pointer: SSAValue, bits: int) -> SSAValue:
-    """The field of the address, a pointer or 32 bits, and the others.
+    """Combine the address field, from a pointer or 32 bits, with the other fields.
 
-    In a cluster addresses have the CTA's rank above the field's bits.
+    In a cluster, addresses have the CTA's rank in bits above the field.
     """
     address = pointer if pointer.type == i32 else emit.add(llvm.PtrToIntOp(pointer, i64))
     type = cast(IntegerType, address.type)
@@ -89,18 +89,19 @@ def _bytes(attribute: IntegerAttr | None, default: int) -> int:
 
 # The MMA --------------------------------------------------------------------------------------------------------------
 
-BLOCK_ROWS = 64  # of one wgmma instruction
-K_BYTES = 32  # depth of one wgmma instruction, in bytes of an operand's row
+BLOCK_ROWS = 64  # rows of one wgmma instruction
+K_BYTES = 32  # k of one wgmma instruction, in bytes of an operand's row
 
-FRAGMENT = 4  # registers of A of one instruction
+FRAGMENT = 4  # registers of A for one instruction
 ATOMS = {(row.a_type, row.b_type, row.accumulator_type): row for row in WGMMA_ATOMS}
 
 
 @rewrite(nvgpu.WarpgroupMmaOp)
 def convert_mma(op: nvgpu.WarpgroupMmaOp, emit: Emitter) -> None:
-    """Emit fence, MMAs, commit and wait in the order that the hardware needs.
+    """Emit fence, MMAs, commit and wait in the order that the hardware requires.
 
-    MLIR's operations take accumulators in a struct, which LLVM copies where it likes; of registers, the sequence is one.
+    The accumulators of MLIR's operations are structs, which LLVM may copy. If they are registers, the sequence is one
+    operation.
     """
     atom, registers = _atom(op, emit), _registers(op, emit)
     waiting = op.waitGroup.value.data if op.waitGroup else 0
@@ -118,7 +119,7 @@ def convert_mma(op: nvgpu.WarpgroupMmaOp, emit: Emitter) -> None:
 
 
 def _atom(op: nvgpu.WarpgroupMmaOp, emit: Emitter) -> WgmmaAtom:
-    """The row of the elements and of the accumulators."""
+    """The row for the element types of the operands and of the accumulator."""
     (rows, depth), element = op.matrix_a
     b, c = _tensor(op.descriptorB), type_as(op.matrixC, WarpgroupAccumulatorType).fragmented
     types = _name(element), _name(b.element_type), string_of(c.element_type)
@@ -134,7 +135,7 @@ def _atom(op: nvgpu.WarpgroupMmaOp, emit: Emitter) -> WgmmaAtom:
 
 
 def _name(element: Attribute) -> str:
-    """As the rows name it: the bits of tf32 are those of a float."""
+    """The name in the rows of atoms: tf32 is represented by f32."""
     return "tf32" if isinstance(element, Float32Type) else string_of(element)
 
 
@@ -145,7 +146,7 @@ def _tensor(descriptor: SSAValue) -> MemRefType:
 def _inputs(
     op: nvgpu.WarpgroupMmaOp, emit: Emitter, atom: WgmmaAtom, row: int
 ) -> Iterator[tuple[Sequence[SSAValue], SSAValue]]:
-    """What each instruction of a block of rows multiplies: a descriptor or the registers of A, a descriptor of B."""
+    """The operands of each instruction of a block of rows: a descriptor or registers of A, and a descriptor of B."""
     (_, depth), _ = op.matrix_a
     row_bytes, spread = depth // atom.k * K_BYTES, SWIZZLE_ROW * atom.k // K_BYTES
     start = row * BLOCK_ROWS * min(row_bytes, SWIZZLE_ROW)
@@ -160,9 +161,9 @@ def _inputs(
 def _steps(
     stride_override: DenseArrayBase[IntegerType] | None, start: int, row_bytes: int, spread: int
 ) -> Sequence[int]:
-    """Bytes from the start of an operand to its part of each instruction.
+    """Byte offsets in an operand for each instruction.
 
-    By themselves rows are a swizzle atom wide; where they run along m or n, those of k are ``spread``.
+    By default rows are as wide as a swizzle atom; for operands contiguous along m or n, those of k are ``spread``.
     """
     if stride_override is not None:
         return stride_override.get_values()
@@ -170,7 +171,7 @@ def _steps(
 
 
 def _advance(descriptor: SSAValue, step: int, emit: Emitter) -> SSAValue:
-    """The descriptor of what lies ``step`` bytes behind, the same for all MMAs of a basic block."""
+    """The descriptor of the address ``step`` bytes later, shared by all MMAs of a basic block."""
     key = parent_block(emit.root), (descriptor, step)
     if (known := emit.shared.get(key)) is None:
         start = emit.converted(descriptor)
@@ -197,7 +198,7 @@ def _bridged(value: SSAValue) -> Sequence[SSAValue] | None:
 
 
 def _registers(op: nvgpu.WarpgroupMmaOp, emit: Emitter) -> Sequence[SSAValue] | None:
-    """The accumulators, where they are registers or the instructions take registers; of zeros there are none."""
+    """The accumulators, if they are registers or the instructions need registers; an initial zero has none."""
     bridged = _bridged(op.matrixC)
     if bridged is None and op.replaces is None and not isinstance(op.descriptorA.type, VectorType):
         return None
@@ -212,12 +213,12 @@ def _registers(op: nvgpu.WarpgroupMmaOp, emit: Emitter) -> Sequence[SSAValue] | 
 def _emit_wgmma_group(
     op: nvgpu.WarpgroupMmaOp, emit: Emitter, atom: WgmmaAtom, registers: Sequence[SSAValue], pending: int | None
 ) -> SSAValue:
-    numbers: dict[SSAValue, int] = {}  # of the inputs, each of which is given once
+    operand_indices: dict[SSAValue, int] = {}  # each distinct input is one operand
     left: list[int] = []
     right: list[int] = []
     for words, descriptor in _inputs(op, emit, atom, 0):
-        left += [numbers.setdefault(value, len(numbers)) for value in words]
-        right.append(numbers.setdefault(descriptor, len(numbers)))
+        left += [operand_indices.setdefault(value, len(operand_indices)) for value in words]
+        right.append(operand_indices.setdefault(descriptor, len(operand_indices)))
     fixed: dict[str, Plain] = {
         "atom": atom.name,
         "columns": _tensor(op.descriptorB).get_shape()[1],
@@ -230,7 +231,7 @@ def _emit_wgmma_group(
         "commit": op.uncommitted is None,
         "pending": pending,
     }
-    return emit.issue(WgmmaGroupOp, registers, [*numbers], type=convert_type(op.matrixC.type), **fixed)
+    return emit.issue(WgmmaGroupOp, registers, [*operand_indices], type=convert_type(op.matrixC.type), **fixed)
 
 
 # Structs --------------------------------------------------------------------------------------------------------------
@@ -263,7 +264,7 @@ def _properties(op: nvgpu.WarpgroupMmaOp, atom: WgmmaAtom) -> dict[str, Attribut
         "scaleD": WgmmaScaleOutAttr.new([StringAttr("one")]),
         "scaleA": WgmmaScaleInAttr.new([StringAttr("one")]),
         "scaleB": WgmmaScaleInAttr.new([StringAttr("one")]),
-        # The layouts name what is contiguous: k for A by rows and for B by columns.
+        # The layout names the contiguous dimension: k for row-major A and column-major B.
         "layoutA": MmaLayoutAttr.new([StringAttr("col" if op.transposeA else "row")]),
         "layoutB": MmaLayoutAttr.new([StringAttr("row" if op.transposeB else "col")]),
         **{f"type{letter}": WgmmaTypeAttr.new([StringAttr(kind)]) for letter, kind in zip("ABD", kinds)},
@@ -275,7 +276,7 @@ def _properties(op: nvgpu.WarpgroupMmaOp, atom: WgmmaAtom) -> dict[str, Attribut
 
 @rewrite(nvgpu.WarpgroupMmaInitAccumulatorOp)
 def convert_init_accumulator(op: nvgpu.WarpgroupMmaInitAccumulatorOp, emit: Emitter) -> None:
-    """Zeros in every register."""
+    """Zero every register."""
     emit.replace(llvm.ZeroOp.build(result_types=[convert_type(op.matrixC.type)]))
 
 
@@ -301,7 +302,7 @@ def convert_store(op: nvgpu.WarpgroupMmaStoreOp, emit: Emitter) -> None:
 def _thread_origin(emit: Emitter) -> tuple[SSAValue, SSAValue]:
     read = ops_thread.READS["tid.x"].build(result_types=[i32], properties={})
     thread = emit.add(read)
-    # The warp's number within its warpgroup of 128 threads.
+    # The warp's index within its warpgroup of 128 threads.
     warp = emit.add(llvm.LShrOp(emit.add(llvm.AndOp(thread, emit.constant(127))), emit.constant(5)))
     lane = emit.add(llvm.AndOp(thread, emit.constant(31)))
     row = emit.add(llvm.MulOp(warp, emit.constant(16)))

@@ -1,3 +1,3 @@
-"""What standard dialects of MLIR leave in hand-written IR, as operations of LLVM."""
+"""Lower the standard MLIR dialects of hand-written IR to the llvm dialect."""
 
 from .passes import ConvertToLLVM

@@ -1,4 +1,4 @@
-"""Arithmetic on ``index``, and on vectors of several dimensions, which LLVM has as arrays of vectors."""
+"""Arithmetic on ``index``, and on multi-dimensional vectors, which are arrays of vectors in LLVM."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .lowering_registry import by_rows, lowering
 
 @lowering(*REMAPPED)
 def lower_remapped(op: Operation, emit: Emitter) -> None:
-    """The operation of LLVM's with the same meaning."""
+    """The LLVM operation of the same meaning."""
     for value in (*op.operands, *op.results):
         _check_width(value.type, emit)
     properties: dict[str, Attribute] = {name: op.properties[name] for name in PASSED_THROUGH if name in op.properties}
@@ -33,7 +33,7 @@ def lower_remapped(op: Operation, emit: Emitter) -> None:
 
 
 def _check_width(type: Attribute, emit: Emitter) -> None:
-    """Integers of fewer bits than a byte are kept in one, in which their arithmetic would not wrap."""
+    """Reject integers narrower than a byte, which are stored in bytes: their arithmetic would not wrap."""
     if isinstance(type, IntegerType) and 1 < type.width.data < BYTE:
         raise emit.unsupported("integer-width", f"computes with '{type}'", "use i1, or 8 bits and more")
 
@@ -46,7 +46,7 @@ def _constant(value: Attribute, type: Attribute) -> Attribute:
 
 @lowering(arith.IndexCastOp)
 def lower_index_cast(op: arith.IndexCastOp, emit: Emitter) -> None:
-    """A signed integer in more bits or in fewer."""
+    """Sign-extend or truncate an integer."""
     result = emit.types.convert(op.results[0].type)
     emit.replace(
         by_rows([emit.converted(op.input)], result, lambda values, type: _resized(values[0], type, emit), emit)
@@ -77,7 +77,9 @@ def _ceiling_unsigned(a: SSAValue, b: SSAValue, type: Attribute, emit: Emitter) 
 
 
 def _signed(step: type[Operation], *, same_sign: bool) -> Quotient:
-    """The quotient, a step further where there is a rest and its sign is, or is not, that of the divisor."""
+    """The quotient, adjusted by one if the remainder is nonzero and its sign equals, or differs from, that of the
+    divisor.
+    """
 
     def make(a: SSAValue, b: SSAValue, type: Attribute, emit: Emitter) -> SSAValue:
         quotient, rest = emit.create(llvm.SDivOp, (a, b), type), emit.create(llvm.SRemOp, (a, b), type)
@@ -112,7 +114,7 @@ QUOTIENTS: dict[type[Operation], Quotient] = {
 
 @lowering(*QUOTIENTS)
 def lower_quotient(op: Operation, emit: Emitter) -> None:
-    """Towards zero, then one further where that is asked for."""
+    """Divide with rounding toward zero, then adjust."""
     type = emit.types.convert(op.results[0].type)
     if not isinstance(type, IntegerType):
         raise emit.unsupported("quotient-type", f"divides scalars, but got '{op.results[0].type}'")
@@ -140,7 +142,7 @@ INTRINSICS: dict[type[Operation], str] = {
 
 @lowering(*INTRINSICS)
 def lower_zeros(op: Operation, emit: Emitter) -> None:
-    """Of zero too the result is defined: all bits."""
+    """Count zeros; the result for zero is defined: the bit width."""
 
     def row(values, type):
         name = f"{INTRINSICS[op.__class__]}.{target_independent_intrinsics.suffix(type)}"

@@ -20,13 +20,13 @@ KERNEL = ("nvvm.kernel", "gpu.kernel")
 
 
 def _joined(types: Sequence[Attribute]) -> Attribute:
-    """What a function of LLVM's returns: nothing, a value, or a struct of values."""
+    """The result type of an LLVM function: void, one value, or a struct of values."""
     return llvm.LLVMVoidType() if not types else types[0] if len(types) == 1 else struct(*types)
 
 
 @lowering(func.FuncOp)
 def lower_function(op: func.FuncOp, emit: Emitter) -> None:
-    """``llvm.func``; the arguments inside get their types with those of all blocks."""
+    """``llvm.func``; its block arguments are converted with those of all blocks."""
     kernel = any(name in op.attributes for name in KERNEL)
     converter = LLVMTypeConverter(index_width=emit.job.index_width, bare_pointers=kernel)
     inputs = [converter.argument(type) for type in op.function_type.inputs.data]
@@ -40,7 +40,7 @@ def lower_function(op: func.FuncOp, emit: Emitter) -> None:
 
 @lowering(func.CallOp)
 def lower_call(op: func.CallOp, emit: Emitter) -> None:
-    """``llvm.call``; several results come in a struct."""
+    """``llvm.call``; several results are fields of a struct."""
     arguments = [emit.converted(value) for value in op.arguments]
     types = [emit.types.convert(value.type) for value in op.results]
     name = op.callee.string_value()
@@ -78,7 +78,7 @@ def _converted(values: Sequence[SSAValue], emit: Emitter) -> list[SSAValue]:
 
 @lowering(cf.SwitchOp)
 def lower_switch(op: cf.SwitchOp, emit: Emitter) -> None:
-    """A comparison and a branch for each case, in their order."""
+    """A comparison and a branch for each case, in order."""
     flag, here = emit.converted(op.flag), parent_block(op)
     default = _converted(op.default_operands, emit)
     cases = list(zip(_values(op), op.case_blocks, (_converted(part, emit) for part in op.case_operand), strict=True))

@@ -1,4 +1,4 @@
-"""The machinery: one lowering per operation, and operations on vectors of several dimensions row by row."""
+"""The registry of lowerings, and row-by-row lowering of operations on multi-dimensional vectors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..convert_nvgpu_and_gpu_to_nvvm.rewriter import Emitter
 Root = TypeVar("Root", bound=Operation)
 Lowering = Callable[[Any, Emitter], None]
 LOWERINGS: dict[type[Operation], Lowering] = {}
-# Makes the operation of one row, which LLVM has as a scalar or a vector of one dimension.
+# Creates the operation for one row, a scalar or a one-dimensional vector in LLVM.
 Row = Callable[[Sequence[SSAValue], Attribute], SSAValue]
 
 

@@ -51,7 +51,7 @@ def _check_element(type: MemRefType, emit: Emitter) -> None:
         raise emit.unsupported("element-access", f"moves whole bytes, but got an element of '{type}'")
 
 
-# Where memory comes from ----------------------------------------------------------------------------------------------
+# Allocation -----------------------------------------------------------------------------------------------------------
 
 
 @lowering(memref.AllocaOp)
@@ -70,7 +70,7 @@ def lower_alloca(op: memref.AllocaOp, emit: Emitter) -> None:
 
 @lowering(memref_ext.GlobalOp)
 def lower_global(op: memref_ext.GlobalOp, emit: Emitter) -> None:
-    """``llvm.mlir.global``: of no value it is declared, in shared memory it has storage of its own."""
+    """``llvm.mlir.global``: a declaration if it has no initial value, but a definition in shared memory."""
     type = op.type
     storage = array(type.element_count(), emit.types.convert(type.element_type))
     value = op.initial_value if isinstance(op.initial_value, DenseIntOrFPElementsAttr) else None
@@ -92,7 +92,7 @@ def lower_get_global(op: memref.GetGlobalOp, emit: Emitter) -> None:
 
 
 def _pointer_descriptor(pointer: SSAValue, type: MemRefType, emit: Emitter) -> None:
-    """Replace the root by a reference of static shape to where a pointer says."""
+    """Replace the root by a memref of static shape at a pointer."""
     wanted = emit.types.memory_pointer(type)
     address = pointer if pointer.type == wanted else emit.add(AddrSpaceCastOp(pointer, wanted))
     known = static_strides(type)
@@ -127,7 +127,7 @@ def _describe(
 
 @lowering(memref_ext.CastOp)
 def lower_cast(op: memref_ext.CastOp, emit: Emitter) -> None:
-    """The same descriptor; one of unknown rank is on the stack."""
+    """The same descriptor; that of an unranked memref is on the stack."""
     source, dest = op.source.type, op.dest.type
     value, type = emit.converted(op.source), emit.types.convert(dest)
     if isa(source, MemRefType) and isa(dest, UnrankedMemRefType):
@@ -144,7 +144,7 @@ def lower_cast(op: memref_ext.CastOp, emit: Emitter) -> None:
 
 @lowering(memref_ext.MemorySpaceCastOp)
 def lower_space_cast(op: memref_ext.MemorySpaceCastOp, emit: Emitter) -> None:
-    """Both pointers as addresses of the other space."""
+    """Cast both pointers to the other address space."""
     source, dest = type_as(op.source, MemRefType), type_as(op.dest, MemRefType)
     value, pointer = emit.converted(op.source), emit.types.memory_pointer(dest)
     if value.type == emit.types.convert(dest):
@@ -162,7 +162,7 @@ def _sizes_or_strides(static: Sequence[int], dynamic: Sequence[SSAValue], emit: 
 
 @lowering(memref.ReinterpretCastOp)
 def lower_reinterpret(op: memref.ReinterpretCastOp, emit: Emitter) -> None:
-    """The aligned pointer with an offset, sizes and strides of its own."""
+    """The aligned pointer with a new offset, sizes and strides."""
     pointer = emit.aligned(op.source)
     [offset] = _sizes_or_strides(op.static_offsets.get_values(), op.offsets, emit)
     sizes = _sizes_or_strides(op.static_sizes.get_values(), op.sizes, emit)
@@ -172,7 +172,7 @@ def lower_reinterpret(op: memref.ReinterpretCastOp, emit: Emitter) -> None:
 
 @lowering(memref.SubviewOp)
 def lower_subview(op: memref.SubviewOp, emit: Emitter) -> None:
-    """A part: its offset is added, its strides multiply; dimensions of size 1 may go."""
+    """A subview: its offset is added, its strides are multiplied; unit dimensions may be dropped."""
     source = emit.converted(op.source)
     offsets = _sizes_or_strides(op.static_offsets.get_values(), op.offsets, emit)
     sizes = _sizes_or_strides(op.static_sizes.get_values(), op.sizes, emit)
@@ -190,7 +190,7 @@ def lower_subview(op: memref.SubviewOp, emit: Emitter) -> None:
 
 
 def _kept_dims(sizes: Sequence[int], shape: Sequence[int], emit: Emitter) -> list[int]:
-    """The dimensions of a part that its result has, those of size 1 being left out where it has fewer."""
+    """The dimensions of a subview that its result has: unit dimensions may be dropped."""
     kept, wanted = [], list(shape)
     for position, size in enumerate(sizes):
         dropped = len(sizes) - position - 1 >= len(wanted)
@@ -215,12 +215,12 @@ def _added(value: SSAValue, other: SSAValue, emit: Emitter) -> SSAValue:
     return emit.add(llvm.AddOp(value, other))
 
 
-# What a reference says ------------------------------------------------------------------------------------------------
+# Queries --------------------------------------------------------------------------------------------------------------
 
 
 @lowering(memref.DimOp)
 def lower_dim(op: memref.DimOp, emit: Emitter) -> None:
-    """The size of a dimension that is known by number."""
+    """The size of a dimension with a constant index."""
     type, position = op.source.type, emit.constant_of(op.index)
     if not isa(type, MemRefType) or position is None or not 0 <= position < len(type.shape):
         raise emit.unsupported("dim-position", f"needs the number of a dimension of '{type}'")

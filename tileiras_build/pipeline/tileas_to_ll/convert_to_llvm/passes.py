@@ -1,9 +1,9 @@
-"""Convert what is left of MLIR's standard dialects to the llvm dialect.
+"""Lower the remaining standard dialects of MLIR to the llvm dialect.
 
 In:    func, cf, scf, arith, vector and memref operations of hand-written IR, among operations of llvm and nvvm.
-Out:   llvm operations, and the casts of types that undo each other gone; operations without a lowering stay.
-After: convert-nvgpu-and-gpu-to-nvvm. Before: translation to LLVM IR, which ``opt --ll`` runs this pass for.
-Sound: each type has one form (``LLVMTypeConverter``); a vector of several dimensions is an array of its rows.
+Out:   llvm operations without inverse pairs of casts; operations without a lowering stay.
+After: convert-nvgpu-and-gpu-to-nvvm. Before: translation to LLVM IR; ``opt --ll`` runs this pass.
+Sound: each type has one LLVM form (``LLVMTypeConverter``); a multi-dimensional vector is an array of its rows.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from .lowering_registry import LOWERINGS
 from .scf_to_cf import lower_loops
 
 LOOPS = frozenset(Scf.operations)
-# How the names begin of what the writer takes, and of what holds it.
+# Name prefixes of the operations that the writer prints, and of their containers.
 WRITTEN = ("llvm.", "nvvm.", "builtin.", "gpu.module", "debuginfo.", FromElementsOp.name)
 
 
 class ConvertToLLVM(EdgePass):
-    """Functions, branches, loops, arithmetic, vectors and memory references as LLVM has them."""
+    """Lower functions, branches, loops, arithmetic, vectors and memory references to LLVM."""
 
     name = "convert-to-llvm"
 
     def run(self, module: ModuleOp, job: Job) -> None:
-        """Loops first, then functions with their blocks, then what is in them; all failures are reported together."""
+        """Loops first, then functions and blocks, then their operations; all failures are reported together."""
         if any(op.__class__ in LOOPS for op in walk(module)):
             lower_loops(module)
         operations = walk(module)
@@ -48,13 +48,13 @@ class ConvertToLLVM(EdgePass):
         _lower([op for op in operations if not isinstance(op, func.FuncOp)], job)
         # Addresses have 64 bits: a lowering casts an index of another width.
         _lower([op for op in walk(module) if isinstance(op, arith.IndexCastOp)], job)
-        # A cast to a type of an operation that stays is no fault of the casts: the writer names the operation.
+        # A cast to a type of a remaining operation is not an error here: the writer reports the operation.
         if all(op.name.startswith(WRITTEN) for op in walk(module)):
             reconcile_casts(module)
 
 
 def needs_lowering(op: Operation) -> bool:
-    """Whether an operation is of a dialect that ends here."""
+    """Whether this pass lowers an operation's dialect."""
     return op.__class__ in LOWERINGS or op.__class__ in LOOPS
 
 
@@ -70,7 +70,7 @@ def _lower(operations: Iterable[Operation], job: Job) -> None:
 
 
 def _retype_blocks(module: ModuleOp, job: Job) -> None:
-    """Block arguments get their LLVM types; what reads them reads a bridge to the old type."""
+    """Convert block arguments to LLVM types; their users get a cast to the old type."""
     for op in walk(module):
         bare = isinstance(op, llvm.FuncOp) and "nvvm.kernel" in op.attributes
         for region in op.regions:

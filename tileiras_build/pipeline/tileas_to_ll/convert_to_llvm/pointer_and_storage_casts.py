@@ -1,6 +1,6 @@
-"""Casts that say what one type is in another: a pointer to memory, and small floats as words of 16 bits.
+"""Casts with a defined meaning: memref to pointer, and small floats as 16-bit words.
 
-All other casts must undo each other.
+All other casts must cancel in inverse pairs.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from ..convert_nvgpu_and_gpu_to_nvvm.rewriter import Emitter
 from ..type_converter import BYTE
 from .lowering_registry import lowering
 
-I16_BYTES = 2  # of what the conversions of small floats take and give
+I16_BYTES = 2  # element of the conversions of small floats
 
 
 @lowering(UnrealizedConversionCastOp)
 def lower_unrealized_cast(op: UnrealizedConversionCastOp, emit: Emitter) -> None:
-    """The value under its other type, where the types say what that is."""
+    """Convert the value, if the types define how."""
     if len(op.inputs) != 1 or len(op.outputs) != 1:
         return
     [source], [result] = op.inputs, op.outputs
@@ -42,7 +42,7 @@ def lower_unrealized_cast(op: UnrealizedConversionCastOp, emit: Emitter) -> None
 
 
 def _is_small(type: Attribute) -> bool:
-    """Whether a type is a vector of pairs of floats of at most a byte."""
+    """Whether a type is a vector of pairs of floats of at most 8 bits."""
     if not isinstance(type, VectorType) or len(type.get_shape()) != 1 or type.element_count() % I16_BYTES:
         return False
     element = type.element_type
@@ -58,7 +58,9 @@ def _bytes(count: int) -> VectorType:
 
 
 def _as_integers(value: SSAValue, type: Attribute, emit: Emitter) -> SSAValue:
-    """Elements as words: those of 8 bits fill them, those of 6 have a byte each, two of 4 bits are the lower byte."""
+    """Elements as words: 8-bit elements fill them, 6-bit elements have a byte each, two 4-bit elements are the lower
+    byte.
+    """
     vector = value.type
     assert isinstance(vector, VectorType)
     count, bits = vector.element_count(), vector.element_type.width.data
@@ -70,7 +72,7 @@ def _as_integers(value: SSAValue, type: Attribute, emit: Emitter) -> SSAValue:
 
 
 def _elements(integers: SSAValue, type: Attribute, emit: Emitter) -> SSAValue:
-    """The same the other way."""
+    """The inverse of ``_as_integers``."""
     assert isinstance(type, VectorType)
     count, bits = type.element_count(), type.element_type.width.data
     if bits == BYTE // 2:

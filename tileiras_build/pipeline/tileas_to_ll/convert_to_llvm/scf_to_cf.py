@@ -1,4 +1,4 @@
-"""Structured control flow as branches: xDSL's lowerings, and that of ``scf.while``, which it lacks."""
+"""Structured control flow to branches: xDSL's lowerings, and one for ``scf.while``, which xDSL lacks."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from ....ir.dialects.checked_cast import cast
 
 
 class WhileLowering(RewritePattern):
-    """A block that decides, the body, and a branch back."""
+    """A condition block, the body, and a back edge."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: scf.WhileOp, rewriter: PatternRewriter, /) -> None:
-        """The condition's values are those of the body, and the results."""
+        """The operands of the condition are the arguments of the body and the results."""
         before, rest = parent_block(op), parent_block(op).split_before(op)
         decide, body = unwrap(op.before_region.first_block), unwrap(op.after_region.first_block)
         decided = cast(scf.ConditionOp, terminator(unwrap(op.before_region.last_block)))

@@ -1,4 +1,4 @@
-"""Vectors: of one dimension they are LLVM's, of several arrays of those."""
+"""Vectors: one-dimensional ones are LLVM vectors, multi-dimensional ones arrays of vectors."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ def _lane(position: SSAValue | int, emit: Emitter) -> SSAValue:
 
 
 def _outer(positions: Sequence[SSAValue | int], rank: int, emit: Emitter) -> tuple[list[int], SSAValue | int | None]:
-    """The rows of a position, which are known, and the lane, where it has one."""
+    """(static row indices, lane index or None) of a position."""
     rows = list(positions[: rank - 1])
     known = [row for row in rows if isinstance(row, int)]
     if len(known) != len(rows):
         remedy = "unroll the loop around it, or keep the values in memory"
-        raise emit.unsupported("vector-position", "takes a row by a number that is known at run time only", remedy)
+        raise emit.unsupported("vector-position", "selects a row by a dynamic index", remedy)
     return known, positions[rank - 1] if len(positions) == rank else None
 
 
 @lowering(vector.ExtractOp)
 def lower_extract(op: vector.ExtractOp, emit: Emitter) -> None:
-    """A row by llvm.extractvalue, a lane by llvm.extractelement."""
+    """Extract a row by llvm.extractvalue, a lane by llvm.extractelement."""
     rank = len(type_as(op.vector, VectorType).get_shape())
     rows, lane = _outer(op.get_mixed_position(), rank, emit)
     value = emit.converted(op.vector)
@@ -49,7 +49,7 @@ def lower_extract(op: vector.ExtractOp, emit: Emitter) -> None:
 
 @lowering(vector.InsertOp)
 def lower_insert(op: vector.InsertOp, emit: Emitter) -> None:
-    """The same with one row or one lane set."""
+    """Insert a row or a lane."""
     rank = len(type_as(op.dest, VectorType).get_shape())
     rows, lane = _outer(op.get_mixed_position(), rank, emit)
     whole, value = emit.converted(op.dest), emit.converted(op.source)
@@ -60,7 +60,7 @@ def lower_insert(op: vector.InsertOp, emit: Emitter) -> None:
 
 
 def from_lanes(lanes: Sequence[SSAValue], type: Attribute, emit: Emitter) -> SSAValue:
-    """A vector, or an array of vectors, of its elements in their order."""
+    """A vector, or an array of vectors, from its elements in order."""
     if not isinstance(type, llvm.LLVMArrayType):
         return emit.add(FromElementsOp(lanes, cast(VectorType, type)))
     whole, size = emit.add(llvm.UndefOp(type)), len(lanes) // type.size.data
@@ -71,7 +71,7 @@ def from_lanes(lanes: Sequence[SSAValue], type: Attribute, emit: Emitter) -> SSA
 
 
 def _lanes(value: SSAValue, emit: Emitter) -> list[SSAValue]:
-    """The elements of a converted vector, in their order."""
+    """The elements of a converted vector, in order."""
     if isinstance(value.type, llvm.LLVMArrayType):
         return [lane for row in range(value.type.size.data) for lane in _lanes(emit.field(value, row), emit)]
     count = type_as(value, VectorType).element_count()
@@ -87,7 +87,7 @@ def lower_from_elements(op: FromElementsOp, emit: Emitter) -> None:
 
 @lowering(vector.BitcastOp)
 def lower_bitcast(op: vector.BitcastOp, emit: Emitter) -> None:
-    """Each row by itself: a bitcast changes the last dimension alone."""
+    """Cast each row: a bitcast changes only the last dimension."""
     result = emit.types.convert(op.result.type)
     row = lambda values, type: values[0] if values[0].type == type else emit.create(llvm.BitcastOp, values, type)
     emit.replace(by_rows([emit.converted(op.source)], result, row, emit))
@@ -95,7 +95,7 @@ def lower_bitcast(op: vector.BitcastOp, emit: Emitter) -> None:
 
 @lowering(vector.BroadcastOp)
 def lower_broadcast(op: vector.BroadcastOp, emit: Emitter) -> None:
-    """The source again and again along the dimensions that it lacks or has once."""
+    """Repeat the source along the dimensions that it lacks or that have size 1."""
     source, result = op.source.type, type_as(op.vector, VectorType)
     value, target = emit.converted(op.source), emit.types.convert(result)
     if not isinstance(source, VectorType):
@@ -108,7 +108,7 @@ def lower_broadcast(op: vector.BroadcastOp, emit: Emitter) -> None:
 
 
 def _source_lane(position: int, wanted: Sequence[int], shape: Sequence[int]) -> int:
-    """The place in the source of an element of the result."""
+    """The linear index in the source of an element of the result."""
     place, stride = 0, 1
     for size, given in zip(reversed(wanted), reversed(shape), strict=True):
         position, index = divmod(position, size)
@@ -118,7 +118,7 @@ def _source_lane(position: int, wanted: Sequence[int], shape: Sequence[int]) -> 
 
 @lowering(vector.ShuffleOp)
 def lower_shuffle(op: vector.ShuffleOp, emit: Emitter) -> None:
-    """Rows or lanes of two vectors, chosen by number."""
+    """Select rows or lanes of two vectors by index."""
     rows = [part for value in (op.v1, op.v2) for part in _rows(emit.converted(value), emit)]
     chosen = [rows[number] if number >= 0 else rows[0] for number in op.mask.get_values()]
     emit.replace(_joined(chosen, emit.types.convert(op.result.type), emit))
@@ -152,7 +152,7 @@ def lower_fma(op: vector.FMAOp, emit: Emitter) -> None:
 
 
 def _check_row(type: VectorType, emit: Emitter) -> IntegerAttr:
-    """The alignment of an access, that of an element; a vector of several dimensions is no piece of memory."""
+    """The alignment of an access, that of an element; rejects multi-dimensional vectors."""
     if len(type.get_shape()) != 1:
         raise emit.unsupported("vector-access", f"moves vectors of one dimension, but got '{type}'")
     return IntegerAttr(element_bytes(type.element_type), 64)
@@ -160,7 +160,7 @@ def _check_row(type: VectorType, emit: Emitter) -> IntegerAttr:
 
 @lowering(vector.LoadOp)
 def lower_load(op: vector.LoadOp, emit: Emitter) -> None:
-    """llvm.load, aligned as an element is."""
+    """llvm.load with the alignment of an element."""
     type = type_as(op.result, VectorType)
     properties: dict[str, Attribute] = {"alignment": _check_row(type, emit), "ordering": IntegerAttr(0, 64)}
     pointer = emit.address(op.base, op.indices)
@@ -169,7 +169,7 @@ def lower_load(op: vector.LoadOp, emit: Emitter) -> None:
 
 @lowering(vector.StoreOp)
 def lower_store(op: vector.StoreOp, emit: Emitter) -> None:
-    """llvm.store, aligned as an element is."""
+    """llvm.store with the alignment of an element."""
     type = type_as(op.vector, VectorType)
     properties: dict[str, Attribute] = {"alignment": _check_row(type, emit), "ordering": IntegerAttr(0, 64)}
     pointer = emit.address(op.base, op.indices)

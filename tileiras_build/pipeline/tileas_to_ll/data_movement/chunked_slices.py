@@ -1,8 +1,8 @@
-"""Tiles that do not fit into shared memory: slices and dots exchange them through it in chunks.
+"""Tiles that do not fit in shared memory: slices and dots exchange them through it in chunks.
 
-The bits ``chunk_bits`` of an element's packed index are the chunk's index (analysis/slice_chunk_bits.py). A thread
-stores those of its registers that are in the chunk, and loads those that it wants; the other bits are the offset in the
-chunk.
+The bits ``chunk_bits`` of an element's packed index are the chunk index (analysis/slice_chunk_bits.py), the other
+bits the offset in the chunk. A thread stores its registers that are in the chunk, and loads the registers that it
+needs.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _store(elements: _Elements, values: Sequence[Value], element: Element, part:
 
 
 def store_chunk_along(e: KernelEmitter, value: SSAValue, dim: int, chunks: int, number: int, scratch: int) -> None:
-    """Store one of ``parts`` chunks of a tile, cut along ``dim``, row-major at byte ``scratch``."""
+    """Store one of ``chunks`` chunks of a tile, split along ``dim``, row-major at byte ``scratch``."""
     layout, element = layout_of(value), element_of(value.type)
     units = dim_bases(layout.shape)[dim][-(chunks.bit_length() - 1) :]
     wanted = sum(unit for place, unit in enumerate(units) if number >> place & 1)
@@ -128,7 +128,7 @@ class _ChunkedExchange:
         return slice_start(self.e.values, self.op.indices, self.shape, self.part)
 
     def chunk_address(self) -> Value:
-        """Bytes from the start of a part to the slice: bits that say which slice may be left in the part."""
+        """Bytes from the start of a chunk to the slice: bits of the slice index may remain in the chunk."""
         b, start = self.e.b, self.start()
         place: Value = 0
         for bit in bits(self.kept & ~self.inner):

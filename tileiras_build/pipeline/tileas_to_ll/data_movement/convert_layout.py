@@ -26,7 +26,7 @@ from ..emission.register_values import RegisterValue
 from ..emission.thread_ids import ThreadIds
 from ..memory.shared_memory import load_registers, pack_register, store_registers
 
-# Source, result, their element, the plan, and the place in shared memory.
+# Source, result, their element, the plan, and the offset in shared memory.
 _RoundTrip = tuple[SSAValue, SSAValue, Element, SharedRoundTrip, int]
 
 

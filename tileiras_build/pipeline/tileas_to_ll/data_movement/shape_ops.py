@@ -176,7 +176,7 @@ def _read_slice(e: KernelEmitter, op: TableOp, shape: tuple[int, ...], element: 
 def _distributed(e: KernelEmitter, layout: LinearLayout, shape: tuple[int, ...], element: Element) -> Value:
     """The thread's byte offset in the whole tile.
 
-    The part's bases must not share bits between threads and registers.
+    Thread and register bases of the slice must not share bits.
     """
     part = layout.shape
     if not ElementCoordinates(e, layout).additive:

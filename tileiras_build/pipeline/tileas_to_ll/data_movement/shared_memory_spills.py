@@ -1,7 +1,7 @@
 """Tiles that are partly spilled to shared memory while other tiles are live.
 
-Four elements are one 16-byte store and load. Those of neighboring threads are adjacent, so there are no bank conflicts. Each
-thread reads only its own: no barrier is needed.
+One 16-byte access stores or loads four elements. The slots of neighboring threads are adjacent, so there are no bank
+conflicts. Each thread accesses only its own slots, so no barrier is needed.
 """
 
 from __future__ import annotations

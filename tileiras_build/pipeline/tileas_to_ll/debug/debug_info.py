@@ -59,10 +59,10 @@ if TYPE_CHECKING:
     pass
 
 PRODUCER = "tileiras-build"
-DBG = "dbg"  # the attribute that holds the debug node of an operation, function or module
-# Where the source region begins that an operation was in before control flow became blocks.
+DBG = "dbg"  # attribute with the debug node of an operation, function or module
+# Start of the source region that contained an operation before the conversion to branches.
 SCOPE = "debuginfo.scope"
-CARRIED_LOCATION = (LOC, SCOPE)  # what an operation hands on to those that it becomes
+CARRIED_LOCATION = (LOC, SCOPE)  # attributes that replacements of an operation inherit
 
 
 # ---- modes -----------------------------------------------------------------------------------------
@@ -76,7 +76,7 @@ class Mode:
     subprogram_flags: str
 
 
-# (lineinfo, debug) -> what is kept of the source.
+# (lineinfo, debug) -> the debug info to emit.
 MODES: dict[tuple[bool, bool], Mode] = {
     (False, False): Mode(False, False, "None", ""),
     (True, False): Mode(True, False, "DebugDirectivesOnly", "Definition|Optimized"),
@@ -86,14 +86,14 @@ MODES: dict[tuple[bool, bool], Mode] = {
 
 
 def mode_of(job: Job) -> Mode:
-    """The row of MODES that a job asks for."""
+    """The row of MODES for a job."""
     return MODES[bool(job.lineinfo), bool(job.debug)]
 
 
 # ---- locations -------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Position:
-    """A source position, and the source function that it is in where that is known."""
+    """A source position, and the source function that contains it, if known."""
 
     file: str
     line: int
@@ -102,7 +102,7 @@ class Position:
 
 
 def _fused(location: FusedLoc) -> Iterator[Position]:
-    # Metadata that is no position (the name of a pass, say) yields nothing: then the first child leads.
+    # Metadata without a position (the name of a pass, for example) is skipped: then the first child leads.
     yield from positions(location.metadata)
     for child in cast(ArrayAttr, location.locations):
         yield from positions(child)
@@ -156,7 +156,7 @@ class Scopes:
         if self.unit is None:
             self.unit = DICompileUnit.of(
                 id=0,
-                sourceLanguage="DW_LANG_C",  # what debuggers of device code expect
+                sourceLanguage="DW_LANG_C",  # expected by debuggers of device code
                 file=file,
                 producer=PRODUCER,
                 isOptimized=not self.mode.variables,
@@ -174,7 +174,7 @@ class Scopes:
                 compileUnit=self._unit(file),
                 scope=file,
                 name=name,
-                # Without variables a subprogram is there for lines only: its name and line are enough.
+                # Without variables, a subprogram only carries lines: a name and a line suffice.
                 linkageName=linkage_name if self.mode.variables else None,
                 file=file,
                 line=line,
@@ -243,14 +243,14 @@ def debug_type(type: Attribute) -> Node:
 
 
 def nested_region(op: Operation) -> Region | None:
-    """The nearest region around an operation that is not the body of a function or module."""
+    """The nearest enclosing region that is not the body of a function or module."""
     region = op.parent_region()
     parent = region.parent if region is not None else None
     return None if parent is None or parent.name.endswith((".func", ".module")) else region
 
 
 def region_start(region: Region) -> Attribute | None:
-    """Where a region begins: at its first operation whose place is known."""
+    """The location of a region: that of its first operation with a known location."""
     for block in region.blocks:
         for op in block.ops:
             if (location := location_attr(op)) is not None:

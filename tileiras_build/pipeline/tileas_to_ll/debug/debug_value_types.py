@@ -1,9 +1,9 @@
-"""What a debug value is made of: its scalars, their LLVM types and bits, and the type that a debugger shows.
+"""The scalars of a debug value, their LLVM types and bits, and the type that a debugger shows.
 
 | value                              | operand of the debug intrinsic                            |
 |------------------------------------|-----------------------------------------------------------|
-| integer                            | the same width, where the back end has it                 |
-| half, bfloat16, tf32, fp8          | the type in which ``element_types.py`` holds it           |
+| integer                            | the same width, if the back end supports it               |
+| half, bfloat16, tf32, fp8          | the register type in ``llvm_element_types.py``            |
 | vector                             | each lane                                                 |
 | struct, array, tuple               | each member, recursively                                  |
 | anything else                      | none: the type of its ``Leaf`` is None                    |

@@ -1,12 +1,12 @@
-"""Turn source locations and debuginfo operations into the LLVM dialect's debug metadata.
+"""Translate source locations and debuginfo operations to the LLVM dialect's debug metadata.
 
 In:    gpu.module operations with functions; locations of operations (MLIR's own, or the attribute ``loc`` of our text
        artifacts); debuginfo.value and debuginfo.variable.
 Out:   ``dbg`` attributes (#llvm.di_compile_unit on the module, #llvm.di_subprogram on functions, #llvm.di_location on
-       operations), llvm.nvvm.move and llvm.intr.dbg.*; how much of it, debug_info.MODES says. No debuginfo operation.
+       operations), llvm.nvvm.move and llvm.intr.dbg.*, as selected by debug_info.MODES. No debuginfo operation.
 After: the target is attached. Before: translation to LLVM IR.
-Sound: besides the pins only extractvalue, extractelement and the constants that index it are added; nothing but debug
-       intrinsics reads them, and the pin of a parameter is read in its place, which has the same value.
+Sound: besides pins, only extractvalue, extractelement and their constant indices are added. Only debug intrinsics use
+       them, except that users of a parameter use its pin, which has the same value.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def location_of(op: Operation) -> Attribute:
 
 
 def diagnostic_location(op: Operation) -> Location | None:
-    """Where a diagnostic about an operation points: its own place, or the nearest known one around it."""
+    """The source location for diagnostics about an operation: its own, or that of its nearest ancestor with one."""
     current: Operation | None = op
     while current is not None:
         for position in positions(location_of(current)):
@@ -142,7 +142,8 @@ class _ModuleTranslator:
                 Rewriter.erase_op(op)
 
     def _locations(self, everything: list[Operation], function: DISubprogram) -> None:
-        # By identity: operations that were one share their place, and hashing it costs more than making a node.
+        # Keyed by identity: operations with one origin share their location, and hashing it costs more than creating a
+        # node.
         known: dict[tuple[int, int], DILocation | None] = {}
         for op in everything:
             place, start = location_of(op), self._scope_start(op)
@@ -153,7 +154,7 @@ class _ModuleTranslator:
                 op.attributes[DBG] = node
 
     def _scope_start(self, op: Operation) -> Attribute | None:
-        """Where the region begins that an operation is in, or was in before control flow became blocks."""
+        """The start of the region that contains an operation, or contained it before the conversion to branches."""
         if not self.mode.variables or (start := op.attributes.get(SCOPE)) is not None:
             return start if self.mode.variables else None
         region = nested_region(op)
@@ -190,7 +191,7 @@ class _ModuleTranslator:
             return None
         node = op.attributes.get(DBG)
         place = node if isinstance(node, DILocation) else None
-        # A parameter is declared where its function is.
+        # A parameter is declared at the line of its function.
         declared = function if described.arg is not None or place is None else place
         scope = declared.scope if isinstance(declared, DILocation) else function
         line = described.line if described.line is not None else declared.line
@@ -204,7 +205,7 @@ class _ModuleTranslator:
         )
 
     def _described(self, op: ValueOp) -> VariableAttr | None:
-        """The variable that a value is of; None where a symbol names none."""
+        """The variable of a debug value; None if its symbol is undefined."""
         if not isinstance(op.variable, SymbolRefAttr):
             return cast(VariableAttr, op.variable)
         symbol = op.variable.string_value()
@@ -213,7 +214,7 @@ class _ModuleTranslator:
         return self.variables.get(symbol)
 
     def _diagnose(self) -> None:
-        """Name every operand that is still a placeholder, at its source line."""
+        """Report every operand that is still a placeholder, at its source line."""
         for op in self.placeholders:
             self.found.add(
                 InvalidInput(
@@ -226,14 +227,14 @@ class _ModuleTranslator:
 
 
 def _describe(op: ValueOp, every: list[Leaf], variable: DILocalVariable) -> None:
-    """An intrinsic for each scalar of the value, which sees it through a pin."""
+    """Add an intrinsic for each scalar of the value, which reads it through a pin."""
     intrinsic = _intrinsic(op)
     value = op.value
     if isinstance(value.type, TupleType):
         value = _bridge(op, value, aggregate_type(value.type))
     for leaf in every:
         source = _materialize(op, value, leaf)
-        # A truth value is a comparison's result: there is no register to pin.
+        # An i1 is the result of a comparison: there is no register to pin.
         pinned = source if leaf.type == i1 else _before(op, MoveOp(source))
         if variable.arg is not None and source is op.value and op.parent is _first_block(op):
             _read_through(op, pinned)
@@ -249,7 +250,7 @@ def _first_block(op: Operation) -> Block | None:
 
 
 def _read_through(op: ValueOp, pinned: SSAValue) -> None:
-    """What follows reads a parameter through its pin, whose register the variable is."""
+    """Replace later uses of a parameter by its pin, whose register is the variable."""
     earlier: set[Operation] = {op}
     current: Operation | None = op.prev_op
     while current is not None:
@@ -265,7 +266,7 @@ def _symbol(function: Operation) -> str:
 
 
 def _variable_name(op: ValueOp, described: VariableAttr) -> str:
-    """The variable's own name, else that of the operation's location: this is where names of locations count."""
+    """The variable's own name, else the name in the operation's location."""
     place = location_of(op)
     if described.source_name or not isinstance(place, NameLoc):
         return described.source_name
@@ -308,7 +309,7 @@ def _before(op: Operation, made: Operation) -> Any:
 
 
 def _materialize(op: ValueOp, value: SSAValue, leaf: Leaf) -> SSAValue:
-    """The scalar that a leaf names, taken out of the debugged value."""
+    """Extract the scalar of a leaf from the debugged value."""
     for kind, index in leaf.path:
         if kind == "lane":
             position = _before(op, ConstantOp(IntegerAttr(index, i32), i32))
@@ -320,7 +321,7 @@ def _materialize(op: ValueOp, value: SSAValue, leaf: Leaf) -> SSAValue:
 
 
 def _bridge(op: ValueOp, value: SSAValue, type: Attribute) -> SSAValue:
-    """The value in the form in which it is held, until casts are reconciled."""
+    """The value in its register type, bridged by a cast until casts are reconciled."""
     owner = value.owner
     if isinstance(owner, UnrealizedConversionCastOp) and owner.inputs.types == (type,):
         return owner.inputs[0]

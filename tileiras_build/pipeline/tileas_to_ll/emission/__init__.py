@@ -1,1 +1,1 @@
-"""How tile operations become the code of one thread: the walk, and the builder of its operations."""
+"""Emit the per-thread code of tile operations: the walk over a kernel, and the builder of LLVM operations."""

@@ -1,4 +1,4 @@
-"""Plain values as attributes of operations: each is made once."""
+"""Convert Python values to attributes of operations, with caching."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cache
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, UnitAttr, i64
 from xdsl.ir import Attribute
 
-# The value of an attribute (None and False leave it out).
+# The value of an attribute; None and False omit it.
 AttributeInput = bool | int | str | tuple[int, ...] | Attribute
 Plain = AttributeInput | None
 PLAIN = (int, str, tuple)
@@ -17,13 +17,13 @@ PLAIN = (int, str, tuple)
 
 @cache
 def field_position(index: int) -> Attribute:
-    """The place of a field in a struct."""
+    """The position of a field in a struct."""
     return DenseArrayBase.from_list(i64, [index])
 
 
 @cache
 def _attribute(type: builtins.type, value: bool | int | str | tuple[int, ...]) -> Attribute:
-    """``type`` keeps True and 1 apart."""
+    """Cached; ``type`` distinguishes True from 1."""
     if value is True:
         return UnitAttr()
     if isinstance(value, int):
@@ -40,7 +40,7 @@ def attribute(value: AttributeInput) -> Attribute:
 
 
 def attributes_of(values: Mapping[str, Plain]) -> dict[str, Attribute]:
-    """The attributes of an instruction; those that are False or None are left out."""
+    """The attributes of an instruction; False and None are omitted."""
     if not values:
         return {}
     return {key: attribute(value) for key, value in values.items() if value is not False and value is not None}

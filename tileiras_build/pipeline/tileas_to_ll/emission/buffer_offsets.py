@@ -1,4 +1,4 @@
-"""Where a kernel's buffers are in shared memory."""
+"""The shared-memory offsets of a kernel's buffers."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ STORAGE = ("nv_tileas.alloc_tensor", "nv_tileas.alloca")
 class Buffers:
     """``places`` are byte offsets of buffers in the kernel's shared memory.
 
-    ``generic`` says that a pointer may point into shared memory, so that no pointer is known to be a global one. ``steps``:
-    iterations of a loop that may share what one stage of a ring holds.
+    ``generic``: a pointer may point to shared memory, so no pointer is known to be global. ``steps``: iterations of a
+    loop that share one stage of a buffer.
     """
 
     places: dict[SSAValue, int] = field(default_factory=dict)
@@ -29,9 +29,9 @@ class Buffers:
 
 
 def analyze_buffers(kernel: Operation, shared_bytes: int) -> Buffers:
-    """The buffers of a kernel whose shared memory has ``shared_bytes`` bytes.
+    """The buffers of a kernel that has ``shared_bytes`` bytes of shared memory.
 
-    Raises InternalError for a buffer without a place in it, and for a print whose operands are not C's varargs.
+    Raises InternalError for a buffer without an offset, and for a print whose operands are not C varargs.
     """
     found = Buffers()
     for op in walk(kernel):
@@ -48,5 +48,5 @@ def analyze_buffers(kernel: Operation, shared_bytes: int) -> Buffers:
 def _offset_of(op: Operation, shared_bytes: int) -> int:
     offset = int_attr(op, "shared_offset", -1)
     if not 0 <= offset < shared_bytes:
-        raise InternalError("buffer-address", f"{op.name} has no place in the {shared_bytes} bytes of shared memory")
+        raise InternalError("buffer-address", f"{op.name} has no offset in the {shared_bytes} bytes of shared memory")
     return offset

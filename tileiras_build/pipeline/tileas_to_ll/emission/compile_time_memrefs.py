@@ -1,6 +1,6 @@
-"""Memory references and tiled views while they are compiled: a base pointer with sizes and strides, no object at run time.
+"""Compile-time descriptors of memory references and tiled views: a base pointer with sizes and strides.
 
-Sizes count elements in ``index_type`` (i32, or i64 where any size is); strides count elements in i64.
+Sizes count elements in ``index_type`` (i32, or i64 if any size is i64); strides count elements in i64.
 """
 
 from __future__ import annotations

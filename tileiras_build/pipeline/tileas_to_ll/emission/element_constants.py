@@ -19,7 +19,7 @@ def _unpacked(format: str, size: int) -> Callable[[int], float]:
     return lambda bits: struct.unpack(format, bits.to_bytes(size, "little"))[0]
 
 
-# Floating-point type -> the number with given bits; bfloat is the upper half of a float.
+# Floating-point type -> decodes its bits; bfloat is the upper half of a float.
 _FLOAT_OF_BITS: dict[Attribute, Callable[[int], float]] = {
     HALF: _unpacked("<e", 2),
     BFLOAT: lambda bits: _unpacked("<f", 4)(bits << 16),
@@ -29,7 +29,7 @@ _FLOAT_OF_BITS: dict[Attribute, Callable[[int], float]] = {
 
 
 def constant_element(b: InstructionBuilder, element: Element, bits: int) -> Value:
-    """An element with the given bits; of an integer type a Python int, which can be folded."""
+    """An element with the given bits; for an integer type a Python int, which can be folded."""
     type = element.type
     if isinstance(type, IntegerType):
         return wrap_to_width(bits, type.width.data)
@@ -41,7 +41,7 @@ def constant_element(b: InstructionBuilder, element: Element, bits: int) -> Valu
 
 
 def zero_element(b: InstructionBuilder, element: Element) -> Value:
-    """The element that is zero."""
+    """The zero of an element type."""
     if isinstance(element.type, IntegerType):
         return 0
     return b.null(element.type) if element is POINTER else b.float_constant(0.0, element.type)

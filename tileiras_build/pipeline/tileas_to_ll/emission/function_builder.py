@@ -1,7 +1,7 @@
-"""Where the operations of one function go: the blocks, the prologue, constants, and what is known already.
+"""Insertion points of one function: blocks, the prologue, constants, and available values.
 
-A value is a Python int (a known integer, whose type is that of its place) or an SSA value. A value without effects is
-reused where an equal one was computed before in an enclosing block.
+A value is a Python int (a known integer, whose type depends on its use) or an SSA value. A pure value is reused if an
+equal one was computed before in an enclosing block.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Kind = TypeVar("Kind", bound=Attribute)
 Branch = TypeVar("Branch")
 Edge = tuple[Sequence[Value], Block]
 
-# What stands for a value that is computed: the operation's class, operands, type and properties.
+# Key of an available value: the operation's class, operands, type and properties.
 Entry = tuple[object, ...]
 
 
@@ -37,13 +37,14 @@ class FunctionBuilder:
         self.region.add_block(self.prologue)
         self.block = body
         self._blocks: list[Block] = [body]
-        # The values that the prologue has, those that the code at hand may use, and what its scope has added to them.
+        # The values available in the prologue, those available at the insertion point, and those added in the current
+        # scope.
         self._common: dict[Entry, Any] = {}
-        self._appended: dict[Block, dict[Entry, Any]] = {}  # what code that was put into a finished block has there
+        self._appended: dict[Block, dict[Entry, Any]] = {}  # values added to a finished block
         self._known: dict[Entry, Any] = {}
         self._added: list[Entry] = []
         self._constants: dict[tuple[object, int], SSAValue[Any]] = {}
-        # The attributes of every operation that is made: its debug location.
+        # Attributes of every new operation: its debug location.
         self.attributes: dict[str, Attribute] = {}
 
     def finish(self) -> Region:
@@ -53,7 +54,7 @@ class FunctionBuilder:
         for block in others:
             self.region.add_block(block)
         for known in (self._common, self._known, self._added, self._appended):
-            known.clear()  # keys know this builder, which would be left to the collector
+            known.clear()  # the keys reference this builder: without this, only the cyclic collector could free it
         return self.region
 
     # ---- operations --------------------------------------------------------------------------------
@@ -90,8 +91,8 @@ class FunctionBuilder:
         properties: dict[str, Attribute] | None = None,
         key: object = None,
     ) -> SSAValue[Kind]:
-        """``value``, reused where an equal one is known; ``key`` stands for the properties."""
-        # By identity: hashing an attribute costs more than making the operation.
+        """``value``, reused if an equal one is available; ``key`` replaces the properties in the lookup."""
+        # Keyed by identity: hashing an attribute costs more than creating the operation.
         entry: Entry
         if len(operands) == 2:
             left, right = operands
@@ -109,7 +110,7 @@ class FunctionBuilder:
         return result
 
     def get_or_create(self, key: Entry, make: Callable[[], Branch]) -> Branch:
-        """What ``make`` computes by several operations without effects, reused like the value of one; ``key`` stands for it."""
+        """The result of ``make``, several pure operations, reused if the same ``key`` is available."""
         if (known := self._known.get(key)) is None:
             known = self._known[key] = make()
             self._added.append(key)
@@ -117,7 +118,7 @@ class FunctionBuilder:
 
     @contextmanager
     def scope(self) -> Iterator[None]:
-        """Values computed inside are not reused outside: the code inside need not dominate what follows."""
+        """Values computed inside are not reused outside: they need not dominate later code."""
         outside, self._added = self._added, []
         yield
         for entry in self._added:
@@ -126,13 +127,13 @@ class FunctionBuilder:
 
     @contextmanager
     def at_function_start(self) -> Iterator[None]:
-        """Code that depends on the thread only is written once, at the start of the function."""
+        """Insert code that depends only on thread indices once, at the start of the function."""
         with self._inside(self.prologue, self._common):
             yield
 
     @contextmanager
     def at_end_of(self, block: Block) -> Iterator[None]:
-        """Code without effects is written in front of the branch that ends a finished block."""
+        """Insert pure code before the terminator of a finished block."""
         last = cast(Operation, block.last_op)
         last.detach()
         with self._inside(block, self._appended.setdefault(block, {})):
@@ -152,17 +153,17 @@ class FunctionBuilder:
         return self.constant(value, type) if isinstance(value, int) else value
 
     def constant(self, value: int, type: Attribute) -> SSAValue:
-        """An integer."""
+        """An integer constant."""
         if (known := self._constants.get((value, id(type)))) is None:
             known = self._once(llvm.ConstantOp, type, value, {"value": integer_attr(value, type)})
         return known
 
     def float_constant(self, value: float, type: Attribute) -> SSAValue:
-        """A floating-point number of ``type``, which must be exact in it, and no NaN."""
+        """A floating-point constant of ``type``, in which ``value`` must be exact, and not NaN."""
         return self._once(llvm.ConstantOp, type, repr(float(value)), {"value": _float(value, type)})
 
     def undefined(self, type: Kind) -> SSAValue[Kind]:
-        """Any value."""
+        """An undefined value."""
         return self._once(llvm.UndefOp, type, "undef", {})
 
     def null(self, type: Attribute) -> SSAValue:
@@ -174,7 +175,7 @@ class FunctionBuilder:
         return self._once(llvm.AddressOfOp, pointer(space), f"@{symbol}", {"global_name": SymbolRefAttr(symbol)})
 
     def _once(self, kind: type[Operation], type: Kind, key: object, properties: dict[str, Attribute]) -> SSAValue[Kind]:
-        """A value of the entry block that has no operands, the same for equal ones."""
+        """A value without operands in the entry block, shared by equal requests."""
         if (known := self._constants.get((key, id(type)))) is None:
             op = create(kind, (), (type,), properties)
             append(self.prologue, op)
@@ -189,7 +190,7 @@ class FunctionBuilder:
         return Block()
 
     def start(self, block: Block) -> None:
-        """What follows stands in ``block``."""
+        """Set the insertion point to the start of ``block``."""
         self._blocks.append(block)
         self.block = block
 
@@ -201,7 +202,7 @@ class FunctionBuilder:
         self.operation(llvm.CondBrOp, (self.of(condition, I1),), (), sizes, (then, otherwise))
 
     def arguments(self, types: Sequence[Attribute]) -> Sequence[SSAValue]:
-        """New arguments of the current block, to be given by every branch to it (``give``)."""
+        """New arguments of the current block; every branch to it must supply them (``give``)."""
         block = self.block
         first = len(block._args)
         made = [BlockArgument(type, block, first + index) for index, type in enumerate(types)]
@@ -211,23 +212,23 @@ class FunctionBuilder:
     def branch_with_values(
         self, values: Sequence[Value], types: Sequence[Attribute], source: Block, target: Block
     ) -> None:
-        """The arguments that ``target`` gets from the branch that ends ``source``."""
+        """The arguments of ``target`` that the branch at the end of ``source`` supplies."""
         last = source.last_op
-        given = [self.of(value, type) for value, type in zip(values, types)]
+        supplied = [self.of(value, type) for value, type in zip(values, types)]
         if isinstance(last, llvm.BrOp):
-            last.operands = [*last.operands, *given]
+            last.operands = [*last.operands, *supplied]
             return
         last = cast(llvm.CondBrOp, last)
         condition, *others = last.operands
-        taken = len(last.then_arguments)
-        then, otherwise = others[:taken], others[taken:]
-        then += given if last.then_block is target else []
-        otherwise += given if last.else_block is target else []
+        then_count = len(last.then_arguments)
+        then, otherwise = others[:then_count], others[then_count:]
+        then += supplied if last.then_block is target else []
+        otherwise += supplied if last.else_block is target else []
         last.operands = [condition, *then, *otherwise]
         last.properties["operandSegmentSizes"] = segments(1, len(then), len(otherwise))
 
     def phis(self, types: Sequence[Attribute], edges: Sequence[Edge]) -> list[Value]:
-        """The values at the current block, which is reached by ``edges``, each with its values and where it comes from."""
+        """Phis of the current block; each of ``edges`` has its values and its source block."""
         if len(edges) == 1:
             return list(edges[0][0])
         columns = list(zip(*(values for values, _ in edges))) if types else []
@@ -243,23 +244,24 @@ class FunctionBuilder:
     def if_else(
         self, condition: Value, then: Callable[[], Branch], otherwise: Callable[[], Branch]
     ) -> list[tuple[Branch, Block]]:
-        """Two ways through the code, of which a condition takes one: what each gave and the block that it ended in; the
-        current block follows both.
+        """Emit two branches of a condition; return the result and the last block of each.
+
+        The current block follows both.
         """
         labels, merge = (self.label(), self.label()), self.label()
         self.branch_if(condition, *labels)
         ends = []
-        for label, way in zip(labels, (then, otherwise)):
+        for label, emit_branch in zip(labels, (then, otherwise)):
             self.start(label)
             with self.scope():
-                ends.append((way(), self.block))
+                ends.append((emit_branch(), self.block))
             self.branch(merge)
         self.start(merge)
         return ends
 
     @contextmanager
     def if_then(self, condition: Value) -> Iterator[None]:
-        """Code that runs only where a condition holds."""
+        """Code that executes only if a condition holds."""
         inside, done = self.label(), self.label()
         self.branch_if(condition, inside, done)
         self.start(inside)
@@ -275,7 +277,7 @@ class FunctionBuilder:
 def _float(value: float, type: Attribute) -> Attribute:
     if isinstance(type, AnyFloat):
         return FloatAttr(value, type)
-    raise InternalError("float-constant", f"{type} is no type of floating-point numbers")
+    raise InternalError("float-constant", f"{type} is not a floating-point type")
 
 
 def _is_one_integer(column: Sequence[Value]) -> bool:

@@ -18,7 +18,7 @@ from ..emit_global_smem import ALIGNMENT, SYMBOL, global_smem_bytes
 
 
 class GlobalSymbols:
-    """Functions, tables and shared memory of one module; their names are free in the program."""
+    """Functions, tables and shared memory of one module, under names unused in the program."""
 
     def __init__(self, module: ModuleOp):
         self.globals: list[llvm.GlobalOp] = []
@@ -55,12 +55,12 @@ class GlobalSymbols:
     # ---- shared memory -----------------------------------------------------------------------------
     @cached_property
     def shared_bytes(self) -> int:
-        """The shared memory of the kernel with the most: one symbol serves all."""
+        """The largest shared memory of all kernels, which share one symbol."""
         return global_smem_bytes(self._module)
 
     @property
     def dynamic_shared(self) -> bool:
-        """Whether the launch has to request the shared memory: ``.shared`` variables are smaller."""
+        """Whether the launch must request the shared memory: static ``.shared`` variables are limited to less."""
         return self.shared_bytes > COMMON_SHARED_MEMORY
 
     def shared_global(self) -> llvm.GlobalOp:
@@ -69,6 +69,6 @@ class GlobalSymbols:
 
 
 def _dense(values: list[int], bits: int) -> DenseIntOrFPElementsAttr:
-    """Integers of so many bits each."""
+    """A dense array of integers of ``bits`` bits."""
     data = b"".join(value.to_bytes(bits // 8, "little", signed=value < 0) for value in values)
     return DenseIntOrFPElementsAttr(TensorType(integer(bits), [len(values)]), BytesAttr(data))

@@ -1,4 +1,4 @@
-"""Every operation that can be written as LLVM IR, by name: the union of the families' tables."""
+"""Handlers of all operations with a lowering to LLVM IR, by name: the union of the families' tables."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Creates the code of one thread: operations of the ``llvm`` and ``nvvm`` dialects, one typed method for each kind.
 
-Integers that are known are folded. Where operations go and which values are reused is FunctionBuilder's.
+Known integers are folded. FunctionBuilder manages insertion points and the reuse of values.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ class InstructionBuilder(FunctionBuilder):
         return result
 
     def all_lanes(self, condition: Value, *others: Value | None) -> Value:
-        """The conjunction of a condition and of those others that there are."""
+        """The conjunction of a condition and the other conditions that are not None."""
         for other in others:
             if other is not None:
                 condition = self.binary("and", condition, other, I1)
@@ -172,9 +172,9 @@ class InstructionBuilder(FunctionBuilder):
         return self.mul(self.shift(field, -position), image)
 
     def uniqued(self, value: Value) -> SSAValue:
-        """A value that is no known integer."""
+        """A value as an SSA value; raises InternalError for a known integer."""
         if isinstance(value, int):
-            raise InternalError("known-integer", f"an instruction on other numbers takes the integer {value}")
+            raise InternalError("known-integer", f"a non-integer instruction has the integer operand {value}")
         return value
 
     # ---- conversions -------------------------------------------------------------------------------
@@ -191,7 +191,7 @@ class InstructionBuilder(FunctionBuilder):
         return self.cast("inttoptr", address, pointer(space))
 
     def bitcast(self, value: Value, target: Attribute, source: Attribute = I32) -> Value:
-        """The same bits as another type; an integer that keeps its type stays as it is."""
+        """Reinterpret the bits as another type; an integer of the same type is returned as it is."""
         if (source if isinstance(value, int) else value.type) == target:
             return value
         return self.cast("bitcast", value, target, source)
@@ -201,11 +201,13 @@ class InstructionBuilder(FunctionBuilder):
         return self.pure(llvm.FNegOp, (value,), value.type, {"fastmathFlags": NO_FAST_MATH})
 
     def bridge(self, value: Value, type: Kind, source: Attribute = I32) -> SSAValue[Kind]:
-        """The value as an operation that is converted later takes it; ``source`` is the type of a known integer."""
+        """The value bridged to the type of an operation that is converted later; ``source`` is the type of a known
+        integer.
+        """
         return self.pure(UnrealizedConversionCastOp, (self.of(value, source),), type)
 
     def concatenated(self, registers: Sequence[Value], type: Kind) -> SSAValue[Kind]:
-        """The same of the registers that hold a value; known integers have 32 bits."""
+        """``bridge`` of the registers that hold a value; known integers have 32 bits."""
         return self.value(UnrealizedConversionCastOp, tuple([self.of(value, I32) for value in registers]), type)
 
     # ---- vectors and structs -----------------------------------------------------------------------
@@ -247,7 +249,7 @@ class InstructionBuilder(FunctionBuilder):
         return op.results[0]
 
     def load_invariant(self, type: Attribute, address: SSAValue, alignment: int) -> SSAValue:
-        """A load of what never changes, reused like a computed value."""
+        """A load of invariant memory, reused like a pure value."""
         result = self.pure(llvm.LoadOp, (address,), type, _access(alignment), "invariant")
         defining_op(result).attributes["invariant"] = UnitAttr()
         return result
@@ -295,7 +297,7 @@ class InstructionBuilder(FunctionBuilder):
         types: Sequence[Attribute],
         **attributes: Plain,
     ) -> Sequence[SSAValue]:
-        """An operation with a result of each of ``types``."""
+        """An operation with one result for each of ``types``."""
         flat, sizes = self._flat(operands)
         groups = {"operandSegmentSizes": segments(*sizes)} if kind.segmented else None
         op = self.operation(kind, flat, tuple(types), groups)
@@ -310,13 +312,13 @@ class InstructionBuilder(FunctionBuilder):
         types: tuple[Attribute, ...] = (),
         properties: dict[str, Attribute] | None = None,
     ) -> Operation:
-        """An operation of a dialect of MLIR's, given one entry for each of its operand groups."""
+        """An operation of an MLIR dialect, with one entry per operand group."""
         flat, sizes = self._flat(operands)
         groups = {"operandSegmentSizes": segments(*sizes)}
         return self.operation(kind, flat, types, groups if properties is None else properties | groups)
 
     def _flat(self, operands: Sequence[Operand]) -> tuple[tuple[SSAValue, ...], tuple[int, ...]]:
-        """The operands of all groups, and how many each group has."""
+        """The operands of all groups, and the size of each group."""
         flat: list[SSAValue] = []
         sizes: list[int] = []
         for entry in operands:
@@ -331,22 +333,22 @@ class InstructionBuilder(FunctionBuilder):
         return tuple(flat), tuple(sizes)
 
     def query(self, kind: type[Operation], axis: str = "x") -> SSAValue:
-        """A place in the grid, by an index query of ``gpu``, as 32 bits."""
+        """A position in the grid, by an index query of ``gpu``, as 32 bits."""
         index = self.pure(kind, (), INDEX, {"dimension": DimensionAttr(DimensionEnum(axis))}, axis)
         return self.pure(IndexCastOp, (index,), I32)
 
     def dynamic_shared_memory(self) -> SSAValue:
-        """The start of the shared memory whose size the launch gives, as a pointer."""
+        """A pointer to the start of dynamic shared memory."""
         memory = self.pure(DynamicSharedMemoryOp, (), DYNAMIC_SHARED_MEMORY)
         return self.bridge(memory, pointer(SHARED))
 
     def shuffle(self, mode: ShuffleMode, register: Value, argument: Value, type: Attribute = I32) -> SSAValue:
-        """The ``word``, i32 or f32, of another lane: ``argument`` says which, as the mode takes it."""
+        """A register, i32 or f32, of another lane; ``argument`` selects it, as defined by the mode."""
         operands = (self.of(register, type), self.of(argument, I32), self.constant(WARP, I32))
         return self.operation(ShuffleOp, operands, (type, I1), {"mode": _MODES[mode]}).results[0]
 
     def subgroup_reduce(self, kind: ReduceKind, value: Value, type: Attribute) -> SSAValue:
-        """The values of all lanes of the warp as one, in each of them."""
+        """Reduce the values of all lanes of the warp, with the result in each lane."""
         return self.value(SubgroupReduceOp, (self.of(value, type),), type, {"op": ReduceKindAttr(kind)})
 
     # ---- calls -------------------------------------------------------------------------------------
@@ -357,14 +359,14 @@ class InstructionBuilder(FunctionBuilder):
     def call(self, symbol: str, operands: Sequence[SSAValue], type: None = None) -> None: ...
 
     def call(self, symbol: str, operands: Sequence[SSAValue], type: Attribute | None = None) -> SSAValue | None:
-        """A call of a declared function; its result where it has one."""
+        """Call a declared function; return its result, if any."""
         types = () if type is None else (type,)
         op = self.operation(llvm.CallOp, tuple(operands), types, call_properties(symbol, len(operands)))
         return op.results[0] if op.results else None
 
 
 def _access(alignment: int) -> dict[str, Attribute]:
-    """The properties of an access to memory that orders nothing."""
+    """The properties of an unordered memory access."""
     return {"alignment": integer_attr(alignment, i64), "ordering": integer_attr(0, i64)}
 
 
@@ -374,7 +376,7 @@ def _is_pure(kind: builtins.type[TableOp]) -> bool:
 
 
 def _run_length(images: Sequence[int], position: int) -> int:
-    """How many bits from ``position`` on move by the same distance: image doubles with each."""
+    """The number of bits from ``position`` on that move by the same distance: the image doubles with each."""
     first = images[position]
     if first & (first - 1):
         return 1  # several target bits: a multiplication by the image spreads one source bit

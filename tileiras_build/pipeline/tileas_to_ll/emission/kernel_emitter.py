@@ -26,11 +26,11 @@ from .thread_ids import ThreadIds
 from .value_map import ValueMap
 
 SPILL, TMEM_STORE = "nv_tileas.spill", "nv_tileas.tmem_store"
-# Besides elementwise ones: operations that use the elements of a tile one by one in their own block, or only rename them.
+# Besides elementwise ones: operations that use a tile's elements one by one in their own block, or only rename them.
 LAZY_USERS = frozenset(
     f"nv_tileas.{name}" for name in ("spill", "reload", "reduce", "tiled_store", "view", "broadcast", "permute")
 )
-# Registers of a thread that an instruction on many registers leaves free.
+# Registers of a thread to leave free beside an instruction with many registers.
 RESERVED_REGISTERS = 20
 
 Handler = Callable[["KernelEmitter", Any], None]
@@ -41,12 +41,15 @@ def _accepts_lazy_operands(op: Operation) -> bool:
 
 
 def _stores_chunk(op: Operation) -> bool:
-    """Whether it stores one chunk of a tile to tensor memory, and other operations the rest."""
+    """Whether an operation stores one chunk of a tile to tensor memory, and others store the rest."""
     return op.name == TMEM_STORE and "chunk" in op.attributes
 
 
 class KernelEmitter:
-    """The state that handlers share while one kernel is emitted: ``b`` inserts instructions, the others by subject."""
+    """The state that handlers share while one kernel is emitted:
+
+    ``b`` inserts instructions, the other members are by subject.
+    """
 
     def __init__(
         self,
@@ -69,15 +72,16 @@ class KernelEmitter:
         self.pipelines = PipelineState()
         self.tmem: TensorMemory | None = None
         self.loops: list[LoopFrame] = []
-        self.exp2_groups = 0  # groups of exp2 that qualified for a polynomial; some of them become one
-        # Whether elements of tiles are computed at their use: in a kernel that spills, and in a block that stores a tile by chunks.
+        self.exp2_groups = 0  # groups of exp2 eligible for a polynomial; a share of them uses it
+        # Whether tile elements are computed at their use: in a kernel that spills, and in a block that stores a tile by
+        # chunks.
         self.is_spilling = self.computes_at_use = False
         self._handlers = handlers
         self._emitted_early: set[Operation] = set()
 
     @property
     def vector_registers(self) -> int:
-        """The largest power of two of registers that one instruction may use, with some left for the rest of the thread."""
+        """The largest power of two of registers for one instruction, with some left for the rest of the thread."""
         warps = self.num_warps + self.producer_warps
         share = self.max_registers or self.target.sm_limits.registers_of(warps)
         return 1 << (share - RESERVED_REGISTERS).bit_length() - 1
@@ -98,9 +102,9 @@ class KernelEmitter:
         self.computes_at_use = outer
 
     def emit_early(self, ops: Sequence[Operation]) -> None:
-        """Emit operations of the current block before their turn; ``emit_block`` then skips them.
+        """Emit operations of the current block early; ``emit_block`` then skips them.
 
-        A handler that emits several versions of the code behind it calls this once for each version.
+        A handler that emits several versions of the code after it calls this once for each version.
         """
         for op in ops:
             self.emit(op)
@@ -118,7 +122,9 @@ class KernelEmitter:
             raise
 
     def _materialize_operands(self, op: Operation) -> None:
-        """Compute lazy operands here, so that a branch inside the operation's code is not where they are first used."""
+        """Compute lazy operands here, as a first use inside a branch of the operation's code would not dominate later
+        uses.
+        """
         for operand in [operand for inner in walk(op) for operand in inner.operands]:
             mapped = self.values.get(operand)
             for value in mapped if isinstance(mapped, list) else (mapped,):

@@ -14,7 +14,7 @@ from .function_builder import Value
 from .global_symbols import GlobalSymbols
 from .instruction_builder import InstructionBuilder
 
-# The named barrier of the compute warps of a kernel that has producer warps; barrier 0 is that of all threads.
+# The named barrier of the compute warps of a kernel with producer warps; barrier 0 includes all threads.
 COMPUTE_BARRIER = 1
 
 

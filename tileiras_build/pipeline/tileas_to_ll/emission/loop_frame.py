@@ -1,4 +1,4 @@
-"""The loop whose body is emitted."""
+"""The innermost loop whose body is emitted."""
 
 from __future__ import annotations
 
@@ -15,6 +15,6 @@ class LoopFrame:
 
     latch: Block
     exit: Block
-    packed: frozenset[int] = frozenset()  # which carried values are packed in 32-bit words
+    packed: frozenset[int] = frozenset()  # indices of the carried values that are packed in 32-bit words
     continues: list[Edge] = field(default_factory=list)
     breaks: list[Edge] = field(default_factory=list)

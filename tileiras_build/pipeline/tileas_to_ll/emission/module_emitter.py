@@ -1,4 +1,4 @@
-"""One module as a ``gpu.module`` of thread code: globals, kernels, the launch manifest."""
+"""Emit one module as a ``gpu.module`` of per-thread code: globals, kernels, the launch manifest."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from .handler_table import handlers
 from .kernel_emitter import KernelEmitter
 from .source_locations import SourceLocations
 
-# A tensor map (PTX ISA 9.0, section 5.5.8): a parameter that stays where it is, for its address goes to TMA.
+# A tensor map (PTX ISA 9.0, section 5.5.8): a parameter that is not copied, as TMA receives its address.
 MAP_ALIGNMENT = 64
 MAP_ATTRIBUTES = DictionaryAttr(
     {
@@ -66,7 +66,7 @@ class ModuleEmitter:
 
     @property
     def fills_sm(self) -> bool:
-        """Whether the shared memory of an SM holds one CTA of the kernels only."""
+        """Whether the kernels' shared memory limits an SM to one CTA."""
         return 2 * self.symbols.shared_bytes > self.job.target.sm_limits.shared_memory
 
     def emit(self) -> GPUModuleOp:
@@ -120,7 +120,7 @@ class ModuleEmitter:
         return self._function(e, op, 32 * (warps + producers))
 
     def _bind_parameters(self, e: KernelEmitter, arguments: tuple[SSAValue, ...], maps: int) -> None:
-        """The function's parameters: those of the kernel, then its tensor maps."""
+        """Bind the function's parameters: those of the kernel, then its tensor maps."""
         types = [_parameter_type(argument) for argument in arguments]
         block = e.b.prologue
         for position, type in enumerate([*types, *[pointer()] * maps]):
@@ -186,7 +186,7 @@ def _check_parameters(op: Operation, name: str, parameters: list[dict[str, Any]]
 
 
 def _parameter_type(argument: SSAValue) -> Attribute:
-    """A parameter as the launcher passes it: a truth value is a byte."""
+    """The type of a parameter in the launch: an i1 is passed as a byte."""
     type = element_of(argument.type).type
     return I8 if type == I1 else type
 
@@ -197,7 +197,7 @@ def cluster_of(kernel: Operation) -> list[int]:
     return [1, 1, 1] if found is None else list(cast(DenseArrayBase, found).get_values())
 
 
-# Launch attributes of a kernel besides its threads, in the order in which they are written.
+# Launch attributes of a kernel besides its threads, in output order.
 _LAUNCH = ("nvvm.maxnreg", "nvvm.minctasm", "nvvm.cluster_dim", "nvvm.blocksareclusters")
 
 

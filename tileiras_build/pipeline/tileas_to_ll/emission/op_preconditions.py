@@ -1,6 +1,6 @@
-"""What an operation must satisfy before it becomes thread code: one row for each kind.
+"""Preconditions of operations before they become per-thread code: one row for each kind.
 
-A fault here is one of an earlier pass; found late, it would be wrong code or an error without the operation's name.
+A violation is a bug of an earlier pass. Undetected, it would cause wrong code or an error without the operation's name.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ....target.targets import Target
 from ..type_converter import LLVMTypeConverter
 from .buffer_offsets import Buffers
 
-# A row takes the class of its operation.
+# A row accepts the class of its operation.
 Check = Callable[[Any, Buffers, Target], None]
 
 
@@ -35,7 +35,7 @@ def check_operation(op: Operation, buffers: Buffers, target: Target) -> None:
 
 def _check_load(op: TableOp, buffers: Buffers, target: Target) -> None:
     if op.buffer not in buffers.places:
-        raise InternalError("copy-buffer", f"{op.name} copies to a buffer that has no place in shared memory")
+        raise InternalError("copy-buffer", f"{op.name} copies to a buffer that has no offset in shared memory")
     given = tuple(op.layout.shape) if "layout" in op.attributes else op.view.type.tile
     _check_shapes(op, given, tuple(op.buffer.type.placement.data.shape))
 
@@ -56,7 +56,7 @@ def _check_copy(op: TableOp, buffers: Buffers, target: Target) -> None:
 
 def _check_known(op: TableOp, key: str, known: Collection[str], target: Target) -> None:
     if key in op.attributes and (atom := str_attr(op, key)) not in known:
-        raise InternalError("atom-unknown", f"{op.name} asks for {atom}, which {target.name} does not have")
+        raise InternalError("atom-unknown", f"{op.name} uses {atom}, which {target.name} does not have")
 
 
 @cache

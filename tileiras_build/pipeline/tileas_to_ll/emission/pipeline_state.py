@@ -20,7 +20,7 @@ class PipelineState:
 
     created: list[TableOp] = field(default_factory=list)
     map_parameters: list[SSAValue] = field(default_factory=list)  # kernel parameters that hold tensor maps
-    tensor_maps: list[SSAValue] = field(default_factory=list)  # those of ``map_parameters`` that operations use so far
+    tensor_maps: list[SSAValue] = field(default_factory=list)  # those of ``map_parameters`` that are in use
     partition_exit: Block | None = None  # where a return inside the partition branches to
 
 

@@ -35,7 +35,7 @@ class LazyValues:
 
 
 class RematerializedValues(LazyValues):
-    """The same, emitted again in each basic block with a use: both arms of a branch and its join have their own."""
+    """Values that are emitted again in each basic block with a use, including both arms of a branch and its join."""
 
     block: Block | None = None
 
@@ -47,7 +47,7 @@ class RematerializedValues(LazyValues):
 
 @dataclass(frozen=True, eq=False)
 class LazyElement:
-    """One of the values of a ``LazyValues``."""
+    """One element of a ``LazyValues``."""
 
     source: LazyValues
     position: int
@@ -71,13 +71,13 @@ class PackedLane:
         return b.compare("ne", value, 0, I8) if self.element.type == I1 else value
 
 
-# An element of a tile: a scalar, or what a scalar is materialized from at its use.
+# An element of a tile: a scalar, or a value from which a scalar is materialized at its use.
 RegisterValue = Value | PackedLane | LazyElement
 UNMATERIALIZED = (PackedLane, LazyElement)
 
 
 def materialize(b: InstructionBuilder, value: RegisterValue) -> Value:
-    """The scalar or word itself, emitted at the insertion point if no code has it yet."""
+    """The scalar or word itself, emitted at the insertion point if it is not available yet."""
     return value.materialize(b) if isinstance(value, UNMATERIALIZED) else value
 
 

@@ -1,4 +1,4 @@
-"""Where thread code comes from in the source, as attributes that convert-debuginfo-to-llvm reads."""
+"""Source locations of per-thread code, as attributes that convert-debuginfo-to-llvm reads."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from .value_map import ValueMap
 
 
 class SourceLocations:
-    """The places of a kernel's operations; nothing unless lines were asked for and the kernel's own place is known."""
+    """The locations of a kernel's operations; none unless line info is enabled and the kernel's own location is known."""
 
     def __init__(self, job: Job):
         self.mode = mode_of(job)
         self._function: Attribute | None = None
         self._attributes: dict[tuple[Attribute | None, Region | None], dict[str, Attribute]] = {}
-        self._latest: Attribute | None = None  # of the operations that have one
+        self._latest: Attribute | None = None  # of the last operation that has one
 
     def start_function(self, op: Operation) -> None:
-        """The operations that follow are in the kernel ``op``."""
+        """Begin the kernel ``op``."""
         location = location_attr(op) if self.mode.locations else None
         around = list(positions(location))[-1:] if location is not None else []
         self._function = location if around and around[0].file else None
         self._attributes, self._latest = {}, None
 
     def function_attributes(self) -> dict[str, Attribute]:
-        """The kernel's own place."""
+        """The attributes of the kernel's own location."""
         return {} if self._function is None else {LOC: self._function}
 
     def attributes(self, op: Operation) -> dict[str, Attribute]:
-        """The place of what an operation becomes."""
+        """The attributes of the instructions that an operation becomes."""
         if self._function is None:
             return {}
-        # What a pass added belongs to the code that it was added behind.
+        # An operation that a pass added has the location of the operation before it.
         if LOC in op.attributes or self._latest is None:
             self._latest = location_attr(op)
         key = self._latest, nested_region(op) if self.mode.variables else None
@@ -46,7 +46,7 @@ class SourceLocations:
         return self._attributes[key]
 
     def show_parameters(self, values: ValueMap, arguments: tuple[SSAValue, ...]) -> None:
-        """Describe the kernel's parameters as variables of the debugger."""
+        """Describe the kernel's parameters as variables for the debugger."""
         if self._function is None or not self.mode.variables:
             return
         b = values.b
@@ -65,6 +65,6 @@ def _location_attribute(location: Attribute | None, region: Region | None) -> di
 
 
 def _source_type(argument: SSAValue) -> Attribute:
-    """The type that an argument had before its function was converted."""
+    """The type of an argument before its function was converted."""
     casts = (use.operation for use in argument.uses if isinstance(use.operation, UnrealizedConversionCastOp))
     return next((cast.results[0].type for cast in casts), argument.type)

@@ -20,7 +20,7 @@ class ThreadIds:
 
     def __init__(self, b: InstructionBuilder, num_warps: int):
         self.b, self.num_warps = b, num_warps
-        self.is_single_thread = False  # whether one thread alone executes the warp partition that is emitted
+        self.is_single_thread = False  # whether the current warp partition consists of one thread
 
     @cached_property
     def thread(self) -> Value:

@@ -1,4 +1,4 @@
-"""Which thread-level values each SSA value of a kernel has.
+"""The thread-level values of each SSA value of a kernel.
 
 A tile is a list of scalars, one for each register of its layout. A scalar is the same in every thread. A view is a
 descriptor (``compile_time_memrefs.py``). A token orders operations and has no value.
@@ -45,11 +45,11 @@ class ValueMap:
 
     # ---- tiles -------------------------------------------------------------------------------------
     def registers(self, value: SSAValue) -> list[Value]:
-        """The scalars of a tile, or the one of a scalar."""
+        """The scalars of a tile; a scalar has one."""
         mapped = self._mapped[value]
         if not isinstance(mapped, list):
             return [self._scalar(mapped)]
-        # The result is not stored: a value that one arm of a branch extracts does not dominate the other.
+        # The result is not stored: a value extracted in one arm of a branch does not dominate the other arm.
         return [entry if entry.__class__ is OpResult else materialize(self.b, entry) for entry in mapped]
 
     def packed(self, value: SSAValue) -> list[RegisterValue]:
@@ -75,7 +75,7 @@ class ValueMap:
         return [registers[register] for register in permutation]
 
     def set(self, value: SSAValue, registers: Sequence[RegisterValue]) -> None:
-        """Map a tile to registers; a scalar to one, or to one for each of several elements that are combined at once."""
+        """Map a tile to its registers. A scalar has one register, or several if it is a combination of elements."""
         self._mapped[value] = registers if isinstance(value.type, TensorType) or len(registers) > 1 else registers[0]
 
     # ---- scalars and views -------------------------------------------------------------------------

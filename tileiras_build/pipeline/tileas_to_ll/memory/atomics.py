@@ -83,7 +83,7 @@ def _atom(
     operands: Sequence[Value],
     mask: Value | None,
 ) -> Value:
-    """One predicated atomic; the old value. Where masked out a compare-and-swap gives the value compared with, others 0."""
+    """One predicated atomic; its old value. If masked out, a compare-and-swap returns the compared value, others 0."""
     bits = [_bits(b, element, value) for value in operands]
     old = b.issue(
         update.kind,

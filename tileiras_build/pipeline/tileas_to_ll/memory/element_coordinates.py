@@ -33,7 +33,7 @@ class ElementCoordinates:
         self.additive = not threads & registers
 
     def coordinate(self, register: int, dim: int) -> tuple[Value, int]:
-        """(thread part, constant) whose sum is the coordinate."""
+        """(thread part, constant): added, they are the coordinate."""
         part = self.thread[dim]
         return part if self.additive else self.e.b.xor(part, self.registers[register][dim]), self.constant(
             register, dim

@@ -1,8 +1,8 @@
 """Tiles of 4-bit elements in global memory. Two share a byte; the even one is in the lower half.
 
-A thread with both halves of a byte accesses it as a whole. A thread with one half (a stride that may be odd, a tile of one
-element along the packed dimension) loads the byte and extracts its half, and stores by clearing and setting bits of the
-aligned word: another thread, or another tile program, may store the other half.
+A thread with both halves of a byte accesses the byte. A thread with one half (the stride may be odd, or the tile has
+one element along the packed dimension) loads the byte and extracts its half, and stores by clearing and setting bits of
+the aligned word, as another thread or tile program may store the other half.
 Source: Tile IR 13.3, ``tensor_view``.
 """
 

@@ -1,7 +1,7 @@
 """Loads and stores of tiles in global memory.
 
-A tiled access computes each address as (uniform start + position of the thread) * stride, plus the offset of a register:
-a constant where the stride is known. Accesses outside the tensor are predicated off. A pointer access has an address per
+A tiled access computes each address as (uniform start + thread offset) * stride, plus the register offset, which is a
+constant if the stride is known. Accesses outside the tensor are predicated off. A pointer access has one address per
 element.
 """
 
@@ -58,7 +58,7 @@ def space_of(memory: KernelMemory) -> Modifiers:
 def padding_bits(element: Element, padding: str) -> int:
     """The bits of one padding element; raises Unsupported for a type without the value."""
     if (bits := ELEMENT_TYPES[element.name].padding(padding)) is None:
-        raise Unsupported("padding-type", f"padding value {padding} is no value of {element.name}")
+        raise Unsupported("padding-type", f"padding value {padding} is not a value of {element.name}")
     return bits
 
 
@@ -116,7 +116,7 @@ class TileAddresses:
         return pointer, constant * self.element.bytes
 
     def _thread_offset(self, register: int) -> int:
-        """Registers of one number differ in the constants of their coordinates alone."""
+        """A key under which registers differ only in the constants of their coordinates."""
         return 0 if self.positions.additive and not self.is_sparse else register
 
     def _extra(self, register: int, dim: int) -> int:
@@ -124,7 +124,7 @@ class TileAddresses:
         return 0 if isinstance(self.starts[dim], list) else self.positions.constant(register, dim)
 
     def packed_address(self, register: int) -> tuple[SSAValue, SSAValue]:
-        """(pointer to the byte, i8 0 or 4: how far in it the element starts) of a register's 4-bit element."""
+        """(pointer to the byte, i8 0 or 4: the bit position of the element) of a register's 4-bit element."""
         b, (offset, varying, constant) = self.e.b, self._element_offset(register)
         total = b.add(b.add(offset, varying, I64), constant, I64)
         byte = b.binary("ashr", total, 1, I64)
@@ -133,7 +133,7 @@ class TileAddresses:
         return b.offset(self.view.memory.base, byte, I8), half
 
     def _element_offset(self, register: int) -> tuple[Value, Value, int]:
-        """Three i64 parts of a register's element's distance from the base, in elements; the last is known."""
+        """Three i64 terms of the distance of a register's element from the base, in elements; the last one is constant."""
         b = self.e.b
         offset: Value = 0
         constant = 0
@@ -178,7 +178,7 @@ class TileAddresses:
         return self.e.b.all_of([self.indices.is_inside(dim, self.coords[dim]) for dim in whole])
 
     def _size(self, dim: int) -> Value:
-        """The extent of the tensor; none for a tile that is outside of it along a dimension of which no element is asked."""
+        """The extent of the tensor; 0 for a tile that is out of bounds along a dimension without element checks."""
         size = self.view.memory.size(self.e.b, self.dim_map[dim], self.index_type)
         if dim != self.has_boundary_tile[0] or (found := self._has_base()) is None:
             return size
@@ -211,7 +211,7 @@ class TileAddresses:
         )
 
     def _remaining(self, register: int, dim: int) -> Value:
-        """How many elements of the tensor follow the thread's part of the register's coordinate."""
+        """Elements from the thread's part of the register's coordinate to the end of the tensor."""
         return self.e.b.sub(self._size(dim), self._position(register, dim)[0], self.index_type)
 
 
@@ -220,7 +220,7 @@ def _both(b: InstructionBuilder, a: Value | None, c: Value | None) -> Value | No
 
 
 def vector_of(op: TableOp, layout: LinearLayout, order: Sequence[int]) -> int:
-    """Elements per access: what layout assignment allowed, as far as registers are consecutive."""
+    """Elements per access: the width from layout assignment, limited by the consecutive registers."""
     allowed = int_attr(op, "vector") if "vector" in op.attributes else 1
     return min(allowed, layout.contiguous(order))
 
@@ -239,10 +239,10 @@ def emit_tiled_load(e: KernelEmitter, op: TableOp) -> None:
     if not has_boundary_tile and "full_tile_version" not in op.attributes:
         e.values.set(op.value, load(vector, True))
         return
-    # The choice is the same for all threads. Rows whose length no vector divides are then still read in vectors.
+    # The choice is uniform. Rows whose length is no multiple of the vector are then still read in vectors.
     masked = element.per_byte if has_boundary_tile else vector
-    ways = e.b.if_else(addresses.is_full_tile(), lambda: load(vector, False), lambda: load(masked, True))
-    e.values.set(op.value, unpacked_or_merged(e.b, element, ways))
+    branches = e.b.if_else(addresses.is_full_tile(), lambda: load(vector, False), lambda: load(masked, True))
+    e.values.set(op.value, unpacked_or_merged(e.b, element, branches))
 
 
 def _load_tile(e: KernelEmitter, op: TableOp, addresses: TileAddresses, vector: int, masked: bool) -> list[Any]:
@@ -317,7 +317,7 @@ def tile_addresses(e: KernelEmitter, op: TableOp, view: TiledView, layout: Linea
 
 
 def _index(b: InstructionBuilder, value: Value, source: Attribute, target: Attribute) -> Value:
-    """A coordinate, which is unsigned, in the type of index arithmetic."""
+    """A coordinate, which is unsigned, as the type of index arithmetic."""
     if source == target:
         return value
     if isinstance(value, int):
@@ -398,12 +398,12 @@ def emit_load(e: KernelEmitter, op: TableOp) -> None:
 
 
 def is_mask_needed(mask: Value | None) -> Value | None:
-    """A mask that is known to be true is dropped."""
+    """Drop a mask that is known to be true."""
     return None if mask == 1 else mask
 
 
 def _select_other(b: InstructionBuilder, element: Element, mask: Value, value: Value, other: Value) -> Value:
-    """Masked loads already return zeros."""
+    """Select ``other`` if masked out; masked loads already return zeros."""
     return value if other == zero_element(b, element) else b.select(mask, value, other, element.type)
 
 

@@ -1,7 +1,7 @@
-"""Storage on the device heap: for memory that other tile programs access too, with the lifetime of a block.
+"""Storage on the device heap: memory with the lifetime of a block, which other tile programs also access.
 
-One thread of the CTA calls the driver's ``malloc``, and broadcasts the address through shared memory. Where control leaves
-the block, by its end, ``break``, ``continue`` or ``return``, that thread calls ``free`` after a barrier.
+One thread of the CTA calls the driver's ``malloc``, and broadcasts the address through shared memory. At each exit of
+the block (its end, ``break``, ``continue`` or ``return``) that thread calls ``free`` after a barrier.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Loads of a tile that are emitted at the uses of its elements, not at the load operation.
 
-A row that is multiplied by another one and stored then never has all its elements in registers. ptxas moves no load over a
-store, so each load is emitted before the uses of the previous one: it is in flight meanwhile.
+A row that is multiplied by another one and stored then never has all its elements in registers. ptxas does not move
+loads across stores, so each load is emitted before the uses of the previous one, and their latencies overlap.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Memory references and tiled views: known while compiling, a few scalars at run time.
+"""Memory references and tiled views: compile-time descriptors with a few scalars at run time.
 
-Sizes count elements in ``index_type`` (i32, or i64 where any size is); strides count elements in i64.
+Sizes count elements in ``index_type`` (i32, or i64 if any size is i64); strides count elements in i64.
 """
 
 from __future__ import annotations

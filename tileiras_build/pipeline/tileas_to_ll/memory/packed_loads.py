@@ -1,4 +1,4 @@
-"""Elements that are loaded several to a 32-bit word, and stay packed until they are used or stored."""
+"""Elements that are loaded several per 32-bit word, and stay packed until they are used or stored."""
 
 from __future__ import annotations
 
@@ -68,5 +68,5 @@ def unpacked_or_merged(
 
 
 def _as_registers(b: InstructionBuilder, parts: Sequence[RegisterValue]) -> list[Value]:
-    """The words that the lanes belong to, each once."""
+    """The distinct words of the lanes."""
     return [*dict.fromkeys(materialize(b, part.word) for part in parts if isinstance(part, PackedLane))]

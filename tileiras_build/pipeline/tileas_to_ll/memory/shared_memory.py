@@ -1,7 +1,8 @@
-"""Moving registers to and from shared memory as the plans of ``layouts`` say.
+"""Move registers to and from shared memory as the plans of ``layouts`` define.
 
-An address is ``((base ^ xor) + add)`` past the start of a scratch region; ``base`` belongs to the thread and is computed
-once (ir/layouts/shared_access.py). Matrix plans become ldmatrix and stmatrix, whose words stay packed until used.
+An address is ``((base ^ xor) + add)`` past the start of a scratch region; ``base`` depends on the thread and is
+computed once (ir/layouts/shared_access.py). Matrix plans become ldmatrix and stmatrix, whose words stay packed until
+used.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ Access = SharedAccess | MatrixAccess
 def _address(e: KernelEmitter, access: Access, xor: int, scratch: int, start: Value | None = None) -> tuple[Value, int]:
     """(address register, constant to add) of one access in the region at byte ``scratch``.
 
-    ``start`` is the region's 32-bit address where it is known at run time only.
+    ``start`` is the region's 32-bit address, if it is dynamic.
     """
     thread = e.threads.linear(access.lane_offsets, access.warp_offsets)
     with e.b.at_function_start():
@@ -107,7 +108,7 @@ def _load_vector(
 
 
 def _values(load: Callable[[], list[Value]], count: int, lazy: bool) -> Sequence[Value | LazyElement]:
-    """The results of a load, now or at their use."""
+    """The results of a load, emitted now or at their use."""
     if not lazy:
         return load()
     source = LazyValues(load)
@@ -115,7 +116,7 @@ def _values(load: Callable[[], list[Value]], count: int, lazy: bool) -> Sequence
 
 
 def _as_register(value: Value | LazyElement) -> SSAValue | LazyElement:
-    assert not isinstance(value, int), "what is loaded is not known"
+    assert not isinstance(value, int), "a loaded value is not known"
     return value
 
 
@@ -159,7 +160,7 @@ def _load_matrix_registers(
 
 
 def _swap_lanes(threads: ThreadIds, access: MatrixAccess, regs: list[Value]) -> list[Value]:
-    """The words of an instruction in the order of its matrices, from that of the lane, or the other way around."""
+    """The words of an instruction in the order of its matrices, converted from or to that of the lane."""
     if not access.swapped_lanes:
         return regs
     with threads.b.at_function_start():

@@ -1,6 +1,6 @@
-"""Bounds checks of tile indices: a tile whose index is not within its tensor's tiles is out of bounds.
+"""Bounds checks of tile indices: a tile is out of bounds if its index is not that of a tile of the tensor.
 
-Indices are unsigned: one below zero is far past the end. The access has what to check (``index_checks``).
+Indices are unsigned: a negative one is far past the end. ``index_checks`` of the access selects the checks.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ BRANCHES = (llvm.BrOp, llvm.CondBrOp)
 
 
 def computes_early(b: InstructionBuilder, *operands: Value) -> AbstractContextManager[None]:
-    """Insert code that uses only these values in front of the loops in which they do not change.
+    """Insert code that uses only these values before the loops in which they are invariant.
 
-    That is the prologue, or the end of the block in which the last of them is computed, which dominates the current one.
-    ptxas does not hoist it out of a loop.
+    That is the prologue, or the end of the block that defines the last of them, which dominates the current block.
+    ptxas does not hoist it out of loops.
     """
     blocks = {_block(operand) for operand in operands if not isinstance(operand, int)} - {b.prologue}
     if not blocks:
@@ -48,7 +48,9 @@ class TileBoundsChecks:
         self.checks = int_array_attr(op, "index_checks") if known else (BoundsCheck.ANY,) * len(op.coords)
 
     def start(self, dim: int, index: Value) -> Value:
-        """The first element of the tile along a dimension, or that of the first tile outside of the tensor for one that is."""
+        """The first element of the tile along a dimension; for an out-of-bounds tile, that of the first tile past the
+        end.
+        """
         b, step = self.e.b, self.view.type.steps[dim]
         if self.checks[dim] != BoundsCheck.ANY:
             return b.mul(index, step, self.type)
@@ -72,7 +74,7 @@ class TileBoundsChecks:
         return self.view.memory.sizes[self.view.type.dim_map[dim]]
 
     def _count(self, dim: int) -> Value:
-        """How many tiles begin inside of the tensor."""
+        """The number of tiles that begin in bounds."""
         b, step = self.e.b, self.view.type.steps[dim]
         size = self.view.memory.size(self.e.b, self.view.type.dim_map[dim], self.type)
         if isinstance(size, int):

@@ -77,7 +77,7 @@ def from_memory_type(b: InstructionBuilder, element: Element, value: SSAValue) -
 
 
 def to_memory_type(b: InstructionBuilder, element: Element, value: Value) -> Value:
-    """A register value as it is stored."""
+    """A register value in the type of the stored element."""
     if element.type == I1:
         return b.cast("zext", value, I8, I1)
     if isinstance(element.type, LLVMPointerType):

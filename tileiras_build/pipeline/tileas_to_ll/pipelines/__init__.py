@@ -1,1 +1,1 @@
-"""Warp partitions and what synchronizes them: mbarrier pipelines, asynchronous copies, tensor maps, ping-pong barriers."""
+"""Warp partitions and their synchronization: mbarrier pipelines, asynchronous copies, tensor maps, ping-pong barriers."""

@@ -1,7 +1,7 @@
-"""Copies from global to shared memory that run while the threads compute (PTX ISA 9.0, cp.async).
+"""Asynchronous copies from global to shared memory (PTX ISA 9.0, cp.async).
 
-A disabled copy, or an element outside the tensor, copies no bytes: the instruction fills its place with zeros. Only
-where the tensor may end inside a vector (``has_boundary_tile``) are its bytes counted.
+A disabled copy, or an element outside the tensor, copies no bytes: the instruction fills its destination with zeros.
+The bytes of a copy are counted only if the tensor may end inside a vector (``has_boundary_tile``).
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _copy(
     source: SSAValue,
     holder: Value | None,
 ) -> None:
-    """``source``: bytes to read, or whether to ignore the source; ``target`` and ``place``: addresses and offsets in bytes."""
+    """``source``: bytes to read, or whether to ignore the source; ``target`` and ``place``: addresses and byte offsets."""
     (to, to_offset), (of, of_offset) = target, place
     there = b.bridge(to, SHARED_BYTES), b.bridge(to_offset, INDEX)
     here = b.bridge(of, GLOBAL_BYTES), b.bridge(of_offset, INDEX)
@@ -98,7 +98,7 @@ def _is_out_of_bounds(b: InstructionBuilder, addresses: TileAddresses, first: in
 def _bytes_in_bounds(
     b: InstructionBuilder, addresses: TileAddresses, first: int, fastest: int, count: int, enabled: Value
 ) -> SSAValue:
-    """How many bytes of a vector lie in the tensor, an i32: all or none across it, as many as are left along it."""
+    """The bytes of a vector that are in bounds, an i32: all or none across it, as many as remain along it."""
     size = addresses.element.bytes
     rest = addresses.elements_remaining(first, fastest)
     counted = () if rest is None else (fastest,)
@@ -115,7 +115,7 @@ def emit_async_commit(e: KernelEmitter, op: TableOp) -> None:
 
 
 def emit_async_wait(e: KernelEmitter, op: TableOp) -> None:
-    # Groups are counted, whatever the token.
+    # cp.async groups are counted; the token has no value.
     pending: dict[str, Attribute] = {"numGroups": integer_attr(op.pending, I32)}
     e.b.operation(nvgpu.DeviceAsyncWaitOp, (e.b.bridge(0, TOKEN),), (), pending)
 
@@ -130,7 +130,7 @@ def emit_local_load(e: KernelEmitter, op: TableOp) -> None:
 
 
 def _feeds_next_mma(op: TableOp) -> bool:
-    """Whether only an MMA uses the tile, and nothing between the two accesses shared memory."""
+    """Whether only an MMA uses the tile, and no operation in between accesses shared memory."""
     user: Operation = op
     while user.name in NO_BARRIER_OPS:
         uses = list(user.results[0].uses)

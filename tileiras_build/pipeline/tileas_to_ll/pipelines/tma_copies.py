@@ -38,23 +38,23 @@ from ..memory.tile_index_checks import TileBoundsChecks, computes_early
 from .cp_async import stage_address
 from .warp_partitions_and_mbarriers import barrier_of_pair, full_barrier, is_pair, mbarrier, stage_of
 
-# Added to a coordinate: no tensor has that many elements along a dimension, and none as few below zero.
+# Added to a coordinate: the result is out of bounds for every tensor.
 OUT_OF_BOUNDS_COORDINATE = 1 << 30
 
 
 def box_of(op: TableOp, placement: SharedLayout) -> TensorBox:
-    """The box that a ``make_tiled_tma_desc`` names, for tiles of a placement."""
+    """The box of a ``make_tiled_tma_desc``, for tiles of a placement."""
     return map_box(op).placed(placement)
 
 
 def map_box(op: TableOp) -> MapBox:
-    """The same without a position in shared memory."""
+    """``box_of`` without a position in shared memory."""
     dims, box = (int_array_attr(op, key) for key in ("dims", "box"))
     return MapBox(dims, box, str_attr(op, "swizzle_mode"), "rounds" in op.attributes)
 
 
 def descriptor_entry(op: TableOp, parameter: int) -> MapEntry:
-    """The manifest's entry for a ``make_tiled_tma_desc`` whose map is kernel parameter number ``parameter``."""
+    """The manifest's entry for a ``make_tiled_tma_desc`` whose map is kernel parameter ``parameter``."""
     return map_entry(defining_table_op(op.source), map_box(op), parameter)
 
 
@@ -159,7 +159,7 @@ def _chunk_starts(e: KernelEmitter, op: TableOp, view: TiledView, dims: Sequence
 
 
 def _has_elements(b: InstructionBuilder, view: TiledView) -> Value | None:
-    """Whether no extent of the tensor is 0, which is 1 for the tensor map; None where that is known."""
+    """Whether no extent of the tensor is 0 (the tensor map has 1 instead); None if that is known."""
     sizes = [size for size in view.memory.sizes if isinstance(size, SSAValue)]
     with computes_early(b, *sizes):
         return b.all_of([b.compare("ne", size, 0, size.type) for size in sizes])
@@ -170,7 +170,7 @@ def emit_async_tma_store_wait(e: KernelEmitter, op: TableOp) -> None:
 
 
 def _wait_for_stores(threads: ThreadIds, pending: int, *, read: bool) -> None:
-    """Wait in the warp whose elected thread issues all copies; for its other threads the wait is empty."""
+    """Wait in the warp whose elected thread issues all copies; its other threads have no copies to wait for."""
     with threads.b.if_then(threads.is_first_warp):
         threads.b.issue(tma_reduce.BulkWaitGroupOp, pending=pending, read=read)
 
@@ -185,7 +185,7 @@ def _offset_bytes(placement: SharedLayout, tile_dims: list[int], corner: tuple[i
 
 
 def _offset(placement: SharedLayout, tile_dims: list[int], corner: tuple[int, ...]) -> int:
-    """Elements from the tile's start to a box."""
+    """Elements from the start of the tile to a box."""
     index = 0
     coordinates = dict(zip(tile_dims, corner))
     for dim, size in enumerate(placement.shape):
@@ -221,7 +221,7 @@ def _store(b: InstructionBuilder, place: Value, map: SSAValue, coordinates: list
 
 
 def _box(b: InstructionBuilder, place: Value, map: SSAValue, space: int) -> SSAValue:
-    """The box of a map at a place in shared memory."""
+    """The box of a map at an address in shared memory."""
     tensor = cast(TensorMapDescriptorType, map.type).tensor
     return b.bridge(b.pointer(place, space), _memref(tensor.element_type, tuple(tensor.get_shape()), space))
 
@@ -231,12 +231,12 @@ def _memref(element: Attribute, shape: tuple[int, ...], space: int) -> MemRefTyp
     return MemRefType(element, shape, memory_space=IntegerAttr(space, i64))
 
 
-# Swizzle as the manifest names it -> as nvgpu does, which does not know the one of 32-byte chunks.
+# Swizzle in the manifest -> in nvgpu, which lacks the one of 32-byte chunks.
 SWIZZLES = {"none": "none", "32B": "swizzle_32b", "64B": "swizzle_64b", "128B": "swizzle_128b", WIDE: "swizzle_128b"}
 
 
 def _map_type(op: TableOp) -> nvgpu_types.TensorMapDescriptorType:
-    """The map as copies take it: its box, and how that lies in shared memory."""
+    """The type of the map in copies: its box, and the placement in shared memory."""
     box = map_box(op)
     tensor = _memref(op.source.type.element_type, box.box[::-1], SHARED)
     words = (SWIZZLES[box.swizzle], "none", "zero", "none")

@@ -4,9 +4,9 @@ A pipeline of n stages has n full mbarriers, then n empty ones.
 - A full mbarrier completes its phase when the TMA producer has arrived and the expected bytes have been written, when the
   warps that copy scales have arrived, or when the MMAs of an accumulator have completed.
 - An empty mbarrier completes its phase when every consumer warp has arrived, or when the MMAs that read the stage have
-  completed. A stage that the CTAs of a cluster fill together (``ctas``) waits for the warps of all of them, at the mbarrier
-  of each CTA: no CTA writes into another's shared memory too early.
-A token is 2 * stage + phase; the phase flips each time the stages wrap around.
+  completed. A stage that the CTAs of a cluster fill together (``ctas``) waits for the warps of all of them, at the
+  mbarrier of each CTA, before any CTA writes to another's shared memory.
+A token is 2 * stage + phase; the phase flips at each wraparound of the stages.
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ from ..emission.kernel_emitter import Handler, KernelEmitter
 from ..emission.thread_ids import ThreadIds
 from ..emission.value_map import ValueMap
 
-ONE_THREAD_PARTITIONS = 2  # the first of the warps that do not compute
+ONE_THREAD_PARTITIONS = 2  # the first producer warps
 CONSUMER_WAIT = "nv_tileas.async.pipeline.consumer_wait"
 MBARRIER = MBarrierGroupType(AddressSpaceAttr(AddressSpace.WORKGROUP), IntAttr(1))
 
 
 # ---- tokens --------------------------------------------------------------------------------------
 def stage_of(values: ValueMap, op: TableOp) -> Value:
-    """The stage that a token names."""
+    """The stage of a token."""
     if op.pipeline.type.stages.data == 1:
         return 0
     return values.b.shift(values.scalar(op.token), -1)
 
 
 def phase_of(values: ValueMap, op: TableOp) -> Value:
-    """The phase, 0 or 1, that a token carries for waits that test parity."""
+    """The phase, 0 or 1, of a token, for waits that test parity."""
     return values.b.and_(values.scalar(op.token), 1)
 
 
@@ -146,15 +146,15 @@ def _peer_address(b: InstructionBuilder, address: Value, *rank: Value) -> Value:
 
 
 def sync_cluster(b: InstructionBuilder) -> None:
-    """Synchronize the cluster. A fence has released the mbarriers to it; other writes so far are read by this CTA only."""
+    """Synchronize the cluster. A fence released the mbarriers to it; other writes so far are read by this CTA only."""
     b.issue(cluster_sync_and_fences.ClusterArriveRelaxedOp, aligned=True)
     b.issue(cluster_sync_and_fences.ClusterWaitOp, aligned=True)
 
 
 def _sync_cluster_before_exit(e: KernelEmitter) -> None:
-    """Keep each CTA alive while another may still write into its shared memory; partitions arrive one by one.
+    """Keep each CTA resident while another may still write to its shared memory; partitions arrive separately.
 
-    The arrival has to release: it is after the thread's arrivals at the mbarriers of other CTAs.
+    The arrival has release semantics: it follows the thread's arrivals at the mbarriers of other CTAs.
     """
     if uses_cluster_barriers(e):
         e.b.issue(cluster_sync_and_fences.ClusterArriveOp)
@@ -165,8 +165,8 @@ def _sync_cluster_before_exit(e: KernelEmitter) -> None:
 def wait(b: InstructionBuilder, address: Value, parity: Value) -> None:
     """Wait until the phase of this parity of an mbarrier of this CTA is complete.
 
-    It acquires at CTA scope, whoever arrives: the guarded data is in this CTA's shared and tensor memory. An acquire at
-    cluster scope would invalidate L1 after every wait (CCTL.IVALL).
+    It acquires at CTA scope regardless of the arriving threads, as the guarded data is in this CTA's shared and tensor
+    memory. An acquire at cluster scope would invalidate L1 after every wait (CCTL.IVALL).
     """
     again, done = b.label(), b.label()
     at, first = mbarrier(b, b.pointer(address, SHARED))
@@ -176,13 +176,13 @@ def wait(b: InstructionBuilder, address: Value, parity: Value) -> None:
     complete = b.value(nvgpu.MBarrierTryWaitParityOp, (at, bit, first), I1)
     b.branch_if(complete, done, again)
     b.start(done)
-    # Keep accesses to the guarded data behind the wait.
+    # Keep accesses to the guarded data after the wait.
     b.issue(cluster_sync_and_fences.MemoryClobberOp)
 
 
 def emit_producer_acquire(e: KernelEmitter, op: TableOp) -> None:
     stage = stage_of(e.values, op)
-    # In the first pass all stages are empty: the phase before the first counts as complete.
+    # At first all stages are empty: the phase before the first counts as complete.
     wait(e.b, empty_barrier(e, op, stage), e.b.xor(phase_of(e.values, op), 1))
     bytes = op.pipeline.owner.attributes["bytes"].value.data
     if is_pair(op.pipeline):
@@ -245,7 +245,7 @@ def _is_released_by_mma(pipeline: SSAValue) -> bool:
 
 
 def _has_only_mma(block: Block) -> bool:
-    """Whether a block has only MMAs: nothing else relies on the filled stage to know that earlier MMAs have completed."""
+    """Whether a block has only MMAs: nothing else relies on the full stage as proof that earlier MMAs have completed."""
     return all(_is_of_mma(op) or op.has_trait(Pure) or op.has_trait(IsTerminator) for op in block.ops)
 
 
@@ -285,7 +285,8 @@ def emit_consumer_release(e: KernelEmitter, op: TableOp) -> None:
 def _arrive_everywhere(threads: ThreadIds, address: Value, enabled: Value, ctas: int) -> None:
     """One lane per CTA of the cluster arrives at that CTA's mbarrier at the same offset.
 
-    It signals reads, so it need not release, which at cluster scope would wait for all writes of this thread (MEMBAR.ALL.GPU).
+    It signals reads, so it needs no release semantics, which at cluster scope would wait for all writes of this thread
+    (MEMBAR.ALL.GPU).
     """
     rank = threads.b.and_(threads.lane, ctas - 1)
     threads.b.issue(
@@ -297,16 +298,16 @@ def _arrive_everywhere(threads: ThreadIds, address: Value, enabled: Value, ctas:
 
 # ---- warp partitions -----------------------------------------------------------------------------
 def emit_agent_switch(e: KernelEmitter, op: TableOp) -> None:
-    """Branch to the partitions: the compute warps come first; of the others, one thread of the first loads by TMA, one of
-    the next issues MMAs, and all threads of each further warp copy scales.
+    """Branch to the partitions: the compute warps are first. One thread of the first producer warp issues TMA loads,
+    one of the second issues MMAs, and all threads of further warps copy scales.
     """
     b = e.b
     _initialize(e)
-    apart, compute, done = (b.label() for _ in range(3))
+    producer_block, compute, done = (b.label() for _ in range(3))
     with e.b.at_function_start():
-        is_apart = b.compare("uge", e.threads.uniform_warp, e.num_warps)
-    b.branch_if(is_apart, apart, compute)
-    b.start(apart)
+        is_producer = b.compare("uge", e.threads.uniform_warp, e.num_warps)
+    b.branch_if(is_producer, producer_block, compute)
+    b.start(producer_block)
     e.pipelines.partition_exit = done
     with b.scope():
         _set_registers(e.b, op, 0)

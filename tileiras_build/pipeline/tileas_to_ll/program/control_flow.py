@@ -1,8 +1,8 @@
-"""Structured control flow as blocks and phis.
+"""Lower structured control flow to blocks and phis.
 
-A loop has a header block that tests, a body, a latch that collects every ``continue`` and an exit that collects every
-``break``. Each register of a carried tile is a phi of its own: scalar phis keep ptxas free (llvm-nvptx, section 2). Only
-a tile of small elements that only MMAs read is carried in packed 32-bit words.
+A loop has a header block with the test, a body, a latch that all ``continue`` branch to, and an exit that all ``break``
+branch to. Each register of a carried tile is a separate scalar phi, which leaves register allocation to ptxas
+(llvm-nvptx, section 2). Only a tile of small elements that only MMAs read is carried in packed 32-bit words.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ..emission.value_map import ValueMap
 from ..memory import heap_storage
 from ..memory.shared_memory import pack_registers
 
-# Which operands the operations read in packed 32-bit words; an asynchronous MMA also its accumulator.
+# Indices of the operands that operations read in packed 32-bit words; an asynchronous MMA also reads its accumulator so.
 PACKED_OPERANDS = {"nv_tileas.tmem_store": (0,), "nv_tileas.dot": (0, 1)}
 PACKED_MMA_OPERANDS = (0, 1, 2)
 
@@ -116,7 +116,7 @@ def emit_for(e: KernelEmitter, op: TableOp) -> None:
         b.start(body)
         e.values[block.args[0]] = index
         _bind(e.values, block.args[1:], carried, words)
-        with b.scope():  # an early continue comes to the latch past what the rest of the body computes
+        with b.scope():  # an early continue reaches the latch without the values of the rest of the body
             _emit_body(e, block, loop)
         b.start(loop.latch)
         values = b.phis(types[1:], loop.continues) if loop.continues else []
@@ -203,7 +203,7 @@ def emit_if(e: KernelEmitter, op: TableOp) -> None:
                 edges.append((_flatten(e.values, last.operands if last else ()), b.block))
                 b.branch(merge)
     if not edges:
-        # Both arms leave the loop: what follows in the text is never reached.
+        # Both arms leave the loop: later code is unreachable.
         b.start(merge)
         _bind(e.values, op.results, _undefined(e.b, op.results))
         return
@@ -212,7 +212,7 @@ def emit_if(e: KernelEmitter, op: TableOp) -> None:
 
 
 def emit_yield(e: KernelEmitter, op: TableOp) -> None:
-    """Its operands are read by the operation around it."""
+    """Emit nothing: the parent operation reads the operands."""
     heap_storage.free_in_block(e, parent_block(op))
 
 
@@ -233,5 +233,5 @@ HANDLERS: dict[str, Handler] = {
     "nv_tileas.break": emit_break,
     "nv_tileas.yield": emit_yield,
     "func.return": emit_return,
-    "llvm.return": emit_return,  # from inside a branch or a loop
+    "llvm.return": emit_return,  # inside a branch or a loop
 }

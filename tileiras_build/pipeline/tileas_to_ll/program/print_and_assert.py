@@ -1,7 +1,7 @@
 """print and assert on the device: ``gpu.printf`` and ``cf.assert``.
 
-One thread prints scalars, and tiles as nested lists. Tiles too large for it (``GATHERED_OPS``) are printed element by
-element, each with a text of its own by the thread that holds it.
+One thread prints scalars, and tiles as nested lists. Larger tiles (``GATHERED_OPS``) are printed element by element by
+the threads that hold them, with a format string for each element.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ..emission.kernel_emitter import Handler, KernelEmitter
 from ..emission.value_map import ValueMap
 from ..promote_print_operands import format_pieces_of
 
-# Of one call: those after them are ignored (CUDA C++ Programming Guide, "Formatted Output").
+# Arguments of one call: further ones are ignored (CUDA C++ Programming Guide, "Formatted Output").
 MAX_PRINTF_ARGUMENTS = 32
 Argument = tuple[Element, Value]
 Piece = tuple[str, Argument | None]
@@ -121,7 +121,7 @@ def _print(b: InstructionBuilder, text: str, arguments: list[Argument]) -> None:
 
 
 def emit_assert(e: KernelEmitter, op: TableOp) -> None:
-    """Every element is true."""
+    """Assert that every element is true."""
     first, *others = dict.fromkeys(e.values.registers(op.condition))
     holds = e.b.all_lanes(first, *others)
     made = e.b.operation(AssertOp, (e.b.of(holds, I1),), (), {"msg": op.attributes["message"]})

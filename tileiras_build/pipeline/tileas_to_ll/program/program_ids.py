@@ -28,7 +28,9 @@ def emit_num_programs(e: KernelEmitter, op: TableOp) -> None:
 
 
 def _of_programs(e: KernelEmitter, op: TableOp, kind: type[Operation]) -> SSAValue:
-    """Of CTAs, which lie along x in a cluster: ptxas takes 20 instructions one after the other for a cluster's own place."""
+    """Index or count of tile programs, from that of CTAs: clusters are along x, and ptxas needs 20 dependent
+    instructions for a cluster's own index.
+    """
     axis = AXES[int_attr(op, "axis")]
     with e.b.at_function_start():
         found = e.b.query(kind, axis)
@@ -49,7 +51,7 @@ def emit_barrier(e: KernelEmitter, op: TableOp) -> None:
 
 
 def emit_cast(e: KernelEmitter, op: Operation) -> None:
-    """The types before and after a conversion have the same registers."""
+    """A bridge cast: the types before and after conversion have the same registers."""
     e.values[op.results[0]] = e.values[op.operands[0]]
 
 
@@ -62,7 +64,7 @@ def emit_get_global(e: KernelEmitter, op: TableOp) -> None:
 
 
 def emit_alloca(e: KernelEmitter, op: TableOp) -> None:
-    """Storage of the tile program: a place in shared memory, as a generic address that all its threads see."""
+    """Storage of the tile program in shared memory, as a generic address that all its threads can access."""
     offset = e.memory.buffers.places[op.result]
     if "global" in op.attributes:
         e.values[op.result] = heap_storage.allocate(e, op, offset)
@@ -74,7 +76,7 @@ def emit_alloca(e: KernelEmitter, op: TableOp) -> None:
 
 
 def emit_grid_dependency(e: KernelEmitter, op: TableOp) -> None:
-    """Programmatic dependent launch (PTX ISA 9.0, griddepcontrol); without it the order of launches already holds."""
+    """Programmatic dependent launch (PTX ISA 9.0, griddepcontrol); without it, launches are already in order."""
     if e.target.has("griddepcontrol"):
         e.b.issue(GRID_DEPENDENCIES[str_attr(op, "action")])
     if op.result_token is not None:

@@ -26,7 +26,7 @@ def type_text(type: Attribute) -> str:
     if (known := _TYPE_TEXTS.get(id(type))) is None:
         if len(_TYPE_TEXTS) > MAX_CACHED_TYPES:
             _TYPE_TEXTS.clear()
-        # The type is kept, so that no other gets its identity.
+        # A reference to the type keeps its identity from being reused.
         known = _TYPE_TEXTS[id(type)] = type, _type_text(type)
     return known[1]
 
@@ -59,19 +59,19 @@ def _aggregate(type: Attribute) -> str:
 
 
 def constant_text(value: Attribute, type: Attribute) -> str:
-    """A constant as it stands behind its type."""
+    """A constant as written after its type."""
     if isinstance(value, builtin.DenseIntOrFPElementsAttr):
         return _elements_text(list(value.iter_attrs()), type)
     if isinstance(value, builtin.IntegerAttr):
         return str(value.value.data) if type != builtin.i1 else "true" if value.value.data else "false"
     if isinstance(value, builtin.FloatAttr):
-        # Every float constant may be written as the bits of the double of the same value.
+        # LLVM accepts every float constant as the bits of the double of the same value.
         return f"0x{struct.unpack('<Q', struct.pack('<d', value.value.data))[0]:016X}"
     raise Unsupported("ll-constant", f"constant {value} of type {type} has no LLVM form")
 
 
 def _elements_text(elements: list[Attribute], type: Attribute) -> str:
-    """The elements of a vector, or of the rows of an array, each behind its type."""
+    """The elements of a vector, or of the rows of an array, each after its type."""
     if isinstance(type, llvm.LLVMArrayType):
         size = len(elements) // max(type.size.data, 1)
         rows = [elements[row * size : (row + 1) * size] for row in range(type.size.data)]
@@ -83,7 +83,7 @@ def _elements_text(elements: list[Attribute], type: Attribute) -> str:
 
 
 class _Names(dict[int, str]):
-    """The spelling of values by their identity; one that is asked for first gets a register."""
+    """The names of values, by identity; an unknown value gets a new register."""
 
     count = 0
 
@@ -108,25 +108,25 @@ class FunctionWriter:
         self.blocks: dict[Block, str] = {}
 
     def name(self, value: SSAValue) -> str:
-        """The spelling of a value: a constant, a global, or a register."""
+        """The name of a value: a constant, a global, or a register."""
         return self.names[id(value)]
 
     def fresh(self) -> str:
-        """A name for a register."""
+        """A new register name."""
         return self.names.fresh()
 
     def typed(self, value: SSAValue) -> str:
-        """Type and spelling."""
+        """Type and name."""
         type = value._type
         known = _TYPE_TEXTS.get(id(type))
         return f"{type_text(type) if known is None else known[1]} {self.names[id(value)]}"
 
     def typed_list(self, values: Iterable[SSAValue]) -> str:
-        """Types and spellings, as a call takes them."""
+        """Types and names, as arguments of a call."""
         return ", ".join([f"{type_text(value._type)} {self.names[id(value)]}" for value in values])
 
     def emit(self, op: Operation, text: str) -> None:
-        """A line, naming the result if there is one."""
+        """Append a line, with the result's name if there is one."""
         if op.attributes and (place := op.attributes.get(DBG)) is not None:
             text = f"{text}, !dbg !{self.debug.number(cast(Node, place))}"
         if op.results:
@@ -137,6 +137,6 @@ class FunctionWriter:
 
 
 def alignment_text(op: Operation) -> str:
-    """``, align N`` of an operation that says it."""
+    """``, align N`` of an operation with an alignment."""
     found = op.properties.get("alignment")
     return f", align {found.value.data}" if isinstance(found, builtin.IntegerAttr) else ""

@@ -1,4 +1,4 @@
-"""How each operation of thread code is written in LLVM IR: those of ``llvm`` by a writer, those of ``nvvm`` by their row."""
+"""Write operations as LLVM IR instructions: those of ``llvm`` by a writer, those of ``nvvm`` by their table row."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from .llvm_text import EMPTY_NODE, FunctionWriter, alignment_text, constant_text
 
 VOLATILE, INVARIANT = "volatile_", "invariant"
 
-# A writer takes the class of its operation.
+# A writer accepts the class of its operation.
 Writer = Callable[[FunctionWriter, Any], None]
 WRITERS: dict[type[Operation], Writer] = {}
 
-# Operation -> LLVM's word for it.
+# Operation -> LLVM's mnemonic.
 KEYWORDS = {kind: word for word, kind in (BINARY | CASTS).items()} | {vector.BitcastOp: "bitcast"}
 
 
@@ -78,7 +78,7 @@ def _address_of(w: FunctionWriter, op: llvm.AddressOfOp) -> None:
     w.names[id(op.results[0])] = f"@{llvm_symbol(op.global_name.root_reference.data)}"
 
 
-# The comparisons: LLVM's word, and what its predicates are called.
+# Comparison -> LLVM's mnemonic, and the names of its predicates.
 COMPARISONS: dict[type[Operation], tuple[str, dict[int, str]]] = {
     llvm.ICmpOp: ("icmp", INTEGER_PREDICATES),
     llvm.FCmpOp: ("fcmp", FLOAT_PREDICATES),
@@ -159,11 +159,11 @@ def _insert_value(w: FunctionWriter, op: llvm.InsertValueOp) -> None:
 
 
 def _position_text(position: Attribute) -> str:
-    return _numbers_text(cast(DenseArrayBase, position).data.data)
+    return _indices_text(cast(DenseArrayBase, position).data.data)
 
 
 @lru_cache(maxsize=4096)
-def _numbers_text(data: bytes) -> str:
+def _indices_text(data: bytes) -> str:
     return ", ".join(map(str, i64.unpack(data, len(data) // 8)))
 
 
@@ -204,7 +204,7 @@ def _instruction(w: FunctionWriter, op: Operation, row: Row) -> None:
 
 
 def _registers(w: FunctionWriter, value: SSAValue) -> list[str]:
-    """An operand of assembly, which takes a struct as its fields."""
+    """The registers of an operand of inline assembly; a struct is split to its fields."""
     if value._type.__class__ is not llvm.LLVMStructType:
         return [w.typed(value)]
     types = cast(llvm.LLVMStructType, value._type).types
@@ -214,7 +214,7 @@ def _registers(w: FunctionWriter, value: SSAValue) -> list[str]:
 
 
 def _mnemonic(op: Operation, row: Assembly) -> tuple[str, str]:
-    """The assembly of an operation and its result's type; those of equal attributes and types are spelled once."""
+    """The inline assembly of an operation and its result type, cached by attributes and types."""
     marks = {name: value for name, value in op.attributes.items() if name != DBG}
     types = [value._type for value in (*op._operands, *op.results)]
     held = (*marks.values(), *op.properties.values(), *types)
@@ -224,7 +224,7 @@ def _mnemonic(op: Operation, row: Assembly) -> tuple[str, str]:
             _MNEMONICS.clear()
         result = type_text(op.results[0].type) if op.results else "void"
         text = _assembly(row.text(op), row.constraints(op), row.effects != NONE)
-        # What the key names is kept, so that nothing else gets its identity.
+        # References to the objects in the key keep their identities from being reused.
         known = _MNEMONICS[key] = text, result, held
     return known[:2]
 
@@ -248,7 +248,7 @@ def _operand(w: FunctionWriter, value: Argument, row: Intrinsic) -> str:
 
 
 def _address_operand(w: FunctionWriter, place: Address) -> str:
-    """The pointer, after what computes it."""
+    """The pointer operand, after the lines that compute it."""
     address, type = w.typed(place.address), f"ptr addrspace({place.space})"
     if isinstance(place.address.type, IntegerType):
         name = w.fresh()
@@ -307,7 +307,7 @@ def _move(w: FunctionWriter, op: MoveOp) -> None:
 def _describe(w: FunctionWriter, op: DebugIntrinsic) -> None:
     number, place = w.debug.number, op.attributes.get(DBG)
     if place is None:
-        return  # LLVM wants a place for each
+        return  # LLVM requires a location on each
     kind = "declare" if isinstance(op, DbgDeclareOp) else "value"
     expression = expression_text(op.expression)
     w.lines.append(
@@ -335,14 +335,14 @@ def _unreachable(w: FunctionWriter, op: llvm.UnreachableOp) -> None:
     w.emit(op, "unreachable")
 
 
-# What is spelled where it is used, not in a line of its own.
+# Operations that are written at their use, without a line of their own.
 SPELLED: dict[type[Operation], Writer] = {
     kind: WRITERS.pop(kind) for kind in (llvm.ConstantOp, llvm.UndefOp, llvm.ZeroOp, llvm.AddressOfOp)
 }
 
 
 def write_operation(w: FunctionWriter, op: Operation) -> None:
-    """The lines of an operation that is not SPELLED; raises Unsupported for one of another dialect."""
+    """Write the lines of an operation that is not SPELLED; raises Unsupported for an operation of another dialect."""
     if (writer := WRITERS.get(op.__class__)) is not None:
         writer(w, op)
     else:

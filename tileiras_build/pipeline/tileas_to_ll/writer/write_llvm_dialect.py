@@ -1,7 +1,8 @@
-"""LLVM IR text of a module of ``llvm`` and ``nvvm`` operations: functions, globals, metadata.
+"""Write a module of ``llvm`` and ``nvvm`` operations as LLVM IR text: functions, globals, metadata.
 
-The last step of the edge. Operations of the ``llvm`` dialect are LLVM's instructions; those of ``nvvm`` are spelled by
-their rows of the instruction tables (``ir/dialects/nvvm/llvm_lowering.py``). An operation of another dialect is refused by name.
+This is the last step of the lowering. Operations of the ``llvm`` dialect are LLVM instructions; operations of ``nvvm``
+are written by their rows of the instruction tables (``ir/dialects/nvvm/llvm_lowering.py``). Operations of other
+dialects are rejected by name.
 """
 
 from __future__ import annotations
@@ -47,19 +48,19 @@ def _incoming(blocks: Sequence[Block]) -> Incoming:
 
 # Modules --------------------------------------------------------------------------------------------------------------
 
-# Function attributes that LLVM knows as strings.
+# Function attributes that are string attributes in LLVM.
 LAUNCH = ("nvvm.reqntid", "nvvm.maxntid", "nvvm.maxnreg", "nvvm.minctasm", "nvvm.cluster_dim", "nvvm.blocksareclusters")
 
 
 DEFAULT_FEATURES = ("", DEFAULTS["features"])  # those of the GPU
 MANIFEST = "tileiras.manifest"
-FIRST_FLAG = 90  # metadata numbers of the module flags; those of debug nodes begin at 100
+FIRST_FLAG = 90  # first metadata id of the module flags; ids of debug nodes start at 100
 
 
 def write(module: ModuleOp) -> str:
     """LLVM IR text of the functions and globals of a module, and of the gpu.modules in it.
 
-    Raises InvalidInput[no-target] for a gpu.module of kernels that says of no target.
+    Raises InvalidInput[no-target] for a gpu.module of kernels without a target.
     """
     containers = list(_containers(module))
     target = serialized_for(module)
@@ -86,7 +87,7 @@ CONTAINERS = (GPUModuleOp, ModuleOp)
 
 
 def _containers(module: Operation) -> Iterator[Operation]:
-    """A module and those in it; LLVM's have one level."""
+    """A module and its nested modules; LLVM modules do not nest."""
     yield module
     for op in module.regions[0].block.ops:
         if isinstance(op, CONTAINERS):
@@ -94,15 +95,15 @@ def _containers(module: Operation) -> Iterator[Operation]:
 
 
 def _target(target: TargetAttr | None) -> str:
-    """What the module's addresses are."""
+    """The data layout and the triple."""
     triple = TRIPLE if target is None else target.triple.data
     layout = [f'target datalayout = "{DATA_LAYOUTS[triple]}"'] if triple in DATA_LAYOUTS else []
     return "\n".join([*layout, f'target triple = "{triple}"'])
 
 
-# Of collective instructions: LLVM must not duplicate or sink them.
+# For collective instructions: LLVM must not duplicate or sink them.
 ATTRIBUTES = "attributes #0 = { convergent nounwind }"
-MACHINE = "#1"  # of functions: the machine that they are for
+MACHINE = "#1"  # of functions: the target CPU and features
 
 
 def _attributes(target: TargetAttr | None) -> str:
@@ -139,9 +140,9 @@ def _linked_library(containers: Sequence[Operation]) -> str | None:
 
 
 def _debug_metadata(units: Sequence[Node], debug: DebugMetadata) -> list[str]:
-    numbers = ", ".join(f"!{debug.number(unit)}" for unit in units)
+    unit_ids = ", ".join(f"!{debug.number(unit)}" for unit in units)
     flags = [f"!{FIRST_FLAG + index}" for index in range(len(MODULE_FLAGS))]
-    lines = [f"!llvm.dbg.cu = !{{{numbers}}}", f"!llvm.module.flags = !{{{', '.join(flags)}}}"]
+    lines = [f"!llvm.dbg.cu = !{{{unit_ids}}}", f"!llvm.module.flags = !{{{', '.join(flags)}}}"]
     return lines + [f"{name} = {text}" for name, text in zip(flags, MODULE_FLAGS)] + debug.lines()
 
 
@@ -151,14 +152,14 @@ def _global(op: llvm.GlobalOp) -> str:
     linkage = op.linkage.linkage.data
     where = f"addrspace({space}) " if space else ""
     declared = linkage == "external" and op.value is None
-    # What is defined and external has no word for it.
+    # A definition with external linkage has no keyword.
     words = f"{linkage} " if declared or linkage != "external" else ""
     body = type_text(op.global_type) + ("" if declared else f" {_initial(op.value, op.global_type)}")
     return f"@{llvm_symbol(op.sym_name.data)} = {words}{where}{kind} {body}{alignment_text(op)}"
 
 
 def _initial(value: Attribute | None, type: Attribute) -> str:
-    """A global's value."""
+    """The initial value of a global."""
     if value is None:
         return "undef"
     if isinstance(value, builtin.StringAttr):
@@ -184,7 +185,7 @@ def _function(op: Operation, debug: DebugMetadata, machine: str) -> str:
 
 
 def _arguments(w: FunctionWriter, op: llvm.FuncOp) -> str:
-    """The parameters, with what they are marked as."""
+    """The parameters with their attributes."""
     values = op.body.blocks[0].args
     marks = op.arg_attrs.data if op.arg_attrs is not None else [None] * len(values)
     texts = []
@@ -200,7 +201,7 @@ def _arguments(w: FunctionWriter, op: llvm.FuncOp) -> str:
     return ", ".join(texts)
 
 
-# Attribute of an argument -> LLVM's word for it.
+# Argument attribute -> LLVM keyword.
 FUNCTION_ATTRIBUTES: dict[str, Callable[[Attribute], str]] = {
     "llvm.byval": lambda value: f"byval({type_text(value)})",
     "llvm.align": lambda value: f"align {cast(IntegerAttr, value).value.data}",
@@ -224,7 +225,7 @@ def _launch(op: llvm.FuncOp) -> str:
 def _body(w: FunctionWriter, function: llvm.FuncOp) -> None:
     blocks = list(function.body.blocks)
     w.blocks |= {block: f"b{index}" for index, block in enumerate(blocks)}
-    # Constants, globals and empty values are spelled where they are used, which may be before their block.
+    # Constants, globals and undefined values are written at their use, which may precede their block.
     written: list[list[Operation]] = []
     for block in blocks:
         everything = block_operations(block)
@@ -242,7 +243,7 @@ def _body(w: FunctionWriter, function: llvm.FuncOp) -> None:
 
 
 def _phis(w: FunctionWriter, block: Block, incoming: Incoming) -> None:
-    """The arguments of a block; their place is that of the first branch to it."""
+    """The arguments of a block as phis, with the location of the first branch to it."""
     sources = incoming[block]
     place = terminator(sources[0][0]).attributes.get(DBG) if sources else None
     suffix = f", !dbg !{w.debug.number(cast(Node, place))}" if place is not None else ""
