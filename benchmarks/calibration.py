@@ -38,8 +38,8 @@ from tileiras_build.frontend.tilecpp.nvcc_toolchain import find_nvcc
 from tileiras_build.manifest.launch_manifest import read_launch_manifest
 from tileiras_build.pipeline.stages import STAGES, source_digest
 from tileiras_build.pipeline.tuning_parameters import BY_NAME
+from tileiras_build.simulate.estimate.constant_bank_values import Argument, GlobalBuffer, Launch
 from tileiras_build.simulate.estimate.kernel_from_cubin import KernelModel, read_kernels
-from tileiras_build.simulate.estimate.launch_and_constant_banks import Argument, GlobalBuffer, Launch
 from tileiras_build.simulate.estimate.performance_model import Estimate, estimate
 from tileiras_build.simulate.estimate.problem_size import launch_of_manifest
 from tileiras_build.target.gpu_models import GPUS, GpuModel

@@ -35,8 +35,8 @@ from tileiras_build.frontend.export_cutile import Case, export_kernels, load_cas
 from tileiras_build.manifest.launch_manifest import Launch as Manifest
 from tileiras_build.manifest.launch_manifest import read_launch_manifest
 from tileiras_build.pipeline.tuning_parameters import BY_NAME
+from tileiras_build.simulate.estimate.constant_bank_values import Launch
 from tileiras_build.simulate.estimate.kernel_from_cubin import KernelModel, read_kernels
-from tileiras_build.simulate.estimate.launch_and_constant_banks import Launch
 from tileiras_build.simulate.estimate.occupancy_waves import occupancy_waves
 from tileiras_build.simulate.estimate.performance_model import LATENCY, Estimate, estimate
 from tileiras_build.simulate.estimate.problem_size import launch_of_manifest

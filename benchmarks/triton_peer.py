@@ -18,8 +18,8 @@ from typing import Any
 
 from tileiras_build.core.errors import TileirasError
 from tileiras_build.frontend.export_cutile import Array, Case
+from tileiras_build.simulate.estimate.constant_bank_values import Argument, GlobalBuffer, Launch
 from tileiras_build.simulate.estimate.kernel_from_cubin import read_kernels
-from tileiras_build.simulate.estimate.launch_and_constant_banks import Argument, GlobalBuffer, Launch
 from tileiras_build.simulate.estimate.performance_model import Estimate, estimate
 from tileiras_build.target.cubin_reader import read_info
 from tileiras_build.target.targets import Target

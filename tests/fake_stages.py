@@ -4,7 +4,7 @@ A kernel's "bytecode" is text, each line an instruction to the stage it names, s
 """
 
 from tileiras_build.pipeline.stages import InputFile, Stage
-from tileiras_build.workers.executor import fork_server_setup
+from tileiras_build.workers.executor import fork_server_preload
 
 EDGES = "tests.fake_edges"
 
@@ -37,4 +37,4 @@ PROGRAM_TABLE = (Stage(".tilebc", "fake bytecode", f"{EDGES}:export_program"), *
 
 def use_own_preload() -> None:
     """In a build script: its workers do without the real stages, which take longer to import than such a build."""
-    fork_server_setup.PRELOAD = "tests.fake_preload"
+    fork_server_preload.PRELOAD = "tests.fake_preload"

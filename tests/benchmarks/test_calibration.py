@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tileiras_build.simulate.estimate.launch_and_constant_banks import GlobalBuffer
+from tileiras_build.simulate.estimate.constant_bank_values import GlobalBuffer
 from tileiras_build.target.gpu_models import GPUS
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"

@@ -8,7 +8,7 @@ import pytest
 
 from tests.emulated_kernels import assembled
 from tileiras_build.frontend.export_cutile import load_cases
-from tileiras_build.simulate.estimate.launch_and_constant_banks import Argument, GlobalBuffer
+from tileiras_build.simulate.estimate.constant_bank_values import Argument, GlobalBuffer
 from tileiras_build.target.targets import TARGETS
 
 FOLDER = Path(__file__).resolve().parents[2] / "benchmarks"

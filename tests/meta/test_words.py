@@ -50,7 +50,7 @@ ARITHMETIC = (
     "simulate/emulator/isa/mma_accumulation_chains.py",
     "simulate/interpreter/ieee_rounding.py",
     "simulate/interpreter/mma_ops.py",
-    "simulate/interpreter/nondeterministic_choices.py",
+    "simulate/interpreter/randomize_unspecified_values.py",
     "simulate/interpreter/reduce_and_scan.py",
     "simulate/interpreter/summation_error_bounds.py",
     "simulate/estimate/sass_integer_semantics.py",

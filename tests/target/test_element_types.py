@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from tileiras_build.ir.bytecode import float_text
+from tileiras_build.ir.bytecode import format_floats
 from tileiras_build.ir.bytecode.type_table import PLAIN_TYPES
 from tileiras_build.ir.dialects.cuda_tile.attrs import DTYPE_NAMES
 from tileiras_build.ir.dialects.cuda_tile.element_types import BITS, BY_NAME
@@ -78,7 +78,7 @@ TABLES: dict[str, tuple[set[str], dict[str, str]]] = {
     "dialect": (set(BY_NAME), {}),
     "bytecode": ({_name for _name, type in BY_NAME.items() if type in {found for _, found in PLAIN_TYPES.values()}}, {}),
     "NumPy": ({_name for _name, type in BY_NAME.items() if type in DTYPE_NAMES}, {"fnv8E5M3FNU": "in no library"}),
-    "literals": ({_name for _name, type in BY_NAME.items() if type in float_text.PRECISION}, INTEGERS),
+    "literals": ({_name for _name, type in BY_NAME.items() if type in format_floats.PRECISION}, INTEGERS),
     "registers": (set(ELEMENTS), {}),
     "conversions": (
         {*LLVM_FLOATS, *SMALL_FLOATS},

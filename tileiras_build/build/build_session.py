@@ -24,9 +24,9 @@ from ..workers.executor import Executor
 from ..workers.executor.lazy_executor import LazyExecutor
 from .artifact_node import ArtifactFile, make_artifact
 from .export_step import ExportDependencies
-from .incremental.affected_subset import Libraries, only_artifacts
 from .incremental.digest_cache import DigestCache
 from .incremental.null_build import BuildState, FinishedBuild, NullBuild
+from .incremental.partial_scons_graph import Libraries, only_artifacts
 from .incremental.sconscript_trace import TRACE
 from .orphaned_artifacts import describe, find_orphans, remove_orphans
 from .progress import Progress, ProgressSafeStream

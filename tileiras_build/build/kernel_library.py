@@ -32,8 +32,8 @@ from .build_session import BuildSession, changes_files, new_comparison
 from .decider import has_changed
 from .export_step import CASES, SUFFIX, ComputedKernelNames, ExportAction
 from .fast_exit import skip_final_gc
-from .incremental.affected_subset import LibraryAlias, LibraryNodes, library_alias, without_completing
 from .incremental.null_build import BuildState, NullBuild, print_up_to_date
+from .incremental.partial_scons_graph import LibraryAlias, LibraryNodes, library_alias, without_completing
 from .incremental.sconscript_trace import TRACE
 from .incremental.script_frames import sys_path_of_steps
 from .libdevice_subsets import LibdeviceSubsets

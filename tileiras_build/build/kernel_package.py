@@ -25,7 +25,7 @@ from ..launch.packages.ptx_option import AUTO, NONE, ptx_target
 from ..pipeline.stages import Stage, source_digest
 from ..target.targets import TARGETS, find_target
 from ..workers.executor import Executor
-from .incremental.affected_subset import LibraryAlias, LibraryNodes
+from .incremental.partial_scons_graph import LibraryAlias, LibraryNodes
 from .incremental.sconscript_trace import TRACE
 from .progress import BuildStep
 from .report_target import CURRENT, describe_missing

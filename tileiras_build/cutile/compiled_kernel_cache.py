@@ -24,8 +24,8 @@ from ..core.file_io import file_digest
 from ..core.knobs import cutile_cache
 from ..core.persistent_cache import cache_key as local_key
 from ..core.persistent_cache import user_cache
+from ..frontend.argument_names_in_producer import Signature, render
 from ..frontend.portable_source_names import with_producer
-from ..frontend.producer_string import Signature, render
 from ..manifest.launch_manifest import Launch, read_launch_manifest
 from ..pipeline.job import Job
 from ..pipeline.stages import STAGES, between, load, source_digest

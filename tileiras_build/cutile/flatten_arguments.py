@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import InvalidInput, Unsupported
-from ..frontend.producer_string import Argument
+from ..frontend.argument_names_in_producer import Argument
 from ..launch.runtime.pack_arguments import ArrayView
 from ..manifest.manifest_constants import READ_WRITE, WRITE
 
@@ -98,7 +98,7 @@ def aggregate_members(name: str, constraint: Any, argument: Any) -> Iterator[tup
 
 
 def argument_signature(names: Sequence[str], signature: Any) -> tuple[Argument, ...]:
-    """The arguments by name, as bytecode records them (``frontend/producer_string.py``)."""
+    """The arguments by name, as bytecode records them (``frontend/argument_names_in_producer.py``)."""
     return tuple(
         one
         for name, constraint in zip(names, signature.parameters, strict=True)

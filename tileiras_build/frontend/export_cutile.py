@@ -29,6 +29,8 @@ from pathlib import Path
 from tileiras_build.core.errors import InvalidInput, Location, nearest
 from tileiras_build.core.file_io import write_files
 from tileiras_build.core.tracing.audit_hooks import tracer
+from tileiras_build.frontend.argument_names_in_producer import Argument as NamedArgument
+from tileiras_build.frontend.argument_names_in_producer import Signature, render
 from tileiras_build.frontend.cases_from_ast import (
     TABLE,
     CaseRow,
@@ -49,8 +51,6 @@ from tileiras_build.frontend.kernel_case import (
 )
 from tileiras_build.frontend.pack_arguments import pack_arguments
 from tileiras_build.frontend.portable_source_names import make_paths_portable, with_producer
-from tileiras_build.frontend.producer_string import Argument as NamedArgument
-from tileiras_build.frontend.producer_string import Signature, render
 from tileiras_build.frontend.unannotated_constants import unannotated_constants
 from tileiras_build.frontend.users_errors import python_error, users_code
 

@@ -4,8 +4,15 @@ import pytest
 
 from tests.examples.example_library import bytecode_of
 from tileiras_build import compile
+from tileiras_build.frontend.argument_names_in_producer import (
+    PRODUCER,
+    Argument,
+    Signature,
+    parse,
+    render,
+    signature_note,
+)
 from tileiras_build.frontend.portable_source_names import with_producer
-from tileiras_build.frontend.producer_string import PRODUCER, Argument, Signature, parse, render, signature_note
 from tileiras_build.ir.bytecode.reader import read_module as read
 
 SIGNATURE = Signature((Argument("x", 2, 1), Argument("n"), Argument("y", 1)), ("rows", "tiles of 64"))

@@ -8,11 +8,11 @@ from sample_modules import sample
 from tileiras_build.core.errors import InvalidInput
 from tileiras_build.ir.bytecode import disassemble, read_module
 from tileiras_build.ir.bytecode.byte_cursor import Cursor
-from tileiras_build.ir.bytecode.byte_writer import Table, integers, signed_varint, varint
 from tileiras_build.ir.bytecode.existing_tables import Tables
 from tileiras_build.ir.bytecode.opcodes import OPCODES, VERSIONS
 from tileiras_build.ir.bytecode.reader import CLASSES
 from tileiras_build.ir.bytecode.text_parser import parse_text
+from tileiras_build.ir.bytecode.varint_encoding import Table, integers, signed_varint, varint
 from tileiras_build.ir.bytecode.writer import OPCODES_BY_NAME, write_module
 from tileiras_build.ir.dialects.cuda_tile.location import (
     LOC,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tileiras_build.simulate.estimate.launch_and_constant_banks import Argument, Constants, GlobalBuffer, Launch
+from tileiras_build.simulate.estimate.constant_bank_values import Argument, Constants, GlobalBuffer, Launch
 from tileiras_build.simulate.estimate.sass_parser import MachineCode, read_machine_code
 from tileiras_build.simulate.estimate.warp_trace import Tracer, WarpTrace
 from tileiras_build.target.gpu_rates import BankLayout

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import pytest
 
 from tileiras_build.simulate.estimate.concurrent_ctas import batch_clocks, sm_clocks, sustained
+from tileiras_build.simulate.estimate.constant_bank_values import GlobalBuffer
 from tileiras_build.simulate.estimate.cta_work_counts import CtaWork
-from tileiras_build.simulate.estimate.launch_and_constant_banks import GlobalBuffer
 from tileiras_build.simulate.estimate.occupancy_waves import OccupancyWaves
 from tileiras_build.simulate.estimate.roofline import RooflineInputs
 from tileiras_build.target.gpu_models import GPUS, dram_efficiency

@@ -13,8 +13,8 @@ from tests.compiled_once import once
 from tests.simulate.estimate.pairs.pairs import PAIRS, SM, Run
 from tileiras_build.frontend.tilecpp.nvcc_toolchain import find_nvcc
 from tileiras_build.manifest.launch_manifest import read_launch_manifest
+from tileiras_build.simulate.estimate.constant_bank_values import Argument, Launch
 from tileiras_build.simulate.estimate.kernel_from_cubin import KernelModel, read_kernels
-from tileiras_build.simulate.estimate.launch_and_constant_banks import Argument, Launch
 from tileiras_build.simulate.estimate.performance_model import Estimate, estimate
 from tileiras_build.simulate.estimate.problem_size import launch_of_manifest, read_settings
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tileiras_build.simulate.estimate.launch_and_constant_banks import Launch
+from tileiras_build.simulate.estimate.constant_bank_values import Launch
 from tileiras_build.simulate.estimate.sample_ctas import sampled_clusters
 
 

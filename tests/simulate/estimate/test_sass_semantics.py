@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tests.simulate.estimate.handwritten import LAYOUT, code, launch
+from tileiras_build.simulate.estimate.constant_bank_values import Constants
 from tileiras_build.simulate.estimate.lane_values import LANES
-from tileiras_build.simulate.estimate.launch_and_constant_banks import Constants
 from tileiras_build.simulate.estimate.sass_operands import PREDICATE, REGISTER, Operand
 from tileiras_build.simulate.estimate.sass_semantics import handler_of
 from tileiras_build.simulate.estimate.warp_registers import Warp

@@ -5,7 +5,7 @@ import pytest
 from tests.simulate.estimate.handwritten import code, launch, parameter, trace
 from tileiras_build.core.errors import InvalidInput
 from tileiras_build.simulate.estimate import warp_trace as tracing
-from tileiras_build.simulate.estimate.launch_and_constant_banks import GlobalBuffer
+from tileiras_build.simulate.estimate.constant_bank_values import GlobalBuffer
 
 LOOP = [
     f"MOV R2, {parameter(0)}",

@@ -4,7 +4,7 @@ from functools import cache
 from pathlib import Path
 
 from tests.golden import split_file
-from tileiras_build.ir.dialects.nvvm.instructions import INSTRUCTION_TABLE, Intrinsic
+from tileiras_build.ir.dialects.nvvm.intrinsic_or_inline_asm import INSTRUCTION_TABLE, Intrinsic
 from tileiras_build.ir.dialects.nvvm.llvm_lowering import MAPPING, instruction_row
 from tileiras_build.pipeline.ll_to_ptx.inline_asm_capabilities import instructions, needs
 from tileiras_build.pipeline.opt import parse_module

@@ -3,7 +3,7 @@
 import os
 import time
 
-from tileiras_build.workers.executor.fork_server_setup import preloading
+from tileiras_build.workers.executor.fork_server_preload import preloading
 
 while os.getppid() == int(os.environ["BUILD"]):
     time.sleep(0.01)

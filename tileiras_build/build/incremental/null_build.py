@@ -7,7 +7,7 @@ of change cannot be set back, so no edit is missed. The states were taken before
 during the build is missed either. In any doubt there is no record, or it is not used, and the build checks every node.
 
 If the only files that changed belong to some kernels (their sources, what was read for them, their artifacts), the build
-constructs and checks the nodes of those kernels (``affected_subset.py``); the others are current according to the record.
+constructs and checks the nodes of those kernels (``partial_scons_graph.py``); the others are current according to the record.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ from ...pipeline.stages import adopt_digests, known_digests
 from ..artifact_node import ArtifactFile, matches
 from ..watch import report_files_to_watcher
 from . import build_record
-from .affected_subset import AffectedSubset, owners_of
 from .build_record import BuildRecord, Files, FullGraph, Owners
 from .fs_queries import QUERIES, is_same_kind, query
+from .partial_scons_graph import AffectedSubset, owners_of
 from .sconscript_purity import ScriptEffects
 from .sconscript_trace import IGNORED_ENV_VARS, SConscriptTrace, file_state, folder_state, variable
 

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FloatAttr, IntegerA
 from xdsl.ir import Attribute
 
 from tileiras_build.ir.bytecode.float_bits import float_bits
-from tileiras_build.ir.bytecode.float_text import float_text
+from tileiras_build.ir.bytecode.format_floats import float_text
 from tileiras_build.ir.dialects.checked_mlir_parser import escape, identifier
 from tileiras_build.ir.dialects.cuda_tile.attrs import DenseConstantAttr, storage_bytes
 from tileiras_build.ir.dialects.cuda_tile.element_types import is_float

@@ -22,7 +22,6 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, TypeAttribute
 
 from tileiras_build.core.errors import InvalidInput
-from tileiras_build.ir.bytecode.byte_writer import Table, integers, signed_varint, varint
 from tileiras_build.ir.bytecode.existing_tables import Tables
 from tileiras_build.ir.bytecode.float_bits import float_bits
 from tileiras_build.ir.bytecode.opcodes import (
@@ -34,6 +33,7 @@ from tileiras_build.ir.bytecode.opcodes import (
     version_text,
 )
 from tileiras_build.ir.bytecode.type_table import DYNAMIC, PLAIN_TYPES
+from tileiras_build.ir.bytecode.varint_encoding import Table, integers, signed_varint, varint
 from tileiras_build.ir.bytecode.version_guards import type_since
 from tileiras_build.ir.dialects.checked_cast import Kind, cast
 from tileiras_build.ir.dialects.cuda_tile.attrs import (

@@ -21,7 +21,6 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from tileiras_build.core.errors import InvalidInput, Location
 from tileiras_build.ir.bytecode.attribute_writer import AttributeWriter
-from tileiras_build.ir.bytecode.byte_writer import Table, pad, varint
 from tileiras_build.ir.bytecode.existing_tables import Tables
 from tileiras_build.ir.bytecode.file_sections import (
     CONSTANTS,
@@ -42,6 +41,7 @@ from tileiras_build.ir.bytecode.opcodes import (
     Version,
 )
 from tileiras_build.ir.bytecode.reader import HAS_HINTS, KERNEL
+from tileiras_build.ir.bytecode.varint_encoding import Table, pad, varint
 from tileiras_build.ir.bytecode.version_guards import guards_above, operand_groups
 from tileiras_build.ir.dialects.cuda_tile.attrs import (
     OptimizationHintsAttr,

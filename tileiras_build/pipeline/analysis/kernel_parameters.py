@@ -21,7 +21,7 @@ from typing import Any
 
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...frontend.producer_string import Argument, Signature, parse
+from ...frontend.argument_names_in_producer import Argument, Signature, parse
 from ...ir.casting import int_array_attr, int_attr, str_attr, unwrap
 from ...ir.dialects.cuda_tile.attrs import BoundedAttr, DivByAttr
 from ...ir.dialects.fast_xdsl import item, walk

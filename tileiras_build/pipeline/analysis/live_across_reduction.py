@@ -12,7 +12,7 @@ from ...ir.dialects.cute import layout_of
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import LayoutTrait, is_combiner_region, is_rematerializable, is_view_like, traits_of
 from ..common.llvm_element_types import element_of
-from .foldable_extensions import needs_no_extension, reads_unextended
+from .foldable_f16_extensions import needs_no_extension, reads_unextended
 from .op_queries import is_tile
 
 REDUCE, TILED_LOAD = "nv_tileas.reduce", "nv_tileas.tiled_load"

@@ -18,7 +18,7 @@ from ...ir.dialects.op_traits import (
     writes_memory,
 )
 from .enclosing_control_flow import enclosing_ifs
-from .memory_order import acquires
+from .memory_semantics import acquires
 from .op_queries import is_pure, is_tile, may_divide_by_zero, may_end, tiles
 
 TOKEN = "nv_tileaa.mem_token"

@@ -18,7 +18,7 @@ from ...ir.casting import parent_block
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import BarrierOp
 from ...ir.dialects.op_traits import MemoryEffect, is_access, is_fence, is_function, is_if, is_loop, traits_of
-from ..analysis.memory_order import acquires, releases
+from ..analysis.memory_semantics import acquires, releases
 from ..analysis.scalar_slice import TOKEN
 from ..job import Job
 from ..pass_manager import EdgePass

@@ -8,7 +8,7 @@ from ...ir.casting import as_op, defining_op, tile_shape, unwrap
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_atomic_rmw, is_region_end, is_store, is_structured_control_flow
-from ..analysis.memory_order import is_unordered, semantic_of
+from ..analysis.memory_semantics import is_unordered, semantic_of
 from ..analysis.op_queries import is_tile
 from ..analysis.sharding_propagation import (
     VIEW_ACCESSES,

@@ -56,7 +56,7 @@ from ...ir.dialects.nv_tileaa.types import MemRefType as TileMemRefType
 from ...ir.dialects.nv_tileaa.types import PointerType, TiledViewType, TokenType
 from ...ir.dialects.nvgpu import types as nvgpu
 from ...ir.dialects.nvgpu.types import address_space
-from ...ir.dialects.nvvm.instructions import bits_of
+from ...ir.dialects.nvvm.intrinsic_or_inline_asm import bits_of
 from ..common import llvm_type_constructors
 from ..common.llvm_type_constructors import array
 

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i32
 from xdsl.ir import Operation
 
 from ...core.errors import InternalError
-from ...frontend.producer_string import signature_note
+from ...frontend.argument_names_in_producer import signature_note
 from ...ir.casting import str_attr
 from ...ir.dialects.fast_xdsl import release
 from ..job import Job

@@ -24,7 +24,7 @@ from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileaa.ops import GetNumProgramsOp, GetProgramIdOp
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_function
-from ..analysis.memory_order import is_unordered, semantic_of
+from ..analysis.memory_semantics import is_unordered, semantic_of
 from ..job import Job
 from ..pass_manager import EdgePass
 

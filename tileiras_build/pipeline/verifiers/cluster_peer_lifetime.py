@@ -25,7 +25,7 @@ from xdsl.traits import Pure
 
 from ...core.errors import InternalError
 from ...ir.casting import as_op
-from ...ir.dialects.nvvm.instructions import int_attr, keyword_attr
+from ...ir.dialects.nvvm.intrinsic_or_inline_asm import int_attr, keyword_attr
 from ...ir.dialects.nvvm.ops_copy import TensorLoadOp
 
 FUNCTION, RETURN = "llvm.func", "llvm.return"

@@ -18,9 +18,9 @@ from ...target.gpu_models import GpuModel
 from ...target.gpu_rates import CLUSTER_LATENCY, L2_BYTES_PER_CLOCK, SM_PARTITIONS, TMA_LATENCY
 from ...target.sm_limits import WARP
 from .bytes_in_flight import copy_bytes, max_bytes_in_flight
+from .constant_bank_values import Launch
 from .cta_work_counts import ASYNC_LOADS, ASYNC_STORES, CtaWork, expected_bytes
 from .instruction_throughput import TENSOR, is_mma, mma_shape, pipe_clocks
-from .launch_and_constant_banks import Launch
 from .mbarrier_phases import (
     RANK_BITS,
     MbarrierPhases,

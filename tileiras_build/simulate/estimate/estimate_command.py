@@ -13,9 +13,9 @@ from ...core.file_io import read_file
 from ...manifest.launch_manifest import Launch as Manifest
 from ...manifest.launch_manifest import parse_json, read_launch_manifest
 from ...target.gpu_models import GpuModel, gpu_model
+from .constant_bank_values import Launch
 from .estimate_report import document, table
 from .kernel_from_cubin import KernelModel, read_kernels
-from .launch_and_constant_banks import Launch
 from .performance_model import Estimate, estimate
 from .problem_size import launch_of_cubin, launch_of_manifest, read_extents, read_settings
 

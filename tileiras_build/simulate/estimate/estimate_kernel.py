@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ...core.errors import TileirasError
 from ...manifest.launch_manifest import Launch as Manifest
-from .launch_and_constant_banks import Shape
+from .constant_bank_values import Shape
 from .problem_size import launch_of_manifest, read_extents, read_settings
 
 

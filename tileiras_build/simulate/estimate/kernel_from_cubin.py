@@ -11,7 +11,7 @@ from ...target.cubin_reader import KernelResources, read_cubin, read_info
 from ...target.gpu_rates import CONSTANT_BANK_LAYOUTS, BankLayout
 from ...target.sass_listing import disassemble
 from ...target.targets import Target, find_target
-from .launch_and_constant_banks import Shape
+from .constant_bank_values import Shape
 from .sass_parser import MachineCode, read_machine_code
 
 # Attribute numbers of .nv.info records, as `cuobjdump -elf` names them: EIATTR_PARAM_CBANK, EIATTR_REQNTID,

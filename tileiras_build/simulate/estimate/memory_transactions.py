@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...target.sm_limits import WARP
+from .constant_bank_values import buffer_of
 from .lane_values import Lanes, to_lanes
-from .launch_and_constant_banks import buffer_of
 from .sass_operands import MEMORY, Operand
 from .sass_parser import Instruction
 

@@ -9,7 +9,7 @@ from ...core.errors import InvalidInput
 from ...target.gpu_models import GpuModel
 from ...target.occupancy import occupancy
 from ...target.targets import Target
-from .launch_and_constant_banks import Launch
+from .constant_bank_values import Launch
 
 
 @dataclass(frozen=True)

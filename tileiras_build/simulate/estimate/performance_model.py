@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from ...target.gpu_models import GpuModel, gpu_model
 from ...target.sm_limits import WARP
 from .concurrent_ctas import sustained
+from .constant_bank_values import Constants, Launch, Shape
 from .cta_timeline import Timeline, average, simulate_clusters
 from .cta_work_counts import CtaWork, WorkCounter
 from .kernel_from_cubin import KernelModel
-from .launch_and_constant_banks import Constants, Launch, Shape
 from .occupancy_waves import OccupancyWaves, occupancy_waves
 from .roofline import RooflineInputs, dram_bytes
 from .sample_ctas import persistent_clusters, sampled_clusters

@@ -16,8 +16,8 @@ from ...core.errors import InvalidInput
 from ...manifest.launch_manifest import Launch as Manifest
 from ...manifest.launch_manifest import Parameter
 from ...target.element_types import ELEMENT_TYPES
+from .constant_bank_values import Argument, GlobalBuffer, Launch, Shape
 from .kernel_from_cubin import KernelModel
-from .launch_and_constant_banks import Argument, GlobalBuffer, Launch, Shape
 
 Value = GlobalBuffer | int | float | None
 _SHAPE = re.compile(r"^\d+(x\d+)*$")

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from ...target.gpu_models import GpuModel, dram_efficiency
 from ...target.gpu_rates import L2_BYTES_PER_CLOCK, SHARED_BYTES_PER_CLOCK, SM_PARTITIONS
+from .constant_bank_values import Launch
 from .cta_work_counts import CtaWork
 from .instruction_throughput import ALU, FMA, FMA_HEAVY, FP64, SHUFFLE, UNIFORM, XU
-from .launch_and_constant_banks import Launch
 from .occupancy_waves import OccupancyWaves
 
 

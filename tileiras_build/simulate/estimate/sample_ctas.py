@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .launch_and_constant_banks import Launch, Shape
+from .constant_bank_values import Launch, Shape
 
 MAX_CLUSTERS = 3
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from .constant_bank_values import Constants
 from .lane_values import ALL_LANES, MASK, Lanes, Truth, floats, negation, pair, select, signed_pair, unless_same, upper
-from .launch_and_constant_banks import Constants
 from .sass_operands import (
     CONSTANT,
     NUMBER,

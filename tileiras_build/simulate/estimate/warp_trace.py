@@ -19,8 +19,8 @@ import numpy as np
 from ...core.errors import InvalidInput
 from ...target.sm_limits import WARP
 from .backward_slice import addresses, backward_slice, read, results_of, width_of
+from .constant_bank_values import Constants, Launch, Shape
 from .lane_values import ALL_LANES, LANES, Truth
-from .launch_and_constant_banks import Constants, Launch, Shape
 from .mbarrier_phases import init_stores
 from .memory_transactions import ASYNC, GLOBAL, SHARED, Transactions, address_operands, count_transactions
 from .sass_operands import Operand

@@ -5,7 +5,7 @@
     interpreter.launch(bytecode, "kernel", (4,), [address.to_bytes(8, "little")], memory=memory)
 
 A tile is a NumPy array (``element_types.py`` defines its dtype); operations are functions registered in
-``tile_block_interpreter.HANDLERS``. ``nondeterministic_choices.py`` explains tolerances, ``verify_kernels.py`` compares with compiled code.
+``tile_block_interpreter.HANDLERS``. ``randomize_unspecified_values.py`` explains tolerances, ``verify_kernels.py`` compares with compiled code.
 """
 
 from ...ir.dialects.cuda_tile.ops_module import EntryOp
@@ -22,7 +22,7 @@ from . import (
 )
 from .interpreter_errors import InterpreterFault
 from .mapped_memory import Memory, OutsideMemory
-from .nondeterministic_choices import Choice
+from .randomize_unspecified_values import Choice
 from .tile_block_interpreter import HANDLERS, launch
 
 

@@ -1,6 +1,6 @@
 """Compare the results of compiled code with the interpreter on the same inputs.
 
-The interpreter runs several times under different choices (``nondeterministic_choices.py``). Elements that depend on unspecified values
+The interpreter runs several times under different choices (``randomize_unspecified_values.py``). Elements that depend on unspecified values
 are not compared. The tolerance of another element is a multiple of its largest change when all inexact operations were
 perturbed within their errors, plus units in the last place of its type. An element that never changed must be bit-identical,
 except for NaNs.
@@ -18,7 +18,7 @@ from xdsl.ir import Attribute
 from .derive_inputs import Buffer, Inputs, restore
 from .element_types import FORMATS, from_bit_patterns, is_integer, storage_bits, to_float64, unsigned_dtype
 from .mapped_memory import Memory
-from .nondeterministic_choices import Choice
+from .randomize_unspecified_values import Choice
 from .tile_block_interpreter import launch, tile_block_ids
 
 TOLERANCE_FACTOR = 6.0  # tolerance over the largest change of the perturbed runs

@@ -42,7 +42,7 @@ from ...ir.dialects.cuda_tile.ops_float import (
 from .element_types import F32, F64, FORMATS, element_of, from_bit_patterns, from_float64, to_bit_patterns, to_float64
 from .ieee_rounding import compute, flush, quantize
 from .integer_ops import COMPARISONS, element, to_int64
-from .nondeterministic_choices import ulp_of
+from .randomize_unspecified_values import ulp_of
 from .tile_block_interpreter import Frame, handles
 
 CORRECTLY_ROUNDED_OPS: dict[type[Operation], str] = {

@@ -16,7 +16,7 @@ from ...ir.dialects.cuda_tile.types import TileType
 from .element_types import constant_values, from_bit_patterns, storage_bits, tile_of, to_bit_patterns, unsigned_dtype
 from .interpreter_errors import make_fault
 from .mapped_memory import Memory, OutsideMemory
-from .nondeterministic_choices import Choice
+from .randomize_unspecified_values import Choice
 
 HANDLERS: dict[type[Operation], Callable] = {}
 

@@ -43,7 +43,7 @@ from .element_types import (
 from .ieee_rounding import add_to_odd, quantize
 from .integer_ops import OVERFLOW_FLAGS, to_int64, wrap
 from .interpreter_errors import make_fault
-from .nondeterministic_choices import ulp_of
+from .randomize_unspecified_values import ulp_of
 from .tile_block_interpreter import Frame, handles
 
 SIGNED = Signedness.SIGNED

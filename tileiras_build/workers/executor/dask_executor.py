@@ -26,9 +26,9 @@ from . import Executor, dask_connection, dask_worker
 from .dask_batching import Call, CallQueue
 from .dask_worker import Missing, Needed
 from .lazy_executor import LazyExecutor
+from .same_toolchain_check import PACKAGE, Component, components, difference, digest_of
 from .speculative_steps import Lookahead, NextStep, SpeculativeResults
 from .tls_certificates import NO_CERTIFICATES, Certificates
-from .toolchain_digest import PACKAGE, Component, components, difference, digest_of
 
 PORTABLE = frozenset({"tileiras_build.driver:lower"})  # reads nothing but its arguments and the job's files
 CONNECT_SECONDS = 20.0  # seconds for the scheduler to answer

@@ -23,8 +23,8 @@ from ...core.user_tmp import ScratchFolder
 from ...pipeline.job import Job
 from ...pipeline.stages import load
 from .multiprocessing_internals import process_config
+from .same_toolchain_check import PACKAGE, Component, components, digest_of
 from .speculative_steps import NextStep, Outcome
-from .toolchain_digest import PACKAGE, Component, components, digest_of
 from .worker_pool import WorkerPool
 
 CHANGED = "changed after the worker loaded it"  # in place of a digest

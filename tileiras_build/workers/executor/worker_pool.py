@@ -27,7 +27,7 @@ from ...core import system_limit_errors
 from ...core.errors import InternalError
 from ...core.user_tmp import ScratchFolder
 from ..server.run_on_server import NoServer
-from . import fork_server_setup
+from . import fork_server_preload
 from .call_result import CallResult, describe_exit, unwrap_result
 from .multiprocessing_internals import process_config
 from .worker import memory_remedy, serve
@@ -65,7 +65,7 @@ def warm_up() -> None:
     """Start the fork server, which imports what workers need in the background; the first worker waits for it."""
     with _spawning, _hidden_main(), _safe_path():
         _scratch_folder()
-        multiprocessing.get_context("forkserver").set_forkserver_preload([fork_server_setup.PRELOAD])
+        multiprocessing.get_context("forkserver").set_forkserver_preload([fork_server_preload.PRELOAD])
         forkserver.ensure_running()
 
 

@@ -12,7 +12,7 @@ from tileiras_build.core.errors import InvalidInput
 from tileiras_build.ir.dialects.gpu_ext import GPU
 from tileiras_build.ir.dialects.nvgpu import NVGPU
 from tileiras_build.ir.dialects.nvvm import NVVM
-from tileiras_build.ir.dialects.nvvm.instructions import INSTRUCTION_TABLE
+from tileiras_build.ir.dialects.nvvm.intrinsic_or_inline_asm import INSTRUCTION_TABLE
 from tileiras_build.pipeline.opt import context, parse_module
 
 BAR = "!nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>"
@@ -168,7 +168,7 @@ def test_the_generic_form_is_the_same_module(line):
 
 def test_every_operation_has_a_line():
     names = {re.match(r"(?:%r(?:, %q)? = )?([\w.]+)", line)[1] for line in LINES}
-    # The text of what a row alone defines is tested with the rows (tests/ir/dialects/nvvm/test_instructions.py).
+    # The text of what a row alone defines is tested with the rows (tests/ir/dialects/nvvm/test_intrinsic_or_inline_asm.py).
     missing = {op.name for op in (*NVGPU.operations, *NVVM.operations) if op not in INSTRUCTION_TABLE} - names
     # All axes of a register are one row.
     assert {name for name in missing if not name.startswith("nvvm.read.ptx.sreg.")} == set()

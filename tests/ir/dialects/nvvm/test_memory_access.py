@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tileiras_build.ir.dialects.nvvm.instructions import INSTRUCTION_TABLE, constraint
+from tileiras_build.ir.dialects.nvvm.intrinsic_or_inline_asm import INSTRUCTION_TABLE, constraint
 from tileiras_build.ir.dialects.nvvm.memory_access import (
     AtomLoopOp,
     AtomOp,

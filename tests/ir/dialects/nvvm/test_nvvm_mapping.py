@@ -9,8 +9,8 @@ import pytest
 from tests.ir.dialects.nvvm.nvvm_kernels import first_stored, flag_stored, stored, to_llvm, to_ptx
 from tileiras_build.core.errors import Unsupported
 from tileiras_build.ir.dialects.nvvm import NVVM
-from tileiras_build.ir.dialects.nvvm.instructions import ALL, NONE, WRITE, Assembly, Intrinsic
-from tileiras_build.ir.dialects.nvvm.instructions import INSTRUCTION_TABLE as ROW_OF
+from tileiras_build.ir.dialects.nvvm.intrinsic_or_inline_asm import ALL, NONE, WRITE, Assembly, Intrinsic
+from tileiras_build.ir.dialects.nvvm.intrinsic_or_inline_asm import INSTRUCTION_TABLE as ROW_OF
 from tileiras_build.ir.dialects.nvvm.llvm_lowering import MAPPING
 
 F4 = "!llvm.struct<(f32, f32, f32, f32)>"

@@ -20,7 +20,7 @@ from tileiras_build.ir.dialects import gpu_ext as gpu
 from tileiras_build.ir.dialects.gpu_launch_func import LaunchFuncOp
 from tileiras_build.ir.dialects.nvgpu.types import MBarrierTokenType
 from tileiras_build.ir.dialects.nvvm import ops_copy, ops_matrix, ops_mbarrier, ops_thread
-from tileiras_build.ir.dialects.nvvm.instructions import INSTRUCTION_TABLE
+from tileiras_build.ir.dialects.nvvm.intrinsic_or_inline_asm import INSTRUCTION_TABLE
 from tileiras_build.ir.dialects.nvvm.llvm_lowering import MAPPING, instruction_row
 from tileiras_build.ir.dialects.nvvm.tma_reduce import TensorMapReplaceOp
 from tileiras_build.libdevice import find_libdevice

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tileiras_build.simulate.estimate.launch_and_constant_banks import GlobalBuffer
+from tileiras_build.simulate.estimate.constant_bank_values import GlobalBuffer
 
 SM = "sm_80"
 WORD = 4

@@ -14,7 +14,7 @@ import pytest
 
 from tests.workers.executor.cache.http_servers import SERVERS, answering, free_port, require_nginx, running, says
 from tileiras_build.core.errors import InvalidInput
-from tileiras_build.workers.executor.cache import http_client, remote_store
+from tileiras_build.workers.executor.cache import http_client, remote_store_base
 from tileiras_build.workers.executor.cache.http_store import HttpStore
 from tileiras_build.workers.executor.cache.open_store import open_store
 from tileiras_build.workers.executor.cache.store import (
@@ -264,7 +264,7 @@ def test_one_deadline_is_for_the_whole_answer(how):
 
 def test_deadline_is_for_what_is_sent_too(monkeypatch):
     """A server that takes the connection and reads nothing: its buffers and ours are full at some point."""
-    monkeypatch.setattr(remote_store, "MIN_SPEED", 1 << 40)
+    monkeypatch.setattr(remote_store_base, "MIN_SPEED", 1 << 40)
     with answering(lambda connection, ended: ended.wait(60)) as address, pytest.raises(StoreTooSlow):
         HttpStore(address, timeout=0.3).write(BLOBS, NAME, bytes(16 << 20))
 
@@ -276,7 +276,7 @@ def test_large_record_has_more_time():
         connection.sendall(WHOLE["by its length"])
 
     with answering(serve) as address:
-        assert HttpStore(address, timeout=0.1).read(BLOBS, NAME, 60 * remote_store.MIN_SPEED) == b"data"
+        assert HttpStore(address, timeout=0.1).read(BLOBS, NAME, 60 * remote_store_base.MIN_SPEED) == b"data"
 
 
 @contextmanager

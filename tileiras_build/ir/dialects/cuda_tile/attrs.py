@@ -15,6 +15,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ....target.element_types import ELEMENT_TYPES
 from ..checked_mlir_parser import escape, identifier
+from .attribute_decorator import record_attribute
 from .element_types import (
     BITS,
     BY_NAME,
@@ -22,7 +23,6 @@ from .element_types import (
     F64,
     FloatNV8E5M3FNUType,
 )
-from .record_attribute import record_attribute
 from .types import PointerType, TensorViewType, TileType
 
 if TYPE_CHECKING:

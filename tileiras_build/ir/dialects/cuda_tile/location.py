@@ -14,7 +14,7 @@ from xdsl.printer import Printer
 
 from tileiras_build.core.errors import Location
 
-from .record_attribute import record_attribute
+from .attribute_decorator import record_attribute
 
 LOC = "loc"
 

@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import VarOperand
 
 from .address_overflow_checks import check_elements
-from .constant_int_range import constant_range
+from .constant_min_max import constant_range
 from .element_types import BITS, INTEGERS
 from .enums import MemoryOrderingSemantics, MemoryOrderingSemanticsAttr, PtrAttr
 from .op_base import Check, fail, of_type, one_of, pointer_type, tile, tile_type

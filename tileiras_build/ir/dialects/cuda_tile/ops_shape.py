@@ -9,7 +9,7 @@ from xdsl.irdl import operand_def, prop_def, result_def, var_operand_def
 
 from .address_overflow_checks import check_elements
 from .attrs import ASSUMPTIONS, BoundedAttr, DenseConstantAttr, DivByAttr, SameElementsAttr
-from .constant_int_range import constant_range
+from .constant_min_max import constant_range
 from .element_types import BITS, INTEGERS, NUMERIC_TYPES
 from .op_base import (
     PureOperation,

@@ -10,7 +10,7 @@ from xdsl.irdl import operand_def, result_def, traits_def, var_operand_def, var_
 from xdsl.traits import NoMemoryEffect
 
 from .address_overflow_checks import check_tensor
-from .constant_int_range import constant_range
+from .constant_min_max import constant_range
 from .element_types import BITS, INTEGERS
 from .memory_checks import is_scalar_integer, ptr_attr_text
 from .op_base import (

@@ -16,9 +16,9 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from .address_overflow_checks import check_tensor
+from .attribute_decorator import record_attribute
 from .element_types import BITS, NUMERIC_TYPES
 from .enums import PtrAttr, PtrAttrAttr
-from .record_attribute import record_attribute
 
 MAX_TILE_ELEMENTS = 1 << 24  # Tile IR Types.h: the largest number of elements of a tile
 MAX_RANK = 64  # NumPy's limit; without one, a short file could repeat types of any size

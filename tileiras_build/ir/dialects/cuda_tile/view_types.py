@@ -10,9 +10,9 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from .address_overflow_checks import check_tiles
+from .attribute_decorator import record_attribute
 from .element_types import BITS, is_float
 from .enums import PaddingValue
-from .record_attribute import record_attribute
 from .types import TensorViewType, TileType, dims_text, parse_ints, verify_tile_shape
 
 

@@ -14,7 +14,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ....target.mma_atoms import MMA_ATOMS
 from ..op_definition import TableOp
-from .instructions import NONE, Assembly, Intrinsic, define_instruction, keyword_attr
+from .intrinsic_or_inline_asm import NONE, Assembly, Intrinsic, define_instruction, keyword_attr
 
 
 def _modifiers(op: Operation) -> str:

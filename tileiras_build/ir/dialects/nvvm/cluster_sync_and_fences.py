@@ -7,7 +7,7 @@ Source: PTX ISA 9.0, section 9.7.13 (barriers, fences, mbarrier), and mapa, setm
 from __future__ import annotations
 
 from ..op_definition import TableOp
-from .instructions import ALL, CLUSTER, NONE, Assembly, Intrinsic, define_instruction, int_attr, keyword_attr
+from .intrinsic_or_inline_asm import ALL, CLUSTER, NONE, Assembly, Intrinsic, define_instruction, int_attr, keyword_attr
 
 # ---- mbarriers -----------------------------------------------------------------------------------
 

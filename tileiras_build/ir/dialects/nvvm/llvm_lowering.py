@@ -37,7 +37,7 @@ from . import (  # noqa: F401 - the modules of rows register theirs
     wgmma,
 )
 from .attrs import Keyword
-from .instructions import (
+from .intrinsic_or_inline_asm import (
     ALL,
     CLUSTER,
     INSTRUCTION_TABLE,
@@ -53,7 +53,7 @@ from .instructions import (
     result_registers,
     space_of,
 )  # fmt: skip
-from .instructions import braced as _braced
+from .intrinsic_or_inline_asm import braced as _braced
 
 
 class Predicated(Protocol):

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from ..op_definition import TableOp
-from .instructions import (
+from .intrinsic_or_inline_asm import (
     ALL,
     GLOBAL,
     NONE,

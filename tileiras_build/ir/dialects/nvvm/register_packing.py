@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .instructions import NONE, Assembly, Intrinsic, define_instruction
+from .intrinsic_or_inline_asm import NONE, Assembly, Intrinsic, define_instruction
 
 PackOp = define_instruction(
     "mov.b32.pack", "low high", "word", "two 16-bit values as a word", Assembly("mov.b32 $0, {$1, $2};", NONE)

@@ -12,7 +12,7 @@ from xdsl.ir import Attribute
 
 from ..fast_xdsl import item
 from ..op_definition import TableOp
-from .instructions import ALL, Intrinsic, define_instruction
+from .intrinsic_or_inline_asm import ALL, Intrinsic, define_instruction
 
 
 @cache

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import IntegerAttr, i1
 from xdsl.dialects.llvm import LLVMPointerType
 
 from ..op_definition import TableOp
-from .instructions import ALL, Assembly, Intrinsic, define_instruction, int_attr, keyword_attr
+from .intrinsic_or_inline_asm import ALL, Assembly, Intrinsic, define_instruction, int_attr, keyword_attr
 
 _NO = IntegerAttr(0, i1)
 

@@ -8,7 +8,7 @@ from xdsl.dialects.llvm import LLVMPointerType
 
 from ..checked_cast import cast
 from ..op_definition import TableOp
-from .instructions import (
+from .intrinsic_or_inline_asm import (
     ALL,
     SHARED,
     Argument,

@@ -7,7 +7,7 @@ Source: PTX ISA 9.0: barrier, bar.warp.sync, elect.sync, vote.sync.
 
 from __future__ import annotations
 
-from .instructions import ALL, Intrinsic, define_instruction
+from .intrinsic_or_inline_asm import ALL, Intrinsic, define_instruction
 
 
 def _convergent(name: str) -> Intrinsic:

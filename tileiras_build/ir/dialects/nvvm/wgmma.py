@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import DenseArrayBase
 from ....target.mma_atoms import WGMMA_ATOMS, WgmmaAtom
 from ..checked_cast import cast
 from ..op_definition import TableOp
-from .instructions import ALL, Assembly, braced, define_instruction, int_attr, keyword_attr, result_registers
+from .intrinsic_or_inline_asm import ALL, Assembly, braced, define_instruction, int_attr, keyword_attr, result_registers
 
 FENCE, COMMIT = "wgmma.fence.sync.aligned;", "wgmma.commit_group.sync.aligned;"
 ATOMS: dict[str, WgmmaAtom] = {atom.name: atom for atom in WGMMA_ATOMS}

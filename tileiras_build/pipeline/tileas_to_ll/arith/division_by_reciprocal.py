@@ -34,7 +34,7 @@ from ....ir.casting import as_op, defining_op, tile_type, unwrap
 from ....ir.dialects.nvvm.arithmetic import ReciprocalOp, RoundPairOp
 from ....ir.dialects.nvvm.target_independent_intrinsics import FAbsOp, FMAOp, MaxNumOp, UMinOp
 from ....ir.dialects.op_traits import LayoutTrait, is_function, traits_of
-from ...analysis.foldable_extensions import PACKED_TYPES
+from ...analysis.foldable_f16_extensions import PACKED_TYPES
 from ...analysis.op_queries import is_tile
 from ...common.llvm_element_types import element_of
 from ...common.llvm_type_constructors import BFLOAT, DOUBLE, FLOAT, HALF, I32, I64, vector

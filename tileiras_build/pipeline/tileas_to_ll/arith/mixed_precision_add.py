@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ....ir.casting import unwrap
 from ....ir.dialects.nvvm.arithmetic import AddMixedOp, SubMixedOp
 from ....ir.dialects.op_definition import TableOp
-from ...analysis.foldable_extensions import (
+from ...analysis.foldable_f16_extensions import (
     PACKED_TYPES,
     extended_from,
     folds_extension,

@@ -2,7 +2,7 @@
 
 f32 represents every f16 and bf16 value in the same order, so the extreme of extended values is the extended extreme.
 The thread reduces before it extends, so the row needs half the registers until then
-(``analysis/foldable_extensions.py``).
+(``analysis/foldable_f16_extensions.py``).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ....ir.casting import cast
 from ....ir.dialects.nvvm.arithmetic import MinMaxPairOp
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts.f2_linear_algebra import bits as bit_positions
-from ...analysis.foldable_extensions import MIN_MAX_REDUCTIONS, PACKED_TYPES
+from ...analysis.foldable_f16_extensions import MIN_MAX_REDUCTIONS, PACKED_TYPES
 from ...common.llvm_type_constructors import FLOAT, I32, vector
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import InstructionBuilder

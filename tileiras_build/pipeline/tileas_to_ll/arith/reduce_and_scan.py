@@ -16,7 +16,7 @@ from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import LinearLayout
 from ....ir.layouts.f2_linear_algebra import bits as bit_positions
 from ....target.targets import Target
-from ...analysis.foldable_extensions import MIN_MAX_REDUCTIONS, unextended_reduction_source
+from ...analysis.foldable_f16_extensions import MIN_MAX_REDUCTIONS, unextended_reduction_source
 from ...common.llvm_element_types import Element, element_of
 from ...common.llvm_type_constructors import FLOAT, I32
 from ..data_movement.convert_layout import as_register, from_register, join_registers, split_registers

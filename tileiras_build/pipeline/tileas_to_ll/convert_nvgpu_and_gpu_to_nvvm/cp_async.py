@@ -15,7 +15,7 @@ from ....ir.dialects.llvm_ext import AddrSpaceCastOp
 from ....ir.dialects.nvgpu import ops_async_copy as nvgpu
 from ....ir.dialects.nvvm import ops_copy as target
 from ....ir.dialects.nvvm.attrs import LoadCacheModifierAttr
-from ....ir.dialects.nvvm.instructions import bits_of
+from ....ir.dialects.nvvm.intrinsic_or_inline_asm import bits_of
 from ....ir.dialects.nvvm.memory_access import CopyOp
 from .rewriter import Emitter, rewrite
 from .type_conversion import GLOBAL_POINTER, static_strides

@@ -10,7 +10,7 @@ from xdsl.ir import Attribute
 
 from ....ir.dialects.checked_cast import type_as
 from ....ir.dialects.nvgpu import ops_matrix as nvgpu
-from ....ir.dialects.nvvm.instructions import braced, constraint
+from ....ir.dialects.nvvm.intrinsic_or_inline_asm import braced, constraint
 from .mma_sync_and_ldmatrix import accumulators, check_tf32, element_of, ptx_type, registers, repack, shape_of
 from .rewriter import Emitter, rewrite
 from .type_conversion import struct_of

@@ -28,7 +28,7 @@ from ....ir.dialects.nvgpu import ops_tma as nvgpu
 from ....ir.dialects.nvgpu import types
 from ....ir.dialects.nvvm import ops_copy, ops_fence_proxy
 from ....ir.dialects.nvvm.attrs import Keyword, LoadModeAttr, MemScopeAttr
-from ....ir.dialects.nvvm.instructions import bits_of
+from ....ir.dialects.nvvm.intrinsic_or_inline_asm import bits_of
 from ....ir.dialects.nvvm.tma_reduce import TensorMapReplaceOp
 from ...analysis.tma_tensor_maps import MAP_BYTES
 from ...common.llvm_type_constructors import array

@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, Block, SSAValue
 
 from ....ir.dialects.gpu_ext import GPUFuncOp
 from ....ir.dialects.nvgpu import types as nvgpu
-from ....ir.dialects.nvvm.instructions import bits_of
+from ....ir.dialects.nvvm.intrinsic_or_inline_asm import bits_of
 from ...common.llvm_type_constructors import GLOBAL, struct
 from ..type_converter import BYTE, DEFAULT_INDEX_WIDTH, LLVMTypeConverter
 

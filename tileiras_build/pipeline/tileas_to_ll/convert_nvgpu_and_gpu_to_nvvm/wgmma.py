@@ -28,7 +28,7 @@ from ....ir.dialects.nvgpu.types import WarpgroupAccumulatorType, WarpgroupDescr
 from ....ir.dialects.nvvm import ops_matrix as target
 from ....ir.dialects.nvvm import ops_thread
 from ....ir.dialects.nvvm.attrs import MmaLayoutAttr, ShapeAttr, WgmmaScaleInAttr, WgmmaScaleOutAttr, WgmmaTypeAttr
-from ....ir.dialects.nvvm.instructions import bits_of
+from ....ir.dialects.nvvm.intrinsic_or_inline_asm import bits_of
 from ....ir.dialects.nvvm.wgmma import WgmmaGroupOp
 from ....ir.layouts.matrix_descriptor import ADDRESS_BITS, ADDRESS_MASK, UNIT_SHIFT, wgmma_descriptor
 from ....ir.layouts.wgmma_layout import MAX_COLUMNS

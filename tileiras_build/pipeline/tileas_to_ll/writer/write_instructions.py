@@ -18,7 +18,16 @@ from ....ir.dialects.debuginfo.metadata import expression_text
 from ....ir.dialects.debuginfo.ops import DbgAddrOp, DbgDeclareOp, DbgValueOp, DebugIntrinsic, ExtractElementOp, MoveOp
 from ....ir.dialects.fast_xdsl import VALUES, array_values, item
 from ....ir.dialects.llvm_ext import BINARY, CASTS, ConstantRangeAttr
-from ....ir.dialects.nvvm.instructions import NONE, Address, Argument, Assembly, Extended, Intrinsic, Row, constants
+from ....ir.dialects.nvvm.intrinsic_or_inline_asm import (
+    NONE,
+    Address,
+    Argument,
+    Assembly,
+    Extended,
+    Intrinsic,
+    Row,
+    constants,
+)
 from ....ir.dialects.nvvm.llvm_lowering import instruction_row
 from ....ir.dialects.vector_ext import FromElementsOp
 from ..debug.debug_info import DBG

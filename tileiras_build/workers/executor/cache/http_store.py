@@ -11,7 +11,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from .remote_store import TIMEOUT, RemoteStore
+from .remote_store_base import TIMEOUT, RemoteStore
 from .store import StoreError
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from typing import TypeVar
 
 from ....core.errors import InvalidInput
-from .remote_store import TIMEOUT, RemoteStore
+from .remote_store_base import TIMEOUT, RemoteStore
 from .store import StoreError
 
 T = TypeVar("T")

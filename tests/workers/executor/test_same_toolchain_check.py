@@ -1,6 +1,6 @@
 """What a worker is compared by."""
 
-from tileiras_build.workers.executor.toolchain_digest import (
+from tileiras_build.workers.executor.same_toolchain_check import (
     PACKAGE,
     Component,
     _digest,

@@ -5,7 +5,7 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, UnitAttr, i
 from xdsl.dialects.llvm import UndefOp
 from xdsl.traits import Pure
 
-from tileiras_build.ir.dialects.nvvm.instructions import INSTRUCTION_TABLE, NONE, Assembly, Intrinsic
+from tileiras_build.ir.dialects.nvvm.intrinsic_or_inline_asm import INSTRUCTION_TABLE, NONE, Assembly, Intrinsic
 from tileiras_build.ir.dialects.nvvm.llvm_lowering import MAPPING, instruction_row
 from tileiras_build.pipeline.opt import parse_module
 from tileiras_build.pipeline.tile_ir_text_format import render

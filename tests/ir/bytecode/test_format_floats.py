@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tileiras_build.ir.bytecode.float_bits import float_bits, float_value
-from tileiras_build.ir.bytecode.float_text import float_text
+from tileiras_build.ir.bytecode.format_floats import float_text
 from tileiras_build.ir.dialects.cuda_tile.attrs import DTYPE_NAMES
 from tileiras_build.ir.dialects.cuda_tile.element_types import BF16, F4E2M1, F8E4M3, F8E5M2, F8E8M0, F16, F32, F64, TF32
 
