@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 
+from tileiras_build.simulate.emulator.isa.tcgen05_async_queue import Tcgen05AsyncQueue
 from tileiras_build.simulate.emulator.isa.tcgen05_instructions import TensorMemoryAccess
 from tileiras_build.simulate.emulator.isa.tcgen05_mma import Tcgen05Mma
-from tileiras_build.simulate.emulator.memory.tensor_memory import TensorMemory
 from tileiras_build.simulate.emulator.simt.merge_thread_groups import reconverge
 from tileiras_build.simulate.emulator.simt.scheduler import Scheduler
 
@@ -21,9 +21,9 @@ def hold_computing_warps(monkeypatch, warps: int) -> list[str]:
     free = False
     next_group, complete, load, issue = (
         Scheduler.next_group,
-        TensorMemory.complete,
+        Tcgen05AsyncQueue.complete,
         TensorMemoryAccess.load,
-        TensorMemory.issue,
+        Tcgen05AsyncQueue.issue,
     )
     issued: list[Tcgen05Mma] = []
 
@@ -47,16 +47,16 @@ def hold_computing_warps(monkeypatch, warps: int) -> list[str]:
 
     def complete_copies(scheduler) -> bool:
         """What is issued is done, whether somebody waits for it or not; whether somebody can run now."""
-        scheduler.sync.waits.perform(frozenset().union(*(places for places, _ in scheduler.sync.waits.flying)))
+        scheduler.sync.waits.perform(frozenset().union(*(places for places, _ in scheduler.sync.waits.in_flight)))
         return bool(scheduler.ready)
 
-    def note_issue(memory, operation):
-        issue(memory, operation)
+    def note_issue(queue, operation):
+        issue(queue, operation)
         if isinstance(operation, Tcgen05Mma):
             issued.append(operation)
 
-    def note_completion(memory, operation):
-        complete(memory, operation)
+    def note_completion(queue, operation):
+        complete(queue, operation)
         if isinstance(operation, Tcgen05Mma):
             done.append("product")
 
@@ -65,8 +65,8 @@ def hold_computing_warps(monkeypatch, warps: int) -> list[str]:
         return load(transfer, group, address)
 
     monkeypatch.setattr(Scheduler, "next_group", choose)
-    monkeypatch.setattr(TensorMemory, "issue", note_issue)
-    monkeypatch.setattr(TensorMemory, "complete", note_completion)
+    monkeypatch.setattr(Tcgen05AsyncQueue, "issue", note_issue)
+    monkeypatch.setattr(Tcgen05AsyncQueue, "complete", note_completion)
     monkeypatch.setattr(TensorMemoryAccess, "load", note_load)
     return done
 

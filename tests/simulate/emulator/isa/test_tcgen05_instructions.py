@@ -182,7 +182,7 @@ def test_ld_with_reduction(form, count):
 @pytest.mark.parametrize(
     "text, why",
     [
-        (reduction("max.u32", "16x32bx2", tail=", 16"), "the ISA does not say whether the two accesses"),
+        (reduction("max.u32", "16x32bx2", tail=", 16"), "the ISA does not specify whether the two accesses"),
         (reduction("max.u32", tail=", 16"), "the operands of tcgen05 are"),
         (reduction("max.u32", count=1), "unsupported form"),
         (reduction("max.abs.u32"), "unsupported form"),
@@ -233,7 +233,7 @@ FAULTS = [
     ("tcgen05.ld.sync.aligned.32x32b.x1.b32 {r0}, [t2]; tcgen05.st.sync.aligned.32x32b.x1.b32 [t2], {t0};", "wait::ld"),
     ("@!p0 tcgen05.dealloc.cta_group::1.sync.aligned.b32 t1, 64;", "no allocation of 64 columns"),
     ("@!p0 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 24;", "24 columns: must be a power of two"),
-    ("@!p0 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 64;", "64 columns: more than the allocation of 32 before"),
+    ("@!p0 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 64;", "64 columns: more than the preceding allocation of 32"),
     ("tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned; @!p0 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 32;", "after tcgen05.relinquish_alloc_permit"),
     ("@!p0 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 32;", "32 columns of tensor memory are still allocated at exit"),
     ("setp.eq.u32 p1, t0, 3; @p1 exit; tcgen05.ld.sync.aligned.32x32b.x1.b32 {r0}, [t2];", "not all 32 threads"),

@@ -137,7 +137,7 @@ def test_copies_of_metadata_must_agree():
     cells = np.full((1, 128, 96), 0x44444444, np.uint32)
     cells[0, 70, METADATA] = 0x88888888
     text = issue("kind::f16", WORD_A, WORD_B, instruction(64, 64, sparse=1), form="mma.ws.sp")
-    with pytest.raises(EmulatorFault, match="the metadata differ between the 2 parts of tensor memory"):
+    with pytest.raises(EmulatorFault, match="the metadata differs between the 2 parts of tensor memory"):
         run_tensor(shared, text, cells)
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..memory import tensor_memory
-from ..memory.tensor_memory import Operation, fault
+from ..memory.tensor_memory import fault
 from ..ptx.ast import Address
 from ..simt.broadcasting import are_all, is_any
 from ..simt.thread_selection import ctas_of, selected, tids_of
+from .tcgen05_async_queue import Operation, pair_of
 
 ROWS32 = np.arange(32)
 LD_ST_SHAPES = {"32x32b": 1, "16x64b": 1, "16x128b": 2, "16x256b": 4, "16x32bx2": 1}  # registers per repetition
@@ -118,25 +118,25 @@ class Issuers:
         return out
 
 
-def operation_ctas(batch, ins, ctas) -> list[np.ndarray]:
+def operation_ctas(group, ins, ctas) -> list[np.ndarray]:
     """The CTAs of an operation: its own, or the even and the odd CTAs of the pairs."""
-    return list(tensor_memory.pair_of(batch, ins, ctas)) if is_pair(ins) else [ctas]
+    return list(pair_of(group, ins, ctas)) if is_pair(ins) else [ctas]
 
 
 def multicast_targets(group, ins, selection, index, flat, multicast):
     """The same barrier in every CTA of the cluster whose bit of ``multicast`` is set."""
-    batch, words = group.batch, group.memories.shared_size // 8
+    words = group.memories.shared_size // 8
     ctas = np.broadcast_to(selection.pick(group.cta), len(index))
     masks = np.broadcast_to(selection.pick(multicast), len(index))
     places, threads = [index[:0]], [flat[:0]]
     for rank in range(16):
         chosen = masks >> np.uint32(rank) & np.uint32(1) != 0
         if is_any(chosen):
-            if rank >= batch.geometry.cluster_size:
-                fault(batch.observers, ins, f"CTA {rank} of the mask is not in the cluster", ctas[0])
-            there = batch.geometry.ctas_with_rank(ctas[chosen], rank)
-            if batch.observers.racecheck is not None:
-                batch.observers.racecheck.peer_accessed(ins, flat[chosen], there)
+            if rank >= group.geometry.cluster_size:
+                fault(group.observers, ins, f"CTA {rank} of the mask is not in the cluster", ctas[0])
+            there = group.geometry.ctas_with_rank(ctas[chosen], rank)
+            if group.observers.racecheck is not None:
+                group.observers.racecheck.peer_accessed(ins, flat[chosen], there)
             places.append(there * words + index[chosen] % words)
             threads.append(flat[chosen])
     return np.concatenate(places), np.concatenate(threads)

@@ -13,6 +13,7 @@ from ..simt.thread_selection import Selection, flat_threads
 from .handler_registry import helper
 from .ld_st import address_expression
 from .tcgen05_addresses_and_issuers import is_pair, per_warp, warps_of
+from .tcgen05_async_queue import pair_of
 from .warp_collectives import emit_warp_sync
 
 
@@ -27,14 +28,14 @@ def handle_alloc(e, ins):
 
 @helper
 def tcgen05_alloc(group, site, address, columns, after):
-    memory, ins = tensor_memory_of(group.batch), site.ins
+    ins = site.ins
     ctas, warps = warps_of(group, ins)
-    require_peer_cta(group.batch, ins, ctas, warps)
+    require_peer_cta(group, ins, ctas, warps)
     counts = per_warp(group, ins, columns)
     starts = np.full(len(ctas), tensor_memory.FREE)
     for _ in range(2 if is_pair(ins) else 1):  # the second CTA of a pair completes the allocation of the first one
         for i in np.flatnonzero(starts == tensor_memory.FREE).tolist():
-            starts[i] = try_allocate(memory, ins, int(ctas[i]), int(warps[i]) * 32, int(counts[i]))
+            starts[i] = try_allocate(group, ins, int(ctas[i]), int(warps[i]) * 32, int(counts[i]))
     served = starts != tensor_memory.FREE
     if not are_all(served):
         return allocate_or_wait(group, site, address, starts, after)
@@ -43,31 +44,31 @@ def tcgen05_alloc(group, site, address, columns, after):
     return group
 
 
-def require_peer_cta(batch, ins, ctas, warps):
+def require_peer_cta(group, ins, ctas, warps):
     """Require running peer CTAs: allocation and deallocation of a pair communicate through the peer's shared memory."""
-    if batch.observers.racecheck is not None and is_pair(ins):
-        batch.observers.racecheck.peer_required(ins, ctas * batch.geometry.threads + warps * 32, peer_ctas(batch, ctas))
+    if group.observers.racecheck is not None and is_pair(ins):
+        group.observers.racecheck.peer_required(ins, ctas * group.geometry.threads + warps * 32, peer_ctas(group, ctas))
 
 
-def peer_ctas(batch, ctas):
+def peer_ctas(group, ctas):
     """The other CTAs of pairs."""
-    geometry = batch.geometry
+    geometry = group.geometry
     return geometry.ctas_with_rank(ctas, geometry.rank(ctas) ^ 1)
 
 
 def allocate_or_wait(group, site, address, starts, after):
     """Block the warps that must wait; the others continue."""
-    batch, served = group.batch, starts != tensor_memory.FREE
+    served = starts != tensor_memory.FREE
     mask = group.from_warps(np.repeat(served[:, None], 32, axis=1))
     rest = group.split_off(~mask)
     rest.pc = group.pc
-    batch.scheduler.blocked_groups.append((rest, "waits for free columns of tensor memory"))
+    group.scheduler.blocked_groups.append((rest, "waits for free columns of tensor memory"))
     if not is_any(served):
         return
     part = group.split_off(mask)
     write_addresses(part, site, narrow_value(address, part.select), starts[served])
     part.pc = after
-    batch.scheduler.push(part)
+    group.scheduler.push(part)
 
 
 def write_addresses(group, site, address, starts):
@@ -82,21 +83,22 @@ def write_addresses(group, site, address, starts):
         group.observers.racecheck.tensor_writes(site.ins, 4 * index, flat_threads(group, selection))
 
 
-def try_allocate(memory, ins, cta: int, tid: int, columns: int) -> int:
+def try_allocate(group, ins, cta: int, tid: int, columns: int) -> int:
     """The first column of a new allocation, or FREE if the warp must wait."""
+    memory = tensor_memory_of(group)
     memory.check_count(ins, cta, tid, columns)
     if not memory.permitted[cta]:
-        fault(memory.batch.observers, ins, "tcgen05.alloc after tcgen05.relinquish_alloc_permit", cta, tid)
+        fault(group.observers, ins, "tcgen05.alloc after tcgen05.relinquish_alloc_permit", cta, tid)
     if columns > memory.largest[cta]:
         fault(
-            memory.batch,
+            group.observers,
             ins,
             f"{columns} columns: more than the preceding allocation of {memory.largest[cta]}",
             cta,
             tid,
         )
     if is_pair(ins):
-        return try_allocate_pair(memory, ins, cta, columns)
+        return try_allocate_pair(group, memory, ins, cta, columns)
     start = memory.find_free([cta], columns)
     if start != tensor_memory.FREE:
         record_allocation(memory, ins, [cta], start, columns)
@@ -110,25 +112,25 @@ def record_allocation(memory, ins, ctas, start: int, columns: int):
         memory.sources[cta] = ins
 
 
-def try_allocate_pair(memory, ins, cta: int, columns: int) -> int:
+def try_allocate_pair(group, memory, ins, cta: int, columns: int) -> int:
     """Both CTAs of a pair allocate together: the first one waits for the second."""
     waiting = memory.requests.get(cta)
     if waiting is not None and waiting[1] != tensor_memory.FREE:
         return memory.requests.pop(cta)[1]
-    even, odd = (int(side[0]) for side in tensor_memory.pair_of(memory.batch, ins, np.array([cta])))
+    even, odd = (int(side[0]) for side in pair_of(group, ins, np.array([cta])))
     peer = odd if cta == even else even
     memory.requests[cta] = (columns, tensor_memory.FREE)
     other = memory.requests.get(peer)
     if other is None:
         return tensor_memory.FREE
     if other[0] != columns:
-        fault(memory.batch.observers, ins, f"the peer CTA allocates {other[0]} columns, this one {columns}", cta)
+        fault(group.observers, ins, f"the peer CTA allocates {other[0]} columns, this one {columns}", cta)
     start = memory.find_free([cta, peer], columns)
     if start != tensor_memory.FREE:
         record_allocation(memory, ins, [cta, peer], start, columns)
         memory.requests[peer] = (columns, start)
         del memory.requests[cta]
-        memory.batch.scheduler.retry_blocked()
+        group.scheduler.retry_blocked()
     return start
 
 
@@ -140,15 +142,15 @@ def handle_dealloc(e, ins):
 
 @helper
 def tcgen05_dealloc(ins, group, address, columns):
-    memory = tensor_memory_of(group.batch)
+    memory = tensor_memory_of(group)
     ctas, warps = warps_of(group, ins)
-    require_peer_cta(group.batch, ins, ctas, warps)
+    require_peer_cta(group, ins, ctas, warps)
     for cta, warp, start, count in zip(ctas, warps, per_warp(group, ins, address), per_warp(group, ins, columns)):
         memory.release(ins, int(cta), int(warp) * 32, int(start), int(count))
         if group.observers.racecheck is not None:
             others = [int(cta)]
             if is_pair(ins):
-                others.append(int(peer_ctas(group.batch, cta)))
+                others.append(int(peer_ctas(group, cta)))
             span = tensor_memory.Span(int(cta), int(start), int(count))
             group.observers.racecheck.tensor_freed(ins, span, others, (int(cta), int(warp)))
     group.scheduler.retry_blocked()
@@ -162,5 +164,5 @@ def handle_relinquish(e, ins):
 @helper
 def tcgen05_relinquish(ins, group):
     ctas, warps = warps_of(group, ins)
-    require_peer_cta(group.batch, ins, ctas, warps)
-    tensor_memory_of(group.batch).permitted[ctas] = False
+    require_peer_cta(group, ins, ctas, warps)
+    tensor_memory_of(group).permitted[ctas] = False

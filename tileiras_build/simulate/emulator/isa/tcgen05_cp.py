@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ..memory import tensor_memory
-from ..memory.tensor_memory import Operation, Span, fault, rows_of, tensor_memory_of
+from ..memory.tensor_memory import Span, fault, rows_of
 from . import smem_matrix_descriptors
 from .handler_registry import helper
 from .ldmatrix_stmatrix import DECOMPRESS
 from .tcgen05_addresses_and_issuers import ROWS32, Issuers, mask_of, operation_ctas, require_usable, tensor_address
+from .tcgen05_async_queue import Operation, SharedSource, async_queue_of
 from .tcgen05_pipeline_order import require_order
 
 # Shape and multicast -> lanes of each source row, (copies, rows) (section 9.7.16.9.2).
@@ -26,10 +27,10 @@ CP_SHAPES = {
 class TensorMemoryCopy(Operation):
     """A tcgen05.cp in some CTAs: from ``chunks`` (rows, columns) of shared memory to ``lanes`` (copies, rows)."""
 
-    def __init__(self, batch, ins, ctas, chunks, lanes, column: int, change, issuers):
+    def __init__(self, group, ins, ctas, chunks, lanes, column: int, change, issuers):
         self.issuers = issuers
         self.ins, self.ctas, self.lanes, self.column, self.change = ins, ctas, lanes, column, change
-        self.source = tensor_memory.SharedSource(batch, ins, "the copied matrix", ctas, chunks, issuers)
+        self.source = SharedSource(group, ins, "the copied matrix", ctas, chunks, issuers)
         self.writes = (Span(rows_of(ctas), column, chunks.shape[1] * 4),)
 
     def run(self, memory):
@@ -54,37 +55,37 @@ def handle_cp(e, ins):
 @helper
 def tcgen05_cp(form, group, address, descriptor_word, mask):
     ins, shape, multicast, change = form
-    memory = tensor_memory_of(group.batch)
+    queue = async_queue_of(group)
     for ctas, tid, (place, source) in Issuers(group, mask, address, descriptor_word).batches():
         lanes = CP_SHAPES[shape, multicast] + (place >> 16)
         if int(lanes.max()) >= tensor_memory.LANES:
             fault(group.observers, ins, f"lane {place >> 16}: the copy exceeds tensor memory", ctas[0], tid)
-        chunks = source_chunks(group.batch, ins, source, lanes.shape[1], 2 if shape.endswith("256b") else 1, ctas, tid)
-        for side in operation_ctas(group.batch, ins, ctas):
-            copy = TensorMemoryCopy(group.batch, ins, side, chunks, lanes, place & 0xFFFF, change, (ctas, tid))
-            require_usable(memory, copy)
-            require_order(memory, copy, side, tid)
+        chunks = source_chunks(group, ins, source, lanes.shape[1], 2 if shape.endswith("256b") else 1, ctas, tid)
+        for side in operation_ctas(group, ins, ctas):
+            copy = TensorMemoryCopy(group, ins, side, chunks, lanes, place & 0xFFFF, change, (ctas, tid))
+            require_usable(queue.memory, copy)
+            require_order(queue, copy, side, tid)
             if group.observers.racecheck is not None:
                 group.observers.racecheck.tensor_issued(ins, copy.writes, (), [side], ctas, tid)
-            memory.issue(copy)
+            queue.issue(copy)
 
 
-def source_chunks(batch, ins, descriptor_word: int, rows: int, columns: int, ctas, tid: int) -> np.ndarray:
+def source_chunks(group, ins, descriptor_word: int, rows: int, columns: int, ctas, tid: int) -> np.ndarray:
     """The chunks of a K-major matrix, checked to be inside the CTA's shared memory."""
-    fields = read_fields(batch, ins, descriptor_word, ctas, tid)
-    return inside_shared(batch, ins, smem_matrix_descriptors.k_major_chunks(fields, rows, columns), ctas, tid)
+    fields = read_fields(group, ins, descriptor_word, ctas, tid)
+    return inside_shared(group, ins, smem_matrix_descriptors.k_major_chunks(fields, rows, columns), ctas, tid)
 
 
-def read_fields(batch, ins, descriptor_word: int, ctas, tid: int) -> smem_matrix_descriptors.Descriptor:
+def read_fields(group, ins, descriptor_word: int, ctas, tid: int) -> smem_matrix_descriptors.Descriptor:
     fields = smem_matrix_descriptors.read_descriptor(descriptor_word)
     if isinstance(fields, str):
-        fault(batch.observers, ins, fields, ctas[0], tid)
+        fault(group.observers, ins, fields, ctas[0], tid)
     return fields
 
 
-def inside_shared(batch, ins, chunks: np.ndarray, ctas, tid: int) -> np.ndarray:
+def inside_shared(group, ins, chunks: np.ndarray, ctas, tid: int) -> np.ndarray:
     end = (int(chunks.max()) + 1) * smem_matrix_descriptors.CHUNK
-    if end > batch.memories.shared_limit:
-        limit = f"the shared memory ({batch.memories.shared_limit} bytes)"
-        fault(batch.observers, ins, f"the matrix exceeds {limit}", ctas[0], tid, end - smem_matrix_descriptors.CHUNK)
+    if end > group.memories.shared_limit:
+        limit = f"the shared memory ({group.memories.shared_limit} bytes)"
+        fault(group.observers, ins, f"the matrix exceeds {limit}", ctas[0], tid, end - smem_matrix_descriptors.CHUNK)
     return chunks

@@ -1,6 +1,6 @@
 """Tensor memory: allocation, tcgen05.ld and .st, cp, shift, commit, wait and fence (PTX ISA 9.0, 9.7.16.7 to .12).
 
-``tensor_memory.py`` has the memory and the queue of asynchronous operations, ``tcgen05_mma.py`` the MMAs. tcgen05.shift is
+``tensor_memory.py`` has the memory, ``tcgen05_async_queue.py`` the asynchronous operations, ``tcgen05_mma.py`` the MMAs. tcgen05.shift is
 unsupported: the text of the ISA does not specify the direction in which rows move.
 """
 
@@ -14,7 +14,7 @@ from ..codegen.emit_block import vector_items
 from ..jit import tcgen05_ld_st
 from ..matmul import gemm_jit
 from ..memory import tensor_memory
-from ..memory.tensor_memory import Operation, Span, fault, rows_of, tensor_memory_of
+from ..memory.tensor_memory import Span, fault, rows_of, tensor_memory_of
 from ..numerics import float_arithmetic
 from ..ptx.ast import SINK, Immediate
 from ..simt.broadcasting import are_all, unique_integers
@@ -33,6 +33,7 @@ from .tcgen05_addresses_and_issuers import (
     warps_of,
 )
 from .tcgen05_alloc import handle_alloc, handle_dealloc, handle_relinquish
+from .tcgen05_async_queue import Operation, async_queue_of
 from .tcgen05_cp import handle_cp
 from .warp_collectives import emit_warp_sync
 
@@ -140,7 +141,7 @@ class TensorMemoryAccess:
 
     def load(self, group, address):
         """Load the registers, each of the group's shape."""
-        memory, places = tensor_memory_of(group.batch), self.places(group, address)
+        memory, places = tensor_memory_of(group), self.places(group, address)
         for span, some, which in places.spans:
             memory.require_allocated(self.ins, span, None, "tcgen05.ld")
             why = "an asynchronous operation may still write these columns: commit and wait first"
@@ -161,7 +162,7 @@ class TensorMemoryAccess:
         return [group.from_warps(value) for value in out]
 
     def store(self, group, address, values):
-        memory, places = tensor_memory_of(group.batch), self.places(group, address)
+        memory, places = tensor_memory_of(group), self.places(group, address)
         for span, some, which in places.spans:
             memory.require_allocated(self.ins, span, None, "tcgen05.st")
             why = "an asynchronous operation may still access these columns: commit and wait first"
@@ -254,7 +255,7 @@ def handle_wait(e, ins):
 @helper
 def tcgen05_wait(ins, group, table):
     ctas, warps = warps_of(group, ins)
-    memory = tensor_memory_of(group.batch)
+    memory = tensor_memory_of(group)
     memory.wait_done(getattr(memory, table), ctas, warps)
     if group.observers.racecheck is not None:
         group.observers.racecheck.tensor_waited(ctas, warps, table == "storing")
@@ -322,18 +323,18 @@ def tcgen05_commit(site, group, address, multicast, mask):
     index, flat = site.where(group, address, selection)
     if multicast is not None:
         index, flat = multicast_targets(group, site.ins, selection, index, flat, multicast)
-    index, flat, batch = np.asarray(index), np.asarray(flat), group.batch
-    commit = Commit(site.ins, *np.divmod(flat, batch.geometry.threads))
-    clocks = None if batch.observers.racecheck is None else batch.observers.racecheck.commit_tensor(flat)
-    tensor_memory_of(batch).issue(commit)
-    if batch.geometry.cluster_size == 1:
-        batch.sync.waits.add_in_flight(index, CommitArrival(commit, index, flat, clocks))
+    index, flat = np.asarray(index), np.asarray(flat)
+    commit = Commit(site.ins, *np.divmod(flat, group.geometry.threads))
+    clocks = None if group.observers.racecheck is None else group.observers.racecheck.commit_tensor(flat)
+    async_queue_of(group).issue(commit)
+    if group.geometry.cluster_size == 1:
+        group.sync.waits.add_in_flight(index, CommitArrival(commit, index, flat, clocks))
         return
-    ranks = batch.geometry.rank(index // (batch.memories.shared_size // 8))
+    ranks = group.geometry.rank(index // (group.memories.shared_size // 8))
     for rank in unique_integers(ranks).tolist():
         there = ranks == rank
         known = None if clocks is None else clocks[there]
-        batch.sync.waits.add_in_flight(index[there], CommitArrival(commit, index[there], flat[there], known))
+        group.sync.waits.add_in_flight(index[there], CommitArrival(commit, index[there], flat[there], known))
 
 
 # -- dispatch ----------------------------------------------------------------------------------------

@@ -24,13 +24,14 @@ from ..jit.llvm_jit import address
 from ..matmul import gemm_jit, matmul, pack_operands
 from ..matmul.matmul import accumulate
 from ..matmul.operand_value_ranges import MatmulOperand, decode, make_operand
-from ..memory.tensor_memory import COLUMNS, LANES, Operation, Span, fault, key_of, tensor_memory_of
+from ..memory.tensor_memory import COLUMNS, LANES, Span, TensorMemory, fault, key_of
 from ..numerics import float_arithmetic, float_conversions, float_formats
 from ..ptx.ast import Vector
 from ..simt.broadcasting import are_all, is_any
 from . import tcgen05_sparsity_metadata
 from .handler_registry import helper
 from .tcgen05_addresses_and_issuers import Issuers, mask_of, operation_ctas, require_usable, tensor_address
+from .tcgen05_async_queue import Operation, async_queue_of
 from .tcgen05_instruction_descriptors import InstructionDescriptor, MmaForm, read_form, read_instruction
 from .tcgen05_instructions import TCGEN05_HANDLERS
 from .tcgen05_operand_layouts import AccumulatorBlock, SharedMatrix, blocks_of, decode_cells, is_layout_f
@@ -42,29 +43,30 @@ CACHED_FIELDS = ("blocks", "column", "half", "a", "b", "writes", "reads", "place
 class Tcgen05Mma(Operation):
     """A tcgen05.mma in some CTAs (or pairs) with the same operands."""
 
-    def __init__(self, memory, form: MmaForm, shape: InstructionDescriptor, ctas, tid: int, place: int, operands: dict):
-        batch = memory.batch
+    def __init__(self, group, form: MmaForm, shape: InstructionDescriptor, ctas, tid: int, place: int, operands: dict):
+        queue = async_queue_of(group)
+        memory, self.rounding = queue.memory, queue.rounding
         self.ins, self.form, self.shape, self.place = form.ins, form, shape, place
-        self.sides, self.issuers = operation_ctas(batch, form.ins, ctas), (ctas, tid)
+        self.sides, self.issuers = operation_ctas(group, form.ins, ctas), (ctas, tid)
         self.rows = [memory.rows_of(side) for side in self.sides]
         self.accumulate, self.disabled, self.zero = operands["accumulate"], operands["disabled"], operands["zero"]
         self.scale_places, self.metadata = operands["scales"], operands["metadata"]
         self.a_place = operands["a"] if form.a_in_tensor_memory else None
-        if (known := self.known(batch, operands)) is not None:
+        if (known := self.known(group.memories.shared_limit, operands)) is not None:
             self.__dict__ |= known
         else:
-            self.describe(memory, ctas, tid, operands)
+            self.describe(group, memory, ctas, tid, operands)
         self.sources_a, self.sources_b = (
-            [matrix.source(batch, form.ins, name, side, (ctas, tid)) for side in self.sides] if matrix else []
+            [matrix.source(group, form.ins, name, side, (ctas, tid)) for side in self.sides] if matrix else []
             for name, matrix in (("A", self.a), ("B", self.b))
         )
         require_usable(memory, self)
-        require_order(memory, self, ctas, tid)
-        if batch.observers.racecheck is not None:
-            batch.observers.racecheck.tensor_issued(form.ins, self.writes, self.reads, self.sides, ctas, tid)
+        require_order(queue, self, ctas, tid)
+        if group.observers.racecheck is not None:
+            group.observers.racecheck.tensor_issued(form.ins, self.writes, self.reads, self.sides, ctas, tid)
 
     # -- operands ----------------------------------------------------------------------------------------
-    def known(self, batch, operands: dict) -> dict | None:
+    def known(self, shared_limit: int, operands: dict) -> dict | None:
         """The cached description of an earlier MMA with the same instruction, operands and CTAs, or None."""
         self.key: tuple | None = None
         if len(self.rows) == 1:
@@ -74,23 +76,23 @@ class Tcgen05Mma(Operation):
                 self.place,
                 *words,
                 key_of(self.rows[0]),
-                batch.memories.shared_limit,
+                shared_limit,
             )
         return self.form.matrices.get(self.key)
 
-    def describe(self, memory, ctas, tid, operands: dict) -> None:
+    def describe(self, group, memory: TensorMemory, ctas, tid, operands: dict) -> None:
         """Compute and check the locations of all operands; caches only valid ones."""
-        form, shape, batch = self.form, self.shape, memory.batch
+        form, shape = self.form, self.shape
         self.blocks = blocks_of(shape.m, shape.n, form.cta_pair, form.weight_stationary)
         self.column, self.half, share = self.place & 0xFFFF, 0, len(self.sides)
         self.a: SharedMatrix | None = None
         self.check_place(memory, ctas, tid)
         if form.a_in_tensor_memory:
-            self.check_operand_a(batch, ctas, tid)
+            self.check_operand_a(group.observers, ctas, tid)
         else:
-            self.a = SharedMatrix.of(batch, form, shape, 0, operands["a"], shape.m // share, ctas, tid)
+            self.a = SharedMatrix.of(group, form, shape, 0, operands["a"], shape.m // share, ctas, tid)
         shift = self.zero.shift if self.zero else 0
-        self.b = SharedMatrix.of(batch, form, shape, 1, operands["b"], shape.n // share + shift, ctas, tid, shift)
+        self.b = SharedMatrix.of(group, form, shape, 1, operands["b"], shape.n // share + shift, ctas, tid, shift)
         self.span_columns()
         if self.key is not None:
             form.matrices[self.key] = {name: self.__dict__[name] for name in CACHED_FIELDS}
@@ -99,14 +101,14 @@ class Tcgen05Mma(Operation):
         lane = self.place >> 16
         scattered = is_layout_f(self.shape, self.form)
         if lane not in ((0, 16) if scattered else (0,)):
-            fault(memory.batch.observers, self.ins, f"lane {lane}: D of this layout cannot start there", ctas[0], tid)
+            fault(memory.observers, self.ins, f"lane {lane}: D of this layout cannot start there", ctas[0], tid)
         self.half = lane // 16
         if self.form.sparse and (
             why := tcgen05_sparsity_metadata.invalid_metadata_address(
                 self.form.kind, self.shape.selector, self.metadata
             )
         ):
-            fault(memory.batch.observers, self.ins, why, ctas[0], tid)
+            fault(memory.observers, self.ins, why, ctas[0], tid)
 
     @property
     def metadata_columns(self) -> tuple[int, int]:
@@ -115,15 +117,15 @@ class Tcgen05Mma(Operation):
             self.form.kind
         ].columns
 
-    def check_operand_a(self, batch, ctas, tid):
+    def check_operand_a(self, observers, ctas, tid):
         """Check A in tensor memory: K-major, in the lanes of D."""
         lane = self.a_place >> 16
         if self.shape.transposed[0]:
-            fault(batch.observers, self.ins, "A in tensor memory cannot be transposed", ctas[0], tid)
+            fault(observers, self.ins, "A in tensor memory cannot be transposed", ctas[0], tid)
         if lane != self.place >> 16:
-            fault(batch.observers, self.ins, f"lane {lane}: A and D must start in the same lane", ctas[0], tid)
+            fault(observers, self.ins, f"lane {lane}: A and D must start in the same lane", ctas[0], tid)
         if self.form.weight_stationary and self.shape.m < 128:
-            fault(batch.observers, self.ins, "A in tensor memory with .ws and M < 128 is not supported", ctas[0], tid)
+            fault(observers, self.ins, "A in tensor memory with .ws and M < 128 is not supported", ctas[0], tid)
 
     def span_columns(self):
         scattered = is_layout_f(self.shape, self.form)
@@ -175,7 +177,7 @@ class Tcgen05Mma(Operation):
         names = ("scaled",) * 2 if self.form.scale else (self.shape.a, self.shape.b)
         for block in self.blocks:
             factors = [p.scaled_operands(memory, block, left, right) for p, left, right in zip(every, lefts, rights)]
-            pairs = self.pairs(factors, names, memory.batch.options.matmul_rounding)
+            pairs = self.pairs(factors, names, self.rounding)
             self.add(memory, block, pairs)
 
     def pairs(
@@ -219,7 +221,7 @@ class Tcgen05Mma(Operation):
         cells = memory.cells[self.rows[block.side], first : first + count]
         found = tcgen05_sparsity_metadata.expand_sparse_tmem(self.form.kind, cells, decode(a, self.shape.a))
         if isinstance(found, str):
-            fault(memory.batch.observers, self.ins, found, self.sides[0][0])
+            fault(memory.observers, self.ins, found, self.sides[0][0])
         return found
 
     def operand_a_cells(self, memory, block: AccumulatorBlock) -> np.ndarray:
@@ -242,7 +244,7 @@ class Tcgen05Mma(Operation):
         parts = words.reshape(*words.shape[:2], -1, 32)
         if is_any(parts != parts[:, :, :1]):
             fault(
-                memory.batch.observers,
+                memory.observers,
                 self.ins,
                 "the scale factors differ between the 32-lane parts of tensor memory",
                 self.sides[0][0],
@@ -259,7 +261,7 @@ class Tcgen05Mma(Operation):
 
     def add(self, memory, block: AccumulatorBlock, pairs: list[tuple[MatmulOperand, MatmulOperand]]) -> None:
         """Accumulate matmuls (CTAs, columns, rows) into the cells of D, in order."""
-        rows, rounding = self.rows[block.side], memory.batch.options.matmul_rounding
+        rows, rounding = self.rows[block.side], self.rounding
         first, count = self.column, pairs[0][0].shape[1]
         errors = None
         if self.result_layout() and rounding == matmul.ROUNDED_ONCE:
@@ -389,7 +391,7 @@ def handle_mma(e, ins):
 
 @helper
 def tcgen05_mma(form, group, mask, d, a, b, idesc, accumulate, lanes, scales, zero, metadata):
-    memory = tensor_memory_of(group.batch)
+    queue = async_queue_of(group)
     zeros = [] if zero is None else [zero]
     places = [] if metadata is None else [metadata]
     issuers = Issuers(group, mask, d, a, b, idesc, accumulate, *lanes, *scales, *places, *zeros)
@@ -405,7 +407,7 @@ def tcgen05_mma(form, group, mask, d, a, b, idesc, accumulate, lanes, scales, ze
         }  # fmt: skip
         if (counters := group.observers.counters) is not None:
             counters.tensor_operations += 2 * shape.m * shape.n * shape.k * len(ctas)
-        memory.issue(Tcgen05Mma(memory, form, shape, ctas, tid, d_, operands))
+        queue.issue(Tcgen05Mma(group, form, shape, ctas, tid, d_, operands))
 
 
 def lane_mask(words: list[int]) -> np.ndarray | None:

@@ -8,11 +8,12 @@ from functools import lru_cache
 import numpy as np
 
 from ..matmul.operand_value_ranges import CODE_DTYPES, decode
-from ..memory.tensor_memory import SharedSource, fault
+from ..memory.tensor_memory import fault
 from ..numerics import float_formats
 from . import smem_matrix_descriptors
 from .ldmatrix_stmatrix import decompress_fp6
 from .mma_sync import _DECODE
+from .tcgen05_async_queue import SharedSource
 from .tcgen05_cp import inside_shared, read_fields
 from .tcgen05_instruction_descriptors import PADDED_TO_8_BITS, InstructionDescriptor, MmaForm
 
@@ -87,7 +88,7 @@ class SharedMatrix:
 
     def __init__(
         self,
-        batch,
+        group,
         form: MmaForm,
         shape: InstructionDescriptor,
         side: int,
@@ -99,21 +100,21 @@ class SharedMatrix:
     ):
         self.type, self.packed = (shape.a, shape.b)[side], shape.k == 64
         self.transposed, self.negative, self.skip = shape.transposed[side], shape.negative[side], skip
-        fields = read_fields(batch, form.ins, descriptor_word, ctas, tid)
+        fields = read_fields(group, form.ins, descriptor_word, ctas, tid)
         depth = shape.depth if side else 1
-        self.check_swizzle(batch, form, fields, depth, ctas, tid)
+        self.check_swizzle(group, form, fields, depth, ctas, tid)
         if self.transposed:
             per = smem_matrix_descriptors.CHUNK * shape.k // 32  # elements along M or N in a chunk
             chunks = smem_matrix_descriptors.mn_major_chunks(fields, shape.k * depth, -(-rows // per))
         else:
             chunks = smem_matrix_descriptors.k_major_chunks(fields, rows, smem_matrix_descriptors.ROW_CHUNKS * depth)
         self.rows = rows
-        self.chunks = np.ascontiguousarray(inside_shared(batch, form.ins, chunks, ctas, tid), np.int64)
+        self.chunks = np.ascontiguousarray(inside_shared(group, form.ins, chunks, ctas, tid), np.int64)
 
     @classmethod
     def of(
         cls,
-        batch,
+        group,
         form: MmaForm,
         shape: InstructionDescriptor,
         side: int,
@@ -124,26 +125,26 @@ class SharedMatrix:
         skip: int = 0,
     ):
         """The matrix of an operand, cached by instruction and operand; caches only valid ones."""
-        key = (shape, side, descriptor_word, rows, skip, batch.memories.shared_limit)
+        key = (shape, side, descriptor_word, rows, skip, group.memories.shared_limit)
         found = form.matrices.get(key)
         if found is None:
-            found = form.matrices[key] = cls(batch, form, shape, side, descriptor_word, rows, ctas, tid, skip)
+            found = form.matrices[key] = cls(group, form, shape, side, descriptor_word, rows, ctas, tid, skip)
         return found
 
-    def check_swizzle(self, batch, form, fields, depth, ctas, tid):
+    def check_swizzle(self, group, form, fields, depth, ctas, tid):
         """Check the swizzling mode: Table 52 for MN-major types; K-major rows of 64 bytes do not fit a 32-byte pattern."""
         if not self.transposed:
             if depth > 1 and fields.swizzle is smem_matrix_descriptors.BYTES_32:
                 why = "B of a sparse MMA cannot be K-major in the 32-byte swizzling mode"
-                fault(batch.observers, form.ins, why, ctas[0], tid)
+                fault(group.observers, form.ins, why, ctas[0], tid)
             return
         wide = fields.swizzle is smem_matrix_descriptors.BYTES_128_ATOM_32B
         if self.type in PADDED_TO_8_BITS or wide != (self.type == "tf32"):
             why = f"a transposed matrix of {self.type} cannot have this swizzling mode"
-            fault(batch.observers, form.ins, why, ctas[0], tid)
+            fault(group.observers, form.ins, why, ctas[0], tid)
 
-    def source(self, batch, ins, name: str, ctas, issuers) -> SharedSource:
-        return SharedSource(batch, ins, f"matrix {name}", ctas, self.chunks, issuers)
+    def source(self, group, ins, name: str, ctas, issuers) -> SharedSource:
+        return SharedSource(group, ins, f"matrix {name}", ctas, self.chunks, issuers)
 
     def values(self, source: SharedSource) -> np.ndarray:
         """Values (CTAs, rows, k), or their bits."""

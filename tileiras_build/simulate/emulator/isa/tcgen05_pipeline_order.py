@@ -9,8 +9,9 @@ same thread. Common attention kernels place the left operand in the columns of t
 
 from __future__ import annotations
 
-from ..memory.tensor_memory import Operation, Span, fault
+from ..memory.tensor_memory import Span, TensorMemory, fault
 from ..simt.broadcasting import is_any
+from .tcgen05_async_queue import Operation, Tcgen05AsyncQueue
 
 WRITES, READS = "writes", "reads"
 SMALL_QUEUE = 3  # operations up to which a linear search is as fast as a table
@@ -20,31 +21,38 @@ UNORDERED_FINDINGS = {
 }  # hardware executes these in order
 
 
-def require_order(memory, operation: Operation, ctas, tid: int) -> None:
+def require_order(queue: Tcgen05AsyncQueue, operation: Operation, ctas, tid: int) -> None:
     """Require that no earlier operation in flight conflicts with this one."""
-    queue = [earlier for earlier in memory.unordered(operation) if not earlier.is_commit]
-    is_long = len(queue) > SMALL_QUEUE
-    for span in operation.reads if queue else ():
+    memory, queued = queue.memory, [earlier for earlier in queue.unordered(operation) if not earlier.is_commit]
+    is_long = len(queued) > SMALL_QUEUE
+    for span in operation.reads if queued else ():
         if not is_long or is_any(span.of(memory.writing)):
-            _look(memory, queue, operation, span, "reads", (WRITES,), ctas, tid)
-    for span in operation.writes if queue else ():
+            _look(memory, queued, operation, span, "reads", (WRITES,), ctas, tid)
+    for span in operation.writes if queued else ():
         if not is_long or is_any(span.of(memory.writing)) or is_any(span.of(memory.reading)):
-            _look(memory, queue, operation, span, "overwrites", (WRITES, READS), ctas, tid)
+            _look(memory, queued, operation, span, "overwrites", (WRITES, READS), ctas, tid)
 
 
 def _look(
-    memory, queue: list[Operation], operation: Operation, span: Span, does: str, uses: tuple[str, ...], ctas, tid: int
+    memory: TensorMemory,
+    queued: list[Operation],
+    operation: Operation,
+    span: Span,
+    does: str,
+    uses: tuple[str, ...],
+    ctas,
+    tid: int,
 ) -> None:
     """Report an earlier operation that uses columns of a span and is not pipelined with this one."""
-    batch, name = memory.batch, operation.ins.mods[0]
-    for earlier in queue:
+    name = operation.ins.mods[0]
+    for earlier in queued:
         for use in uses:
             others = () if _is_pipelined(earlier, use, operation, does) else getattr(earlier, use)
-            if any(span.overlaps(other, batch.geometry.ctas) for other in others):
+            if any(span.overlaps(other, memory.geometry.ctas) for other in others):
                 before = earlier.ins.mods[0]
                 why = f"an earlier tcgen05.{before} still {use} columns of tensor memory that this one {does}: wait for its commit first"
                 fault(
-                    batch.observers,
+                    memory.observers,
                     operation.ins,
                     why,
                     ctas[0],

@@ -9,6 +9,7 @@ import numpy as np
 from . import buffer_pool
 
 if TYPE_CHECKING:
+    from ..isa.tcgen05_async_queue import Tcgen05AsyncQueue
     from ..ptx.program import Program
     from ..simt.geometry import Geometry
     from .address_space import Memory, Region
@@ -37,7 +38,8 @@ class CtaMemories:
         self.local_size = -(-program.local_size // 16) * 16
         self.local = np.full(self.local_size * geometry.threads * geometry.ctas, POISON, np.uint8)
         self.region_of: dict[Site, Region] = {}  # the last region of each access site
-        self.tensor_memory: TensorMemory | None = None  # created at its first use
+        self.tensor_memory: TensorMemory | None = None  # created at its first use, as its queue
+        self.tcgen05_queue: Tcgen05AsyncQueue | None = None
         self._shared_views: dict = {}
         self._local_views: dict = {}
 

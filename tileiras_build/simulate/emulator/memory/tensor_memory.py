@@ -1,40 +1,32 @@
-"""Tensor memory of a batch of CTAs, and the asynchronous operations on it (PTX ISA 9.0, section 9.7.16).
+"""Tensor memory of a batch of CTAs: its cells, their allocation, and the accesses of them that are not complete.
 
 Each CTA has 128 lanes x 512 columns of 32 bits, stored as (CTAs, columns, lanes): a matmul D^T = B A^T needs no
-transposition, and a register of tcgen05.ld is a row of consecutive lanes.
-
-mma, cp and commit are queued at their issue. They execute when a thread tests an mbarrier on which a later commit arrives
-(``mbarrier_waits.py``): the latest moment that the ISA allows, so that a missing wait reads stale data. Until then, accesses
-of their columns are faults. Columns are tracked by halves of 16 lanes of each 32, which MMAs of 64 rows use.
+transposition, and a register of tcgen05.ld is a row of consecutive lanes (PTX ISA 9.0, section 9.7.16). Accesses of columns
+that a queued operation uses (``tcgen05_async_queue.py``) are faults. Columns are tracked by halves of 16 lanes of each 32,
+which MMAs of 64 rows use.
 """
 
 from __future__ import annotations
-
-from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 
 from ..errors import EmulatorFault
 from ..isa.smem_matrix_descriptors import CHUNK
-from ..jit.smem_chunk_copies import chunks_equal, gather
-from ..matmul import gemm_jit
-from ..matmul.matmul import BLAS_ORDER
 from ..simt.broadcasting import are_all, is_any
+from ..simt.geometry import Geometry
 from . import buffer_pool
 
 LANES, COLUMNS, GRANULE = 128, 512, 32
 POISON = np.uint32(0xFFFFFFFF)
 BYTES = LANES * COLUMNS * 4
 FREE = -1
-MAX_BATCHED, MAX_BATCHED_LARGE = 16, 8  # operations that are executed together; more would exceed the CPU's caches
 
 
-def tensor_memory_of(batch) -> TensorMemory:
-    """The batch's tensor memory, created on first use."""
-    if batch.memories.tensor_memory is None:
-        batch.memories.tensor_memory = TensorMemory(batch)
-    return batch.memories.tensor_memory
+def tensor_memory_of(group) -> TensorMemory:
+    """The tensor memory of a group's batch, created on first use."""
+    if group.memories.tensor_memory is None:
+        group.memories.tensor_memory = TensorMemory(group.geometry, group.observers, group.memories.shared_size)
+    return group.memories.tensor_memory
 
 
 def fault(reporter, ins, why: str, cta: int, tid: int = 0, address: int | None = None, finding: str | None = None):
@@ -85,79 +77,10 @@ class Span:
         table[self.ctas, self.halves, self.first : self.last] += table.dtype.type(amount)
 
 
-class Operation:
-    """An asynchronous operation of some CTAs. ``writes`` and ``reads`` are Spans, ``ins`` its instruction."""
-
-    ins: Any = None
-    writes: tuple = ()
-    reads: tuple = ()
-    issuers: tuple[np.ndarray, int] = (np.zeros(0, np.int64), 0)  # (CTAs, index of the thread in each)
-    is_commit = False  # a commit only marks a position in the queue
-    place_key: tuple | None = None  # equal for operations with the same ordering requirements
-
-    def run(self, tensor) -> None:
-        raise NotImplementedError
-
-    def committing_threads(self) -> Iterable[tuple[int, int]]:
-        """The (CTA, thread index) of the threads that execute a commit."""
-        return ()
-
-    def has_accumulators_of(self, other) -> bool:
-        """Whether both are MMAs with the same accumulators and shape."""
-        return False
-
-    def can_join(self, earlier) -> bool:
-        """Whether this may execute together with the preceding operation, see ``run_batch``."""
-        return False
-
-    def run_joined(self, tensor, others) -> None:
-        """Execute this operation and those that join it."""
-        self.run(tensor)
-
-
-class SharedSource:
-    """Chunks of shared memory that an operation reads at some time between its issue and its completion.
-
-    They must have the same contents at both times: data that arrives late, or is overwritten early, is a fault.
-    """
-
-    def __init__(self, batch, ins, what: str, ctas: np.ndarray, chunks: np.ndarray, issuers: tuple):
-        """``issuers``: (issuing CTA for each CTA, index of the issuing thread)."""
-        self.batch, self.ins, self.what, self.ctas = batch, ins, what, ctas
-        self.starts = tensor_memory_of(batch).starts_of(ctas)
-        self.chunks = np.ascontiguousarray(chunks, np.int64)
-        self.issued: np.ndarray | None = self.fetch()
-        if batch.observers.racecheck is not None:
-            batch.observers.racecheck.tensor_reads(ins, self.index, *issuers)
-
-    @property
-    def index(self) -> np.ndarray:
-        """The chunks in the batch's shared memory (CTAs, …)."""
-        return self.starts.reshape(-1, *[1] * self.chunks.ndim) + self.chunks
-
-    def fetch(self) -> np.ndarray:
-        if not gemm_jit.is_ready():
-            return np.ascontiguousarray(self.batch.memories.shared_view(np.complex128)[self.index])
-        out = np.empty((len(self.starts), *self.chunks.shape), np.complex128)
-        gather(self.batch.memories.shared, None, self.starts, self.chunks, out)
-        return out
-
-    def read(self) -> np.ndarray:
-        """The bytes at completion (CTAs, …, 16)."""
-        issued, self.issued = self.issued, None
-        assert issued is not None  # an operation executes once
-        if not (gemm_jit.is_ready() and chunks_equal(self.batch.memories.shared, self.starts, self.chunks, issued)):
-            changed = (self.fetch().view(np.uint64) != issued.view(np.uint64)).reshape(len(self.ctas), -1).any(axis=1)
-            if is_any(changed):
-                why = f"shared memory of {self.what} changed between the issue of this instruction and its completion"
-                fault(self.batch.observers, self.ins, why, self.ctas[int(np.argmax(changed))])
-        return issued[..., None].view(np.uint8)
-
-
 class TensorMemory:
-    def __init__(self, batch):
-        ctas, warps = batch.geometry.ctas, -(-batch.geometry.threads // 32)
-        self.batch, self.warps = batch, warps
+    def __init__(self, geometry: Geometry, observers, shared_size: int):
+        ctas, warps = geometry.ctas, -(-geometry.threads // 32)
+        self.geometry, self.observers, self.shared_size, self.warps = geometry, observers, shared_size, warps
         self.cells = buffer_pool.acquire("tensor memory", ctas * BYTES).view(np.uint32).reshape(ctas, COLUMNS, LANES)
         self.owner = np.full((ctas, COLUMNS), FREE, np.int16)  # first column of the allocation that contains a column
         self.allocated: set[tuple] = set()  # keys of spans checked since the last deallocation
@@ -176,11 +99,6 @@ class TensorMemory:
         self.apart: dict[tuple[int, ...], tuple] = {}  # see ``are_apart``
         self.uses: dict[tuple, int] = {}  # (table, key of a span) -> number of queued operations that use it
         self.known: dict[bytes, tuple[slice | np.ndarray, np.ndarray]] = {}  # see ``of_ctas``
-        self.queue: list[Operation] = []
-        self.issued = 0  # total number of issued operations
-        self.ordered: dict[
-            tuple, int
-        ] = {}  # by ``place_key``: how many had been issued at the last look at their order
         self.requests: dict[int, tuple[int, int]] = {}  # CTA of a pair -> (columns, start if granted, else FREE)
 
     def rows_of(self, ctas: np.ndarray) -> slice | np.ndarray:
@@ -194,7 +112,7 @@ class TensorMemory:
     def of_ctas(self, ctas: np.ndarray) -> tuple[slice | np.ndarray, np.ndarray]:
         key = ctas.tobytes()
         if (found := self.known.get(key)) is None:
-            starts = np.asarray(ctas, np.int64) * (self.batch.memories.shared_size // CHUNK)
+            starts = np.asarray(ctas, np.int64) * (self.shared_size // CHUNK)
             found = self.known[key] = rows_of(ctas), starts
         return found
 
@@ -215,14 +133,14 @@ class TensorMemory:
     def check_count(self, ins, cta: int, tid: int, columns: int) -> None:
         """Check the number of columns of alloc and dealloc."""
         if columns < GRANULE or columns > COLUMNS or columns & (columns - 1):
-            fault(self.batch.observers, ins, f"{columns} columns: must be a power of two from 32 to 512", cta, tid)
+            fault(self.observers, ins, f"{columns} columns: must be a power of two from 32 to 512", cta, tid)
 
     def release(self, ins, cta: int, tid: int, start: int, columns: int) -> None:
         self.check_count(ins, cta, tid, columns)
         held = np.flatnonzero(self.owner[cta] == start)
         if start >= COLUMNS or len(held) != columns or held[0] != start:
             fault(
-                self.batch.observers,
+                self.observers,
                 ins,
                 f"no allocation of {columns} columns starts at this address",
                 cta,
@@ -230,15 +148,15 @@ class TensorMemory:
                 start,
             )
         span = Span(cta, start, columns)
-        if self.queue and (is_any(span.of(self.writing)) or is_any(span.of(self.reading))):
-            fault(self.batch.observers, ins, "operations on these columns have not been waited for", cta, tid, start)
+        if is_any(span.of(self.writing)) or is_any(span.of(self.reading)):
+            fault(self.observers, ins, "operations on these columns have not been waited for", cta, tid, start)
         for table in (self.loading, self.storing):
             self.apply_marks(table)
         if self.are_marked[id(self.loading)] and is_any(self.loading[cta, :, :, start : start + columns]):
             why = "a tcgen05.ld of these columns has not been waited for"
-            fault(self.batch.observers, ins, why, cta, tid, start, "load-not-waited")
+            fault(self.observers, ins, why, cta, tid, start, "load-not-waited")
         if self.are_marked[id(self.storing)] and is_any(self.storing[cta, :, :, start : start + columns]):
-            fault(self.batch.observers, ins, "a tcgen05.st to these columns has not been waited for", cta, tid, start)
+            fault(self.observers, ins, "a tcgen05.st to these columns has not been waited for", cta, tid, start)
         self.owner[cta, start : start + columns] = FREE
         self.allocated.clear()
 
@@ -247,7 +165,7 @@ class TensorMemory:
         for cta in np.flatnonzero((self.owner != FREE).any(axis=1))[:1].tolist():
             count = int((self.owner[cta] != FREE).sum())
             fault(
-                self.batch.observers,
+                self.observers,
                 self.sources[cta],
                 f"{count} columns of tensor memory are still allocated at exit",
                 cta,
@@ -269,7 +187,7 @@ class TensorMemory:
             held = self.owner[np.asarray(ctas), span.first : span.last] != FREE
             bad = int(np.argmin(held.all(axis=1)))
         columns = f"columns {span.first} to {span.last - 1}"
-        fault(self.batch.observers, ins, f"{what}: {columns} of tensor memory are not allocated", np.asarray(ctas)[bad])
+        fault(self.observers, ins, f"{what}: {columns} of tensor memory are not allocated", np.asarray(ctas)[bad])
 
     def mark(self, table: np.ndarray, ctas, warps, span: Span) -> None:
         """Record accesses of columns by warps, until their wait."""
@@ -311,7 +229,7 @@ class TensorMemory:
 
     def ctas_of(self, span: Span) -> np.ndarray:
         """The CTAs of a span."""
-        return np.arange(self.batch.geometry.ctas)[span.ctas]
+        return np.arange(self.geometry.ctas)[span.ctas]
 
     def require_no_pending(self, ins, span: Span, ctas, table, why: str) -> None:
         """Require no access in a (CTAs, 2, columns) or (CTAs, warps, 2, columns) table; ``ctas`` as in ``require_allocated``."""
@@ -325,88 +243,9 @@ class TensorMemory:
             rows = np.atleast_1d(np.asarray(self.ctas_of(span) if ctas is None else ctas))
             busy = found.reshape(len(rows), -1).any(axis=1)
             finding = "load-not-waited" if table is self.loading else None
-            fault(self.batch.observers, ins, why, rows[int(np.argmax(busy))], address=span.first, finding=finding)
+            fault(self.observers, ins, why, rows[int(np.argmax(busy))], address=span.first, finding=finding)
 
-    # -- the queue -----------------------------------------------------------------------------------
-    def issue(self, operation: Operation) -> None:
-        for span in operation.writes:
-            self.count_use(self.writing, span, 1)
-        for span in operation.reads:
-            self.count_use(self.reading, span, 1)
-        self.queue.append(operation)
-        self.issued += 1
-
-    def unordered(self, operation: Operation) -> list[Operation]:
-        """The operations in the queue whose order to this one has not been checked yet; marks them as checked."""
-        key = operation.place_key
-        if key is None:
-            return self.queue
-        since, self.ordered[key] = self.issued - self.ordered.get(key, 0), self.issued
-        return self.queue[max(len(self.queue) - since, 0) :]
-
-    def complete_commits(self, commits: Sequence[Operation]) -> None:
-        """Execute all operations that precede commits, before a thread tests the mbarriers of the commits."""
-        wanted = set(map(id, commits))
-        for i in reversed(range(len(self.queue))):
-            if id(self.queue[i]) in wanted:
-                return self.run_first(self.reorder_for_commits(i + 1, wanted))
-
-    def reorder_for_commits(self, count: int, wanted: set[int]) -> int:
-        """Move those of the first ``count`` operations to the front that precede one of the commits ``wanted``; returns their number.
-
-        A commit waits for operations of its own thread (9.7.16.12.1), and so for operations pipelined before them.
-        """
-        leading: list[Operation] = []
-        others: list[Operation] = []
-        threads: dict[int, set[int]] = {}  # index of a thread -> the CTAs in which it commits
-        for operation in reversed(self.queue[:count]):
-            if id(operation) in wanted:
-                for cta, tid in operation.committing_threads():
-                    threads.setdefault(tid, set()).add(cta)
-            leads = _is_of(operation, threads) or any(self.is_ahead_of(operation, other) for other in leading)
-            (leading if leads else others).append(operation)
-        while others and others[-1].is_commit:  # all operations before it have executed
-            others.pop()
-        self.queue[:count] = [*reversed(leading), *reversed(others)]
-        return len(leading)
-
-    def is_ahead_of(self, operation: Operation, later: Operation) -> bool:
-        """Whether an operation of another thread conflicts with a later one, and so executes first."""
-        ctas = self.batch.geometry.ctas
-        pairs = [(operation.writes, later.writes + later.reads), (operation.reads, later.writes)]
-        return any(one.overlaps(other, ctas) for mine, theirs in pairs for one in mine for other in theirs)
-
-    def run_first(self, count: int) -> None:
-        """Execute the first ``count`` operations, combining those that can join.
-
-        Combining changes no results, except for the rounding of BLAS, which depends on the sizes of matrices.
-        """
-        is_apart = self.batch.options.matmul_rounding == BLAS_ORDER
-        most = MAX_BATCHED_LARGE if is_apart else MAX_BATCHED
-        done, self.queue = self.queue[:count], self.queue[count:]
-        some: list[Operation] = []
-        for operation in done:
-            if operation.is_commit and not is_apart:
-                continue
-            if some and not (len(some) < most and operation.can_join(some[-1])):
-                self.run_batch(some)
-                some = []
-            some.append(operation)
-        self.run_batch(some)
-
-    def run_batch(self, some: list[Operation]) -> None:
-        """Execute operations that join each other."""
-        if some:
-            some[0].run_joined(self, some[1:])
-        for operation in some:
-            self.complete(operation)
-
-    def complete(self, operation: Operation) -> None:
-        for span in operation.writes:
-            self.count_use(self.writing, span, -1)
-        for span in operation.reads:
-            self.count_use(self.reading, span, -1)
-
+    # -- queued operations ---------------------------------------------------------------------------
     def count_use(self, table: np.ndarray, span: Span, more: int) -> None:
         """Add or remove a use of a span by an operation; the table has one entry for equal spans."""
         if span.key is None:
@@ -416,25 +255,6 @@ class TensorMemory:
         self.uses[key] = after = before + more
         if not (before and after):
             span.add(table, more)
-
-
-def _is_of(operation: Operation, threads: dict[int, set[int]]) -> bool:
-    """Whether one of these threads (index -> CTAs) has issued an operation."""
-    ctas, tid = operation.issuers
-    return tid in threads and not threads[tid].isdisjoint(ctas.tolist())
-
-
-# -- CTA pairs ---------------------------------------------------------------------------------------
-def pair_of(batch, ins, ctas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(even, odd) CTAs of the pairs of ``ctas``: their ranks in the cluster differ in the last bit (9.7.16.5.1)."""
-    geometry = batch.geometry
-    if geometry.cluster_size % 2:
-        fault(batch.observers, ins, "cta_group::2 needs a cluster of an even number of CTAs", ctas[0])
-    rank = geometry.rank(ctas)
-    even, odd = geometry.ctas_with_rank(ctas, rank & ~1), geometry.ctas_with_rank(ctas, rank | 1)
-    if not are_all(batch.scheduler.are_ctas_alive(even) & batch.scheduler.are_ctas_alive(odd)):
-        fault(batch.observers, ins, "the peer CTA has exited", ctas[0])
-    return even, odd
 
 
 def key_of(rows) -> object:

@@ -19,7 +19,7 @@ from ..ptx.ast import Instruction
 from .broadcasting import unique_integers
 
 if TYPE_CHECKING:
-    from ..memory.tensor_memory import Operation
+    from ..isa.tcgen05_async_queue import Operation
 
 MAX_SHOWN_WAITS = 6  # waits described in a deadlock message
 MAX_FAILED_TESTS_ALONE = 2000  # failed mbarrier.test_wait in a row that count as a deadlock if no other group can run
@@ -76,7 +76,7 @@ class MbarrierWaits:
             completed = list(some)
             if commits := [copy.commit for copy in completed if isinstance(copy, InFlightArrival)]:
                 # All at once, because their MMAs may be computed together.
-                self.batch.memories.tensor_memory.complete_commits(commits)
+                self.batch.memories.tcgen05_queue.complete_commits(commits)
             for copy in completed:
                 copy.perform(self.batch)
         return bool(copies)
