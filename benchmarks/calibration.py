@@ -50,7 +50,7 @@ CACHE = Path(__file__).resolve().parents[1] / "build" / "calibration"
 BYTES = {"f16": 2, "bf16": 2, "f32": 4, "tf32": 4, "e4m3": 1, "u32": 4, "f64": 8}
 # Microseconds that a measurement has beside the kernel's own: events around each launch, launches one after the other, and
 # those of a graph (tritonbench pull 38; te42kyfo/gpu-benches, gpu-small-kernels); profilers measure the kernel alone.
-LAUNCH = {"events": 3.0, "loop": 1.5, "graph": 1.4, "kernel": 0.0}
+LAUNCH = {"events": 4.0, "loop": 2.0, "graph": 1.4, "kernel": 0.0}
 
 
 @dataclass(frozen=True)
