@@ -14,6 +14,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
+from tileiras_build.simulate.emulator.codegen.function_cache import FunctionCache
 from tileiras_build.simulate.emulator.errors import EmulatorError
 from tileiras_build.simulate.emulator.isa import HANDLERS
 from tileiras_build.simulate.emulator.ptx.parser import parse
@@ -289,9 +290,9 @@ def is_implemented(family: str, name: str) -> bool:
     if sample is None:
         return True
     try:
-        program = Program(parse(sample_text(sample[0])), "k")
-        for at in range(len(program.code)):
-            program.generate(at, False)
+        functions = FunctionCache(Program(parse(sample_text(sample[0])), "k"))
+        for at in range(len(functions.program.code)):
+            functions.generate(at, False)
     except EmulatorError:
         return False
     return True

@@ -12,7 +12,7 @@ from ptx_kernels import aligned, kernel, run
 
 from tileiras_build.simulate import emulator
 from tileiras_build.simulate.emulator import Counters, EmulatorFault, EmulatorWarning, parallel_ctas
-from tileiras_build.simulate.emulator.batch_time_model import BatchCostModel
+from tileiras_build.simulate.emulator.batch_time_model import BatchCostModel, launch_history_of
 from tileiras_build.simulate.emulator.errors import TIME_LIMIT
 from tileiras_build.simulate.emulator.launch import LaunchOptions
 from tileiras_build.simulate.emulator.ptx.program import load
@@ -53,7 +53,7 @@ def ptx_of(body: str, params: int = 2, extra: str = "") -> str:
 def fresh(body: str, params: int = 2, extra: str = "") -> str:
     """A kernel without measured launches."""
     ptx = ptx_of(body, params, extra)
-    load(ptx, "k", None).costs = BatchCostModel()
+    launch_history_of(load(ptx, "k", None)).costs = BatchCostModel()
     return ptx
 
 
@@ -128,7 +128,7 @@ def test_findings_warn_once(forks):
         with pytest.warns(EmulatorWarning) as found:
             run(UNREAD_PTX, aligned(np.zeros(64, np.uint32)), grid=CTAS, jobs=jobs, findings="warning")
         texts.append([str(warning.message) for warning in found])
-        load(UNREAD_PTX, "k", None).costs = BatchCostModel()
+        launch_history_of(load(UNREAD_PTX, "k", None)).costs = BatchCostModel()
     assert len(texts[0]) == 1 and "(finding exit-before-read)" in texts[0][0]
     assert texts == texts[:1] * 3
     assert len(forks) == 1  # after a finding, the kernel runs in one process

@@ -12,7 +12,7 @@ from ptx_kernels import kernel, run
 
 from tileiras_build.simulate import emulator
 from tileiras_build.simulate.emulator import process_count
-from tileiras_build.simulate.emulator.batch_time_model import BatchCostModel
+from tileiras_build.simulate.emulator.batch_time_model import BatchCostModel, launch_history_of
 from tileiras_build.simulate.emulator.process_count import ProcessPlan
 from tileiras_build.simulate.emulator.ptx.program import load
 
@@ -41,9 +41,10 @@ def plan(
 ) -> ProcessPlan:
     """The plan of a launch after batches that ``took`` seconds (by CTAs), with ``size`` bytes of arrays."""
     program = load(kernel(body, 1, THREADS), "k", None)
-    program.costs, program.had_to_say = BatchCostModel(), False
+    history = launch_history_of(program)
+    history.costs, history.is_single_process = BatchCostModel(), False
     for count, seconds in (took or {}).items():
-        program.costs.add_sample(count, seconds)
+        history.costs.add_sample(count, seconds)
     return ProcessPlan(program, asked, ctas, THREADS, SIZE, SimpleNamespace(regions=[SimpleNamespace(size=size)]))
 
 
@@ -103,7 +104,7 @@ def test_remaining_ctas_of_a_long_launch_are_divided(alone, monkeypatch):
     monkeypatch.setattr(launch, "BATCH_THREADS", 16 * THREADS)
     ptx, memories = kernel(ADD, 1, THREADS), []
     for asked in (1, None):
-        load(ptx, "k", None).costs = BatchCostModel()
+        launch_history_of(load(ptx, "k", None)).costs = BatchCostModel()
         memories.append(np.arange(CTAS * THREADS, dtype=np.uint32))
         run(ptx, memories[-1], grid=CTAS, jobs=asked)
     np.testing.assert_array_equal(*memories)

@@ -1,6 +1,10 @@
-"""A cost model of a kernel's batches: a fixed cost (NumPy's overhead) and a cost per CTA."""
+"""A cost model of a kernel's batches: a fixed cost (NumPy's overhead) and a cost per CTA; and the history of its launches."""
 
 from __future__ import annotations
+
+from functools import lru_cache
+
+from .ptx.program import Program
 
 
 class BatchCostModel:
@@ -30,3 +34,17 @@ class BatchCostModel:
             each = (seconds - self.small[1]) / (ctas - self.small[0])
         each = min(max(each, most / 4), most)  # measurements have errors, and costs depend on arguments
         return seconds - each * ctas, each
+
+
+class LaunchHistory:
+    """What earlier launches of one program have shown: the costs of its batches, and whether several processes gave up."""
+
+    def __init__(self) -> None:
+        self.costs = BatchCostModel()
+        self.is_single_process = False  # a launch by several processes found a fault, which one process must report
+
+
+@lru_cache(maxsize=256)
+def launch_history_of(program: Program) -> LaunchHistory:
+    """The history of a program in this process."""
+    return LaunchHistory()

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...core.renamed_parameters import renamed_parameters
 from . import parallel_ctas
+from .codegen.function_cache import function_cache_of
 from .errors import InvalidLaunch, name_internal_errors
 from .isa.special_registers import SPECIALS
 from .matmul import gemm_jit
@@ -244,7 +245,7 @@ def execute(program: Program, grid, block, params, memory, dynamic, options: Lau
     plan = ProcessPlan(program, 1 if options.started is not None else options.jobs, total, threads, size, memory)
     with np.errstate(all="ignore"):
         run_all(plan, run, options)
-    program.code_cache.store()
+    function_cache_of(program).code_cache.store()
     gemm_jit.record_multiplications()
 
 
@@ -258,7 +259,7 @@ def run_all(plan: ProcessPlan, run: Callable[[int, int, LaunchOptions], None], o
             batches = [(first, min(each, plan.ctas - first)) for first in range(remaining.first, plan.ctas, each)]
             if run_batches(run, batches, jobs, plan.memory, options):
                 return
-            plan.max_processes, plan.program.had_to_say = 1, True
+            plan.max_processes, plan.history.is_single_process = 1, True
         run(*remaining.start(plan.size), options)
 
 

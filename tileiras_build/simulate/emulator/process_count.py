@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...core.cpu_count import cpu_count
+from .batch_time_model import launch_history_of
+from .codegen.function_cache import function_cache_of
 from .memory.address_space import Memory
 from .parallel_ctas import single_process_reason
 
@@ -86,18 +88,18 @@ class ProcessPlan:
 
     def __init__(self, program: Program, requested: int | None, ctas: int, threads: int, size: int, memory: Memory):
         self.program, self.requested, self.ctas, self.threads, self.size = program, requested, ctas, threads, size
-        self.memory = memory
+        self.memory, self.functions, self.history = memory, function_cache_of(program), launch_history_of(program)
         self.max_processes = self._process_limit()
 
     def _process_limit(self) -> int:
-        if self.requested == 1 or self.program.had_to_say or self.requested is None and shares_cores():
+        if self.requested == 1 or self.history.is_single_process or self.requested is None and shares_cores():
             return 1
         most = min(self.requested or idle_cores(), self.ctas // self.program.cluster_size)
         return 1 if most < 2 or not hasattr(os, "fork") or single_process_reason(self.program) else most
 
     def processes(self, ctas: int) -> int:
         """The number of processes for the ``ctas`` that are left."""
-        most, parts = min(self.max_processes, ctas // self.program.cluster_size), self.program.costs.fixed_and_per_cta()
+        most, parts = min(self.max_processes, ctas // self.program.cluster_size), self.history.costs.fixed_and_per_cta()
         if most < 2 or parts is None:
             return 1 if most < 2 or self.requested is None else most
         if self.requested is not None:
@@ -120,7 +122,7 @@ class ProcessPlan:
         return -(-count // cluster) * cluster
 
     def _batches_per_process(self, own: int) -> int:
-        fixed, each = self.program.costs.fixed_and_per_cta() or (0.0, 0.0)
+        fixed, each = self.history.costs.fixed_and_per_cta() or (0.0, 0.0)
         return (
             BATCHES_PER_PROCESS
             if not fixed
@@ -130,6 +132,6 @@ class ProcessPlan:
     @contextmanager
     def add_sample(self, ctas: int) -> Iterator[None]:
         """Measure the CPU time of a batch of ``ctas``."""
-        start = time.process_time() - self.program.translating
+        start = time.process_time() - self.functions.codegen_seconds
         yield
-        self.program.costs.add_sample(ctas, time.process_time() - self.program.translating - start)
+        self.history.costs.add_sample(ctas, time.process_time() - self.functions.codegen_seconds - start)

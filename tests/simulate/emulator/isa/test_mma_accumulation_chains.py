@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tests.simulate.emulator.ptx_kernels import aligned, kernel, run
+from tileiras_build.simulate.emulator.codegen.function_cache import function_cache_of
 from tileiras_build.simulate.emulator.ptx.program import load
 
 DECLARE = """.reg .b32 t<4>; .reg .b32 a<17>; .reg .b32 b<9>; .reg .f32 c<20>; .reg .f32 d<20>; .reg .f32 z; .reg .b64 u<8>;
@@ -65,7 +66,11 @@ def text(body: str) -> str:
 
 def calls(body: str) -> int:
     """The number of matmuls that generated code executes."""
-    lines = [line for function in load(text(body), "k", None).cache.values() for line in function.body.lines]
+    lines = [
+        line
+        for function in function_cache_of(load(text(body), "k", None)).cache.values()
+        for line in function.body.lines
+    ]
     return sum(line.count("accumulate_warp_tile(g") for line in lines)
 
 

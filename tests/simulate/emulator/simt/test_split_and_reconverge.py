@@ -5,6 +5,7 @@ import pytest
 
 from tests.simulate.emulator.isa.test_tcgen05_gemm import gemm
 from tests.simulate.emulator.ptx_kernels import aligned, kernel, run
+from tileiras_build.simulate.emulator.codegen.function_cache import function_cache_of
 from tileiras_build.simulate.emulator.ptx.program import load
 from tileiras_build.simulate.emulator.simt import merge_thread_groups, thread_group
 
@@ -44,7 +45,7 @@ def test_children_copy_only_the_registers_that_they_read(monkeypatch):
     taken, step = [], thread_group.ThreadGroup.resolve_all
 
     def note(self, slots):
-        if slots in [function.loads for function in self.batch.program.cache.values()]:
+        if slots in [function.loads for function in self.functions.cache.values()]:
             taken.append(len(slots))
         step(self, slots)
 
@@ -58,7 +59,8 @@ def test_issuing_an_mma_needs_one_thread_only():
     products = [pc for pc, ins in enumerate(program.code) if ins.op == "tcgen05" and ins.mods[0] in ("mma", "commit")]
     loads = [pc for pc, ins in enumerate(program.code) if ins.op == "tcgen05" and ins.mods[0] == "ld"]
     starts = {int(program.leader_of[pc]) for pc in products}
-    assert not any(map(program.needs_convergence, starts)) and all(map(program.needs_convergence, loads))
+    needs_convergence = function_cache_of(program).needs_convergence
+    assert not any(map(needs_convergence, starts)) and all(map(needs_convergence, loads))
 
 
 def test_exiting_threads_are_not_merged_first(monkeypatch):

@@ -47,12 +47,12 @@ def kind_of(type_: str) -> str:
 class Emitter:
     """Builds one generated function. Handlers call ``use``, ``set``, ``temp`` and ``line``."""
 
-    def __init__(self, program, pc: int, diverged: bool):
+    def __init__(self, functions, pc: int, diverged: bool):
         from ..isa.mma_accumulation_chains import PendingMmaChains
 
-        self.program, self.name = program, f"block_{pc}"
+        self.functions, self.program, self.name = functions, functions.program, f"block_{pc}"
         self.diverged = diverged  # whether warp-wide instructions may have to wait for other threads
-        self.space = program.namespace
+        self.space = functions.namespace
         self.lines: list[str] = []
         self.loads: list[int] = []
         self.origin: list[int] = []  # pc of each line
@@ -90,7 +90,7 @@ class Emitter:
     def scalar(self, kind: str, value) -> str:
         """The name of a NumPy scalar of ``kind``; integers wrap to the width."""
         key = ("scalar", kind, value)
-        name = self.program.constants.get(key)
+        name = self.functions.constants.get(key)
         if name is None:
             if kind == "p":
                 number = np.bool_(value)
@@ -99,7 +99,7 @@ class Emitter:
             else:
                 bits = KIND_BITS[kind]
                 number = DTYPES[UNSIGNED[bits]](value & ((1 << bits) - 1)).view(DTYPES[kind])
-            name = self.program.constants[key] = self.constant(number, f"k_{kind}")
+            name = self.functions.constants[key] = self.constant(number, f"k_{kind}")
         return name
 
     def fail(self, why: str = "unknown form") -> NoReturn:
@@ -185,13 +185,13 @@ class Emitter:
             if operand.type == "int":
                 bits = KIND_BITS[kind]
                 number = DTYPES[UNSIGNED[bits]](value & ((1 << bits) - 1)).view(DTYPES[kind])
-                return self.program.float_constant(self, kind, number)
+                return self.functions.float_constant(self, kind, number)
             number = (
                 struct.unpack("<d", struct.pack("<Q", value))[0]
                 if operand.type == "f64"
                 else np.uint32(value).view(np.float32)
             )
-            return self.program.float_constant(self, kind, DTYPES[kind](number))
+            return self.functions.float_constant(self, kind, DTYPES[kind](number))
         if operand.type == "f64" and KIND_BITS[kind] == 32:
             value = int(np.float32(struct.unpack("<d", struct.pack("<Q", value))[0]).view(np.uint32))
         return self.scalar(kind, bool(value) if kind == "p" else value)
@@ -291,7 +291,7 @@ class Emitter:
         lines = [*(f"r{slot} = R[{slot}]" for slot in self.loads), *self.lines]
         origin = [self.origin[0]] * len(self.loads) + self.origin
         place = self.name, lines, origin, self.kinds, self.space, file
-        return FunctionBody(*place, tuple(self.loads), end - self.first, end, self.program.code_cache)
+        return FunctionBody(*place, tuple(self.loads), end - self.first, end, self.functions.code_cache)
 
 
 def vector_items(operand) -> list:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, NoReturn
 from ..errors import name_internal_errors
 
 if TYPE_CHECKING:
-    from ..ptx.program import Program
     from ..simt.thread_group import ThreadGroup
+    from .function_cache import FunctionCache
 
 
-def raise_at_instruction(error: Exception, program: Program, group: ThreadGroup) -> NoReturn:
+def raise_at_instruction(error: Exception, functions: FunctionCache, group: ThreadGroup) -> NoReturn:
     """Raise an internal error for ``error`` that names the instruction of the traceback's generated line."""
-    found = _generated_line(error)
-    ins = program.code[min(group.pc, len(program.code) - 1)] if found is None else _instruction_at(program, *found)
+    found, program = _generated_line(error), functions.program
+    ins = program.code[min(group.pc, len(program.code) - 1)] if found is None else _instruction_at(functions, *found)
     if ins is None:
         raise error
     with name_internal_errors(f"at line {ins.line}: {ins.text}"):
@@ -32,8 +32,8 @@ def _generated_line(error: Exception) -> tuple[int, int] | None:
     return found
 
 
-def _instruction_at(program: Program, start: int, line: int):
-    for (pc, _, _), function in program.cache.items():
+def _instruction_at(functions: FunctionCache, start: int, line: int):
+    for (pc, _, _), function in functions.cache.items():
         if pc == start and line <= len(function.origin):
-            return program.code[function.origin[line - 1]]
+            return functions.program.code[function.origin[line - 1]]
     return None

@@ -15,7 +15,7 @@ from ..matmul import gemm_jit
 from .llvm_jit import address, addresses, compile_function, identities
 
 if TYPE_CHECKING:
-    from ..ptx.program import Program
+    from ..codegen.function_cache import FunctionCache
     from ..simt.thread_group import ThreadGroup
 
 MIN_REGISTERS = 6  # registers from which a call pays off
@@ -25,18 +25,18 @@ WORD_BYTES = 4
 class RegisterBatch:
     """Registers ``slots`` of a program, prepared for ``addresses``."""
 
-    def __init__(self, program: Program, slots: Sequence[int]):
+    def __init__(self, functions: FunctionCache, slots: Sequence[int]):
         self.slots = slots
-        self.dtypes = [program.word_registers.get(slot) for slot in slots]
+        self.dtypes = [functions.word_registers.get(slot) for slot in slots]
         self.kinds = identities(self.dtypes)
 
     @classmethod
-    def of(cls, program: Program, slots: Sequence[int]) -> RegisterBatch:
+    def of(cls, functions: FunctionCache, slots: Sequence[int]) -> RegisterBatch:
         """The batch of these slots, cached."""
         key = tuple(slots)
-        found = program.moved.get(key)
+        found = functions.register_batches.get(key)
         if found is None:
-            found = program.moved[key] = cls(program, key)
+            found = functions.register_batches[key] = cls(functions, key)
         return found
 
     def at(self, values: Sequence[object], shape: tuple[int, int]) -> np.ndarray:
@@ -61,7 +61,7 @@ def pick(group: ThreadGroup, slots: Sequence[int]) -> None:
     """Resolve registers of a child from its parent, as far as native code supports it."""
     if len(slots) < MIN_REGISTERS or not gemm_jit.is_ready() or not is_movable(group):
         return
-    parent, registers = group.parent, RegisterBatch.of(group.batch.program, slots)
+    parent, registers = group.parent, RegisterBatch.of(group.functions, slots)
     places = registers.at([parent.R[slot] for slot in slots], parent.shape)
     chosen = places != 0
     whole = np.empty((np.count_nonzero(chosen), *group.shape), np.uint32)
@@ -72,7 +72,7 @@ def pick(group: ThreadGroup, slots: Sequence[int]) -> None:
 
 
 def overlay(
-    program: Program,
+    functions: FunctionCache,
     slots: Sequence[int],
     bases: Sequence[object] | None,
     children: Sequence[tuple[ThreadGroup, Sequence]],
@@ -80,7 +80,7 @@ def overlay(
     """(slot, value) of a parent's registers: values of ``children`` over those of ``bases`` (None if the children are complete)."""
     if len(slots) < MIN_REGISTERS or not gemm_jit.is_ready() or not all(is_movable(group) for group, _ in children):
         return []
-    shape, registers = children[0][0].parent.shape, RegisterBatch.of(program, slots)
+    shape, registers = children[0][0].parent.shape, RegisterBatch.of(functions, slots)
     places = [registers.at(values, group.shape) for group, values in children]
     if bases is not None:
         places.append(registers.at(bases, shape))
@@ -97,7 +97,7 @@ def overlay(
 
 
 def assemble(
-    program: Program,
+    functions: FunctionCache,
     slots: Sequence[int],
     groups: Sequence[ThreadGroup],
     positions: Sequence[np.ndarray],
@@ -106,7 +106,7 @@ def assemble(
     """(slot, value) of the registers of a merged group; the threads of ``groups`` are at ``positions``."""
     if len(slots) < MIN_REGISTERS or not gemm_jit.is_ready():
         return []
-    registers = RegisterBatch.of(program, slots)
+    registers = RegisterBatch.of(functions, slots)
     places = [registers.at([group.R[slot] for slot in slots], group.shape) for group in groups]
     chosen = np.logical_and.reduce([place != 0 for place in places])
     whole = np.empty((np.count_nonzero(chosen), *merged.shape), np.uint32)

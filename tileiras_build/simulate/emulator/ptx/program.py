@@ -1,4 +1,4 @@
-"""A loaded kernel: its flattened code, control flow, liveness and lazily generated functions.
+"""A loaded kernel: its flattened code, its variables, control flow and liveness; nothing changes after loading.
 
 The functions reachable from an entry are laid one after another; a pc is an index into that list. Calls keep a
 stack of return pcs and, since PTX functions here do not recurse, every function's registers have fixed slots.
@@ -6,24 +6,13 @@ stack of return pcs and, since PTX functions here do not recurse, every function
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from functools import lru_cache, partial
-from typing import TYPE_CHECKING
+from functools import lru_cache
 
 import numpy as np
 
-from .. import isa
-from ..batch_time_model import BatchCostModel
-from ..codegen import runtime_support
-from ..codegen.emit_block import DTYPES, Emitter
-from ..codegen.python_code_cache import PythonCodeCache
-from ..codegen.tiering import BaselineFunction, FunctionBody
-from ..codegen.tiering import GeneratedFunction as Generated
 from ..errors import EmulatorError, PtxSyntaxError, UnsupportedInstruction, name_internal_errors
 from ..isa.system_calls import SYSTEM_CALLS
 from ..memory.address_space import PARAM_WINDOW
-from ..numerics import directed_rounding, float_arithmetic, float_conversions, float_formats
 from ..pause_gc import gc_paused
 from ..sanitizers import wgmma_register_hazards
 from ..simt.weak_topological_order import schedule_order
@@ -31,43 +20,28 @@ from .ast import Address, Function, Instruction, Name, Register, Variable, Vecto
 from .parser import MAX_BYTES, parse
 from .register_liveness import RegisterLiveness
 from .register_types import find_kinds
-from .register_uses_defs import mask, registers_read, registers_written, slots_of
+from .register_uses_defs import mask, registers_read, registers_written
 from .verify_instruction_forms import verify_instruction
-
-if TYPE_CHECKING:
-    from ..jit.split_merge_thread_groups import RegisterBatch
 
 _BARRIERS = {"bar", "barrier", "setmaxnreg"}
 
 
 class Program:
     """One kernel ready to run. Attributes of use elsewhere: ``threads`` (reqntid or None), ``params``
-    (Variables with offsets into the parameter block), ``shared_static``, ``local_size``, ``register_template``."""
+    (Variables with offsets into the parameter block), ``shared_static``, ``local_size``."""
 
-    def __init__(self, module, entry: str, cluster=None, code_cache: PythonCodeCache | None = None):
+    def __init__(self, module, entry: str, cluster=None, text: str = ""):
         if entry not in module.functions or not module.functions[entry].entry:
             names = ", ".join(n for n, f in module.functions.items() if f.entry)
             raise EmulatorError(f"no kernel {entry!r} in this PTX; it has: {names or 'none'}")
         self.module, self.entry = module, module.functions[entry]
-        self.code_cache = code_cache or PythonCodeCache("", entry)
+        self.text = text
         required = self.entry.directives.get("reqnctapercluster")
         self.explicit_cluster = required is not None or cluster is not None
         self.cluster = (*(required if required and all(required) else cluster or (1,)), 1, 1)[:3]
         # PTX ISA 9.0, section 11.8, .blocksareclusters: the launch's grid counts clusters.
         self.blocks_are_clusters = "blocksareclusters" in self.entry.directives
         self.cluster_size = self.cluster[0] * self.cluster[1] * self.cluster[2]
-        self.constants: dict = {}
-        self.namespace: dict = {}
-        for module in (
-            isa,
-            float_conversions,
-            float_formats,
-            float_arithmetic,
-            directed_rounding,
-            runtime_support,
-        ):
-            self.namespace.update(module.NAMESPACE)
-        self.namespace.update({kind: dtype for kind, dtype in DTYPES.items()})
         self.code: list[Instruction] = []
         self.starts: dict[str, int] = {}
         self.functions = self.reachable()
@@ -82,15 +56,6 @@ class Program:
         self.reads, self.writes = list(map(mask, sources)), list(map(mask, results))
         self.lives = RegisterLiveness(self)
         self.violations = wgmma_register_hazards.find_violations(self)
-        self.templates()
-        self.cache: dict[tuple, Generated] = {}
-        self.convergence_cache: dict[int, bool] = {}  # by place: ``needs_convergence``
-        self.slot_cache: dict[int, list[int]] = {}
-        self.sites: list = []
-        self.moved: dict[tuple[int, ...], RegisterBatch] = {}  # registers that have been moved together, by slot
-        self.translating = 0.0  # seconds of processor time so far
-        self.costs = BatchCostModel()
-        self.had_to_say = False  # of a launch by several processes, which gave it up
         self.synchronises = any(
             ins.op in ("atom", "red") or (ins.op == "ld" and {"acquire", "volatile", "relaxed"} & set(ins.mods))
             for ins in self.code
@@ -331,95 +296,6 @@ class Program:
         starts = np.array(first)
         self.leader_of = starts[np.searchsorted(starts, np.arange(len(self.code)), "right") - 1]
 
-    def slots_at(self, pc: int) -> list[int]:
-        """``lives.at`` as a list of register slots."""
-        found = self.slot_cache.get(pc)
-        if found is None:
-            found = self.slot_cache[pc] = [slot for slot in slots_of(self.lives.at(pc)) if slot in self.used]
-        return found
-
-    def templates(self):
-        size = max(self.used, default=-1) + 1
-        self.register_template: list[np.generic | tuple[np.generic, ...] | None] = [None] * size
-        self.word_registers = {slot: np.dtype(DTYPES[used.kind]) for slot, used in self.used.items() if used.bits == 32}
-        for slot, register in self.used.items():
-            if register.bits == 128:
-                self.register_template[slot] = (np.uint64(0), np.uint64(0))
-            else:
-                self.register_template[slot] = DTYPES[register.kind](0)
-
-    def float_constant(self, emitter: Emitter, kind: str, number) -> str:
-        key = ("float", kind, number.tobytes())
-        name = self.constants.get(key)
-        if name is None:
-            name = self.constants[key] = emitter.constant(number, f"k_{kind}")
-        return name
-
-    # -- code generation -----------------------------------------------------------------------------
-    def function_at(self, pc: int, diverged: bool, options) -> Generated:
-        """The generated function that starts at ``pc``. ``fine`` stops before each warp-wide instruction."""
-        key = (pc, diverged, options)
-        found = self.cache.get(key)
-        return found or self.install(
-            key, lambda: BaselineFunction(self.generate(pc, diverged), partial(self.install, key))
-        )
-
-    def install(self, key: tuple, make: Callable[[], Generated]) -> Generated:
-        """What ``make`` makes is the function of ``key`` from now on."""
-        start = time.process_time()
-        with gc_paused():
-            found = self.cache[key] = make()
-        self.translating += time.process_time() - start
-        return found
-
-    def generate(self, pc: int, diverged: bool) -> FunctionBody:
-        end = self.block_end[int(self.leader_of[pc])]
-        end = self.function_end(pc, end, diverged)
-        emitter = Emitter(self, pc, diverged)
-        tail = None
-        for at in range(pc, end):
-            ins = self.code[at]
-            emitter.ins, emitter.pc = ins, at
-            tail = self.emit_instruction(emitter, ins, at)
-        if tail is None:
-            tail = f"return {end}"
-        live = (
-            self.lives.at(end)
-            if end < len(self.code) and not self.ends_block(self.code[end - 1])
-            else self.lives.behind[int(self.leader_of[pc])]
-        )
-        return emitter.finish(live, tail, f"<ptx {self.entry.name}:{pc}>", end)
-
-    def needs_convergence(self, pc: int) -> bool:
-        """Whether the function at ``pc`` has a warp-wide instruction, so that a group without some of a warp takes the fine one."""
-        found = self.convergence_cache.get(pc)
-        if found is None:
-            end = self.function_end(pc, self.block_end[int(self.leader_of[pc])], False)
-            found = self.convergence_cache[pc] = any(map(isa.is_warp_wide, self.code[pc:end]))
-        return found
-
-    def function_end(self, pc: int, end: int, diverged: bool) -> int:
-        """Where to end a function so that an instruction that may have to wait for other threads starts its own."""
-        together = self.code[pc].op in isa.CONVERGENT_GROUP_OPS
-        for at in range(pc + 1, end):
-            if isa.starts_function(self.code[at], together, diverged):
-                return at
-        return end
-
-    def emit_instruction(self, emitter: Emitter, ins: Instruction, pc: int):
-        """Emit one instruction; control flow returns the function's last line."""
-        emitter.predicate = None
-        if ins.predicate is not None:
-            name = emitter.use(ins.predicate, "p")
-            emitter.predicate = f"(~{name})" if ins.negated else name
-            if ins.negated and ins.op not in ("bra", "ret", "exit"):
-                emitter.predicate = emitter.temp(f"~{name}")
-        if pc in self.violations:
-            what = f"{emitter.constant(ins, 'ins')}, {emitter.constant(self.violations[pc], 'violation')}"
-            emitter.line(f"report_hazard(g, {what}, {emitter.predicate})")
-        with name_internal_errors(f"at line {ins.line}: {ins.text}"):
-            return isa.HANDLERS[ins.op](emitter, ins)
-
 
 def can_fall_through(function: Function) -> bool:
     """Whether threads may come to the end of a function's text."""
@@ -432,4 +308,4 @@ def can_fall_through(function: Function) -> bool:
 def load(text: str, entry: str, cluster: tuple | None = None) -> Program:
     """Parse and load a kernel, for clusters of a shape unless it says one; the same arguments give the same Program."""
     with gc_paused(), name_internal_errors(f"while it reads kernel {entry}"):
-        return Program(parse(text), entry, cluster, PythonCodeCache(text, entry))
+        return Program(parse(text), entry, cluster, text)

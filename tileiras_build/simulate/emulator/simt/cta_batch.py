@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..codegen.function_cache import function_cache_of
 from ..memory.cta_memories import CtaMemories
 from ..printf_line_buffer import PrintfOutput
 from ..sanitizers.observers import Observers
@@ -29,9 +30,10 @@ class CtaBatch:
         options: LaunchOptions,
     ) -> None:  # fmt: skip
         self.program, self.geometry, self.options = program, geometry, options
+        self.functions = function_cache_of(program)
         self.memories = CtaMemories(program, geometry, params, address_space, dynamic_shared)
         self.observers = Observers(program, geometry, self.memories, options)
-        self.scheduler = Scheduler(program, geometry, self.observers, options)
+        self.scheduler = Scheduler(self.functions, geometry, self.observers, options)
         self.sync = self.scheduler.sync = Synchronization(self)
         self.prints = PrintfOutput()
 
@@ -40,7 +42,7 @@ class CtaBatch:
         geometry, program = self.geometry, self.program
         family = thread_set_cache((program, geometry, self.memories.dynamic_shared))
         threads = family.of(geometry.cta_column, np.arange(geometry.threads)[None], geometry.threads)
-        group = ThreadGroup(self, threads.cta, threads.tid, list(program.register_template), threads=threads)
+        group = ThreadGroup(self, threads.cta, threads.tid, list(self.functions.register_template), threads=threads)
         group.pc = program.starts[program.entry.name]
         self.scheduler.run(group)
         self.memories.finish()

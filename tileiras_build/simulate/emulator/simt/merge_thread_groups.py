@@ -43,13 +43,13 @@ def _merge_unrelated(groups: list[ThreadGroup]) -> ThreadGroup:
     """Merge groups into a new one without a parent."""
     threads, positions = _joined(groups)
     batch = groups[0].batch
-    registers = list(batch.program.register_template)
+    registers = list(batch.functions.register_template)
     merged = ThreadGroup(batch, threads.cta, threads.tid, registers, threads=threads)
     merged.pc, merged.stack = groups[0].pc, groups[0].stack
     live = list(merged.live_slots())
     for group in groups:
         group.resolve_all(live)
-    done = dict(split_merge_thread_groups.assemble(batch.program, live, groups, positions, merged))
+    done = dict(split_merge_thread_groups.assemble(batch.functions, live, groups, positions, merged))
     for slot in live:
         if slot in done:
             merged.R[slot] = done[slot]
@@ -94,7 +94,7 @@ def _adopt_values(parent: ThreadGroup, slots: list[int], groups: list[ThreadGrou
         parent.resolve_all(slots)
         bases = [parent.R[slot] for slot in slots]
     parts = [(group, [group.R[slot] for slot in slots]) for group in groups]
-    done = dict(split_merge_thread_groups.overlay(parent.batch.program, slots, bases, parts))
+    done = dict(split_merge_thread_groups.overlay(parent.functions, slots, bases, parts))
     for slot in slots:
         if slot in done:
             parent.R[slot] = done[slot]

@@ -21,8 +21,8 @@ from .merge_thread_groups import reconverge
 from .thread_group import Divergence, SchedulerEvent, ThreadGroup
 
 if TYPE_CHECKING:
+    from ..codegen.function_cache import FunctionCache
     from ..launch import LaunchOptions
-    from ..ptx.program import Program
     from ..sanitizers.observers import Observers
     from .geometry import Geometry
     from .synchronization_state import Synchronization
@@ -38,12 +38,15 @@ class Scheduler:
 
     sync: Synchronization  # set by CtaBatch
 
-    def __init__(self, program: Program, geometry: Geometry, observers: Observers, options: LaunchOptions) -> None:
-        self.program, self.geometry, self.observers, self.options = program, geometry, observers, options
+    def __init__(
+        self, functions: FunctionCache, geometry: Geometry, observers: Observers, options: LaunchOptions
+    ) -> None:
+        self.functions, self.program, self.geometry = functions, functions.program, geometry
+        self.observers, self.options = observers, options
         self.alive = np.ones(geometry.ctas * geometry.threads, bool)
         self.ready: dict[tuple, list[ThreadGroup]] = {}
         self.clock = self.quantum = 0
-        self.max_wait = MAX_WAIT_WITH_SPINNING if program.waits else MAX_WAIT
+        self.max_wait = MAX_WAIT_WITH_SPINNING if self.program.waits else MAX_WAIT
         self.exits = 1
         self.changes = 0  # counts changes of mbarriers, barriers and live threads, for which threads wait
         self.blocked_groups: list[tuple[ThreadGroup, str]] = []  # (group, why), until ``retry_blocked``
@@ -65,7 +68,7 @@ class Scheduler:
             except EmulatorError:
                 raise
             except Exception as error:
-                raise_at_instruction(error, self.program, found)
+                raise_at_instruction(error, self.functions, found)
 
     def schedule_key(self, group: ThreadGroup) -> tuple:
         """The sort key of a group: the smallest one runs first."""
@@ -124,12 +127,12 @@ class Scheduler:
     # -- running it ------------------------------------------------------------------------------------
     def step(self, group: ThreadGroup) -> None:
         """Run a group until it diverges, waits, exits or should yield."""
-        program, options, codegen = self.program, self.options, self.options.codegen
-        cache, counters = program.cache, options.counters
+        functions, program, options, codegen = self.functions, self.program, self.options, self.options.codegen
+        cache, counters = functions.cache, options.counters
         while True:
             pc = group.pc
-            diverged = not group.dense and program.needs_convergence(pc) and not group.is_converged()
-            function = cache.get((pc, diverged, codegen)) or program.function_at(pc, diverged, codegen)
+            diverged = not group.dense and functions.needs_convergence(pc) and not group.is_converged()
+            function = cache.get((pc, diverged, codegen)) or functions.function_at(pc, diverged, codegen)
             if group.parent is not None and function not in group.resolved:
                 group.resolve_all(function.loads)
                 group.resolved.add(function)

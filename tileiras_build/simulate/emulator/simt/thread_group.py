@@ -59,6 +59,7 @@ class ThreadGroup:
     def __init__(self, batch, cta, tid, registers, parent=None, select=None, threads: ThreadSet | None = None):
         self.batch, self.geometry, self.memories = batch, batch.geometry, batch.memories
         self.observers, self.scheduler, self.sync = batch.observers, batch.scheduler, batch.sync
+        self.functions = batch.functions
         self.threads = threads = threads or ThreadSet(cta, tid, batch.geometry.threads)
         self.cta, self.tid = cta, tid  # index arrays, (Cg, 1) and (1, Tg), or both (1, n)
         self.is_rectangular = threads.is_rectangular  # any other set of threads has shape (1, n)
@@ -204,18 +205,18 @@ class ThreadGroup:
 
     def live_slots(self) -> Iterable[int]:
         """Registers that are live in this group or in a caller."""
-        program = self.batch.program
+        functions = self.functions
         if not self.stack:
-            return program.slots_at(self.pc)
-        live = set(program.slots_at(self.pc))
+            return functions.slots_at(self.pc)
+        live = set(functions.slots_at(self.pc))
         for pc in self.stack:
-            live.update(program.slots_at(pc))
+            live.update(functions.slots_at(pc))
         return live
 
     def detach(self):
         """Resolve the live registers and drop the parent."""
         self.resolve_all(list(self.live_slots()))
-        template = self.batch.program.register_template
+        template = self.functions.register_template
         for slot, value in enumerate(self.R):
             if value is UNRESOLVED:
                 self.R[slot] = template[slot]
