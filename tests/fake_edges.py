@@ -149,9 +149,10 @@ def export(path, names=None, *, source_root=None):
 
 def export_program(path, names=None, *, source_root=None):
     """Runs the file as the real export does; VALUE of its module is the body of each kernel."""
-    from tileiras_build.frontend.export_cutile import _load_module, list_cases
+    from tileiras_build.frontend.export_cutile import list_cases, opened_module
 
-    body = f"kernel NAME\nvalue {_load_module(path).VALUE!r}\n"
+    with opened_module(path) as module:
+        body = f"kernel NAME\nvalue {module.VALUE!r}\n"
     return {name: body.replace("NAME", name).encode() for name in list_cases(path)}
 
 

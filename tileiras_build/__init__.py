@@ -73,8 +73,8 @@ class _AliasLoader:
         import sys
         from importlib import import_module
 
-        sys.modules[module.__name__] = import_module(self.module)
-        for name, found in list(sys.modules.items()):
+        sys.modules[module.__name__] = present = import_module(self.module)
+        for name, found in list(sys.modules.items()) if hasattr(present, "__path__") else ():
             if name.startswith(f"{self.module}."):
                 sys.modules.setdefault(module.__name__ + name[len(self.module) :], found)
 

@@ -129,6 +129,18 @@ def test_end_of_build_shows_resources(built):
     ]
 
 
+def test_a_reader_that_has_closed_the_pipe_is_no_error(project):
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    command = [sys.executable, "-m", "SCons", "-n", "explain=1", "sm=90", "ptxas=ptxas", "libdevice=libdevice.bc"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        command, cwd=project.folder, env=environment, stdout=write_end, stderr=subprocess.PIPE, text=True, check=False
+    )
+    os.close(write_end)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_end_of_a_build_of_a_large_library_shows_what_was_built(project):
     small = "from tileiras_build.build import progress\nprogress.TABLE_LIMIT = 3\n"
     project.write("SConstruct", small + SCONSTRUCT)

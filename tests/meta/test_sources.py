@@ -178,7 +178,7 @@ def test_sources_cover_what_is_executed(position):
 
 
 def test_sources_cover_what_an_export_executes(tmp_path):
-    function = "tileiras_build.build.export_step:export_named"
+    function = "tileiras_build.pipeline.export_calls:export_named"
     folder = ROOT / "examples/kernels"
     calls = [(function, (STAGES[0], str(folder / file), tuple(names), str(ROOT))) for file, names in KERNELS.items()]
     check(STAGES[0], trace(tmp_path, [function, STAGES[0].edge], calls))

@@ -213,7 +213,7 @@ class BuildSession:
         if self.build_dirs and not self.interrupted and not SCons.Script.Main.exit_status:
             reason = self.shortcut.write_record(self._run())
             if reason and ArtifactFile.explaining:
-                print(f"scons: the next run will check every node, because {reason}")
+                self.progress.stream.write(f"scons: the next run will check every node, because {reason}\n")
 
     def _notify_watch(self) -> None:
         """Send the watch message, if a watcher listens."""

@@ -26,12 +26,13 @@ from ..core.file_io import file_digest, read_file
 from ..core.tracing.dependency_record import Comparison, Dependency, DependencyRecord, TracedResult
 from ..core.tracing.dependency_state import Probe, Stamp, stamp
 from ..core.tracing.portable_paths import PortablePaths
+from ..pipeline.export_calls import EXPORT_CALL
 from ..pipeline.job import Job
 from ..pipeline.stages import InputFile, Stage, load, source_digest
 from ..workers.executor import Executor
 from ..workers.executor.cache import BuildCache
 from ..workers.executor.lazy_executor import LazyExecutor
-from .export_step import CALL, EXPORT_CALL
+from .export_step import CALL
 from .stage_actions import stage_signature
 from .tilecpp_step import STEP, TILECPP
 

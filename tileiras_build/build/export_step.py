@@ -18,6 +18,7 @@ from ..core.file_io import write_files
 from ..core.tracing.dependency_record import Comparison, Dependency, DependencyRecord, TracedResult
 from ..core.tracing.dependency_state import startup_files
 from ..core.tracing.ignored_env_vars import IGNORED_ENV_VARS
+from ..pipeline.export_calls import EXPORT_CALL, NAMES, NAMES_CALL
 from ..pipeline.stages import Stage, source_digest
 from ..workers.executor.traced_fork_call import run_traced
 from .stage_actions import WorkerAction, explain_suffix, kernel_name, step_timeout
@@ -56,18 +57,6 @@ class ExportAction(WorkerAction):
         root = env.Dir("#").get_abspath()
         arguments = (EXPORT_CALL, root, self.stage, path, names, root)
         return run_traced(lambda: executor.run(CALL, *arguments, timeout=step_timeout(env)), path, root)
-
-
-EXPORT_CALL = f"{__name__}:export_named"
-
-
-def export_named(stage: Stage, path: str, names: tuple[str, ...], root: str) -> dict[str, bytes]:
-    """The bytecode of the kernels ``names`` of a Python file; runs in a worker."""
-    from ..pipeline.stages import load
-
-    made = load(stage.edge)(path, source_root=root)
-    # The step reports missing kernels.
-    return {name: made[name] for name in names if name in made}
 
 
 def _names(targets: Sequence) -> tuple[str, ...]:
@@ -172,15 +161,7 @@ def stored_lines(path: Path, comparison: Comparison) -> list[str] | None:
 
 
 # ---- kernels that only a run of their file can determine
-NAMES_CALL = f"{__name__}:list_names"
-_NAMES, CASES = "names", ".cases"
-
-
-def list_names(path: str) -> dict[str, bytes]:
-    """The names of a Python file's kernels, one per line; runs the file, in a worker."""
-    from ..frontend.export_cutile import list_cases
-
-    return {_NAMES: "\n".join(list_cases(path)).encode()}
+CASES = ".cases"
 
 
 @dataclass(frozen=True)
@@ -203,5 +184,5 @@ class ComputedKernelNames:
         run = lambda: executor.run(CALL, NAMES_CALL, self.root, self.path, timeout=timeout)
         made = run_traced(run, self.path, self.root)
         if keep:
-            store_lines(self.cache_path, made.files[_NAMES], made.record)
-        return made.files[_NAMES].decode().splitlines()
+            store_lines(self.cache_path, made.files[NAMES], made.record)
+        return made.files[NAMES].decode().splitlines()

@@ -43,6 +43,7 @@ class Progress:
     """
 
     def __init__(self, stream: TextIO = sys.stdout, total_cubins: int | None = None):
+        # That of SCons, which goes on where its reader has closed a pipe; at exit ``sys.stdout`` is another one.
         self.stream, self.total_cubins = stream, total_cubins
         self.steps: dict[SCons.Node.Node, BuildStep] = {}
         self.manifests: dict[SCons.Node.Node, SCons.Node.Node] = {}

@@ -140,9 +140,10 @@ class VerifyTarget:
         """Print the results of each kernel, at SCons' exit."""
         rows = [row for node, step in self.nodes.items() if node.get_state() in _CURRENT for row in _rows(node, step)]
         if rows and not SCons.Script.GetOption("silent"):
-            self.build.progress.end_line()
-            print()
-            print_table(_COLUMNS, rows)
+            progress = self.build.progress
+            progress.end_line()
+            progress.stream.write("\n")
+            print_table(_COLUMNS, rows, progress.stream)
 
 
 def _may_have_references(file) -> bool:

@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 
 from ..core.errors import InvalidInput, Location, exception_text
@@ -38,21 +38,25 @@ def read_rows(path: str | os.PathLike) -> list[CaseRow] | None:
 
     Raises InvalidInput[export-cases] where the file has no table, and for invalid names.
     """
-    tree = parse(path)
-    if not _assigns_table(tree):
+    return rows_of(path, parse(path))
+
+
+def rows_of(path: str | os.PathLike, tree: ast.Module) -> list[CaseRow] | None:
+    """As ``read_rows``, of the file's syntax ``tree``."""
+    if not (mentions := _mentions(tree)):
         raise table_error(path, f"no {TABLE} table at module level")
-    table = _literal_table(tree)
+    table = _literal_table(tree, mentions)
     return None if table is None else checked_rows(path, map(_row, table.elts))
 
 
 def is_helper(path: str | os.PathLike) -> bool:
     """Whether the file declares no kernels; raises InvalidInput[export] where it is not Python."""
-    return not _assigns_table(parse(path))
+    return not _mentions(parse(path))
 
 
-def table_location(path: str | os.PathLike) -> tuple[int, int]:
+def table_location(tree: ast.Module) -> tuple[int, int]:
     """Line and column of the first mention of the table."""
-    first = _assigns_table(parse(path))[0]
+    first = _mentions(tree)[0]
     return first.lineno, first.col_offset + 1
 
 
@@ -72,7 +76,7 @@ def checked_rows(path: str | os.PathLike, rows: Iterable[CaseRow]) -> list[CaseR
 def parse(path: str | os.PathLike) -> ast.Module:
     """The syntax tree of a file; raises InvalidInput[export]."""
     try:
-        return ast.parse(read_file(path), filename=os.fspath(path))
+        return _parse(read_file(path), os.fspath(path))
     except (SyntaxError, ValueError) as error:
         line, column = getattr(error, "lineno", 0) or 0, getattr(error, "offset", 0) or 0
         message = f"{type(error).__name__}: {getattr(error, 'msg', None) or exception_text(error)}"
@@ -80,14 +84,20 @@ def parse(path: str | os.PathLike) -> ast.Module:
         raise InvalidInput("export", message, location=place, remedy="correct the kernel file") from None
 
 
+@lru_cache(maxsize=16)
+def _parse(source: bytes, path: str) -> ast.Module:
+    """The tree, which nobody changes: a build asks several questions about each file."""
+    return ast.parse(source, filename=path)
+
+
 def has_table(path: str | os.PathLike, table: str) -> list[ast.Name | ast.ImportFrom]:
     """Where the file mentions a table; raises InvalidInput[export] where it is not Python."""
-    return _assigns_table(parse(path), table)
+    return _mentions(parse(path), table)
 
 
-def _assigns_table(tree: ast.Module, table: str = TABLE) -> list[ast.Name | ast.ImportFrom]:
+def _mentions(tree: ast.Module, table: str = TABLE) -> list[ast.Name | ast.ImportFrom]:
     """Where the file mentions the table, in the order of the text: its name, and imports of it."""
-    found = [node for node in ast.walk(tree) if isinstance(node, ast.Name | ast.ImportFrom) and _names(node, table)]
+    found = [node for node in _nodes(tree) if isinstance(node, ast.Name | ast.ImportFrom) and _names(node, table)]
     return sorted(found, key=lambda node: (node.lineno, node.col_offset))
 
 
@@ -97,9 +107,20 @@ def _names(node: ast.Name | ast.ImportFrom, table: str) -> bool:
     return any((alias.asname or alias.name) == table for alias in node.names)
 
 
-def _literal_table(tree: ast.Module) -> ast.List | ast.Tuple | None:
+def _nodes(tree: ast.Module) -> list[ast.AST]:
+    """All nodes of a tree, several times as fast as ``ast.walk``."""
+    found: list[ast.AST] = [tree]
+    for node in found:
+        for value in vars(node).values():
+            if isinstance(value, list):
+                found.extend(part for part in value if isinstance(part, ast.AST))
+            elif isinstance(value, ast.AST):
+                found.append(value)
+    return found
+
+
+def _literal_table(tree: ast.Module, mentions: list) -> ast.List | ast.Tuple | None:
     """The table, if a single assignment of a literal defines it and nothing else in the file mentions it."""
-    mentions = _assigns_table(tree)
     for statement in tree.body:
         if not isinstance(statement, ast.Assign | ast.AnnAssign):
             continue
@@ -146,7 +167,7 @@ def find_imports(path: str | os.PathLike) -> list[Path]:
 
 
 def _imported_names(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
+    for node in _nodes(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name.partition(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.level <= 1:
@@ -154,9 +175,9 @@ def _imported_names(tree: ast.Module) -> Iterator[str]:
             yield from (name.partition(".")[0] for name in names)
 
 
-def imports_relatively(path: str | os.PathLike) -> bool:
+def imports_relatively(tree: ast.Module) -> bool:
     """Whether the file has ``from . import x`` or the like: it belongs to a package."""
-    return any(isinstance(node, ast.ImportFrom) and node.level > 0 for node in ast.walk(parse(path)))
+    return any(isinstance(node, ast.ImportFrom) and node.level > 0 for node in _nodes(tree))
 
 
 def display_path(path: str) -> str:

@@ -19,6 +19,7 @@ Same sources, same bytes, on any machine and in any folder:
 
 from __future__ import annotations
 
+import ast
 import io
 import os
 import types
@@ -35,7 +36,8 @@ from tileiras_build.frontend.cases_from_ast import (
     TABLE,
     CaseRow,
     checked_rows,
-    read_rows,
+    parse,
+    rows_of,
     table_error,
     table_location,
 )
@@ -64,7 +66,8 @@ def list_cases(path: str | os.PathLike) -> list[str]:
 
     Reads the syntax tree only, where the names are literals; else imports the file. Raises InvalidInput as ``load_cases``.
     """
-    return [row.name for row in read_rows(path) or _load(path)[0]]
+    tree = parse(path)
+    return [row.name for row in rows_of(path, tree) or _load(path, tree)[0]]
 
 
 def load_cases(path: str | os.PathLike) -> list[Case]:
@@ -73,28 +76,31 @@ def load_cases(path: str | os.PathLike) -> list[Case]:
     Raises InvalidInput[export] naming the Python line where the import fails, InvalidInput[export-cases] where the
     table does not hold cases, or not those of its text, InvalidInput[export-no-cutile] without cuda-tile.
     """
-    return _load(path)[1]
+    return _load(path, parse(path))[1]
 
 
 @contextmanager
 def opened_cases(path: str | os.PathLike) -> Iterator[list[Case]]:
     """As ``load_cases``; inside the block the rows' functions may import modules beside the file."""
-    rows = read_rows(path)
+    tree = parse(path)
+    rows = rows_of(path, tree)
     named_dtype("float32")  # before the file is imported: what that imports counts as read by it
-    with opened_module(path) as module:
-        yield _checked_cases(path, rows, module)[1]
+    with opened_module(path, tree) as module:
+        yield _checked_cases(path, rows, module, tree)[1]
 
 
-def _load(path: str | os.PathLike) -> tuple[list[CaseRow], list[Case]]:
-    rows = read_rows(path)
+def _load(path: str | os.PathLike, tree: ast.Module) -> tuple[list[CaseRow], list[Case]]:
+    rows = rows_of(path, tree)
     named_dtype("float32")  # as above
-    return _checked_cases(path, rows, _load_module(path))
+    with opened_module(path, tree) as module:
+        pass
+    return _checked_cases(path, rows, module, tree)
 
 
 def _checked_cases(
-    path: str | os.PathLike, rows: list[CaseRow] | None, module: types.ModuleType
+    path: str | os.PathLike, rows: list[CaseRow] | None, module: types.ModuleType, tree: ast.Module
 ) -> tuple[list[CaseRow], list[Case]]:
-    line, column = table_location(path)
+    line, column = table_location(tree)
     with users_code(folder_of(path), Location(os.fspath(path), line, column), f"{TABLE}: "):
         cases = getattr(module, TABLE, None)
         if isinstance(cases, dict) or not isinstance(cases, Iterable):
@@ -115,11 +121,6 @@ def _checked_rows(
     return checked_rows(path, places)
 
 
-def _load_module(path) -> types.ModuleType:
-    with opened_module(path) as module:
-        return module
-
-
 # ---- exporting ---------------------------------------------------------------------------------------------------
 def export_kernels(
     path: str | os.PathLike, names: Sequence[str] | None = None, *, source_root: str | os.PathLike | None = None
@@ -129,9 +130,10 @@ def export_kernels(
     ``source_root`` is what file names in debug info are relative to: the file's own folder by default, a project's
     top folder in a build. Raises InvalidInput as ``load_cases`` does, and [export] at the Python line cuTile rejects.
     """
-    if (literal := read_rows(path)) is not None:
+    tree = parse(path)
+    if (literal := rows_of(path, tree)) is not None:
         _check_requested_names(path, literal, names)
-    table, cases = _load(path)
+    table, cases = _load(path, tree)
     _check_requested_names(path, table, names)
     rows = {row.name: row for row in table}
     chosen = [case for case in cases if names is None or case.name in names]

@@ -6,6 +6,7 @@ seconds, and builds are faster. Files and folders that the import looks at are r
 
 from __future__ import annotations
 
+import ast
 import importlib.machinery
 import importlib.util
 import os
@@ -17,8 +18,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tileiras_build.core.errors import Location, safe_query
+from tileiras_build.core.loaded_modules import loaded_modules
 from tileiras_build.core.tracing.audit_hooks import tracer
-from tileiras_build.frontend.cases_from_ast import imports_relatively
+from tileiras_build.frontend.cases_from_ast import imports_relatively, parse
 from tileiras_build.frontend.users_errors import users_code
 
 _own_package = __name__.partition(".")[0]
@@ -71,7 +73,7 @@ def _isolated(folder: str):
     tracer().precede(folder)
     with tracer().untraced():
         hidden = {name: sys.modules.pop(name) for name in _shadowing_entry(folder)}
-    before = set(sys.modules)
+    before = loaded_modules()
     first, last = _SiblingFinder(folder), _SiblingFinder(folder, last=True)
     sys.meta_path.insert(0, first)
     sys.meta_path.append(last)
@@ -80,7 +82,7 @@ def _isolated(folder: str):
     finally:
         _forget_finders(first, last)
         # Paths of a namespace are looked up in its parent: test all before any is deleted.
-        imported = [name for name in sys.modules.keys() - before if _is_sibling(sys.modules[name], folder)]
+        imported = [name for name in before.added() if _is_sibling(sys.modules[name], folder)]
         for name in imported:
             del sys.modules[name]
         sys.modules.update(hidden)
@@ -100,6 +102,8 @@ def _shadowing_entry(folder: str) -> list[str]:
     files = {name.removesuffix(".py") for name in is_folder if name.endswith(".py")}
     first = (files | packages) - {_own_package}
     last = set(folders) - first
+    if not any(name in sys.modules for name in is_folder.keys() | first):
+        return []  # without a look at all modules: a fork copies the memory of what it looks at
     tops = {name: name.partition(".")[0] for name in sys.modules}
     return [
         name for name, top in tops.items() if top in first or top in last and _is_sibling(sys.modules[name], folder)
@@ -128,14 +132,15 @@ def _is_in_folder(module: types.ModuleType, folder: str) -> bool:
 
 
 @contextmanager
-def opened_module(path: str | os.PathLike) -> Iterator[types.ModuleType]:
+def opened_module(path: str | os.PathLike, tree: ast.Module | None = None) -> Iterator[types.ModuleType]:
     """The file as a module, imported anew; inside the block its functions may import modules beside it.
 
+    ``tree`` is its syntax tree, where the caller has it.
     Raises InvalidInput[export] naming the Python line where the import fails, [export-no-cutile] without cuda-tile.
     """
     folder, file_name = folder_of(path), os.path.basename(path)
     name = file_name.removesuffix(".py")
-    package, top = _package_of(folder) if imports_relatively(path) else ("", folder)
+    package, top = _package_of(folder) if imports_relatively(tree or parse(path)) else ("", folder)
     full_name = f"{package}.{name}" if package else name
     loader = _SourceLoader(full_name, os.path.join(folder, file_name))
     spec = importlib.util.spec_from_file_location(full_name, loader.path, loader=loader)

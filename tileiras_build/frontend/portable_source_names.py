@@ -29,7 +29,9 @@ def make_paths_portable(bytecode: bytes, root: str | os.PathLike) -> bytes:
     becomes ``cuda/tile/_stub.py``. Other strings stay.
     """
     folders = _name_folders(root)
-    real = cache(os.path.realpath)
+    real = cache(
+        lambda folder: (_real_installed if os.path.basename(folder) in INSTALLED else os.path.realpath)(folder)
+    )
 
     def rename(text: bytes) -> bytes:
         path = os.fsdecode(text)
@@ -47,6 +49,11 @@ def _name_folders(root: str | os.PathLike) -> list[str]:
     searched = sorted(filter(os.path.isabs, sys.path), key=len, reverse=True)
     installed = [folder for folder in searched if os.path.basename(folder) in INSTALLED]
     return [*installed, os.fspath(root), *searched]
+
+
+@cache
+def _real_installed(folder: str) -> str:
+    return os.path.realpath(folder)
 
 
 def _relative(path: str, folder: str) -> bytes:

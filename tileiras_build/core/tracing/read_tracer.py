@@ -6,9 +6,11 @@ import os
 import re
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import islice
 
+from ..loaded_modules import LoadedModules, loaded_modules
 from .caller_frames import (
     PACKAGE,
     is_about_places,
@@ -35,6 +37,7 @@ from .dependency_state import absolute as absolute_path
 from .machine_queries import HOST, OF_SYSTEM, SYSTEM
 from .portable_paths import PortablePaths
 from .shared_flags import SharedFlags
+from .step_reads import NO_READS, Key, StepReads, names_places
 
 _OWN_VARIABLES = "TILEIRAS_"  # prefix of the variables that this package itself reads
 _AT_START = ("sitecustomize", "usercustomize")
@@ -47,7 +50,7 @@ _PROCESS_PATHS = re.compile(r"/proc/self/(task/\d+/)?(environ$|cwd/|root/|fd/)")
 # cuTile's cache of compiled launchers, queried at its import: exports do not read it.
 _PLACES = frozenset(("HOME", "XDG_CACHE_HOME", "CUDA_TILE_CACHE_DIR", "CUDA_TILE_TEMP_DIR", "TMPDIR", "TEMP", "TMP"))
 _BY_PATH = frozenset(("contents", "type", "stat", "link", "names", "shadows", "distributions", "startup"))
-_Key = tuple[str, str]
+_OF_PROCESS = frozenset(("variable", "environment", "program", "machine", "path", "place"))
 
 
 class ReadsChanged(Exception):
@@ -65,18 +68,18 @@ class ReadTracer:
     def __init__(self):
         self.signals = SharedFlags()
         self.active = self.is_loading = False
-        self.step_reads: dict[_Key, Stamp | str | None] = {}
-        self._library_reads: dict[_Key, Stamp | str | None] = {}
-        self._library_rows: dict[_Key, Dependency] = {}
+        self.step_reads: dict[Key, Stamp | str | None] = {}
+        self._library_reads: dict[Key, Stamp | str | None] = {}
+        self._library_rows: dict[Key, Dependency] = {}
         self._early: dict[str, str] = {}
         self.created = CreatedPaths()
         self.changeable: set[str] = set()
         self._set: set[str] = set()
         self.untraced_actions: dict[str, None] = {}
-        self._modules: set[str] = set()
+        self._modules: LoadedModules | None = None
         self._libraries: set[str] = set()
         self._digests: dict[str, tuple[Stamp, str]] = {}
-        self._written, self._checked = (-1, "[]"), 0.0
+        self._written, self._checked, self._prepared = (-1, "[]"), 0.0, 0
         self._probe = _new_probe()
         self._search_path: list[str] = []
         self.depends_on_place = False
@@ -101,6 +104,7 @@ class ReadTracer:
         """End loading libraries."""
         self._add_start()
         self._add_modules()
+        self._modules = loaded_modules()
         self.active = self.is_loading = False
 
     def prepare(self, places: PortablePaths) -> None:
@@ -110,6 +114,7 @@ class ReadTracer:
         """
         with self.untraced():
             self._block(_new_probe(), places)
+            self._prepared = len(self._library_reads)
             if (now := time.monotonic()) - self._checked > _RECHECK_SECONDS:
                 self.check(_new_probe())
                 self._checked = now
@@ -118,11 +123,8 @@ class ReadTracer:
         self._forget()
 
     def begin(self) -> None:
-        """Begin a step."""
-        self._forget()
-        self._search_path = list(
-            sys.path
-        )  # at the start of the step: its own folders are recorded when they are searched
+        """Begin a step, in a prepared process."""
+        self._search_path = list(sys.path)  # its own folders are recorded when they are searched
         self.active = True
 
     def _forget(self) -> None:
@@ -131,29 +133,50 @@ class ReadTracer:
         self.created, self.changeable, self._set = CreatedPaths(), set(), set()
         self._probe, self.depends_on_place = _new_probe(), False
 
-    def end(self, places: PortablePaths) -> DependencyRecord:
-        """The step's record; raises ReadsChanged if a read has changed since."""
+    def end(self) -> StepReads:
+        """End the step: its reads, from which ``record`` makes its record."""
         self._add_modules()
         self.active = False
-        looking = _new_probe()
-        reads = [
-            self._read(looking, *item)
-            for item in sorted(self.step_reads.items(), key=_key)
-            if not self._is_changed(*item)
-        ]
-        search_path = Dependency("path", "", Probe(places).search_path(self._search_path))
-        portable = [*(_renamed(read, places) for read in reads if not _is_above(read, places)), search_path]
-        if self.depends_on_place:
-            portable.append(Dependency("place", "", Probe(places).state("place", "")))
-        return DependencyRecord(tuple(portable), self._block(looking, places), tuple(self.untraced_actions))
+        more = islice(reversed(self._library_reads.items()), len(self._library_reads) - self._prepared)
+        libraries, probe = dict(more), _new_probe()
+        reads = self.step_reads | libraries
+        known = {key: self._read(probe, key, reads[key], libraries) for key in reads if key[0] in _OF_PROCESS}
+        search_path = [os.path.abspath(folder) for folder in self._search_path]
+        return StepReads(
+            self.step_reads, libraries, known, self._early, frozenset(self.changeable), search_path,
+            self.depends_on_place, tuple(self.untraced_actions),
+        )  # fmt: skip
 
-    def _is_changed(self, key: _Key, found: Stamp | str | None) -> bool:
-        """Whether it is a file that the step opened for writing, and that has changed."""
-        kind, name = key
-        if kind != "contents" or name not in self.changeable or stamp(name) == found:
-            return False
-        self.untraced_actions[f"it modifies {name}, which it also reads"] = None
-        return True
+    def record(self, step: StepReads, places: PortablePaths, made: Iterable[bytes]) -> DependencyRecord:
+        """The record of a step in a fork of this process, which has ``made`` these files.
+
+        Raises ReadsChanged if a read has changed since.
+        """
+        self._early, probe = step.early, _new_probe()
+        changed = [key for key, found in step.reads.items() if key[1] in step.changeable and _is_changed(key, found)]
+        reads = [
+            step.known.get(key) or self._read(probe, key, step.reads[key])
+            for key in sorted(step.reads.keys() - changed)
+        ]
+        search_path = Dependency("path", "", Probe(places).search_path(step.search_path))
+        portable = [*(_renamed(read, places) for read in reads if not _is_above(read, places)), search_path]
+        if step.depends_on_place or names_places(made, places):
+            portable.append(Dependency("place", "", Probe(places).state("place", "")))
+        modified = (f"it modifies {name}, which it also reads" for _, name in changed)
+        untraced = dict.fromkeys((*step.untraced_actions, *modified))
+        return DependencyRecord(tuple(portable), self._block_with(step, probe, places), tuple(untraced))
+
+    def _block_with(self, step: StepReads, probe: Probe, places: PortablePaths) -> str:
+        """The libraries' rows, including those of libraries that the step has loaded."""
+        block = self._block(probe, places)
+        if not step.libraries:
+            return block
+        more = {
+            key: step.known.get(key) or self._read(probe, key, found, step.libraries)
+            for key, found in step.libraries.items()
+        }
+        rows = self._library_rows | more
+        return render_block(_renamed(rows[key], places) for key in sorted(rows))
 
     def _block(self, probe: Probe, places: PortablePaths) -> str:
         """The libraries' rows, serialized again only if there are more."""
@@ -216,7 +239,7 @@ class ReadTracer:
 
     def precede(self, folder: str) -> None:
         """Record that modules of ``folder`` precede installed ones and Python's own."""
-        if not self.active:
+        if not self.active or self.is_own(folder):
             return
         self.note("shadows", os.path.abspath(folder))
         for module in self._libraries:
@@ -253,11 +276,6 @@ class ReadTracer:
         """The program queries its working folder."""
         if self.active and not self.depends_on_place and not self.is_loading and is_for_program():
             self.depends_on_place = True
-
-    def made(self, files: Iterable[bytes], places: PortablePaths) -> None:
-        """The step has created these files; any project path in their contents is a dependency on its location."""
-        folders = {places.root, os.path.realpath(places.root), places.prefix} - {os.sep}
-        self.depends_on_place |= any(os.fsencode(folder) in data for folder in folders for data in files)
 
     def all_variables(self) -> None:
         """The program reads all environment variables."""
@@ -331,8 +349,7 @@ class ReadTracer:
     def _add_modules(self) -> None:
         """Record the files of all loaded libraries, and the searched folders of each library."""
         loading, self.is_loading = self.is_loading, True
-        for name in [name for name in sys.modules if name not in self._modules]:
-            self._modules.add(name)
+        for name in self._modules.added() if self._modules else list(sys.modules):
             module = sys.modules.get(name)
             if (file := _installed_file(module)) is not None:
                 self._libraries.add(name.partition(".")[0])
@@ -341,13 +358,15 @@ class ReadTracer:
                 note_search(self, name, None)
         self.is_loading = loading
 
-    def _read(self, probe: Probe, key: _Key, found: Stamp | str | None) -> Dependency:
+    def _read(
+        self, probe: Probe, key: Key, found: Stamp | str | None, libraries: Mapping[Key, object] = NO_READS
+    ) -> Dependency:
         kind, name = key
         if kind == "machine":
             return Dependency(kind, name, str(found))  # the program may modify its process's copy
         state = probe.state(kind, name, self._digests.get(name))
         now = probe.stamps[name] if kind == "contents" else state
-        if kind == "variable" and (name in self._set or key in self._library_reads):
+        if kind == "variable" and (name in self._set or key in libraries or key in self._library_reads):
             return Dependency(kind, name, str(found))
         if now != found or self._early.get(name, state) != state:
             raise ReadsChanged(describe(Dependency(kind, name, state)))
@@ -364,8 +383,8 @@ def _new_probe() -> Probe:
     return Probe(PortablePaths("/", "/"))
 
 
-def _key(item: tuple[_Key, object]) -> _Key:
-    return item[0]
+def _is_changed(key: Key, found: Stamp | str | None) -> bool:
+    return key[0] == "contents" and stamp(key[1]) != found
 
 
 def _renamed(read: Dependency, places: PortablePaths) -> Dependency:

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 
 from .dependency_state import absolute
 
@@ -141,6 +142,10 @@ _RECEIVE, _SEND = _ioctl(_NOTICE.size, 0), _ioctl(_ANSWER.size, 1)
 _SET_FLAGS, _SAME_PROCESSOR = 1 << 30 | 8 << 16 | ord("!") << 8 | 4, 1
 
 
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.syscall.restype = ctypes.c_long
+
+
 class _Filter(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("rows", ctypes.c_void_p))
 
@@ -150,17 +155,24 @@ def listen() -> int | None:
 
     None if the system does not support or allow such filters; then nothing is stopped.
     """
+    if (found := filter_of_machine()) is None or _libc.prctl(_NEW_PRIVILEGES, 1, 0, 0, 0) != 0:
+        return None
+    number, program, _ = found
+    descriptor = _libc.syscall(number, _SET_FILTER, _NEW_LISTENER, ctypes.byref(program))
+    return descriptor if descriptor >= 0 else None
+
+
+@cache
+def filter_of_machine() -> tuple[int, _Filter, ctypes.Array] | None:
+    """The number of seccomp(2), the filter, and the memory of its rows; None for a machine that has no rows here.
+
+    A process that has asked has it for its forks.
+    """
     if (machine := _MACHINES.get(platform.machine())) is None:
         return None
-    libc = ctypes.CDLL(None, use_errno=True)
     rows = _rows(machine)
     code = ctypes.create_string_buffer(rows, len(rows))
-    program = _Filter(len(rows) // 8, ctypes.addressof(code))
-    if libc.prctl(_NEW_PRIVILEGES, 1, 0, 0, 0) != 0:
-        return None
-    libc.syscall.restype = ctypes.c_long
-    descriptor = libc.syscall(machine[1], _SET_FILTER, _NEW_LISTENER, ctypes.byref(program))
-    return descriptor if descriptor >= 0 else None
+    return machine[1], _Filter(len(rows) // 8, ctypes.addressof(code)), code
 
 
 def _rows(machine: tuple[int, int, str]) -> bytes:

@@ -18,11 +18,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from ...core.tracing.seccomp_listener import FileCall, Listener, send_listener
+from ...core.tracing.seccomp_listener import FileCall, Listener, filter_of_machine, send_listener
 from .call_result import CallResult, ProcessEnded, is_out_of_memory, unwrap_result, without_traces
 from .multiprocessing_internals import process_config
 
 _DEATH_SIGNAL, _SUBREAPER = 1, 36  # PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER; linux/prctl.h
+_libc = ctypes.CDLL(None)
 _owns_all_children = False
 
 
@@ -30,7 +31,7 @@ def own_all_children() -> None:
     """Become the parent of all processes that calls leave, so that they can be killed; this process must start nothing else."""
     global _owns_all_children
     with suppress(OSError, AttributeError):
-        _owns_all_children = ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0) == 0
+        _owns_all_children = _libc.prctl(_SUBREAPER, 1, 0, 0, 0) == 0
 
 
 def call_in_fork(
@@ -45,6 +46,7 @@ def call_in_fork(
     """
     read_end, write_end = os.pipe()
     ours, theirs = socket.socketpair()
+    filter_of_machine()
     sys.stdout.flush()
     sys.stderr.flush()
     with warnings.catch_warnings():
@@ -103,7 +105,7 @@ def _serve(call: Callable[[], object], write_end: int, theirs: socket.socket, is
 def _leave_parent(*descriptors: int) -> None:
     """End with the parent, close all files but ``descriptors``, and allow children."""
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
+        _libc.prctl(_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
     if not _owns_all_children:
         os.setpgid(0, 0)
     below = 3

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import importlib.util
+import itertools
 import linecache
 import os
 import platform
@@ -17,13 +18,14 @@ from collections.abc import Callable
 from functools import partial
 
 from ...core.errors import InternalError, InvalidInput, Location
+from ...core.loaded_modules import loaded_modules
 from ...core.system_limit_errors import address_space
 from ...core.tracing.audit_hooks import install
 from ...core.tracing.dependency_record import TracedResult
 from ...core.tracing.dependency_state import is_installed, is_standard
 from ...core.tracing.portable_paths import PortablePaths
 from ...core.tracing.pyc_staleness import install_pyc_check
-from ...core.tracing.read_tracer import ReadsChanged, ReadTracer
+from ...core.tracing.read_tracer import ReadsChanged, ReadTracer, StepReads
 from ...core.tracing.syscall_reads import SyscallReads
 from ...pipeline.stages import load
 from .call_result import describe_exit
@@ -32,9 +34,12 @@ from .fork_call import call_in_fork
 # Imports of every cuTile Python export, some of them at its first kernel.
 _FRONT_END = (
     *("numpy", "numpy.random", "ml_dtypes", "cuda.tile.compilation", "cuda.tile._compile"),
-    *("tileiras_build.frontend.export_cutile", "tileiras_build.frontend.cases_api", "cuda.tile._preview_loader"),
+    *("tileiras_build.frontend.export_cutile", "tileiras_build.cases", "cuda.tile._preview_loader"),
 )
 _PREVIEW = "cuda.tile_preview"  # cuTile tries to import it at its first kernel
+_NAMESPACE = "cuda"  # of which a project may have a part
+_WARM_UP, _FORGET_NAMESPACE = (f"tileiras_build.frontend.warm_up:{name}" for name in ("warm_up", "forget_namespace"))
+_EXPORTS_BEFORE = 4  # in twice as many more a warm-up saves what it takes
 
 
 def call(function: str, root: str, *arguments: object) -> TracedResult:
@@ -45,14 +50,18 @@ def call(function: str, root: str, *arguments: object) -> TracedResult:
     install_pyc_check()
     watch, places = install(), PortablePaths(root)
     run = load(function)
-    if any(isinstance(argument, str) and _names_front_end(argument) for argument in arguments):
-        _import_front_end(watch)
+    is_cutile = any(isinstance(argument, str) and _names_front_end(argument) for argument in arguments)
+    if is_cutile:
+        _prepare_front_end(watch)
     _forget_files()
+    loaded_modules()  # for the fork
     watch.prepare(places)
+    if is_cutile and _is_warm and watch.note("candidates", f"{os.path.abspath(root)}//{_NAMESPACE}"):
+        load(_FORGET_NAMESPACE)()
     signals = watch.signals
     system = SyscallReads(lambda: signals.tolerates_runs)
-    made = call_in_fork(partial(_call, run, places, arguments), system.on_call, lambda: not signals.is_silent)
-    return TracedResult(made.files, system.add_to(made.record, places), made.remarks)
+    files, step = call_in_fork(partial(_call, run, places, arguments), system.on_call, lambda: not signals.is_silent)
+    return TracedResult(files, system.add_to(watch.record(step, places, files.values()), places))
 
 
 def _names_front_end(path: str) -> bool:
@@ -66,14 +75,25 @@ def _names_front_end(path: str) -> bool:
         return False
 
 
-def _import_front_end(watch: ReadTracer) -> None:
-    if sys.modules.keys() >= set(_FRONT_END):
+_exports = itertools.count()  # of cuTile Python that this process has been asked for
+_is_warm = False
+
+
+def _prepare_front_end(watch: ReadTracer) -> None:
+    """Import it at the first export; in a process that makes several, export something here before one that comes later."""
+    global _is_warm
+    number = next(_exports)
+    if number not in (0, _EXPORTS_BEFORE):
         return
     watch.load()
     try:
-        for name in _FRONT_END:
-            importlib.import_module(name)
-        importlib.util.find_spec(_PREVIEW)
+        if number == 0:
+            for name in _FRONT_END:
+                importlib.import_module(name)
+            importlib.util.find_spec(_PREVIEW)
+        else:
+            load(_WARM_UP)()
+            _is_warm = True
     except Exception:
         pass  # the file's own import reports it
     finally:
@@ -81,8 +101,10 @@ def _import_front_end(watch: ReadTracer) -> None:
         gc.freeze()  # a garbage collection in a fork would copy the pages of all imported objects
 
 
-def _call(run: Callable[..., dict[str, bytes]], places: PortablePaths, arguments: tuple) -> TracedResult:
-    """Run the call and trace it, in the fork."""
+def _call(
+    run: Callable[..., dict[str, bytes]], places: PortablePaths, arguments: tuple
+) -> tuple[dict[str, bytes], StepReads]:
+    """What is made and read, in the fork."""
     watch = install()
     if sys.path[-1:] != [places.root]:
         # Modules beside the build script are found, too, after all installed ones.
@@ -91,9 +113,7 @@ def _call(run: Callable[..., dict[str, bytes]], places: PortablePaths, arguments
     platform._platform_cache.clear()  # type: ignore[attr-defined]
     watch.begin()
     try:
-        files = run(*arguments)
-        watch.made(files.values(), places)
-        return TracedResult(files, watch.end(places))
+        return run(*arguments), watch.end()
     finally:
         watch.stop()
 
@@ -145,8 +165,15 @@ def _forget_files() -> None:
 
     Not in the fork, which would copy each page that it visits.
     """
-    for path, finder in list(sys.path_importer_cache.items()):
-        if finder is None or not is_installed(path) and not is_standard(path):
-            del sys.path_importer_cache[path]
-    for name in [name for name in linecache.cache if not is_installed(name) and not is_standard(name)]:
-        del linecache.cache[name]
+    for known in (sys.path_importer_cache, linecache.cache):
+        if len(known) != _kept.get(id(known)):
+            for path in [path for path, found in known.items() if found is None or not _is_fixed(path)]:
+                del known[path]
+            _kept[id(known)] = len(known)
+
+
+_kept: dict[int, int] = {}  # how many entries of each have been looked at
+
+
+def _is_fixed(path: str) -> bool:
+    return is_installed(path) or is_standard(path)
