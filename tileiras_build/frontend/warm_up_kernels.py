@@ -17,8 +17,8 @@ def elementwise(scale, x, y, out, ROWS: ct.Constant[int], COLUMNS: ct.Constant[i
 
 
 @ct.kernel
-def product(a, b, out, M: ct.Constant[int], N: ct.Constant[int], K: ct.Constant[int]):
-    """A loop over products of tiles."""
+def matmul(a, b, out, M: ct.Constant[int], N: ct.Constant[int], K: ct.Constant[int]):
+    """A loop of matrix multiplications."""
     row, column = ct.bid(0), ct.bid(1)
     total = ct.full((M, N), 0, dtype=ct.float32)
     for step in range(ct.num_tiles(a, axis=1, shape=(M, K))):
@@ -31,5 +31,5 @@ _SINGLE, _HALF = Array("float32", 2), Array("float16", 2)
 
 CASES = [
     Case("elementwise", elementwise, (Scalar("float32"), _HALF, _SINGLE, _HALF, 32, 64)),
-    Case("product", product, (_HALF, _HALF, _HALF, 32, 64, 16)),
+    Case("matmul", matmul, (_HALF, _HALF, _HALF, 32, 64, 16)),
 ]

@@ -20,7 +20,7 @@ _dumps = json.dumps  # the program may replace it
 
 @dataclass(frozen=True, slots=True)
 class Dependency:
-    """One read: its kind (one of ``state_probe.KINDS``), its name, its state, and its stamp if it has contents."""
+    """One read: its kind (one of ``dependency_state.PROBES``), its name, its state, and its stamp if it has contents."""
 
     kind: str
     name: str
