@@ -1,5 +1,7 @@
 """target/gpu_models.py: each GPU's row, its clocks under load, and what a wrong name is answered."""
 
+from pathlib import Path
+
 import pytest
 
 from tileiras_build.core.errors import InvalidInput, Unsupported
@@ -64,3 +66,8 @@ def test_power_limits_and_locked_clocks():
         pro.limited(100)
     locked = h100.locked(990)
     assert locked.sustained_mhz(1.0, 1.0) == 990 and locked.dram_latency == h100.dram_latency / 2
+
+
+def test_documents_list_the_names():
+    text = (Path(__file__).resolve().parents[2] / "docs" / "estimate.md").read_text()
+    assert [name for name in GPUS if f"`{name}`" not in text] == []
