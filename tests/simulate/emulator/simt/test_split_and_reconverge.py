@@ -68,7 +68,7 @@ def test_exiting_threads_are_not_merged_first(monkeypatch):
 
     def note(groups):
         merged.append(groups)
-        ended.append(groups[0].batch.program.ends_at(groups[0].pc))
+        ended.append(groups[0].functions.program.ends_at(groups[0].pc))
         return merge(groups)
 
     monkeypatch.setattr("tileiras_build.simulate.emulator.simt.scheduler.reconverge", note)

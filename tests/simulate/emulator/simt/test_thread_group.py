@@ -18,7 +18,7 @@ MASKS = {
 
 def group() -> ThreadGroup:
     batch = SimpleNamespace(
-        geometry=SimpleNamespace(threads=THREADS), memories=None, observers=None, sync=None, functions=None,
+        geometry=SimpleNamespace(threads=THREADS), memories=None, observers=None, sync=None, functions=None, options=None, prints=None,
         scheduler=SimpleNamespace(alive=np.ones(CTAS * THREADS, bool)),
     )  # fmt: skip
     scalar, each = np.uint32(7), np.arange(CTAS, dtype=np.uint32)[:, None]

@@ -8,6 +8,7 @@ from .. import tensor_map
 from ..memory.load_store import Site
 from ..ptx.ast import TYPE_BITS
 from ..simt.broadcasting import are_all, is_any, unique_integers
+from ..simt.geometry import Geometry
 from ..simt.thread_selection import flat_threads, selected
 from .atomic import operation
 from .bulk_copies_1d import LineCopy
@@ -45,14 +46,14 @@ class BulkSite:
         pairs (.cta_group::2), that mbarrier is in the CTA of the pair with the parity of the given mbarrier's CTA (section
         9.7.9.25.5.2).
         """
-        batch, geometry = group.batch, group.geometry
-        words = batch.memories.shared_size // 8
+        geometry = group.geometry
+        words = group.memories.shared_size // 8
         pair = "cta_group::2" in self.ins.mods
         if masks is None:
             if (
                 not pair
                 and geometry.cluster_size > 1
-                and is_any(bias // batch.memories.shared_size != positions // words)
+                and is_any(bias // group.memories.shared_size != positions // words)
             ):
                 self.mbarrier.fault(group, "the mbarrier is not in the destination CTA of the copy")
             return np.arange(len(flat)), bias, positions
@@ -63,15 +64,15 @@ class BulkSite:
                 f"the multicast mask {masks.max():#x} selects CTAs outside the cluster of {geometry.cluster_size}",
             )
         copy, rank = np.nonzero(masks[:, None] >> np.arange(geometry.cluster_size) & 1)
-        own = flat[copy] // batch.geometry.threads
+        own = flat[copy] // group.geometry.threads
         target = geometry.ctas_with_rank(own, rank)
-        if not are_all(batch.scheduler.are_ctas_alive(target)):
+        if not are_all(group.scheduler.are_ctas_alive(target)):
             self.mbarrier.fault(group, "a multicast to a CTA that has exited")
-        if batch.observers.racecheck is not None:
-            batch.observers.racecheck.peer_accessed(self.ins, flat[copy], target)
+        if group.observers.racecheck is not None:
+            group.observers.racecheck.peer_accessed(self.ins, flat[copy], target)
         signalled = rank & ~1 | geometry.rank(positions[copy] // words) & 1 if pair else rank
         where = positions[copy] % words + geometry.ctas_with_rank(own, signalled) * words
-        return copy, target * batch.memories.shared_size, where
+        return copy, target * group.memories.shared_size, where
 
     def check_end(self, group, flat, offset, bytes_):
         bad = offset + bytes_ > group.memories.shared_limit
@@ -88,7 +89,7 @@ class BulkSite:
             some = slice(None) if is_one else np.flatnonzero(addresses == value)
             first = flat[some][0]
             try:
-                tensor = tensor_map.decode(read_map(group.batch, self.ins, first, value))
+                tensor = tensor_map.decode(read_map(group, self.ins, first, value))
                 yield tensor.gathering() if is_gather4_or_scatter4(self.ins.mods) else tensor, some
             except ValueError as error:
                 fault(group.geometry, self.ins, first, str(error), value)
@@ -106,7 +107,7 @@ class BulkSite:
         selection = selected(group, mask)
         if not len(selection.rows):
             return
-        batch, key = group.batch, None
+        key = None
         if ctas is None and selection.of and all(isinstance(one, np.generic) for one in (to, map_address, mbar)):
             key = self, selection.of, int(to), int(map_address), int(mbar)
             if self.load_with_known_operands(group, selection, group.memo.get(key), map_address, coordinates):
@@ -116,20 +117,20 @@ class BulkSite:
         positions = self.barriers(group, mbar, selection)
         at = self.coordinates(coordinates, selection)
         if is_im2col_w(self.ins.mods):
-            at = self.without_halo(batch, flat, at)
+            at = self.without_halo(group.geometry, flat, at)
         copies, bias, positions = self.targets(group, selection, flat, bias, positions, ctas)
         for tensor, chosen in self.tensors(group, map_address, selection, flat):
-            self.check_rank(batch, flat[chosen][0], tensor, at[chosen])
+            self.check_rank(group.geometry, flat[chosen][0], tensor, at[chosen])
             self.check_end(group, flat[chosen], offset[chosen], (tensor.rows - 1) * tensor.pitch + tensor.row_bytes)
             parts = chosen if ctas is None else np.flatnonzero(np.isin(copies, np.arange(len(flat))[chosen]))
             some = chosen if ctas is None else copies[parts]
             copy = BoxCopy(
                 self.ins, tensor, at[some], offset[some] // CHUNK, bias[parts] // CHUNK, flat[some], positions[parts]
             )
-            copy.record_issue(batch)
-            copy.mark_in_flight(batch)
-            batch.sync.waits.add_in_flight(copy.positions, copy)
-            if key is not None and copy.is_repeat_of(batch):
+            copy.record_issue(group)
+            copy.mark_in_flight(group)
+            group.sync.waits.add_in_flight(copy.positions, copy)
+            if key is not None and copy.is_repeat_of(group):
                 group.memo[key] = copy, frozenset(positions.tolist())
 
     def load_with_known_operands(
@@ -138,76 +139,76 @@ class BulkSite:
         """Load boxes by reusing an earlier copy of the same threads, addresses and map; returns whether that was possible."""
         if known is None:
             return False
-        batch, (earlier, places) = group.batch, known
+        earlier, places = known
         try:
-            tensor = tensor_map.decode(read_map(batch, self.ins, earlier.flat[0], int(map_address)))
+            tensor = tensor_map.decode(read_map(group, self.ins, earlier.flat[0], int(map_address)))
         except ValueError:
             return False
-        if tensor.layout != earlier.tensor.layout or not earlier.is_repeat_of(batch):
+        if tensor.layout != earlier.tensor.layout or not earlier.is_repeat_of(group):
             return False
         copy = earlier.with_coordinates(tensor, self.coordinates(coordinates, selection))
-        copy.mark_in_flight(batch)
-        batch.sync.waits.add_in_flight(places, copy)
+        copy.mark_in_flight(group)
+        group.sync.waits.add_in_flight(places, copy)
         return True
 
     def store_tensor(self, group, map_address, coordinates, source, mask=None):
         selection = selected(group, mask)
         if not len(selection.rows):
             return
-        batch, flat = group.batch, flat_threads(group, selection)
+        flat = flat_threads(group, selection)
         offset, bias = self.in_shared(self.shared_from, group, source, selection)
         at = self.coordinates(coordinates, selection)
         for tensor, some in self.tensors(group, map_address, selection, flat):
-            self.check_rank(batch, flat[some][0], tensor, at[some])
+            self.check_rank(group.geometry, flat[some][0], tensor, at[some])
             if tensor.kind.packed < CHUNK and tensor.kind.bits == 4:
-                fault(batch.geometry, self.ins, flat[some][0], f"{tensor.element} elements can only be loaded")
+                fault(group.geometry, self.ins, flat[some][0], f"{tensor.element} elements can only be loaded")
             self.check_end(group, flat[some], offset[some], (tensor.rows - 1) * tensor.pitch + tensor.row_bytes)
             function = None
             if self.function is not None:
-                function = self.reduction(batch, flat[some][0], tensor)
+                function = self.reduction(group.geometry, flat[some][0], tensor)
             copy = BoxCopy(
                 self.ins, tensor, at[some], offset[some] // CHUNK, bias[some] // CHUNK, flat[some], None, function
             )
-            copy.record_issue(batch)
+            copy.record_issue(group)
             group.bulk_copy_groups.pending.append(copy)
 
-    def without_halo(self, batch, flat, at):
+    def without_halo(self, geometry: Geometry, flat, at):
         """The coordinates of a wide mode without the last one, wHalo, which must be 0; the offset of W is wOffset."""
         halo, offset = at[:, -1], at[:, (at.shape[1] + 1) // 2]
         if is_any(halo):
             first = int(np.flatnonzero(halo)[0])
             why = f"a wHalo of {halo[first]} is not supported: the ISA specifies the halo pixels in figures 18 and 19 only"
-            fault(batch.geometry, self.ins, flat[first], why)
+            fault(geometry, self.ins, flat[first], why)
         if is_any(offset >= MAX_IM2COL_OFFSET):
             fault(
-                batch.geometry,
+                geometry,
                 self.ins,
                 flat[0],
                 f"wOffset {offset.max()} is out of range: expected 0 to {MAX_IM2COL_OFFSET - 1}",
             )
         return at[:, :-1]
 
-    def check_rank(self, batch, flat, tensor, at):
+    def check_rank(self, geometry: Geometry, flat, tensor, at):
         mode = mode_of(self.ins.mods)
         if mode != (tensor.columns.mode if tensor.columns is not None else "tile"):
-            fault(batch.geometry, self.ins, flat, f"the mode of the tensor map differs from that of this copy ({mode})")
+            fault(geometry, self.ins, flat, f"the mode of the tensor map differs from that of this copy ({mode})")
         if tensor.kind.packed < CHUNK and is_any(at[:, 0] % tensor_map.PADDED):
             why = f"the first coordinate of {tensor.element} elements must be a multiple of {tensor_map.PADDED}"
-            fault(batch.geometry, self.ins, flat, why)
+            fault(geometry, self.ins, flat, why)
         if tensor.columns is not None and 2 * tensor.rank - 2 == at.shape[1]:
             return
         if not tensor.gathers and tensor.rank != at.shape[1]:
             fault(
-                batch.geometry,
+                geometry,
                 self.ins,
                 flat,
                 f"the tensor map has rank {tensor.rank}, but the copy has {at.shape[1]} coordinates",
             )
 
-    def reduction(self, batch, flat, tensor):
+    def reduction(self, geometry: Geometry, flat, tensor):
         type_ = tensor.kind.reduction
         if type_ is None:
-            fault(batch.geometry, self.ins, flat, f"reductions of {tensor.element} elements do not exist")
+            fault(geometry, self.ins, flat, f"reductions of {tensor.element} elements do not exist")
         return operation(self.function, "b" + type_[1:] if self.function in ("and", "or", "xor") else type_)
 
     # -- contiguous copies ---------------------------------------------------------------------------------------
@@ -215,19 +216,19 @@ class BulkSite:
         selection = selected(group, mask)
         if not len(selection.rows):
             return
-        batch, flat, sizes = group.batch, flat_threads(group, selection), self.sizes(group, size, selection)
+        flat, sizes = flat_threads(group, selection), self.sizes(group, size, selection)
         offset, bias = self.in_shared(self.shared_to, group, to, selection)
         self.check_end(group, flat, offset, sizes)
         origin = self.shared_line(group, source, selection, sizes) if from_shared else self.global_line(
-            batch, source, selection, self.from_offset, flat
+            group.geometry, source, selection, self.from_offset, flat
         )  # fmt: skip
         positions = self.barriers(group, mbar, selection)
         some, bias, positions = self.targets(group, selection, flat, bias, positions, ctas)
         target, origin = ("shared", offset[some] + bias), (origin[0], origin[1][some])
         copy = LineCopy(self.ins, flat[some], target, origin, sizes[some], positions, *self.line_reduction())
-        copy.record_issue(batch)
-        copy.mark_in_flight(batch)
-        batch.sync.waits.add_in_flight(positions, copy)
+        copy.record_issue(group)
+        copy.mark_in_flight(group)
+        group.sync.waits.add_in_flight(positions, copy)
 
     def store_line(self, group, to, source, size, mask):
         selection = selected(group, mask)
@@ -235,9 +236,9 @@ class BulkSite:
             return
         flat, sizes = flat_threads(group, selection), self.sizes(group, size, selection)
         origin = self.shared_line(group, source, selection, sizes)
-        target = self.global_line(group.batch, to, selection, self.to_offset, flat)
+        target = self.global_line(group.geometry, to, selection, self.to_offset, flat)
         copy = LineCopy(self.ins, flat, target, origin, sizes, None, *self.line_reduction())
-        copy.record_issue(group.batch)
+        copy.record_issue(group)
         group.bulk_copy_groups.pending.append(copy)
 
     def line_reduction(self):
@@ -257,9 +258,9 @@ class BulkSite:
         self.check_end(group, flat_threads(group, selection), offset, sizes)
         return "shared", offset + bias
 
-    def global_line(self, batch, address, selection, extra: int, flat):
+    def global_line(self, geometry: Geometry, address, selection, extra: int, flat):
         out = np.broadcast_to(selection.pick(address), len(flat)).astype(np.uint64).view(np.int64) + extra
         if is_any(out % CHUNK):
             at = int(np.flatnonzero(out % CHUNK)[0])
-            fault(batch.geometry, self.ins, flat[at], "misaligned address (needs 16 bytes)", out[at])
+            fault(geometry, self.ins, flat[at], "misaligned address (needs 16 bytes)", out[at])
         return "global", out

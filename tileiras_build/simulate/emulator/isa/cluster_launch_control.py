@@ -12,6 +12,7 @@ import numpy as np
 from ..codegen.emit_block import vector_items
 from ..memory.load_store import Site
 from ..ptx.ast import SINK
+from ..simt.geometry import Geometry
 from ..simt.thread_selection import Selection, flat_threads
 from .bulk_copies_1d import LineCopy
 from .bulk_copy_issue import BulkSite
@@ -42,26 +43,27 @@ class CancelSite(BulkSite):
         selection = Selection(group, True if mask is None else mask)
         if not len(selection.rows):
             return
-        batch, flat = group.batch, flat_threads(group, selection)
+        flat = flat_threads(group, selection)
         offset, bias = self.in_shared(self.shared_to, group, to, selection)
         positions = self.barriers(group, mbar, selection)
-        every = np.uint16((1 << batch.geometry.cluster_size) - 1) if everywhere else None
+        every = np.uint16((1 << group.geometry.cluster_size) - 1) if everywhere else None
         some, bias, positions = self.targets(group, selection, flat, bias, positions, every)
         copy = Response(
             self.ins, flat[some], ("shared", offset[some] + bias), None, np.full(len(some), BYTES), positions
         )
-        copy.responses = np.array([response(batch) for _ in flat], np.uint32).view(np.uint8)[some]
-        copy.record_issue(batch)
-        copy.mark_in_flight(batch)
-        batch.sync.waits.add_in_flight(positions, copy)
+        responses = [response(group.options.remaining, group.geometry) for _ in flat]
+        copy.responses = np.array(responses, np.uint32).view(np.uint8)[some]
+        copy.record_issue(group)
+        copy.mark_in_flight(group)
+        group.sync.waits.add_in_flight(positions, copy)
 
 
-def response(batch) -> tuple[int, int, int, int]:
+def response(remaining, geometry: Geometry) -> tuple[int, int, int, int]:
     """The words of one response: cancels the last cluster that has not started, if any."""
-    first = batch.options.remaining.cancel()
+    first = remaining.cancel()
     if first is None:
         return 0, 0, 0, RESPONSE_NOT_CANCELED
-    x, y, z = (int(n) for n in batch.geometry.cta_coordinates(first - batch.geometry.first))
+    x, y, z = (int(n) for n in geometry.cta_coordinates(first - geometry.first))
     return x, y, z, RESPONSE_CANCELED
 
 

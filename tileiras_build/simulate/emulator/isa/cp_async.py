@@ -72,11 +72,10 @@ class CpAsyncSite:
 
     def issue_with_jit(self, group, to, source, source_size) -> bool:
         """Try to issue by native code; returns False if NumPy must do it, or report the fault."""
-        batch = group.batch
         if (
             not group.is_rectangular
-            or batch.observers.has_any
-            or batch.geometry.cluster_size > 1
+            or group.observers.has_any
+            or group.geometry.cluster_size > 1
             or not gemm_jit.is_ready()
         ):
             return False
@@ -86,13 +85,13 @@ class CpAsyncSite:
             or (source_size is not None and source_size.dtype != np.uint32)
         ):
             return False
-        region = batch.memories.region_of.get(self.source) or self.source.region_of_first(batch, source)
+        region = group.memories.region_of.get(self.source) or self.source.region_of_first(group.memories, source)
         if region is None:
             return False
-        copy_marks, offsets = batch.observers.require_async_copy_marks(), (self.target.offset, self.from_offset)
+        copy_marks, offsets = group.observers.require_async_copy_marks(), (self.target.offset, self.from_offset)
         marks, mark = copy_marks.marks[self.size], copy_marks.mark_value(self.target.ins, self.size)
         done = cp_async.issue(
-            group.shape, to, source, source_size, offsets, group.cta, batch.memories.shared_size, batch.memories.shared_limit, region,
+            group.shape, to, source, source_size, offsets, group.cta, group.memories.shared_size, group.memories.shared_limit, region,
             self.target.dtype, marks, mark,
         )  # fmt: skip
         if done is not None:
@@ -150,9 +149,9 @@ def handle_copy(e, ins):
     if ins.mods[1] == "commit_group":
         return e.line("g.cp_async_groups.commit()")
     if ins.mods[1] == "wait_group":
-        return e.line(f"g.cp_async_groups.perform(g.batch, {ins.args[0].value})")
+        return e.line(f"g.cp_async_groups.perform(g, {ins.args[0].value})")
     if ins.mods[1] == "wait_all":
-        return e.line("g.cp_async_groups.perform_all(g.batch)")
+        return e.line("g.cp_async_groups.perform_all(g)")
     if ins.mods[1] == "mbarrier":
         return copy_arrive(e, ins)
     to, source, size = ins.args[:3]

@@ -36,7 +36,7 @@ def emit_bulk(e, ins, mods, reduces: bool):
         return e.line(f"{active(e)}g.bulk_copy_groups.commit()")
     if mods[:1] == ("wait_group",):
         wait = "read" if mods[1:] == ("read",) else "perform"
-        return e.line(f"{active(e)}g.bulk_copy_groups.{wait}(g.batch, {ins.args[0].value})")
+        return e.line(f"{active(e)}g.bulk_copy_groups.{wait}(g, {ins.args[0].value})")
     if mods[:1] == ("prefetch",):
         return None
     if any(m.startswith("im2col") and m not in IM2COL_MODES or m == "cp_mask" for m in mods):

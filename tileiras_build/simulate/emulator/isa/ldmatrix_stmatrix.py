@@ -88,18 +88,17 @@ class MatrixSite:
 
     def load_with_jit(self, group, address) -> np.ndarray | None:
         """Registers (count, warps, 32) loaded by native code; None if NumPy must do it, or report the fault."""
-        batch = group.batch
-        has_observers = batch.observers.accesses is not None and not batch.observers.accesses.idle
-        if has_observers or batch.geometry.cluster_size > 1 or self.change or not gemm_jit.is_ready():
+        has_observers = group.observers.accesses is not None and not group.observers.accesses.idle
+        if has_observers or group.geometry.cluster_size > 1 or self.change or not gemm_jit.is_ready():
             return None
         is_plain = self.site.space == "shared" and group.dense and group.is_rectangular
         shapes = group.shape, (1, group.shape[1])
         if not is_plain or np.shape(address) not in shapes or address.dtype != np.uint32:
             return None
-        marks = None if batch.observers.async_copy_marks is None else batch.observers.async_copy_marks.marks[16]
+        marks = None if group.observers.async_copy_marks is None else group.observers.async_copy_marks.marks[16]
         return ldmatrix_rows.load(
-            np.ascontiguousarray(address), self.site.offset, group.cta, batch.memories.shared, marks,
-            batch.memories.shared_size, batch.memories.shared_limit, self.count, self.transposed,
+            np.ascontiguousarray(address), self.site.offset, group.cta, group.memories.shared, marks,
+            group.memories.shared_size, group.memories.shared_limit, self.count, self.transposed,
         )  # fmt: skip
 
     def store(self, group, address, values):

@@ -126,7 +126,7 @@ def check(batch, ins, places, flat, before, left, bytes_):
     ):
         if is_any(bad):
             at = int(np.flatnonzero(bad)[0])
-            fault(batch, ins, flat[at], f"{why}: it is {describe(batch, places[at])}", places[at])
+            fault(batch, ins, flat[at], f"{why}: it is {describe(batch.memories, places[at])}", places[at])
 
 
 class MbarrierSite:
@@ -186,7 +186,7 @@ class MbarrierSite:
             group.observers.racecheck.used(self.ins, index, flat)
         counts, bytes_ = (broadcast_int64(selection.pick(value), len(index)) for value in (count, tx))
         out[selection.rows, selection.columns] = arrive_and_expect_tx(
-            group.batch, self.ins, index, flat, counts, bytes_, drop
+            group, self.ins, index, flat, counts, bytes_, drop
         )
         return out
 
@@ -203,7 +203,7 @@ class MbarrierSite:
         selection, threads = first_threads(group), group.shape[1]
         index, _ = self.where(group, address, selection)
         arrivals, bytes_ = (broadcast_int64(selection.pick(value), len(index)) * threads for value in (count, tx))
-        before = arrive_with_jit(group.batch, index, arrivals, bytes_, drop)
+        before = arrive_with_jit(group, index, arrivals, bytes_, drop)
         return None if before is None else before[:, None]
 
     def test(self, group, address, state, parity, mask, sleeps=False):
@@ -232,7 +232,7 @@ class MbarrierSite:
         wanted = wanted & _u64(1) if parity else wanted >> _u64(63)
         words = group.memories.shared_view(_u64)[index]
         if is_any(np.abs(pending_tx(words)) > COUNT_LIMIT):
-            check(group.batch, self.ins, index, flat, words, 0 * index, 0 * index)
+            check(group, self.ins, index, flat, words, 0 * index, 0 * index)
         done = words >> _u64(63) != wanted
         if not are_all(done):
             if group.sync.waits.perform(index[~done].tolist()):
@@ -319,6 +319,6 @@ def emit_wait(e, ins, form, site, base, rest, mask):
 @helper
 def arrive_after_copies(site, group, address, count, mask):
     """cp.async.mbarrier.arrive: perform the thread's earlier copies, then arrive."""
-    group.cp_async_groups.perform_all(group.batch)
+    group.cp_async_groups.perform_all(group)
     if count:
         site.arrive(group, address, count, 0, mask)

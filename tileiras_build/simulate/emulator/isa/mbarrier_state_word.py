@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from ..simt.cta_batch import CtaBatch
+    from ..memory.cta_memories import CtaMemories
 
 COUNT_BIAS = 1 << 22
 COUNT_LIMIT = (1 << 20) - 1
@@ -38,7 +38,7 @@ def pending_tx(words: np.ndarray) -> np.ndarray:
     return (words.view(np.int64) >> 40 & 0x7FFFFF) - COUNT_BIAS
 
 
-def describe(batch: CtaBatch, position: int) -> str:
+def describe(memories: CtaMemories, position: int) -> str:
     """Describe the state of an mbarrier; ``position`` is the index of its word in the batch's shared memory."""
-    expected, pending, tx, phase = (int(x) for x in unpack(batch.memories.shared_view(np.uint64)[position]))
+    expected, pending, tx, phase = (int(x) for x in unpack(memories.shared_view(np.uint64)[position]))
     return f"in phase {phase} with {pending} of {expected} arrivals and {tx} bytes pending"

@@ -158,7 +158,7 @@ def accumulate_warp_tile(
 
     ``start``: the initial accumulator registers, in the same order.
     """
-    if group.batch.options.matmul_rounding == BLAS_ORDER:
+    if group.options.matmul_rounding == BLAS_ORDER:
         return accumulate_warp_tile_in_order(group, lefts, rights, list(start))
     rows, columns, warps = len(lefts[0]), len(rights[0]), group.warps
     steps = [(join_rows(left), join_rows(right)) for left, right in zip(lefts, rights)]
@@ -179,7 +179,7 @@ def accumulate_warp_tile(
 @helper
 def accumulate_warpgroup_mma(group, steps: list[tuple], start: Sequence[np.ndarray]):
     """The registers of D (64 x n) after MMAs of A (stack, 64, k) and B (stack or one per CTA, n, k); ``steps`` include scale-d."""
-    if group.batch.options.matmul_rounding == BLAS_ORDER:
+    if group.options.matmul_rounding == BLAS_ORDER:
         return accumulate_warpgroup_mma_in_order(group, steps, list(start))
     uniform = [_uniform(keep) for _, _, keep in steps]
     if None in uniform:

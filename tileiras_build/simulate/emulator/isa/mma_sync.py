@@ -111,7 +111,7 @@ def blocks_of(group, values) -> list[np.ndarray]:
 @helper
 def multiply(group, a, b, integers):
     """A B as values per accumulator element, in float32 or int32."""
-    result = matmul.multiply(a, b, group.batch.options.matmul_rounding)
+    result = matmul.multiply(a, b, group.options.matmul_rounding)
     return warp_accumulator_registers(group, result.astype(np.int32) if integers else result)
 
 
@@ -121,7 +121,7 @@ def multiply_f64(group, a, b, c):
     total = [np.broadcast_to(group.to_warps(value), (group.warps, 32)) for value in c]
     total = np.stack(total).reshape(-1, 2, group.warps, 8, 4)  # (half, e, w, row, t)
     total = total.transpose(2, 0, 3, 4, 1).reshape(group.warps, -1, 8)
-    if group.batch.options.matmul_rounding == matmul.BLAS_ORDER:
+    if group.options.matmul_rounding == matmul.BLAS_ORDER:
         return warp_accumulator_registers(group, np.matmul(a.values, b.values.swapaxes(1, 2)) + total)
     for k in range(a.values.shape[2]):
         total = float_arithmetic.fma64(a.values[:, :, k, None], b.values[:, None, :, k], total)

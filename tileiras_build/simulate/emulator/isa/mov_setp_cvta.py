@@ -226,7 +226,7 @@ def in_space(group, address, space, own):
         return inside & (cluster_rank(address) == group.geometry.rank(group.cta)) if own else inside
     if space == "const":
         out = np.zeros(np.shape(address), bool)
-        for variable, _ in group.batch.program.buffers:
+        for variable, _ in group.functions.program.buffers:
             if variable.space == "const":
                 out = out | (
                     (address >= np.uint64(variable.offset)) & (address < np.uint64(variable.offset + variable.size))

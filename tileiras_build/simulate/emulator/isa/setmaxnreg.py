@@ -14,7 +14,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import EmulatorFault
+from ..sanitizers.observers import Observers
 from ..simt.broadcasting import are_all, is_any, run_starts
+from ..simt.geometry import Geometry
 from ..simt.thread_group import RETRY
 from .handler_registry import WARP_WIDE, handles, helper
 from .warp_collectives import emit_warp_sync
@@ -38,17 +40,16 @@ def bound_at_entry(directives: dict, threads: int) -> int | None:
 class RegisterPool:
     """Registers per thread of each warp, free registers of each CTA's pool, and the history of each warp's changes."""
 
-    def __init__(self, batch):
-        bound = bound_at_entry(batch.program.entry.directives, batch.geometry.threads)
-        at_launch = batch.options.registers
+    def __init__(self, geometry: Geometry, directives: dict, at_launch: int | None):
+        bound = bound_at_entry(directives, geometry.threads)
         self.ignored = bound is None
         self.known = at_launch is not None
         entry = (
             -(-(at_launch or bound or 0) // REGISTER_STEP) * REGISTER_STEP
         )  # registers are allocated in multiples of 8: 255 take 256
-        self.owned = np.full((batch.geometry.ctas, -(-batch.geometry.threads // 32)), entry)
+        self.owned = np.full((geometry.ctas, -(-geometry.threads // 32)), entry)
         self.change_counts = np.zeros_like(self.owned)  # changes of each warp so far
-        self.free = np.zeros(batch.geometry.ctas, np.int64)  # in units of one register for each thread of a warp
+        self.free = np.zeros(geometry.ctas, np.int64)  # in units of one register for each thread of a warp
         self.changes: list[np.ndarray] = []  # for each change: the new count of each warp
 
     def set_registers(self, cta, warp, wanted: int) -> None:
@@ -81,11 +82,13 @@ class RegisterPool:
         return True
 
 
-def pool_of(batch) -> RegisterPool:
-    found = batch.__dict__.get("registers")
-    if found is None:
-        found = batch.registers = RegisterPool(batch)
-    return found
+def pool_of(group) -> RegisterPool:
+    """The register pool of a group's batch, created on first use."""
+    memories = group.memories
+    if memories.register_pool is None:
+        directives = memories.program.entry.directives
+        memories.register_pool = RegisterPool(group.geometry, directives, group.options.registers)
+    return memories.register_pool
 
 
 def warps_of(group) -> tuple[np.ndarray, np.ndarray]:
@@ -103,42 +106,42 @@ def warps_of(group) -> tuple[np.ndarray, np.ndarray]:
 @helper
 def change_registers(group, ins, wanted: int, grows: bool, after: int):
     """Acquire or release registers; warps that must wait are blocked and retry."""
-    batch, pool = group.batch, pool_of(group.batch)
+    pool = pool_of(group)
     cta, warp = warps_of(group)
     if pool.apply_to_warpgroups(cta, warp, wanted, grows=grows):
         served = np.ones(len(cta), bool)
     else:
         served = np.array(
-            [apply_change(batch, pool, ins, c, w, wanted, grows) for c, w in zip(cta.tolist(), warp.tolist())]
+            [apply_change(group.observers, pool, ins, c, w, wanted, grows) for c, w in zip(cta.tolist(), warp.tolist())]
         )
     if not grows:
-        batch.scheduler.retry_blocked()
+        group.scheduler.retry_blocked()
     if are_all(served):
         group.pc = after
         return group
     mask = served[group.threads.scattered[0][0]].reshape(group.shape)
     rest = group.split_off(~mask)
     rest.pc = group.pc
-    batch.scheduler.blocked_groups.append((rest, f"waits for {wanted} registers per thread of the CTA's pool"))
+    group.scheduler.blocked_groups.append((rest, f"waits for {wanted} registers per thread of the CTA's pool"))
     if is_any(served):
         part = group.split_off(mask)
         part.pc = after
-        batch.scheduler.push(part)
+        group.scheduler.push(part)
     return None
 
 
-def apply_change(batch, pool, ins, cta: int, warp: int, wanted: int, grows: bool) -> bool:
+def apply_change(observers: Observers, pool, ins, cta: int, warp: int, wanted: int, grows: bool) -> bool:
     """Apply the change of one warp; returns False if the pool has too few registers."""
     if pool.ignored:
-        check_warpgroup_agrees(batch, pool, ins, cta, warp, wanted)
+        check_warpgroup_agrees(observers, pool, ins, cta, warp, wanted)
         pool.set_registers(cta, warp, wanted)
         return True
     more = wanted - int(pool.owned[cta, warp])
     if more > 0 and not grows or more < 0 and grows and pool.known:
-        raise fault(batch, ins, cta, warp, f"the warp has {pool.owned[cta, warp]} registers per thread")
+        raise fault(observers.geometry, ins, cta, warp, f"the warp has {pool.owned[cta, warp]} registers per thread")
     if not more:
         return True
-    check_warpgroup_agrees(batch, pool, ins, cta, warp, wanted)
+    check_warpgroup_agrees(observers, pool, ins, cta, warp, wanted)
     if more > pool.free[cta]:
         return False
     if more > 0 or not grows:  # else the warp started with fewer registers than the bound
@@ -148,21 +151,21 @@ def apply_change(batch, pool, ins, cta: int, warp: int, wanted: int, grows: bool
     return True
 
 
-def check_warpgroup_agrees(batch, pool, ins, cta: int, warp: int, wanted: int) -> None:
+def check_warpgroup_agrees(observers: Observers, pool, ins, cta: int, warp: int, wanted: int) -> None:
     """Check that the other warps of the warpgroup have made the same changes so far."""
     turn = pool.change_counts[cta, warp]
     for other in range(warp // 4 * 4, min(warp // 4 * 4 + 4, pool.owned.shape[1])):
         theirs = pool.change_counts[cta, other]
         if theirs < turn:
             why = f"warp {other} of the warpgroup has not executed the preceding setmaxnreg"
-            batch.observers.findings.report("registers-differ", fault(batch, ins, cta, warp, why))
+            observers.findings.report("registers-differ", fault(observers.geometry, ins, cta, warp, why))
         if theirs > turn and pool.changes[turn][cta, other] != wanted:
             why = f"warp {other} of the warpgroup changes to {pool.changes[turn][cta, other]} registers"
-            batch.observers.findings.report("registers-differ", fault(batch, ins, cta, warp, why))
+            observers.findings.report("registers-differ", fault(observers.geometry, ins, cta, warp, why))
 
 
-def fault(batch, ins, cta: int, warp: int, why: str) -> EmulatorFault:
-    thread = batch.geometry.thread_name(cta, 32 * warp)
+def fault(geometry: Geometry, ins, cta: int, warp: int, why: str) -> EmulatorFault:
+    thread = geometry.thread_name(cta, 32 * warp)
     return EmulatorFault(why, instruction=ins.text, line=ins.line, thread=thread)
 
 

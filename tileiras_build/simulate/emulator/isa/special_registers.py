@@ -83,7 +83,7 @@ SPECIALS = {
     **{f"cluster_nctaid.{n}": _ranks(i) for i, n in enumerate("xyz")},
     "cluster_ctarank": lambda group: _per_cta(group.geometry.rank(group.cta)),
     "cluster_nctarank": lambda group: _u32(group.geometry.cluster_size),
-    "is_explicit_cluster": lambda group: np.bool_(group.batch.program.explicit_cluster),
+    "is_explicit_cluster": lambda group: np.bool_(group.functions.program.explicit_cluster),
     "laneid": _lane(lambda lane: lane),
     "warpid": lambda group: (group.tid >> 5).astype(_u32),
     "nwarpid": lambda group: _u32(64),

@@ -57,7 +57,7 @@ class AsyncStoreSite:
         store = PendingAsyncStore(self, flat, np.broadcast_to(index, n), picked, positions)
         if group.observers.racecheck is not None:
             store.clocks = group.observers.racecheck.issue_copies(positions, flat)
-        self.mark_in_flight(group.batch, store.index)
+        self.mark_in_flight(group, store.index)
         group.sync.waits.add_in_flight(positions, store)
 
     def mark_in_flight(self, batch, index) -> None:

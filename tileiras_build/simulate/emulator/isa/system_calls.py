@@ -118,7 +118,7 @@ def call_vprintf(group, ins, results, arguments):
             position += width
             return read_string(one, ins, int.from_bytes(data, "little")) if string else data
 
-        group.batch.prints.add(int(one.flat[0]), format_c(text, fetch))
+        group.prints.add(int(one.flat[0]), format_c(text, fetch))
     set_result(group, results, 0)
 
 
@@ -138,8 +138,8 @@ def call_assertfail(group, ins, results, arguments):
     )
 
 
-def _heap(batch) -> DeviceHeap:
-    memory = batch.memories.address_space
+def _heap(memories) -> DeviceHeap:
+    memory = memories.address_space
     memory.heap = memory.heap or DeviceHeap(memory)
     return memory.heap
 
@@ -150,7 +150,7 @@ def call_malloc(group, ins, results, arguments):
     memories = group.memories
     for one in each_thread(group):
         view = memories.local_view(np.uint64).reshape(-1, memories.local_size // 8)
-        view[one.flat, results[0].offset // 8] = _heap(group.batch).allocate(int(argument(one, arguments[0])[0]))
+        view[one.flat, results[0].offset // 8] = _heap(memories).allocate(int(argument(one, arguments[0])[0]))
 
 
 @helper
@@ -158,11 +158,11 @@ def call_free(group, ins, results, arguments):
     """free(address) of an allocation of malloc; free(0) has no effect."""
     for one in each_thread(group):
         address = int(argument(one, arguments[0])[0])
-        if not _heap(one.batch).free(address):
-            cta, tid = divmod(int(one.flat[0]), one.batch.geometry.threads)
+        if not _heap(one.memories).free(address):
+            cta, tid = divmod(int(one.flat[0]), one.geometry.threads)
             raise EmulatorFault(
                 f"free of {address:#x}, which is not allocated by malloc or already freed",
                 instruction=ins.text,
                 line=ins.line,
-                thread=one.batch.geometry.thread_name(cta, tid),
+                thread=one.geometry.thread_name(cta, tid),
             )

@@ -23,7 +23,7 @@ MAX_BATCHED, MAX_BATCHED_LARGE = 16, 8  # operations that are executed together;
 def async_queue_of(group) -> Tcgen05AsyncQueue:
     """The queue of a group's batch, created on first use."""
     if group.memories.tcgen05_queue is None:
-        rounding = group.batch.options.matmul_rounding
+        rounding = group.options.matmul_rounding
         group.memories.tcgen05_queue = Tcgen05AsyncQueue(tensor_memory_of(group), rounding)
     return group.memories.tcgen05_queue
 

@@ -25,7 +25,7 @@ def map_bytes(batch, ins, flat, address: int) -> np.ndarray:
         fault(batch.geometry, ins, flat, "misaligned tensor map (needs 64 bytes)", address)
     if address >> 56 == PARAM_WINDOW >> 56:
         offset = address & 0xFFFFFFFF
-        if offset + tensor_map.SIZE > batch.program.param_size:
+        if offset + tensor_map.SIZE > batch.memories.program.param_size:
             fault(batch.geometry, ins, flat, "tensor map outside the kernel parameters", address)
         return batch.memories.params[offset : offset + tensor_map.SIZE]
     view, index = global_view(batch, ins, flat, address, np.array([0, tensor_map.SIZE - 1]), 1, False)
@@ -51,14 +51,13 @@ class MapSite:
         self.ins, self.field, self.ordinal = ins, field, ordinal
 
     def bytes_at(self, group, space: str, address, offset: int, selection, i: int, flat):
-        batch = group.batch
         values = np.broadcast_to(selection.pick(address), len(flat))
         value = int(values[i]) + offset
         if space == "generic" and value >> 56 == 1:
             space, value = "shared", value & ((1 << 56) - 1)
         if space != "shared":
-            return map_bytes(batch, self.ins, flat[i], value)
-        return self.shared_bytes(batch, int(flat[i]), value)
+            return map_bytes(group, self.ins, flat[i], value)
+        return self.shared_bytes(group, int(flat[i]), value)
 
     def shared_bytes(self, batch, flat: int, value: int):
         """A map in the thread's own CTA; in a cluster, addresses include the CTA's rank."""

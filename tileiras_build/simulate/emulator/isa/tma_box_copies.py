@@ -229,9 +229,9 @@ class BoxCopy(InFlightCopy):
 
     def perform_with_jit(self, batch) -> bool:
         """Try to load the boxes by native code: they must be inside a mapped tensor, without observers. Returns whether it did."""
-        tensor, options, dense = self.tensor, batch.options, self.dense
+        tensor, observers, dense = self.tensor, batch.observers, self.dense
         has_observers = (
-            batch.observers.racecheck is not None or options.cta_racecheck is not None or options.initcheck is not None
+            observers.racecheck is not None or observers.cta_racecheck is not None or observers.initcheck is not None
         )
         if self.positions is None or dense is None or has_observers or not tensor.is_plain or not gemm_jit.is_ready():
             return False
@@ -242,7 +242,7 @@ class BoxCopy(InFlightCopy):
         steps = row_offsets(tensor.counts, tensor.element_strides, tensor.strides)
         if (region := self.region(batch, corners, int(steps[-1]))) is None:
             return False
-        count_bulk(options.counters, len(corners), len(corners) * tensor.box_bytes, False)
+        count_bulk(observers.counters, len(corners), len(corners) * tensor.box_bytes, False)
         source, swizzle = region.at + tensor.base - region.origin, tensor_map.CHUNK_XOR[tensor.swizzle]
         row_chunks = tensor.row_bytes // CHUNK
         marks = batch.observers.async_copy_marks.marks[CHUNK]

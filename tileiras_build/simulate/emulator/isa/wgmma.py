@@ -132,8 +132,7 @@ class SharedOperand:
 
     def read_with_jit(self, group, descriptor) -> np.ndarray | None:
         """The chunks read by native code; None if CTAs have different descriptors, or with observers."""
-        batch = group.batch
-        if not group.is_rectangular or batch.observers.racecheck is not None or not gemm_jit.is_ready():
+        if not group.is_rectangular or group.observers.racecheck is not None or not gemm_jit.is_ready():
             return None
         different = self.descriptors_of(group, descriptor)
         if different is None:
@@ -143,9 +142,9 @@ class SharedOperand:
         places = [self.places(group, descriptor) for descriptor in different]
         together = places[0] if len(places) == 1 else np.stack(places)
         out = np.empty((len(group.cta), *together.shape), np.complex128)
-        marks = None if batch.observers.async_copy_marks is None else batch.observers.async_copy_marks.marks[CHUNK]
-        starts = group.cta[:, 0] * (batch.memories.shared_size // CHUNK)
-        is_whole = smem_chunk_copies.gather(batch.memories.shared, marks, starts, together, out)
+        marks = None if group.observers.async_copy_marks is None else group.observers.async_copy_marks.marks[CHUNK]
+        starts = group.cta[:, 0] * (group.memories.shared_size // CHUNK)
+        is_whole = smem_chunk_copies.gather(group.memories.shared, marks, starts, together, out)
         return out.reshape(-1, *places[0].shape) if is_whole else None
 
     @staticmethod
@@ -171,14 +170,14 @@ class SharedOperand:
 
     def index(self, group, descriptors):
         """Chunk indices (warpgroups, …) in the batch's shared memory, in the order of ``smem_matrix_descriptors.py``."""
-        batch, first = group.batch, descriptors[0]
+        first = descriptors[0]
         if are_all(descriptors == first):
             places = self.places(group, int(first))
         else:
             different, which = np.unique(descriptors, return_inverse=True)
             places = np.stack([self.places(group, descriptor) for descriptor in different.tolist()])[which]
-        cta = group.flat[::WARPGROUP_THREADS] // batch.geometry.threads
-        return places + (cta * (batch.memories.shared_size // CHUNK))[:, None, None]
+        cta = group.flat[::WARPGROUP_THREADS] // group.geometry.threads
+        return places + (cta * (group.memories.shared_size // CHUNK))[:, None, None]
 
     def places(self, group, descriptor: int):
         """Chunk indices in a CTA's shared memory, cached by descriptor."""
@@ -238,7 +237,7 @@ def warpgroup_fragment(group, a, type_, negative):
 @helper
 def warpgroup_multiply(group, a, b, integers):
     """A (n, 64, k) times B (n, columns, k), as the registers of D, each of the group's shape."""
-    result = matmul.multiply(a, b, group.batch.options.matmul_rounding)
+    result = matmul.multiply(a, b, group.options.matmul_rounding)
     if integers:
         result = result.astype(np.int32)
     return warpgroup_accumulator_registers(group, result)
@@ -253,7 +252,7 @@ def accumulate_fp8(group, a, b, olds, accumulate, type_):
         words = np.stack([float_formats.widen("f16", half.astype(np.uint16)) for half in halves], 1)
     parts = words.reshape(-1, 2, 2, len(a.values), 4, 8, 4)  # as in warpgroup_multiply
     total = parts.transpose(3, 4, 1, 5, 0, 6, 2).reshape(len(a.values), 64, -1)
-    rounding = group.batch.options.matmul_rounding
+    rounding = group.options.matmul_rounding
     if rounding == matmul.ROUNDED_ONCE:
         fp8_accumulation.accumulate_fp8(total, a, b, type_)
     else:

@@ -67,28 +67,28 @@ class BatchedLoads:
 
     def run_with_jit(self, group: ThreadGroup, places: Sequence[np.ndarray]) -> np.ndarray | None:
         """The words (loads, CTAs, threads); None if NumPy must do it, or report the fault."""
-        batch, shape = group.batch, group.shape
+        shape = group.shape
         if (
             not group.is_rectangular
-            or batch.observers.has_any
-            or batch.geometry.cluster_size > 1
+            or group.observers.has_any
+            or group.geometry.cluster_size > 1
             or not gemm_jit.is_ready()
         ):
             return None
         line = (1, shape[1])
-        if shape[1] % LANES or batch.memories.shared_limit < WORD:
+        if shape[1] % LANES or group.memories.shared_limit < WORD:
             return None
         if not all(place.shape in (shape, line) and place.dtype == np.uint32 for place in places):
             return None
         whole = [np.ascontiguousarray(place) for place in places]
         table = np.array([[address(place) for place in whole], [0 if len(place) == 1 else shape[1] for place in whole]])
         out = np.empty((len(places), *shape), np.uint32)
-        marks = None if batch.observers.async_copy_marks is None else batch.observers.async_copy_marks.marks[16]
+        marks = None if group.observers.async_copy_marks is None else group.observers.async_copy_marks.marks[16]
         first = np.ascontiguousarray(group.cta.reshape(-1), np.int64)
         bad = _code(marks is not None)(
-            address(out), address(table[0]), address(table[1]), address(self.offsets), address(first), address(batch.memories.shared),
-            address(batch.memories.shared if marks is None else marks), len(places), len(first), shape[1], batch.memories.shared_size,
-            batch.memories.shared_limit - WORD,
+            address(out), address(table[0]), address(table[1]), address(self.offsets), address(first), address(group.memories.shared),
+            address(group.memories.shared if marks is None else marks), len(places), len(first), shape[1], group.memories.shared_size,
+            group.memories.shared_limit - WORD,
         )  # fmt: skip
         return None if bad else out
 

@@ -66,16 +66,16 @@ class BatchedStores:
 
     def run_with_jit(self, group: ThreadGroup, places: Sequence[np.ndarray], values: tuple[np.ndarray, ...]) -> bool:
         """Try to store by native code; returns False if NumPy must do it, or report the fault."""
-        batch, shape = group.batch, group.shape
+        shape = group.shape
         if (
             not group.is_rectangular
-            or batch.observers.has_any
-            or batch.geometry.cluster_size > 1
+            or group.observers.has_any
+            or group.geometry.cluster_size > 1
             or not gemm_jit.is_ready()
         ):
             return False
         line = (1, shape[1])
-        if batch.memories.shared_limit < BYTES or not all(
+        if group.memories.shared_limit < BYTES or not all(
             p.shape in (shape, line) and p.dtype == np.uint32 for p in places
         ):
             return False
@@ -84,12 +84,12 @@ class BatchedStores:
             return False
         whole = [np.ascontiguousarray(place) for place in places]
         table = np.array([[address(place) for place in whole], [0 if len(place) == 1 else shape[1] for place in whole]])
-        marks = None if batch.observers.async_copy_marks is None else batch.observers.async_copy_marks.marks[BYTES]
+        marks = None if group.observers.async_copy_marks is None else group.observers.async_copy_marks.marks[BYTES]
         first = np.ascontiguousarray(group.cta.reshape(-1), np.int64)
         return not _code(marks is not None)(
-            address(sources), address(table[0]), address(table[1]), address(self.offsets), address(first), address(batch.memories.shared),
-            address(batch.memories.shared if marks is None else marks), len(places), len(first), shape[1], batch.memories.shared_size,
-            batch.memories.shared_limit - BYTES,
+            address(sources), address(table[0]), address(table[1]), address(self.offsets), address(first), address(group.memories.shared),
+            address(group.memories.shared if marks is None else marks), len(places), len(first), shape[1], group.memories.shared_size,
+            group.memories.shared_limit - BYTES,
         )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from . import buffer_pool
 
 if TYPE_CHECKING:
+    from ..isa.setmaxnreg import RegisterPool
     from ..isa.tcgen05_async_queue import Tcgen05AsyncQueue
     from ..ptx.program import Program
     from ..simt.geometry import Geometry
@@ -40,6 +41,7 @@ class CtaMemories:
         self.region_of: dict[Site, Region] = {}  # the last region of each access site
         self.tensor_memory: TensorMemory | None = None  # created at its first use, as its queue
         self.tcgen05_queue: Tcgen05AsyncQueue | None = None
+        self.register_pool: RegisterPool | None = None  # created at the first setmaxnreg
         self._shared_views: dict = {}
         self._local_views: dict = {}
 

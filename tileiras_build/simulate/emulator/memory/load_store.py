@@ -47,7 +47,6 @@ class Site:
 
     # -- faults --------------------------------------------------------------------------------------
     def fault(self, group, why: str, position=None, address=None, selection=None, kind: str = OTHER):
-        batch = group.batch
         row = column = 0
         if position is not None and selection is not None:
             row, column = selection.rows[position], selection.columns[position]
@@ -56,7 +55,7 @@ class Site:
         cta = group.cta[min(row, group.cta.shape[0] - 1), column if group.cta.shape[1] > 1 else 0]
         tid = group.tid[0, column]
         raise EmulatorFault(
-            why, instruction=self.ins.text, line=self.ins.line, thread=batch.geometry.thread_name(cta, tid),
+            why, instruction=self.ins.text, line=self.ins.line, thread=group.geometry.thread_name(cta, tid),
             address=None if address is None else int(address), kind=kind, size=self.bytes,
             writes=self.ins.op in WRITERS,
         )  # fmt: skip
@@ -83,21 +82,21 @@ class Site:
             return [(self.in_param(group, address, selection), None)]
         region = group.memories.region_of.get(self)
         if region is None:
-            region = self.region_of_first(group.batch, address)
+            region = self.region_of_first(group.memories, address)
         if region is not None:
             place = self.in_region(region, address)
             if place is not None:
                 return [(place, None)]
         return self.locate_across_regions(group, address, selection)
 
-    def region_of_first(self, batch, address):
+    def region_of_first(self, memories, address):
         """The region of the first address: most instructions stay in one region."""
         if np.size(address) == 0:
             return None
         first = int(address if np.ndim(address) == 0 else address.flat[0])
-        region = batch.memories.address_space.find((first + self.offset) & 0xFFFFFFFFFFFFFFFF)
+        region = memories.address_space.find((first + self.offset) & 0xFFFFFFFFFFFFFFFF)
         if region is not None:
-            batch.memories.region_of[self] = region
+            memories.region_of[self] = region
         return region
 
     def in_region(self, region, address):
@@ -114,7 +113,6 @@ class Site:
         return ResolvedAddress(region.view, offset.astype(np.int64) if scalar else offset.view(np.int64))
 
     def locate_across_regions(self, group, address, selection):
-        batch = group.batch
         addresses = np.asarray(address + np.uint64(self.offset & 0xFFFFFFFFFFFFFFFF))
         if addresses.size == 0:
             return []
@@ -131,9 +129,9 @@ class Site:
         window = addresses >> np.uint64(56)
         if is_any(window):
             return self.locate_in_windows(group, addresses, window, selection)
-        index = batch.memories.address_space.locate(addresses)
+        index = group.memories.address_space.locate(addresses)
         known = index >= 0
-        ends = np.array([r.base + r.size for r in batch.memories.address_space.regions] or [0], np.uint64)
+        ends = np.array([r.base + r.size for r in group.memories.address_space.regions] or [0], np.uint64)
         known &= addresses + np.uint64(self.bytes) <= ends[np.maximum(index, 0)]
         if not are_all(known):
             bad = ~known
@@ -142,10 +140,10 @@ class Site:
         pieces = []
         which = [int(index.min())] if index.min() == index.max() else unique_integers(index)
         for number in which:
-            region = batch.memories.address_space.regions[number]
+            region = group.memories.address_space.regions[number]
             offset = (addresses - np.uint64(region.origin)).view(np.int64)
             if len(which) == 1:
-                batch.memories.region_of[self] = region
+                group.memories.region_of[self] = region
                 return [(ResolvedAddress(region.view, offset if offset.ndim else offset[()]), None)]
             mask = index == number
             pieces.append((ResolvedAddress(region.view, offset[mask]), mask))
@@ -218,20 +216,19 @@ class Site:
         return address + address.dtype.type(self.offset & ((1 << 8 * address.dtype.itemsize) - 1))
 
     def in_shared(self, group, address, selection) -> ResolvedAddress:
-        batch = group.batch
         offset = self.add_offset(address)
         if np.ndim(offset) and offset.size == 0:
-            return ResolvedAddress(batch.memories.shared_view, offset.astype(np.int64), np.zeros(0, np.int64))
+            return ResolvedAddress(group.memories.shared_view, offset.astype(np.int64), np.zeros(0, np.int64))
         if offset.dtype == np.uint64 and np.any(offset >> np.uint64(56) == np.uint64(1)):
             # A generic address with .shared: the low bits of the window are the offset.
             offset = offset & np.uint64((1 << 56) - 1)
-        if batch.geometry.cluster_size > 1:
+        if group.geometry.cluster_size > 1:
             return self.in_cluster(group, offset, selection)
-        self.check(group, offset, batch.memories.shared_limit, selection, "shared")
-        if batch.geometry.ctas == 1:
-            return ResolvedAddress(batch.memories.shared_view, offset)
-        bias = group.cta * batch.memories.shared_size if selection is None else bias_of(group, selection)
-        return ResolvedAddress(batch.memories.shared_view, offset.astype(np.int64), bias)
+        self.check(group, offset, group.memories.shared_limit, selection, "shared")
+        if group.geometry.ctas == 1:
+            return ResolvedAddress(group.memories.shared_view, offset)
+        bias = group.cta * group.memories.shared_size if selection is None else bias_of(group, selection)
+        return ResolvedAddress(group.memories.shared_view, offset.astype(np.int64), bias)
 
     def shared_offset_and_bias(self, group, address, selection) -> tuple[np.ndarray, np.ndarray]:
         """(offset in the CTA's shared memory, offset of that memory in the batch's), read-only int64, of each selected thread.
@@ -251,10 +248,10 @@ class Site:
 
     def in_cluster(self, group, address, selection) -> ResolvedAddress:
         """Resolve addresses in the shared memory of the CTA whose rank is in the address."""
-        batch, geometry = group.batch, group.geometry
+        geometry = group.geometry
         kind = address.dtype.type
         offset, rank = address & kind(OFFSET_MASK), (address >> kind(RANK_SHIFT)).astype(np.int64)
-        self.check(group, offset, batch.memories.shared_limit, selection, "shared")
+        self.check(group, offset, group.memories.shared_limit, selection, "shared")
         cta = group.cta if selection is None else selection.pick(group.cta)
         if np.any(rank >= geometry.cluster_size):
             self.raise_first_fault(
@@ -264,7 +261,7 @@ class Site:
         other = target != cta
         if is_any(other):
             self.check_remote(group, other, target, address, selection)
-        return ResolvedAddress(batch.memories.shared_view, offset.astype(np.int64), target * batch.memories.shared_size)
+        return ResolvedAddress(group.memories.shared_view, offset.astype(np.int64), target * group.memories.shared_size)
 
     def check_remote(self, group, other, target, address, selection):
         """Check accesses of other CTAs' shared memory: they need .shared::cluster or generic addresses, and a running CTA."""
@@ -274,32 +271,30 @@ class Site:
             self.raise_first_fault(
                 group, other, "shared memory of another CTA in a .shared::cta access", address, selection
             )
-        batch = group.batch
-        if batch.observers.racecheck is not None:
+        if group.observers.racecheck is not None:
             flat = (
-                group.cta * batch.geometry.threads + group.tid if selection is None else flat_threads(group, selection)
+                group.cta * group.geometry.threads + group.tid if selection is None else flat_threads(group, selection)
             )
             some, flat, target_of = np.broadcast_arrays(other, flat, target)
-            batch.observers.racecheck.peer_accessed(self.ins, flat[some], target_of[some])
-        gone = ~batch.scheduler.are_ctas_alive(target)
+            group.observers.racecheck.peer_accessed(self.ins, flat[some], target_of[some])
+        gone = ~group.scheduler.are_ctas_alive(target)
         if is_any(gone):
             self.raise_first_fault(group, gone, "shared memory of a CTA that has exited", address, selection)
 
     def in_local(self, group, address, selection) -> ResolvedAddress:
-        batch = group.batch
         offset = self.add_offset(address)
         if np.ndim(offset) and offset.size == 0:
-            return ResolvedAddress(batch.memories.local_view, offset.astype(np.int64), np.zeros(0, np.int64))
-        self.check(group, offset, batch.memories.local_size, selection, "local")
-        thread = group.cta * batch.geometry.threads + group.tid
+            return ResolvedAddress(group.memories.local_view, offset.astype(np.int64), np.zeros(0, np.int64))
+        self.check(group, offset, group.memories.local_size, selection, "local")
+        thread = group.cta * group.geometry.threads + group.tid
         if selection is not None:
             thread = selection.pick(thread)
-        return ResolvedAddress(batch.memories.local_view, offset.astype(np.int64), thread * batch.memories.local_size)
+        return ResolvedAddress(group.memories.local_view, offset.astype(np.int64), thread * group.memories.local_size)
 
     def in_param(self, group, address, selection) -> ResolvedAddress:
         """Resolve generic addresses of kernel parameters; direct loads use ``load_param``."""
         offset = np.asarray(address) & np.uint64(WINDOW_SIZE - 1)
-        self.check(group, offset, group.batch.program.param_size, selection, "parameter")
+        self.check(group, offset, group.memories.program.param_size, selection, "parameter")
         return ResolvedAddress(group.memories.params.view, offset)
 
     # -- reading -------------------------------------------------------------------------------------
@@ -361,13 +356,12 @@ class Site:
 
     def load_param(self, group, address):
         """Load kernel parameters, which are uniform."""
-        batch = group.batch
         offset = (np.asarray(address) & np.asarray(address).dtype.type(0xFFFFFFFF)) + np.asarray(address).dtype.type(
             self.offset
         )
-        if offset.max(initial=0) + self.bytes > batch.program.param_size:
+        if offset.max(initial=0) + self.bytes > group.memories.program.param_size:
             self.fault(group, "address outside the kernel parameters", None, int(offset.max()))
-        view = batch.memories.params.view(self.dtype)
+        view = group.memories.params.view(self.dtype)
         index = (offset >> offset.dtype.type(_SHIFT[self.size])).astype(np.int64)
         return tuple(view[index + i][()] for i in range(self.count))
 

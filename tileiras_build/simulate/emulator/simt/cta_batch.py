@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class CtaBatch:
-    """Owns the state of one batch; instruction handlers access it."""
+    """Creates the parts of one batch, which its groups share with it."""
 
     def __init__(
         self, program: Program, geometry: Geometry, params: np.ndarray, address_space: Memory, dynamic_shared: int,

@@ -237,7 +237,7 @@ class MbarrierWaits:
     def mbarrier_state(self, position: int) -> str:
         batch = self.batch
         cta, word = divmod(position, batch.memories.shared_size // 8)
-        return f"waits for the mbarrier at shared {word * 8:#x} of CTA {batch.geometry.thread_name(cta, 0)[0]}, {describe(batch, position)}"
+        return f"waits for the mbarrier at shared {word * 8:#x} of CTA {batch.geometry.thread_name(cta, 0)[0]}, {describe(batch.memories, position)}"
 
     def blocked_groups(self):
         """Threads blocked by another instruction, for example by an allocation of tensor memory."""

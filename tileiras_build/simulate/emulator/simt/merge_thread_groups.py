@@ -42,14 +42,14 @@ def collapse_families(groups: list[ThreadGroup]) -> list[ThreadGroup]:
 def _merge_unrelated(groups: list[ThreadGroup]) -> ThreadGroup:
     """Merge groups into a new one without a parent."""
     threads, positions = _joined(groups)
-    batch = groups[0].batch
-    registers = list(batch.functions.register_template)
-    merged = ThreadGroup(batch, threads.cta, threads.tid, registers, threads=threads)
+    functions = groups[0].functions
+    registers = list(functions.register_template)
+    merged = ThreadGroup(groups[0], threads.cta, threads.tid, registers, threads=threads)
     merged.pc, merged.stack = groups[0].pc, groups[0].stack
     live = list(merged.live_slots())
     for group in groups:
         group.resolve_all(live)
-    done = dict(split_merge_thread_groups.assemble(batch.functions, live, groups, positions, merged))
+    done = dict(split_merge_thread_groups.assemble(functions, live, groups, positions, merged))
     for slot in live:
         if slot in done:
             merged.R[slot] = done[slot]

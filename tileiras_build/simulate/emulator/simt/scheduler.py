@@ -197,7 +197,7 @@ def handle_return(scheduler: Scheduler, group: ThreadGroup) -> ThreadGroup | Non
 def handle_exit(scheduler: Scheduler, group: ThreadGroup) -> None:
     """Exit the threads: complete their copies and release threads that wait for them."""
     sync, racecheck = scheduler.sync, scheduler.observers.racecheck
-    group.cp_async_groups.perform_all(group.batch)
+    group.cp_async_groups.perform_all(group)
     sync.waits.check_exit(group)
     if racecheck is not None:
         racecheck.exits(group.flat)

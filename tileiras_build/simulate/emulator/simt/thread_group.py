@@ -54,13 +54,17 @@ class SchedulerEvent:
 
 
 class ThreadGroup:
-    """Threads at one pc. A child group reads the registers of its ``parent`` through ``select``."""
+    """Threads at one pc. A child group reads the registers of its ``parent`` through ``select``.
 
-    def __init__(self, batch, cta, tid, registers, parent=None, select=None, threads: ThreadSet | None = None):
-        self.batch, self.geometry, self.memories = batch, batch.geometry, batch.memories
-        self.observers, self.scheduler, self.sync = batch.observers, batch.scheduler, batch.sync
-        self.functions = batch.functions
-        self.threads = threads = threads or ThreadSet(cta, tid, batch.geometry.threads)
+    A group has the parts of its batch, so a function of a ``batch`` that uses them takes a group too.
+    """
+
+    def __init__(self, owner, cta, tid, registers, parent=None, select=None, threads: ThreadSet | None = None):
+        """``owner``: the CtaBatch, or another group of it."""
+        self.geometry, self.memories, self.observers = owner.geometry, owner.memories, owner.observers
+        self.scheduler, self.sync, self.functions = owner.scheduler, owner.sync, owner.functions
+        self.options, self.prints = owner.options, owner.prints
+        self.threads = threads = threads or ThreadSet(cta, tid, owner.geometry.threads)
         self.cta, self.tid = cta, tid  # index arrays, (Cg, 1) and (1, Tg), or both (1, n)
         self.is_rectangular = threads.is_rectangular  # any other set of threads has shape (1, n)
         self.shape, self.whole, self.dense = threads.shape, threads.whole, threads.dense
@@ -149,7 +153,7 @@ class ThreadGroup:
     def special(self, name: str):
         found = self.specials.get(name)
         if found is None:
-            maker = self.batch.options.specials.get(name)
+            maker = self.options.specials.get(name)
             if maker is None:
                 raise EmulatorError(f"unsupported special register %{name}")
             found = maker(self)
@@ -181,7 +185,7 @@ class ThreadGroup:
     def split_off(self, mask) -> ThreadGroup:
         """The child group of the threads in ``mask``; its registers are resolved on demand."""
         threads, select = self.threads.subset(mask)
-        child = ThreadGroup(self.batch, threads.cta, threads.tid, [UNRESOLVED] * len(self.R), self, select, threads)
+        child = ThreadGroup(self, threads.cta, threads.tid, [UNRESOLVED] * len(self.R), self, select, threads)
         child.stack = self.stack
         if self.cp_async_groups or self.bulk_copy_groups:
             self._split_async_copies(child)
