@@ -108,10 +108,10 @@ def arguments_of(case, problem: Problem | None) -> tuple[list, tuple[int, ...]]:
             values.append(next(scalars))
             continue
         kind = np.dtype(getattr(ml_dtypes, argument.dtype, argument.dtype))
-        numbers = rng.uniform(-1, 1, next(shapes)).astype(np.float32)
+        array = rng.uniform(-1, 1, next(shapes)).astype(np.float32)
         if argument.dtype == "float32" and "tf32" in case.name:
-            numbers = np.round(numbers * 256) / np.float32(256)
-        values.append(aligned(numbers.astype(kind)))
+            array = np.round(array * 256) / np.float32(256)
+        values.append(aligned(array.astype(kind)))
     return values, problem.grid
 
 

@@ -59,7 +59,7 @@ for source in Glob("kernels/*.tilebc"):
     for sm in ARGUMENTS["sm"].split(","):
         node = source
         for stage in STAGES[1:]:
-            targets = [f"build/sm_{sm}/{name}{suffix}" for suffix in (stage.suffix, *stage.side_products)]
+            targets = [f"build/sm_{sm}/{name}{suffix}" for suffix in (stage.suffix, *stage.side_outputs)]
             command = f"tileiras-build lower $SOURCE --to {stage.name} --sm {sm} -o $TARGET"
             made = env.Command(targets, node, command)
             if stage.name == "cubin":

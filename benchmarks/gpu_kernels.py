@@ -93,7 +93,7 @@ def attention_odd(q, k, v, out, scale, TILE_M: ConstInt, TILE_N: ConstInt, HEAD_
 
 @ct.kernel
 def softmax_odd(x, out, TILE_N: ConstInt):
-    """out = exp(x - max x) / sum exp(x - max x), one row of at most TILE_N elements per block."""
+    """out = exp(x - max x) / sum(exp(x - max x)), one row of at most TILE_N elements per block."""
     row = ct.load(x, (ct.bid(0), 0), (1, TILE_N), padding_mode=LEAST).astype(ct.float32)
     powers = ct.exp(row - ct.max(row, axis=1, keepdims=True))
     ct.store(out, (ct.bid(0), 0), (powers / ct.sum(powers, axis=1, keepdims=True)).astype(out.dtype))
@@ -118,7 +118,7 @@ def _array(dtype: str, ndim: int, multiple: int = 16) -> Array:
 
 
 def _epilogue(name: str, dtype: str, kernel, ndim: int) -> Case:
-    """``ndim`` of what is added to the product."""
+    """``ndim`` of what is added to the result of the matmul."""
     matrix = _array(dtype, 2)
     return Case(name, kernel, (matrix, matrix, _array(dtype, ndim), matrix, 128, 128, 64))
 

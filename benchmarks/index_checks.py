@@ -107,8 +107,8 @@ def _loops(bytecode: bytes, target: Target) -> list[Loop]:
     return [_loop(listing, loop) for loop in inner]
 
 
-def _loop(listing: sass_listing.Listing, numbers: Iterable[int]) -> Loop:
-    opcodes = Counter(listing.lines[number].opcode for number in numbers)
+def _loop(listing: sass_listing.Listing, lines: Iterable[int]) -> Loop:
+    opcodes = Counter(listing.lines[number].opcode for number in lines)
     return Loop(opcodes.total(), Counter({opcode: opcodes[opcode] for opcode in WORK if opcodes[opcode]}))
 
 

@@ -131,7 +131,7 @@ def layer_norm(x, gamma, beta, out, epsilon, TILE_N: ConstInt):
 
 @ct.kernel
 def softmax(x, out, TILE_N: ConstInt):
-    """out = exp(x - max x) / sum exp(x - max x), one row of TILE_N elements per block."""
+    """out = exp(x - max x) / sum(exp(x - max x)), one row of TILE_N elements per block."""
     row = ct.load(x, (ct.bid(0), 0), (1, TILE_N)).astype(ct.float32)
     powers = ct.exp(row - ct.max(row, axis=1, keepdims=True))
     ct.store(out, (ct.bid(0), 0), (powers / ct.sum(powers, axis=1, keepdims=True)).astype(out.dtype))

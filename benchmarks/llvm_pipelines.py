@@ -100,10 +100,10 @@ def main() -> None:
 
 
 def _row(level: int | str, who: str, found: dict[str, Measured], ours: dict[str, Measured]) -> tuple[str, ...]:
-    sums = [sum(getattr(one, field) for one in found.values()) for field in ("instructions", "registers", "spills")]
+    totals = [sum(getattr(one, field) for one in found.values()) for field in ("instructions", "registers", "spills")]
     seconds = sum(one.seconds for one in found.values())
     compared = [_compare(found, ours, field) for field in ("instructions", "registers")]
-    return (str(level), who, f"{seconds:.2f}", *map(str, sums), *compared)
+    return (str(level), who, f"{seconds:.2f}", *map(str, totals), *compared)
 
 
 def _compare(found: dict[str, Measured], ours: dict[str, Measured], field: str) -> str:

@@ -3,7 +3,7 @@
     python benchmarks/matmul_fuzz.py --count 100 --sm 80,90,100,120 [--large | --scaled | --loops | --branches] [--tuned] [--races | --proofs] [--jobs 2]
 
 Prints a line for each fault, with the seed of the kernel, and a summary. ``--show SEED`` prints a kernel. ``--large``: tiles
-that are more than registers or shared memory hold; ``--scaled``: block-scaled matmuls. ``--proofs``: nothing runs, the proofs of ``checkers/`` look at each pass, of
+that are more than registers or shared memory hold; ``--scaled``: block-scaled matmuls. ``--proofs``: nothing runs, the proofs of ``verifiers/`` look at each pass, of
 many more kernels in the same time.
 """
 
@@ -28,12 +28,12 @@ from tests.fuzz.block_scaled_kernels import random_scaled_kernel
 from tests.fuzz.branching_kernels import random_branches
 from tests.fuzz.compare_matmuls import Difference, compare_kernel
 from tests.fuzz.loop_kernels import random_loops
-from tests.fuzz.matmul_kernels import ProductKernel, random_kernel
+from tests.fuzz.matmul_kernels import MatmulKernel, random_kernel
 from tests.fuzz.verify_matmul_passes import prove_kernel
 from tileiras_build.target.targets import parse_targets
 
 SECONDS = 300  # of processor time, of one kernel on all targets
-Look = Callable[[ProductKernel, tuple[str, ...], Path], Iterable[Difference]]
+Look = Callable[[MatmulKernel, tuple[str, ...], Path], Iterable[Difference]]
 
 
 def main() -> int:
@@ -78,7 +78,7 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _kernel(seed: int, options: argparse.Namespace) -> ProductKernel:
+def _kernel(seed: int, options: argparse.Namespace) -> MatmulKernel:
     kinds = {"scaled": random_scaled_kernel, "loops": random_loops, "branches": random_branches}
     make = next((make for name, make in kinds.items() if getattr(options, name)), random_kernel)
     kernel = make(seed, options.large) if options.large else make(seed)

@@ -78,7 +78,7 @@ def _memories(case: Case, variant: dict) -> list[Memory]:
     return found
 
 
-def _numbers(case: Case) -> list[int]:
+def _sizes(case: Case) -> list[int]:
     return [argument for argument in case.arguments if isinstance(argument, int)]
 
 
@@ -95,7 +95,7 @@ def _apart(target: Target) -> tuple[bool, ...]:
 # ---- families ----------------------------------------------------------------------------------------------------------
 def _matmuls(case: Case, variant: dict, target: Target) -> Iterator[Program]:
     a, b, c = _memories(case, variant)
-    m, n, k = _numbers(case)
+    m, n, k = _sizes(case)
     persistent, turned = "persistent" in case.name, b.turned
     sizes = {"m": c.shape[0], "n": c.shape[1], "k": a.shape[1]}
     constants = {"M": m, "N": n, "K": k, "TURNED": turned}
@@ -111,7 +111,7 @@ def _matmuls(case: Case, variant: dict, target: Target) -> Iterator[Program]:
 
 def _scaled(case: Case, variant: dict, target: Target) -> Iterator[Program]:
     a, a_scale, b, b_scale, c = _memories(case, variant)
-    m, n, k, block = _numbers(case)
+    m, n, k, block = _sizes(case)
     kind, pair = ("e2m1", 2) if a.type == "u8" else ("e4m3", 1)
     arrays = {"a": a, "a_scale": a_scale, "b": b, "b_scale": b_scale, "c": c}
     sizes = {"m": c.shape[0], "n": c.shape[1], "k": a.shape[1] * pair}
@@ -146,14 +146,14 @@ def _rows(names: tuple[str, ...]) -> Callable[[Case, dict, Target], Iterator[Pro
         if variant["scalars"]:
             arguments["epsilon"] = variant["scalars"][0]
         kernel = next(name for name in FAMILIES if case.name.startswith(name))
-        yield Program(kernel, arguments, {"N": _numbers(case)[0]}, _grid(variant), {})
+        yield Program(kernel, arguments, {"N": _sizes(case)[0]}, _grid(variant), {})
 
     return programs
 
 
 def _transpose(case: Case, variant: dict, target: Target) -> Iterator[Program]:
     x, out = _memories(case, variant)
-    m, n = _numbers(case)
+    m, n = _sizes(case)
     arguments = {"x": x, "out": out, "stride_x": x.shape[1], "stride_out": out.shape[1]}
     yield Program("transpose", arguments, {"M": m, "N": n}, _grid(variant), {})
 

@@ -16,7 +16,7 @@ from tests.quick import MARK, TESTS, has_quick_tests, is_quick
 from tests.sampled import Sample, is_begun_first, name_of, named_files, rows
 
 EXHAUSTIVE = "exhaustive"
-# Read when NumPy is imported, here before it is: threads that wait for each other on a busy machine cost ten times a product.
+# Read when NumPy is imported, here before it is: threads that wait for each other on a busy machine cost ten times a matmul.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 

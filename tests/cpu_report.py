@@ -86,7 +86,7 @@ def add_option(parser: pytest.Parser) -> None:
 
 
 def register(config: pytest.Config) -> None:
-    """Measure where it is asked for; workers of xdist are told by their controller's options."""
+    """Measure where it is asked for; workers of xdist read their controller's options."""
     path = config.getoption(OPTION)
     if path is None:
         return

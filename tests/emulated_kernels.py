@@ -73,7 +73,7 @@ def disassembled(path: Path, name: str, sm: str) -> str:
 def aligned(values: np.ndarray) -> np.ndarray:
     """A copy that starts on ALIGNMENT bytes; one stored by columns stays so."""
     if not values.size:
-        return values  # nothing to copy; its strides are what the kernel is told
+        return values  # nothing to copy; its strides are parameters of the kernel
     order = "F" if np.isfortran(values) else "C"
     raw = np.zeros(values.nbytes + ALIGNMENT, np.uint8)
     start = -raw.ctypes.data % ALIGNMENT

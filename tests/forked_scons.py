@@ -209,10 +209,10 @@ class Spare:
 
     def start(self, program: str, files: Iterable[int]) -> int:
         """The process, which from now on runs ``program`` with ``files`` open, each under its number."""
-        numbers = [0, 1, 2, *map(int, files)]
-        request = pickle.dumps((program, os.getcwd(), dict(os.environ), numbers))
+        descriptors = [0, 1, 2, *map(int, files)]
+        request = pickle.dumps((program, os.getcwd(), dict(os.environ), descriptors))
         with self.socket:
-            socket.send_fds(self.socket, [len(request).to_bytes(_HEAD, "little")], numbers)
+            socket.send_fds(self.socket, [len(request).to_bytes(_HEAD, "little")], descriptors)
             self.socket.sendall(request)
         return self.process
 
@@ -223,8 +223,8 @@ def _run_program(requests: socket.socket, folders: list[str]) -> None:
     if not head:
         os._exit(0)
     with requests, requests.makefile("rb") as stream:
-        program, folder, environment, numbers = pickle.loads(stream.read(int.from_bytes(head, "little")))
-    _renumber(files, numbers)
+        program, folder, environment, descriptors = pickle.loads(stream.read(int.from_bytes(head, "little")))
+    _renumber(files, descriptors)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for name in [name for name in sys.modules if name.partition(".")[0] == "SCons"]:
         del sys.modules[name]
@@ -235,12 +235,12 @@ def _run_program(requests: socket.socket, folders: list[str]) -> None:
     exec(program, vars(sys.modules["__main__"]))
 
 
-def _renumber(files: list[int], numbers: list[int]) -> None:
+def _renumber(files: list[int], descriptors: list[int]) -> None:
     """Let each file have its number; some may be those of others now."""
     waiting = [fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, _ABOVE) for file in files]
     for file in files:
         os.close(file)
-    for file, number in zip(waiting, numbers, strict=True):
+    for file, number in zip(waiting, descriptors, strict=True):
         os.dup2(file, number)
         os.close(file)
 

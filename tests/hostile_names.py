@@ -97,8 +97,8 @@ entry @NUMBER(%p: tile<ptr<f32>>, %q: tile<ptr<i64>>, %n: tile<i64>) {
   %x, %t = load_ptr_tko weak %place : tile<8xptr<f32>> -> tile<8xf32>, token
   %table = constant <f32: [3.0, 1.0, 4.0, 1.0, 5.0, 9.0, 2.0, 6.0]> : tile<8xf32>
   %sine = sin %x : tile<8xf32>
-  %product = mulf %sine, %table : tile<8xf32>
-  %sum = reduce %product dim=0 identities=[0.0 : f32] : tile<8xf32> -> tile<f32>
+  %scaled = mulf %sine, %table : tile<8xf32>
+  %total = reduce %scaled dim=0 identities=[0.0 : f32] : tile<8xf32> -> tile<f32>
   (%l: tile<f32>, %r: tile<f32>) {
     %a = addf %l, %r : tile<f32>
     yield %a : tile<f32>
@@ -106,7 +106,7 @@ entry @NUMBER(%p: tile<ptr<f32>>, %q: tile<ptr<i64>>, %n: tile<i64>) {
   %v, %t2 = load_ptr_tko weak %q : tile<ptr<i64>> -> tile<i64>, token
   %d = divi %v, %n signed : tile<i64>
   %t3 = store_ptr_tko weak %q, %d token=%t2 : tile<ptr<i64>>, tile<i64> -> token
-  %printed = print_tko "TEXT%f", %sum : tile<f32> -> token
+  %printed = print_tko "TEXT%f", %total : tile<f32> -> token
   %zero = constant <i64: 0> : tile<i64>
   %ok = cmpi not_equal %n, %zero, signed : tile<i64> -> tile<i1>
   assert %ok, "TEXT" : tile<i1>

@@ -1,4 +1,4 @@
-"""Which cases of dear tests a plain run takes: the rows of sampled.toml. ``--exhaustive`` takes all."""
+"""Which cases of slow tests a plain run takes: the rows of sampled.toml. ``--exhaustive`` takes all."""
 
 from __future__ import annotations
 

@@ -151,8 +151,8 @@ def read_statements(path: Path = STATEMENTS) -> Statements:
     ``document/row``."""
     return {
         (document, int(number)): [_row_key(document, word) for word in entry["rows"].split()]
-        for document, numbers in tomllib.loads(path.read_text()).items()
-        for number, entry in numbers.items()
+        for document, entries in tomllib.loads(path.read_text()).items()
+        for number, entry in entries.items()
     }
 
 
@@ -168,8 +168,8 @@ def read_quotes(path: Path = STATEMENTS) -> dict[tuple[str, int], Quote]:
     """(document, number of a statement) -> where it stands."""
     return {
         (document, int(number)): Quote(entry["says"], entry.get("back", False))
-        for document, numbers in tomllib.loads(path.read_text()).items()
-        for number, entry in numbers.items()
+        for document, entries in tomllib.loads(path.read_text()).items()
+        for number, entry in entries.items()
     }
 
 
@@ -228,8 +228,8 @@ def render(rows: list[Row], marks: list[Mark], statements: Statements, reached: 
         lines += ["| Kind | Row | Demand | Statements | State | Run by | Shown by |", "|---|---|---|---|---|---|---|"]
         for row in (row for row in rows if row.document == document):
             key = row.document, row.id
-            numbers = [_number(place, document) for place, keys in statements.items() if key in keys]
-            lines.append(_line(row, ", ".join(numbers), states[key], reached.get(key, ""), shown.get(key, [])))
+            places_of_row = [_number(place, document) for place, keys in statements.items() if key in keys]
+            lines.append(_line(row, ", ".join(places_of_row), states[key], reached.get(key, ""), shown.get(key, [])))
     return "\n".join(lines) + "\n"
 
 
@@ -257,10 +257,10 @@ def _summary(
         yield f"| {document} | {len(ours)} | {' | '.join(map(str, counts))} |"
 
 
-def _line(row: Row, numbers: str, state: str, reached: str, marks: list[Mark]) -> str:
+def _line(row: Row, statement: str, state: str, reached: str, marks: list[Mark]) -> str:
     tests = ", ".join(f"[{mark.test.removeprefix('test_')}](../{mark.file})" for mark in marks)
     text = (f"`{row.text}`" if row.kind == "diagnostic" else row.text).replace("|", chr(92) + "|")
-    return f"| {row.kind} | {row.id} | {text} | {numbers} | {state} | {reached} | {'; '.join(filter(None, [row.deviates, tests])) or row.not_ours} |"
+    return f"| {row.kind} | {row.id} | {text} | {statement} | {state} | {reached} | {'; '.join(filter(None, [row.deviates, tests])) or row.not_ours} |"
 
 
 def main(arguments: list[str]) -> int:

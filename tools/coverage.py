@@ -54,7 +54,7 @@ RELAXED = (
 )
 LESS = "comparison_predicate = #cuda_tile.comparison_predicate<less_than>"
 ADDS = "mode = #cuda_tile.atomic_rmw_mode<ADD>"
-SUMS = "reduction = #cuda_tile.multimem_reduction_kind<add>"
+REDUCTION = "reduction = #cuda_tile.multimem_reduction_kind<add>"
 ORDERED = "comparison_ordering = #cuda_tile.comparison_ordering<ordered>"
 VISIBLE = "symbol_visibility = #cuda_tile.symbol_visibility<public>"
 MEMREF = "!cuda_tile.tensor_view<64x64xT, strides=[64,1]>"
@@ -114,7 +114,7 @@ TRIALS: dict[str, tuple[str, str]] = {
     "assume": ("T -> T", "predicate = #cuda_tile.div_by<2>"),
     "reduce": ("T:8x8 -> T:8", "dim = 1 : i32, identities = [IDENTITY]"),
     "scan": ("T:8x8 -> T:8x8", "dim = 1 : i32, reverse = false, identities = [IDENTITY]"),
-    "mmaf": ("T:16x32 T:32x16 SUM:16x16 -> SUM:16x16", ""),
+    "mmaf": ("T:16x32 T:32x16 ACC:16x16 -> ACC:16x16", ""),
     "mmai": ("T:16x32 T:32x16 i32:16x16 -> i32:16x16", SIGNS),
     "mmaf_scaled": ("T:16x64 T:64x16 f32:16x16 f8E8M0FNU:16x2 f8E8M0FNU:2x16 -> f32:16x16", ""),
     "offset": ("ptr i32:8 -> ptr", ""),
@@ -131,8 +131,11 @@ TRIALS: dict[str, tuple[str, str]] = {
         "partition i32 i32 T:8x8 -> token",
         f"{RELAXED}, {ADDS}" + segments(1, 2, 1, 0),
     ),
-    "multimem_load_reduce_view_tko": ("multicast i32 i32 -> T:8x8 token", f"{RELAXED}, {SUMS}" + segments(1, 2, 0)),
-    "multimem_reduce_view_tko": ("multicast T:8x8 i32 i32 -> token", f"{RELAXED}, {SUMS}" + segments(1, 1, 2, 0)),
+    "multimem_load_reduce_view_tko": (
+        "multicast i32 i32 -> T:8x8 token",
+        f"{RELAXED}, {REDUCTION}" + segments(1, 2, 0),
+    ),
+    "multimem_reduce_view_tko": ("multicast T:8x8 i32 i32 -> token", f"{RELAXED}, {REDUCTION}" + segments(1, 1, 2, 0)),
     "multimem_store_view_tko": ("multicast T:8x8 i32 i32 -> token", RELAXED + segments(1, 1, 2, 0)),
     "make_tensor_view": ("scalar -> memref", segments(1, 0, 0)[2:]),
     "make_partition_view": ("memref -> partition", ""),
@@ -191,8 +194,8 @@ class _Kernel:
             return "!cuda_tile.token"
         if name == "memref" or name in VIEWS:
             return VIEWS.get(name, MEMREF).replace("T", self.element)
-        sum = "f64" if self.element == "f64" else "f32"
-        return _tile({"T": self.element, "SUM": sum}.get(name, name), shape.replace("BYTES", str(_bits(self.element))))
+        acc = "f64" if self.element == "f64" else "f32"
+        return _tile({"T": self.element, "ACC": acc}.get(name, name), shape.replace("BYTES", str(_bits(self.element))))
 
     def emit(self, name: str, operands: list[tuple[str, str]], result: str, properties: str = "") -> tuple[str, str]:
         value = f"%v{len(self.lines)}"

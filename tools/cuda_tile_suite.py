@@ -206,8 +206,8 @@ def _made(name: str, type: str) -> str:
     if found := re.fullmatch(r"tile<((?:\d+x)*)([a-z]\w*)>", type):
         return f"%{name} = constant <{found[2]}: {_zero(found[2])}> : {type}"
     if found := re.fullmatch(r"tile<((?:\d+x)*)(ptr<\w+>)>", type):
-        numbers = f"tile<{found[1]}i64>"
-        return f"%{name}__n = constant <i64: 0> : {numbers} %{name} = int_to_ptr %{name}__n : {numbers} -> {type}"
+        integers = f"tile<{found[1]}i64>"
+        return f"%{name}__n = constant <i64: 0> : {integers} %{name} = int_to_ptr %{name}__n : {integers} -> {type}"
     if type.startswith("tensor_view<"):
         return _tensor_view(name, type)
     if found := re.match(r"(partition|strided|gather_scatter)_view<", type):

@@ -70,7 +70,7 @@ PROGRAM = b"""
 }
 .visible .entry k (.param .u64 p, .param .u32 n) .reqntid 64, 1, 1 {
   .reg .pred p<4>; .reg .b32 r<12>; .reg .b64 d<8>; .reg .f32 f<4>;
-  .local .align 8 .b8 room[16];
+  .local .align 8 .b8 scratch[16];
   .shared .align 8 .b64 bar[2];
   ld.param.u64 d0, [p];
   ld.param.u32 r0, [n];
@@ -99,17 +99,17 @@ loop:
 cases: .branchtargets even, odd;
   brx.idx r4, cases;
 even:
-  st.local.v2.u32 [room], {r2, r4};
+  st.local.v2.u32 [scratch], {r2, r4};
   bra done;
 odd:
-  st.local.v2.f32 [room+8], {0f3F800000, 1.5};
+  st.local.v2.f32 [scratch+8], {0f3F800000, 1.5};
 done:
   setp.eq.u32 p3, r1, 63;
   @!p3 bra quiet;
   {
     .param .b64 f; .param .b64 a; .param .b32 result;
     mov.u64 d2, words; cvta.global.u64 d3, d2;
-    mov.u64 d4, room; cvta.local.u64 d5, d4;
+    mov.u64 d4, scratch; cvta.local.u64 d5, d4;
     st.param.b64 [f], d3; st.param.b64 [a], d5;
     call.uni (result), vprintf, (f, a);
     .param .b64 size; .param .b64 block;
@@ -271,7 +271,7 @@ def pack_files(files: Mapping[str, bytes]) -> bytes:
 
 
 def settings_of(manifest: bytes) -> list[str]:
-    """The options of ``estimate`` for small arrays and numbers, as the only kernel of a manifest takes them."""
+    """The options of ``estimate`` for small arrays and scalars, as the only kernel of a manifest takes them."""
     (launch,) = json.loads(manifest)["kernels"].values()
     lengths = {argument["name"]: "x".join(["64"] * (argument.get("rank") or 1)) for argument in launch["arguments"]}
     return [word for name, length in lengths.items() for word in ("--set", f"{name}={length}")]

@@ -37,11 +37,11 @@ def find(version: str, folders: Iterable[Path]) -> Path | None:
     name = f"python{version}"
     below = [path for folder in folders for path in folder.glob(f"{version}*/bin/{name}")]
     on_path = shutil.which(name)
-    candidates = [*sorted(below, key=_numbers, reverse=True), *([Path(on_path)] if on_path else [])]
+    candidates = [*sorted(below, key=_version, reverse=True), *([Path(on_path)] if on_path else [])]
     return next((path for path in candidates if _runs(path, version)), None)
 
 
-def _numbers(path: Path) -> list[int]:
+def _version(path: Path) -> list[int]:
     return [int(number) for number in re.findall(r"\d+", path.parts[-3])]
 
 

@@ -172,7 +172,7 @@ class _Reports:
 
 
 def _in_a_copy(folder: str, tests: Sequence[str], options: Sequence[str], answer: Connection) -> None:
-    """A process's work: pytest's exit code for tests of a copy, the tests that fail, and what was said."""
+    """A process's work: pytest's exit code for tests of a copy, the tests that fail, and the output."""
     for name in [name for name in sys.modules if name.split(".")[0] in ("tools", "tests", "tileiras_build")]:
         del sys.modules[name]
     os.chdir(folder)

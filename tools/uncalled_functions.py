@@ -219,13 +219,13 @@ def run_examples(kernels: Mapping[str, bytes]) -> None:
 
 def run_options(kernels: Mapping[str, bytes]) -> None:
     """Lines, debug values, libNVVM, a cubin, a swizzled or persistent grid, checks after each pass."""
-    product, count = ({name: kernels[name]} for name in CHECKED)
+    matmul, count = ({name: kernels[name]} for name in CHECKED)
     _compile(count, ("sm_90",), "ptx", lineinfo=True)
-    _compile(product, ("sm_90",), "ptx", opt_level=0, debug=True)
-    _compile(product, ("sm_90", "sm_100"), "ptx", serializer="libnvvm")
-    _compile(product, ("sm_90",), "cubin", grid_swizzle=8, persistent=1)
+    _compile(matmul, ("sm_90",), "ptx", opt_level=0, debug=True)
+    _compile(matmul, ("sm_90", "sm_100"), "ptx", serializer="libnvvm")
+    _compile(matmul, ("sm_90",), "cubin", grid_swizzle=8, persistent=1)
     os.environ["TILEIRAS_CHECK"] = "2"
-    _compile(product, ("sm_90",))
+    _compile(matmul, ("sm_90",))
     del os.environ["TILEIRAS_CHECK"]
 
 
@@ -359,8 +359,8 @@ _USERS_LLVM = (
 DEBUG_VALUES = """builtin.module { gpu.module @m {
   debuginfo.variable @total <name = "total", line = 4>
   gpu.func @k(%a: f32, %v: vector<2xf32>) kernel {
-    %sum = arith.addf %a, %a : f32 loc("k.py":3:5)
-    debuginfo.value %sum, @total, #llvm.di_expression : !debuginfo.value<f32> loc("k.py":4:5)
+    %total = arith.addf %a, %a : f32 loc("k.py":3:5)
+    debuginfo.value %total, @total, #llvm.di_expression : !debuginfo.value<f32> loc("k.py":4:5)
     debuginfo.value %v, #debuginfo.variable<name = "pair">, #llvm.di_expression : !debuginfo.value<vector<2xf32>>
     gpu.return loc("k.py":9:1)
   } loc("k.py":2:1)
@@ -387,7 +387,7 @@ def run_corpus(folder: Path) -> None:
     _compile({str(path): path.read_bytes() for path in sorted(folder.rglob("*.tilebc"))})
 
 
-# ---- what is said ------------------------------------------------------------------------------------------------
+# ---- report ------------------------------------------------------------------------------------------------------
 def share(rows: list[FileReach]) -> float:
     """Lines of functions that nobody called, in percent of all."""
     return 100 * sum(row.idle_lines for row in rows) / sum(row.lines for row in rows)

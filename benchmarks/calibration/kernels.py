@@ -130,7 +130,7 @@ KINDS = {
 
 
 def tile_of(name: str) -> list[int]:
-    """The tile sizes in a name: its first word of numbers."""
+    """The tile sizes in a name: its first word of digits."""
     return next(
         [int(part) for part in word.split("x")] for word in name.split("_") if re.fullmatch(r"\d+(x\d+)*", word)
     )

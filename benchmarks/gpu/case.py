@@ -208,7 +208,7 @@ def probe(gpu: Gpu, folder: Path, entry: str, grid: int, threads: int) -> dict:
 UNWRITTEN = 0xFFFFFFFF
 
 
-def _numbers(row: dict, got: np.ndarray) -> dict:
+def _values(row: dict, got: np.ndarray) -> dict:
     """32 threads have written their values."""
     return {"wrong": [] if (got[:32] == np.arange(32)).all() else [f"threads wrote {got[:32].tolist()}"]}
 
@@ -222,7 +222,7 @@ def _clusters(row: dict, got: np.ndarray) -> dict:
     return {"ctas": len(ran), "found": said, "wrong": [] if right else [f"{said}; {row['ctas']} were expected"]}
 
 
-PROBES = {"numbers": _numbers, "clusters": _clusters}
+PROBES = {"values": _values, "clusters": _clusters}
 
 
 def once(case: Prepared) -> dict:

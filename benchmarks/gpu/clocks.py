@@ -1,6 +1,6 @@
 """Clocks, temperature and power of a GPU under load, from NVML, which is part of the driver.
 
-Functions and numbers are those of ``nvml.h`` (NVML API reference, "Device Queries").
+Functions and enumerators are those of ``nvml.h`` (NVML API reference, "Device Queries").
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The CUDA driver through ctypes, for machines with only a GPU, Python and NumPy.
 
-Numbers are those of ``cuda.h`` and of the CUDA Driver API reference.
+Enumerators are those of ``cuda.h`` and of the CUDA Driver API reference.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ class Gpu:
         _held, place = _aligned(bytes(128))
         shape = [_value(number, params) or 1 for number in row["shape"]]  # the driver knows no empty tensor
         strides = [_value(number, params) for number in row["strides"]]
-        wide = [(ctypes.c_uint64 * 5)(*numbers) for numbers in (shape, strides)]
+        wide = [(ctypes.c_uint64 * 5)(*lengths) for lengths in (shape, strides)]
         narrow = [(ctypes.c_uint32 * 5)(*row[name]) for name in ("box", "element_strides")]
         modes = (
             _INTERLEAVES[row["interleave"]],

@@ -160,9 +160,9 @@ def _triton_programs(case: Case, variant: dict, target: Target) -> Iterator[dict
 
 def _told(program: triton_peer.Program) -> dict:
     arrays = (name for name, value in program.arguments.items() if isinstance(value, triton_peer.Memory))
-    numbers = {name: number for number, name in enumerate(arrays)}
+    indices = {name: number for number, name in enumerate(arrays)}
     return {
-        name: {"array": numbers[name], "shape": value.shape} if isinstance(value, triton_peer.Memory) else value
+        name: {"array": indices[name], "shape": value.shape} if isinstance(value, triton_peer.Memory) else value
         for name, value in program.arguments.items()
     }
 

@@ -70,8 +70,8 @@ def texts(target: Target) -> dict[str, str]:
 
 def launches(target: Target) -> list[dict]:
     """Every launch of a probe: its entry, grid, threads, what must come out, and whether our kernels need that."""
-    numbers = [{"entry": "static_shared", "needed": False}, {"entry": "heap", "needed": True}]
-    found = [{**one, "kind": "numbers", "grid": 1, "threads": 32} for one in numbers]
+    probes = [{"entry": "static_shared", "needed": False}, {"entry": "heap", "needed": True}]
+    found = [{**one, "kind": "values", "grid": 1, "threads": 32} for one in probes]
     clusters = [(entry, *launch) for entry in _DIRECTIVES for launch in _LAUNCHES] if target.has("cluster") else []
     return found + [
         {"entry": entry, "kind": "clusters", "grid": grid, "threads": threads, "needed": (entry, grid, threads) == _NEEDED,

@@ -59,8 +59,8 @@ def _from_e2m1(stored: np.ndarray) -> np.ndarray:
 @dataclass(frozen=True)
 class Format:
     """How elements of an array are stored. ``encode`` takes values in (-1, 1), of which scales are made where the format
-    is one of scales; ``decode`` gives f32, which holds every format's values. ``values`` lie in a stored element, of
-    which a kernel is told that they are ``told``."""
+    is one of scales; ``decode`` gives f32, which holds every format's values. A stored element holds ``values`` of
+    them, and counts as ``told`` elements in the arguments of a kernel."""
 
     stored: type
     encode: Callable[[np.ndarray], np.ndarray]
@@ -91,7 +91,7 @@ FORMATS = {
 # ---- arrays ----------------------------------------------------------------------------------------------------------
 @dataclass
 class HostArray:
-    """An array as it is stored: ``memory`` is contiguous; ``view`` has the axes that the kernel is told of."""
+    """An array as it is stored: ``memory`` is contiguous; ``view`` has the axes of the kernel's argument."""
 
     dtype: str
     memory: np.ndarray
@@ -104,7 +104,7 @@ class HostArray:
 
     @property
     def told(self) -> tuple[list[int], list[int]]:
-        """Lengths and strides as the kernel is told of them, in elements."""
+        """Lengths and strides of the kernel's argument, in elements."""
         factor, view = self.format.told, self.view
         shape, strides = list(view.shape), [stride // view.itemsize * factor for stride in view.strides]
         if factor > 1:
@@ -233,12 +233,12 @@ class Kind:
 
 
 # Half a unit in the last place of a number near the largest is 2**-11 of it in f16, 2**-8 in bf16; sums of products are
-# held in f32, whose errors are far below that. tf32 operands are rounded to 11 bits. sm_90 holds sums of fp8 in 14 bits
+# held in f32, whose errors are far below that. tf32 operands are rounded to 11 bits. sm_90 holds fp8 accumulators in 14 bits
 # for a while. The weights of attention are rounded to f16 as well. Copies are exact, one addition is rounded once.
 _MATMUL = {"float16": 2e-3, "bfloat16": 8e-3, "float32": 2e-3, "float8_e4m3fn": 1e-2}
 _SCALED = {"float8_e4m3fn": 1e-2, "uint8": 4e-3, "float4_e2m1fn": 4e-3}
 _ROWS, _ATTENTION = {"float16": 2e-3}, {"float16": 4e-3}
-_EXACT, _SUM = {"float16": 0.0, "float32": 0.0}, {"float16": 2.0**-11, "float32": 2.0**-24}
+_EXACT, _ADD = {"float16": 0.0, "float32": 0.0}, {"float16": 2.0**-11, "float32": 2.0**-24}
 KINDS = {
     "matmul": Kind(_matmul, _MATMUL),
     "matmul_gelu": Kind(_matmul_gelu, _MATMUL),
@@ -249,7 +249,7 @@ KINDS = {
     "layer_norm": Kind(_layer_norm, _ROWS),
     "softmax": Kind(_softmax, _ROWS),
     "transpose": Kind(_transpose, _EXACT),
-    "vector_add": Kind(_vector_add, _SUM),
+    "vector_add": Kind(_vector_add, _ADD),
 }
 
 

@@ -160,7 +160,7 @@ def _profiles(rows: list[dict]) -> list[str]:
     found = [
         (row["case"], metrics(row.get("output", ""))) for row in rows if row["phase"] == "profile" and "case" in row
     ]
-    cells = [[case, *(numbers.get(name, "") for name in METRICS)] for case, numbers in found]
+    cells = [[case, *(metrics.get(name, "") for name in METRICS)] for case, metrics in found]
     return ["", *_markdown(("kernel", *METRICS.values()), cells)] if cells else []
 
 

@@ -123,7 +123,7 @@ def probes(work: Work) -> Iterator[Job]:
     """What is tried first: plain PTX, and a few kernels at a small size."""
     for row in work.plan["probes"]["launches"]:
         grid, threads = str(row["grid"]), str(row["threads"])
-        variant = NEED[row["needed"]] if row["kind"] == "numbers" else f"grid {grid} block {threads}"
+        variant = NEED[row["needed"]] if row["kind"] == "values" else f"grid {grid} block {threads}"
         yield Job("probe", row["entry"], variant, ("probe", grid, threads), needed=row["needed"])
     for name, what in work.plan["probes"]["cases"]:
         yield Job("probe", name, what, (what, "small"), needed=what != "tileiras")

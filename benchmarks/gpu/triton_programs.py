@@ -98,7 +98,7 @@ def compile_all(torch, kernels, row: dict, programs: Sequence[dict]) -> int:
         try:
             make()(compile_only=True)
             compiled += 1
-        except Exception:  # as above; it is said where it is timed
+        except Exception:  # as above; it is reported where it is timed
             continue
     return compiled
 

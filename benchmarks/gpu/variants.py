@@ -42,7 +42,7 @@ SMALL_ODD = {"tail": Sizes(205, 133, 2, 3, 12289, tail=6), "full": ODD["small"]}
 
 
 def variant(shapes: list, grid: list[int], scalars: tuple = (), work: float = 0) -> dict:
-    """What one launch is told."""
+    """The parameters of one launch."""
     return {"shapes": shapes, "scalars": list(scalars), "grid": grid, "work": work}
 
 

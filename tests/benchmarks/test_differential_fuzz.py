@@ -44,7 +44,7 @@ def test_kernels_with_uniform_control_flow_are_compared():
     ],
     ids=["other results", "values too large", "an exception"],
 )
-def test_what_is_wrong_of_a_kernel_is_said(part, found, kind, monkeypatch):
+def test_what_is_wrong_of_a_kernel_is_reported(part, found, kind, monkeypatch):
     monkeypatch.setattr(compare_matmuls, part, found)
     assert {outcome.kind for outcome in differential_fuzz._run(BRANCHES)[1]} == {kind}
 

@@ -126,8 +126,8 @@ def test_odd_sizes_are_multiples_of_nothing(gpu_modules):
     for small in (False, True):
         attention, _ = problem(variants, ODD, small)
         assert all(one["shapes"][0][1] % 2 and one["shapes"][0][1] % 128 for one in attention["variants"].values())
-        product, _ = problem(variants, "matmul_f16_128x128x64_odd", small)
-        assert all(side % 2 for one in product["variants"].values() for shape in one["shapes"] for side in shape)
+        matmul, _ = problem(variants, "matmul_f16_128x128x64_odd", small)
+        assert all(side % 2 for one in matmul["variants"].values() for shape in one["shapes"] for side in shape)
 
 
 def test_what_a_matmul_adds_is_an_argument(gpu_modules):
@@ -138,7 +138,7 @@ def test_what_a_matmul_adds_is_an_argument(gpu_modules):
     assert residual["kind"] == "matmul_residual" and residual["variants"]["tail"]["shapes"][2] == [224, 192]
 
 
-def test_scales_are_numbers_without_a_sign(gpu_modules):
+def test_scales_are_values_without_a_sign(gpu_modules):
     found, formats = problem(gpu_modules["variants"], "scaled_nvfp4_128x128x256", small=True)
     assert formats == ["uint8", "scale_e4m3", "uint8", "scale_e4m3", "float16"]
     assert found["variants"]["small"]["shapes"][:2] == [[256, 128], [256, 16]]
@@ -146,7 +146,7 @@ def test_scales_are_numbers_without_a_sign(gpu_modules):
     assert formats[0] == "float4_e2m1fn" and packed["variants"]["small"]["shapes"][0] == [256, 512]
 
 
-def test_fp4_elements_are_told_as_elements(gpu_modules):
+def test_fp4_elements_are_passed_as_elements(gpu_modules):
     problems = gpu_modules["problems"]
     row = {"dtypes": ["float4_e2m1fn", "float16"], "unit_strides": [-1, -1]}
     array, _ = problems.make_arrays(row, {"shapes": [[4, 64], [4, 4]]})

@@ -414,7 +414,7 @@ def test_descriptors_are_those_of_the_box(gpu_modules, triton):
     assert "triton" not in failed and faults(found["triton"], reference) == []
 
 
-def test_no_program_that_runs_is_said(gpu_modules, triton):
+def test_no_program_that_runs_is_reported(gpu_modules, triton):
     case, _ = prepare(gpu_modules["problems"], "vector_add", F32)
     case.variant["triton"] = [program("vector_add", told("a", "b", "c", shape=[M]), [[16, 1]])]
     found, failed = gpu_modules["peers"].find(with_stopwatch(case, []))

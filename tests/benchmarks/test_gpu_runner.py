@@ -309,7 +309,7 @@ def test_what_hangs_is_not_run_again_and_what_is_wrong_is_not_timed(folder):
     assert next(row for row in rows(folder) if row["phase"] == "check")["failed"] == "no end in 3 s"
 
 
-def test_a_tool_that_is_not_there_is_said(folder, monkeypatch):
+def test_a_tool_that_is_not_there_is_reported(folder, monkeypatch):
     monkeypatch.setenv("PATH", "/nonexistent")
     done = subprocess.run([sys.executable, folder / "run.py", "--phases", "sanitize"], capture_output=True, check=False)
     assert done.returncode == 0

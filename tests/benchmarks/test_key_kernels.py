@@ -75,7 +75,7 @@ def multiply(name, sm, steps):
     m *= STEPS if "persistent" in name else 1  # tiles of one block
     a, b = uniform(1, (m, steps * k), TYPES[kind]), uniform(2, (steps * k, n), TYPES[kind])
     if kind == "tf32":
-        # Multiples of 2**-8 are tf32 numbers.
+        # Multiples of 2**-8 are tf32 values.
         a, b = (np.round(array * 256).astype(np.float32) / 256 for array in (a, b))
     out = np.full((m, n), np.nan).astype(np.float16 if kind == "f8e4m3" else TYPES[kind])
     by_columns = kind == "f8e4m3" and not name.endswith("_by_rows")

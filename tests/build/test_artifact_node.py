@@ -81,7 +81,7 @@ def test_source_edited_to_the_same_size_and_time_is_seen(built):
     assert built.steps(sm="90") == chain("a", targets=TARGETS)
 
 
-def test_named_artifact_is_said_to_be_up_to_date(built):
+def test_named_artifact_is_reported_to_be_up_to_date(built):
     done = built.run("build/sm_90/a.ptx", sm="90")
     assert "`build/sm_90/a.ptx' is up to date." in done.stdout
     built.write("a.tilebc", "kernel a\nedited\n")

@@ -111,7 +111,7 @@ def closed(project):
         folder.chmod(0o755)
 
 
-def test_folder_without_room_for_records_is_one_sentence(project, closed):
+def test_folder_without_space_for_records_is_one_sentence(project, closed):
     project.write("a.tilebc", "kernel a\n")
     closed(".")
     output, errors = start(project, preexec_fn=respect_modes).communicate(timeout=60)

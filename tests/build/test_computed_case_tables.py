@@ -80,7 +80,7 @@ def test_two_files_of_one_name_are_kept_apart(project):
     assert len(list((project.folder / "build/tilebc").glob("*.cases"))) == 2
 
 
-def test_a_pattern_for_kernels_of_a_file_that_failed_is_said_after_that(project):
+def test_a_pattern_for_kernels_of_a_file_that_failed_is_reported_after_that(project):
     script = WATCHED.replace('Glob("*.tilebc") + ', "").replace(
         '"kernels", ', '"kernels", kernels={"k_*": {"opt": 1}}, sources='
     )

@@ -130,7 +130,7 @@ def test_what_nothing_changes_is_not_built(builds):
 # ---- what is not a kernel's own
 @dataclass(frozen=True)
 class Change:
-    """A change of a project with the kernels ``Sources``, and what is said to the builds after it."""
+    """A change of a project with the kernels ``Sources``, and the options of the builds after it."""
 
     change: Callable[[Path], None] = lambda folder: None
     options: tuple[str, ...] = ()

@@ -45,7 +45,7 @@ def test_options_without_effect_are_refused(rows, sentence):
 
 
 @pytest.mark.parametrize("pattern", ["saxpy", "sax*", "scale<float, 256>"])
-def test_what_nvcc_is_told_is_for_its_files(pattern):
+def test_options_of_nvcc_are_for_its_files(pattern):
     made = [
         *kernels("saxpy"),
         Kernel("ops-scale_float_256", None, None, lambda target, settings: None, ("ops", "scale<float, 256>")),

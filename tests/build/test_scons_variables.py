@@ -37,7 +37,7 @@ def test_what_an_environment_is_made_with_goes_before_all(said, variables):
     assert found == "told out 1 sm_90 sm_100 True -DA -DB"
 
 
-def test_the_rest_is_as_it_was_said(said):
+def test_other_variables_are_as_given(said):
     assert said(f"{VARIABLES}lineinfo=False, build_dir=Dir('out')", "opt=3") == "told out 3 sm_120 no "
     assert said(f"{VARIABLES}opt=None", "lineinfo=no") == "told build 2 sm_120 no "
 

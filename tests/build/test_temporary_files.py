@@ -74,7 +74,7 @@ def test_real_kernels_leave_nothing(tmp_path, temporary):
 
 
 def wait_until(condition) -> None:
-    """Some seconds at most: what is waited for is under way."""
+    """Some seconds at most: what is waited for is in progress."""
     for _ in range(600):
         if condition():
             return

@@ -203,7 +203,7 @@ def test_warnings_are_shown(tmp_path):
 
 
 def test_warnings_come_with_what_the_cache_gives(tmp_path):
-    """As a compiler's behind a cache do; where nothing is compiled nothing is said."""
+    """As a compiler's behind a cache do; where nothing is compiled nothing is printed."""
     (tmp_path / "p").mkdir()
     project, said = (
         Library(tmp_path / "p", {"k": Way("#warn-at-3 never used")}),
@@ -288,7 +288,7 @@ def test_options_for_unknown_kernels_of_a_file_are_refused(small):
     assert "kernels negate of library kernels: option nvcc_flags applies to whole .cu files" in done.stderr
 
 
-def test_a_file_that_fails_is_said_before_its_kernels_are_missed(tmp_path):
+def test_a_file_that_fails_is_reported_before_its_kernels_are_missed(tmp_path):
     project = Library(tmp_path, {"bad": Way("#error-at-3 identifier x is undefined")})
     project.write("SConstruct", SCRIPT.format(kernels={"bad": nvcc_of("bad"), "negate": {"opt": 1}}))
     done = project.run("sm=90", sm=None)

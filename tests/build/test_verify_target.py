@@ -27,7 +27,7 @@ DOUBLE = load("x", "px", (64,), "f32") + "\n  %r = {} %x, %x : tile<64xf32>" + s
 
 
 def miscompiling(text, job):
-    """PTX whose products are sums."""
+    """PTX that adds where it must multiply."""
     return ll_to_ptx.lower(text, job).replace("mul.rn.f32", "add.rn.f32").replace("mul.f32", "add.f32")
 
 

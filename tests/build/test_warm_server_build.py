@@ -42,7 +42,7 @@ def _warm(project) -> list_servers.ServerInfo:
 
 
 def _running(server: list_servers.ServerInfo) -> int:
-    """How many requests it has under way."""
+    """How many requests it has in flight."""
     return sum(found.running for found in list_servers.find_servers() if found.process == server.process)
 
 

@@ -47,7 +47,7 @@ def test_a_fault_of_ours_is_one_sentence_and_its_trace_a_file(failing, capsys):
     assert trace.startswith("tileiras-build targets\n") and "raise error" in trace and "KeyError" in trace
 
 
-def test_a_dump_that_cannot_be_written_is_said(failing, capsys, monkeypatch, tmp_path):
+def test_a_dump_that_cannot_be_written_is_reported(failing, capsys, monkeypatch, tmp_path):
     (tmp_path / "file").touch()
     monkeypatch.setenv("TILEIRAS_DUMP", str(tmp_path / "file" / "dump"))
     line, code = failing(KeyError("x"), capsys)
@@ -82,7 +82,7 @@ def test_what_exceptions_say_can_be_written():
         assert str(error).encode() and error.message == r"m\ud800" and error.remedy == r"r\udfff"
 
 
-def test_output_that_an_encoding_lacks_is_shown_as_numbers(monkeypatch):
+def test_output_that_an_encoding_lacks_is_escaped(monkeypatch):
     stream = io.TextIOWrapper(io.BytesIO(), "ascii")
     monkeypatch.setattr(sys, "stdout", stream)
     monkeypatch.setattr(cmd_targets, "run", lambda options: print("é\ud800"))

@@ -82,7 +82,7 @@ def test_lower_takes_what_it_is_not_told(jobs):
         (["--ptxas", "other", "--libdevice", "more"], {"ptxas": "other", "libdevice": "more"}),
     ],
 )
-def test_what_it_is_told_goes_before(jobs, words, expected):
+def test_explicit_options_go_before(jobs, words, expected):
     project(TABLE)
     assert lower(*words) == 0
     assert vars(jobs[0]) == vars(OWN) | expected

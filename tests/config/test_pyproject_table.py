@@ -52,6 +52,6 @@ def test_no_file_says_nothing(tmp_path):
         ("[tool.tileiras\n", "error[pyproject-toml]: invalid TOML: "),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_said_with_the_file(tmp_path, text, sentence):
+def test_what_is_wrong_is_reported_with_the_file(tmp_path, text, sentence):
     with pytest.raises(InvalidInput, match=re.escape(f"pyproject.toml: {sentence}")):
         read(tmp_path, text)

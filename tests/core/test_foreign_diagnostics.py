@@ -46,7 +46,7 @@ def debug(type: str = "f32", variable: str = VARIABLE, kind: str = "") -> str:
     return DEBUG.replace("TYPE", type).replace("VARIABLE", variable).replace("KIND", kind)
 
 
-# (row of a diagnostic, what is said, the input's text, the command)
+# (row of a diagnostic, the message, the input's text, the command)
 SAID = [
     ("diag-blob-path", "blobLinkedLib: bitcode path does not exist or is not a file", SINE.replace("LIBRARY", "none.bc"), PTX),
     ("diag-blob-parse", "blobLinkedLib: failed to parse embedded bitcode", SINE.replace("LIBRARY", "base64:AAAA"), PTX),
@@ -97,11 +97,11 @@ def test_a_command_says_that_there_is_no_machine(tmp_path, monkeypatch, capsys):
     assert "target machine unavailable; cannot optimize with LLVM" in said and "Traceback" not in said
 
 
-def test_all_diagnostics_of_the_documents_are_said():
+def test_all_diagnostics_of_the_documents_are_reported():
     assert {row for row, *_ in SAID} | {WITHOUT_MACHINE} == {row.id for row in read_rows() if row.kind == "diagnostic"}
 
 
-def test_rows_hold_what_is_said():
+def test_rows_hold_the_messages():
     """Of those that the documents quote; the others say in our words what must be named."""
     texts = {row.id: row.text for row in read_rows() if row.kind == "diagnostic"}
     quoted = [(row, text) for row, text, *_ in SAID if row.startswith("diag-") and row not in ("diag-leftover", "diag-vector-math")]  # fmt: skip

@@ -1,4 +1,4 @@
-"""What a shell or a container withholds is said in a sentence with a remedy, and never by a trace."""
+"""What a shell or a container withholds is reported in a sentence with a remedy, never as a traceback."""
 
 import errno
 import os
@@ -45,7 +45,7 @@ def test_what_no_limit_causes_stays(monkeypatch):
     assert "ulimit -v" in str(system_limit_errors.withheld(unloaded))
 
 
-def test_a_machine_without_proc_is_told(monkeypatch):
+def test_a_machine_without_proc_is_reported(monkeypatch):
     monkeypatch.setattr(system_limit_errors, "_PROC", "/proc/absent")
     with WorkerPool(1) as pool, pytest.raises(InvalidInput, match=r"/proc is not mounted.*mount -t proc"):
         pool.run("os:getpid")
@@ -62,7 +62,7 @@ def test_a_container_has_its_own_memory(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("code", [-9, 1])
-def test_a_file_whose_process_had_too_little_memory_is_told(code, monkeypatch):
+def test_a_file_whose_process_had_too_little_memory_is_reported(code, monkeypatch):
     monkeypatch.setattr(resource, "getrlimit", lambda _: (1 << 28, 1 << 28))
 
     def run():

@@ -62,7 +62,7 @@ def sum_of_many(xs, z, tile: ct.Constant[int]):
 
 
 @ct.kernel
-def product(a, b, c, tile: ct.Constant[int]):
+def matmul(a, b, c, tile: ct.Constant[int]):
     i, j = ct.bid(0), ct.bid(1)
     total = ct.zeros((tile, tile), ct.float32)
     for k in range(ct.cdiv(a.shape[1], tile)):
@@ -91,7 +91,7 @@ def native(kernel) -> bool:
     return can_launch_natively(session, compiled)
 
 
-def check_sum(launch, kind=Interface, factor=2.0, stream=0, kernel=scaled_sum, **more):
+def check_scaled_sum(launch, kind=Interface, factor=2.0, stream=0, kernel=scaled_sum, **more):
     x, y, z = vectors(kind)
     launch(stream, GRID, kernel, (x, y, z, factor, TILE), **more)
     checked(cuda.cuCtxSynchronize())
@@ -110,9 +110,9 @@ def arrays():
     """Both interfaces, launched slowly first and fast then; a reference taken before enable()."""
     for kind in (Interface, DLPack):
         for factor in (2.0, 3.0, -0.5):
-            check_sum(ct.launch, kind, factor)
+            check_scaled_sum(ct.launch, kind, factor)
     assert is_known(scaled_sum, 2) and launch_of_the_import is ct.launch
-    check_sum(launch_of_the_import, factor=7.0)
+    check_scaled_sum(launch_of_the_import, factor=7.0)
     assert is_known(scaled_sum, 2)
     ways, arguments = scaled_sum._tileiras_build.stubs, (*vectors(), 2.0, TILE)
     assert native(scaled_sum) or any(way((), arguments, 0, False) for way in ways)  # a grid without axes is one block
@@ -126,13 +126,13 @@ def streams():
 
     for stream in (Stream.ptr, Stream(), cuda.CUstream(Stream.ptr)):
         for factor in (1.0, 2.0):
-            check_sum(ct.launch, factor=factor, stream=stream)
+            check_scaled_sum(ct.launch, factor=factor, stream=stream)
 
 
 def specialization():
     """What an earlier launch has found out is looked at again: address, length, stride."""
     x, y, z = vectors()
-    numbers = x.host
+    values = x.host
     ct.launch(0, GRID, scaled_sum, (Part(x.__cuda_array_interface__), y, z, 1.0, TILE))
 
     def part(array, start, length, step=1):
@@ -146,12 +146,12 @@ def specialization():
         ct.launch(0, (length // TILE,), scaled_sum, (part(x, start, length, step), y, z, 0.0, TILE))
         count = length // TILE * TILE
         checked(cuda.cuCtxSynchronize())
-        np.testing.assert_array_equal(z.fetch()[:count], numbers[start : start + count * step : step])
+        np.testing.assert_array_equal(z.fetch()[:count], values[start : start + count * step : step])
     assert len(scaled_sum._tileiras_build.compiled) == before + 3
 
 
 def constants_and_scalars():
-    """Another constant is another kernel; numbers of both types; a float beyond f32 is infinite."""
+    """Another constant is another kernel; values of both types; a float beyond f32 is infinite."""
     x, y, z = vectors()
     for tile in (64, 128, 64):
         ct.launch(0, (N // tile,), scaled_sum, (x, y, z, 2.0, tile))
@@ -192,22 +192,22 @@ def many_parameters():
 
 
 def tensor_maps():
-    """A product by wgmma; maps of other arrays are other maps."""
+    """A matmul by wgmma; maps of other arrays are other maps."""
     rng = np.random.default_rng(0)
     for _ in range(3):
         a, b = (Interface(rng.integers(-4, 4, (128, 128)).astype(np.float16)) for _ in range(2))
         c = Interface(np.zeros((128, 128), np.float32))
         for _ in range(2):
-            ct.launch(0, (2, 2), product, (a, b, c, 64))
+            ct.launch(0, (2, 2), matmul, (a, b, c, 64))
         np.testing.assert_array_equal(c.fetch(), a.host.astype(np.float32) @ b.host.astype(np.float32))
-    [compiled] = product._tileiras_build.compiled.values()
-    assert compiled.launch.tensor_maps and is_known(product, 1)
+    [compiled] = matmul._tileiras_build.compiled.values()
+    assert compiled.launch.tensor_maps and is_known(matmul, 1)
 
 
 def persistent():
     """Grids of more tile programs than blocks run together, and of fewer; launched slowly first and fast then."""
     rng = np.random.default_rng(2)
-    kernel = product.replace_hints(occupancy=1)
+    kernel = matmul.replace_hints(occupancy=1)
     with hook.enabled(persistent=1):
         for tiles in (4, 1, 4):
             a, b = (Interface(rng.integers(-4, 4, (64 * tiles, 64 * tiles)).astype(np.float16)) for _ in range(2))
@@ -224,7 +224,7 @@ def persistent():
 def many_tensor_maps():
     """More sets of arrays than are remembered, in turn; then a kernel in the place of one that is gone."""
     rng = np.random.default_rng(1)
-    kernel = product.replace_hints(occupancy=1)
+    kernel = matmul.replace_hints(occupancy=1)
     sets = [[Interface(rng.integers(-4, 4, (64, 64)).astype(np.float16)) for _ in range(2)] for _ in range(18)]
     for a, b in [*sets, *sets[:3], *sets[:2]]:
         c = Interface(np.full((64, 64), np.nan, np.float32))
@@ -232,20 +232,20 @@ def many_tensor_maps():
         np.testing.assert_array_equal(c.fetch(), a.host.astype(np.float32) @ b.host.astype(np.float32))
     del kernel
     gc.collect()
-    for other in (scaled_sum, product):
+    for other in (scaled_sum, matmul):
         check = other.replace_hints(occupancy=6)
-        if other is product:
+        if other is matmul:
             ct.launch(0, (1, 1), check, (a, b, c, 64))
             np.testing.assert_array_equal(c.fetch(), a.host.astype(np.float32) @ b.host.astype(np.float32))
         else:
-            check_sum(ct.launch, kernel=check)
+            check_scaled_sum(ct.launch, kernel=check)
 
 
 def hints():
     """Kernels with other hints are other kernels."""
     faster = scaled_sum.replace_hints(occupancy=4, num_ctas=ct.ByTarget(sm_100=2, default=1))
-    check_sum(ct.launch, kernel=faster)
-    check_sum(ct.launch, kernel=faster.replace_hints(opt_level=1))
+    check_scaled_sum(ct.launch, kernel=faster)
+    check_scaled_sum(ct.launch, kernel=faster.replace_hints(opt_level=1))
 
 
 def programmatic():
@@ -255,8 +255,8 @@ def programmatic():
     counted = ctypes.CDLL("libcuda.so.1")
     before = ctypes.c_uint.in_dll(counted, "strict_driver_programmatic").value
     for factor in (1.0, 2.0):
-        check_sum(ct.launch, factor=factor, programmatic_dependent_launch=True)
-    check_sum(ct.launch)
+        check_scaled_sum(ct.launch, factor=factor, programmatic_dependent_launch=True)
+    check_scaled_sum(ct.launch)
     assert ctypes.c_uint.in_dll(counted, "strict_driver_programmatic").value == before + 2
 
 

@@ -45,15 +45,15 @@ def test_what_is_on_disk_is_not_compiled(folder):
     assert [launch(make_kernel()) for _ in range(2)] == [1, 0]
 
 
-def test_a_kernel_compiled_by_other_numbers_is_another_one(folder):
-    numbers = [{}, {"fp8_promotion_interval": 64}, {"grid_swizzle": 8}, {"grid_swizzle": 8}]
-    assert [launch(make_kernel(), **one) for one in numbers] == [1, 1, 1, 0]
+def test_a_kernel_compiled_with_other_parameters_is_another_one(folder):
+    parameters = [{}, {"fp8_promotion_interval": 64}, {"grid_swizzle": 8}, {"grid_swizzle": 8}]
+    assert [launch(make_kernel(), **one) for one in parameters] == [1, 1, 1, 0]
 
 
-def test_caches_of_cutile_tell_these_numbers_apart():
+def test_caches_of_cutile_tell_these_parameters_apart():
     names = []
-    for numbers in ({}, {"grid_swizzle": 8}, {"grid_swizzle": 16}):
-        with hook.enabled("sm_90", device="cpu", **numbers) as session:
+    for parameters in ({}, {"grid_swizzle": 8}, {"grid_swizzle": 16}):
+        with hook.enabled("sm_90", device="cpu", **parameters) as session:
             names.append(session.compiler.name)
     assert len(set(names)) == 3
 

@@ -43,7 +43,7 @@ def test_reading_past_an_array_names_its_line_block_and_array(device):
     assert 'reads 4 bytes, right after the end of array "x" (float32, shape [128])' in str(fault)
 
 
-def test_writing_before_an_array_is_told_as_such(device):
+def test_writing_before_an_array_is_reported_as_such(device):
     x, y = np.zeros(TILE, np.float32), np.zeros(TILE, np.float64)
     fault = fault_of((1,), kernels.spread, (x.astype(np.float64), y, -1))
     assert 'writes 8 bytes, 8 bytes before the start of array "y" (float64' in str(fault)
@@ -84,7 +84,7 @@ def test_an_assertion_is_printed_and_told_with_its_message_and_line(device, caps
     assert "all are positive" in capsys.readouterr().out
 
 
-def test_an_assertion_is_told_without_the_place_that_stands_before_it(device):
+def test_an_assertion_is_reported_without_the_place_that_stands_before_it(device):
     told = str(fault_of((1,), kernels.asserting, (np.full(TILE, -1, np.int32),)))
     assert told.count(kernels.__file__) == 1 and told.endswith("assertion failed: all are positive")
 
@@ -153,7 +153,7 @@ def test_tracebacks_end_at_the_launch(device):
     assert caught.value.id == "cutile-source" and caught.value.location.line == 2
 
 
-def test_who_interrupts_a_launch_is_told_which(device, monkeypatch):
+def test_who_interrupts_a_launch_learns_which(device, monkeypatch):
     monkeypatch.setattr(emulator, "launch", lambda *_, **__: signal.raise_signal(signal.SIGINT))
     with pytest.raises(KeyboardInterrupt) as caught:
         ct.launch(0, (1,), kernels.plus_one, (np.zeros(TILE, np.int32), TILE))
@@ -176,7 +176,7 @@ def test_blocks_that_write_one_place_are_found_by_the_race_check_unless_they_wri
     assert fault.location.line == kernels.line_of("all write y")
 
 
-def test_an_array_that_is_given_twice_is_told_by_both_names():
+def test_an_array_that_is_given_twice_is_reported_by_both_names():
     x = np.arange(TILE, dtype=np.int32)
     with hook.enabled("sm_90", device="cpu", race_check=True):
         fault = fault_of((3,), kernels.overlapping, (x, x, 0))

@@ -84,7 +84,7 @@ def test_programmatic_launches(driver, tmp_path, release):
 WITHOUT = "import tileiras_build.cutile as hook; hook.enable()"
 
 
-def test_no_driver_is_said_in_a_sentence_with_the_way_out(tmp_path):
+def test_no_driver_is_reported_in_a_sentence_with_the_way_out(tmp_path):
     import os
     import subprocess
 

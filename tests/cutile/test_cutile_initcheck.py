@@ -46,10 +46,10 @@ def test_a_result_that_depends_on_unwritten_memory_is_a_fault():
 def test_operands_of_tensor_cores_that_bulk_copies_load_are_seen():
     a, b = unwritten(64, 64, dtype=np.float16), np.ones((64, 64), np.float16)
     out = unwritten(64, 64)
-    ct.launch(0, (1,), kernels.product, (b, b, out))
+    ct.launch(0, (1,), kernels.matmul, (b, b, out))
     assert (out == 64).all()
     with pytest.raises(KernelFault, match='of array "a" .*which is uninitialized'):
-        ct.launch(0, (1,), kernels.product, (a, b, out))
+        ct.launch(0, (1,), kernels.matmul, (a, b, out))
 
 
 @pytest.mark.parametrize("used", [0, TILE // 2])

@@ -62,7 +62,7 @@ def test_failing():
 """
 
 
-def test_a_failing_kernel_is_told_at_the_test_s_own_line_without_frames_of_ours(tmp_path):
+def test_a_failing_kernel_is_reported_at_the_test_s_own_line_without_frames_of_ours(tmp_path):
     (tmp_path / "test_suite.py").write_text(FAILING)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "tileiras_build.cutile.pytest", "--tile-device", "cpu"]
     done = subprocess.run([*command, str(tmp_path)], cwd=tmp_path, capture_output=True, text=True, check=False)

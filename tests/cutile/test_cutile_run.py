@@ -72,7 +72,7 @@ def test_processes_that_a_script_starts_are_under_the_device(script):
     assert (done.returncode, done.stdout) == (7, "__main__ ['grandchild'] 6.0\n"), done.stderr
 
 
-def test_the_compiler_s_numbers_are_theirs_too(script, monkeypatch):
+def test_the_compiler_s_parameters_are_theirs_too(script, monkeypatch):
     told = []
     monkeypatch.setattr(
         "tileiras_build.cutile.run_script.run_program", lambda _, settings, end: told.append(settings) or 0
@@ -119,20 +119,20 @@ def test_a_script_is_known_by_its_first_line_too(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("words", [["--size", "3"], ["three"]])
-def test_arguments_before_the_two_dashes_are_told_where_they_go(script, words, capsys):
+def test_arguments_before_the_two_dashes_are_refused_with_the_remedy(script, words, capsys):
     with pytest.raises(SystemExit):
         main(["run", str(script), *words])
     assert "; put the script's own arguments after --" in capsys.readouterr().err
 
 
-def test_a_script_that_is_not_there_is_said(tmp_path, capsys):
+def test_a_script_that_is_not_there_is_reported(tmp_path, capsys):
     assert main(["run", str(tmp_path / "none.py")]) == 1
     assert "error[run-script]" in capsys.readouterr().err
 
 
-def test_a_notebook_is_told_what_runs_it(capsys):
-    assert main(["run", "book.ipynb", "--device", "cpu"]) == 1
-    assert "run -m nbconvert -- --to notebook --execute book.ipynb" in capsys.readouterr().err
+def test_a_notebook_is_refused_with_the_command_that_runs_it(capsys):
+    assert main(["run", "notebook.ipynb", "--device", "cpu"]) == 1
+    assert "run -m nbconvert -- --to notebook --execute notebook.ipynb" in capsys.readouterr().err
 
 
 LATE = """

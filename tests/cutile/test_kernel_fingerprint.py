@@ -272,7 +272,7 @@ def test_the_files_of_the_stages_that_run_count():
 
 COMPREHENSION = """
 def function(x):
-    numbers = [K for K in (1, 2)]
+    values = [K for K in (1, 2)]
     return x * K
 K = {number}
 """

@@ -72,11 +72,11 @@ class Kernel:
     def unpack(self, parts):
         return [int.from_bytes(part, "little") for part in parts]
 
-    def maps_of(self, numbers):
+    def maps_of(self, words):
         if "maps" in self.refuses:
             raise InvalidInput("tensor-map", "no map")
-        self.encoded.append(numbers[0])
-        return (bytes([numbers[0]]) * SIZE,)
+        self.encoded.append(words[0])
+        return (bytes([words[0]]) * SIZE,)
 
     def allow_shared_memory(self, kernel):
         if "memory" in self.refuses:
@@ -107,8 +107,8 @@ class Caller:
         return self.functions["cuLibraryGetKernel"](ctypes.addressof(place), None, None)
 
     def launch(self, kernel: int, first: int) -> int:
-        numbers = (ctypes.c_uint64 * 2)(first, 5)
-        params = (ctypes.c_uint64 * 3)(ctypes.addressof(numbers), ctypes.addressof(numbers) + 8)
+        words = (ctypes.c_uint64 * 2)(first, 5)
+        params = (ctypes.c_uint64 * 3)(ctypes.addressof(words), ctypes.addressof(words) + 8)
         if self.launch_name == "cuLaunchKernel":
             return self.functions[self.launch_name](kernel, *[1] * 6, 7, 0, ctypes.addressof(params), None)
         return self.functions[self.launch_name](None, kernel, ctypes.addressof(params), None)

@@ -14,7 +14,7 @@ def check(stream=0, grid=(1,), kernel=3, arguments=()):
     return checked(stream, grid, kernel, arguments, int)
 
 
-def test_a_grid_has_three_numbers():
+def test_a_grid_has_three_dimensions():
     assert [check(grid=grid) for grid in ((2,), (2, 3), (2, 3, 4), ())] == [(2, 1, 1), (2, 3, 1), (2, 3, 4), (1, 1, 1)]
 
 
@@ -65,7 +65,7 @@ def test_other_releases_are_refused(monkeypatch, found):
     assert caught.value.id == "cutile-version" and not hook.is_enabled()
 
 
-def test_no_cutile_is_said(monkeypatch):
+def test_no_cutile_is_reported(monkeypatch):
     as_installed(monkeypatch, None)
     with pytest.raises(InvalidInput, match="cuda-tile is not installed; pip install") as caught:
         hook.enable("sm_90", device="cpu")

@@ -83,7 +83,7 @@ def test_the_page_on_an_index_has_no_link_into_the_repository(name):
     assert links and all(link.startswith("https://") for link in links)
 
 
-def test_the_version_is_said_once():
+def test_the_version_stands_once():
     projects = [tomllib.loads((ROOT / name).read_text()) for name in ("pyproject.toml", "runtime_wheel/pyproject.toml")]
     assert all(project["project"]["dynamic"] == ["version"] for project in projects)
     assert f"version: {__version__}\n" in (ROOT / "CITATION.cff").read_text()

@@ -1,4 +1,4 @@
-"""Kernels at every optimization level: the numbers are the same on each GPU, for each element type, and the code is not."""
+"""Kernels at every optimization level: the results are the same on each GPU, for each element type, and the code is not."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Every example through libNVVM: the same numbers as through LLVM's back end, bit for bit, in the emulator."""
+"""Every example through libNVVM: the same results as through LLVM's back end, bit for bit, in the emulator."""
 
 import numpy as np
 import pytest

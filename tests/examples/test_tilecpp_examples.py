@@ -51,7 +51,7 @@ def test_every_kernel_has_a_reference(file):
 
 @pytest.mark.parametrize("target", EMULATED)
 @pytest.mark.parametrize("file", FILES)
-def test_numbers_are_those_of_numpy(file, target):
+def test_results_are_those_of_numpy(file, target):
     data, source = bytecode_of(file, TARGETS[target].number), FOLDER / "kernels" / file
     outcomes = check_kernels(data, artifacts_of(file, target), target, str(source))
     assert sorted(one.entry for one in outcomes) == sorted(names_of(file))

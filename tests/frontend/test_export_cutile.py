@@ -397,11 +397,11 @@ def test_an_array_is_its_address_lengths_and_strides():
     case = Case("k", None, (Scalar("float32"), Array("float16", 2, unit_stride=0), 64, True))
     matrix = np.zeros((5, 3), np.float16, order="F")
     packed = pack_arguments(case, [1.5, matrix])
-    address, *numbers = packed[1:]
+    address, *integers = packed[1:]
     assert packed[0] == np.float32(1.5).tobytes()
     assert int.from_bytes(address, "little") == matrix.ctypes.data and len(address) == 8
-    assert [int.from_bytes(number, "little") for number in numbers] == [5, 3, 1, 5]
-    assert {len(number) for number in numbers} == {4}
+    assert [int.from_bytes(number, "little") for number in integers] == [5, 3, 1, 5]
+    assert {len(number) for number in integers} == {4}
 
 
 def test_wide_indices_take_eight_bytes():

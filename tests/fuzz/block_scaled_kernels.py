@@ -1,6 +1,6 @@
-"""Random cuTile kernels of block-scaled products: their types, how operands and scales lie, loops, hints and sums.
+"""Random cuTile kernels of block-scaled matmuls: their types, how operands and scales lie, loops, hints and accumulators.
 
-Factors are small integers or halves and scales powers of two near 1, so that every sum is exact whatever its order.
+Factors are small integers or halves and scales powers of two near 1, so that every result is exact in any order.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TypeVar
 import ml_dtypes
 import numpy as np
 
-from tests.fuzz.matmul_kernels import HINTS, INDENT, Filled, ProductKernel
+from tests.fuzz.matmul_kernels import HINTS, INDENT, Filled, MatmulKernel
 
 T = TypeVar("T")
 POWERS, SMALL, BYTES = (0.5, 1, 2), (-2, -1, -0.5, 0, 1, 1.5, 2), tuple(range(256))
@@ -47,7 +47,7 @@ LOOPS = (
 )  # fmt: skip
 
 
-def random_scaled_kernel(seed: int) -> ProductKernel:
+def random_scaled_kernel(seed: int) -> MatmulKernel:
     """The kernel of a seed."""
     return _Writer(seed).kernel()
 
@@ -85,29 +85,29 @@ class _Writer:
         return name
 
     # ---- the kernel
-    def kernel(self) -> ProductKernel:
-        """Sums of one or two products, in a block of their own or several."""
+    def kernel(self) -> MatmulKernel:
+        """Accumulators of one or two matmuls, in a block of their own or several."""
         self.emit("i, j = ct.bid(0), ct.bid(1)", 1)
         depth = 2 if self.persistent else 1
         if self.persistent:
             self.emit(f"for tile in range(ct.bid(0), {self.rows * self.columns}, ct.num_blocks(0)):", 1)
             self.emit(f"i, j = tile // {self.columns}, tile % {self.columns}", 2)
-        sums = [f"sum{number}" for number in range(self.pick((1, 1, 1, 1, 1, 2)))]
-        for total in sums:
-            self.emit(f"{total} = {self._start()}", depth)
-        self._loops(sums, depth)
-        for total in sums:
-            self._store(total, depth)
+        accumulators = [f"acc{number}" for number in range(self.pick((1, 1, 1, 1, 1, 2)))]
+        for acc in accumulators:
+            self.emit(f"{acc} = {self._start()}", depth)
+        self._loops(accumulators, depth)
+        for acc in accumulators:
+            self._store(acc, depth)
         return self._finished()
 
-    def _finished(self) -> ProductKernel:
+    def _finished(self) -> MatmulKernel:
         hints = ", ".join(f"{name}={self.pick(values)}" for name, values in HINTS if self.chance(0.12))
         body = [f"def body({', '.join(self.arrays)}, first, last, cut):", *self.lines]
         source = "\n".join(["import cuda.tile as ct", "", "", *body, "", "", f"kernel = ct.kernel({hints})(body)", ""])
         tiles = self.rows * self.columns
         grid = (self.pick((1, 2, tiles)), 1, 1) if self.persistent else (self.rows, self.columns, 1)
         scalars = self.pick((0, 0, 1)), self.steps, self.pick((0, 1, self.steps))
-        return ProductKernel(self.seed, self.name, source, self.arrays, scalars, grid)
+        return MatmulKernel(self.seed, self.name, source, self.arrays, scalars, grid)
 
     def _whole(self, size: int, count: int) -> int:
         """An extent of so many tiles, of which the last one may stick out."""
@@ -119,16 +119,16 @@ class _Writer:
         array = self.array((self.rows * self.m, self.columns * self.n), F32, SMALL)
         return f"ct.load({array}, index=(i, j), shape=({self.m}, {self.n}))"
 
-    def _loops(self, sums: list[str], depth: int) -> None:
+    def _loops(self, accumulators: list[str], depth: int) -> None:
         bounds = self.pick(LOOPS)
-        operands = {total: (self._operand("m"), self._operand("n")) for total in sums}
+        operands = {acc: (self._operand("m"), self._operand("n")) for acc in accumulators}
         for number, bound in enumerate(bounds):
             again = number == 0 or self.chance(0.5)  # another loop may be over other arrays
             self.emit(f"for step in range({bound.replace('STEPS', str(self.steps))}):", depth)
-            for total in sums:
-                left, right = operands[total] if again else (self._operand("m"), self._operand("n"))
+            for acc in accumulators:
+                left, right = operands[acc] if again else (self._operand("m"), self._operand("n"))
                 x, y = self._factors(left, "x", "i", depth + 1), self._factors(right, "y", "j", depth + 1)
-                self.emit(f"{total} = ct.mma_scaled({x}, xs, {y}, ys, {total})", depth + 1)
+                self.emit(f"{acc} = ct.mma_scaled({x}, xs, {y}, ys, {acc})", depth + 1)
 
     def _operand(self, axis: str) -> tuple[str, str, int, bool]:
         """Arrays of factors and scales, the lines of a tile, and whether lines run along the first axis."""
@@ -164,10 +164,10 @@ class _Writer:
             self.emit(f"{name}, {name}s = ct.transpose({name}), ct.transpose({name}s)", depth)
         return name
 
-    def _store(self, total: str, depth: int) -> None:
+    def _store(self, acc: str, depth: int) -> None:
         made = self.pick(
             ("{0}", "{0}", "ct.where({0} > 0, {0}, 0).astype({0}.dtype)", "{0} + ct.sum({0}, axis=1, keepdims=True)")
         )
-        self.emit(f"{total} = {made.format(total)}", depth)
+        self.emit(f"{acc} = {made.format(acc)}", depth)
         array = self.array((self._whole(self.m, self.rows), self._whole(self.n, self.columns)), F32, ())
-        self.emit(f"ct.store({array}, index=(i, j), tile={total})", depth)
+        self.emit(f"ct.store({array}, index=(i, j), tile={acc})", depth)

@@ -1,8 +1,8 @@
-"""Random cuTile kernels whose products, scans and stores stand in uniform control flow: what a seed makes of returns, choices and loops.
+"""Random cuTile kernels whose matmuls, scans and stores stand in uniform control flow: what a seed makes of returns, choices and loops.
 
-A kernel returns early, or from within a choice or a loop; products stand in front of, inside and behind choices, ``while`` and
-``for`` loops that break and continue, or in no loop at all, with quotients for places. Conditions are of a block's place, arguments, counters, numbers that
-an array says and, sometimes, of tiles. Loops have fewer trips than stages, as many, or none. Tiles are small and numbers exact, as those of
+A kernel returns early, or from within a choice or a loop; matmuls stand in front of, inside and behind choices, ``while`` and
+``for`` loops that break and continue, or in no loop at all, with quotients for places. Conditions are of a block's place, arguments, counters, values that
+an array holds and, sometimes, of tiles. Loops have fewer trips than stages, as many, or none. Tiles are small and values exact, as those of
 ``matmul_kernels.py``.
 """
 
@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .matmul_kernels import NOTHING, ProductKernel, Sizes, Writer
+from .matmul_kernels import NOTHING, MatmulKernel, Sizes, Writer
 
 # What may stand in a sequence, and how often.
 PIECES = {
-    "products": 8, "return": 4, "choice": 4, "loop": 3, "written": 3, "one_product": 2, "scan": 2, "new": 2, "leave": 2, "changed": 1,
+    "matmuls": 8, "return": 4, "choice": 4, "loop": 3, "written": 3, "one_matmul": 2, "scan": 2, "new": 2, "leave": 2, "changed": 1,
 }  # fmt: skip
 BOUNDS = (
     "0, STEPS",
@@ -39,14 +39,14 @@ DEEPEST = 3  # choices and loops in each other
 LINES = 45  # no more pieces behind so many
 
 
-def random_branches(seed: int, large: bool = False) -> ProductKernel:
+def random_branches(seed: int, large: bool = False) -> MatmulKernel:
     """The kernel of a seed. ``large``: more rows than one warpgroup has."""
     return _BranchWriter(seed, large).kernel()
 
 
 @dataclass
 class _BranchWriter(Writer):
-    sums: list[str] = field(default_factory=list)
+    accumulators: list[str] = field(default_factory=list)
     counters: list[str] = field(default_factory=list)  # of the loops around, innermost last
     count: str = "cut"  # a number that an array says, once it is loaded
 
@@ -60,16 +60,16 @@ class _BranchWriter(Writer):
         return Sizes(tile, whole | {"d": 32, "k": whole["k"] + (self.steps - 1) * k})
 
     # ---- the kernel
-    def kernel(self) -> ProductKernel:
+    def kernel(self) -> MatmulKernel:
         self.emit("i, j = ct.bid(0), ct.bid(1)", 1)
         if self.chance(0.4):
             self._look_up()
         if self.chance(0.4):
             self._return(1)
         depth = self._tiles()
-        self.sums = [self._new_sum(depth) for _ in range(self.pick((1, 1, 2)))]
-        self._sequence(depth, "products")
-        for name in self.sums:
+        self.accumulators = [self._new_accumulator(depth) for _ in range(self.pick((1, 1, 2)))]
+        self._sequence(depth, "matmuls")
+        for name in self.accumulators:
             self._store(name, depth)
         scalars = self.pick((0, 0, 1)), self.steps, self.pick((0, 1, 2, self.steps))
         body = [f"def body({', '.join(self.arrays)}, first, last, cut):", *self.lines]
@@ -77,7 +77,7 @@ class _BranchWriter(Writer):
             ["import cuda.tile as ct", "", "", *body, "", "", f"kernel = ct.kernel({self._hints()})(body)", ""]
         )
         grid = (self.pick((1, 2)), 1, 1) if self.persistent else (self.rows, self.columns, 1)
-        return ProductKernel(self.seed, self.kind, source, self.arrays, scalars, grid)
+        return MatmulKernel(self.seed, self.kind, source, self.arrays, scalars, grid)
 
     def _hints(self) -> str:
         return self.pick(("", "", "", "", "num_ctas=2", "occupancy=2"))
@@ -87,9 +87,9 @@ class _BranchWriter(Writer):
         self.emit(f"count = ct.load({array}, index=(i % {self.rows},), shape=(1,)).item()", 1)
 
     def _condition(self, depth: int) -> str:
-        if self.sums and self.chance(0.08):
+        if self.accumulators and self.chance(0.08):
             found = self.name("all")
-            self.emit(f"{found} = ct.max({self.pick(self.sums)}).item()", depth)
+            self.emit(f"{found} = ct.max({self.pick(self.accumulators)}).item()", depth)
             return f"{found} > {self.pick((-1, 3, 20))}"
         if self.counters and self.chance(0.5):
             condition = self.pick(IN_LOOPS).format(self.counters[-1])
@@ -114,18 +114,18 @@ class _BranchWriter(Writer):
             self._changed(depth)
 
     def _inside(self, depth: int, write: Callable[[int], None]) -> None:
-        """What ``write`` writes stands in a block of its own: sums that begin there end there."""
-        before = list(self.sums)
+        """What ``write`` writes stands in a block of its own: accumulators that begin there end there."""
+        before = list(self.accumulators)
         write(depth)
-        self.sums = before
+        self.accumulators = before
 
     # ---- pieces
     def _return(self, depth: int) -> None:
         self.emit(f"if {self._condition(depth)}:", depth)
-        if self.sums and self.chance(0.3):
-            self._store(self.pick(self.sums), depth + 1)
-        elif self.sums and self.chance(0.15):
-            self._products(depth + 1)
+        if self.accumulators and self.chance(0.3):
+            self._store(self.pick(self.accumulators), depth + 1)
+        elif self.accumulators and self.chance(0.15):
+            self._matmuls(depth + 1)
         self.emit("return", depth + 1)
 
     def _leave(self, depth: int) -> None:
@@ -135,10 +135,10 @@ class _BranchWriter(Writer):
 
     def _choice(self, depth: int) -> None:
         self.emit(f"if {self._condition(depth)}:", depth)
-        self._inside(depth + 1, lambda at: self._sequence(at, *self.pick(((), ("products",)))))
+        self._inside(depth + 1, lambda at: self._sequence(at, *self.pick(((), ("matmuls",)))))
         if self.chance(0.5):
             self.emit("else:", depth)
-            self._inside(depth + 1, lambda at: self._sequence(at, *self.pick(((), ("products",)))))
+            self._inside(depth + 1, lambda at: self._sequence(at, *self.pick(((), ("matmuls",)))))
 
     def _loop(self, depth: int) -> None:
         """A loop around others."""
@@ -156,19 +156,19 @@ class _BranchWriter(Writer):
     def _body(self, counter: str, depth: int) -> None:
         self.counters.append(counter)
         if self.chance(0.4):
-            total = self.pick(self.sums)
-            self.emit(f"{total} = {self.zeros(self.sizes.tile['m'], self.sizes.tile['n'])}", depth)
-        self._inside(depth, lambda at: self._sequence(at, "products"))
+            acc = self.pick(self.accumulators)
+            self.emit(f"{acc} = {self.zeros(self.sizes.tile['m'], self.sizes.tile['n'])}", depth)
+        self._inside(depth, lambda at: self._sequence(at, "matmuls"))
         self.counters.pop()
 
-    def _products(self, depth: int) -> None:
+    def _matmuls(self, depth: int) -> None:
         """A loop over k."""
         step, bounds = self.name("step"), self.pick(BOUNDS)
         place = self._place(step, bounds)
         bounds = bounds.replace("STEPS", str(self.steps)).replace("COUNT", f"min({self.count}, {self.steps})")
         self.emit(f"for {step} in range({bounds}):", depth)
-        for total in self.random.sample(self.sums, self.pick((1, 1, min(2, len(self.sums))))):
-            self._multiply(total, place, depth + 1)
+        for acc in self.random.sample(self.accumulators, self.pick((1, 1, min(2, len(self.accumulators))))):
+            self._multiply(acc, place, depth + 1)
         what = self.random.random()
         self.counters.append(step)
         if what < 0.08:
@@ -176,7 +176,7 @@ class _BranchWriter(Writer):
         elif what < 0.14:
             self._return(depth + 1)
         elif what < 0.2:
-            self._store(self.pick(self.sums), depth + 1)
+            self._store(self.pick(self.accumulators), depth + 1)
         self.counters.pop()
 
     def _place(self, step: str, bounds: str) -> str:
@@ -186,12 +186,12 @@ class _BranchWriter(Writer):
             return step
         return f"{step} {choose.choice(('//', '%'))} {COUNTED[bounds].replace('COUNT', self.count)}"
 
-    def _multiply(self, total: str, step: str, depth: int) -> None:
+    def _multiply(self, acc: str, step: str, depth: int) -> None:
         left, right = self.load("mk", ("i", step), depth), self.load("kn", (step, "j"), depth)
         if self.chance(0.1):
             self.emit(f"if {self._condition(depth)}:", depth)
             depth += 1
-        self.emit(f"{total} = ct.mma({left}, {right}, {total})", depth)
+        self.emit(f"{acc} = ct.mma({left}, {right}, {acc})", depth)
 
     def load(self, axes: str, places: tuple[str, str], depth: int) -> str:
         """Mostly what TMA brings."""
@@ -204,8 +204,8 @@ class _BranchWriter(Writer):
         self.emit(f"{found} = ct.load({array}, index=({row}, {column}), shape={shape}, {padding})", depth)
         return self.factor(found, depth)
 
-    def _one_product(self, depth: int) -> None:
-        self._multiply(self.pick(self.sums), self.pick(("0", "first", f"i % {self.steps}")), depth)
+    def _one_matmul(self, depth: int) -> None:
+        self._multiply(self.pick(self.accumulators), self.pick(("0", "first", f"i % {self.steps}")), depth)
 
     def _scan(self, depth: int) -> None:
         """Of a loaded tile, stored."""
@@ -215,24 +215,24 @@ class _BranchWriter(Writer):
             self.sizes.tile["k"],
             np.dtype(np.int32 if self.kind == "i8" else np.float32),
         )
-        self.emit(f"{name} = ct.cumsum(ct.astype({tile}, {self.element.sum}), axis={axis})", depth)
+        self.emit(f"{name} = ct.cumsum(ct.astype({tile}, {self.element.accumulator}), axis={axis})", depth)
         array = self.array((self.rows * m, self.columns * k), dtype, NOTHING)
         self.emit(f"ct.store({array}, index=(i, j), tile={name})", depth)
 
     def _written(self, depth: int) -> None:
-        self._store(self.pick(self.sums), depth)
+        self._store(self.pick(self.accumulators), depth)
 
     def _changed(self, depth: int) -> None:
-        total = self.pick(self.sums)
+        acc = self.pick(self.accumulators)
         change = self.pick(("ct.where({0} > 40, 1, {0})", "-{0}", "{0} + 1", "ct.minimum(ct.maximum({0}, -50), 50)"))
-        self.emit(f"{total} = ({change.format(total)}).astype({total}.dtype)", depth)
+        self.emit(f"{acc} = ({change.format(acc)}).astype({acc}.dtype)", depth)
 
     def _new(self, depth: int) -> None:
-        total = self.pick(self.sums)
-        self.emit(f"{total} = {self.zeros(self.sizes.tile['m'], self.sizes.tile['n'])}", depth)
+        acc = self.pick(self.accumulators)
+        self.emit(f"{acc} = {self.zeros(self.sizes.tile['m'], self.sizes.tile['n'])}", depth)
 
-    def _store(self, total: str, depth: int) -> None:
-        """As it is, in whole or as smaller numbers: by TMA where there is a way."""
+    def _store(self, acc: str, depth: int) -> None:
+        """As it is, in whole or in a narrower type: by TMA where there is a way."""
         out = np.dtype(np.int32 if self.kind == "i8" else np.float32)
         array = self.array((self.extent("m"), self.extent("n")), out, NOTHING)
-        self.emit(f"ct.store({array}, index=(i, j), tile={total}.astype({array}.dtype))", depth)
+        self.emit(f"ct.store({array}, index=(i, j), tile={acc}.astype({array}.dtype))", depth)

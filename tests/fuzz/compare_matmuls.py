@@ -1,4 +1,4 @@
-"""One random kernel of products, launched by cuTile in the emulator, against NumPy's reading of its source."""
+"""One random kernel of matmuls, launched by cuTile in the emulator, against NumPy's reading of its source."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from types import ModuleType
 import numpy as np
 
 from tests.fuzz.compare_tile_programs import Outcome, Way
-from tests.fuzz.matmul_kernels import ProductKernel
+from tests.fuzz.matmul_kernels import MatmulKernel
 from tests.fuzz.numpy_tiles import LARGEST, TooLarge, run_blocks
 from tileiras_build.core.errors import Unsupported
 from tileiras_build.cutile import enabled
@@ -34,9 +34,9 @@ class Difference:
 
 
 def compare_kernel(
-    kernel: ProductKernel, targets: tuple[str, ...], folder: Path, races: bool = False
+    kernel: MatmulKernel, targets: tuple[str, ...], folder: Path, races: bool = False
 ) -> Iterator[Difference]:
-    """What differs on each target; nothing of kernels whose numbers grow too large. ``folder`` gets the source."""
+    """What differs on each target; nothing of kernels whose values grow too large. ``folder`` gets the source."""
     module = _module(kernel, folder)
     wanted = _wanted(kernel, module)
     for name in targets if wanted is not None else ():
@@ -45,19 +45,19 @@ def compare_kernel(
 
 
 def compare_ways(
-    kernel: ProductKernel, targets: Sequence[str], ways: Sequence[Way], folder: Path, races: bool = False
+    kernel: MatmulKernel, targets: Sequence[str], ways: Sequence[Way], folder: Path, races: bool = False
 ) -> list[Outcome]:
     """The outcome on each target in each way, by the same reading. cuTile has no strategies: none is tried."""
     ways = [replace(way, strategy="auto") for way in ways]
     wanted = _wanted(kernel, _module(kernel, folder))
     if wanted is None:
-        return [Outcome("refused", "-", Way(0), "numbers grow too large to be exact")]
+        return [Outcome("refused", "-", Way(0), "values grow too large to be exact")]
     able = [name for name in targets if kernel.element != "e4m3" or find_target(name).has("mma_fp8")]
     return [_outcome(kernel, name, way, wanted, folder, races) for way in ways for name in able]
 
 
 def _outcome(
-    kernel: ProductKernel, target: str, way: Way, wanted: list[np.ndarray], folder: Path, races: bool
+    kernel: MatmulKernel, target: str, way: Way, wanted: list[np.ndarray], folder: Path, races: bool
 ) -> Outcome:
     import cuda.tile as ct
 
@@ -75,8 +75,8 @@ def _outcome(
     return Outcome("differs" if wrong else "agrees", target, way, "; ".join(wrong))
 
 
-def _wanted(kernel: ProductKernel, module: ModuleType) -> list[np.ndarray] | None:
-    """What NumPy reads in the source; None where numbers grow too large."""
+def _wanted(kernel: MatmulKernel, module: ModuleType) -> list[np.ndarray] | None:
+    """What NumPy reads in the source; None where values grow too large."""
     wanted = kernel.inputs()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
@@ -89,7 +89,7 @@ def _wanted(kernel: ProductKernel, module: ModuleType) -> list[np.ndarray] | Non
 
 
 def _differences(
-    kernel: ProductKernel, entry: Callable, target: str, wanted: list[np.ndarray], races: bool
+    kernel: MatmulKernel, entry: Callable, target: str, wanted: list[np.ndarray], races: bool
 ) -> Iterator[Difference]:
     try:
         wrong = _compare(kernel, entry, target, wanted, races)
@@ -100,7 +100,7 @@ def _differences(
         yield Difference(kernel.seed, target, what)
 
 
-def _compare(kernel: ProductKernel, entry: Callable, target: str, wanted: list[np.ndarray], races: bool) -> list[str]:
+def _compare(kernel: MatmulKernel, entry: Callable, target: str, wanted: list[np.ndarray], races: bool) -> list[str]:
     """What ``ct.launch`` leaves wrong."""
     import cuda.tile as ct
 
@@ -112,9 +112,9 @@ def _compare(kernel: ProductKernel, entry: Callable, target: str, wanted: list[n
     return [f"{wrong} of {size} elements of {name} are wrong" for name, wrong, size in counted if wrong]
 
 
-def _module(kernel: ProductKernel, folder: Path) -> ModuleType:
+def _module(kernel: MatmulKernel, folder: Path) -> ModuleType:
     """cuTile reads the source of a function from its file."""
-    path = folder / f"product_{kernel.seed}.py"
+    path = folder / f"matmul_{kernel.seed}.py"
     path.write_text(kernel.source)
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None and spec.loader is not None

@@ -1,4 +1,4 @@
-"""Random kernels of several tile blocks: tensors that promises make fit for TMA, loops whose bounds are arguments, products in them.
+"""Random kernels of several tile blocks: tensors that promises make fit for TMA, loops whose bounds are arguments, matmuls in them.
 
 Everything of ``tile_programs.py`` may stand between them. A block writes what no other one does: what it stores lies in a part of its
 own of each buffer, or is a tile of its own of a tensor.
@@ -56,8 +56,8 @@ from tileiras_build.simulate.interpreter.element_types import (
 )
 
 NUMBER = TileType((), i32)
-# Factors, sums, elements of a step along k.
-PRODUCTS = (
+# Types of factors and accumulators, elements of a step along k.
+MATMULS = (
     (F16, F32, 16), (F16, F32, 32), (F16, F16, 16), (BF16, F32, 16), (BF16, F32, 64), (TF32, F32, 16), (F32, F32, 8),
     (F8E4M3, F32, 32), (F8E5M2, F32, 32), (F64, F64, 4), (F64, F64, 16), (i8, i32, 32),
 )  # fmt: skip
@@ -71,7 +71,7 @@ class GridProgram(Program):
     grid: tuple[int, int, int]
 
     def inputs(self, seed: int) -> Inputs:
-        """A launch with difficult numbers in some buffers, ordinary ones in others."""
+        """A launch with difficult values in some buffers, ordinary ones in others."""
         rng = np.random.default_rng(seed)
         buffers, params = [], []
         for index, given in enumerate(self.parameters):
@@ -88,8 +88,8 @@ def _tame(rng: np.random.Generator, index: int, element: Attribute, count: int) 
     """Numbers of about one, small integers or halves of them."""
     if BITS[element] < 8 or is_integer(element) or element == tile_programs.F8E8M0:
         return tile_program_builder.fill(rng, index, element, count)
-    numbers = rng.standard_normal(count) if rng.integers(0, 2) else rng.integers(-4, 5, count) / 2
-    words = np.ascontiguousarray(to_bit_patterns(numbers.astype(np.float32).astype(STORAGE_DTYPES[element]), element))
+    values = rng.standard_normal(count) if rng.integers(0, 2) else rng.integers(-4, 5, count) / 2
+    words = np.ascontiguousarray(to_bit_patterns(values.astype(np.float32).astype(STORAGE_DTYPES[element]), element))
     place = aligned(words.nbytes)
     place[:] = words.view(np.uint8)
     return Buffer(index, element, place)
@@ -245,16 +245,16 @@ def _sides(b: GridBuilder) -> tuple[int, int]:
 
 
 def _bounds(b: GridBuilder, steps: int) -> tuple[Value, Value]:
-    """From where to where a loop of ``steps`` tiles goes: numbers that are known or arguments, none at all among them."""
+    """From where to where a loop of ``steps`` tiles goes: constants or arguments, none at all among them."""
     low, high = b.pick((0,) * 7 + (1,)), b.pick((steps,) * 6 + (max(steps - 1, 0), 0))
     return tuple(b.scalar(number) if b.chance(2) else b.number(number) for number in (low, high))
 
 
-def product_loop(b: GridBuilder) -> None:
-    """Products along k, of a tile of rows for each block."""
+def matmul_loop(b: GridBuilder) -> None:
+    """Matmuls along k, of a tile of rows for each block."""
     if b.depth:
         return
-    (factor, total, k), (m, n), steps = b.pick(PRODUCTS), _sides(b), b.choices.integer(1, 5)
+    (factor, total, k), (m, n), steps = b.pick(MATMULS), _sides(b), b.choices.integer(1, 5)
     stored = F32 if factor == TF32 else factor
     along = b.whole(k, steps)
     left = b.partition(b.tensor(stored, (b.whole(m, b.grid[0]), along)), (m, k))
@@ -273,7 +273,7 @@ def product_loop(b: GridBuilder) -> None:
 
 
 def _touched(b: GridBuilder, value: Value) -> Value:
-    """The sum, with something done to it in the loop."""
+    """The accumulator, with something done to it in the loop."""
     if is_integer(value.element):
         return b._plain(ct.AddIOp, [value, b.constant(value.type, 1)], value.type, overflow=NO_PROMISE)
     return b._plain(ct.MulFOp, [value, b.constant(value.type, 0.5)], value.type, rounding_mode=NEAREST)
@@ -303,7 +303,7 @@ def _along_rows(b: GridBuilder, kind: type[Operation], x: Value, identity: float
 
 
 def attention(b: GridBuilder) -> None:
-    """Two products in a loop with a softmax between them."""
+    """Two matmuls in a loop with a softmax between them."""
     if b.depth:
         return
     factor, m, k, d = b.pick((F16, F16, BF16)), b.pick((16, 64, 64, 128)), b.pick((16, 32, 64)), b.pick((16, 32, 64))
@@ -547,10 +547,10 @@ def product_of_elements(b: GridBuilder) -> None:
 
 
 OWN_STEPS: tuple[Callable[[GridBuilder], None], ...] = (
-    product_loop, attention, dynamic_loop, rows_then_columns, scatter, token_chain, shared_atomic, through_tensor,
+    matmul_loop, attention, dynamic_loop, rows_then_columns, scatter, token_chain, shared_atomic, through_tensor,
     strided_store, reduced_into_view, product_of_elements,
 )  # fmt: skip
-GRID_STEPS = (*LATER_STEPS, *OWN_STEPS * 3, product_loop, product_loop, attention, attention)
+GRID_STEPS = (*LATER_STEPS, *OWN_STEPS * 3, matmul_loop, matmul_loop, attention, attention)
 
 
 def random_grid_program(

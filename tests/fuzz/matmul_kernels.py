@@ -1,7 +1,7 @@
-"""Random cuTile kernels whose work is products: what a seed makes of loops, operands, hints and what is done with the sums.
+"""Random cuTile kernels whose work is matmuls: what a seed makes of loops, operands, hints and epilogues.
 
-Numbers are small integers, so that every product and sum is exact whatever its order, and a wrong element is a fault. Each loop
-over k may hold products of arrays, and products of scores that the iteration has computed itself, as attention has.
+Values are small integers, so that every result is exact in any order, and a wrong element is a fault. Each loop
+over k may hold matmuls of arrays, and matmuls of scores that the iteration has computed itself, as attention has.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from tileiras_build.pipeline.tuning_parameters import TUNING
 
 T = TypeVar("T")
-Filled = bool | range | tuple[float, ...]  # with integers of -2 to 2, with some of these numbers, or with zeros
+Filled = bool | range | tuple[float, ...]  # with integers of -2 to 2, with some of these values, or with zeros
 INDENT = "    "
 # What arrays hold: of factors, and of results.
 SMALL, NOTHING = True, False
@@ -26,11 +26,11 @@ SMALL, NOTHING = True, False
 
 @dataclass(frozen=True)
 class Element:
-    """A type of factors: in memory, as the tensor core takes it, and of the sums; ``least`` elements along k."""
+    """A type of factors: in memory, as the tensor core takes it, and of the accumulators; ``least`` elements along k."""
 
     stored: np.dtype
     factor: str
-    sum: str
+    accumulator: str
     least: int = 16
 
 
@@ -42,19 +42,19 @@ ELEMENTS = {
     "i8": Element(np.dtype(np.int8), "ct.int8", "ct.int32", least=32),
 }
 OFTEN_F16 = ("f16", "f16", "f16", "bf16", "tf32", "e4m3", "i8")
-# Scores (products that a later one takes), how many take them, and products of arrays alone, of one loop over k.
+# Scores (matmuls that a later one takes), how many take them, and matmuls of arrays alone, of one loop over k.
 FORMS = {
-    "one product": (0, 0, 1), "two products": (0, 0, 2), "attention": (1, 1, 0), "two values": (1, 2, 0), "two scores": (2, 1, 0),
+    "one matmul": (0, 0, 1), "two matmuls": (0, 0, 2), "attention": (1, 1, 0), "two values": (1, 2, 0), "two scores": (2, 1, 0),
     "backward": (2, 2, 0), "mixed": (1, 1, 1),
 }  # fmt: skip
-# Powers of two near 0, of a tile of any numbers: what products of products take.
+# Powers of two near 0, of a tile of any values: what matmuls of matmuls take.
 REDUCED = (
     "ct.minimum({0}, 2)",
     "ct.where({0} > 1, 1, -1)",
     "ct.where({0} > 0, 1, 0)",
     "ct.maximum(ct.minimum({0}, 1), -1)",
 )
-# What is done with a sum before it is stored; ROW, TILE are loaded from an array of that shape.
+# What is done with an accumulator before it is stored; ROW, TILE are loaded from an array of that shape.
 EPILOGUES = (
     "", "", "ct.where({0} > 0, {0}, 0).astype({0}.dtype)", "{0} + ct.sum({0}, axis=0, keepdims=True)",
     "{0} + ct.max({0}, axis=0, keepdims=True)", "{0} + ct.sum({0}, axis=1, keepdims=True)", "{0} + ROW", "{0} + TILE",
@@ -71,7 +71,7 @@ class Sizes:
 
 
 @dataclass
-class ProductKernel:
+class MatmulKernel:
     """A kernel's source, the arrays that it is launched with (shape, type, how it is filled), scalars and grid."""
 
     seed: int
@@ -85,34 +85,34 @@ class ProductKernel:
     def inputs(self) -> list[np.ndarray]:
         """New arrays."""
         rng = np.random.default_rng(self.seed)
-        return [_numbers(rng, shape, filled).astype(dtype) for shape, dtype, filled in self.arrays.values()]
+        return [_values(rng, shape, filled).astype(dtype) for shape, dtype, filled in self.arrays.values()]
 
-    def at_level(self, level: int) -> ProductKernel:
+    def at_level(self, level: int) -> MatmulKernel:
         """The same kernel at an optimization level."""
         before, hints, behind = re.split(r"(?<== ct\.kernel\()(.*)(?=\)\(body\))", self.source)
         told = [hint for hint in hints.split(", ") if hint and not hint.startswith("opt_level=")]
         return replace(self, source=before + ", ".join([*told, f"opt_level={level}"]) + behind)
 
-    def tuned(self) -> ProductKernel:
+    def tuned(self) -> MatmulKernel:
         """The same kernel, compiled by options that its seed says."""
         choose = random.Random(f"{self.seed} tuned")
-        numbers = {row.name: choose.choice(row.values) for row in TUNING if choose.random() < 0.6}
-        return replace(self, tuning=numbers)
+        tuning = {row.name: choose.choice(row.values) for row in TUNING if choose.random() < 0.6}
+        return replace(self, tuning=tuning)
 
 
-def _numbers(rng: np.random.Generator, shape: tuple[int, ...], filled: Filled) -> np.ndarray:
+def _values(rng: np.random.Generator, shape: tuple[int, ...], filled: Filled) -> np.ndarray:
     if not filled:
         return np.zeros(shape)
     return rng.integers(-2, 3, shape) if filled is True else rng.choice(np.array(filled), shape)
 
 
-def random_kernel(seed: int, large: bool = False) -> ProductKernel:
+def random_kernel(seed: int, large: bool = False) -> MatmulKernel:
     """The kernel of a seed. ``large``: with tiles that are more than registers or shared memory hold."""
     return Writer(seed, large).kernel()
 
 
 @dataclass
-class _Sum:
+class _Accumulator:
     name: str
     of_scores: bool
 
@@ -193,26 +193,28 @@ class Writer:
         return self.factor(found, depth)
 
     def factor(self, name: str, depth: int) -> str:
-        """The tile as the product takes it."""
+        """The tile as the matmul takes it."""
         if self.kind == "tf32":
             self.emit(f"{name} = ct.astype({name}, ct.tfloat32)", depth)
         return name
 
     def zeros(self, rows: int, columns: int) -> str:
-        return f"ct.full(({rows}, {columns}), 0, dtype={self.element.sum})"
+        return f"ct.full(({rows}, {columns}), 0, dtype={self.element.accumulator})"
 
     # ---- the kernel
-    def kernel(self) -> ProductKernel:
+    def kernel(self) -> MatmulKernel:
         self.emit("i, j = ct.bid(0), ct.bid(1)", 1)
         depth = self._tiles()
         scores, of_scores, of_arrays = FORMS[self.pick(tuple(FORMS))]
         self.soft = bool(scores) and self.kind != "i8" and self.chance(0.6)
         queries = [self.load("md", ("i", "0"), depth) for _ in range(scores)]
-        sums = [_Sum(self._new_sum(depth), count < of_scores) for count in range(of_scores + of_arrays)]
+        accumulators = [
+            _Accumulator(self._new_accumulator(depth), count < of_scores) for count in range(of_scores + of_arrays)
+        ]
         if self.soft:
             self.emit(f"top = ct.full(({self.sizes.tile['m']}, 1), -8, dtype=ct.float32)", depth)
-        self._loops(queries, sums, depth)
-        for one in sums:
+        self._loops(queries, accumulators, depth)
+        for one in accumulators:
             self._store(one.name, depth)
         scalars = self.pick((0, 0, 1)), self.steps, self.pick((0, 1, self.steps // 2, self.steps))
         hints = ", ".join(f"{name}={self.pick(values)}" for name, values in HINTS if self.chance(0.15))
@@ -220,7 +222,7 @@ class Writer:
         source = "\n".join(["import cuda.tile as ct", "", "", *body, "", "", f"kernel = ct.kernel({hints})(body)", ""])
         tiles = self.rows * self.columns
         grid = (self.pick((1, tiles)), 1, 1) if self.persistent else (self.rows, self.columns, 1)
-        return ProductKernel(self.seed, self.kind, source, self.arrays, scalars, grid)
+        return MatmulKernel(self.seed, self.kind, source, self.arrays, scalars, grid)
 
     def _tiles(self) -> int:
         """A block has one tile of the result, or takes every so many-th; returns how deep what follows stands."""
@@ -230,19 +232,19 @@ class Writer:
         self.emit(f"i, j = tile // {self.columns}, tile % {self.columns}", 2)
         return 2
 
-    def _new_sum(self, depth: int) -> str:
-        name = self.name("sum")
+    def _new_accumulator(self, depth: int) -> str:
+        name = self.name("acc")
         self.emit(f"{name} = {self.zeros(self.sizes.tile['m'], self.sizes.tile['n'])}", depth)
         return name
 
-    def _loops(self, queries: list[str], sums: list[_Sum], depth: int) -> None:
+    def _loops(self, queries: list[str], accumulators: list[_Accumulator], depth: int) -> None:
         bounds = self.pick(("0, STEPS", "0, ct.cdiv(K, TILE)", "0, min(STEPS, i + 1)", "first, last", "0, cut"))
         sizes = {"STEPS": self.steps, "K": self.extent("k"), "TILE": self.sizes.tile["k"]}
         for word, number in sizes.items():
             bounds = bounds.replace(word, str(number))
         masked, start = bool(queries) and self.chance(0.4), len(self.lines)
         self.emit(f"for step in range({bounds}):", depth)
-        self._iteration(queries, sums, masked, depth + 1)
+        self._iteration(queries, accumulators, masked, depth + 1)
         if bounds != "0, cut":
             return
         rest = f"for step in range(cut, {self.steps}):"
@@ -251,16 +253,16 @@ class Writer:
             self.lines += [INDENT * depth + rest, *again]
         else:
             self.emit(rest, depth)
-            self._iteration(queries, sums, masked, depth + 1)
+            self._iteration(queries, accumulators, masked, depth + 1)
 
-    def _iteration(self, queries: list[str], sums: list[_Sum], masked: bool, depth: int) -> None:
+    def _iteration(self, queries: list[str], accumulators: list[_Accumulator], masked: bool, depth: int) -> None:
         scores = [self._scores(query, masked, depth) for query in queries]
         if len(scores) == 2 and self.chance(0.6):
             self.emit(f"{scores[1]} = ct.where({scores[0]} > {scores[1]}, {scores[0]}, {scores[1]})", depth)
         if self.soft:
-            self._rescale(scores[0], [one.name for one in sums if one.of_scores], depth)
+            self._rescale(scores[0], [one.name for one in accumulators if one.of_scores], depth)
         seen = 0
-        for one in sums:
+        for one in accumulators:
             if one.of_scores:
                 left, seen = self._weights(scores[seen % len(scores)], depth), seen + 1
             else:
@@ -285,14 +287,14 @@ class Writer:
             self.emit(f"{name} = ct.where({mask}, {name}, -4).astype({name}.dtype)", depth)
         return name
 
-    def _rescale(self, scores: str, sums: list[str], depth: int) -> None:
+    def _rescale(self, scores: str, accumulators: list[str], depth: int) -> None:
         """A softmax whose factors are 0.5 and 1, so that it is exact."""
         self.emit(
             f"now = ct.maximum(top, ct.minimum(ct.max({scores}, axis=1, keepdims=True), 4).astype(ct.float32))", depth
         )
         self.emit("shrink = ct.where(now > top, 0.5, 1.0).astype(top.dtype)", depth)
         self.emit(f"{scores} = ct.where({scores} > now - 3, 1, 0).astype(ct.float32)", depth)
-        for name in sums:
+        for name in accumulators:
             self.emit(f"{name} = {name} * shrink", depth)
         self.emit("top = now", depth)
 
@@ -301,7 +303,7 @@ class Writer:
         self.emit(f"{name} = ct.astype({self.pick(REDUCED).format(scores)}, {self.element.factor})", depth)
         return name
 
-    def _store(self, total: str, depth: int) -> None:
+    def _store(self, acc: str, depth: int) -> None:
         whole, shape = (self.extent("m"), self.extent("n")), (self.sizes.tile["m"], self.sizes.tile["n"])
         made = self.pick(EPILOGUES)
         for word, at, size, tile in (
@@ -311,15 +313,15 @@ class Writer:
             if word in made:
                 array = self.array(size, np.dtype(np.float32))
                 loaded = f"ct.load({array}, index=({at}, j), shape={tile}, padding_mode=ct.PaddingMode.ZERO)"
-                made = made.replace(word, f"{loaded}.astype({total}.dtype)")
+                made = made.replace(word, f"{loaded}.astype({acc}.dtype)")
         if made:
-            self.emit(f"{total} = {made.format(total)}", depth)
+            self.emit(f"{acc} = {made.format(acc)}", depth)
         out = np.dtype(np.int32 if self.kind == "i8" else np.float32)
         if self.chance(0.25):
             array = self.array(whole[::-1], out, NOTHING)
-            self.emit(f"ct.store({array}, index=(j, i), tile=ct.transpose({total}).astype({array}.dtype))", depth)
+            self.emit(f"ct.store({array}, index=(j, i), tile=ct.transpose({acc}).astype({array}.dtype))", depth)
         array = self.array(whole, out, NOTHING)
-        self.emit(f"ct.store({array}, index=(i, j), tile={total}.astype({array}.dtype))", depth)
+        self.emit(f"ct.store({array}, index=(i, j), tile={acc}.astype({array}.dtype))", depth)
 
 
 def range_of(place: str, size: int) -> str:

@@ -1,4 +1,4 @@
-"""The few functions of cuda.tile that random kernels of products call, on NumPy arrays: a kernel's source run block by block.
+"""The few functions of cuda.tile that random kernels of matmuls call, on NumPy arrays: a kernel's source run block by block.
 
 Shares nothing with the compiler, the interpreter or the emulator. Sums of products are taken in float64.
 """
@@ -18,7 +18,7 @@ LARGEST = 1 << 21  # integers beyond it are not all exact in f32 and tf32
 
 
 class TooLarge(Exception):
-    """A sum is more than all types have exactly."""
+    """A value is larger than all types have exactly."""
 
 
 Place = tuple[int, ...]
@@ -74,15 +74,15 @@ def _atomic(operation: np.ufunc, array: Tile, places: tuple[Tile], values: Tile)
     operation.at(array, places[0][inside], values[inside])
 
 
-def _mma(left: Tile, right: Tile, total: Tile) -> Tile:
-    found = left.astype(np.float64) @ right.astype(np.float64) + total.astype(np.float64)
+def _mma(left: Tile, right: Tile, acc: Tile) -> Tile:
+    found = left.astype(np.float64) @ right.astype(np.float64) + acc.astype(np.float64)
     if np.abs(found).max() > LARGEST:
         raise TooLarge
-    return found.astype(total.dtype)
+    return found.astype(acc.dtype)
 
 
-def _mma_scaled(left: Tile, left_scale: Tile, right: Tile, right_scale: Tile, total: Tile) -> Tile:
-    return _mma(_scaled(left, left_scale, 1), _scaled(right, right_scale, 0), total)
+def _mma_scaled(left: Tile, left_scale: Tile, right: Tile, right_scale: Tile, acc: Tile) -> Tile:
+    return _mma(_scaled(left, left_scale, 1), _scaled(right, right_scale, 0), acc)
 
 
 def _scaled(tile: Tile, scales: Tile, axis: int) -> Tile:

@@ -1,4 +1,4 @@
-"""Random cuTile kernels of products compute what NumPy reads in their source.
+"""Random cuTile kernels of matmuls compute what NumPy reads in their source.
 
 ``benchmarks/matmul_fuzz.py`` runs many more of them.
 """
@@ -38,7 +38,7 @@ def test_passes_of_random_matmuls_are_verified(seed, tmp_path):
 
 
 def test_scratch_takes_what_rings_leave(tmp_path):
-    """Two sums that change their layout between two loops whose rings fill shared memory."""
+    """Two accumulators that change their layout between two loops whose rings fill shared memory."""
     assert list(map(str, prove_kernel(random_kernel(97153), ("sm_100",), tmp_path))) == []
 
 

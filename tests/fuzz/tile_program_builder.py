@@ -122,7 +122,7 @@ class Program:
         return write_module(self.module)
 
     def inputs(self, seed: int) -> Inputs:
-        """A launch of one tile block with difficult numbers."""
+        """A launch of one tile block with difficult values."""
         generator = np.random.default_rng(seed)
         buffers = [fill(generator, index, *buffer) for index, buffer in enumerate(self.buffers)]
         return Inputs((1, 1, 1), [buffer.address.to_bytes(8, "little") for buffer in buffers], buffers, {})
@@ -139,7 +139,7 @@ def fill(generator: np.random.Generator, index: int, element: Attribute, count: 
 
 
 def difficult_elements(generator: np.random.Generator, element: Attribute, count: int) -> np.ndarray:
-    """Ordinary numbers, and here and there any bit pattern, an extreme or a zero."""
+    """Ordinary values, and here and there any bit pattern, an extreme or a zero."""
     size = storage_bits(element) // 8
     raw = from_bit_patterns(np.frombuffer(generator.bytes(size * count), unsigned_dtype(size)), element)
     kind = generator.integers(0, 12, count)

@@ -318,12 +318,12 @@ def broadcast(b: Builder) -> None:
     x = b.find(lambda value: 1 in value.shape and value.element in EVERY)
     if x is None:
         return
-    room = MAX_ELEMENTS // max(int(np.prod(x.shape, dtype=int)), 1)
+    capacity = MAX_ELEMENTS // max(int(np.prod(x.shape, dtype=int)), 1)
     shape = list(x.shape)
     for dim, size in enumerate(shape):
-        if size == 1 and room > 1:
-            shape[dim] = 1 << b.choices.integer(0, room.bit_length() - 1)
-            room //= shape[dim]
+        if size == 1 and capacity > 1:
+            shape[dim] = 1 << b.choices.integer(0, capacity.bit_length() - 1)
+            capacity //= shape[dim]
     b.value(ct.BroadcastOp, [x], TileType(shape, x.element))
 
 
@@ -638,7 +638,7 @@ def leaving_loop(b: Builder) -> None:
 
 # ---- later ones: a list of their own keeps the programs of earlier seeds ------------------------------------------
 def packed_halves(b: Builder) -> None:
-    """4-bit elements: out of a tensor into numbers, and numbers that they can hold into another tensor."""
+    """4-bit elements: out of a tensor into wider values, and values that they can hold into another tensor."""
     shape = b.shape()
     if int(np.prod(shape, dtype=int)) < 2:
         return

@@ -1,4 +1,4 @@
-"""One random kernel of products, compiled with the proofs of ``checkers/`` behind the passes that they are about: nothing runs."""
+"""One random kernel of matmuls, compiled with the proofs of ``verifiers/`` behind the passes that they are about: nothing runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.fuzz.compare_matmuls import Difference
-from tests.fuzz.matmul_kernels import ProductKernel
+from tests.fuzz.matmul_kernels import MatmulKernel
 from tileiras_build import driver
 from tileiras_build.core.errors import TileirasError
 from tileiras_build.frontend.export_cutile import export_kernels
@@ -20,15 +20,15 @@ CASES = """
 
 from tileiras_build.frontend.export_cutile import Array, Case, Scalar
 
-CASES = [Case("product", kernel, ({arguments}))]
+CASES = [Case("matmul", kernel, ({arguments}))]
 """
 
 
-def prove_kernel(kernel: ProductKernel, targets: tuple[str, ...], folder: Path) -> Iterator[Difference]:
+def prove_kernel(kernel: MatmulKernel, targets: tuple[str, ...], folder: Path) -> Iterator[Difference]:
     """What is not proved on each target; ``folder`` gets the source."""
     path = folder / f"proved_{kernel.seed}.py"
     path.write_text(kernel.source + CASES.format(arguments=", ".join(_arguments(kernel))))
-    data = export_kernels(path)["product"]
+    data = export_kernels(path)["matmul"]
     for name in targets:
         if kernel.element != "e4m3" or find_target(name).has("mma_fp8"):
             try:
@@ -43,7 +43,7 @@ def _compile(data: bytes, target: str, tuning: Mapping[str, int]) -> None:
         driver.compile(data, target, stop_at="tileas", **tuning)
 
 
-def _arguments(kernel: ProductKernel) -> Iterator[str]:
+def _arguments(kernel: MatmulKernel) -> Iterator[str]:
     for shape, dtype, _ in kernel.arrays.values():
         divisor = 16 // np.dtype(dtype).itemsize
         whole = tuple(divisor if extent % divisor == 0 else 1 for extent in shape)

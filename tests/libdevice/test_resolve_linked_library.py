@@ -207,20 +207,20 @@ def test_gpulibs_bitcode_is_accepted(producer):
     assert not any(name in ptx for name in ("Sleef", "f128M", "softfloat")), "only what is needed"
 
 
-def computed(name: str, *numbers: int) -> int:
-    """What a function of the library makes of the numbers, in the emulator."""
+def computed(name: str, *integers: int) -> int:
+    """What a function of the library computes of the integers, in the emulator."""
     text = f"""define ptx_kernel void @k(ptr addrspace(1) %p) {{
   %x = load i128, ptr addrspace(1) %p, align 16
   %g = getelementptr i128, ptr addrspace(1) %p, i32 1
   %y = load i128, ptr addrspace(1) %g, align 16
-  %r = call i128 @{name}(i128 %x{", i128 %y" * (len(numbers) - 1)})
+  %r = call i128 @{name}(i128 %x{", i128 %y" * (len(integers) - 1)})
   store i128 %r, ptr addrspace(1) %p, align 16
   ret void
 }}
-declare i128 @{name}(i128{", i128" * (len(numbers) - 1)})
+declare i128 @{name}(i128{", i128" * (len(integers) - 1)})
 """
     ptx = ll_to_ptx.lower(inline(text, bitcode(HELPERS)), JOB)
-    data = b"".join((number % 2**128).to_bytes(16, "little") for number in (*numbers, 0)[:2])
+    data = b"".join((number % 2**128).to_bytes(16, "little") for number in (*integers, 0)[:2])
     held, memory = np.frombuffer(bytearray(data), np.uint64), emulator.Memory()
     emulator.run_ptx(ptx, "k", 1, 1, [memory.map_array(held).to_bytes(8, "little")], memory=memory)
     return int.from_bytes(held.tobytes()[:16], "little")
@@ -231,7 +231,7 @@ BIG = 2**100 + 12345678901234567
 
 @pytest.mark.seed("nvptx-bring-up", "gpulibs-integers")
 @pytest.mark.parametrize(
-    ("name", "numbers", "expected"),
+    ("name", "integers", "expected"),
     [
         ("__nv_umodti3", (BIG, 10**20 + 9), BIG % (10**20 + 9)),
         ("__nv_divti3", (-BIG, 10**20), 2**128 - BIG // 10**20),
@@ -239,8 +239,8 @@ BIG = 2**100 + 12345678901234567
         ("__nv_udivti3", (BIG, 10**20), BIG ^ 7 ^ 10**20),  # a stand-in, with helpers of helpers
     ],
 )
-def test_integers_of_128_bits_compute(name, numbers, expected):
-    assert computed(name, *numbers) == expected
+def test_integers_of_128_bits_compute(name, integers, expected):
+    assert computed(name, *integers) == expected
 
 
 @pytest.mark.seed("nvptx-bring-up", "producer-fp128")

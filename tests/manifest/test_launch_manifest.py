@@ -75,7 +75,7 @@ def change(**more):
         (lambda content: content["kernels"][KERNEL]["tensor_maps"][0].update(box=["wide"]), "tensor_maps[0].box[0]: expected int, got str"),
     ],
 )  # fmt: skip
-def test_damage_is_said_in_words(damage, sentence):
+def test_damage_is_reported_in_words(damage, sentence):
     content = manifest()
     damage(content)
     with pytest.raises(ValueError, match=".") as caught:

@@ -118,8 +118,8 @@ def _type_only(module: str) -> set[str]:
 def circles() -> list[list[str]]:
     """The groups of modules that import one another in a circle, each sorted; imports for type checkers do not count."""
     names = sorted(module_files())
-    numbers = {name: number for number, name in enumerate(names)}
-    targets = [sorted(numbers[imported] for imported in _needed_by(name)) for name in names]
+    indices = {name: number for number, name in enumerate(names)}
+    targets = [sorted(indices[imported] for imported in _needed_by(name)) for name in names]
     return sorted(sorted(names[number] for number in circle) for circle in cycles(targets))
 
 

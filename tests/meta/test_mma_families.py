@@ -16,7 +16,7 @@ DIALECT_CONVERSIONS = (
     "tileas_to_ll/type_converter.py",  # the types of these dialects
     "ll_to_ptx/",  # LLVM's names of intrinsics
 )
-# Files that still name a family, with the names they have at most; the numbers only go down.
+# Files that still name a family, with the names they have at most; the counts only go down.
 CEILING: dict[str, int] = {
     "tileaa_to_tileas/choose_attention_warpgroups.py": 5,
     "tileaa_to_tileas/group_scale_loads.py": 1,

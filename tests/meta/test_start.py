@@ -58,7 +58,7 @@ def test_the_runtime_is_imported_without_what_a_launch_needs():
     assert OF_A_LAUNCH.intersection(done.stdout.split()) == set()
 
 
-# What no command for one kernel of single numbers imports, in its own process or in the one that compiles: arrays, the
+# What no command for one kernel of scalars imports, in its own process or in the one that compiles: arrays, the
 # network, other processes, the search for toolkits, and what another serializer reads.
 NEEDLESS = {
     "numpy",

@@ -6,7 +6,7 @@ import sys
 
 from tools import seed_row_coverage, uncalled_functions
 
-# In percent of the lines of pipeline/, ir/dialects/ and target/isa/. The numbers only go down.
+# In percent of the lines of pipeline/, ir/dialects/ and target/isa/. The percentages only go down.
 MOST_IDLE = 3.7  # of functions that neither production nor a front end calls
 # Of functions that no kernel calls, but a front end may: what ``opt`` needs for IR that is written by hand is among them,
 # its lowering of MLIR's standard dialects alone 2 %.

@@ -20,7 +20,7 @@ NAMES = [f"{family}_{dtype}" for family in FAMILIES for dtype in DTYPES]
 
 def write_build(folder: Path, *, seed: int = 0, names=NAMES, gpus=GPUS) -> None:
     """Cubins (of zeros), launch manifests and a timeline."""
-    rng, files = random.Random(f"numbers {seed}"), {}
+    rng, files = random.Random(f"measurements {seed}"), {}
     for index, name in enumerate(names):
         base = random.Random(name)
         registers, shared = base.randrange(24, 250), base.choice((0, 4096, 16384, 49152, 98304))

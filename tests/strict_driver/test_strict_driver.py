@@ -183,7 +183,7 @@ def test_a_gpu_without_programmatic_launches_launches_none(driver, tmp_path):
         assert gpu.refusals() == ["cuLaunchKernelEx: kernel plain: sm_80 has no programmatic dependent launch"]
 
 
-def test_a_machine_without_a_gpu_is_said(driver, tmp_path):
+def test_a_machine_without_a_gpu_is_reported(driver, tmp_path):
     gpu = StrictDriver(driver, "sm_80")
     done = gpu.run([sys.executable, "-c", ALONE, tmp_path])
     assert done.returncode == 100 and "cuInit: STRICT_DRIVER_FOLDER holds no memory" in done.stderr

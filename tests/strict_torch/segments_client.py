@@ -26,7 +26,7 @@ own.give(before)  # of the C library, now as before
 
 small = [own.take(length) for length in (1, 4, 512, 513, 3000)]
 assert all(map(is_on_gpu, small)) and all(one % 512 == 0 for one in small) and segments.value == 1
-ends = [one + room for one, room in zip(small, (512, 512, 512, 1024, 3072))]
+ends = [one + size for one, size in zip(small, (512, 512, 512, 1024, 3072))]
 assert all(end <= start for end, start in zip(ends, small[1:]))  # in one segment, behind each other
 own.give(small[1])
 assert own.take(300) == small[1] and segments.value == 1

@@ -73,7 +73,7 @@ def test_agrees_with_cuobjdump(name, level, tmp_path):
     path.write_bytes(cubin_for(name, level))
     tool = pathfinder.find_nvidia_binary_utility("cuobjdump")
     text = subprocess.run([tool, "-res-usage", path], capture_output=True, text=True, check=True).stdout
-    expected = {entry: tuple(map(int, numbers)) for entry, *numbers in USAGE.findall(text) if entry != "helper"}
+    expected = {entry: tuple(map(int, counts)) for entry, *counts in USAGE.findall(text) if entry != "helper"}
     cubin = read_cubin(path.read_bytes())
     system = 1024 if TARGETS[name].has("shared_reserved") else 0
     actual = {

@@ -37,15 +37,15 @@ def patterns(name: str) -> np.ndarray:
 @pytest.mark.parametrize("name", SMALL)
 def test_every_pattern_has_its_value(name):
     with np.errstate(invalid="ignore"):
-        numbers = patterns(name).view(dtype(name)).astype(np.float64)
-    np.testing.assert_array_equal([ELEMENT_TYPES[name].format.value(bits) for bits in patterns(name).tolist()], numbers)
+        known = patterns(name).view(dtype(name)).astype(np.float64)
+    np.testing.assert_array_equal([ELEMENT_TYPES[name].format.value(bits) for bits in patterns(name).tolist()], known)
 
 
 def test_the_type_that_no_library_has():
     form = ELEMENT_TYPES["fnv8E5M3FNU"].format
-    numbers = fnv8_to_float(np.arange(256, dtype=np.uint8))
-    np.testing.assert_array_equal([form.value(bits) for bits in range(256)], numbers)
-    assert [form.nearest(number) for number in numbers[:255]] == list(range(255))
+    known = fnv8_to_float(np.arange(256, dtype=np.uint8))
+    np.testing.assert_array_equal([form.value(bits) for bits in range(256)], known)
+    assert [form.nearest(number) for number in known[:255]] == list(range(255))
     assert [form.nearest(value) for value in (1e9, float("inf"), 1.0625, 1.1875, 2.0**-18, 2.0**-17)] == [
         255,
         255,
@@ -60,9 +60,9 @@ def test_the_type_that_no_library_has():
 def test_the_nearest_value(name):
     form, rng = ELEMENT_TYPES[name].format, np.random.default_rng(0)
     with np.errstate(all="ignore"):
-        numbers = patterns(name).view(dtype(name)).astype(np.float64)
+        known = patterns(name).view(dtype(name)).astype(np.float64)
         values = np.concatenate(
-            [rng.normal(size=500) * 10.0 ** rng.integers(-6, 6, 500), numbers, (numbers[1:] + numbers[:-1]) / 2]
+            [rng.normal(size=500) * 10.0 ** rng.integers(-6, 6, 500), known, (known[1:] + known[:-1]) / 2]
         )
         values = values[~np.isnan(values)] if form.signed else np.abs(values[~np.isnan(values)])
         want = values.astype(dtype(name)).astype(np.float64)
@@ -87,7 +87,7 @@ TABLES: dict[str, tuple[set[str], dict[str, str]]] = {
     "tensor maps": (set(MAP_ELEMENTS), {"i1": "a byte of which one bit counts", **FOUR_BITS}),
     "C": (set(SCALAR_TYPES) - {"pointer"}, FOUR_BITS),
     "launches": (set(pack_arguments.ELEMENT_TYPES), FOUR_BITS),
-    "numbers": ({name for name in ELEMENT_TYPES if pack_arguments.pack_number(name, 1) is not None}, FOUR_BITS),
+    "scalars": ({name for name in ELEMENT_TYPES if pack_arguments.pack_number(name, 1) is not None}, FOUR_BITS),
     "fast launches": (
         set(generate_packing_stub.STRUCT_CODES) - {"pointer"},
         {**FOUR_BITS, "i1": "no number of Python's", **{row.name: "not of struct" for row in ELEMENT_TYPES.values() if row.format and not row.struct}},

@@ -55,9 +55,11 @@ def calculator(tmp_path_factory):
     "target", [target for target in TARGETS.values() if target.number != 88], ids=lambda target: target.name
 )
 def test_same_as_nvidia_s_calculator(calculator, target):
-    room = target.sm_limits
+    limits = target.sm_limits
     cases = [case for case in CASES if case[2] <= target.max_shared_memory]
-    head = f"{target.number // 10} {target.number % 10} {room.threads} {room.shared_memory} {target.max_shared_memory}"
+    head = (
+        f"{target.number // 10} {target.number % 10} {limits.threads} {limits.shared_memory} {target.max_shared_memory}"
+    )
     text = "".join(f"{head} {threads} {registers} {shared}\n" for threads, registers, shared in cases)
     done = subprocess.run([calculator], input=text, capture_output=True, text=True, timeout=60, check=True)
     expected = [tuple(map(int, line.split())) for line in done.stdout.splitlines()]

@@ -16,7 +16,7 @@ k:
 .text.k:
 """
 COPY = "        /*0010*/                   LDGSTS.E.BYPASS.128 [R3], [R4.64] ;\n"
-PRODUCT = "        /*0020*/                   HMMA.16816.F32 R4, R8, R12, R4 ;\n"
+MMA = "        /*0020*/                   HMMA.16816.F32 R4, R8, R12, R4 ;\n"
 BACK = "        /*0040*/              @!P0 BRA `(.L_x_0) ;\n"
 END = ".L_x_9:\n        /*0050*/                   BRA `(.L_x_9);\n        /*0060*/                   NOP;\n"
 
@@ -28,14 +28,14 @@ def listing(*parts: str):
 
 def test_counts_by_opcode():
     spill = '        /*0030*/             @!UP1 STL [R1+0x64], R212                (*"SpillRefill"*);\n'
-    kernel = listing(COPY, PRODUCT, PRODUCT, spill, END)
+    kernel = listing(COPY, MMA, MMA, spill, END)
     assert (kernel.name, kernel.total) == ("k", 5)
     assert (kernel.count("HMMA"), kernel.count("STL", "LDL"), kernel.count("LDGSTS")) == (2, 1, 1)
 
 
 def test_the_mma_loop_is_the_shortest_with_most_mmas():
     outer = "        /*0050*/                   BRA `(.L_x_1) ;\n"
-    kernel = listing(".L_x_1:\n", COPY, ".L_x_0:\n", PRODUCT, BACK, outer, END)
+    kernel = listing(".L_x_1:\n", COPY, ".L_x_0:\n", MMA, BACK, outer, END)
     assert kernel.loops == [range(1, 3), range(4)]
     assert kernel.mma_loop() == range(1, 3)
 
@@ -44,23 +44,23 @@ def test_a_natural_loop_contains_its_wait_behind_the_end_only():
     retry = ".L_x_1:\n        /*0060*/              @!P0 BRA `(.L_x_1) ;\n        /*0070*/                   BRA `(.L_x_2) ;\n"
     leave = "        /*0050*/                   EXIT ;\n"
     wait = "        /*0030*/              @!P0 BRA `(.L_x_1) ;\n"
-    kernel = listing(COPY, ".L_x_0:\n", COPY, wait, ".L_x_2:\n", PRODUCT, BACK, leave, retry, END)
+    kernel = listing(COPY, ".L_x_0:\n", COPY, wait, ".L_x_2:\n", MMA, BACK, leave, retry, END)
     assert kernel.natural_loops == [{1, 2, 3, 4, 6, 7}, {6}]
 
 
 def test_the_mma_loop_is_not_an_outer_loop():
     outer = "        /*0050*/                   BRA `(.L_x_1) ;\n"
-    kernel = listing(".L_x_1:\n", COPY, ".L_x_0:\n", PRODUCT, BACK, PRODUCT, outer, END)
+    kernel = listing(".L_x_1:\n", COPY, ".L_x_0:\n", MMA, BACK, MMA, outer, END)
     assert kernel.mma_loop() == range(1, 3)
 
 
 @pytest.mark.parametrize(
     ("parts", "ahead"),
     [
-        ((COPY, ".L_x_0:\n", COPY, PRODUCT, BACK), True),
-        ((".L_x_0:\n", COPY, PRODUCT, BACK), False),
-        ((".L_x_0:\n", PRODUCT, BACK), False),
-        ((COPY, PRODUCT), True),
+        ((COPY, ".L_x_0:\n", COPY, MMA, BACK), True),
+        ((".L_x_0:\n", COPY, MMA, BACK), False),
+        ((".L_x_0:\n", MMA, BACK), False),
+        ((COPY, MMA), True),
     ],
     ids=["prologue", "in the loop only", "no copies", "no loop"],
 )
@@ -73,16 +73,16 @@ def test_what_a_thread_may_execute_afterwards():
     one_way = "        /*0030*/                   BRA `(.L_x_2) ;\n"
     perhaps = "        /*0030*/                   BRA.U UP0, `(.L_x_2) ;\n"
     store, load = (f"        /*0040*/                   {opcode} R1, R2 ;\n" for opcode in ("STG", "LDG"))
-    assert "LDG" not in listing(PRODUCT, one_way, load, ".L_x_2:\n", store, END).reached_from("HMMA")
+    assert "LDG" not in listing(MMA, one_way, load, ".L_x_2:\n", store, END).reached_from("HMMA")
     for jump in (perhaps, one_way.replace("BRA", "@P0 BRA").replace("   @", "@")):
-        kernel = listing(PRODUCT, jump, load, ".L_x_2:\n", store, END)
+        kernel = listing(MMA, jump, load, ".L_x_2:\n", store, END)
         assert {"LDG", "STG"} <= kernel.reached_from("HMMA")
         assert "HMMA" not in kernel.reached_from("STG")
-    assert "HMMA" in listing(".L_x_0:\n", PRODUCT, BACK, END).reached_from("HMMA")
+    assert "HMMA" in listing(".L_x_0:\n", MMA, BACK, END).reached_from("HMMA")
 
 
 def test_each_section_is_a_kernel():
-    both = read_listings(HEAD + COPY + HEAD.replace("text.k", "text.other") + PRODUCT)
+    both = read_listings(HEAD + COPY + HEAD.replace("text.k", "text.other") + MMA)
     assert [(one.name, one.total) for one in both] == [("k", 1), ("other", 1)]
 
 
@@ -101,7 +101,7 @@ def test_fences_of_the_gpu_that_a_loop_repeats():
     again = (
         ".L_x_5:\n        /*0060*/                   SYNCS R1 ;\n        /*0070*/                   BRA `(.L_x_3) ;\n"
     )
-    looped = listing(".L_x_0:\n", FENCE, LOCAL, PRODUCT, BACK, END)
+    looped = listing(".L_x_0:\n", FENCE, LOCAL, MMA, BACK, END)
     assert looped.fences_in_loops == ["CCTL.IVALL"]
     outside = listing(FENCE, ".L_x_3:\n", away, FENCE, END, again)
     assert outside.repeated == [1, 5, 6]

@@ -172,7 +172,7 @@ def test_capabilities():
     with pytest.raises(KeyError):
         TARGETS["sm_90"].has("warp_drive")
     known = {row.number for row in TARGETS.values()}
-    assert all(numbers and numbers <= known for numbers in CAPABILITIES.values())
+    assert all(targets and targets <= known for targets in CAPABILITIES.values())
 
 
 def test_targets_travel_between_processes():

@@ -1,4 +1,4 @@
-"""The versions of cuda-bindings that are tried: what pip is asked for, what is imported, what is said."""
+"""The versions of cuda-bindings that are tried: what pip is asked for, what is imported, what is reported."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""tools/check_types.py: which folders have more errors than they may, and how the table of numbers goes down."""
+"""tools/check_types.py: which folders have more errors than they may, and how the counts of the table go down."""
 
 import tomllib
 
@@ -29,13 +29,13 @@ def test_a_folder_without_a_row_may_have_none():
     assert failed and "pkg/b: 1 errors, 0 allowed" in lines
 
 
-def test_fewer_errors_pass_and_ask_for_lower_numbers():
+def test_fewer_errors_pass_and_ask_for_lower_counts():
     lines, failed = check_types.compare(check_types.by_folder(LINES), {"pkg/a": 5, "pkg/b": 1, "pkg/c": 1})
     assert not failed
     assert lines[:2] == ["pkg/a: 5 allowed, 2 errors", "pkg/c: 1 allowed, 0 errors"] and "--lower" in lines[2]
 
 
-def test_numbers_are_lowered_and_never_raised():
+def test_counts_are_lowered_and_never_raised():
     rows = check_types.lowered(check_types.by_folder(LINES), {"pkg/a": 5, "pkg/c": 1})
     assert rows == {"pkg/a": 2}
     assert tomllib.loads(check_types.table_of(rows)) == rows

@@ -1,4 +1,4 @@
-"""Which Pythons the quick tests run under, and what is said where one is missing or fails."""
+"""Which Pythons the quick tests run under, and what is reported where one is missing or fails."""
 
 import sys
 import tomllib
@@ -35,19 +35,19 @@ def test_the_newest_that_is_what_it_says_is_found(tmp_path, monkeypatch):
     assert python_versions.find("3.78", [tmp_path]) is None
 
 
-def test_a_missing_one_is_said_and_fails_nothing(tmp_path):
+def test_a_missing_one_is_reported_and_fails_nothing(tmp_path):
     assert python_versions.outcome("3.78", None, tmp_path, ()) == ("not on this machine", True)
 
 
 @pytest.mark.parametrize("status, said", [(0, "passes"), (3, "fails (exit status 3)")])
-def test_what_the_tests_say_is_said(tmp_path, monkeypatch, status, said):
+def test_the_status_of_the_tests_is_reported(tmp_path, monkeypatch, status, said):
     program = write(tmp_path, "3.77.1", "3.77")
     program.write_text(f"#!/bin/sh\nexit {status}\n")
     monkeypatch.setattr(python_versions, "environment", lambda interpreter, folder: interpreter)
     assert python_versions.outcome("3.77", program, tmp_path, ()) == (said, status == 0)
 
 
-def test_one_that_has_no_project_is_said(tmp_path):
+def test_one_that_has_no_project_is_reported(tmp_path):
     program = write(tmp_path, "3.77.1", "3.77")
     program.write_text("#!/bin/sh\nexit 4\n")
     assert python_versions.outcome("3.77", program, tmp_path, ()) == ("cannot be installed (exit status 4)", False)

@@ -23,7 +23,7 @@ def test_every_caller_launches_one_kernel(capsys):
     assert said(capsys) == [[f"sm_{SM}", KERNEL, by, "right"] for by in ("library", "c", "ptx")] + [["0", "wrong"]]
 
 
-def test_fp4_is_told_as_elements_by_library_and_c(capsys):
+def test_fp4_is_passed_as_elements_by_library_and_c(capsys):
     name = "scaled_fp4_128x128x256"
     assert sweep.main(["--sm", "100", "--only", name, "--by", "library,c", "--jobs", "1"]) == 0
     assert said(capsys) == [["sm_100", name, by, "right"] for by in ("library", "c")] + [["0", "wrong"]]

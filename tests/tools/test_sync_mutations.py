@@ -77,7 +77,7 @@ def subject() -> Subject:
     return Subject(prepared(KERNEL), {}, "k", inputs, [])
 
 
-def test_what_is_needed_is_noticed_and_what_is_not_is_told(monkeypatch):
+def test_what_is_needed_is_noticed_and_what_is_not_is_reported(monkeypatch):
     def run(inputs: Inputs, launch):
         launch()
         return [inputs.buffers[0].bytes.copy()]

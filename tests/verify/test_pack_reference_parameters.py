@@ -1,4 +1,4 @@
-"""Numbers and arrays as the bytes of parameters, by what a launch manifest says of them."""
+"""Scalars and arrays as the bytes of parameters, by what a launch manifest says of them."""
 
 import numpy as np
 import pytest

@@ -95,7 +95,7 @@ INPUTS = {
     ),
     "no number": (lambda: make_inputs(a="2"), "returned 'a' as a str, expected a scalar"),
     "no list": (lambda: make_inputs(parts=np.zeros(3)), "returned 'parts' as a ndarray, expected a list of arrays"),
-    "a list of numbers": (
+    "a list of scalars": (
         lambda: make_inputs(parts=[1]),
         "returned 'parts' as a list with elements that are no arrays",
     ),
@@ -123,7 +123,7 @@ RESULTS = {
         lambda: {"y": np.ones(3, "float32")},
         "returned unknown array 'y' (arrays: x, out, parts[0], parts[1], pair[1])",
     ),
-    "a list of numbers": (lambda: {"out": [1.0]}, "returned 'out' as list, expected a NumPy array"),
+    "a list of scalars": (lambda: {"out": [1.0]}, "returned 'out' as list, expected a NumPy array"),
     "a number": (lambda: {"out": 1.0}, "returned 'out' as float, expected a NumPy array"),
     "another type": (
         lambda: {"out": np.ones(3)},
@@ -155,7 +155,7 @@ def fails(rng):
     return {"x": np.zeros(3)["a"]}
 
 
-def test_what_a_function_raises_is_said_with_its_line():
+def test_what_a_function_raises_is_reported_with_its_line():
     row = Reference("k", inputs=partial(fails), reference=lambda values: values, grid=1)
     with pytest.raises(InvalidInput) as caught:
         make_reference_launch(row, __file__)
@@ -174,7 +174,7 @@ def ends(rng):
     raise SystemExit(3)
 
 
-def test_a_function_that_ends_the_process_is_said_as_well():
+def test_a_function_that_ends_the_process_is_reported_as_well():
     row = Reference("k", inputs=ends, reference=lambda values: values, grid=1)
     with pytest.raises(InvalidInput, match="reference-raised.*SystemExit: 3"):
         make_reference_launch(row, __file__)

@@ -39,7 +39,7 @@ def test_names_are_words_of_what_cpp_says(symbol):
     assert re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", NAMES[symbol])
 
 
-def test_names_that_are_alike_are_told_apart_in_any_order():
+def test_names_that_are_alike_are_distinguished_in_any_order():
     found = c_identifiers([FLOATS, SCALE, DOUBLES])
     assert c_identifiers([DOUBLES, FLOATS, "negate"]) == {
         **{name: found[name] for name in (FLOATS, DOUBLES)},

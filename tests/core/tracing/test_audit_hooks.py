@@ -131,7 +131,7 @@ def test_a_library_may_look_for_shared_libraries_as_pytorch_does(tmp_path):
 
 
 @pytest.mark.parametrize("program", UNFOLLOWED)
-def test_what_nobody_can_follow_is_said(tmp_path, program):
+def test_what_nobody_can_follow_is_reported(tmp_path, program):
     (tmp_path / "a.txt").write_text("1")
     (record,) = watched(tmp_path, program)
     assert record["unfollowed"] == [UNFOLLOWED[program].format(folder=tmp_path)]

@@ -47,11 +47,11 @@ def torch(monkeypatch):
 
 
 def read(reading, array) -> tuple[tuple[int, ...], bool]:
-    """The numbers that the lines find in ``array``, and whether a guard says that it is of another kind."""
+    """The values that the lines read from ``array``, and whether a guard says that it is of another kind."""
     scope = {"x": array, "view": lambda given, stream: given.view, "stream": 0} | reading.names
     exec("\n".join(reading.lines), scope)
-    numbers = tuple(scope[name] for name in (NAMES.address, *NAMES.shape, *NAMES.strides))
-    return numbers, any(eval(guard, scope) for guard in reading.guards)
+    values = tuple(scope[name] for name in (NAMES.address, *NAMES.shape, *NAMES.strides))
+    return values, any(eval(guard, scope) for guard in reading.guards)
 
 
 ALIKE = [
@@ -89,7 +89,7 @@ def test_an_array_of_another_rank_cannot_be_read():
         read(reading(Interface(None)), Interface(None, shape=(4, 6)))
 
 
-def test_numbers_have_no_axes():
+def test_scalars_have_no_axes():
     scope = {"x": Interface(None, shape=())}
     made = unpack_code(Interface(None, shape=()), ArrayView(ADDRESS, (), (), 0), Names("x", "p", (), ()), 4)
     exec("\n".join(made.lines), scope)

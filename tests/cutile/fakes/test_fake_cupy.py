@@ -1,4 +1,4 @@
-"""CuPy's own functions on the emulator: numbers at random with a type, the device, its memory and its pools."""
+"""CuPy's own functions on the emulator: random arrays with a type, the device, its memory and its pools."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def cupy():
     "name", ["rand", "randn", "random", "standard_normal", "random_sample", "exponential", "uniform"]
 )
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
-def test_numbers_at_random_may_have_a_type(cupy, name, dtype):
+def test_random_arrays_may_have_a_type(cupy, name, dtype):
     given = (4,) if name.startswith("rand") and name in ("rand", "randn") else ()
     more = {} if given else {"size": 4}
     made = getattr(cupy.random, name)(*given, **more, dtype=getattr(cupy, dtype))

@@ -105,7 +105,7 @@ def test_a_second_device_is_refused():
         torch.zeros(3, device="cuda:1")
 
 
-def test_products_in_half_precision_are_what_tensor_cores_add_up():
+def test_matmuls_in_half_precision_match_tensor_cores():
     a, b = torch.randn(8, 40, device="cuda").half(), torch.randn(40, 8, device="cuda").half()
     expected = torch.zeros(8, 8)
     for k in range(0, 40, 16):

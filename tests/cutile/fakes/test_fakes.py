@@ -82,7 +82,7 @@ def test_cupy_is_numpy_whose_arrays_have_more():
         cp.RawKernel  # noqa: B018 - looking at it is the test
 
 
-def test_a_module_is_told_of_after_its_import(tmp_path, monkeypatch):
+def test_a_module_is_reported_after_its_import(tmp_path, monkeypatch):
     (tmp_path / "told_module.py").write_text("value = 1\n")
     monkeypatch.syspath_prepend(tmp_path)
     seen = []

@@ -173,9 +173,9 @@ def damaged_code(fill) -> InvalidInput:
     return refusal(build(fill, one_pointer))
 
 
-def raw(*numbers):
+def raw(*data):
     """A body of these bytes."""
-    return lambda _, types, code, values: code.buf.extend(bytes(numbers))
+    return lambda _, types, code, values: code.buf.extend(bytes(data))
 
 
 def operand_out_of_bounds(_, types, code, values):

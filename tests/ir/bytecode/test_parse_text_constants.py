@@ -60,5 +60,5 @@ def test_values_of_the_type_that_no_library_has():
     module = parse_text(ENTRY.format(text), "k.mlir")
     [constant] = [op for op in module.walk() if op.name == "cuda_tile.constant"]
     assert constant.value.raw == bytes([0, 120, 120, 122, 1, 254, 255, 63])
-    numbers = [0, 1, 1, 1.25, 2.0**-17, 114688, float("nan"), 2.0**-8 * 1.875]
-    assert list(map(str, map(float, constant.value.as_array()))) == list(map(str, map(float, numbers)))
+    values = [0, 1, 1, 1.25, 2.0**-17, 114688, float("nan"), 2.0**-8 * 1.875]
+    assert list(map(str, map(float, constant.value.as_array()))) == list(map(str, map(float, values)))

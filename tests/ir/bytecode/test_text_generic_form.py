@@ -16,11 +16,11 @@ from tileiras_build.ir.dialects.cuda_tile.enums import EnumAttr
 
 
 class Generic:
-    """Prints a module as ``mlir-opt --mlir-print-op-generic`` prints it; ``numbers``: enumerations as integers."""
+    """Prints a module as ``mlir-opt --mlir-print-op-generic`` prints it; ``as_integers``: enumerations as integers."""
 
-    def __init__(self, numbers: bool):
+    def __init__(self, as_integers: bool):
         self.names: dict[SSAValue, str] = {}
-        self.numbers = numbers
+        self.as_integers = as_integers
 
     def value(self, value: SSAValue) -> str:
         return self.names.setdefault(value, f"%{len(self.names)}")
@@ -30,7 +30,7 @@ class Generic:
             return f'dense<"0x{value.raw.hex().upper()}"> : {value.type}'
         if isinstance(value, EnumAttr):
             number = type(value).instances.index(value)
-            return f"{number} : i32" if self.numbers else f"#{value.name}<{value.data.value}>"
+            return f"{number} : i32" if self.as_integers else f"#{value.name}<{value.data.value}>"
         if isinstance(value, OptimizationHintsAttr):
             return f"#cuda_tile.optimization_hints{value.text()}"
         if isinstance(value, StringAttr):
@@ -75,10 +75,10 @@ class Generic:
         return f'{left}"{op.name}"({operands}){self.attributes(op)}{regions} : ({inputs}) -> ({outputs})\n'
 
 
-@pytest.mark.parametrize("numbers", [False, True], ids=["words", "numbers"])
+@pytest.mark.parametrize("as_integers", [False, True], ids=["words", "integers"])
 @pytest.mark.parametrize("name", SAMPLES)
-def test_the_generic_syntax_of_every_operation(name, numbers):
+def test_the_generic_syntax_of_every_operation(name, as_integers):
     module = read_module(sample(name))
-    text = Generic(numbers).operation(module.body.block.first_op)
+    text = Generic(as_integers).operation(module.body.block.first_op)
     again = parse_text(text, "k.mlir")
     assert disassemble(write_module(again, version=(13, 5))) == disassemble(sample(name))

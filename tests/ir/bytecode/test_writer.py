@@ -172,7 +172,7 @@ def test_a_double_below_zero_is_read_as_either_writer_writes_it():
 
 
 def test_integer_lists_are_read_back():
-    assert Cursor(integers([1, -2, 300], 4)).integers(4, "numbers") == (1, -2, 300)
+    assert Cursor(integers([1, -2, 300], 4)).integers(4, "values") == (1, -2, 300)
 
 
 def test_equal_entries_share_an_index():

@@ -172,7 +172,7 @@ def test_planning_is_fast():
 
 
 # ---- parts -------------------------------------------------------------------------------------------
-SUMS = wgmma_tiling(128, 256, 64, 16, 8).c
+ACCUMULATORS = wgmma_tiling(128, 256, 64, 16, 8).c
 ROWS = tmem_tile(128, 256, 32, 8).layout
 
 
@@ -182,9 +182,9 @@ ROWS = tmem_tile(128, 256, 32, 8).layout
 def test_slices_of_accumulators_have_the_layout_of_the_whole(parts, bits, matrices):
     """Warpgroups divide rows: any boxes of columns are a part."""
     shared = SharedLayout.boxed((128, 256), (1, 0), bits, 64)
-    found = tile_chunks(SUMS, shared, parts, 128 * 64 * 8 // bits, matrices)
+    found = tile_chunks(ACCUMULATORS, shared, parts, 128 * 64 * 8 // bits, matrices)
     assert len(found.copies) == parts
-    verify_chunks(SUMS, shared, found)
+    verify_chunks(ACCUMULATORS, shared, found)
 
 
 def test_parts_that_warps_do_not_share():

@@ -37,18 +37,18 @@ def test_register_layouts_round_trip(layout):
 
 @given(layouts(mixed=False))
 def test_the_text_means_cutes_function(layout):
-    """Evaluate by CuTe's rule: split a number over the sizes, multiply by strides, add."""
+    """Evaluate by CuTe's rule: split a coordinate over the sizes, multiply by strides, add."""
     sizes, strides = to_cute(layout).split(":")
     parts = [eval(f"[{text[1:-1]}]", {}) for text in (sizes, strides)]
-    numbers = itertools.product((0, 5, 31), range(layout.num_warps), range(layout.num_registers))
-    for number in numbers:
+    coordinates = itertools.product((0, 5, 31), range(layout.num_warps), range(layout.num_registers))
+    for coordinate in coordinates:
         total = 0
-        for value, size, stride in zip(number, *parts):
+        for value, size, stride in zip(coordinate, *parts):
             pairs = zip(size, stride) if isinstance(size, tuple) else [(size, stride)]
             for one_size, one_stride in pairs:
                 total += value % one_size * one_stride
                 value //= one_size
-        assert total == layout.index(number[2], number[0], number[1])
+        assert total == layout.index(coordinate[2], coordinate[0], coordinate[1])
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""mma.sync fragments against the ISA's formulas, and tiled products by multiplying symbols."""
+"""mma.sync fragments against the ISA's formulas, and tiled matmuls by multiplying symbols."""
 
 import pytest
 

@@ -35,11 +35,11 @@ def test_swizzle_moves_rows_into_chunks():
     assert all(swizzle(swizzle(offset)) == offset for offset in range(4096))
 
 
-@pytest.mark.parametrize("numbers", [(3, 3, 2), (1, 1 << 31, 1), (1 << 31, 0, 1 << 31), (1, 32, 32)])
-def test_swizzles_that_no_offset_has(numbers):
+@pytest.mark.parametrize("fields", [(3, 3, 2), (1, 1 << 31, 1), (1 << 31, 0, 1 << 31), (1, 32, 32)])
+def test_swizzles_that_no_offset_has(fields):
     """Text may name any: its masks are not made."""
     with pytest.raises(ValueError, match="needs 0 <= B|exceeds the bits of an offset"):
-        Swizzle(*numbers)
+        Swizzle(*fields)
 
 
 def test_plain_and_swizzled_placements():

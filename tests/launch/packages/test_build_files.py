@@ -62,7 +62,7 @@ find_package(sample CONFIG REQUIRED PATHS "{package}/cmake" NO_DEFAULT_PATH)
 """
 
 
-def test_a_toolkit_without_a_driver_to_link_with_is_said(package, tmp_path):
+def test_a_toolkit_without_a_driver_to_link_with_is_reported(package, tmp_path):
     """As a partial one is where no driver is installed."""
     (tmp_path / "FindCUDAToolkit.cmake").write_text("set(CUDAToolkit_FOUND TRUE)\n")
     (tmp_path / "CMakeLists.txt").write_text(WITHOUT_DRIVER.format(package=package))

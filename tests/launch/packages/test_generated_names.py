@@ -110,7 +110,7 @@ def compile_all(library: LibraryManifest, folder, rows=None) -> None:
 
 
 def test_every_set_compiles(tmp_path):
-    """All in one library: their kernels are told apart by the set as well."""
+    """All in one library: the set distinguishes their kernels as well."""
     kernels = {f"{index}"[-1:].translate(str.maketrans("0123456789", "abcdefghij")) + f"{index}k": names for index, (_, names) in enumerate(SETS.values())}  # fmt: skip
     kernels |= {name: ["x", "out"] for row, _ in SETS.values() for name in row}
     compile_all(library_of(kernels), tmp_path)

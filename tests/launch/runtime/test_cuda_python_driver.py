@@ -89,7 +89,7 @@ def test_descriptor_is_encoded():
     assert (asked["symbol"], asked["cudaVersion"], int(asked["flags"])) == (b"cuTensorMapEncodeTiled", 12000, 0)
 
 
-def test_descriptors_lie_on_64_bytes_wherever_python_has_room():
+def test_descriptors_lie_on_64_bytes_wherever_python_allocates():
     encoder = RecordingEncoder()
     driver = CudaDriver(CheckedBindings({"cuGetProcAddress": encoder.address}))
     held = [bytearray(16 * size) for size in range(1, 64) if driver.encode(MAP)]

@@ -22,9 +22,9 @@ import sys
 from tileiras_build.launch.runtime import Library, Address
 
 folder, kernel, stride, *addresses = sys.argv[1:]
-numbers = [number for address in addresses for number in (int(address), 1000, int(stride))]
+parameters = [number for address in addresses for number in (int(address), 1000, int(stride))]
 with_stream = type("Stream", (), {"__cuda_stream__": lambda self: (0, 0x99)})()
-Library(folder)[kernel].launch((4, 2), *numbers, stream=with_stream)
+Library(folder)[kernel].launch((4, 2), *parameters, stream=with_stream)
 """
 C = """
 #include "sample.h"

@@ -1,4 +1,4 @@
-"""The book's table of serializers: layouts are LLVM's, levels and flags have one spelling."""
+"""The table of serializers: layouts are LLVM's, levels and flags have one spelling."""
 
 import pytest
 
@@ -20,7 +20,7 @@ def test_layouts_are_those_of_llvm(triple):
     assert DATA_LAYOUTS[triple] == data_layout(triple)
 
 
-def test_numeric_levels_are_their_numbers():
+def test_numeric_levels_are_integers():
     assert all(LEVELS[level].number == LEVELS[level].ptxas == level for level in range(4))
     assert all(row.number in range(4) for row in LEVELS.values())
 

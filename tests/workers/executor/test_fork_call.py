@@ -106,12 +106,12 @@ def test_a_system_without_descriptors_of_processes_will_do(monkeypatch):
         call_in_fork(partial(os._exit, 3))
 
 
-def test_a_result_that_cannot_be_sent_is_said():
+def test_a_result_that_cannot_be_sent_is_reported():
     with pytest.raises(Exception, match=r"worker-result.*result of type function cannot be pickled"):
         call_in_fork(lambda: lambda: 1)
 
 
-def test_its_calls_are_told_also_those_of_its_children(tmp_path):
+def test_its_calls_are_reported_also_those_of_its_children(tmp_path):
     (tmp_path / "a.txt").write_text("")
 
     def read() -> None:

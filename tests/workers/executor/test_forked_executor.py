@@ -83,7 +83,7 @@ def test_who_ended_the_process_is_known(task, outside):
     assert caught.value.from_outside is outside
 
 
-def test_last_words_are_said(threads):
+def test_last_output_is_reported(threads):
     if threads:
         with pytest.raises(ProcessEnded, match="was killed by SIGSEGV; last output: the end is near"):
             ForkedExecutor().run(f"{TASKS}:crash", "the end is near")

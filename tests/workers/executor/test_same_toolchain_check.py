@@ -15,7 +15,7 @@ def test_parts_are_what_makes_artifacts():
     assert all(part.digest for name, part in components().items() if name != "Python")
 
 
-def test_other_contents_of_the_same_version_are_told_apart(tmp_path):
+def test_other_contents_of_the_same_version_are_distinguished(tmp_path):
     (tmp_path / "a.py").write_text("one")
     before = _digest([("a.py", str(tmp_path / "a.py"))])
     (tmp_path / "a.py").write_text("two")

@@ -63,7 +63,7 @@ def test_call_that_takes_too_much_memory_fails_alone():
         assert pool.run(f"{TASKS}:double", 2) == 4
 
 
-def test_compiler_that_aborts_for_memory_is_said_to(pool):
+def test_compiler_that_aborts_for_memory_is_reported(pool):
     with pytest.raises(InternalError, match="worker-memory"):
         pool.run(f"{TASKS}:crash", "LLVM ERROR: out of memory")
 

@@ -17,7 +17,7 @@ def entry(*lines: str) -> str:
 
 
 def view(shape: str, strides: str, sizes: str = "", steps: str = "") -> str:
-    """A tensor view of f32; ``sizes`` and ``steps`` are the operands or numbers."""
+    """A tensor view of f32; ``sizes`` and ``steps`` are the operands or constants."""
     type = f"tensor_view<{shape}xf32, strides=[{strides}]>"
     dynamic = "tile<i64> -> " if "%" in sizes + steps else ""
     sizes, steps = sizes or shape.replace("x", ", "), steps or strides

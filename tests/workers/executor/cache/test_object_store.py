@@ -63,7 +63,7 @@ def test_errors_of_a_service_are_one_sentence(service, error, words):
         store.read(BLOBS, NAME, 10)
 
 
-def test_bucket_that_is_not_there_is_said_where_something_is_written(service):
+def test_bucket_that_is_not_there_is_reported_where_something_is_written(service):
     service(fails(FileNotFoundError("https://host/b/o")))
     store = open_store("memory://nobody")
     assert store.read(BLOBS, NAME, 10) is None

@@ -1,11 +1,11 @@
 """Run the kernels of two folders, file by file of the same name, in the emulator on the same inputs: the same kernels in two
 versions of the bytecode give the same bytes.
 
-    python tests/corpus/compare_numbers.py OLDER NEWER [--sm 90] [--seconds 300] [NAME...]
+    python tests/corpus/compare_results.py OLDER NEWER [--sm 90] [--seconds 300] [NAME...]
 
 Inputs are derived from the older file's operations (``simulate/interpreter/derive_inputs.py``): buffers for all pointers, sizes of a tile
 or two, what ``assume`` promises; the first of them is taken on which the emulator finds no fault. Prints a line for each
-kernel and the counts; exits with 1 where numbers differ or no inputs do. Each kernel runs in a process of its own, for at
+kernel and the counts; exits with 1 where results differ or no inputs do. Each kernel runs in a process of its own, for at
 most ``--seconds``.
 """
 
@@ -65,7 +65,7 @@ def _compare(module, entry: str, made: list) -> Outcome:
         inputs = derive_inputs(module, entry, tiles=tiles, grid=(1, 1, 1), loose=loose)
         try:
             first = run_in_emulator(made[0], entry, inputs)
-            # The same instructions on the same inputs: the same numbers.
+            # The same instructions on the same inputs: the same results.
             second = first if same_code else run_in_emulator(made[1], entry, inputs)
         except EmulatorError as problem:
             fault = str(problem)

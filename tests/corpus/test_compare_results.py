@@ -1,11 +1,11 @@
-"""The kernels of a corpus that lies beside the project, in the versions 13.4 and 13.5 of the bytecode: the same numbers."""
+"""The kernels of a corpus that lies beside the project, in the versions 13.4 and 13.5 of the bytecode: the same results."""
 
 from pathlib import Path
 
 import pytest
 
 from tests import compiled_once
-from tests.corpus.compare_numbers import DIFFERENT, EQUAL, compare, instructions, pairs
+from tests.corpus.compare_results import DIFFERENT, EQUAL, compare, instructions, pairs
 
 CORPUS = Path(__file__).resolve().parents[3] / "shared/corpus_tilecpp"
 OLDER, NEWER = CORPUS / "13.4", CORPUS / "13.5"
@@ -16,7 +16,7 @@ SAMPLE = (
     "geglu_fwd_kernel-e85c",
     "moe_align_block_size_stage2-0d49",
 )
-# These take minutes (their arrays have tens of millions of elements), or many seconds: compare_numbers.py runs them.
+# These take minutes (their arrays have tens of millions of elements), or many seconds: compare_results.py runs them.
 LARGE = ("fused_moe_kernel", "chunk_gated_delta_rule", "prefill_fmha_fwd", "recurrent_gated_delta_rule")
 RUN = [name for name in NAMES if not name.startswith(LARGE)]
 MARKED = [name if name.startswith(SAMPLE) else pytest.param(name, marks=pytest.mark.exhaustive) for name in RUN]
