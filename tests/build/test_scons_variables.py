@@ -50,7 +50,10 @@ def test_it_holds_when_the_script_adds_options_of_its_own(said):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ("opt=1.5", "error[option-value]: construction variable opt has unsupported type float; use a string, number"),
+        (
+            "opt=1.5",
+            "error[option-value]: construction variable opt has unsupported type float; use a string, integer, boolean or list",
+        ),
         ("sm=object()", "error[option-value]: construction variable sm has unsupported type object"),
         ("opt=7", "error[opt-level]: invalid LLVM optimization level '7'; use one of 0, 1, 2, 3, s, z"),
         ('build_dir="a.tilebc"', "error[option-value]: build_dir=a.tilebc is not a folder"),

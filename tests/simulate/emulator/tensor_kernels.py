@@ -152,7 +152,7 @@ DTYPES = {
 }  # fmt: skip
 
 
-def numbers(rng, shape, type_: str):
+def random_matrix(rng, shape, type_: str):
     """(codes, float64 values) of random elements."""
     if type_ in ("s8", "u8"):
         values = rng.integers(-128 if type_ == "s8" else 0, 128 if type_ == "s8" else 256, shape).astype(DTYPES[type_])

@@ -38,7 +38,7 @@ READY: mbarrier.try_wait.parity.shared::cta.b64 p1, [full], parity; @!p1 bra REA
 mad.lo.u32 t2, stage, 32768, ring; mad.lo.u32 t3, group, 8192, t2; add.u32 t4, t2, 16384;
 shr.u32 t3, t3, 4; shr.u32 t4, t4, 4; cvt.u64.u32 da, t3; cvt.u64.u32 db, t4; or.b64 da, da, LAYOUT; or.b64 db, db, LAYOUT;
 wgmma.fence.sync.aligned;
-PRODUCTS
+MMAS
 wgmma.commit_group.sync.aligned;
 wgmma.wait_group.sync.aligned 1;
 setp.eq.u32 p2, last, 0xFFFFFFFF; or.pred p2, p2, leader; @!p2 mbarrier.arrive.shared::cta.b64 _, [last];
@@ -55,7 +55,7 @@ cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;
 """
 
 
-def products() -> str:
+def mmas() -> str:
     registers = ", ".join(f"d{i}" for i in range(64))
     text = f"wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {{{registers}}}, da, db, scale, 1, 1, 0, 0;\n"
     first = text + "setp.eq.u32 scale, 0, 0; add.u64 da, da, 2; add.u64 db, db, 2;\n"
@@ -78,7 +78,7 @@ def epilogue() -> str:
 
 def text(stages: int, edit=()) -> str:
     layout = (1 << 16) | (1024 >> 4 << 32) | (1 << 62)
-    body = (PRODUCER + CONSUMER).replace("PRODUCTS", products()).replace("EPILOGUE", epilogue())
+    body = (PRODUCER + CONSUMER).replace("MMAS", mmas()).replace("EPILOGUE", epilogue())
     for old, new in edit:
         assert old in body, old
         body = body.replace(old, new)

@@ -19,7 +19,7 @@ from tileiras_build.simulate.estimate.performance_model import Estimate, estimat
 from tileiras_build.simulate.estimate.problem_size import launch_of_manifest, read_settings
 
 FAST_PATH = Path(__file__).resolve().parents[3] / "benchmarks" / "key_kernels.py"
-PRODUCT = "matmul_f16_128x128x64"
+MATMUL = "matmul_f16_128x128x64"
 SOURCE = Path(__file__).parent / "pairs" / "kernels.cu"
 
 
@@ -71,11 +71,11 @@ def test_there_are_twenty_pairs_with_their_sources():
 SIZES = ("a=4096x512", "b=512x4096", "c=4096x4096")
 OURS = {
     "tiles of 128x256 before 128x128": (
-        ("matmul_f16_128x256x64", (32, 16, 1), {}), (PRODUCT, (32, 32, 1), {}),
+        ("matmul_f16_128x256x64", (32, 16, 1), {}), (MATMUL, (32, 32, 1), {}),
         "Shankhdhar, Outperforming cuBLAS on H100: a Worklog, 2024: 423 TFLOP/s with 128x128, 610 with 128x256",
     ),
     "wgmma before warp-level MMA": (
-        (PRODUCT, (32, 32, 1), {}), (PRODUCT, (32, 32, 1), {"strategy": "unspecialize"}),
+        (MATMUL, (32, 32, 1), {}), (MATMUL, (32, 32, 1), {"strategy": "unspecialize"}),
         "Luo et al., arXiv 2402.13499: mma.sync reaches 63 % of the peak on H100",
     ),
 }  # fmt: skip

@@ -21,7 +21,7 @@ from tileiras_build.target.gpu_rates import SHARED_BYTES_PER_CLOCK, SM_RATES
 from tileiras_build.target.targets import TARGETS, find_target
 
 KERNELS = Path(__file__).resolve().parents[3] / "benchmarks" / "key_kernels.py"
-PRODUCT, SUM = "matmul_f16_128x128x64", "vector_add_f32_1024"
+MATMUL, VECTOR_ADD = "matmul_f16_128x128x64", "vector_add_f32_1024"
 CLUSTERED, PAIRED = "matmul_f16_256x128x64_2ctas", "matmul_f16_256x256x64_persistent_2ctas"
 
 
@@ -46,13 +46,13 @@ def estimated(name, sm, grid, *settings):
 
 
 def gemm(sm, side=512):
-    return estimated(PRODUCT, sm, (side // 128, side // 128, 1), *(f"{name}={side}x{side}" for name in "abc"))
+    return estimated(MATMUL, sm, (side // 128, side // 128, 1), *(f"{name}={side}x{side}" for name in "abc"))
 
 
 def test_tile_blocks_of_a_persistent_kernel():
     """On a GPU of three SMs: each tile block is counted once, and the CTA with the most tile blocks sets the time."""
-    artifacts = emulated_kernels.assembled(KERNELS, PRODUCT, "sm_90", persistent=1)
-    row = read_launch_manifest(artifacts.manifest).kernels[PRODUCT]
+    artifacts = emulated_kernels.assembled(KERNELS, MATMUL, "sm_90", persistent=1)
+    row = read_launch_manifest(artifacts.manifest).kernels[MATMUL]
     together = 3 * row.grid.persistent
 
     def launched(tiles):
@@ -125,7 +125,7 @@ def test_no_bound_is_below_what_the_rates_allow(sm):
 @pytest.mark.parametrize("sm", ["sm_80", "sm_90"])
 def test_vector_add_is_bound_by_dram(sm):
     length = 1 << 24
-    found = estimated(SUM, sm, (length // 1024, 1, 1), *(f"{name}={length}" for name in "abc"))
+    found = estimated(VECTOR_ADD, sm, (length // 1024, 1, 1), *(f"{name}={length}" for name in "abc"))
     assert found.limit == "DRAM" and found.reached > 0.99
     assert (found.read, found.written) == (8 * length, 4 * length)
     assert found.bounds["issue slots"] < 0.1 * found.clocks
@@ -133,12 +133,12 @@ def test_vector_add_is_bound_by_dram(sm):
 
 def test_few_blocks_wait_for_latency():
     """One block of a vector cannot fill the memory's pipe: its time is that of a load and a store."""
-    found = estimated(SUM, "sm_90", (1, 1, 1), *(f"{name}=1024" for name in "abc"))
+    found = estimated(VECTOR_ADD, "sm_90", (1, 1, 1), *(f"{name}=1024" for name in "abc"))
     assert found.limit == LATENCY and found.clocks > GPUS["h100"].dram_latency
 
 
 def test_geforce_multiplies_f16_into_f32_at_half_the_rate():
-    kernel, row = built(PRODUCT, "sm_120")
+    kernel, row = built(MATMUL, "sm_120")
     launch = launch_of_manifest(row, read_settings([f"{name}=512x512" for name in "abc"]), (4, 4, 1))
     pro, geforce = (estimate(kernel, launch, gpu=GPUS[name]) for name in ("rtxpro6000", "rtx5090"))
     assert geforce.work.tensor == 2 * pro.work.tensor and geforce.multiply_adds == pro.multiply_adds
@@ -162,7 +162,7 @@ def test_a_target_without_published_rates_is_refused():
 # ---- the command -------------------------------------------------------------------------------------------------------
 @pytest.fixture
 def folder(tmp_path):
-    artifacts = emulated_kernels.assembled(KERNELS, SUM, "sm_90")
+    artifacts = emulated_kernels.assembled(KERNELS, VECTOR_ADD, "sm_90")
     (tmp_path / "k.cubin").write_bytes(artifacts.cubin)
     (tmp_path / "k.json").write_text(json.dumps(artifacts.manifest))
     return tmp_path
@@ -244,7 +244,7 @@ def test_a_damaged_manifest_is_refused(folder, capsys):
 
 
 def test_a_block_that_does_not_fit_is_refused():
-    kernel, row = built(SUM, "sm_90")
+    kernel, row = built(VECTOR_ADD, "sm_90")
     launch = launch_of_manifest(row, read_settings([f"{name}=1024" for name in "abc"]), (1, 1, 1))
     with pytest.raises(InvalidInput, match="estimate-too-large"):
         estimate(kernel, replace(launch, shared_memory=1 << 20))

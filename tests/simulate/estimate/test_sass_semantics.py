@@ -77,7 +77,7 @@ def test_rows_compute(text, expected):
 
 @pytest.mark.parametrize(("text", "expected"), ROWS, ids=[text for text, _ in ROWS])
 def test_rows_compute_lane_by_lane(text, expected):
-    """The first lane holds other numbers, and what it makes of them is its own."""
+    """The first lane holds other values, and what it makes of them is its own."""
     words = {n: np.where(LANES == 0, 5 + n, value) for n, value in ((1, A), (2, B), (3, C))}
     found = executed(text, words, {0: True}).raw(R(0))
     alone = executed(text, {1: 6, 2: 7, 3: 8}, {0: True}).raw(R(0))

@@ -211,15 +211,15 @@ class TestArguments:
                 parse_grid(text)
 
 
-FP8_PRODUCT = (
+FP8_MMA = (
     load("x", "px", (32, 32), "f8E4M3FN") + load("y", "py", (32, 32), "f8E4M3FN") + load("z", "pz", (32, 32), "f32")
     + "\n  %r = mmaf %x, %y, %z : tile<32x32xf8E4M3FN>, tile<32x32xf8E4M3FN>, tile<32x32xf32>"
     + store("r", "pr", (32, 32), "f32")
 )  # fmt: skip
 
 
-def test_few_bits_of_fp8_products_are_tolerated_and_not_of_what_they_are_added_to():
-    module = parse_text(kernel({"px": "f8E4M3FN", "py": "f8E4M3FN", "pz": "f32", "pr": "f32"}, FP8_PRODUCT))
+def test_few_bits_of_fp8_matmuls_are_tolerated_and_not_of_what_they_are_added_to():
+    module = parse_text(kernel({"px": "f8E4M3FN", "py": "f8E4M3FN", "pz": "f32", "pr": "f32"}, FP8_MMA))
     inputs = derive_inputs(module, "k")
     start = inputs.buffers[2]
     for large, wrong in ((0.0, False), (1e6, True)):

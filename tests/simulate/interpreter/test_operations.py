@@ -173,9 +173,10 @@ def test_scan_passes_the_accumulated_value_first(reverse, dim):
         result="tile<4x16xi32>",
     )
     flipped = np.flip(x, dim) if reverse == "true" else x
-    sums = np.cumsum(flipped, dim)
+    prefix_sums = np.cumsum(flipped, dim)
     assert (
-        apply(text, [("x", x, "i32")], ((4, 16), "i32")) == (np.flip(sums, dim) if reverse == "true" else sums)
+        apply(text, [("x", x, "i32")], ((4, 16), "i32"))
+        == (np.flip(prefix_sums, dim) if reverse == "true" else prefix_sums)
     ).all()
     first = REGION.format(
         kind="scan",

@@ -14,8 +14,8 @@ PACK = ".reg .b64 w<4>; .reg .f32 v<8>; .reg .b32 i<4>; mov.b64 w0, {a, b}; mov.
 def expected(function) -> np.ndarray:
     """The bits of float32 values with canonical NaNs."""
     with np.errstate(all="ignore"):
-        numbers = np.asarray(function, np.float32)
-    return np.where(np.isnan(numbers), np.uint32(NAN), numbers.view(np.uint32))
+        values = np.asarray(function, np.float32)
+    return np.where(np.isnan(values), np.uint32(NAN), values.view(np.uint32))
 
 
 def bits(body: str, *inputs) -> list[list[int]]:

@@ -65,7 +65,7 @@ def test_fused_multiply_add(fmt, mode):
     n = min(len(a), len(b), len(c))
     a, b, c = a[:n], b[:n], c[:n]
     with np.errstate(all="ignore"):
-        c[::5] = -(a * b)[::5]  # cancellation: only the rounding error of the product is left
+        c[::5] = -(a * b)[::5]  # cancellation: only the rounding error of a * b is left
         c[1::5] = (a * b)[1::5] * np.dtype(a.dtype).type(2.0**-24)
     keep = np.isfinite(c)
     a, b, c = a[keep], b[keep], c[keep]
@@ -309,5 +309,5 @@ def test_extrema_of_halves(name, form):
     unordered = np.isnan(a) | np.isnan(b)
     expected = np.where(unordered, np.nan if form else np.where(np.isnan(a), b, a), expected).astype(np.float16)
     np.testing.assert_array_equal(got, expected)
-    numbers = ~np.isnan(expected)
-    np.testing.assert_array_equal(np.signbit(got[numbers]), np.signbit(expected[numbers]))
+    ordered = ~np.isnan(expected)
+    np.testing.assert_array_equal(np.signbit(got[ordered]), np.signbit(expected[ordered]))

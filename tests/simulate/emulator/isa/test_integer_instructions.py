@@ -360,14 +360,14 @@ def test_saturating_multiply_add():
 
 
 def test_24_bit_multiply_add():
-    """The low or the high 32 bits of the 48-bit product, plus c; .sat clamps the signed sum of the latter."""
+    """The low or the high 32 bits of the 48-bit result of mul24, plus c; .sat clamps the signed result of the latter."""
     a, b = pairs(32)
     c = np.roll(a, 3)
     body = "mad24.lo.s32 x, a, b, c; mad24.hi.u32 y, a, b, c; mad24.hi.sat.s32 z, a, b, c;"
     x, y, z = evaluate(body, a, b, c, out=(np.uint32,) * 3)
     for i, (m, n, k) in enumerate(zip(a.tolist(), b.tolist(), c.tolist())):
-        product = signed(m & 0xFFFFFF, 24) * signed(n & 0xFFFFFF, 24)
-        assert x[i] == (product + k) & 0xFFFFFFFF
+        wide = signed(m & 0xFFFFFF, 24) * signed(n & 0xFFFFFF, 24)
+        assert x[i] == (wide + k) & 0xFFFFFFFF
         assert y[i] == (((m & 0xFFFFFF) * (n & 0xFFFFFF) >> 16) + k) & 0xFFFFFFFF
-        total = signed(product >> 16 & 0xFFFFFFFF, 32) + signed(k, 32)
+        total = signed(wide >> 16 & 0xFFFFFFFF, 32) + signed(k, 32)
         assert signed(int(z[i]), 32) == max(-(1 << 31), min(total, (1 << 31) - 1))

@@ -16,7 +16,7 @@ A_AT, B_AT = 0, 32768  # addresses of the operands in shared memory
 THREADS = 128
 
 
-def numbers(rng, shape, type_):
+def random_matrix(rng, shape, type_):
     if type_ in ("s8", "u8"):
         low, high = (-128, 128) if type_ == "s8" else (0, 256)
         return rng.integers(low, high, shape).astype(DTYPES[type_])
@@ -71,7 +71,7 @@ def execute(
     text, image, n, d_type, desc_a, desc_b, start=None, before="wgmma.fence.sync.aligned;", a=None, threads=THREADS,
     matmul_rounding="exact",
 ):  # fmt: skip
-    """Run one product ``text`` (with {D} and {A}); returns D as (64, n) per warpgroup.
+    """Run one wgmma ``text`` (with {D} and {A}); returns D as (64, n) per warpgroup.
 
     ``a`` (threads, registers): the words of A; a fifth one is in A4.
     """
@@ -124,7 +124,7 @@ def product(
     """Random operands through shared memory; returns (D, expected)."""
     rng = rng or np.random.default_rng(n + swizzle)
     k = K[a_type]
-    a, b = numbers(rng, (64, k), a_type), numbers(rng, (n, k), b_type)
+    a, b = random_matrix(rng, (64, k), a_type), random_matrix(rng, (n, k), b_type)
     start = rng.integers(-50, 50, (64, n))
     image = np.zeros(65536, np.uint8)
     layouts = []
@@ -206,7 +206,7 @@ def test_a_from_registers(type_):
     """Section 9.7.15.5.2, fragments of A: pairs (16-bit), single (32-bit) or four (8-bit) neighbors per register."""
     rng = np.random.default_rng(3)
     k, n = K[type_], 16
-    a, b = numbers(rng, (64, k), type_), numbers(rng, (n, k), type_)
+    a, b = random_matrix(rng, (64, k), type_), random_matrix(rng, (n, k), type_)
     image = np.zeros(65536, np.uint8)
     place(image, b, B_AT, 32, 16, 256)
     per = 4 // a.dtype.itemsize
@@ -226,7 +226,7 @@ def test_a_from_registers(type_):
 def test_a_slice_of_k_inside_the_swizzle():
     """Four MMAs cover 64 columns of f16: each starts 32 bytes further inside the 128-byte rows."""
     rng = np.random.default_rng(4)
-    a, b = numbers(rng, (64, 64), "f16"), numbers(rng, (16, 64), "f16")
+    a, b = random_matrix(rng, (64, 64), "f16"), random_matrix(rng, (16, 64), "f16")
     image = np.zeros(65536, np.uint8)
     place(image, a, A_AT, 128, 16, 1024)
     place(image, b, B_AT, 128, 16, 1024)
@@ -240,7 +240,7 @@ def test_a_slice_of_k_inside_the_swizzle():
 def test_base_offset(swizzle):
     """A pattern that starts 128 bytes off its boundary: base offset (start >> 7) & 7 = 1."""
     rng = np.random.default_rng(5)
-    a, b = numbers(rng, (64, 16), "f16"), numbers(rng, (16, 16), "f16")
+    a, b = random_matrix(rng, (64, 16), "f16"), random_matrix(rng, (16, 16), "f16")
     image = np.zeros(65536, np.uint8)
     place(image, a, A_AT + 128, swizzle, 16, 8 * swizzle, pattern=128)
     place(image, b, B_AT, swizzle, 16, 8 * swizzle)
@@ -253,7 +253,7 @@ def test_base_offset(swizzle):
 
 def test_many_ctas_at_once():
     rng = np.random.default_rng(6)
-    a, b = numbers(rng, (64, 16), "f16"), numbers(rng, (8, 16), "f16")
+    a, b = random_matrix(rng, (64, 16), "f16"), random_matrix(rng, (8, 16), "f16")
     image = np.zeros(65536, np.uint8)
     place(image, a, A_AT, 32, 16, 256)
     place(image, b, B_AT, 32, 16, 256)
@@ -314,7 +314,7 @@ PARTS = {"D": "{D0, D1, D2, D3}", "E": "{E0, E1, E2, E3}", "A": "{A0, A1, A2, A3
 
 
 def mma(d, a="da", n=8):
-    """A product; one of 16 columns also has E."""
+    """A matmul; one of 16 columns also has E."""
     transposed = "0" if a == "A" else "0, 0"
     registers = PARTS[d] if n == 8 else "{D0, D1, D2, D3, E0, E1, E2, E3}"
     return f"{opcode(n, 16, 'f32', 'f16', 'f16')} {registers}, {PARTS.get(a, a)}, db, 1, 1, 1, {transposed};"

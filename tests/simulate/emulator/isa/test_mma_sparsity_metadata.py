@@ -12,8 +12,8 @@ from tests.simulate.emulator.isa.test_mma_sync import (
     collect_c,
     fragments,
     mma,
-    numbers,
     pack,
+    random_matrix,
     scale_words,
     scatter_c,
 )
@@ -36,8 +36,8 @@ def width_of(type_: str) -> int:
 
 
 def numbers_of(rng, shape, type_: str):
-    """As ``numbers``; e2m1 lies in the middle of a byte, but for the kinds that pack it."""
-    codes, values = numbers(rng, shape, type_.removesuffix("_packed"))
+    """As ``random_matrix``; e2m1 lies in the middle of a byte, but for the kinds that pack it."""
+    codes, values = random_matrix(rng, shape, type_.removesuffix("_packed"))
     return (codes << 2 if type_ == "e2m1" else codes), values
 
 
@@ -234,7 +234,7 @@ def with_codes(form: str, k: int, type_: str, code: int):
 
 
 def test_invalid_metadata():
-    """Both numbers of a chunk in one place; or the second before the first, where the metadata is said to be ordered."""
+    """Both values of a chunk in one place; or the second before the first, where the metadata is declared ordered."""
     with pytest.raises(EmulatorFault, match="row 0, columns 0 to 3 of A: invalid indices 2 and 2"):
         with_codes("mma.sp", 32, "f16", 0b1010)
     with pytest.raises(EmulatorFault, match="invalid indices 1 and 0"):

@@ -72,7 +72,7 @@ def fragments(matrix, formula, width, count):
     return np.stack([pack([matrix[formula(lane >> 2, lane & 3, i)] for i in range(count)], width) for lane in LANES])
 
 
-def numbers(rng, shape, type_):
+def random_matrix(rng, shape, type_):
     """(codes, values) of random elements."""
     if type_ in ("s4", "u4"):
         values = rng.integers(-8 if type_ == "s4" else 0, 8 if type_ == "s4" else 16, shape)
@@ -153,8 +153,8 @@ CASES = [
 def test_mma(shape, width, a_type, b_type, acc):
     m, n, k = dimensions(shape)
     rng = np.random.default_rng(0)
-    a_codes, a = numbers(rng, (m, k), a_type)
-    b_codes, b = numbers(rng, (k, n), b_type)
+    a_codes, a = random_matrix(rng, (m, k), a_type)
+    b_codes, b = random_matrix(rng, (k, n), b_type)
     dtype = {"f32": np.float32, "f16": np.float16, "f64": np.float64, "s32": np.int32}[acc]
     c = (rng.integers(-1000, 1000, (m, n)) if acc == "s32" else rng.standard_normal((m, n))).astype(dtype)
     a_words = fragments(a_codes, A_FORMULAS[shape, width], width, m * k // 32)
@@ -172,8 +172,8 @@ def test_mma(shape, width, a_type, b_type, acc):
 def test_mma_with_8_bit_containers(a_type, b_type):
     """kind::f8f6f4: fp6 in the low six bits of a byte, fp4 in bits 2 to 5."""
     rng = np.random.default_rng(1)
-    a_codes, a = numbers(rng, (16, 32), a_type)
-    b_codes, b = numbers(rng, (32, 8), b_type)
+    a_codes, a = random_matrix(rng, (16, 32), a_type)
+    b_codes, b = random_matrix(rng, (32, 8), b_type)
     a_words = fragments(a_codes << (2 if a_type == "e2m1" else 0), A_FORMULAS["m16n8k32", 8], 8, 16)
     b_words = fragments(b_codes << (2 if b_type == "e2m1" else 0), B_FORMULAS["m16n8k32", 8], 8, 8)
     c = np.zeros((32, 4), np.uint32)
@@ -205,8 +205,8 @@ def test_block_scaled_mma(kind, shape, type_, vector, count, scale, sel_a, sel_b
     _, _, k = dimensions(shape)
     width = 4 if k == 64 else 8
     rng = np.random.default_rng(2)
-    a_codes, a = numbers(rng, (16, k), type_)
-    b_codes, b = numbers(rng, (k, 8), type_)
+    a_codes, a = random_matrix(rng, (16, k), type_)
+    b_codes, b = random_matrix(rng, (k, 8), type_)
     a_words = fragments(a_codes, A_FORMULAS[shape, width], width, 16 * k // 32)
     b_words = fragments(b_codes, B_FORMULAS[shape, width], width, 8 * k // 32)
     if scale == "ue8m0":
@@ -233,8 +233,8 @@ def test_integer_accumulators_wrap_or_saturate():
     ones = np.full((32, 4), 0x7F7F7F7F, np.uint32)
     c = np.full((32, 4), 0x7FFFFFF0, np.uint32)
     opcode = "mma.sync.aligned.m16n8k32.row.col{}.s32.s8.s8.s32"
-    product = 127 * 127 * 32
-    assert (mma(opcode.format(""), "", ones, ones[:, :2], c) == (0x7FFFFFF0 + product) % (1 << 32)).all()
+    dot = 127 * 127 * 32
+    assert (mma(opcode.format(""), "", ones, ones[:, :2], c) == (0x7FFFFFF0 + dot) % (1 << 32)).all()
     assert (mma(opcode.format(".satfinite"), "", ones, ones[:, :2], c) == 0x7FFFFFFF).all()
 
 

@@ -7,8 +7,8 @@ from tests.simulate.emulator.tensor_kernels import (
     encode,
     instruction,
     k_major_address,
-    numbers,
     place,
+    random_matrix,
     row_bytes,
     run_tensor,
     scaled_instruction,
@@ -37,8 +37,8 @@ def product(kind, a, b, word, keep=0, d="t1", scales="", extra=""):
 
 def images(rng, m, n, type_, k):
     """Shared memory of both CTAs (half of A's rows, half of B's columns each), and the values of A and B."""
-    a_codes, a = numbers(rng, (m, k), type_)
-    b_codes, b = numbers(rng, (n, k), type_)
+    a_codes, a = random_matrix(rng, (m, k), type_)
+    b_codes, b = random_matrix(rng, (n, k), type_)
     shared = np.zeros((2, B_START + 16384), np.uint8)
     for i in (0, 1):
         place(shared[i], row_bytes(a_codes[m // 2 * i : m // 2 * (i + 1)], type_), k_major_address, 0, 0, 1024, 128)

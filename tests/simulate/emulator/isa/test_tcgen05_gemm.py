@@ -1,6 +1,6 @@
 """A warp-specialized GEMM: TMA producer, tcgen05 issuer and epilogue warps, rings of mbarriers.
 
-Each tile takes an accumulator of a ring of two: the next tile's products run while the last one's results are read.
+Each tile takes an accumulator of a ring of two: the next tile's MMAs run while the last one's results are read.
 """
 
 import numpy as np
@@ -24,7 +24,7 @@ def gemm(columns: int, producer_waits: bool = True, issuer_waits: bool = True, e
     flip = "xor.b32 t12, t12, 1; setp.eq.u32 p1, t12, 0; @p1 xor.b32 t13, t13, 1;"  # of the accumulators
     wait = "{label}: mbarrier.try_wait.parity.shared::cta.b64 p2, [{at}], {phase}; @!p2 bra {label};"
     registers = ", ".join(f"r{i}" for i in range(32))
-    products = "\n".join(
+    mmas = "\n".join(
         f"tcgen05.mma.cta_group::1.kind::f16 [t14], d0, d1, t15, {'p3' if i == 0 else '1'}; add.u64 d0, d0, 2; add.u64 d1, d1, 2;"
         for i in range(DEPTH // 16)
     )
@@ -83,7 +83,7 @@ shl.b32 t18, t8, 3; mov.u32 t16, full; add.u32 t16, t16, t18;
 {wait.format(label="I3", at="t16", phase="t9") if issuer_waits else ""}
 mad.lo.u32 t20, t8, {stage}, t6; shr.u32 t20, t20, 4; cvt.u64.u32 e0, t20; and.b64 e0, e0, 0x3fff;
 or.b64 d0, e0, {encode(0, 0, 1024, 128)}; add.u64 d1, d0, {A_BYTES // 16};
-{products}
+{mmas}
 mov.u32 t16, empty; add.u32 t16, t16, t18; tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [t16];
 {advance} add.u32 t11, t11, 1; bra I2;
 I4: shl.b32 t18, t12, 3; mov.u32 t16, done; add.u32 t16, t16, t18; tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [t16];

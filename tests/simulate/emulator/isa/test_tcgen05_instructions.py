@@ -11,8 +11,8 @@ from tests.simulate.emulator.tensor_kernels import (
     COMMIT,
     encode,
     k_major_address,
-    numbers,
     place,
+    random_matrix,
     row_bytes,
     run_tensor,
     scaled_instruction,
@@ -346,8 +346,8 @@ def test_cp_is_ordered_before_a_later_mma():
     """Scale factors copied and used without a wait between (section 9.7.16.6.2)."""
     rng = np.random.default_rng(1)
     shared = np.zeros(49152, np.uint8)
-    a_codes, a = numbers(rng, (128, 32), "e4m3")
-    b_codes, b = numbers(rng, (32, 32), "e4m3")
+    a_codes, a = random_matrix(rng, (128, 32), "e4m3")
+    b_codes, b = random_matrix(rng, (32, 32), "e4m3")
     place(shared, row_bytes(a_codes, "e4m3"), k_major_address, 0, 0, 1024, 128)
     place(shared, row_bytes(b_codes, "e4m3"), k_major_address, 16384, 0, 1024, 128)
     factors = rng.integers(120, 130, 128).astype(np.uint8)  # of A: row r in lane r % 32, word r // 32, byte 0

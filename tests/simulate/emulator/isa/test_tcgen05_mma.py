@@ -10,8 +10,8 @@ from tests.simulate.emulator.tensor_kernels import (
     instruction,
     k_major_address,
     mn_major_address,
-    numbers,
     place,
+    random_matrix,
     row_bytes,
     run_tensor,
     scaled_instruction,
@@ -32,7 +32,7 @@ def issue(kind, a, b, word, keep=0, extra="", scales="", tail="", form="mma", d=
 
 def operand(rng, shared, rows, type_, k, start, swizzle=128, packed=False):
     """A K-major matrix in shared memory: (values, descriptor)."""
-    codes, values = numbers(rng, (rows, k), type_)
+    codes, values = random_matrix(rng, (rows, k), type_)
     leading, stride = (rows * 16, 128) if swizzle == 0 else (0, 8 * swizzle)
     place(shared, row_bytes(codes, type_, packed), k_major_address, start, leading, stride, swizzle)
     return values, encode(start, leading, stride, swizzle)
@@ -97,7 +97,7 @@ def test_transposed_operands(type_, code, k, kind, swizzle):
     shared = np.zeros(B_START + 16384, np.uint8)
     values, words = [], []
     for rows, start in ((128, 0), (n, B_START)):
-        codes, value = numbers(rng, (rows, k), type_)
+        codes, value = random_matrix(rng, (rows, k), type_)
         data = np.ascontiguousarray(codes.T).view(np.uint8).reshape(k, rows * size)
         width = swizzle if swizzle in (32, 64, 128) else 128
         span, deep = (16, 8) if swizzle == 0 else (width, 4 if swizzle == "128B/32B" else 8)
@@ -123,7 +123,7 @@ def test_start_inside_a_swizzled_row():
     """K-steps advance the start address inside the 128-byte rows: bytes 64 to 95 of each."""
     rng = np.random.default_rng(3)
     shared = np.zeros(B_START + 16384, np.uint8)
-    codes, a = numbers(rng, (128, 64), "f16")
+    codes, a = random_matrix(rng, (128, 64), "f16")
     place(shared, row_bytes(codes, "f16"), k_major_address, 0, 0, 1024, 128)
     b, b_desc = operand(rng, shared, 32, "f16", 16, B_START)
     out = run_tensor(shared, issue("kind::f16", encode(64, 0, 1024, 128), b_desc, instruction(128, 32)), np.zeros((1, 128, 32), np.uint32))  # fmt: skip
@@ -179,7 +179,7 @@ def test_left_operand_in_tensor_memory(kind, type_, code, k, m):
     """A in columns 32 to 39: whole words of 16- and 32-bit elements, containers of 8 bits for the small types."""
     rng = np.random.default_rng(7)
     shared = np.zeros(16384, np.uint8)
-    codes, a = numbers(rng, (m, k), type_)
+    codes, a = random_matrix(rng, (m, k), type_)
     b, b_desc = operand(rng, shared, 32, type_, k, 0)
     data = (codes << 2 if type_ == "e2m1" else codes).view(np.uint8).reshape(m, 32).view(np.uint32)
     row = np.arange(m)
@@ -272,14 +272,14 @@ def test_zero_column_mask(m, starts, firsts, skip, use, shift):
 
 
 def test_several_steps_of_k_in_several_ctas():
-    """Four products in a row, the first does not read D; each CTA has its own matrices."""
+    """Four MMAs in a row, the first does not read D; each CTA has its own matrices."""
     rng = np.random.default_rng(11)
     images, wants = [], []
     for _ in range(3):
         shared = np.zeros(B_START + 16384, np.uint8)
         parts = []
         for rows, start in ((128, 0), (96, B_START)):
-            codes, values = numbers(rng, (rows, 64), "f16")
+            codes, values = random_matrix(rng, (rows, 64), "f16")
             place(shared, row_bytes(codes, "f16"), k_major_address, start, 0, 1024, 128)
             parts.append(values)
         images.append(shared)
@@ -301,8 +301,8 @@ def test_native_accumulation_in_some_ctas(kind, type_, code, k, keep, monkeypatc
     _, b_desc = operand(rng, shared, 64, type_, k, B_START)
     cells = rng.standard_normal((4, 128, 64)).astype(np.float32).view(np.uint32)
     cells[3, 5, 40:] = 0xFFC12345
-    product = issue(f"kind::{kind}", a_desc, b_desc, instruction(128, 64, code, code), keep).replace(COMMIT, "")
-    text = f"setp.eq.u32 p5, t6, 1; @p5 bra N; {product} N: {COMMIT}"
+    mma = issue(f"kind::{kind}", a_desc, b_desc, instruction(128, 64, code, code), keep).replace(COMMIT, "")
+    text = f"setp.eq.u32 p5, t6, 1; @p5 bra N; {mma} N: {COMMIT}"
     results = []
     for before in (-1, 1 << 62):
         monkeypatch.setattr(gemm_jit, "COMPILE_COST", before)

@@ -15,8 +15,8 @@ from tests.simulate.emulator.tensor_kernels import (
     instruction,
     k_major_address,
     mn_major_address,
-    numbers,
     place,
+    random_matrix,
     row_bytes,
     run_tensor,
     scaled_instruction,
@@ -52,7 +52,7 @@ class Left:
     """A sparse A: compressed codes (rows, k / 2), metadata, and the expanded values."""
 
     def __init__(self, rng, rows: int, k: int, type_: str, width: int):
-        codes, values = numbers(rng, (rows, k), type_)
+        codes, values = random_matrix(rng, (rows, k), type_)
         chunks = random_codes(rng, rows, k, width)
         kept = kept_columns(chunks, width)
         self.codes = np.take_along_axis(codes, kept, axis=1)
@@ -85,7 +85,7 @@ def result(cells, kind: str):
 def test_types_and_swizzles(kind, a_type, a_code, b_type, b_code, k, swizzle):
     rng = np.random.default_rng(0)
     a = Left(rng, 128, k, a_type, WIDTHS.get(kind, 8))
-    b_codes, b = numbers(rng, (48, k), b_type)
+    b_codes, b = random_matrix(rng, (48, k), b_type)
     shared = np.zeros(B_START + 16384, np.uint8)
     words = put(shared, a.codes, a_type, 0, swizzle), put(shared, b_codes, b_type, B_START, swizzle)
     cells = rng.integers(-9, 9, (1, 128, 96)).astype(np.int32 if kind == "i8" else np.float32).view(np.uint32)
@@ -101,7 +101,7 @@ def test_selector_chooses_a_column_of_a_pair(kind, type_, code, k):
     """Two steps along K with metadata in adjacent columns."""
     rng = np.random.default_rng(1)
     parts = [Left(rng, 128, k, type_, WIDTHS[kind]) for _ in range(2)]
-    b_codes, b = numbers(rng, (32, 2 * k), type_)
+    b_codes, b = random_matrix(rng, (32, 2 * k), type_)
     shared = np.zeros(B_START + 16384, np.uint8)
     a_word = put(shared, np.concatenate([p.codes for p in parts], axis=1), type_, 0)
     b_word = put(shared, b_codes, type_, B_START)
@@ -122,7 +122,7 @@ def test_selector_chooses_a_column_of_a_pair(kind, type_, code, k):
 def test_weight_stationary(kind, type_, code, k, m):
     rng = np.random.default_rng(2)
     a = Left(rng, m, k, type_, WIDTHS.get(kind, 8))
-    b_codes, b = numbers(rng, (64, k), type_)
+    b_codes, b = random_matrix(rng, (64, k), type_)
     shared = np.zeros(B_START + 16384, np.uint8)
     words = put(shared, a.codes, type_, 0), put(shared, b_codes, type_, B_START)
     cells = np.zeros((1, 128, 96), np.uint32)
@@ -144,7 +144,7 @@ def test_copies_of_metadata_must_agree():
 def test_left_operand_in_tensor_memory():
     rng = np.random.default_rng(3)
     a = Left(rng, 128, 32, "bf16", 16)
-    b_codes, b = numbers(rng, (32, 32), "bf16")
+    b_codes, b = random_matrix(rng, (32, 32), "bf16")
     shared = np.zeros(16384, np.uint8)
     b_word = put(shared, b_codes, "bf16", 0)
     cells = np.zeros((1, 128, 96), np.uint32)
@@ -162,7 +162,7 @@ def test_transposed_operands(swizzle):
     """MN-major: the k extent of A is half of B's."""
     rng = np.random.default_rng(4)
     a = Left(rng, 128, 32, "f16", 16)
-    b_codes, b = numbers(rng, (64, 32), "f16")
+    b_codes, b = random_matrix(rng, (64, 32), "f16")
     shared = np.zeros(B_START + 16384, np.uint8)
     words = []
     for codes, start in ((a.codes, 0), (b_codes, B_START)):
@@ -195,7 +195,7 @@ def test_block_scaling(kind, vector, a_type, a_code, b_type, b_code, k, count, s
     rng = np.random.default_rng(5)
     n, packed = 72, kind != "mxf8f6f4"
     a = Left(rng, 128, k, a_type, WIDTHS.get(kind, 8))
-    b_codes, b = numbers(rng, (n, k), b_type)
+    b_codes, b = random_matrix(rng, (n, k), b_type)
     shared = np.zeros(B_START + 16384, np.uint8)
     words = put(shared, a.codes, a_type, 0, packed=packed), put(shared, b_codes, b_type, B_START, packed=packed)
     low, high = (125, 130) if scale_type else (0x28, 0x50)
@@ -217,7 +217,7 @@ def test_pairs(kind, type_, code, k):
     """M = 256: each CTA has the metadata of its 128 rows."""
     rng = np.random.default_rng(6)
     parts = [Left(rng, 128, k, type_, WIDTHS.get(kind, 8)) for _ in range(2)]
-    b_codes, b = numbers(rng, (64, k), type_)
+    b_codes, b = random_matrix(rng, (64, k), type_)
     shared = np.zeros((2, B_START + 16384), np.uint8)
     cells = np.zeros((2, 128, 96), np.uint32)
     for i, part in enumerate(parts):
@@ -269,8 +269,8 @@ def test_codes(code, possible):
     """The ISA lists 0b0110: the first element at position 2, the second one at position 1."""
     rng = np.random.default_rng(7)
     shared = np.zeros(B_START + 16384, np.uint8)
-    a_codes, a = numbers(rng, (128, 32), "e4m3")
-    b_codes, b = numbers(rng, (32, 64), "e4m3")
+    a_codes, a = random_matrix(rng, (128, 32), "e4m3")
+    b_codes, b = random_matrix(rng, (32, 64), "e4m3")
     words = put(shared, a_codes, "e4m3", 0), put(shared, b_codes, "e4m3", B_START)
     cells = np.full((1, 128, 96), code * 0x11111111, np.uint32)
     text = issue("kind::f8f6f4", *words, instruction(128, 32, sparse=1))

@@ -5,14 +5,14 @@ import subprocess
 import numpy as np
 import pytest
 
-from tests.simulate.emulator.isa.test_isa_wgmma import A_AT, B_AT, THREADS, descriptor, execute, numbers, place
+from tests.simulate.emulator.isa.test_isa_wgmma import A_AT, B_AT, THREADS, descriptor, execute, place, random_matrix
 from tests.simulate.emulator.isa.test_mma_sparsity_metadata import kept_columns, metadata_of, random_codes
 from tests.simulate.emulator.ptx_kernels import aligned
 from tileiras_build.pipeline.ptx_to_cubin import find_ptxas
 from tileiras_build.simulate.emulator import EmulatorFault, UnsupportedInstruction
 
 K = {"f16": 32, "bf16": 32, "tf32": 16, "e4m3": 64, "e5m2": 64, "s8": 64, "u8": 64}
-TURNS = ("f16", "bf16")
+TRANSPOSABLE = ("f16", "bf16")
 FORMS = [
     ("f32", "f16", "f16"), ("f16", "f16", "f16"), ("f32", "bf16", "bf16"), ("f32", "tf32", "tf32"), ("f32", "e4m3", "e5m2"),
     ("f16", "e5m2", "e4m3"), ("s32", "s8", "u8"), ("s32", "u8", "s8"),
@@ -26,8 +26,8 @@ def opcode(n: int, d: str, a: str, b: str, sat: str = "") -> str:
 def tail(type_: str, transposed=(0, 0), signs=(1, 1)) -> str:
     if type_ in ("s8", "u8"):
         return "scale;"
-    turns = f", {', '.join(str(t) for t in transposed)}" if type_ in TURNS else ""
-    return f"scale, {signs[0]}, {signs[1]}{turns};"
+    transposes = f", {', '.join(str(t) for t in transposed)}" if type_ in TRANSPOSABLE else ""
+    return f"scale, {signs[0]}, {signs[1]}{transposes};"
 
 
 def strides(rows: int, swizzle: int, transposed: bool) -> tuple[int, int]:
@@ -46,7 +46,7 @@ class Case:
         rng = np.random.default_rng(n + selector)
         k = K[a_type]
         self.rng, self.n, self.a_type, self.selector = rng, n, a_type, selector
-        dense, self.b = numbers(rng, (64, k), a_type), numbers(rng, (n, k), b_type)
+        dense, self.b = random_matrix(rng, (64, k), a_type), random_matrix(rng, (n, k), b_type)
         width = 8 * dense.dtype.itemsize
         codes = random_codes(rng, 64, k, width)
         kept = kept_columns(codes, width)

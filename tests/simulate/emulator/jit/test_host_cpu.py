@@ -26,9 +26,9 @@ def test_every_core_has_the_same_id():
 
 
 def test_the_id_contains_the_vendor():
-    numbers = host_cpu.host_cpu_id()
-    assert numbers is not None
-    vendor = b"".join(numbers[i].to_bytes(4, "little") for i in (1, 3, 2)).decode()
+    words = host_cpu.host_cpu_id()
+    assert words is not None
+    vendor = b"".join(words[i].to_bytes(4, "little") for i in (1, 3, 2)).decode()
     vendors = {
         line.split(":")[1].strip()
         for line in Path("/proc/cpuinfo").read_text().splitlines()

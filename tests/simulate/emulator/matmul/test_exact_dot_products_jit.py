@@ -45,9 +45,9 @@ def test_cancellation_to_a_midpoint(apart, monkeypatch):
     b[0, 1::2] = -1
     for row in a[0]:
         rng.shuffle(row)
-    product = by_code(a, b, "bf16", monkeypatch)
-    assert bits(product) == [bits(reference(a[0], b[0]))]
-    assert len(np.unique(product)) == 4  # 2^24 and 2^24 + 2, of both signs
+    result = by_code(a, b, "bf16", monkeypatch)
+    assert bits(result) == [bits(reference(a[0], b[0]))]
+    assert len(np.unique(result)) == 4  # 2^24 and 2^24 + 2, of both signs
 
 
 def test_sums_outside_the_range_of_float32(monkeypatch):

@@ -36,7 +36,7 @@ def both(monkeypatch, run) -> tuple[list[int], list[int]]:
         return by_code, np.ascontiguousarray(run()).view(np.uint32).tolist()
 
 
-def numbers(rng, shape, dtype, transposed: bool) -> np.ndarray:
+def random_matrix(rng, shape, dtype, transposed: bool) -> np.ndarray:
     """Normal values of 11 bits, as an array (stack, rows, k) or a transposed view of one."""
     shape = (shape[0], shape[2], shape[1]) if transposed else shape
     values = rng.standard_normal(shape).astype(np.float16).astype(dtype)
@@ -52,8 +52,8 @@ def test_accumulation_onto_matrices(dtype, k, right, transposed, fresh, calls, m
     rng = np.random.default_rng(k + right)
     steps = [
         (
-            MatmulOperand(numbers(rng, (3, 24, k), dtype, False), "f16"),
-            MatmulOperand(numbers(rng, (right, 32, k), dtype, transposed), "f16"),
+            MatmulOperand(random_matrix(rng, (3, 24, k), dtype, False), "f16"),
+            MatmulOperand(random_matrix(rng, (right, 32, k), dtype, transposed), "f16"),
         )
         for _ in range(3)
     ]

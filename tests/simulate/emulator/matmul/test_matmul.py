@@ -58,8 +58,8 @@ def bits(values) -> list:
 def test_sums_are_exact_and_rounded_once(kind):
     rng = np.random.default_rng(KINDS.index(kind))
     a, b = random_codes(rng, kind, (2, 5, 16)), random_codes(rng, kind, (2, 6, 16))
-    product = multiply(MatmulOperand(a, kind), MatmulOperand(b, kind))
-    assert bits(product) == [bits(reference(x, y)) for x, y in zip(a, b)]
+    result = multiply(MatmulOperand(a, kind), MatmulOperand(b, kind))
+    assert bits(result) == [bits(reference(x, y)) for x, y in zip(a, b)]
 
 
 @pytest.mark.parametrize("kind", ["f16", "bf16", "e5m2"])
@@ -74,9 +74,9 @@ def test_sums_near_midpoints_are_rounded_from_exact_values(kind, small):
     b = np.zeros((1, 2, 16), np.float32)
     b[0, :, [0, 5, 9]] = [[large, -large], [1, -1], [small, small]]
     for order in (np.arange(16), np.arange(16)[::-1]):
-        product = multiply(MatmulOperand(a[..., order], kind), MatmulOperand(b[..., order], kind))
-        assert bits(product) == [bits(reference(a[0], b[0]))]
-    assert product[0, 0, 0] == large**2 + 2 and product[0, 1, 0] == large**2 == product[0, 2, 0]
+        result = multiply(MatmulOperand(a[..., order], kind), MatmulOperand(b[..., order], kind))
+        assert bits(result) == [bits(reference(a[0], b[0]))]
+    assert result[0, 0, 0] == large**2 + 2 and result[0, 1, 0] == large**2 == result[0, 2, 0]
 
 
 @settings(max_examples=60)
@@ -105,9 +105,9 @@ def test_scaled_factors_outside_the_range_of_float32():
 def test_infinities_and_nans_affect_only_their_sums():
     a, b = np.ones((2, 3, 16), np.float32), np.ones((2, 4, 16), np.float32)
     a[0, 0, 3], a[0, 1, 5], b[0, 2, 7], b[0, 3, 5] = np.inf, 1e30, np.nan, 0
-    product = multiply(MatmulOperand(a, "bf16"), MatmulOperand(b, "bf16"))
+    result = multiply(MatmulOperand(a, "bf16"), MatmulOperand(b, "bf16"))
     rows = [[np.inf, np.inf, np.nan, np.inf], [1e30, 1e30, np.nan, 15], [16, 16, np.nan, 15]]
-    np.testing.assert_array_equal(product, np.array([rows, np.full((3, 4), 16)], np.float32))
+    np.testing.assert_array_equal(result, np.array([rows, np.full((3, 4), 16)], np.float32))
 
 
 @pytest.mark.parametrize("zero", [0.0, -0.0])
@@ -119,8 +119,8 @@ def test_zero_sum_is_positive(zero):
 def test_stack_of_one_is_broadcast():
     rng = np.random.default_rng(1)
     a, b = random_codes(rng, "bf16", (1, 4, 16)), random_codes(rng, "bf16", (3, 4, 16))
-    product = multiply(MatmulOperand(a, "bf16"), MatmulOperand(b, "bf16"))
-    assert bits(product) == [bits(reference(a[0], y)) for y in b]
+    result = multiply(MatmulOperand(a, "bf16"), MatmulOperand(b, "bf16"))
+    assert bits(result) == [bits(reference(a[0], y)) for y in b]
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {f0, f1, f2, f3}, {r1, r2, r3,
 mul.wide.u32 d2, r0, 16; add.u64 d2, d2, u1; st.global.v4.f32 [d2], {f0, f1, f2, f3};"""
 
 
-def launch_product(**options) -> np.ndarray:
+def launch_matmul(**options) -> np.ndarray:
     """The stores of 32 lanes: an MMA of random f16 values plus ones."""
     values = aligned(np.random.default_rng(5).standard_normal((32, 12)).astype(np.float16))
     out = aligned(np.zeros((32, 4), np.float32))
@@ -198,18 +198,18 @@ def launch_product(**options) -> np.ndarray:
 
 def test_sums_of_a_launch():
     """PTX runs with the order of BLAS by default; both results are close, as the ISA requires."""
-    exact, other = launch_product(matmul_rounding="exact"), launch_product()
-    np.testing.assert_array_equal(other, launch_product(matmul_rounding="blas"))
+    exact, other = launch_matmul(matmul_rounding="exact"), launch_matmul()
+    np.testing.assert_array_equal(other, launch_matmul(matmul_rounding="blas"))
     np.testing.assert_allclose(exact, other, rtol=0, atol=1e-4)
     with pytest.raises(ValueError, match="invalid matmul_rounding 'fast'"):
-        launch_product(matmul_rounding="fast")
+        launch_matmul(matmul_rounding="fast")
 
 
 SCRIPT = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from test_matmul import launch_product
-print(launch_product(matmul_rounding="exact").tobytes().hex())
+from test_matmul import launch_matmul
+print(launch_matmul(matmul_rounding="exact").tobytes().hex())
 """
 
 

@@ -7,17 +7,17 @@ from tests.simulate.emulator.matmul.test_gemm_jit import NEVER, both
 from tileiras_build.simulate.emulator.isa.mma_register_operands import Fragment, join_rows
 from tileiras_build.simulate.emulator.isa.mma_sync import REGISTER_ENCODINGS
 from tileiras_build.simulate.emulator.matmul import gemm_jit, matmul, pack_operands
-from tileiras_build.simulate.emulator.matmul import operand_value_ranges as of_numbers
+from tileiras_build.simulate.emulator.matmul import operand_value_ranges as value_ranges
 
 WARPS = 6
 
 
 def words(rng, kind: str) -> np.ndarray:
     """A register of warps (WARPS, 32) with normal values of a kind."""
-    numbers = rng.standard_normal((WARPS, 32, 2))
+    values = rng.standard_normal((WARPS, 32, 2))
     if kind == "f16":
-        return numbers.astype(np.float16).view(np.uint32)[..., 0]
-    bits = numbers.astype(np.float32).view(np.uint32)
+        return values.astype(np.float16).view(np.uint32)[..., 0]
+    bits = values.astype(np.float32).view(np.uint32)
     if kind == "tf32":
         return np.ascontiguousarray(bits[..., 0])  # the low 13 bits are ignored
     return bits[..., 0] >> np.uint32(16) | bits[..., 1] & np.uint32(0xFFFF0000)
@@ -85,30 +85,30 @@ def test_extremes_of_registers(kind, always, monkeypatch):
 def test_extremes_of_arrays(dtype, turned, always, monkeypatch):
     values = np.random.default_rng(2).standard_normal((3, 16, 8)).astype(dtype)
     values[0, 2] = 0
-    factor = of_numbers.MatmulOperand(values.swapaxes(1, 2) if turned else values, "f16")
-    other = of_numbers.MatmulOperand(-2 * factor.values, "f16")
-    assert of_numbers.compute_extremes([factor, other])
+    factor = value_ranges.MatmulOperand(values.swapaxes(1, 2) if turned else values, "f16")
+    other = value_ranges.MatmulOperand(-2 * factor.values, "f16")
+    assert value_ranges.compute_extremes([factor, other])
     largest, smallest = np.abs(values).max(), np.abs(values[values != 0]).min()
     assert (factor.extremes, other.extremes) == ((largest, smallest), (2 * largest, 2 * smallest))
     monkeypatch.setattr(gemm_jit, "COMPILE_COST", NEVER)
-    assert not of_numbers.compute_extremes([factor])
+    assert not value_ranges.compute_extremes([factor])
 
 
 def test_extremes_of_factors_of_two_sizes(always):
-    factors = [of_numbers.MatmulOperand(np.full((1, rows, 8), rows, np.float16), "f16") for rows in (8, 16)]
-    assert not of_numbers.compute_extremes(factors) and [factor.extremes for factor in factors] == [(8, 8), (16, 16)]
+    factors = [value_ranges.MatmulOperand(np.full((1, rows, 8), rows, np.float16), "f16") for rows in (8, 16)]
+    assert not value_ranges.compute_extremes(factors) and [factor.extremes for factor in factors] == [(8, 8), (16, 16)]
 
 
 def test_even_rows_first_of_registers_and_arrays():
     """The permutation of registers equals that of their values."""
     factor = fragment(np.random.default_rng(3), "f16", 2, 2)
     np.testing.assert_array_equal(
-        factor.even_columns_first.values, of_numbers.MatmulOperand(factor.values, "f16").even_columns_first.values
+        factor.even_columns_first.values, value_ranges.MatmulOperand(factor.values, "f16").even_columns_first.values
     )
 
 
 def test_unsupported_kinds():
-    assert pack_operands.kind_of(of_numbers.MatmulOperand(np.ones((1, 8, 8)), "scaled")) is None
+    assert pack_operands.kind_of(value_ranges.MatmulOperand(np.ones((1, 8, 8)), "scaled")) is None
     assert pack_operands.kind_of(Fragment([[np.zeros((1, 32), np.uint32)]], "e4m3", REGISTER_ENCODINGS["e4m3"])) is None
 
 
@@ -123,14 +123,14 @@ def arranged(array: np.ndarray, form: str) -> np.ndarray:
     return np.repeat(array, 3, axis=2)[..., ::3] if form == "neither" else array.copy()
 
 
-def numbers_with_all_exponents(rng, kind: str) -> tuple[of_numbers.MatmulOperand, np.ndarray]:
+def values_with_all_exponents(rng, kind: str) -> tuple[value_ranges.MatmulOperand, np.ndarray]:
     """An operand with finite values of a kind, including subnormals and zeros of both signs, and its values in float64."""
     codes = rng.integers(0, 1 << 8 * np.dtype(WORDS[kind]).itemsize, (STACK, ROWS, DEPTH), WORDS[kind])
     codes[0, :2, :2] = 0
     codes[0, 0, 0] = 1 << (8 * codes.itemsize - 1)
     values = codes.view({"f16": np.float16, "f32": np.float32}.get(kind, codes.dtype))
-    codes[~np.isfinite(of_numbers.decode(values, kind))] = 1
-    return of_numbers.make_operand(values, kind), of_numbers.decode(values, kind).astype(np.float64)
+    codes[~np.isfinite(value_ranges.decode(values, kind))] = 1
+    return value_ranges.make_operand(values, kind), value_ranges.decode(values, kind).astype(np.float64)
 
 
 @pytest.mark.parametrize("side", [0, 1])
@@ -138,8 +138,8 @@ def numbers_with_all_exponents(rng, kind: str) -> tuple[of_numbers.MatmulOperand
 @pytest.mark.parametrize("kind", WORDS)
 def test_arrays_of_values_or_bit_patterns(kind, form, side):
     rng = np.random.default_rng(side)
-    found = [numbers_with_all_exponents(rng, kind) for _ in range(2)]
-    steps = [of_numbers.make_operand(arranged(factor.stored, form), factor.kind) for factor, _ in found]
+    found = [values_with_all_exponents(rng, kind) for _ in range(2)]
+    steps = [value_ranges.make_operand(arranged(factor.stored, form), factor.kind) for factor, _ in found]
     width, order = pack_operands.WIDTHS[side], (pack_operands.EVEN_COLUMNS_FIRST if side else np.arange(4))
     packed = pack_operands.PackedOperand(steps, side, 2, is_apart=bool(side))
     for first, count in ((0, 2), (2, 1)):
@@ -152,9 +152,9 @@ def test_arrays_of_values_or_bit_patterns(kind, form, side):
 
 @pytest.mark.parametrize("kind", ["bf16", "tf32", "e4m3", "e5m2"])
 def test_matmul_of_bit_patterns(kind, always, monkeypatch):
-    factors = [numbers_with_all_exponents(np.random.default_rng(i), kind)[0] for i in range(2)]
-    assert all(isinstance(factor, of_numbers.EncodedOperand) for factor in factors)
-    values = [of_numbers.MatmulOperand(factor.values, kind) for factor in factors]
+    factors = [values_with_all_exponents(np.random.default_rng(i), kind)[0] for i in range(2)]
+    assert all(isinstance(factor, value_ranges.EncodedOperand) for factor in factors)
+    values = [value_ranges.MatmulOperand(factor.values, kind) for factor in factors]
     one, other = both(monkeypatch, lambda: matmul.multiply(*factors))
     assert one == other == matmul.multiply(*values).view(np.uint32).tolist()
 
@@ -162,10 +162,10 @@ def test_matmul_of_bit_patterns(kind, always, monkeypatch):
 @pytest.mark.parametrize("code", [0x7F, 0xFF])
 def test_nan_and_infinity_bits_are_left_to_numpy(code, always):
     codes = np.zeros((1, 8, 32), np.uint8)
-    left, right = of_numbers.EncodedOperand(codes, "e4m3"), of_numbers.EncodedOperand(codes.copy(), "e4m3")
+    left, right = value_ranges.EncodedOperand(codes, "e4m3"), value_ranges.EncodedOperand(codes.copy(), "e4m3")
     assert matmul.jit_error_bounds([(left, right)], 1) is not None
     codes[0, 3, 5] = code
-    assert matmul.jit_error_bounds([(of_numbers.EncodedOperand(codes, "e4m3"), right)], 1) is None
+    assert matmul.jit_error_bounds([(value_ranges.EncodedOperand(codes, "e4m3"), right)], 1) is None
 
 
 def test_error_bounds_are_per_matrix(always, monkeypatch):
@@ -175,7 +175,7 @@ def test_error_bounds_are_per_matrix(always, monkeypatch):
     values[1] = 0
     values[1, :, :3] = 2.0**60, 1, -(2.0**60)
     ones = np.ones((1, 8, 16), np.float32)
-    step = of_numbers.MatmulOperand(values, "bf16"), of_numbers.MatmulOperand(ones, "bf16")
+    step = value_ranges.MatmulOperand(values, "bf16"), value_ranges.MatmulOperand(ones, "bf16")
     assert (matmul.jit_error_bounds([step], STACK) > 0).T.tolist() == [[False, True, False]]
     one, other = both(monkeypatch, lambda: matmul.multiply(*step))
     assert one == other and one[1][0][0] == np.float32(1).view(np.uint32)
@@ -186,6 +186,6 @@ def test_matrices_at_the_limit_of_exactness(always):
     a, b = (np.ones((STACK, 8, 16), np.float32) for _ in range(2))
     a[:, 3, 4], b[:, 1, 2] = 2.0**-17, [2.0**-18, 2.0**-19, 2.0**-60]
     errors = matmul.jit_error_bounds(
-        [(of_numbers.MatmulOperand(a, "bf16"), of_numbers.MatmulOperand(b, "bf16"))], STACK
+        [(value_ranges.MatmulOperand(a, "bf16"), value_ranges.MatmulOperand(b, "bf16"))], STACK
     )
     assert (errors > 0).T.tolist() == [[False, True, True]]

@@ -202,10 +202,10 @@ CALLS = """.version 9.0
 .global .align 1 .b8 words[40] = {{{words}}};
 .func twice (.param .b32 x) {{ ret; }}
 .visible .entry k() {{
-  .reg .b64 d<4>; .local .align 8 .b8 room[16];
+  .reg .b64 d<4>; .local .align 8 .b8 scratch[16];
   .param .b64 a; .param .b64 b; .param .b32 c; .param .b32 e;
-  mov.u64 d0, words; cvta.global.u64 d1, d0; mov.u64 d2, room; cvta.local.u64 d3, d2;
-  st.param.b64 [a], d1; st.param.b64 [b], d3; st.local.u64 [room], 7;
+  mov.u64 d0, words; cvta.global.u64 d1, d0; mov.u64 d2, scratch; cvta.local.u64 d3, d2;
+  st.param.b64 [a], d1; st.param.b64 [b], d3; st.local.u64 [scratch], 7;
   {call}
   ret;
 }}

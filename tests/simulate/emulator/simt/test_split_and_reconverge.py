@@ -56,9 +56,9 @@ def test_children_copy_only_the_registers_that_they_read(monkeypatch):
 
 def test_issuing_an_mma_needs_one_thread_only():
     program = load(gemm(64), "k", None)
-    products = [pc for pc, ins in enumerate(program.code) if ins.op == "tcgen05" and ins.mods[0] in ("mma", "commit")]
+    mmas = [pc for pc, ins in enumerate(program.code) if ins.op == "tcgen05" and ins.mods[0] in ("mma", "commit")]
     loads = [pc for pc, ins in enumerate(program.code) if ins.op == "tcgen05" and ins.mods[0] == "ld"]
-    starts = {int(program.leader_of[pc]) for pc in products}
+    starts = {int(program.leader_of[pc]) for pc in mmas}
     needs_convergence = function_cache_of(program).needs_convergence
     assert not any(map(needs_convergence, starts)) and all(map(needs_convergence, loads))
 
