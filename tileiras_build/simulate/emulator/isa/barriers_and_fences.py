@@ -36,7 +36,7 @@ def warp_barrier(e, ins):
     if e.diverged:
         e.line(f"wait = g.require_convergence({e.use(ins.args[0], 'u32')})")
         e.line("if wait is not None: return wait")
-    e.line("if g.observers.racecheck is not None: g.observers.racecheck.warp_barrier(g)")
+    e.line("if g.observers.racecheck is not None: g.observers.racecheck.clocks.warp_barrier(g)")
 
 
 def cluster_barrier(e, ins):
@@ -61,7 +61,7 @@ def handle_fence(e, ins):
 def fence_effects(ins) -> str | None:
     """The call of racecheck for a fence, if any."""
     if "proxy" in ins.mods:
-        return "proxy_fence({})" if "async" in ins.mods and "global" not in ins.mods else None
+        return "clocks.proxy_fence({})" if "async" in ins.mods and "global" not in ins.mods else None
     if "mbarrier_init" in ins.mods:
-        return "init_fence({})"
-    return f"memory_fence({{}}, {ins.mods})" if not CLUSTER_OR_WIDER.isdisjoint(ins.mods) else None
+        return "mbarriers.init_fence({})"
+    return f"clocks.memory_fence({{}}, {ins.mods})" if not CLUSTER_OR_WIDER.isdisjoint(ins.mods) else None

@@ -69,7 +69,7 @@ class BulkSite:
         if not are_all(group.scheduler.are_ctas_alive(target)):
             self.mbarrier.fault(group, "a multicast to a CTA that has exited")
         if group.observers.racecheck is not None:
-            group.observers.racecheck.peer_accessed(self.ins, flat[copy], target)
+            group.observers.racecheck.cluster.peer_accessed(self.ins, flat[copy], target)
         signalled = rank & ~1 | geometry.rank(positions[copy] // words) & 1 if pair else rank
         where = positions[copy] % words + geometry.ctas_with_rank(own, signalled) * words
         return copy, target * group.memories.shared_size, where

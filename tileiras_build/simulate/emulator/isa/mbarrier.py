@@ -36,11 +36,11 @@ def arrive_and_expect_tx(batch, ins, positions, flat, arrivals, tx, drop: bool =
     """
     if batch.observers.racecheck is not None:
         if clocks is not None and np.any(arrivals):
-            batch.observers.racecheck.committed(ins, positions, flat, clocks)
+            batch.observers.racecheck.mbarriers.committed(ins, positions, flat, clocks)
         elif clocks is not None:
-            batch.observers.racecheck.copies_performed(positions, clocks)
+            batch.observers.racecheck.mbarriers.copies_performed(positions, clocks)
         elif np.any(arrivals):
-            batch.observers.racecheck.arrived(ins, positions, flat, "relaxed" in ins.mods)
+            batch.observers.racecheck.mbarriers.arrived(ins, positions, flat, "relaxed" in ins.mods)
     for at_once in (arrive_with_jit, arrive_runs_with_jit):
         if (before := at_once(batch, positions, arrivals, tx, drop)) is not None:
             return before
@@ -53,7 +53,9 @@ def arrive_and_expect_tx(batch, ins, positions, flat, arrivals, tx, drop: bool =
     _, pending, _, _ = unpack(batch.memories.shared_view(_u64)[places])
     if is_any(too_many := total > pending):
         if batch.observers.racecheck is not None and clocks is None:
-            batch.observers.racecheck.phase_overfilled(ins, positions, flat, int(places[int(np.argmax(too_many))]))
+            batch.observers.racecheck.mbarriers.phase_overfilled(
+                ins, positions, flat, int(places[int(np.argmax(too_many))])
+            )
         return arrive_one_by_one(batch, ins, positions, flat, arrivals, tx, drop)
     first = np.zeros(len(places), np.int64)
     first[which[::-1]] = flat[::-1]
@@ -112,7 +114,7 @@ def arrive_at_distinct(batch, ins, places, flat, arrivals, tx, drop):
     batch.scheduler.changes += 1
     if is_any(done):
         if batch.observers.racecheck is not None:
-            batch.observers.racecheck.completed(ins, places[done], flat[done])
+            batch.observers.racecheck.mbarriers.completed(ins, places[done], flat[done])
         batch.sync.waits.completed(places[done])
     return before
 
@@ -158,7 +160,7 @@ class MbarrierSite:
             words[index] = self.initial_state_words(group, broadcast_int64(selection.pick(count), len(index)))
         group.scheduler.changes += 1
         if group.observers.racecheck is not None:
-            group.observers.racecheck.initialised(self.ins, index, flat)
+            group.observers.racecheck.mbarriers.initialised(self.ins, index, flat)
 
     def initial_state_words(self, group, counts: np.ndarray) -> np.ndarray:
         bad = (counts < 1) | (counts > COUNT_LIMIT)
@@ -183,7 +185,7 @@ class MbarrierSite:
             return out
         index, flat = self.where(group, address, selection)
         if group.observers.racecheck is not None:
-            group.observers.racecheck.used(self.ins, index, flat)
+            group.observers.racecheck.mbarriers.used(self.ins, index, flat)
         counts, bytes_ = (broadcast_int64(selection.pick(value), len(index)) for value in (count, tx))
         out[selection.rows, selection.columns] = arrive_and_expect_tx(
             group, self.ins, index, flat, counts, bytes_, drop
@@ -225,7 +227,7 @@ class MbarrierSite:
             return out
         index, flat = self.where(group, address, selection)
         if group.observers.racecheck is not None:
-            group.observers.racecheck.used(self.ins, index, flat)
+            group.observers.racecheck.mbarriers.used(self.ins, index, flat)
         if group.sync.waits.unseen:
             group.sync.waits.observe(index)
         wanted = np.asarray(selection.pick(state)).astype(_u64)
@@ -242,7 +244,7 @@ class MbarrierSite:
                 if event is not None:
                     return event
         if group.observers.racecheck is not None:
-            group.observers.racecheck.acquired(index[done], flat[done], "relaxed" in self.ins.mods)
+            group.observers.racecheck.mbarriers.acquired(index[done], flat[done], "relaxed" in self.ins.mods)
         out[selection.rows, selection.columns] = done
         return out
 

@@ -56,7 +56,7 @@ class AsyncStoreSite:
         positions = np.broadcast_to(positions, n)
         store = PendingAsyncStore(self, flat, np.broadcast_to(index, n), picked, positions)
         if group.observers.racecheck is not None:
-            store.clocks = group.observers.racecheck.issue_copies(positions, flat)
+            store.clocks = group.observers.racecheck.shared_memory.issue_copies(positions, flat)
         self.mark_in_flight(group, store.index)
         group.sync.waits.add_in_flight(positions, store)
 

@@ -136,7 +136,7 @@ def multicast_targets(group, ins, selection, index, flat, multicast):
                 fault(group.observers, ins, f"CTA {rank} of the mask is not in the cluster", ctas[0])
             there = group.geometry.ctas_with_rank(ctas[chosen], rank)
             if group.observers.racecheck is not None:
-                group.observers.racecheck.peer_accessed(ins, flat[chosen], there)
+                group.observers.racecheck.cluster.peer_accessed(ins, flat[chosen], there)
             places.append(there * words + index[chosen] % words)
             threads.append(flat[chosen])
     return np.concatenate(places), np.concatenate(threads)

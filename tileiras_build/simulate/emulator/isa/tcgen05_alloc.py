@@ -47,7 +47,9 @@ def tcgen05_alloc(group, site, address, columns, after):
 def require_peer_cta(group, ins, ctas, warps):
     """Require running peer CTAs: allocation and deallocation of a pair communicate through the peer's shared memory."""
     if group.observers.racecheck is not None and is_pair(ins):
-        group.observers.racecheck.peer_required(ins, ctas * group.geometry.threads + warps * 32, peer_ctas(group, ctas))
+        group.observers.racecheck.cluster.peer_required(
+            ins, ctas * group.geometry.threads + warps * 32, peer_ctas(group, ctas)
+        )
 
 
 def peer_ctas(group, ctas):
@@ -80,7 +82,7 @@ def write_addresses(group, site, address, starts):
         selection = Selection(group, leaders)
         place = site.in_shared(group, selection.pick(address), selection)
         index = np.broadcast_to(place.index(4), len(selection.rows))
-        group.observers.racecheck.tensor_writes(site.ins, 4 * index, flat_threads(group, selection))
+        group.observers.racecheck.shared_memory.tcgen05_writes(site.ins, 4 * index, flat_threads(group, selection))
 
 
 def try_allocate(group, ins, cta: int, tid: int, columns: int) -> int:
@@ -152,7 +154,7 @@ def tcgen05_dealloc(ins, group, address, columns):
             if is_pair(ins):
                 others.append(int(peer_ctas(group, cta)))
             span = tensor_memory.Span(int(cta), int(start), int(count))
-            group.observers.racecheck.tensor_freed(ins, span, others, (int(cta), int(warp)))
+            group.observers.racecheck.tensor_memory.free(ins, span, others, (int(cta), int(warp)))
     group.scheduler.retry_blocked()
 
 

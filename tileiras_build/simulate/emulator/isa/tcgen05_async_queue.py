@@ -71,7 +71,7 @@ class SharedSource:
         self.chunks = np.ascontiguousarray(chunks, np.int64)
         self.issued: np.ndarray | None = self.fetch()
         if self.observers.racecheck is not None:
-            self.observers.racecheck.tensor_reads(ins, self.index, *issuers)
+            self.observers.racecheck.shared_memory.tcgen05_reads(ins, self.index, *issuers)
 
     @property
     def index(self) -> np.ndarray:

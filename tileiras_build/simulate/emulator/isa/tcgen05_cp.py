@@ -66,7 +66,7 @@ def tcgen05_cp(form, group, address, descriptor_word, mask):
             require_usable(queue.memory, copy)
             require_order(queue, copy, side, tid)
             if group.observers.racecheck is not None:
-                group.observers.racecheck.tensor_issued(ins, copy.writes, (), [side], ctas, tid)
+                group.observers.racecheck.tensor_memory.issue(ins, copy.writes, (), [side], ctas, tid)
             queue.issue(copy)
 
 

@@ -150,7 +150,7 @@ class TensorMemoryAccess:
             memory.require_no_pending(self.ins, span, None, memory.storing, why)
             memory.mark(memory.loading, some, which, span)
             if group.observers.racecheck is not None:
-                group.observers.racecheck.tensor_columns(self.ins, span, some, which, False)
+                group.observers.racecheck.tensor_memory.access(self.ins, span, some, which, False)
         if self.can_use_jit():
             return list(tcgen05_ld_st.load(memory.cells, places.lines, self.lines).reshape(-1, *group.shape))
         index = self.index(places.cells)
@@ -172,7 +172,7 @@ class TensorMemoryAccess:
             memory.require_no_pending(self.ins, span, None, memory.loading, why)
             memory.mark(memory.storing, some, which, span)
             if group.observers.racecheck is not None:
-                group.observers.racecheck.tensor_columns(self.ins, span, some, which, True)
+                group.observers.racecheck.tensor_memory.access(self.ins, span, some, which, True)
         if self.can_use_jit():
             return tcgen05_ld_st.store(memory.cells, places.lines, self.lines, values, group.shape)
         index = self.index(places.cells)
@@ -258,14 +258,14 @@ def tcgen05_wait(ins, group, table):
     memory = tensor_memory_of(group)
     memory.wait_done(getattr(memory, table), ctas, warps)
     if group.observers.racecheck is not None:
-        group.observers.racecheck.tensor_waited(ctas, warps, table == "storing")
+        group.observers.racecheck.tensor_memory.wait(ctas, warps, table == "storing")
 
 
 def handle_fence(e, ins):
     """The emulator orders all accesses, so fences only matter to racecheck."""
     is_after = ins.mods[0] == "fence::after_thread_sync"
     flat = "g.flat" if e.predicate is None else f"g.flat[g.full({e.predicate})]"
-    e.line(f"if g.observers.racecheck is not None: g.observers.racecheck.tensor_fence({flat}, {is_after})")
+    e.line(f"if g.observers.racecheck is not None: g.observers.racecheck.tensor_memory.fence({flat}, {is_after})")
 
 
 # -- commit ------------------------------------------------------------------------------------------
@@ -325,7 +325,7 @@ def tcgen05_commit(site, group, address, multicast, mask):
         index, flat = multicast_targets(group, site.ins, selection, index, flat, multicast)
     index, flat = np.asarray(index), np.asarray(flat)
     commit = Commit(site.ins, *np.divmod(flat, group.geometry.threads))
-    clocks = None if group.observers.racecheck is None else group.observers.racecheck.commit_tensor(flat)
+    clocks = None if group.observers.racecheck is None else group.observers.racecheck.shared_memory.commit_tcgen05(flat)
     async_queue_of(group).issue(commit)
     if group.geometry.cluster_size == 1:
         group.sync.waits.add_in_flight(index, CommitArrival(commit, index, flat, clocks))

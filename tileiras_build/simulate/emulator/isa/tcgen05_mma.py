@@ -63,7 +63,7 @@ class Tcgen05Mma(Operation):
         require_usable(memory, self)
         require_order(queue, self, ctas, tid)
         if group.observers.racecheck is not None:
-            group.observers.racecheck.tensor_issued(form.ins, self.writes, self.reads, self.sides, ctas, tid)
+            group.observers.racecheck.tensor_memory.issue(form.ins, self.writes, self.reads, self.sides, ctas, tid)
 
     # -- operands ----------------------------------------------------------------------------------------
     def known(self, shared_limit: int, operands: dict) -> dict | None:

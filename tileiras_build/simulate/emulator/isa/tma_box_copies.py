@@ -76,19 +76,19 @@ class InFlightCopy:
         if batch.observers.racecheck is None:
             return
         if self.positions is not None:
-            self.clocks = batch.observers.racecheck.issue_copies(self.positions, self.flat)
+            self.clocks = batch.observers.racecheck.shared_memory.issue_copies(self.positions, self.flat)
         else:
-            self.clocks = batch.observers.racecheck.issue_stores(self.ins, self.shared_bytes(), self.flat)
+            self.clocks = batch.observers.racecheck.shared_memory.issue_stores(self.ins, self.shared_bytes(), self.flat)
 
     def record_completion(self, batch):
         if batch.observers.racecheck is None:
             return
         if self.positions is not None:
-            batch.observers.racecheck.copies_write(
+            batch.observers.racecheck.shared_memory.copies_write(
                 self.ins, self.shared_bytes(), self.positions, self.flat, self.clocks
             )
         else:
-            batch.observers.racecheck.stores_done(self.flat, self.clocks)
+            batch.observers.racecheck.shared_memory.stores_done(self.flat, self.clocks)
 
 
 class BoxCopy(InFlightCopy):

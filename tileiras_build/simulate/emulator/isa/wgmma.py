@@ -127,7 +127,7 @@ class SharedOperand:
         if group.observers.async_copy_marks is not None:
             group.observers.async_copy_marks.check_chunks(self.site, group, index)
         if group.observers.racecheck is not None:
-            group.observers.racecheck.wgmma_reads(self.site, group, index)
+            group.observers.racecheck.shared_memory.wgmma_reads(self.site, group, index)
         return self.decode(group.memories.shared_view(np.complex128)[self.shared(group, index)])
 
     def read_with_jit(self, group, descriptor) -> np.ndarray | None:
@@ -353,9 +353,11 @@ def result_registers(ins) -> list:
 def handle_wgmma(e, ins):
     wait_for_warpgroup(e)
     if ins.mods[0] == "commit_group":
-        return e.line("if g.observers.racecheck is not None: g.observers.racecheck.commit_wgmma(g)")
+        return e.line("if g.observers.racecheck is not None: g.observers.racecheck.shared_memory.commit_wgmma(g)")
     if ins.mods[0] == "wait_group":
-        return e.line(f"if g.observers.racecheck is not None: g.observers.racecheck.wait_wgmma(g, {ins.args[0].value})")
+        return e.line(
+            f"if g.observers.racecheck is not None: g.observers.racecheck.shared_memory.wait_wgmma(g, {ins.args[0].value})"
+        )
     if ins.mods[0] == "fence":
         return None
     if ins.mods[0] != "mma_async":

@@ -276,7 +276,7 @@ class Site:
                 group.cta * group.geometry.threads + group.tid if selection is None else flat_threads(group, selection)
             )
             some, flat, target_of = np.broadcast_arrays(other, flat, target)
-            group.observers.racecheck.peer_accessed(self.ins, flat[some], target_of[some])
+            group.observers.racecheck.cluster.peer_accessed(self.ins, flat[some], target_of[some])
         gone = ~group.scheduler.are_ctas_alive(target)
         if is_any(gone):
             self.raise_first_fault(group, gone, "shared memory of a CTA that has exited", address, selection)

@@ -27,7 +27,7 @@ class AccessObservers:
         self.counters, self.racecheck = observers.counters, observers.racecheck
         self.global_races: GlobalMemoryRacecheck | None = None
         if self.racecheck is not None and lacks_cta_ordering(observers.program):
-            self.global_races = GlobalMemoryRacecheck(self.racecheck)
+            self.global_races = GlobalMemoryRacecheck(self.racecheck.clocks)
         self.idle = self.racecheck is None and self.counters is None
 
     def __call__(self, site, group, pieces, writes: bool, selection, values=None):
@@ -61,7 +61,7 @@ class AccessObservers:
                 )
                 flat = flat if inside is None else np.broadcast_to(flat, inside.shape)[inside]
                 data = None if values is None or inside is not None else self.bytes_of(values, shape)
-                self.racecheck.access(site, start, np.broadcast_to(flat, shape).reshape(-1), writes, data)
+                self.racecheck.shared_memory.access(site, start, np.broadcast_to(flat, shape).reshape(-1), writes, data)
 
     @staticmethod
     def bytes_of(values, shape):

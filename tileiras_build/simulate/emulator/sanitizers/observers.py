@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ..ptx.program import Program
     from ..simt.geometry import Geometry
     from .access_observers import AccessObservers
-    from .racecheck_shared_memory import SharedMemoryRacecheck
+    from .racecheck import Racecheck
 
 
 class Observers:
@@ -25,15 +25,17 @@ class Observers:
         self.has_any = options.has_observers
         self.async_copy_marks: AsyncCopyMarks | None = None
         self.accesses: AccessObservers | None = None
-        self.racecheck: SharedMemoryRacecheck | None = None
+        self.racecheck: Racecheck | None = None
         if self.has_any:
             self._observe_accesses(options.racecheck)
 
     def _observe_accesses(self, is_racecheck_on: bool) -> None:
         from .access_observers import AccessObservers
-        from .racecheck_shared_memory import SharedMemoryRacecheck
+        from .racecheck import Racecheck
 
-        self.racecheck = SharedMemoryRacecheck(self.geometry, self.memories, self.findings) if is_racecheck_on else None
+        if is_racecheck_on:
+            memories = self.memories
+            self.racecheck = Racecheck(self.geometry, memories.shared, memories.shared_size, self.findings)
         self.accesses = AccessObservers(self)
 
     def require_async_copy_marks(self) -> AsyncCopyMarks:

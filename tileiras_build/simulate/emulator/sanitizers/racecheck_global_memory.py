@@ -14,12 +14,11 @@ import numpy as np
 
 from ..errors import THREAD_RACE, EmulatorFault
 from ..simt.broadcasting import unique_integers
-from .shadow_memory import CHUNK, ShadowMemory
-from .vector_clocks import ORDER
+from .shadow_memory import CHUNK, AccessSites, ShadowMemory
+from .vector_clocks import ORDER, VectorClocks
 
 if TYPE_CHECKING:
     from ..memory.address_space import Region
-    from .racecheck_shared_memory import SharedMemoryRacecheck
 
 _LANES = 64  # an accessing thread is encoded as (CTA * clock_count + clock_id) * 64 + lane
 STRONG = {"volatile", "relaxed", "acquire", "release", "mmio"}  # strong operations do not race with each other
@@ -28,8 +27,8 @@ STRONG = {"volatile", "relaxed", "acquire", "release", "mmio"}  # strong operati
 class GlobalMemoryRacecheck:
     """The check of one batch of CTAs."""
 
-    def __init__(self, races: SharedMemoryRacecheck):
-        self.races, self.geometry = races, races.geometry
+    def __init__(self, clocks: VectorClocks):
+        self.clocks, self.geometry, self.sites = clocks, clocks.geometry, AccessSites()
         self.shadows: dict[int, ShadowMemory] = {}
 
     def access(self, site, region: Region, flat: np.ndarray, start: np.ndarray, writes: bool, data) -> None:
@@ -41,8 +40,8 @@ class GlobalMemoryRacecheck:
         self.index = shadow.of_spans(start - region.origin, site.bytes)
         cta, tid = np.divmod(flat[:, None], self.geometry.threads)
         warp, self.lane = np.divmod(tid, 32)
-        self.actor = cta * self.races.clock_count + self.races.first_async_clock[cta] + warp
-        self.now, self.known = self.races.clock(cta, warp), self.races.known[cta[:, 0], warp[:, 0], ORDER]
+        self.actor = cta * self.clocks.clock_count + self.clocks.first_async_clock[cta] + warp
+        self.now, self.known = self.clocks.clock(cta, warp), self.clocks.known[cta[:, 0], warp[:, 0], ORDER]
         self.site, self.region, self.flat, self.start = site, region, flat, start
         self.data: np.ndarray | None = data if writes else None
         last = shadow.writer.take(self.index)
@@ -65,11 +64,11 @@ class GlobalMemoryRacecheck:
         if not when.any():
             return
         whose, lane = np.divmod(last, _LANES)
-        size = self.races.geometry.cluster_size * self.races.clock_count
+        size = self.geometry.cluster_size * self.clocks.clock_count
         near = (when > 0) & (whose // size == self.actor // size)
         if not near.any():
             return
-        clock_id = np.where(near, whose % self.races.clock_count, 0)
+        clock_id = np.where(near, whose % self.clocks.clock_count, 0)
         bad = near & (when > np.take_along_axis(self.known, clock_id, axis=1))
         bad |= near & (whose == self.actor) & (when == self.now) & (lane != self.lane)
         if bad.any():
@@ -91,10 +90,10 @@ class GlobalMemoryRacecheck:
         )
 
     def _report(self, thread_index: int, address: int, last: int, site: int, did: str, what: str) -> None:
-        races = self.races
-        other, ins = races.sites[site].ins, self.site.ins
-        cta, clock_id = divmod(last // _LANES, races.clock_count)
-        thread = self.geometry.thread_name(cta, clock_id % races.roles * 32 + last % _LANES % 32)[1]
+        clocks = self.clocks
+        other, ins = self.sites.known[site].ins, self.site.ins
+        cta, clock_id = divmod(last // _LANES, clocks.clock_count)
+        thread = self.geometry.thread_name(cta, clock_id % clocks.roles * 32 + last % _LANES % 32)[1]
         raise EmulatorFault(
             f"race on global memory: tid {thread} {did} it at line {other.line} ({other.text}) with no barrier before this {what}",
             instruction=ins.text, line=ins.line, thread=self.geometry.thread_at(self.flat[thread_index]),
@@ -102,8 +101,8 @@ class GlobalMemoryRacecheck:
         )  # fmt: skip
 
     def _record_read(self, shadow: ShadowMemory) -> None:
-        shadow.read_site[self.index] = self.races.site_index(self.site)
-        role = self.actor % self.races.clock_count
+        shadow.read_site[self.index] = self.sites.index(self.site)
+        role = self.actor % self.clocks.clock_count
         for clock_id in unique_integers(role).tolist():
             rows = (role == clock_id)[:, 0]
             clocks, readers = shadow.column(clock_id)
@@ -113,10 +112,10 @@ class GlobalMemoryRacecheck:
     def _record_write(self, shadow: ShadowMemory) -> None:
         who = np.broadcast_to(self.actor * _LANES + self.lane, self.index.shape)
         shadow.writer[self.index], shadow.write_clock[self.index] = who, self.now
-        shadow.write_site[self.index] = self.races.site_index(self.site)
+        shadow.write_site[self.index] = self.sites.index(self.site)
         last = shadow.writer.take(self.index)
         if (twice := last != who).any() and self.data is not None:
-            size = self.races.geometry.cluster_size * self.races.clock_count
+            size = self.geometry.cluster_size * self.clocks.clock_count
             twice &= last // _LANES // size == self.actor // size
             self._check_writes_of_one_instruction(shadow, twice, last, self.data)
 

@@ -21,36 +21,29 @@ Further rules:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from ..errors import RACE, EmulatorFault
 from ..simt.broadcasting import unique_integers
-from .racecheck_tensor_memory import TensorMemoryRacecheck
-from .shadow_memory import ShadowMemory
-from .vector_clocks import FENCED, ORDER, SYNCHRONIZED
-
-if TYPE_CHECKING:
-    from ..memory.cta_memories import CtaMemories
-    from ..simt.geometry import Geometry
-    from .finding_severities import Findings
+from .finding_severities import Findings
+from .shadow_memory import AccessSites, ShadowMemory
+from .vector_clocks import FENCED, ORDER, SYNCHRONIZED, VectorClocks
 
 SEVERAL_LANES, ASYNC_PROXY = 32, 33  # instead of the index of a lane
 RELAXED_FINDING = "arrival-relaxed"
 _LANES = 64  # a reader or writer is encoded as clock_id * 64 + lane
 
 
-class SharedMemoryRacecheck(TensorMemoryRacecheck):
-    def __init__(self, geometry: Geometry, memories: CtaMemories, findings: Findings):
-        super().__init__(geometry, memories, findings)
+class SharedMemoryRacecheck:
+    def __init__(self, clocks: VectorClocks, shared: np.ndarray, shared_size: int, findings: Findings):
+        self.clocks, self.geometry, self.findings = clocks, clocks.geometry, findings
+        self.shared, self.shared_size = shared, shared_size
         self.wgmma_groups: dict[
             tuple, list
         ] = {}  # (cta, warpgroup) -> (clock, ``wgmma_known``) of each committed group
         self.wgmma_known: dict[tuple, np.ndarray] = {}  # (cta, warpgroup) -> clocks of its warps at the last MMA
-        self.shadow = ShadowMemory(self.geometry.ctas * self.memories.shared_size)
-        self.sites: list = []
-        self.site_indices: dict = {}
+        self.shadow = ShadowMemory(self.geometry.ctas * self.shared_size)
+        self.sites = AccessSites()
 
     # -- ordinary accesses ---------------------------------------------------------------------------
     def access(self, site, start, flat, writes: bool, data) -> None:
@@ -60,10 +53,13 @@ class SharedMemoryRacecheck(TensorMemoryRacecheck):
         cta, tid = np.divmod(flat, self.geometry.threads)
         warp, lane = (tid // 32)[:, None], (tid % 32)[:, None]
         cta = cta[:, None]
-        mine = self.first_async_clock[cta] + warp
-        clock = self.clock(cta, warp)
-        known, row = self.known.reshape(-1), (cta * self.warps + warp) * self.known.shape[2] * self.clock_count
-        synchronized = row + SYNCHRONIZED * self.clock_count
+        mine = self.clocks.first_async_clock[cta] + warp
+        clock = self.clocks.clock(cta, warp)
+        known, row = (
+            self.clocks.known.reshape(-1),
+            (cta * self.clocks.warps + warp) * self.clocks.known.shape[2] * self.clocks.clock_count,
+        )
+        synchronized = row + SYNCHRONIZED * self.clocks.clock_count
         writer, when = shadow.writer.take(index), shadow.write_clock.take(index)
         clock_id = writer // _LANES
         bad = when > known.take(row + clock_id)  # never true of a warp's own accesses
@@ -98,7 +94,7 @@ class SharedMemoryRacecheck(TensorMemoryRacecheck):
         bad, finding = worst
         bytes_ = np.repeat(bad, self.shadow.grain, axis=1)
         if writes and data is not None:
-            bytes_ &= self.memories.shared[start[:, None] + np.arange(site.bytes)] != data
+            bytes_ &= self.shared[start[:, None] + np.arange(site.bytes)] != data
         self.report_first(
             site, start, bytes_, flat, owner, sites, did, f"this {'write' if writes else 'read'}", finding
         )
@@ -111,7 +107,7 @@ class SharedMemoryRacecheck(TensorMemoryRacecheck):
             self.report(site, start[row] + column, flat[row], who, sites, did, what, finding=finding)
 
     def record_read(self, site, index, mine, clock, lane) -> None:
-        self.shadow.read_site[index] = self.site_index(site)
+        self.shadow.read_site[index] = self.sites.index(site)
         for clock_id in unique_integers(mine).tolist():
             rows = (mine == clock_id)[:, 0]
             places, now, who = index[rows], clock[rows], lane[rows]
@@ -129,7 +125,7 @@ class SharedMemoryRacecheck(TensorMemoryRacecheck):
         shadow, who = self.shadow, np.broadcast_to(who, index.shape)
         shadow.writer[index] = who
         shadow.write_clock[index] = clock
-        shadow.write_site[index] = self.site_index(site)
+        shadow.write_site[index] = self.sites.index(site)
         twice = (owner := shadow.writer.take(index)) != who
         if not twice.any():
             return
@@ -137,7 +133,7 @@ class SharedMemoryRacecheck(TensorMemoryRacecheck):
         if data is not None:
             places, image = (
                 start[:, None] + np.arange(site.bytes),
-                np.zeros(len(self.memories.shared), np.uint8),
+                np.zeros(len(self.shared), np.uint8),
             )
             image[places] = data
             bytes_ &= image[places] != data
@@ -147,10 +143,10 @@ class SharedMemoryRacecheck(TensorMemoryRacecheck):
     def issue_copies(self, positions, flat) -> np.ndarray:
         """The vector clocks (n, 3, actors) of copies that threads issue now; each has a new clock of its mbarrier's actor."""
         cta, tid = np.divmod(np.asarray(flat), self.geometry.threads)
-        clocks = self.known[cta, tid // 32]
+        clocks = self.clocks.known[cta, tid // 32]
         for i, position in enumerate(positions.tolist()):
-            owner = position // (self.memories.shared_size // 8)
-            clock_id, now = self.next_async(owner, self.copy_role(position))
+            owner = position // (self.shared_size // 8)
+            clock_id, now = self.clocks.next_async(owner, self.clocks.copy_role(position))
             clocks[i, :, clock_id] = now
         return clocks
 
@@ -158,8 +154,8 @@ class SharedMemoryRacecheck(TensorMemoryRacecheck):
         """Check and record that copies write bytes ``index`` (n, …)."""
         site, shadow = AsyncSite(ins), self.shadow
         for i, position in enumerate(positions.tolist()):
-            owner = position // (self.memories.shared_size // 8)
-            clock_id = int(self.first_async_clock[owner]) + self.copy_role(position)
+            owner = position // (self.shared_size // 8)
+            clock_id = int(self.clocks.first_async_clock[owner]) + self.clocks.copy_role(position)
             places = shadow.of_bytes(index[i].reshape(-1))
             self.check_write_before(site, places, clocks[i], flat[i], "this copy")
             for reader, (when, lanes) in shadow.readers.items():
@@ -173,7 +169,7 @@ class SharedMemoryRacecheck(TensorMemoryRacecheck):
                 clock_id * _LANES + ASYNC_PROXY,
                 clocks[i, ORDER, clock_id],
             )
-            shadow.write_site[places] = self.site_index(site)
+            shadow.write_site[places] = self.sites.index(site)
 
     def check_write_before(self, site, places, known, flat, what: str) -> None:
         """Check that the last writes happen before an asynchronous access, those of ordinary stores with a proxy fence."""
@@ -186,7 +182,7 @@ class SharedMemoryRacecheck(TensorMemoryRacecheck):
             at = int(np.argmax(unknown))
             first, sites = places[at] * shadow.grain, shadow.write_site
             return self.report(site, first, flat, writer[at], sites, "wrote", what, finding=finding)
-        unfenced = (writer >= 0) & (clock_id % self.roles < self.warps) & (when > known[FENCED, clock_id])
+        unfenced = (writer >= 0) & (clock_id % self.clocks.roles < self.clocks.warps) & (when > known[FENCED, clock_id])
         if unfenced.any():
             at = int(np.argmax(unfenced))
             first, sites = places[at] * shadow.grain, shadow.write_site
@@ -198,24 +194,24 @@ class SharedMemoryRacecheck(TensorMemoryRacecheck):
         self.check_write_before(site, places, known, flat, what)
         clocks, lanes = self.shadow.column(clock_id)
         clocks[places], lanes[places] = now, ASYNC_PROXY
-        self.shadow.read_site[places] = self.site_index(site)
+        self.shadow.read_site[places] = self.sites.index(site)
 
     def issue_stores(self, ins, index, flat) -> np.ndarray:
         """Record that bulk stores read bytes ``index`` (n, …) until a wait for them; returns their clocks (n)."""
         out = np.zeros(len(flat), np.int64)
         cta, tid = np.divmod(np.asarray(flat), self.geometry.threads)
         for i, (c, warp) in enumerate(zip(cta.tolist(), (tid // 32).tolist())):
-            clock_id, out[i] = self.next_async(c, self.first_store + warp)
+            clock_id, out[i] = self.clocks.next_async(c, self.clocks.first_store + warp)
             places = self.shadow.of_bytes(index[i].reshape(-1))
-            self.read_async(ins, places, self.known[c, warp], flat[i], clock_id, int(out[i]), "this copy")
+            self.read_async(ins, places, self.clocks.known[c, warp], flat[i], clock_id, int(out[i]), "this copy")
         return out
 
     def stores_done(self, flat, clocks) -> None:
         """Record that the issuing warps have waited for bulk stores."""
         cta, tid = np.divmod(np.asarray(flat), self.geometry.threads)
         for c, warp, now in zip(cta.tolist(), (tid // 32).tolist(), clocks.tolist()):
-            clock_id = self.first_async_clock[c] + self.first_store + warp
-            self.known[c, warp, :, clock_id] = np.maximum(self.known[c, warp, :, clock_id], now)
+            clock_id = self.clocks.first_async_clock[c] + self.clocks.first_store + warp
+            self.clocks.known[c, warp, :, clock_id] = np.maximum(self.clocks.known[c, warp, :, clock_id], now)
 
     # -- MMAs ------------------------------------------------------------------------------------
     def warpgroups(self, group):
@@ -228,20 +224,20 @@ class SharedMemoryRacecheck(TensorMemoryRacecheck):
         All four warps of a warpgroup execute an MMA together, so its completion implies that each of them has issued it.
         """
         for i, (cta, which) in enumerate(self.warpgroups(group)):
-            clock_id, now = self.next_async(cta, self.first_wgmma_clock + which)
-            warps = self.known[cta, 4 * which : 4 * which + 4]
+            clock_id, now = self.clocks.next_async(cta, self.clocks.first_wgmma_clock + which)
+            warps = self.clocks.known[cta, 4 * which : 4 * which + 4]
             self.wgmma_known[cta, which] = warps[:, SYNCHRONIZED].max(axis=0)
             known = warps.min(axis=0)  # a write must happen before the MMA in all four warps
             known[:, clock_id] = now
             places = self.shadow.of_chunks(chunks[i if len(chunks) > 1 else 0])
             self.read_async(site.ins, places, known, group.flat[128 * i], clock_id, now, "this MMA")
             for warp in range(4 * which, 4 * which + 4):
-                self.tick(cta, warp)
+                self.clocks.tick(cta, warp)
 
     def commit_wgmma(self, group) -> None:
         for cta, which in self.warpgroups(group):
             now, known = (
-                int(self.async_clock[cta, self.first_wgmma_clock + which]),
+                int(self.clocks.async_clock[cta, self.clocks.first_wgmma_clock + which]),
                 self.wgmma_known.get((cta, which), 0),
             )
             self.wgmma_groups.setdefault((cta, which), []).append((now, known))
@@ -252,56 +248,49 @@ class SharedMemoryRacecheck(TensorMemoryRacecheck):
             if len(waited) > newest:
                 now, known = waited[len(waited) - newest - 1]
                 del waited[: len(waited) - newest]
-                clock_id = self.first_async_clock[cta] + self.first_wgmma_clock + which
-                warps = self.known[cta, 4 * which : 4 * which + 4]
+                clock_id = self.clocks.first_async_clock[cta] + self.clocks.first_wgmma_clock + which
+                warps = self.clocks.known[cta, 4 * which : 4 * which + 4]
                 warps[:, :, clock_id] = now
                 warps[:, SYNCHRONIZED] = np.maximum(warps[:, SYNCHRONIZED], known)
 
     # -- tensor memory -------------------------------------------------------------------------------
-    def tensor_reads(self, ins, chunks, ctas, tid: int) -> None:
+    def tcgen05_reads(self, ins, chunks, ctas, tid: int) -> None:
         """Record that operations issued by thread ``tid`` of CTAs (n) read 16-byte chunks (n, …) until a commit arrives."""
         warp = tid // 32
         for cta, rows in zip(ctas.tolist(), chunks):
-            clock_id, now = self.next_async(cta, self.first_tensor + warp)
+            clock_id, now = self.clocks.next_async(cta, self.clocks.first_tensor + warp)
             places = self.shadow.of_chunks(rows)
             flat = cta * self.geometry.threads + tid
-            self.read_async(ins, places, self.known[cta, warp], flat, clock_id, now, "this operation")
+            self.read_async(ins, places, self.clocks.known[cta, warp], flat, clock_id, now, "this operation")
 
-    def tensor_writes(self, ins, start, flat) -> None:
+    def tcgen05_writes(self, ins, start, flat) -> None:
         """Record that tcgen05.alloc writes words at bytes ``start`` (n): visible to its warp at once, to others after a barrier."""
         shadow = self.shadow
         for first, thread in zip(start.tolist(), np.asarray(flat).tolist()):
             cta, warp = thread // self.geometry.threads, thread % self.geometry.threads // 32
-            clock_id, now = self.next_async(cta, self.first_tensor + warp)
-            self.known[cta, warp, :, clock_id] = now
+            clock_id, now = self.clocks.next_async(cta, self.clocks.first_tensor + warp)
+            self.clocks.known[cta, warp, :, clock_id] = now
             places = shadow.of_bytes(np.arange(first, first + 4))
             shadow.writer[places], shadow.write_clock[places] = clock_id * _LANES + ASYNC_PROXY, now
-            shadow.write_site[places] = self.site_index(AsyncSite(ins))
+            shadow.write_site[places] = self.sites.index(AsyncSite(ins))
 
-    def commit_tensor(self, flat) -> np.ndarray:
+    def commit_tcgen05(self, flat) -> np.ndarray:
         """The vector clocks (n, 3, actors) of commits by threads: those of their warps, and of the operations issued."""
         cta, warp = np.asarray(flat) // self.geometry.threads, np.asarray(flat) % self.geometry.threads // 32
-        clocks = self.known[cta, warp]
-        clocks[np.arange(len(cta)), :, self.first_async_clock[cta] + self.first_tensor + warp] = self.async_clock[
-            cta, self.first_tensor + warp, None
-        ]
-        self.tick(*self.pairs(flat))
+        clocks = self.clocks.known[cta, warp]
+        clocks[np.arange(len(cta)), :, self.clocks.first_async_clock[cta] + self.clocks.first_tensor + warp] = (
+            self.clocks.async_clock[cta, self.clocks.first_tensor + warp, None]
+        )
+        self.clocks.tick(*self.clocks.pairs(flat))
         return clocks
 
     # -- reports -------------------------------------------------------------------------------------
-    def site_index(self, site) -> int:
-        found = self.site_indices.get(id(site.ins))
-        if found is None:
-            found = self.site_indices[id(site.ins)] = len(self.sites)
-            self.sites.append(site)
-        return found
-
     def report(
         self, site, byte, flat, owner, sites, did: str, what: str, missing: str = "barrier", finding=None
     ) -> None:
         missing = missing if finding is None else "non-relaxed barrier"
-        other = self.sites[sites[byte // self.shadow.grain]].ins
-        cta, offset = divmod(int(byte), self.memories.shared_size)
+        other = self.sites.known[sites[byte // self.shadow.grain]].ins
+        cta, offset = divmod(int(byte), self.shared_size)
         thread = self.geometry.thread_at(flat)
         found = EmulatorFault(
             f"race on shared byte {offset:#x}: {self.describe_owner(cta, int(owner))} {did} it at line {other.line} ({other.text}) "
@@ -314,14 +303,14 @@ class SharedMemoryRacecheck(TensorMemoryRacecheck):
 
     def describe_owner(self, cta: int, owner: int) -> str:
         clock_id, lane = divmod(owner, _LANES)
-        rank, role = divmod(clock_id, self.roles)
+        rank, role = divmod(clock_id, self.clocks.roles)
         where = f" of CTA rank {rank}" if self.geometry.cluster_size > 1 else ""
-        if role < self.warps:
+        if role < self.clocks.warps:
             tid = self.geometry.thread_name(cta, role * 32 + lane)[1]
             return (f"tid {tid}" if lane < SEVERAL_LANES else f"several threads of warp {role}") + where
-        if role < self.first_store:
-            return f"an MMA of warpgroup {role - self.first_wgmma_clock}" + where
-        in_tensor = self.first_tensor <= role < self.first_copy
+        if role < self.clocks.first_store:
+            return f"an MMA of warpgroup {role - self.clocks.first_wgmma_clock}" + where
+        in_tensor = self.clocks.first_tensor <= role < self.clocks.first_copy
         return ("an operation of tensor memory" if in_tensor else "a bulk copy") + where
 
 

@@ -12,19 +12,14 @@ before other threads may use the columns (9.7.16.6.4.4). An access is therefore 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import RACE, EmulatorFault
 from ..memory.tensor_memory import COLUMNS, Span, fault
-from .synccheck_mbarrier import MbarrierSynccheck
-from .vector_clocks import SYNCHRONIZED
-
-if TYPE_CHECKING:
-    from ..memory.cta_memories import CtaMemories
-    from ..simt.geometry import Geometry
-    from .finding_severities import Findings
+from .finding_severities import Findings
+from .synccheck_cluster import ClusterSynccheck
+from .vector_clocks import SYNCHRONIZED, VectorClocks
 
 UNFENCED = UNWAITED = 1 << 30  # the clock of an access with no fence, or no wait, after it
 FINDING, LOAD_FINDING = "tensor-not-fenced", "load-not-waited"
@@ -36,15 +31,15 @@ DOES = {
 }  # fmt: skip
 
 
-class TensorMemoryRacecheck(MbarrierSynccheck):
+class TensorMemoryRacecheck:
     """Tables (CTAs, 2 halves, columns) of the clocks of accesses, and of the waits and fences after them, by (what, clock id)."""
 
-    def __init__(self, geometry: Geometry, memories: CtaMemories, findings: Findings):
-        super().__init__(geometry, memories, findings)
+    def __init__(self, clocks: VectorClocks, cluster: ClusterSynccheck, findings: Findings):
+        self.clocks, self.cluster, self.geometry, self.findings = clocks, cluster, clocks.geometry, findings
         self.accessed: dict[tuple[str, int], np.ndarray] = {}
         self.waited: dict[tuple[str, int], np.ndarray] = {}
         self.fenced: dict[tuple[str, int], np.ndarray] = {}
-        self.seen = self.known[:, :, SYNCHRONIZED].copy()  # a warp's clocks at its last fence::after_thread_sync
+        self.seen = self.clocks.known[:, :, SYNCHRONIZED].copy()  # a warp's clocks at its last fence::after_thread_sync
         self.unfenced: dict[tuple[int, int], list[tuple[str, Span]]] = {}
         self.unwaited: dict[tuple[int, int, bool], list[tuple[str, Span]]] = {}  # by (CTA, warp, is a store)
 
@@ -54,63 +49,63 @@ class TensorMemoryRacecheck(MbarrierSynccheck):
         table[key][cta, span.halves, span.first : span.last] = clock
 
     # ---- waits and fences
-    def tensor_waited(self, ctas, warps, stores: bool) -> None:
+    def wait(self, ctas, warps, stores: bool) -> None:
         """Record that warps execute tcgen05.wait::st or ::ld."""
         for cta, warp in zip(ctas.tolist(), warps.tolist()):
             for what, span in self.unwaited.pop((cta, warp, stores), ()):
-                self._record(self.waited, (what, warp), cta, span, self.clock(cta, warp))
+                self._record(self.waited, (what, warp), cta, span, self.clocks.clock(cta, warp))
 
-    def tensor_fence(self, flat, is_after: bool) -> None:
+    def fence(self, flat, is_after: bool) -> None:
         """Record that threads execute one of the two fences."""
-        ctas, warps = self.pairs(flat)
+        ctas, warps = self.clocks.pairs(flat)
         if is_after:
-            self.seen[ctas, warps] = self.known[ctas, warps, SYNCHRONIZED]
+            self.seen[ctas, warps] = self.clocks.known[ctas, warps, SYNCHRONIZED]
             return
         for cta, warp in zip(ctas.tolist(), warps.tolist()):
             for what, span in self.unfenced.pop((cta, warp), ()):
-                self._record(self.fenced, (what, warp), cta, span, self.clock(cta, warp))
+                self._record(self.fenced, (what, warp), cta, span, self.clocks.clock(cta, warp))
 
     # ---- accesses of warps
-    def tensor_columns(self, ins, span: Span, ctas, warps, writes: bool) -> None:
+    def access(self, ins, span: Span, ctas, warps, writes: bool) -> None:
         """Check and record that warps of CTAs (n) access columns of tensor memory with tcgen05.ld or .st."""
         for cta, warp in zip(np.asarray(ctas).tolist(), np.asarray(warps).tolist()):
             self._require_ordered(ins, USED if writes else WRITTEN, cta, span, (cta, warp))
             for what in (MOVED, STORED) if writes else (MOVED,):
-                self._record(self.accessed, (what, warp), cta, span, self.clock(cta, warp))
+                self._record(self.accessed, (what, warp), cta, span, self.clocks.clock(cta, warp))
                 self._record(self.waited, (what, warp), cta, span, UNWAITED)
                 self._record(self.fenced, (what, warp), cta, span, UNFENCED)
                 self.unwaited.setdefault((cta, warp, writes), []).append((what, span))
                 self.unfenced.setdefault((cta, warp), []).append((what, span))
 
     # ---- operations of threads
-    def tensor_issued(self, ins, writes: Sequence[Span], reads: Sequence[Span], sides, ctas, tid: int) -> None:
+    def issue(self, ins, writes: Sequence[Span], reads: Sequence[Span], sides, ctas, tid: int) -> None:
         """Check and record that thread ``tid`` of CTAs issues an operation on columns of the CTAs ``sides``."""
         for cta, *targets in zip(ctas.tolist(), *(side.tolist() for side in sides)):
-            self.peer_accessed_async(ins, cta, tid, targets, self.first_tensor + tid // 32)
+            self.cluster.peer_accessed_async(ins, cta, tid, targets, self.clocks.first_tensor + tid // 32)
         for what, use, spans in ((MOVED, WRITTEN, writes), (STORED, USED, reads)):
             for span in spans:
                 reached = set(np.arange(self.geometry.ctas)[span.ctas].tolist())
                 for cta, other in (pair for side in sides for pair in zip(ctas.tolist(), side.tolist())):
                     if other in reached:
                         self._require_ordered(ins, what, other, span, (cta, tid // 32))
-                        self._record_issued(use, span, other, cta, self.first_tensor + tid // 32)
+                        self._record_issued(use, span, other, cta, self.clocks.first_tensor + tid // 32)
 
     def _record_issued(self, use: str, span: Span, other: int, cta: int, role: int) -> None:
-        clock_id, clock = int(self.first_async_clock[cta]) + role, int(self.async_clock[cta, role])
+        clock_id, clock = int(self.clocks.first_async_clock[cta]) + role, int(self.clocks.async_clock[cta, role])
         for what in {use, USED}:
             for table in (self.accessed, self.fenced):  # a commit needs no fence
                 self._record(table, (what, clock_id), other, span, clock)
 
     def _require_ordered(self, ins, what: str, other: int, span: Span, by: tuple[int, int]) -> None:
         """Check that earlier accesses of a span of CTA ``other`` happen before an access by warp ``by``."""
-        own = int(self.first_async_clock[by[0]]) + by[1]
-        first = int(self.first_async_clock[other]) if what in (MOVED, STORED) else 0
+        own = int(self.clocks.first_async_clock[by[0]]) + by[1]
+        first = int(self.clocks.first_async_clock[other]) if what in (MOVED, STORED) else 0
         for (kind, clock_id), table in self.accessed.items():
             if kind != what or first + clock_id == own:
                 continue
             at, known = (
                 (other, span.halves, slice(span.first, span.last)),
-                self.known[*by, SYNCHRONIZED, first + clock_id],
+                self.clocks.known[*by, SYNCHRONIZED, first + clock_id],
             )
             if int(table[at].max(initial=0)) > known:
                 self._report_race(ins, what, first + clock_id, span, by)
@@ -121,8 +116,8 @@ class TensorMemoryRacecheck(MbarrierSynccheck):
 
     # ---- reports
     def _does(self, what: str, clock_id: int, span: Span) -> str:
-        role = clock_id % self.roles
-        warp = role if role < self.warps else role - self.first_tensor
+        role = clock_id % self.clocks.roles
+        warp = role if role < self.clocks.warps else role - self.clocks.first_tensor
         return f"{DOES[what].format(warp)} in columns {span.first} to {span.last - 1}"
 
     def _report_race(self, ins, what: str, clock_id: int, span: Span, by: tuple[int, int]) -> None:
@@ -134,8 +129,8 @@ class TensorMemoryRacecheck(MbarrierSynccheck):
     def _report_wait(self, ins, clock_id: int, at: tuple, span: Span, by: tuple[int, int]) -> None:
         """Report a missing wait: a fault after stores; a finding after loads, whose registers may have been waited for."""
         stored, known = (
-            self.waited.get((STORED, clock_id - int(self.first_async_clock[at[0]]))),
-            self.known[*by, SYNCHRONIZED, clock_id],
+            self.waited.get((STORED, clock_id - int(self.clocks.first_async_clock[at[0]]))),
+            self.clocks.known[*by, SYNCHRONIZED, clock_id],
         )
         stores = stored is not None and int(stored[at].max(initial=0)) > known
         what, wait = (STORED, "::st") if stores else (MOVED, "::ld")
@@ -143,25 +138,25 @@ class TensorMemoryRacecheck(MbarrierSynccheck):
         fault(self, ins, why, by[0], by[1] * 32, span.first, None if stores else LOAD_FINDING)
 
     def _report_fence(self, ins, what: str, clock_id: int, span: Span, by: tuple[int, int], clock: int) -> None:
-        is_published = clock <= self.known[*by, SYNCHRONIZED, clock_id]
+        is_published = clock <= self.clocks.known[*by, SYNCHRONIZED, clock_id]
         missing = "::after_thread_sync before this operation" if is_published else "::before_thread_sync after it"
         why = f"{self._does(what, clock_id, span)} is synchronized with this operation without a tcgen05.fence{missing}"
         fault(self, ins, why, by[0], by[1] * 32, span.first, FINDING)
 
-    def tensor_freed(self, ins, span: Span, others: Sequence[int], by: tuple[int, int]) -> None:
+    def free(self, ins, span: Span, others: Sequence[int], by: tuple[int, int]) -> None:
         """Check that all accesses of columns happen before a warp frees them (PTX ISA 9.0, table 47).
 
         ``others`` are the CTAs of the columns: the warp's own and, for a pair, its peer.
         """
-        own = int(self.first_async_clock[by[0]]) + by[1]
+        own = int(self.clocks.first_async_clock[by[0]]) + by[1]
         for other in others:
-            first, at = int(self.first_async_clock[other]), (other, span.halves, slice(span.first, span.last))
+            first, at = int(self.clocks.first_async_clock[other]), (other, span.halves, slice(span.first, span.last))
             for (kind, clock_id), table in self.accessed.items():
                 actor = first + clock_id if kind == MOVED else clock_id
                 late = (
                     kind in (MOVED, USED)
                     and actor != own
-                    and int(table[at].max(initial=0)) > self.known[*by, SYNCHRONIZED, actor]
+                    and int(table[at].max(initial=0)) > self.clocks.known[*by, SYNCHRONIZED, actor]
                 )
                 if late:
                     self._report_freed(ins, kind, actor, span, by)
@@ -169,7 +164,7 @@ class TensorMemoryRacecheck(MbarrierSynccheck):
     def _report_freed(self, ins, kind: str, actor: int, span: Span, by: tuple[int, int]) -> None:
         where = (
             "of the peer CTA"
-            if actor // self.roles != int(self.first_async_clock[by[0]]) // self.roles
+            if actor // self.clocks.roles != int(self.clocks.first_async_clock[by[0]]) // self.clocks.roles
             else "of this CTA"
         )
         raise EmulatorFault(

@@ -68,3 +68,18 @@ class ShadowMemory:
         self.readers = {
             clock_id: (clock.repeat(parts), lane.repeat(parts)) for clock_id, (clock, lane) in self.readers.items()
         }
+
+
+class AccessSites:
+    """The sites of recorded accesses; the shadow memory has their indices."""
+
+    def __init__(self) -> None:
+        self.known: list = []
+        self._indices: dict[int, int] = {}  # by the identity of the instruction
+
+    def index(self, site) -> int:
+        found = self._indices.get(id(site.ins))
+        if found is None:
+            found = self._indices[id(site.ins)] = len(self.known)
+            self.known.append(site)
+        return found

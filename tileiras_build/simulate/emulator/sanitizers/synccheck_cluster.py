@@ -8,25 +8,20 @@ instruction of the target CTA, and before the exit of at least one of its thread
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import RACE, EmulatorFault
 from ..ptx.ast import Instruction
+from .finding_severities import Findings
 from .vector_clocks import SYNCHRONIZED, VectorClocks
-
-if TYPE_CHECKING:
-    from ..memory.cta_memories import CtaMemories
-    from ..simt.geometry import Geometry
-    from .finding_severities import Findings
 
 FINDING = "peer-cta-not-running"
 
 
-class ClusterSynccheck(VectorClocks):
-    def __init__(self, geometry: Geometry, memories: CtaMemories, findings: Findings):
-        super().__init__(geometry, memories, findings)
+class ClusterSynccheck:
+    def __init__(self, clocks: VectorClocks, findings: Findings):
+        self.clocks, self.geometry, self.findings = clocks, clocks.geometry, findings
         # CTA -> clock id -> (clock, instruction, (CTA, warp)) of that actor's last access
         self.peer_accesses: dict[int, dict[int, tuple]] = {}
         self.exit_clocks: dict[int, np.ndarray] = {}  # CTA -> joined clocks of its threads that have exited
@@ -35,9 +30,9 @@ class ClusterSynccheck(VectorClocks):
         """Record that threads (n) access shared memory of CTAs ``targets`` (n)."""
         ctas, tids = np.divmod(np.asarray(flat), self.geometry.threads)
         for cta, warp, target in {*zip(ctas.tolist(), (tids // 32).tolist(), np.asarray(targets).tolist())}:
-            clock_id = int(self.first_async_clock[cta]) + warp
+            clock_id = int(self.clocks.first_async_clock[cta]) + warp
             self._record_peer_access(
-                ins, (cta, warp), target, clock_id, int(self.known[cta, warp, SYNCHRONIZED, clock_id])
+                ins, (cta, warp), target, clock_id, int(self.clocks.known[cta, warp, SYNCHRONIZED, clock_id])
             )
 
     def peer_required(self, ins: Instruction, flat, targets) -> None:
@@ -48,7 +43,7 @@ class ClusterSynccheck(VectorClocks):
 
     def peer_accessed_async(self, ins: Instruction, cta: int, tid: int, targets: Iterable[int], role: int) -> None:
         """Record that an asynchronous operation of a thread accesses CTAs ``targets`` until it completes."""
-        clock_id, clock = int(self.first_async_clock[cta]) + role, int(self.async_clock[cta, role])
+        clock_id, clock = int(self.clocks.first_async_clock[cta]) + role, int(self.clocks.async_clock[cta, role])
         for target in targets:
             self._record_peer_access(ins, (cta, tid // 32), target, clock_id, clock)
 
@@ -61,8 +56,8 @@ class ClusterSynccheck(VectorClocks):
         self.peer_accesses.setdefault(target, {})[clock_id] = clock, ins, by
 
     def _require_started(self, ins: Instruction, by: tuple[int, int], target: int) -> None:
-        first = int(self.first_async_clock[target])
-        if not self.known[*by, SYNCHRONIZED, first : first + self.roles].any():
+        first = int(self.clocks.first_async_clock[target])
+        if not self.clocks.known[*by, SYNCHRONIZED, first : first + self.clocks.roles].any():
             self._report(
                 ins,
                 by,
@@ -71,8 +66,8 @@ class ClusterSynccheck(VectorClocks):
 
     def exits(self, flat) -> None:
         """Record that threads exit."""
-        for cta, warp in zip(*(x.tolist() for x in self.pairs(flat))):
-            known = self.known[cta, warp, SYNCHRONIZED]
+        for cta, warp in zip(*(x.tolist() for x in self.clocks.pairs(flat))):
+            known = self.clocks.known[cta, warp, SYNCHRONIZED]
             self.exit_clocks[cta] = (
                 np.maximum(self.exit_clocks[cta], known) if cta in self.exit_clocks else known.copy()
             )

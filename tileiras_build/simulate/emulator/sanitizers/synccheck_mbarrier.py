@@ -8,20 +8,13 @@ current and the preceding phase only (9.7.13.15.16), so a late wait would block.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import RACE, EmulatorFault
 from ..ptx.ast import Instruction
 from ..simt.broadcasting import unique_integers
-from .synccheck_cluster import ClusterSynccheck
-from .vector_clocks import ORDER, SYNCHRONIZED
-
-if TYPE_CHECKING:
-    from ..memory.cta_memories import CtaMemories
-    from ..simt.geometry import Geometry
-    from .finding_severities import Findings
+from .vector_clocks import ORDER, SYNCHRONIZED, VectorClocks
 
 UNORDERED = "this may arrive in the preceding phase: it is not ordered after all arrivals of that phase"
 OVERTAKEN = "this completes a phase, and may do so before a wait for the preceding phase, which would then block"
@@ -51,9 +44,9 @@ class PhaseArrivals:
     waited: dict[int, int] = field(default_factory=dict)
 
 
-class MbarrierSynccheck(ClusterSynccheck):
-    def __init__(self, geometry: Geometry, memories: CtaMemories, findings: Findings):
-        super().__init__(geometry, memories, findings)
+class MbarrierSynccheck:
+    def __init__(self, clocks: VectorClocks, shared_size: int):
+        self.clocks, self.geometry, self.words = clocks, clocks.geometry, shared_size // 8
         # By the position of an mbarrier: joined clocks of the arrivals in its current phase, and in completed phases.
         self.pending: dict[int, np.ndarray] = {}
         self.done: dict[int, np.ndarray] = {}
@@ -63,14 +56,14 @@ class MbarrierSynccheck(ClusterSynccheck):
 
     def init_fence(self, flat) -> None:
         """Record fence.mbarrier_init.release.cluster, which releases only initializations."""
-        for cta, warp in zip(*(x.tolist() for x in self.pairs(flat))):
+        for cta, warp in zip(*(x.tolist() for x in self.clocks.pairs(flat))):
             for init in self.unreleased.pop((cta, warp), ()):
-                init.released = int(self.clock(cta, warp))
+                init.released = int(self.clocks.clock(cta, warp))
 
     def initialised(self, ins, positions, flat) -> None:
         cta, tid = np.divmod(np.asarray(flat), self.geometry.threads)
         warp = tid // 32
-        clock_ids, clocks = self.first_async_clock[cta] + warp, self.clock(cta, warp)
+        clock_ids, clocks = self.clocks.first_async_clock[cta] + warp, self.clocks.clock(cta, warp)
         for i, position in enumerate(positions.tolist()):
             init = self.inits[position] = MbarrierInit(int(clock_ids[i]), int(clocks[i]), ins)
             self.unreleased.setdefault((int(cta[i]), int(warp[i])), []).append(init)
@@ -81,13 +74,15 @@ class MbarrierSynccheck(ClusterSynccheck):
     def used(self, ins, positions, flat) -> None:
         """Check that the initialization of mbarriers happens before threads use them."""
         for position, cta, warp in self.warps_at(positions, flat):
-            init, own = self.inits.get(position), int(self.first_async_clock[cta]) + warp
-            if init is None or init.clock_id == own or init.is_known(self.known[cta, warp]):
+            init, own = self.inits.get(position), int(self.clocks.first_async_clock[cta]) + warp
+            if init is None or init.clock_id == own or init.is_known(self.clocks.known[cta, warp]):
                 continue
             missing = (
-                "barrier" if init.clock > self.known[cta, warp, SYNCHRONIZED, init.clock_id] else "fence.mbarrier_init"
+                "barrier"
+                if init.clock > self.clocks.known[cta, warp, SYNCHRONIZED, init.clock_id]
+                else "fence.mbarrier_init"
             )
-            place = position % (self.memories.shared_size // 8) * 8
+            place = position % self.words * 8
             raise EmulatorFault(
                 f"race on the mbarrier at shared {place:#x}: it is initialized at line {init.ins.line} ({init.ins.text}) "
                 f"with no {missing} before this use",
@@ -98,27 +93,27 @@ class MbarrierSynccheck(ClusterSynccheck):
         """The distinct (position, CTA, warp) of threads at mbarriers."""
         cta, tid = np.divmod(np.asarray(flat), self.geometry.threads)
         # Packed into one integer each: sorting rows as records is ten times slower.
-        each = unique_integers((positions * self.geometry.ctas + cta) * self.warps + tid // 32)
-        places, warp = np.divmod(each, self.warps)
+        each = unique_integers((positions * self.geometry.ctas + cta) * self.clocks.warps + tid // 32)
+        places, warp = np.divmod(each, self.clocks.warps)
         return list(zip(*(x.tolist() for x in (*np.divmod(places, self.geometry.ctas), warp))))
 
     def arrived(self, ins, positions, flat, relaxed: bool) -> None:
         for position, cta, warp in self.warps_at(positions, flat):
-            clock_id = int(self.first_async_clock[cta]) + warp
-            self._count(ins, position, (cta, warp), self.known[cta, warp], clock_id)
-            self.add(self.pending, position, self.release_clock(cta, warp, relaxed))
-        self.tick(*self.pairs(flat))
+            clock_id = int(self.clocks.first_async_clock[cta]) + warp
+            self._count(ins, position, (cta, warp), self.clocks.known[cta, warp], clock_id)
+            self.clocks.add(self.pending, position, self.clocks.release_clock(cta, warp, relaxed))
+        self.clocks.tick(*self.clocks.pairs(flat))
 
     def copies_performed(self, positions, clocks) -> None:
         """Record that asynchronous operations with vector clocks ``clocks`` (n, 3, actors) complete on mbarriers."""
         for position, known in zip(positions.tolist(), clocks):
-            self.add(self.pending, position, known)
+            self.clocks.add(self.pending, position, known)
 
     def committed(self, ins, positions, flat, clocks) -> None:
         """Record that commits arrive on mbarriers."""
         cta, tid = np.divmod(np.asarray(flat), self.geometry.threads)
         for i, position in enumerate(positions.tolist()):
-            clock_id = int(self.first_async_clock[cta[i]]) + self.first_tensor + int(tid[i]) // 32
+            clock_id = int(self.clocks.first_async_clock[cta[i]]) + self.clocks.first_tensor + int(tid[i]) // 32
             self._count(ins, position, (int(cta[i]), int(tid[i]) // 32), clocks[i], clock_id)
         self.copies_performed(positions, clocks)
 
@@ -144,20 +139,20 @@ class MbarrierSynccheck(ClusterSynccheck):
                 cta, tid = divmod(thread, self.geometry.threads)
                 self._report_phase(ins, position, (cta, tid // 32), OVERTAKEN)
             self.phases[position] = PhaseArrivals(before=this.arrived)
-            self.add(self.done, position, known)
+            self.clocks.add(self.done, position, known)
 
     def acquired(self, positions, flat, relaxed: bool) -> None:
         """Record that the waits of threads for a phase have returned."""
         for position, cta, warp in self.warps_at(positions, flat):
-            clock_id = int(self.first_async_clock[cta]) + warp
+            clock_id = int(self.clocks.first_async_clock[cta]) + warp
             self.phases.setdefault(position, PhaseArrivals()).waited[clock_id] = int(
-                self.known[cta, warp, SYNCHRONIZED, clock_id]
+                self.clocks.known[cta, warp, SYNCHRONIZED, clock_id]
             )
             if position in self.done:
-                self.acquire(cta, warp, self.done[position], relaxed)
+                self.clocks.acquire(cta, warp, self.done[position], relaxed)
 
     def _report_phase(self, ins, position: int, by: tuple[int, int], why: str) -> None:
-        owner, word = divmod(position, self.memories.shared_size // 8)
+        owner, word = divmod(position, self.words)
         thread = self.geometry.thread_name(by[0], by[1] * 32)
         raise EmulatorFault(
             f"race on the mbarrier at shared {word * 8:#x} of CTA {self.geometry.thread_name(owner, 0)[0]}: {why}",

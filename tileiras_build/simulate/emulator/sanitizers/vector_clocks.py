@@ -10,16 +10,10 @@ orders memory only together with a release or acquire fence of its thread.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from ..simt.broadcasting import unique_integers
-
-if TYPE_CHECKING:
-    from ..memory.cta_memories import CtaMemories
-    from ..simt.geometry import Geometry
-    from .finding_severities import Findings
+from ..simt.geometry import Geometry
 
 MBARRIERS = 64  # roles of mbarriers in a CTA; further mbarriers share them
 ORDER, FENCED, SYNCHRONIZED = 0, 1, 2  # indices of an actor's vector clocks
@@ -30,8 +24,8 @@ RELEASES, ACQUIRES = {"acq_rel", "sc", "release"}, {"acq_rel", "sc", "acquire"}
 class VectorClocks:
     """The vector clocks of all warps, (CTAs, warps, 3, actors), and the published ones; see ``racecheck_shared_memory.py``."""
 
-    def __init__(self, geometry: Geometry, memories: CtaMemories, findings: Findings):
-        self.geometry, self.memories, self.findings = geometry, memories, findings
+    def __init__(self, geometry: Geometry, shared_size: int):
+        self.geometry, self.words = geometry, shared_size // 8
         self.warps = -(-geometry.threads // 32)
         self.first_wgmma_clock = self.warps
         self.first_store = self.first_wgmma_clock + -(-self.warps // 4)
@@ -73,7 +67,7 @@ class VectorClocks:
         return int(self.first_async_clock[cta]) + role, int(self.async_clock[cta, role])
 
     def copy_role(self, position: int) -> int:
-        word = position % (self.memories.shared_size // 8)
+        word = position % self.words
         return self.first_copy + self.copy_roles.setdefault(word, len(self.copy_roles) % MBARRIERS)
 
     def join(self, cta, warp, known) -> None:

@@ -35,7 +35,7 @@ class ClusterBarriers:
             )
         self.states[flat] = _ARRIVED
         if self.observers.racecheck is not None:
-            self.observers.racecheck.arrive_in_cluster(flat, "relaxed" in ins.mods)
+            self.observers.racecheck.clocks.arrive_in_cluster(flat, "relaxed" in ins.mods)
         self.complete()
 
     def wait(self, group, after: int):
@@ -80,7 +80,7 @@ class ClusterBarriers:
                 group = part
             self.states[group.flat] = _IDLE
             if self.observers.racecheck is not None:
-                self.observers.racecheck.leave_in_cluster(group.flat)
+                self.observers.racecheck.clocks.leave_in_cluster(group.flat)
             self.scheduler.push(group)
         self.blocked = still
 

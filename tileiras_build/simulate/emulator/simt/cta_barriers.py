@@ -69,12 +69,12 @@ class CtaBarriers:
             votes = np.broadcast_to(predicate, group.shape).sum(axis=1, keepdims=True)
             group.barrier_value = _reduce_votes(red, votes, self.geometry.threads)
         if self.observers.racecheck is not None:
-            self.observers.racecheck.whole_barrier(group.cta[:, 0])
+            self.observers.racecheck.clocks.whole_barrier(group.cta[:, 0])
         return group
 
     def _record_arrival(self, group: ThreadGroup, barrier: int, needed: int, red: str | None, predicate) -> None:
         if self.observers.racecheck is not None:
-            self.observers.racecheck.arrive(group, barrier)
+            self.observers.racecheck.clocks.arrive(group, barrier)
         ctas = group.full(group.cta)
         np.add.at(self.arrived[:, barrier], ctas, 1)
         self.needed[ctas, barrier] = needed
@@ -94,9 +94,9 @@ class CtaBarriers:
             if red is not None:
                 group.barrier_value = _reduce_votes(red, self.votes[group.cta, barrier], needed[group.cta, barrier])
             if self.observers.racecheck is not None:
-                self.observers.racecheck.leave_barrier(group, barrier)
+                self.observers.racecheck.clocks.leave_barrier(group, barrier)
         if self.observers.racecheck is not None:
-            self.observers.racecheck.reset(done)
+            self.observers.racecheck.clocks.reset(done)
         self.arrived[done] = 0
         self.votes[done] = 0
         for group, _, _ in released:

@@ -158,7 +158,7 @@ class MbarrierWaits:
             if not gone.isdisjoint(place // words for place in places):
                 self.report_outlived(copy)
         if batch.observers.racecheck is not None:
-            batch.observers.racecheck.ctas_exited(gone)
+            batch.observers.racecheck.cluster.ctas_exited(gone)
 
     def report_outlived(self, copy: InFlight) -> None:
         """Raise a fault, or report a finding, for an operation in flight to the shared memory of an exited CTA."""

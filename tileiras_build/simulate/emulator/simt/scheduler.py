@@ -200,7 +200,7 @@ def handle_exit(scheduler: Scheduler, group: ThreadGroup) -> None:
     group.cp_async_groups.perform_all(group)
     sync.waits.check_exit(group)
     if racecheck is not None:
-        racecheck.exits(group.flat)
+        racecheck.cluster.exits(group.flat)
     scheduler.alive[group.flat] = False
     scheduler.exits += 1
     sync.waits.check_exited_ctas(group)
