@@ -18,23 +18,6 @@ DIALECT_CONVERSIONS = (
 )
 # Files that still name a family, with the names they have at most; the counts only go down.
 CEILING: dict[str, int] = {
-    "tileaa_to_tileas/choose_attention_warpgroups.py": 5,
-    "tileaa_to_tileas/group_scale_loads.py": 1,
-    "tileaa_to_tileas/hoist_async_mma_issue.py": 2,
-    "tileaa_to_tileas/keep_accumulators_in_tmem.py": 5,
-    "tileaa_to_tileas/ping_pong_warpgroups.py": 3,
-    "tileaa_to_tileas/rotate_mma_loop.py": 16,
-    "tileaa_to_tileas/swap_operands.py": 5,
-    "tileaa_to_tileas/use_two_cta_mma.py": 7,
-    "tileaa_to_tileas/warp_specialization/allocate_pipelines.py": 1,
-    "tileaa_to_tileas/warp_specialization/consumer_partition.py": 5,
-    "tileaa_to_tileas/warp_specialization/consumer_tmem_mma.py": 6,
-    "tileaa_to_tileas/warp_specialization/fmha_partitions.py": 10,
-    "tileaa_to_tileas/warp_specialization/mma_partition.py": 8,
-    "tileaa_to_tileas/warp_specialization/mma_pipelines.py": 2,
-    "tileaa_to_tileas/warp_specialization/scale_load_candidates.py": 1,
-    "tileaa_to_tileas/warp_specialization/scale_load_partition.py": 2,
-    "tileaa_to_tileas/warp_specialization/scale_pipeline.py": 2,
     "verifiers/cluster_peer_lifetime.py": 3,
     "verifiers/mma_fragments.py": 1,
     "verifiers/partition_interpreter.py": 12,

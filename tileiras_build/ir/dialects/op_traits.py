@@ -65,6 +65,7 @@ class MmaRole(Flag):
     ISSUE = auto()  # the instruction reads stages in shared memory, and completes later
     RELEASE = auto()  # a stage is released when what was issued so far is complete
     COMMIT = auto()  # others learn when it is complete
+    WAIT = auto()  # wait until at most so many are in flight
     ACQUIRE = auto()  # wait until the accumulator may be overwritten
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeGuard, TypeVar
+
+from xdsl.ir import Operation
 
 from ...core.errors import InternalError
 from ...ir.casting import type_as
 from ...ir.dialects.fast_xdsl import string_of
 from ...ir.dialects.nv_tileas.types import BufferType
 from ...ir.dialects.op_definition import TableOp
+from ...ir.dialects.op_traits import is_async_mma
 from ...target.mma_atoms import MmaRow, mma_row
 from ...target.targets import Target
 
@@ -21,6 +24,16 @@ FP4_PAIR = "f4E2M1FNx2"  # two fp4 in a byte, the type of dots that are ``packed
 def row_of(op: TableOp) -> MmaRow | None:
     """The instruction of a dot; None where it has none, or not yet."""
     return None if op.mma is None else mma_row(op.mma)
+
+
+def accumulates_in_tmem(op: Operation) -> TypeGuard[TableOp]:
+    """Whether an operation issues an MMA whose accumulator is in tensor memory: it has no result."""
+    return is_async_mma(op) and not op.results
+
+
+def accumulates_in_registers(op: Operation) -> TypeGuard[TableOp]:
+    """Whether an operation issues an MMA whose accumulator is in registers, its result."""
+    return is_async_mma(op) and bool(op.results)
 
 
 def operand_signs(op: TableOp) -> tuple[bool, bool]:

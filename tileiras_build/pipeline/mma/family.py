@@ -54,6 +54,24 @@ class DotLayouts(NamedTuple):
     fixed: bool = False
 
 
+class RegisterMmaOps(NamedTuple):
+    """The operations of instructions that complete later, with accumulators in registers: ``wait`` waits for these."""
+
+    issue: type[TableOp]
+    wait: type[TableOp]
+
+
+class TmemMmaOps(NamedTuple):
+    """The same with accumulators in tensor memory: ``acquire`` waits until one may be overwritten, ``commit`` tells others when
+    it is complete, ``release`` gives a stage back when all that was issued before has read it.
+    """
+
+    issue: type[TableOp]
+    acquire: type[TableOp]
+    commit: type[TableOp]
+    release: type[TableOp]
+
+
 class MmaFamily(ABC, Generic[Row]):
     """One kind of matrix instruction. Facts are attributes; what depends on a dot is a method."""
 
@@ -65,8 +83,13 @@ class MmaFamily(ABC, Generic[Row]):
     accumulator: Storage = Storage.REGISTERS
     # Rows and columns that a result tile needs for an instruction, then those from which on it runs at full speed.
     tile_steps: tuple[tuple[int, int], ...] = ((16, 8),)
+    # Rows of which so many warps hold the result of one instruction together, where they are several.
+    group: tuple[int, int] | None = None
     # The most rows that chained dots may have, where a thread holds a whole row of the first one's result.
     max_chained_rows: int | None = None
+
+    # How partitions issue the instructions; None where threads just execute them.
+    async_ops: RegisterMmaOps | TmemMmaOps | None = None
 
     # ---- rows ------------------------------------------------------------------------------------
     @abstractmethod
@@ -88,6 +111,22 @@ class MmaFamily(ABC, Generic[Row]):
         placements that the instruction reads. None, and the dot as it was, where it cannot.
         """
         return None
+
+    def reads(self, op: TableOp, loaded: Mapping[int, TmaOperand], target: Target) -> Mapping[int, TmaOperand] | None:
+        """The loaded operands of a dot with the placements that its instruction reads; None where there is none for their types,
+        shapes and places.
+        """
+        return None
+
+    def prefers_swapped(self, op: TableOp, job: Job, warps: int) -> bool:
+        """Whether only the transpose of a dot, B' A' for A B, has operands that the instruction reads."""
+        return False
+
+    def stages_fit(self, op: TableOp, ctas: int, job: Job) -> bool:
+        """Whether the stages of a dot's loop fit in the shared memory of each of so many CTAs, beside a left operand that stays
+        there.
+        """
+        return True
 
     def lhs_stays_in_smem(self, op: TableOp, job: Job) -> bool:
         """Whether the left operand of a dot is loaded before its loop, and stays in shared memory."""
@@ -154,3 +193,13 @@ def may_scale_in_instruction(op: TableOp, target: Target) -> bool:
     """The same, before it is known how the operands are read."""
     packs = element_types(op)[0] == FP4
     return any(scales_in_instruction(op, target, packed_fp4=packed) for packed in {False, packs})
+
+
+def register_mma_ops(op: TableOp) -> RegisterMmaOps:
+    """The operations that issue the instruction of a dot, whose accumulators are in registers."""
+    return cast(RegisterMmaOps, family_of(op).async_ops)
+
+
+def tmem_mma_ops(op: TableOp) -> TmemMmaOps:
+    """The operations that issue the instruction of a dot, whose accumulators are in tensor memory."""
+    return cast(TmemMmaOps, family_of(op).async_ops)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ...ir.casting import as_op
+from ...ir.casting import as_op, unwrap
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_function
 from ..analysis.chained_dots import ChainedDots, chained_dots_of
@@ -24,11 +24,9 @@ from ..analysis.resource_model import choose_warps, registers_fit_with_setmaxnre
 from ..analysis.tma_operands import tma_loads_allowed
 from ..common.optimization_hints import occupancy
 from ..job import Job
-from ..mma.wgmma.operands import row_for_types
-from ..mma.wgmma.stationary_operands import is_stationary, stages_fit
+from ..mma.family import MmaFamily, fastest_family
 from ..pass_manager import EdgePass
 
-ROWS, WARPS = 64, 4  # of a warpgroup
 MAX_WARPGROUPS, MIN_WARPGROUPS = 4, 2  # warpgroups of a CTA, and of all CTAs that share an SM
 CTAS = (2, 1)
 
@@ -39,7 +37,7 @@ class ChooseAttentionWarpgroups(EdgePass):
     name = "tileas-choose-attention-warpgroups"
 
     def run(self, module: ModuleOp, job: Job) -> None:
-        if not job.target.has("wgmma"):
+        if fastest_family(job.target).group is None:
             return
         for func in module.body.block.ops:
             if is_function(func) and tma_loads_allowed(func) and as_op(func).num_ctas is None:
@@ -47,31 +45,32 @@ class ChooseAttentionWarpgroups(EdgePass):
 
 
 def _choose(func: TableOp, job: Job) -> None:
-    chains = chained_dots_of(func)
-    if not chains or not all(_fits_wgmma(chain, job) for chain in chains):
+    chains, family = chained_dots_of(func), fastest_family(job.target)
+    if not chains or not all(_has_instructions(chain, family, job) for chain in chains):
         return
     rows, requested = chains[0].rows, occupancy(func, job)
     before = func.num_warps, func.occupancy, func.uses_setmaxnreg
-    warpgroups = rows // ROWS
+    rows_of_group, warps_of_group = unwrap(family.group)
+    groups = rows // rows_of_group
     for ctas in CTAS if requested is None else (requested,):
-        if warpgroups * ctas >= MIN_WARPGROUPS and rows == warpgroups * ROWS <= MAX_WARPGROUPS * ROWS:
-            func.num_warps, func.occupancy = WARPS * warpgroups, ctas if ctas > 1 else None
+        if groups * ctas >= MIN_WARPGROUPS and groups <= MAX_WARPGROUPS and rows == groups * rows_of_group:
+            func.num_warps, func.occupancy = warps_of_group * groups, ctas if ctas > 1 else None
             func.uses_setmaxnreg = True
-            if all(_fits(chain, func, ctas, job) for chain in chains):
+            if all(_fits(chain, family, func, ctas, job) for chain in chains):
                 return
     func.num_warps, func.occupancy, func.uses_setmaxnreg = before
 
 
-def _fits_wgmma(chain: ChainedDots, job: Job) -> bool:
-    return all(row_for_types(dot, job.target) is not None for dot in (chain.first, chain.last))
+def _has_instructions(chain: ChainedDots, family: MmaFamily, job: Job) -> bool:
+    return all(family.row_for(dot, job.target) is not None for dot in (chain.first, chain.last))
 
 
-def _fits(chain: ChainedDots, func: TableOp, ctas: int, job: Job) -> bool:
+def _fits(chain: ChainedDots, family: MmaFamily, func: TableOp, ctas: int, job: Job) -> bool:
     """Whether the registers of each of ``ctas`` CTAs hold the tiles that are live at once, and shared memory its stages."""
     tiles = [chain.first.result, chain.last.result]
     if ctas == 1:
         tiles.append(chain.last.lhs)
-    if not is_stationary(chain.first, job):
+    if not family.lhs_stays_in_smem(chain.first, job):
         tiles.append(chain.first.lhs)
     regs, warps = sum(map(tile_registers, tiles)), choose_warps(func, job)
-    return registers_fit_with_setmaxnreg(regs, warps, ctas, job.target) and stages_fit(chain.first, ctas, job)
+    return registers_fit_with_setmaxnreg(regs, warps, ctas, job.target) and family.stages_fit(chain.first, ctas, job)

@@ -33,7 +33,7 @@ from ..analysis.resource_model import estimated_ctas_per_sm, max_stages
 from ..analysis.scale_stage_counts import is_canonical_loop, tmem_scale_groups
 from ..common.llvm_element_types import element_of
 from ..job import Job
-from ..mma.tcgen05.tmem_tiles import scale_columns, tmem_tiles
+from ..mma.tmem_tiles import scale_columns, tmem_tiles
 from ..pass_manager import EdgePass
 from .op_insertion import binary, constant_i32, insert_before
 from .software_pipelining.async_stage_copies import erase_dead

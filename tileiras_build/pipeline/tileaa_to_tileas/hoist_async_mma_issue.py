@@ -20,12 +20,13 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from ...ir.casting import parent_block, terminator
 from ...ir.dialects import arith
 from ...ir.dialects.fast_xdsl import walk
-from ...ir.dialects.nv_tileas.ops import COUNTERPARTS, AsyncUmmaOp
+from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_agent_switch, is_counted_loop
 from ..analysis.enclosing_control_flow import has_no_early_exit, is_zero
 from ..analysis.op_queries import is_pure, is_tile, may_divide_by_zero
 from ..job import Job
+from ..mma.dots import accumulates_in_tmem
 from ..pass_manager import EdgePass
 from .op_insertion import loop_continues_at
 from .rotate_mma_loop import BARRIER, has_two_stages, loads_of, ops_on_same_stage, users
@@ -44,7 +45,7 @@ class HoistAsyncMmaIssue(EdgePass):
         for func in module.body.block.ops:
             for switch in [op for op in walk(func) if is_agent_switch(op)]:
                 for loop in [op for op in walk(switch.regions[-1]) if is_counted_loop(op) and has_no_early_exit(op)]:
-                    for dot in [op for op in loop.regions[0].blocks[0].ops if isinstance(op, AsyncUmmaOp)]:
+                    for dot in [op for op in loop.regions[0].blocks[0].ops if accumulates_in_tmem(op)]:
                         if (issue := _find_mma_issue(dot)) is not None:
                             _move(loop, issue)
 

@@ -14,6 +14,7 @@ Sound: rescaling by 1 is exact. A thread overwrites only the scores of its own r
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -25,7 +26,6 @@ from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_function
 from ...ir.layouts.matrix_descriptor import WIDE
 from ...ir.layouts.tmem_layout import ALL_COLUMNS, COLUMN_BITS, MAX_TMEM_COLUMNS, ROWS, WARPS, allocated_columns
-from ...target.mma_atoms import ELEMENT_BITS, Tcgen05Atom
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.chained_dots import ChainedDots, chained_dots_of, stationary_lhs_load
 from ..analysis.enclosing_control_flow import ifs_around_loops
@@ -41,8 +41,7 @@ from ..analysis.tma_operands import (
 from ..common.llvm_element_types import element_of
 from ..common.optimization_hints import occupancy
 from ..job import Job
-from ..mma.smem_operands import readable_operands
-from ..mma.tcgen05.family import FAMILY, has_shape
+from ..mma.family import Storage, fastest_family
 from ..pass_manager import EdgePass
 
 # Tiles of 128 rows per SM, in one or two CTAs: the MMAs of one tile overlap the softmax of the other.
@@ -55,7 +54,7 @@ class KeepAccumulatorsInTmem(EdgePass):
     name = "tileas-keep-accumulators-in-tmem"
 
     def run(self, module: ModuleOp, job: Job) -> None:
-        if not job.target.has("tcgen05"):
+        if fastest_family(job.target).accumulator is not Storage.TENSOR:
             return
         for func in module.body.block.ops:
             if is_function(func) and tma_loads_allowed(func) and as_op(func).num_ctas is None:
@@ -86,7 +85,7 @@ class _ChainedDots:
     job: Job
 
     @cached_property
-    def boxes(self) -> tuple[dict[int, TmaOperand], dict[int, TmaOperand]] | None:
+    def boxes(self) -> tuple[Mapping[int, TmaOperand], Mapping[int, TmaOperand]] | None:
         """The TMA boxes of the operands of each dot, as its instruction reads them: all but the left operand of the second one."""
         first, last, analysis = self.dots.first, self.dots.last, AxisAnalysis()
         found = stationary_lhs_load(first)
@@ -94,16 +93,13 @@ class _ChainedDots:
         right, other = (tma_operand(dot, 1, self.job, analysis) for dot in (first, last))
         if held is None or right is None or other is None:
             return None
-        loaded = self._as_read(first, {0: held, 1: right}), self._as_read(last, {1: other})
-        return None if None in loaded else (unwrap(loaded[0]), unwrap(loaded[1]))
+        read = self._reads(first, {0: held, 1: right}), self._reads(last, {1: other})
+        return None if None in read else (unwrap(read[0]), unwrap(read[1]))
 
-    def _as_read(self, dot: TableOp, loaded: dict[int, TmaOperand]) -> dict[int, TmaOperand] | None:
-        atom = FAMILY.row_for(dot, self.job.target)
-        return None if atom is None else readable_operands(dot, loaded, atom.mn_major)
-
-    @property
-    def atoms(self) -> list[Tcgen05Atom]:
-        return [unwrap(FAMILY.row_for(dot, self.job.target)) for dot in self._pair]
+    def _reads(self, dot: TableOp, loaded: dict[int, TmaOperand]) -> Mapping[int, TmaOperand] | None:
+        target = self.job.target
+        fits = dot.rhs.type.get_shape()[1] <= MAX_TMEM_COLUMNS
+        return fastest_family(target).reads(dot, loaded, target) if fits else None
 
     @property
     def _pair(self) -> tuple[TableOp, TableOp]:
@@ -116,9 +112,7 @@ class _ChainedDots:
     @property
     def is_supported(self) -> bool:
         """Whether tensor memory has instructions for both dots, and they read what TMA loads."""
-        if not all(map(_is_plain, self._pair)) or self.boxes is None:
-            return False
-        return all(map(_has_instruction, self._pair, self.atoms, self.boxes))
+        return all(map(_is_plain, self._pair)) and self.boxes is not None
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -160,8 +154,9 @@ class _ChainedDots:
         return held + min_stages(ctas) * size + beside
 
     def mark(self) -> None:
-        for dot, atom, boxes in zip(self._pair, self.atoms, unwrap(self.boxes), strict=True):
-            dot.mma = atom.name
+        target = self.job.target
+        for dot, boxes in zip(self._pair, unwrap(self.boxes), strict=True):
+            dot.mma = unwrap(fastest_family(target).row_for(dot, target)).name
             for load, _, box in boxes.values():
                 load.tma, load.swizzle = True, WIDE if box.swizzle == WIDE else None
         self.dots.first.stationary, self.dots.last.rescaled = True, True
@@ -174,9 +169,3 @@ def _is_plain(dot: TableOp) -> bool:
     if element_of(dot.result.type).bits != COLUMN_BITS or ifs_around_loops(dot):
         return False
     return len(dot.lhs.type.get_shape()) == 2 and dot.lhs_scale is None and may_prefetch_in_loop(dot)
-
-
-def _has_instruction(dot: TableOp, atom: Tcgen05Atom, boxes: dict[int, TmaOperand]) -> bool:
-    """Whether an instruction multiplies tiles of these shapes."""
-    narrow = 0 in boxes or ELEMENT_BITS[atom.a_type] <= COLUMN_BITS
-    return narrow and has_shape(dot, atom) and dot.rhs.type.get_shape()[1] <= MAX_TMEM_COLUMNS

@@ -16,7 +16,6 @@ from xdsl.ir import Operation
 from ...ir.casting import parent_block, terminator, unwrap
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import (
-    AsyncDotOp,
     ConsumerWaitOp,
     SequenceArriveOp,
     SequenceCloseOp,
@@ -27,6 +26,7 @@ from ...ir.dialects.op_traits import is_agent_switch, is_counted_loop
 from ..analysis.op_queries import is_pure
 from ..analysis.resource_model import WARPGROUP
 from ..job import Job
+from ..mma.dots import accumulates_in_registers
 from ..pass_manager import EdgePass
 
 MIN_WARPGROUPS = 2
@@ -60,7 +60,7 @@ def _insert_ordering_barriers(switch: Operation, warpgroups: int) -> None:
 def _find_exclusive_section(loop: Operation) -> list[Operation]:
     """The operations from the first to the last dot of a loop body that are issued before any wait; empty for one dot."""
     ops = list(loop.regions[0].blocks[0].ops)
-    issued = [op for op in ops if isinstance(op, AsyncDotOp) and op.pending is None]
+    issued = [op for op in ops if accumulates_in_registers(op) and op.pending is None]
     if len(issued) < 2:
         return []
     section = ops[ops.index(issued[0]) : ops.index(issued[-1]) + 1]
@@ -69,6 +69,6 @@ def _find_exclusive_section(loop: Operation) -> list[Operation]:
 
 def _is_independent_of_others(op: Operation) -> bool:
     """Whether the operands of an MMA do not depend on other warpgroups: they are registers or loaded stages."""
-    if isinstance(op, AsyncDotOp | ConsumerWaitOp):
+    if accumulates_in_registers(op) or isinstance(op, ConsumerWaitOp):
         return True
     return "scratch_bytes" not in op.attributes and is_pure(op)

@@ -26,25 +26,26 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from ...ir.casting import ancestor_in, as_op, defining_table_op, parent_block, terminator
 from ...ir.dialects import arith
 from ...ir.dialects.fast_xdsl import walk
-from ...ir.dialects.nv_tileas.ops import COUNTERPARTS, AsyncDotOp, AsyncDotWaitOp, AsyncTiledTmaLoadOp, AsyncUmmaOp
+from ...ir.dialects.nv_tileas.ops import COUNTERPARTS, AsyncTiledTmaLoadOp
 from ...ir.dialects.op_definition import TableOp
-from ...ir.dialects.op_traits import is_agent_switch, is_counted_loop
+from ...ir.dialects.op_traits import is_agent_switch, is_async_mma, is_counted_loop
 from ..analysis.dot_loop_registers import tile_registers
 from ..analysis.enclosing_control_flow import has_no_early_exit
 from ..analysis.op_queries import is_pure, is_tile
 from ..analysis.resource_model import MIN_STAGES, accumulators_fit
 from ..job import Job
+from ..mma.dots import accumulates_in_tmem
+from ..mma.family import register_mma_ops
 from ..pass_manager import EdgePass
 from .op_insertion import loop_continues_at
 
 ForOp, IfOp, YieldOp, ContinueOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("for", "if", "yield", "continue"))
-MMA_OPS = (AsyncDotOp.name, AsyncUmmaOp.name)
-BARRIER = "nv_tileas.barrier"
+BARRIER, TMEM = "nv_tileas.barrier", "nv_tileas.tmem"
 # Operations that may run an iteration later, besides pure ones: those on stages and tensor memory of the dot.
 DELAYED_OPS = frozenset(
     f"nv_tileas.{name}"
     for name in (
-        "async.dot", "async.umma", "async.pipeline.consumer_wait", "async.pipeline.consumer_release", "tmem_load",
+        "async.pipeline.consumer_wait", "async.pipeline.consumer_release", "tmem_load",
         "tmem_store", "barrier",
     )
 )  # fmt: skip
@@ -108,7 +109,7 @@ class _LoopStages:
 def _loop_stages(loop: Operation) -> _LoopStages | None:
     """The two stages of a loop; None where it cannot be rotated."""
     block = loop.regions[0].blocks[0]
-    found = [op for op in block.ops if op.name in MMA_OPS]
+    found = [as_op(op) for op in block.ops if is_async_mma(op)]
     # partial accumulators are added before the dot is left in flight.
     if len(found) < 2 or not has_no_early_exit(loop) or any(op.promotion for op in found):
         return None
@@ -124,15 +125,13 @@ def _loop_stages(loop: Operation) -> _LoopStages | None:
 
 def _share_tmem_columns(first: TableOp, last: TableOp) -> bool:
     """Whether the left operand of one dot overwrites the accumulator of another (``keep_accumulators_in_tmem``)."""
-    if not isinstance(last, AsyncUmmaOp) or last.lhs_stage is not None or not isinstance(first, AsyncUmmaOp):
+    if not accumulates_in_tmem(first) or last.lhs.type.name != TMEM:
         return False
     return defining_table_op(first.acc).column == defining_table_op(last.lhs).column
 
 
 def _lhs_source(dot: TableOp) -> SSAValue:
     """The left operand, or the tile that was last stored to it in tensor memory."""
-    if isinstance(dot, AsyncDotOp):
-        return dot.lhs
     ops = parent_block(dot).ops
     stores = [as_op(op) for op in ops if op.name == "nv_tileas.tmem_store" and as_op(op).dest is dot.lhs]
     return stores[-1].value if stores else dot.lhs
@@ -155,9 +154,7 @@ def _sources(values: Iterable[SSAValue], block: Block) -> set[Operation]:
 def _dots_filling(op: Operation) -> Iterator[Operation]:
     """The dots of the block whose accumulator an operation reads from tensor memory."""
     if op.name == "nv_tileas.tmem_load":
-        yield from (
-            user for user in users(as_op(op).source) if user.name == AsyncUmmaOp.name and user.parent is op.parent
-        )
+        yield from (user for user in users(as_op(op).source) if is_async_mma(user) and user.parent is op.parent)
 
 
 def users(value: SSAValue) -> list[Operation]:
@@ -216,9 +213,9 @@ def has_two_stages(dot: TableOp) -> bool:
 
 def _tmem_users(dot: TableOp) -> list[Operation]:
     """The operations that write or read the dot's tensor memory, and the waits for what it fills."""
-    if isinstance(dot, AsyncDotOp):
+    if not accumulates_in_tmem(dot):
         return []
-    tiles = [value for value in (dot.lhs, dot.acc) if value.type.name == "nv_tileas.tmem"]
+    tiles = [value for value in (dot.lhs, dot.acc) if value.type.name == TMEM]
     return [user for value in (*tiles, dot.ready) if value is not None for user in users(value)]
 
 
@@ -254,21 +251,21 @@ def _is_separate(parts: _LoopStages, needed: set[Operation]) -> bool:
 
 
 def _may_be_delayed(op: Operation) -> bool:
-    return op.name in DELAYED_OPS or is_pure(op)
+    return op.name in DELAYED_OPS or is_async_mma(op) or is_pure(op)
 
 
 def _fits(parts: _LoopStages, func: Operation, job: Job) -> bool:
     """Whether registers hold the accumulator, the first dot's result, the next left operand, and stationary operands."""
     tiles = [_result(parts.first_dot), _result(parts.last_dot), _lhs_source(parts.last_dot)]
-    tiles += [op.lhs for op in parts.first_stage if isinstance(op, AsyncDotOp) and is_tile(op.lhs)]
+    tiles += [op.lhs for op in parts.first_stage if is_async_mma(op) and is_tile(op.lhs)]
     regs = sum(tile_registers(tile) for tile in dict.fromkeys(tiles))
     return accumulators_fit(regs, func, job, as_op(func).num_warps)
 
 
 def _result(dot: TableOp) -> SSAValue:
-    if isinstance(dot, AsyncDotOp):
-        return dot.result
-    return next(op.results[0] for op in users(dot.acc) if op.name == "nv_tileas.tmem_load")
+    if accumulates_in_tmem(dot):
+        return next(op.results[0] for op in users(dot.acc) if op.name == "nv_tileas.tmem_load")
+    return dot.result
 
 
 # ---- rewriting -------------------------------------------------------------------------------------
@@ -357,12 +354,12 @@ class _Writer:
             target.add_op(op.clone(values))
 
     def _await(self, dot: TableOp, values: dict[SSAValue, SSAValue], target: Block, pending: int) -> None:
-        """Wait for a wgmma that was just issued; ``pending`` others may stay in flight."""
-        if not isinstance(dot, AsyncDotOp):
+        """Wait for the registers of an MMA that was just issued; ``pending`` others may stay in flight."""
+        if accumulates_in_tmem(dot):
             return
         issued = values[dot.result]
         defining_table_op(issued).pending = None
-        wait = AsyncDotWaitOp.make([issued], [issued.type], pending=pending)
+        wait = register_mma_ops(dot).wait.make([issued], [issued.type], pending=pending)
         target.add_op(wait)
         values[dot.result] = wait.result
 

@@ -19,19 +19,12 @@ from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_function
-from ...ir.layouts import wgmma_tiling
-from ...ir.layouts.wgmma_layout import A_VIA_REGISTERS_SWIZZLES
-from ...target.mma_atoms import ELEMENT_BITS
-from ..analysis.axis_info import AxisAnalysis
-from ..analysis.enclosing_control_flow import is_accumulation_loop
 from ..analysis.resource_model import MIN_WARPS, choose_warps
-from ..analysis.tma_operands import may_prefetch_in_loop, tma_loads_allowed, tma_operand
+from ..analysis.tma_operands import tma_loads_allowed
 from ..job import Job
-from ..mma.smem_operands import readable_operand
-from ..mma.wgmma.operands import row_for_types, rows_need_registers
+from ..mma.family import fastest_family
 from ..pass_manager import EdgePass
 
-SWAP = (1, 0)
 SWAP = (1, 0)
 FIRST_INITIAL = 3  # operand of a loop, after its bounds and its step
 SWAPPED_ATTRIBUTES = {"signedness_lhs": "signedness_rhs", "signedness_rhs": "signedness_lhs"}
@@ -44,39 +37,19 @@ class SwapOperands(EdgePass):
     name = "tileas-swap-operands"
 
     def run(self, module: ModuleOp, job: Job) -> None:
-        if not job.target.has("wgmma"):
-            return
         for func in module.body.block.ops:
             if is_function(func) and tma_loads_allowed(func):
                 _swap_in(as_op(func), job)
 
 
 def _swap_in(func: TableOp, job: Job) -> None:
+    family = fastest_family(job.target)
     if (warps := choose_warps(func, job)) < MIN_WARPS:
         return
     for op in [as_op(op) for op in walk(func) if op.name == "nv_tileas.dot"]:
-        if _is_profitable(op, job, warps):
+        if family.prefers_swapped(op, job, warps):
             _swap(op)
             warps = choose_warps(func, job)
-
-
-def _is_profitable(op: TableOp, job: Job, warps: int) -> bool:
-    atom = row_for_types(op, job.target)
-    if atom is None or (bits := ELEMENT_BITS[atom.a_type]) not in A_VIA_REGISTERS_SWIZZLES:
-        return False
-    if not may_prefetch_in_loop(op) or not is_accumulation_loop(op):
-        return False
-    (m, k), n = op.lhs.type.get_shape(), op.rhs.type.get_shape()[1]
-    analysis = AxisAnalysis()
-    left, right = (tma_operand(op, index, job, analysis) for index in (0, 1))
-    if (
-        left is None
-        or right is None
-        or readable_operand(right, 0, atom.mn_major) is not None
-        or readable_operand(left, 1, atom.mn_major) is None
-    ):
-        return False
-    return rows_need_registers(right, 0, bits) and wgmma_tiling(n, m, k, bits, warps) is not None
 
 
 def _swap(op: TableOp) -> None:

@@ -27,17 +27,14 @@ from ...ir.dialects.nv_tileaa.types import TiledViewType
 from ...ir.dialects.nv_tileas.ops import (
     COUNTERPARTS,
     AsyncTiledTmaLoadOp,
-    AsyncUmmaOp,
     CreateTmemOp,
     CtaRankOp,
     MakeTiledTmaDescOp,
     TmemStoreOp,
-    UmmaAcquireOp,
-    UmmaCommitOp,
 )
 from ...ir.dialects.nv_tileas.types import BufferType, PipelineType
 from ...ir.dialects.op_definition import TableOp
-from ...ir.dialects.op_traits import is_counted_loop, is_function
+from ...ir.dialects.op_traits import MmaRole, is_counted_loop, is_function, traits_of
 from ...ir.layouts import SharedLayout, matrix_operand
 from ...ir.layouts.matrix_descriptor import WIDE, WIDE_CHUNK
 from ...ir.layouts.tmem_layout import MAX_TMEM_COLUMNS, ROWS
@@ -48,6 +45,7 @@ from ..analysis.integer_ranges import BoundsCheck
 from ..analysis.resource_model import max_stages
 from ..analysis.tma_tensor_maps import LONGEST_LINE, PATTERN_LINES, SHORTEST_LINE
 from ..job import Job
+from ..mma.dots import accumulates_in_tmem
 from ..pass_manager import EdgePass
 from .op_insertion import binary, insert_before, insertion_before
 from .subtile_indices import clamped_index, relax_checks_past_end, scaled_index
@@ -72,7 +70,7 @@ class UseTwoCtaMma(EdgePass):
 # ---- matching --------------------------------------------------------------------------------
 def _only_dot(func: Operation) -> TableOp | None:
     """The dot that a CTA pair can compute; None if there is none."""
-    found = [op for op in walk(func) if isinstance(op, AsyncUmmaOp)]
+    found = [op for op in walk(func) if accumulates_in_tmem(op)]
     if len(found) != 1 or any(isinstance(op, TmemStoreOp) and op.enabled is None for op in walk(func)):
         return None
     [op] = found
@@ -87,9 +85,12 @@ def _only_dot(func: Operation) -> TableOp | None:
 
 def _is_overwritten(func: Operation) -> bool:
     """Whether an accumulator is overwritten repeatedly, with a barrier of one CTA in between."""
-    names = {op.name for op in walk(func)}
-    again = any(is_counted_loop(parent_op(op)) for op in walk(func) if op.name == UmmaCommitOp.name)
-    return again and UmmaAcquireOp.name not in names
+    again = any(is_counted_loop(parent_op(op)) for op in _with_role(func, MmaRole.COMMIT))
+    return again and not _with_role(func, MmaRole.ACQUIRE)
+
+
+def _with_role(func: Operation, role: MmaRole) -> list[TableOp]:
+    return [as_op(op) for op in walk(func) if role in traits_of(op).mma]
 
 
 def _load_of(buffer: SSAValue) -> TableOp:
@@ -152,8 +153,8 @@ def _make_cta_pair(func: Operation, op: TableOp) -> None:
     for other in walk(func):
         if other.name == CreateTmemOp.name:
             as_op(other).pair = True
-    [commit] = [other for other in walk(func) if other.name == UmmaCommitOp.name]
-    as_op(commit).ready.owner.ctas = PAIR
+    [commit] = _with_role(func, MmaRole.COMMIT)
+    commit.ready.owner.ctas = PAIR
 
 
 def _load_half(load: TableOp, dim: int, half: SharedLayout) -> None:

@@ -307,7 +307,7 @@ AsyncDotWaitOp = define(
     "wait until at most pending MMAs are in flight",
     pure=False,
     attributes={"pending": I32},
-    op_traits=CUSTOM_LAYOUT,
+    op_traits=OpTraits(LayoutTrait.CUSTOM, mma=MmaRole.WAIT),
 )
 # Tensor memory: tiles of accumulators (and left operands) in columns of one allocation of the kernel.
 CreateTmemOp = define(

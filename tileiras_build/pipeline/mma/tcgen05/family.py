@@ -7,6 +7,7 @@ from typing import Any
 
 from ....ir.casting import as_op, unwrap
 from ....ir.dialects.fast_xdsl import walk
+from ....ir.dialects.nv_tileas.ops import AsyncUmmaOp, UmmaAcquireOp, UmmaCommitOp, UmmaReleaseOp
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import tmem_tile
 from ....ir.layouts.tmem_layout import ALL_COLUMNS, COLUMN_BITS, MAX_TMEM_COLUMNS, ROWS
@@ -19,9 +20,9 @@ from ...analysis.resource_model import max_stages
 from ...analysis.tma_operands import TmaOperand, is_tma_operand
 from ...job import Job
 from ..dots import rows_of_types, scaled_types
-from ..family import DotLayouts, MmaFamily, Storage
+from ..family import DotLayouts, MmaFamily, Storage, TmemMmaOps
 from ..smem_operands import readable_operands
-from .tmem_tiles import scale_columns, tmem_tiles
+from ..tmem_tiles import scale_columns, tmem_tiles
 
 COLUMN_UNIT = {128: 16, 64: 8}  # rows of a dot -> what its columns are a multiple of
 
@@ -33,6 +34,7 @@ class Tcgen05(MmaFamily[Tcgen05Atom]):
 
     name, rows = "tcgen05", TCGEN05_ATOMS
     a_storage, b_storage, accumulator = Storage.SHARED | Storage.TENSOR, Storage.SHARED, Storage.TENSOR
+    async_ops = TmemMmaOps(AsyncUmmaOp, acquire=UmmaAcquireOp, commit=UmmaCommitOp, release=UmmaReleaseOp)
     tile_steps = ((64, 16), (128, 16))  # 64 rows take as long as 128
     max_chained_rows = ROWS
 
@@ -41,17 +43,22 @@ class Tcgen05(MmaFamily[Tcgen05Atom]):
         too_deep = row is not None and op.lhs_scale is not None and row.k > scaled_types(op, packed_fp4).k
         return None if too_deep else row
 
+    def reads(self, op: TableOp, loaded: Mapping[int, TmaOperand], target: Target) -> Mapping[int, TmaOperand] | None:
+        atom = self.row_for(op, target)
+        if atom is None or len(op.lhs.type.get_shape()) != 2 or not _has_shape(op, atom):
+            return None
+        return readable_operands(op, loaded, atom.mn_major)
+
     def select(
         self, op: TableOp, loaded: Mapping[int, TmaOperand], job: Job, warps: int
     ) -> Mapping[int, TmaOperand] | None:
         """Where the accumulators, the scales, and the left operand unless it is loaded, fit in tensor memory."""
         scaled = op.lhs_scale is not None
-        atom = self.row_for(op, kernel_target(op, job) if scaled else job.target)
-        if atom is None or 1 not in loaded or len(op.lhs.type.get_shape()) != 2:
+        target = kernel_target(op, job) if scaled else job.target
+        read = self.reads(op, loaded, target) if 1 in loaded else None
+        if read is None or scaled and not _has_scaled_shape(op, loaded):
             return None
-        read = readable_operands(op, loaded, atom.mn_major)
-        if read is None or not has_shape(op, atom) or scaled and not _has_scaled_shape(op, loaded):
-            return None
+        atom = unwrap(self.row_for(op, target))
         columns = _columns(op, atom, read, job, warps)
         if columns is None:
             return None
@@ -71,7 +78,7 @@ class Tcgen05(MmaFamily[Tcgen05Atom]):
         return f"tcgen05.mma of {self.row_of(op).a_type}", {"Atom": op.mma}
 
 
-def has_shape(op: TableOp, atom: Tcgen05Atom) -> bool:
+def _has_shape(op: TableOp, atom: Tcgen05Atom) -> bool:
     """Whether instructions divide the tile of a dot."""
     (m, k), n = op.lhs.type.get_shape(), op.rhs.type.get_shape()[1]
     unit = COLUMN_UNIT.get(min(m, ROWS))

@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ....ir.dialects.nv_tileas.ops import AsyncDotOp, AsyncDotWaitOp
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import wgmma_tiling
 from ....ir.layouts.matrix_descriptor import WIDE
-from ....ir.layouts.wgmma_layout import ROWS, WARPS, WgmmaTiling
+from ....ir.layouts.wgmma_layout import A_VIA_REGISTERS_SWIZZLES, ROWS, WARPS, WgmmaTiling
 from ....target.mma_atoms import ELEMENT_BITS, WGMMA_ATOMS, WgmmaAtom
 from ....target.targets import Target
-from ...analysis.enclosing_control_flow import enclosing_kernel
+from ...analysis.axis_info import AxisAnalysis
+from ...analysis.enclosing_control_flow import enclosing_kernel, is_accumulation_loop
 from ...analysis.resource_model import accumulators_fit
-from ...analysis.tma_operands import TmaOperand
+from ...analysis.tma_operands import TmaOperand, may_prefetch_in_loop, tma_operand
 from ...common.llvm_element_types import element_of
 from ...job import Job
-from ..family import DotLayouts, MmaFamily, Storage
-from ..smem_operands import readable_operands
-from .operands import row_for_types, via_registers
-from .stationary_operands import dots_reading_same_lhs, is_stationary, stationary_lhs
+from ..family import DotLayouts, MmaFamily, RegisterMmaOps, Storage
+from ..smem_operands import readable_operand, readable_operands
+from .operands import row_for_types, rows_need_registers, via_registers
+from .stationary_operands import dots_reading_same_lhs, is_stationary, stages_fit, stationary_lhs
 from .tiling import AccumulatorPromotion, tiling_of
 
 MIN_COLUMNS = 32  # of a partial accumulator: with fewer, the tensor core waits for its operands
@@ -32,7 +34,8 @@ class Wgmma(MmaFamily[WgmmaAtom]):
 
     name, rows = "wgmma", WGMMA_ATOMS
     a_storage, b_storage = Storage.SHARED | Storage.REGISTERS, Storage.SHARED
-    tile_steps = ((64, 8),)
+    tile_steps, group = ((ROWS, 8),), (ROWS, WARPS)
+    async_ops = RegisterMmaOps(AsyncDotOp, wait=AsyncDotWaitOp)
 
     def row_for(self, op: TableOp, target: Target, *, packed_fp4: bool = False) -> WgmmaAtom | None:
         return row_for_types(op, target)
@@ -63,6 +66,23 @@ class Wgmma(MmaFamily[WgmmaAtom]):
                 return None
         op.mma, op.a_via_registers, op.promotion = atom.name, in_shared is None, promotion
         return read
+
+    def prefers_swapped(self, op: TableOp, job: Job, warps: int) -> bool:
+        """Where the left operand is along k, and the right one is not, but may come through registers as the left one."""
+        atom = row_for_types(op, job.target)
+        if atom is None or (bits := ELEMENT_BITS[atom.a_type]) not in A_VIA_REGISTERS_SWIZZLES:
+            return False
+        if not may_prefetch_in_loop(op) or not is_accumulation_loop(op):
+            return False
+        left, right = (tma_operand(op, index, job, AxisAnalysis()) for index in (0, 1))
+        if left is None or right is None or readable_operand(right, 0, atom.mn_major) is not None:
+            return False
+        (m, k), n = op.lhs.type.get_shape(), op.rhs.type.get_shape()[1]
+        reads = readable_operand(left, 1, atom.mn_major) is not None and rows_need_registers(right, 0, bits)
+        return reads and wgmma_tiling(n, m, k, bits, warps) is not None
+
+    def stages_fit(self, op: TableOp, ctas: int, job: Job) -> bool:
+        return stages_fit(op, ctas, job)
 
     def lhs_stays_in_smem(self, op: TableOp, job: Job) -> bool:
         return is_stationary(op, job)

@@ -31,7 +31,7 @@ from ...analysis.scale_stage_counts import smem_scale_groups, tmem_scale_groups
 from ...analysis.scratch_memory_sizes import STAGE_ALIGNMENT, largest_scratch
 from ...common.llvm_element_types import element_of
 from ...job import Job
-from ...mma.tcgen05.tmem_tiles import lhs_k_chunks, scale_columns, tmem_tiles
+from ...mma.tmem_tiles import lhs_k_chunks, scale_columns, tmem_tiles
 from ...shared_memory_fallbacks import FALLBACKS
 from ..chunked_layout_conversions import limit_conversion_chunks
 from ..op_insertion import insert_before

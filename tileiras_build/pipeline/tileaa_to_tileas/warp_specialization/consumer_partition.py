@@ -9,18 +9,16 @@ from ....ir.casting import as_op, next_op, parent_block, terminator, type_as, un
 from ....ir.dialects.nv_tileas.ops import (
     COUNTERPARTS,
     AdvanceOp,
-    AsyncDotOp,
-    AsyncDotWaitOp,
     ConsumerReleaseOp,
     ConsumerWaitOp,
 )
 from ....ir.dialects.nv_tileas.types import PipelineType
 from ....ir.dialects.op_definition import TableOp
-from ....ir.dialects.op_traits import is_if, is_structured_control_flow, is_yield
+from ....ir.dialects.op_traits import is_async_mma, is_if, is_structured_control_flow, is_yield
 from ...analysis.enclosing_control_flow import is_accumulation_loop
 from ...analysis.resource_model import MIN_STAGES
 from ...common.llvm_element_types import element_of
-from ...mma.family import Storage, family_of
+from ...mma.family import Storage, family_of, register_mma_ops
 from ..op_insertion import constant_i32, insert_before, insertion_before, is_not_first_iteration, loop_continues_at
 from .consumer_operands import erase_tma_operand_load, mma_operands_of, read_fragment
 from .consumer_tmem_mma import TmemAccumulators
@@ -126,9 +124,9 @@ class ConsumerPartition:
     def _wait_for_last(self, loop: TableOp, tokens: Tokens) -> None:
         """Dots that the last iteration left in flight complete here, and their stage is released."""
         for result in list(loop.results):
-            if result.type != i32 and _is_in_flight(loop, result.index):
+            if result.type != i32 and (issued := _in_flight(loop, result.index)) is not None:
                 uses = list(result.uses)
-                wait = AsyncDotWaitOp.make([result], [result.type], pending=0)
+                wait = register_mma_ops(issued).wait.make([result], [result.type], pending=0)
                 parent_block(loop).insert_op_after(wait, loop)
                 for use in uses:
                     use.operation.operands[use.index] = wait.results[0]
@@ -197,11 +195,13 @@ def _emit_mma_and_release(mma_pipeline: MmaPipeline, stage: SSAValue, token: SSA
 
 
 def _emit_mma(mma_pipeline: MmaPipeline, stage: SSAValue) -> bool:
-    """Replace ``dot`` by an asynchronous wgmma; return whether it is still in flight afterwards."""
+    """Replace ``dot`` by an MMA that is issued; return whether it is still in flight afterwards."""
     dot = mma_pipeline.dot
     operands, stages, kept = mma_operands_of(mma_pipeline, stage)
     behind = stages[0] is not None and _may_stay_in_flight(mma_pipeline)
-    new_op = AsyncDotOp.make([*operands, dot.acc, *stages], [dot.result.type], kept, pending=int(behind))
+    new_op = register_mma_ops(dot).issue.make(
+        [*operands, dot.acc, *stages], [dot.result.type], kept, pending=int(behind)
+    )
     insert_before(new_op, dot)
     dot.result.replace_all_uses_with(new_op.result)
     return behind
@@ -219,7 +219,7 @@ def _may_stay_in_flight(mma_pipeline: MmaPipeline) -> bool:
     return stages >= MIN_STAGES and is_accumulation_loop(dot) and whole
 
 
-def _is_in_flight(loop: TableOp, index: int) -> bool:
-    last = terminator(loop.regions[0].blocks[0])
-    owner = last.operands[index].owner
-    return isinstance(owner, AsyncDotOp) and owner.pending > 0
+def _in_flight(loop: Operation, index: int) -> TableOp | None:
+    """The MMA whose accumulators a loop carries while it is in flight."""
+    owner = terminator(loop.regions[0].blocks[0]).operands[index].owner
+    return owner if isinstance(owner, Operation) and is_async_mma(owner) and owner.pending > 0 else None

@@ -10,12 +10,10 @@ from ....ir.dialects import arith
 from ....ir.dialects.nv_tileas.ops import (
     COUNTERPARTS,
     AdvanceOp,
-    AsyncUmmaOp,
     BarrierOp,
     ConsumerWaitOp,
     TmemLoadOp,
     TmemStoreOp,
-    UmmaCommitOp,
 )
 from ....ir.dialects.nv_tileas.types import PipelineType
 from ....ir.dialects.op_definition import TableOp
@@ -36,7 +34,7 @@ from ..op_insertion import (
     is_zero_trip,
 )
 from .consumer_operands import mma_operands_of
-from .mma_pipelines import MmaPipeline, TmemAccumulator, Tokens, umma_attributes
+from .mma_pipelines import MmaPipeline, TmemAccumulator, Tokens, tmem_mma_attributes
 
 AddFOp = COUNTERPARTS["nv_tileaa.addf"]
 
@@ -66,7 +64,7 @@ class TmemAccumulators:
             if not store_initial_accumulator(old.initial[index], acc, loop):
                 _insert_barrier(loop)
             if not acc.is_waited_each_iteration:
-                insert_before(UmmaCommitOp.make([acc.pipeline], []), old)
+                insert_before(ring.tmem_ops.commit.make([acc.pipeline], []), old)
                 wait_for_accumulator(acc, old, tokens)
             result.replace_all_uses_with(insert_before(TmemLoadOp.make([acc.tile], [result.type]), old))
             if ring.is_reused:
@@ -96,7 +94,7 @@ class TmemAccumulators:
             None,
             scale_slot,
         ]
-        insert_before(AsyncUmmaOp.make(read, [], kept, **umma_attributes(dot)), dot)
+        insert_before(ring.tmem_ops.issue.make(read, [], kept, **tmem_mma_attributes(dot)), dot)
         if ready is not None:
             wait_for_accumulator(acc, dot, tokens)
         dot.result.replace_all_uses_with(dot.acc if acc.carried_in_tmem else _read_accumulator(ring))

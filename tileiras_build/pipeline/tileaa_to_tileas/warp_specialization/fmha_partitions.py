@@ -16,15 +16,11 @@ from xdsl.ir import Block, Operation, SSAValue
 from ....ir.casting import as_op, parent_block, unwrap
 from ....ir.dialects.nv_tileas.ops import (
     AdvanceOp,
-    AsyncUmmaOp,
     ConsumerReleaseOp,
     ConsumerWaitOp,
     TmemLoadOp,
     TmemScaleOp,
     TmemStoreOp,
-    UmmaAcquireOp,
-    UmmaCommitOp,
-    UmmaReleaseOp,
 )
 from ....ir.dialects.op_definition import TableOp
 from ...analysis.chained_dots import rescaled_accumulator
@@ -45,7 +41,7 @@ from .mma_pipelines import (
     stage_of,
     stages_of,
     stationary_operands_of,
-    umma_attributes,
+    tmem_mma_attributes,
 )
 from .partition_slice import PartitionSlice
 
@@ -68,16 +64,16 @@ class FmhaMmaPartition(PartitionSlice):
         for stationary in stationary_operands_of(self.mma_pipelines):
             if stationary.loops and self._readers(stationary)[-1] is loop:
                 token = tokens[stationary.stages]
-                insert(UmmaReleaseOp.make([stationary.stages.pipeline, token], []))
+                insert(self.mma_pipelines[0].tmem_ops.release.make([stationary.stages.pipeline, token], []))
                 tokens[stationary.stages] = insert(AdvanceOp.make([stationary.stages.pipeline, token], [i32]))
 
     def _commit_accumulator(self, ring: MmaPipeline, insert: Inserter, tokens: Tokens) -> None:
         """Commit after the last read of the accumulator: there may be no MMA in between to wait for."""
         acc = ring.accumulator
         if ring.is_reused:
-            insert(UmmaAcquireOp.make([acc.pipeline, tokens[acc]], []))
+            insert(ring.tmem_ops.acquire.make([acc.pipeline, tokens[acc]], []))
             tokens[acc] = insert(AdvanceOp.make([acc.pipeline, tokens[acc]], [i32]))
-        insert(UmmaCommitOp.make([acc.pipeline], []))
+        insert(ring.tmem_ops.commit.make([acc.pipeline], []))
 
     def _readers(self, stationary: StationaryOperand) -> list[Operation]:
         return [ring.loops[len(stationary.loops)] for ring in self.mma_pipelines if ring.stationary is stationary]
@@ -136,9 +132,9 @@ class FmhaMmaPartition(PartitionSlice):
     ) -> None:
         left, adds, *stages = read
         [right] = [operand_load.buffer for operand_load in mma_pipeline.operand_loads]
-        operands = [left, right, mma_pipeline.accumulator.tile, adds, *stages, *completion, None, None, None, None]
-        attributes = umma_attributes(mma_pipeline.dot) | ({} if chunk is None else {"chunk": chunk})
-        insert(AsyncUmmaOp.make(operands, [], async_mma_attributes(mma_pipeline), **attributes))
+        operands = [left, right, mma_pipeline.accumulator.tile, adds, *stages, *ends, None, None, None, None]
+        attributes = tmem_mma_attributes(mma_pipeline.dot) | ({} if chunk is None else {"chunk": chunk})
+        insert(mma_pipeline.tmem_ops.issue.make(operands, [], async_mma_attributes(mma_pipeline), **attributes))
 
     def _accumulate_flag(self, ring: MmaPipeline, insert: Inserter) -> SSAValue:
         """Whether an MMA accumulates, or overwrites an accumulator that starts from zero."""

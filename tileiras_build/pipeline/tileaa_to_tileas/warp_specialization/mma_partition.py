@@ -7,10 +7,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ....ir.dialects.nv_tileas.ops import (
     AdvanceOp,
-    AsyncUmmaOp,
     ConsumerWaitOp,
-    UmmaAcquireOp,
-    UmmaCommitOp,
 )
 from ....ir.dialects.op_definition import TableOp
 from ...analysis.scalar_slice import ScalarSlice
@@ -25,7 +22,7 @@ from .mma_pipelines import (
     scales_of,
     stage_of,
     stages_of,
-    umma_attributes,
+    tmem_mma_attributes,
 )
 from .partition_slice import PartitionSlice
 from .scale_pipeline import ScaleStage
@@ -48,17 +45,17 @@ class MmaPartition(PartitionSlice):
         ]
 
     def enter_loop(self, loop: TableOp, insert: Inserter, tokens: Tokens) -> None:
-        for acc in self._accumulators_filled_in(loop):
-            insert(UmmaAcquireOp.make([acc.pipeline, tokens[acc]], []))
+        for ring, acc in self._accumulators_filled_in(loop):
+            insert(ring.tmem_ops.acquire.make([acc.pipeline, tokens[acc]], []))
             self.buffers[acc] = stage_of(insert, acc.pipeline, tokens[acc])
 
     def exit_loop(self, loop: TableOp, insert: Inserter, tokens: Tokens) -> None:
-        for acc in self._accumulators_filled_in(loop):
-            insert(UmmaCommitOp.make([acc.pipeline, tokens[acc]], []))
+        for ring, acc in self._accumulators_filled_in(loop):
+            insert(ring.tmem_ops.commit.make([acc.pipeline, tokens[acc]], []))
             tokens[acc] = insert(AdvanceOp.make([acc.pipeline, tokens[acc]], [i32]))
 
-    def _accumulators_filled_in(self, loop: TableOp) -> list[TmemAccumulator]:
-        return [ring.accumulator for ring in self.mma_pipelines if ring.loops[-1] is loop]
+    def _accumulators_filled_in(self, loop: TableOp) -> list[tuple[MmaPipeline, TmemAccumulator]]:
+        return [(ring, ring.accumulator) for ring in self.mma_pipelines if ring.loops[-1] is loop]
 
     def emit(self, op: TableOp, insert: Inserter, tokens: Tokens) -> None:
         ring = next((ring for ring in self.mma_pipelines if op is ring.dot), None)
@@ -83,8 +80,8 @@ class MmaPartition(PartitionSlice):
             token,
         ]
         insert(
-            AsyncUmmaOp.make(
-                [*stage_operands, None, *optional_operands], [], async_mma_attributes(ring), **umma_attributes(op)
+            ring.tmem_ops.issue.make(
+                [*stage_operands, None, *optional_operands], [], async_mma_attributes(ring), **tmem_mma_attributes(op)
             )
         )
         tokens[ring.stages] = insert(AdvanceOp.make([ring.pipeline, token], [i32]))

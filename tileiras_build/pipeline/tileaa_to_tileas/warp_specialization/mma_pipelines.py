@@ -21,8 +21,8 @@ from ...analysis.enclosing_control_flow import enclosing_loops, ifs_around_loops
 from ...analysis.scale_stage_counts import warp_loaded_scale_groups
 from ...analysis.tma_tensor_maps import TensorBox, tensor_box
 from ...mma.dots import k_of
-from ...mma.family import Storage, family_of
-from ...mma.tcgen05.tmem_tiles import tmem_tiles
+from ...mma.family import Storage, TmemMmaOps, family_of, tmem_mma_ops
+from ...mma.tmem_tiles import tmem_tiles
 from ..op_insertion import Inserter, constant_i32
 from .scale_load_candidates import ScaleLoad, scale_loads
 
@@ -154,6 +154,11 @@ class MmaPipeline:
         return 1 if family_of(self.dot).accumulator is Storage.TENSOR else None
 
     @property
+    def tmem_ops(self) -> TmemMmaOps:
+        """The operations that issue its dot, whose accumulators are in tensor memory."""
+        return tmem_mma_ops(self.dot)
+
+    @property
     def stage_bytes(self) -> int:
         return sum(operand_load.box.tile_bytes for operand_load in self.operand_loads)
 
@@ -270,7 +275,7 @@ def async_mma_attributes(mma_pipeline: MmaPipeline) -> dict[str, Attribute]:
     return kept
 
 
-def umma_attributes(dot: TableOp) -> dict[str, Any]:
+def tmem_mma_attributes(dot: TableOp) -> dict[str, Any]:
     """The attributes of a tensor-memory MMA: its shape."""
     m, n = dot.result.type.get_shape()
     return {"shape": (m, n, k_of(dot))}

@@ -22,7 +22,7 @@ from ...analysis.scalar_slice import ScalarSlice, is_unordered_token
 from ...analysis.scale_stage_counts import is_canonical_loop
 from ...common.llvm_element_types import element_of
 from ...mma.family import Storage, family_of
-from ...mma.tcgen05.tmem_tiles import scale_columns
+from ...mma.tmem_tiles import scale_columns
 from ..layout_assignment.layout_inference_rules import operand_layout
 from ..layout_assignment.view_chain_layouts import layout_through_view, with_layout
 from ..op_insertion import Inserter

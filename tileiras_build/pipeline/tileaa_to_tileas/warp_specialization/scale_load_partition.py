@@ -9,7 +9,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ....ir.casting import defining_op
 from ....ir.dialects import arith
-from ....ir.dialects.nv_tileas.ops import AdvanceOp, ProducerCommitOp, StoreScalesOp, UmmaAcquireOp
+from ....ir.dialects.nv_tileas.ops import AdvanceOp, ProducerCommitOp, StoreScalesOp
 from ....ir.dialects.op_definition import TableOp
 from ...analysis.scalar_slice import ScalarSlice
 from ...analysis.scale_stage_counts import scale_groups_per_load
@@ -79,7 +79,7 @@ class ScaleLoadPartition(PartitionSlice):
 
     def _store_scales(self, mma_pipeline: MmaPipeline, tile: SSAValue, token: SSAValue, insert: Inserter) -> None:
         scales = mma_pipeline.scales
-        insert(UmmaAcquireOp.make([scales.pipeline, token], []))
+        insert(mma_pipeline.tmem_ops.acquire.make([scales.pipeline, token], []))
         stage = stage_of(insert, scales.pipeline, token)
         insert(StoreScalesOp.make([tile, scales.buffers[self.side], stage], []))
         insert(ProducerCommitOp.make([scales.pipeline, token], []))

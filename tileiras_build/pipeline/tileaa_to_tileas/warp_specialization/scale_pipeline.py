@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import i32
 from xdsl.ir import Block, SSAValue
 
 from ....ir.dialects import arith
-from ....ir.dialects.nv_tileas.ops import AdvanceOp, ConsumerWaitOp, CopyScalesOp, UmmaReleaseOp
+from ....ir.dialects.nv_tileas.ops import AdvanceOp, ConsumerWaitOp, CopyScalesOp
 from ....ir.dialects.op_definition import TableOp
 from ..op_insertion import (
     Inserter,
@@ -65,7 +65,7 @@ class ScaleStage:
         ``value``: the partition's copy of a value of the program.
         """
         last, scales = self._is_last(insert, value), self.mma_pipeline.scales
-        release = UmmaReleaseOp.make([scales.pipeline, self.token], [])
+        release = self.mma_pipeline.tmem_ops.release.make([scales.pipeline, self.token], [])
         emit_if(last, insert, lambda inside: inside(release))
         return advance_if(scales, self.token, last, insert)
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import cast
-
-from ....ir.casting import unwrap
-from ....ir.dialects.op_definition import TableOp
-from ....ir.layouts import ScaleColumns, TmemTile, tmem_tile
-from ....target.mma_atoms import ELEMENT_BITS, Tcgen05Atom
-from ..dots import k_of, row_of
+from ...ir.casting import unwrap
+from ...ir.dialects.op_definition import TableOp
+from ...ir.layouts import ScaleColumns, TmemTile, tmem_tile
+from ...target.mma_atoms import ELEMENT_BITS
+from .dots import k_of, row_of
 
 # k of each chunk of a left operand, a multiple of all instructions' k, and the maximal number of chunks.
 LHS_CHUNK_K, MAX_LHS_CHUNKS = 32, 2
@@ -16,7 +14,7 @@ LHS_CHUNK_K, MAX_LHS_CHUNKS = 32, 2
 
 def tmem_tiles(op: TableOp, num_warps: int) -> tuple[TmemTile | None, TmemTile]:
     """The tensor memory layouts of a dot's left operand, if it were there, and of its accumulators."""
-    atom = cast(Tcgen05Atom, row_of(op))
+    atom = unwrap(row_of(op))
     m, n = op.result.type.get_shape()
     left = tmem_tile(m, k_of(op), ELEMENT_BITS[atom.a_type], num_warps)
     return left, unwrap(tmem_tile(m, n, 32, num_warps))
