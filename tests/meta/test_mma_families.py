@@ -15,13 +15,10 @@ DIALECT_CONVERSIONS = (
     "tileas_to_ll/convert_nvgpu_and_gpu_to_nvvm/",
     "tileas_to_ll/type_converter.py",  # the types of these dialects
     "ll_to_ptx/",  # LLVM's names of intrinsics
+    "verifiers/cluster_peer_lifetime.py",  # reads NVVM's operations, after these conversions
 )
 # Files that still name a family, with the names they have at most; the counts only go down.
-CEILING: dict[str, int] = {
-    "verifiers/cluster_peer_lifetime.py": 3,
-    "verifiers/mma_fragments.py": 1,
-    "verifiers/partition_interpreter.py": 12,
-}
+CEILING: dict[str, int] = {}
 
 
 def words_of(tree: ast.AST) -> list[str]:

@@ -3,7 +3,7 @@
 import pytest
 
 from tileiras_build.ir.layouts import ATOMS, Atom, NoOp, fragment, mma_layouts, mma_tiling, plan_conversion, split_warps
-from tileiras_build.pipeline.verifiers.mma_fragments import FRAGMENTS, verify_fragment, verify_mma_tiling
+from tileiras_build.pipeline.mma.mma_sync.fragment_verifier import FRAGMENTS, verify_fragment, verify_mma_tiling
 
 ROWS = sorted((*shape, bits) for shape, widths in ATOMS.items() for bits in widths)
 

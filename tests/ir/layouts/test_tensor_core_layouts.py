@@ -14,8 +14,9 @@ from tileiras_build.ir.layouts import (
     tmem_tile,
     wgmma_tiling,
 )
+from tileiras_build.pipeline.mma.tcgen05.tmem_verifier import verify_tmem_tile
+from tileiras_build.pipeline.mma.wgmma.tiling_verifier import verify_wgmma_tiling
 from tileiras_build.pipeline.verifiers.exhaustive_layout_checks import count_conflicts, verify_access
-from tileiras_build.pipeline.verifiers.mma_fragments import verify_tmem_tile, verify_wgmma_tiling
 
 
 @pytest.mark.parametrize("warps", [4, 8])

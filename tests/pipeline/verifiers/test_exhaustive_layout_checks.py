@@ -18,8 +18,8 @@ from tileiras_build.ir.layouts import (
     plan_round_trip,
     shared_access,
 )
+from tileiras_build.pipeline.mma.mma_sync.fragment_verifier import verify_fragment, verify_mma_tiling
 from tileiras_build.pipeline.verifiers.exhaustive_layout_checks import count_conflicts, verify_access, verify_conversion
-from tileiras_build.pipeline.verifiers.mma_fragments import verify_fragment, verify_mma_tiling
 
 SOURCE, TARGET = coalesced((16, 32), (1, 0), 4, 2), coalesced((16, 32), (0, 1), 4, 2)
 TRIP = plan_round_trip(SOURCE, TARGET, 32)

@@ -8,7 +8,7 @@ reads. ``mbarrier_pipelines.py`` checks the conditions on all partitions of a ke
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
@@ -16,12 +16,12 @@ from xdsl.ir import Operation, SSAValue
 from ...ir.casting import as_op, cast, int_attr, unwrap
 from ...ir.dialects.nv_tileas.types import PipelineType
 from ...ir.dialects.op_definition import TableOp
+from ...ir.dialects.op_traits import MmaRole, traits_of
 from .integer_interpreter import IntegerInterpreter
 from .pipeline_events import PipelineEvent
 from .tmem_scale_hazards import TmemScaleFactors
 
 PIPELINE = "nv_tileas.async.pipeline."
-UMMA, UMMA_COMMIT = "nv_tileas.async.umma", "nv_tileas.async.umma_commit"
 TMEM_LOAD, TMEM_STORE = "nv_tileas.tmem_load", "nv_tileas.tmem_store"
 STORE_SCALES, COPY_SCALES = "nv_tileas.store_scales", "nv_tileas.async.copy_scales"
 COMPARE = {
@@ -90,8 +90,8 @@ class PartitionInterpreter(IntegerInterpreter):
         ]
 
     def step(self, op: Operation) -> None:
-        """Evaluate integers, and update the items of pipelines."""
-        if (step := STEPS.get(op.name)) is not None:
+        """Evaluate integers, and follow the items of pipelines."""
+        if (step := _step_of(op)) is not None:
             step(self, as_op(op))
         elif len(op.results) == 1:
             self.known_integers[op.results[0]] = self.evaluate(op)
@@ -316,7 +316,7 @@ def _acquired_pipelines(kernel: Operation) -> set[SSAValue]:
     return {
         as_op(op).pipeline
         for op in kernel.walk()
-        if STEPS.get(op.name) in (PartitionInterpreter.acquire, PartitionInterpreter.overwrite)
+        if _step_of(op) in (PartitionInterpreter.acquire, PartitionInterpreter.overwrite)
     }
 
 
@@ -325,9 +325,10 @@ def _accumulator_pipelines(kernel: Operation) -> dict[SSAValue, SSAValue]:
     found: dict[SSAValue, SSAValue] = {}
     acc = None
     for op in kernel.walk():
-        if op.name == UMMA:
+        role = traits_of(op).mma
+        if MmaRole.ISSUE in role and not op.results:
             acc = as_op(op).acc
-        elif op.name == UMMA_COMMIT and as_op(op).token is not None and acc is not None:
+        elif MmaRole.COMMIT in role and as_op(op).token is not None and acc is not None:
             found[acc] = as_op(op).ready
     return found
 
@@ -341,14 +342,22 @@ STEPS = {
     PIPELINE + "producer_commit": PartitionInterpreter.commit_copies,
     STORE_SCALES: PartitionInterpreter.store_scales,
     COPY_SCALES: PartitionInterpreter.copy_scales,
-    "nv_tileas.async.umma_release": PartitionInterpreter.release_scales,
     "nv_tileas.barrier": PartitionInterpreter.barrier,
     "nv_tileas.local_load": PartitionInterpreter.read,
-    "nv_tileas.async.dot": PartitionInterpreter.mma,
-    "nv_tileas.async.dot_wait": PartitionInterpreter.finish,
-    UMMA: PartitionInterpreter.issue,
-    UMMA_COMMIT: PartitionInterpreter.commit,
-    "nv_tileas.async.umma_acquire": PartitionInterpreter.overwrite,
     TMEM_LOAD: PartitionInterpreter.use_accumulator,
     TMEM_STORE: PartitionInterpreter.use_accumulator,
 }
+# By the role of an operation in an MMA that completes later; one whose accumulator is in tensor memory has no result.
+MMA_STEPS = {
+    MmaRole.RELEASE: PartitionInterpreter.release_scales,
+    MmaRole.WAIT: PartitionInterpreter.finish,
+    MmaRole.COMMIT: PartitionInterpreter.commit,
+    MmaRole.ACQUIRE: PartitionInterpreter.overwrite,
+}
+
+
+def _step_of(op: Operation) -> Callable[[PartitionInterpreter, TableOp], None] | None:
+    role = traits_of(op).mma
+    if MmaRole.ISSUE in role:
+        return PartitionInterpreter.mma if op.results else PartitionInterpreter.issue
+    return STEPS.get(op.name) or MMA_STEPS.get(role)

@@ -132,7 +132,7 @@ class FmhaMmaPartition(PartitionSlice):
     ) -> None:
         left, adds, *stages = read
         [right] = [operand_load.buffer for operand_load in mma_pipeline.operand_loads]
-        operands = [left, right, mma_pipeline.accumulator.tile, adds, *stages, *ends, None, None, None, None]
+        operands = [left, right, mma_pipeline.accumulator.tile, adds, *stages, *completion, None, None, None, None]
         attributes = tmem_mma_attributes(mma_pipeline.dot) | ({} if chunk is None else {"chunk": chunk})
         insert(mma_pipeline.tmem_ops.issue.make(operands, [], async_mma_attributes(mma_pipeline), **attributes))
 

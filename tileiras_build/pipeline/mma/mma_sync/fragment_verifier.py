@@ -1,4 +1,4 @@
-"""Verify MMA fragments and tilings against the formulas of the PTX ISA, for every register of every thread.
+"""Verify fragments and their tilings against the formulas of the PTX ISA, for every register of every thread.
 
 A layout is only evaluated at (register, lane, warp); nothing of the F2 linear algebra is used. A violation raises
 ``InternalError`` with id ``layout-verifier`` that names the register and the thread.
@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tileiras_build.ir.layouts import LinearLayout
-
-from .exhaustive_layout_checks import LANES, Coordinates, Threads, distribute, fail
+from ....ir.layouts import LinearLayout
+from ...verifiers.exhaustive_layout_checks import LANES, Coordinates, Threads, distribute, fail
 
 # Fragments: the formulas of PTX ISA 9.0, section 9.7.14.5. g = lane >> 2, t = lane % 4, i = element index.
 
@@ -122,84 +121,3 @@ def _count_overlaps(tiles, warp: int, met: dict) -> None:
             if (*batch_a, i, j) != element or k_a != k_b or batch_a != batch_b:
                 fail(f"an mma adds A{a[row, k]} times B{b[k, column]} to C{element}")
             met.setdefault((warp, element), set()).add(k_a)
-
-
-# Tensor memory: the figures of PTX ISA 9.0, section 9.7.16.10, as formulas: lane (of the 32 or 16 of a warp) and column
-# of register i of thread t.
-
-DATA_PATHS: dict[str, Callable[[int, int], tuple[int, int]]] = {
-    "32x32b": lambda t, i: (t, i),
-    "16x128b": lambda t, i: (t // 4 + 8 * (i % 2), t % 4 + 4 * (i // 2)),
-    "16x256b": lambda t, i: (t // 4 + 8 * (i // 2 % 2), i % 2 + 2 * (t % 4) + 8 * (i // 4)),
-}
-
-
-def verify_tmem_tile(tile) -> None:
-    """Check that each register of a thread has the element that its loads read: row and column follow from lane and
-    column of tensor memory, by Layout D for 128 rows and F for 64.
-    """
-    per_word = 32 // tile.element_bits
-    for warp in range(tile.layout.num_warps):
-        group_m, group_n = warp // 4 % tile.groups_m, warp // 4 // tile.groups_m
-        for lane in range(LANES):
-            register = 0
-            for own, first, repetitions in tile.pieces(tile.shape.max_repetitions):
-                for i in range(repetitions * tile.shape.registers):
-                    place, word = DATA_PATHS[tile.shape.name](lane, i)
-                    row = warp % 4 * min(32, tile.rows // 4) + place + 128 * (own * tile.groups_m + group_m)
-                    column = (group_n * tile.tmem_columns_per_warp + first + word) * per_word
-                    for neighbor in range(per_word):
-                        _expect(tile.layout, register, lane, warp, (row, column + neighbor))
-                        register += 1
-            if register != tile.layout.num_registers:
-                fail(f"{register} registers are moved, the layout has {tile.layout.num_registers}")
-
-
-def _expect(layout: LinearLayout, register: int, lane: int, warp: int, element: Coordinates) -> None:
-    if (found := layout.apply(register, lane, warp)) != element:
-        fail(f"register {register} of lane {lane} of warp {warp} is {found}, the ISA says {element}")
-
-
-def verify_wgmma_tiling(tiling) -> None:
-    """Check that the registers of each wgmma hold the rows of A and C that the instruction combines (section
-    9.7.15.5.1, figures of the fragments), and that all of C is covered once.
-    """
-    covered: set[Coordinates] = set()
-    for warp in range(tiling.c.num_warps):
-        for lane in range(LANES):
-            for m_tile in range(tiling.m_tiles):
-                rows = [_row(tiling, warp, lane, m_tile, half) for half in range(2)]
-                for n_tile in range(tiling.n_tiles):
-                    covered |= _check_c(tiling, warp, lane, (m_tile, n_tile), rows)
-    if len(covered) != tiling.m * tiling.n:
-        fail(f"{len(covered)} of {tiling.m * tiling.n} elements of C are computed")
-
-
-def _row(tiling, warp: int, lane: int, m_tile: int, half: int) -> int:
-    """The row of A in a thread's registers, which is the same for all k, in the instruction's order."""
-    per_word = 32 // tiling.element_bits
-    rows = set()
-    for k_tile in range(tiling.k_tiles):
-        for i, register in enumerate(tiling.a_registers(m_tile, k_tile)):
-            word, neighbor = divmod(i, per_word)
-            row, k = tiling.a.apply(register, lane, warp)
-            expected = k_tile * tiling.depth + (lane % 4 + 4 * (word // 2)) * per_word + neighbor
-            if k != expected:
-                fail(f"register {register} of lane {lane} of A has k = {k}, the ISA says {expected}")
-            if word % 2 == half:
-                rows.add(row)
-    if len(rows) != 1:
-        fail(f"the registers of lane {lane} of A have rows {rows} where the instruction has one")
-    return rows.pop()
-
-
-def _check_c(tiling, warp: int, lane: int, tile: tuple[int, int], rows: list[int]) -> set[Coordinates]:
-    found: set[Coordinates] = set()
-    for i, register in enumerate(tiling.c_registers(*tile)):
-        row, column = tiling.c.apply(register, lane, warp)
-        group = warp // 4 // tiling.groups_m
-        expected = group * tiling.group_n + tile[1] * tiling.columns + 8 * (i // 4) + 2 * (lane % 4) + i % 2
-        if (row, column) != (rows[i // 2 % 2], expected):
-            fail(f"register {register} of lane {lane} of C is {row, column}, the ISA says {rows[i // 2 % 2], expected}")
-        found.add((row, column))
-    return found
