@@ -16,7 +16,7 @@ from functools import cached_property
 from ..core.errors import InvalidInput, nearest
 from .capabilities import CAPABILITIES, SM_ARCHITECTURES
 from .copy_atoms import COPY_ATOMS, CopyAtom
-from .mma_atoms import MMA_ATOMS, MMA_ROWS, TCGEN05_ATOMS, WGMMA_ATOMS, MmaAtom, MmaRow, Tcgen05Atom, WgmmaAtom
+from .mma_atoms import MMA_ATOMS, MMA_ROWS, MmaAtom, MmaRow
 from .sm_limits import COMMON_SHARED_MEMORY, RESERVED_SHARED_MEMORY, SM_LIMITS, SmLimits
 
 # Bytes of parameters that a kernel may have (PTX ISA 9.0, section 11.2.1, ".entry").
@@ -150,25 +150,6 @@ class Target:
             for atom in self.all_mma_atoms
             if (atom.a_type, atom.b_type, atom.accumulator_type, atom.scale_type) == wanted
         ]
-
-    def wgmma_atom(self, a_type: str, b_type: str, accumulator_type: str) -> WgmmaAtom | None:
-        """The wgmma row for the MLIR dtypes; None if the GPU has none."""
-        return self._row(WGMMA_ATOMS, (a_type, b_type, accumulator_type))
-
-    def tcgen05_atom(
-        self, a_type: str, b_type: str, accumulator_type: str, scale_type: str | None = None, scale_block: int = 0
-    ) -> Tcgen05Atom | None:
-        """The tcgen05 row for the MLIR dtypes; None if the GPU has none.
-
-        ``scale_type`` and ``scale_block`` (elements of k that share a scale) select block-scaled rows.
-        """
-        wanted = scale_type, scale_block
-        rows = tuple(atom for atom in TCGEN05_ATOMS if (atom.scale_type, atom.scale_block) == wanted)
-        return self._row(rows, (a_type, b_type, accumulator_type))
-
-    def _row(self, rows: tuple, wanted: tuple[str, str, str]):
-        able = (atom for atom in rows if self.has(atom.capability))
-        return next((atom for atom in able if (atom.a_type, atom.b_type, atom.accumulator_type) == wanted), None)
 
     @cached_property
     def copy_atoms(self) -> dict[str, CopyAtom]:

@@ -26,7 +26,7 @@ PERSISTENT = ("f16", "bf16", "f8", "i8", "tf32", "short", "tall", "square", "of_
 CLUSTERED = ("f16_2ctas", "f16_4ctas", "tf32_2ctas")
 OTHERS = ("triangular", "grouped", "gated", "beside", "added_to")
 APART = tuple(name for name in (*PERSISTENT, *CLUSTERED, *OTHERS) if name != "wide_of_two")
-TENSOR_MEMORY = [name for name in TARGETS if TARGETS[name].tcgen05_atom("f16", "f16", "f32")]
+TENSOR_MEMORY = [name for name in TARGETS if TARGETS[name].has("tcgen05")]
 
 
 def tile_of(name):
@@ -44,7 +44,7 @@ def operands(name, m, n, k, seed=0):
 
 def has_row(name, sm):
     """Whether the target multiplies the types of a kernel in tensor memory."""
-    return name != "i8" or TARGETS[sm].tcgen05_atom("i8", "i8", "i32") is not None
+    return name != "i8" or TARGETS[sm].has("tcgen05_i8")
 
 
 def product(a, b):
