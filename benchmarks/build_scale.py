@@ -246,7 +246,7 @@ def _scale(folder: Path, options: argparse.Namespace) -> str:
     plain = rows[0]
     rows += measure_cold(library, options.cold) if options.cold else []
     head = ("build", "wall s", "CPU s", "scons", "MiB", "steps", "of plain")
-    return table_text(head, [row.cells(plain if "cold" not in row.what else None) for row in rows])
+    return table_text(head, [row.table_cells(plain if "cold" not in row.what else None) for row in rows])
 
 
 def main() -> int:

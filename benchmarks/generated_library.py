@@ -36,7 +36,7 @@ env.Default(env.KernelLibrary("kernels", env.Glob("kernels/*.tilebc")))
 """
 
 SEED = """
-from scaled_library import Seeds
+from generated_library import Seeds
 from tileiras_build import scons_tool
 variables = scons_tool.variables(ARGUMENTS)
 tool = lambda env: scons_tool.generate(env, executor=Seeds("seeds"))
@@ -50,7 +50,7 @@ from tileiras_build.pipeline.stages import STAGES
 
 env = Environment(tools=[], ENV={name: os.environ[name] for name in ("PATH", "TILEIRAS_SERVER")})
 if "seed" in ARGUMENTS:
-    from scaled_library import copy_artifacts
+    from generated_library import copy_artifacts
     env["SPAWN"] = copy_artifacts(ARGUMENTS["seed"])
 ptxas, libdevice = File(ARGUMENTS["ptxas"]), File(ARGUMENTS["libdevice"])
 math, last = set(ARGUMENTS["math"].split(",")), []
