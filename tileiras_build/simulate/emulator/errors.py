@@ -96,6 +96,13 @@ class EmulatorFault(EmulatorError):
         super().__init__(f"{message}{where}{who}{at}")
 
 
-def fault_at(geometry: Geometry, ins: Instruction, flat: int, why: str, **details) -> NoReturn:
-    """Raise the fault of an instruction in a thread, given by its index in the batch."""
-    raise EmulatorFault(why, instruction=ins.text, line=ins.line, thread=geometry.thread_at(flat), **details)
+def fault_of(geometry: Geometry, ins: Instruction, thread, why: str, address=None, **details) -> EmulatorFault:
+    """The fault of an instruction in a thread, given by its index in the batch or by (CTA, index in the CTA)."""
+    name = geometry.thread_name(*thread) if isinstance(thread, tuple) else geometry.thread_at(thread)
+    address = None if address is None else int(address)
+    return EmulatorFault(why, instruction=ins.text, line=ins.line, thread=name, address=address, **details)
+
+
+def fault_at(geometry: Geometry, ins: Instruction, thread, why: str, address=None, **details) -> NoReturn:
+    """Raise the fault of an instruction in a thread, given as for ``fault_of``."""
+    raise fault_of(geometry, ins, thread, why, address, **details)

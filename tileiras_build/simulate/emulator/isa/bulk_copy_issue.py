@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import tensor_map
+from ..errors import fault_at
 from ..memory.load_store import Site
 from ..ptx.ast import TYPE_BITS
 from ..simt.broadcasting import are_all, is_any, unique_integers
@@ -14,7 +15,7 @@ from .atomic import operation
 from .bulk_copies_1d import LineCopy
 from .mbarrier import MbarrierSite
 from .tensormap_replace import read_map
-from .tma_box_copies import BoxCopy, fault
+from .tma_box_copies import BoxCopy
 from .tma_box_layout import CHUNK
 from .tma_mode_modifiers import MAX_IM2COL_OFFSET, is_gather4_or_scatter4, is_im2col_w, mode_of
 
@@ -79,7 +80,9 @@ class BulkSite:
         if is_any(bad):
             at = int(np.flatnonzero(np.broadcast_to(bad, len(flat)))[0])
             limit = group.memories.shared_limit
-            fault(group.geometry, self.ins, flat[at], f"the copy exceeds the shared memory ({limit} bytes)", offset[at])
+            fault_at(
+                group.geometry, self.ins, flat[at], f"the copy exceeds the shared memory ({limit} bytes)", offset[at]
+            )
 
     def tensors(self, group, address, selection, flat):
         """(tensor map, indices of its copies) for each distinct map."""
@@ -92,7 +95,7 @@ class BulkSite:
                 tensor = tensor_map.decode(read_map(group, self.ins, first, value))
                 yield tensor.gathering() if is_gather4_or_scatter4(self.ins.mods) else tensor, some
             except ValueError as error:
-                fault(group.geometry, self.ins, first, str(error), value)
+                fault_at(group.geometry, self.ins, first, str(error), value)
 
     @staticmethod
     def coordinates(values, selection):
@@ -161,7 +164,7 @@ class BulkSite:
         for tensor, some in self.tensors(group, map_address, selection, flat):
             self.check_rank(group.geometry, flat[some][0], tensor, at[some])
             if tensor.kind.packed < CHUNK and tensor.kind.bits == 4:
-                fault(group.geometry, self.ins, flat[some][0], f"{tensor.element} elements can only be loaded")
+                fault_at(group.geometry, self.ins, flat[some][0], f"{tensor.element} elements can only be loaded")
             self.check_end(group, flat[some], offset[some], (tensor.rows - 1) * tensor.pitch + tensor.row_bytes)
             function = None
             if self.function is not None:
@@ -178,9 +181,9 @@ class BulkSite:
         if is_any(halo):
             first = int(np.flatnonzero(halo)[0])
             why = f"a wHalo of {halo[first]} is not supported: the ISA specifies the halo pixels in figures 18 and 19 only"
-            fault(geometry, self.ins, flat[first], why)
+            fault_at(geometry, self.ins, flat[first], why)
         if is_any(offset >= MAX_IM2COL_OFFSET):
-            fault(
+            fault_at(
                 geometry,
                 self.ins,
                 flat[0],
@@ -191,14 +194,14 @@ class BulkSite:
     def check_rank(self, geometry: Geometry, flat, tensor, at):
         mode = mode_of(self.ins.mods)
         if mode != (tensor.columns.mode if tensor.columns is not None else "tile"):
-            fault(geometry, self.ins, flat, f"the mode of the tensor map differs from that of this copy ({mode})")
+            fault_at(geometry, self.ins, flat, f"the mode of the tensor map differs from that of this copy ({mode})")
         if tensor.kind.packed < CHUNK and is_any(at[:, 0] % tensor_map.PADDED):
             why = f"the first coordinate of {tensor.element} elements must be a multiple of {tensor_map.PADDED}"
-            fault(geometry, self.ins, flat, why)
+            fault_at(geometry, self.ins, flat, why)
         if tensor.columns is not None and 2 * tensor.rank - 2 == at.shape[1]:
             return
         if not tensor.gathers and tensor.rank != at.shape[1]:
-            fault(
+            fault_at(
                 geometry,
                 self.ins,
                 flat,
@@ -208,7 +211,7 @@ class BulkSite:
     def reduction(self, geometry: Geometry, flat, tensor):
         type_ = tensor.kind.reduction
         if type_ is None:
-            fault(geometry, self.ins, flat, f"reductions of {tensor.element} elements do not exist")
+            fault_at(geometry, self.ins, flat, f"reductions of {tensor.element} elements do not exist")
         return operation(self.function, "b" + type_[1:] if self.function in ("and", "or", "xor") else type_)
 
     # -- contiguous copies ---------------------------------------------------------------------------------------
@@ -262,5 +265,5 @@ class BulkSite:
         out = np.broadcast_to(selection.pick(address), len(flat)).astype(np.uint64).view(np.int64) + extra
         if is_any(out % CHUNK):
             at = int(np.flatnonzero(out % CHUNK)[0])
-            fault(geometry, self.ins, flat[at], "misaligned address (needs 16 bytes)", out[at])
+            fault_at(geometry, self.ins, flat[at], "misaligned address (needs 16 bytes)", out[at])
         return "global", out

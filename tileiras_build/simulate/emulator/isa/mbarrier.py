@@ -23,10 +23,6 @@ from .mbarrier_state_word import COUNT_LIMIT, describe, initial, pack, pending_t
 _u64, _TRUE, _NONE = np.uint64, np.bool_(True), np.zeros(1, np.int64)
 
 
-def fault(batch, ins, flat, why: str, position) -> None:
-    fault_at(batch.geometry, ins, flat, why, address=int(position) % (batch.memories.shared_size // 8) * 8)
-
-
 def arrive_and_expect_tx(batch, ins, positions, flat, arrivals, tx, drop: bool = False, clocks=None) -> np.ndarray:
     """Arrive at mbarriers and add to their expected bytes; returns the old states.
 
@@ -128,7 +124,9 @@ def check(batch, ins, places, flat, before, left, bytes_):
     ):
         if is_any(bad):
             at = int(np.flatnonzero(bad)[0])
-            fault(batch, ins, flat[at], f"{why}: it is {describe(batch.memories, places[at])}", places[at])
+            word = int(places[at]) % (batch.memories.shared_size // 8)
+            why = f"{why}: it is {describe(batch.memories, places[at])}"
+            fault_at(batch.geometry, ins, flat[at], why, 8 * word)
 
 
 class MbarrierSite:

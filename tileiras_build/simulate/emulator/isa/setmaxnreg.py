@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import EmulatorFault
+from ..errors import fault_at, fault_of
 from ..sanitizers.observers import Observers
 from ..simt.broadcasting import are_all, is_any, run_starts
 from ..simt.geometry import Geometry
@@ -138,7 +138,9 @@ def apply_change(observers: Observers, pool, ins, cta: int, warp: int, wanted: i
         return True
     more = wanted - int(pool.owned[cta, warp])
     if more > 0 and not grows or more < 0 and grows and pool.known:
-        raise fault(observers.geometry, ins, cta, warp, f"the warp has {pool.owned[cta, warp]} registers per thread")
+        fault_at(
+            observers.geometry, ins, (cta, 32 * warp), f"the warp has {pool.owned[cta, warp]} registers per thread"
+        )
     if not more:
         return True
     check_warpgroup_agrees(observers, pool, ins, cta, warp, wanted)
@@ -158,15 +160,10 @@ def check_warpgroup_agrees(observers: Observers, pool, ins, cta: int, warp: int,
         theirs = pool.change_counts[cta, other]
         if theirs < turn:
             why = f"warp {other} of the warpgroup has not executed the preceding setmaxnreg"
-            observers.findings.report("registers-differ", fault(observers.geometry, ins, cta, warp, why))
+            observers.findings.report("registers-differ", fault_of(observers.geometry, ins, (cta, 32 * warp), why))
         if theirs > turn and pool.changes[turn][cta, other] != wanted:
             why = f"warp {other} of the warpgroup changes to {pool.changes[turn][cta, other]} registers"
-            observers.findings.report("registers-differ", fault(observers.geometry, ins, cta, warp, why))
-
-
-def fault(geometry: Geometry, ins, cta: int, warp: int, why: str) -> EmulatorFault:
-    thread = geometry.thread_name(cta, 32 * warp)
-    return EmulatorFault(why, instruction=ins.text, line=ins.line, thread=thread)
+            observers.findings.report("registers-differ", fault_of(observers.geometry, ins, (cta, 32 * warp), why))
 
 
 @handles("setmaxnreg")

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from ..errors import ASSERTION, EmulatorFault
+from ..errors import ASSERTION, fault_at
 from ..memory.device_heap import DeviceHeap
 from ..memory.load_store import Site
 from .handler_registry import helper
@@ -128,14 +128,7 @@ def call_assertfail(group, ins, results, arguments):
     one = next(each_thread(group))
     message, file = (read_string(one, ins, int(argument(one, a)[0])) for a in arguments[:2])
     line = int(argument(one, arguments[2])[0])
-    cta, tid = divmod(int(one.flat[0]), group.geometry.threads)
-    raise EmulatorFault(
-        f"assertion failed: {message} ({file}:{line})",
-        instruction=ins.text,
-        line=ins.line,
-        thread=group.geometry.thread_name(cta, tid),
-        kind=ASSERTION,
-    )
+    fault_at(group.geometry, ins, one.flat[0], f"assertion failed: {message} ({file}:{line})", kind=ASSERTION)
 
 
 def _heap(memories) -> DeviceHeap:
@@ -159,10 +152,5 @@ def call_free(group, ins, results, arguments):
     for one in each_thread(group):
         address = int(argument(one, arguments[0])[0])
         if not _heap(one.memories).free(address):
-            cta, tid = divmod(int(one.flat[0]), one.geometry.threads)
-            raise EmulatorFault(
-                f"free of {address:#x}, which is not allocated by malloc or already freed",
-                instruction=ins.text,
-                line=ins.line,
-                thread=one.geometry.thread_name(cta, tid),
-            )
+            why = f"free of {address:#x}, which is not allocated by malloc or already freed"
+            fault_at(group.geometry, ins, one.flat[0], why)

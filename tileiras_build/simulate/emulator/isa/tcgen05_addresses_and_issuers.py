@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..memory.tensor_memory import fault
+from ..errors import fault_at
 from ..ptx.ast import Address
 from ..simt.broadcasting import are_all, is_any
 from ..simt.thread_selection import ctas_of, selected, tids_of
@@ -47,7 +47,7 @@ def per_warp(group, ins, value) -> np.ndarray:
     if is_any(lanes != lanes[:, :1]):
         row = int(np.argmax((lanes != lanes[:, :1]).any(axis=1)))
         cta, tid = divmod(int(group.flat[row * 32]), group.geometry.threads)
-        fault(group.observers, ins, "the threads of a warp have different operands", cta, tid)
+        fault_at(group.geometry, ins, (cta, tid), "the threads of a warp have different operands")
     return lanes[:, 0]
 
 
@@ -55,7 +55,7 @@ def warps_of(group, ins) -> tuple[np.ndarray, np.ndarray]:
     """(CTA, warp in the CTA) of each warp of the group; all of its lanes must be present."""
     if not group.dense:
         cta, tid = divmod(int(group.flat[0]), group.geometry.threads)
-        fault(group.observers, ins, "not all 32 threads of the warp execute this instruction", cta, tid)
+        fault_at(group.geometry, ins, (cta, tid), "not all 32 threads of the warp execute this instruction")
     if (found := group.memo.get("warps")) is None:
         cta, tid = np.divmod(group.flat[::32], group.geometry.threads)
         found = group.memo["warps"] = cta, tid // 32
@@ -133,7 +133,7 @@ def multicast_targets(group, ins, selection, index, flat, multicast):
         chosen = masks >> np.uint32(rank) & np.uint32(1) != 0
         if is_any(chosen):
             if rank >= group.geometry.cluster_size:
-                fault(group.observers, ins, f"CTA {rank} of the mask is not in the cluster", ctas[0])
+                fault_at(group.geometry, ins, (ctas[0], 0), f"CTA {rank} of the mask is not in the cluster")
             there = group.geometry.ctas_with_rank(ctas[chosen], rank)
             if group.observers.racecheck is not None:
                 group.observers.racecheck.cluster.peer_accessed(ins, flat[chosen], there)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..errors import fault_at
 from ..memory import tensor_memory
 from ..memory.load_store import Site
-from ..memory.tensor_memory import fault, tensor_memory_of
+from ..memory.tensor_memory import tensor_memory_of
 from ..simt.broadcasting import are_all, is_any
 from ..simt.thread_group import RETRY, narrow_value
 from ..simt.thread_selection import Selection, flat_threads
@@ -90,14 +91,13 @@ def try_allocate(group, ins, cta: int, tid: int, columns: int) -> int:
     memory = tensor_memory_of(group)
     memory.check_count(ins, cta, tid, columns)
     if not memory.permitted[cta]:
-        fault(group.observers, ins, "tcgen05.alloc after tcgen05.relinquish_alloc_permit", cta, tid)
+        fault_at(group.geometry, ins, (cta, tid), "tcgen05.alloc after tcgen05.relinquish_alloc_permit")
     if columns > memory.largest[cta]:
-        fault(
-            group.observers,
+        fault_at(
+            group.geometry,
             ins,
+            (cta, tid),
             f"{columns} columns: more than the preceding allocation of {memory.largest[cta]}",
-            cta,
-            tid,
         )
     if is_pair(ins):
         return try_allocate_pair(group, memory, ins, cta, columns)
@@ -126,7 +126,7 @@ def try_allocate_pair(group, memory, ins, cta: int, columns: int) -> int:
     if other is None:
         return tensor_memory.FREE
     if other[0] != columns:
-        fault(group.observers, ins, f"the peer CTA allocates {other[0]} columns, this one {columns}", cta)
+        fault_at(group.geometry, ins, (cta, 0), f"the peer CTA allocates {other[0]} columns, this one {columns}")
     start = memory.find_free([cta, peer], columns)
     if start != tensor_memory.FREE:
         record_allocation(memory, ins, [cta, peer], start, columns)

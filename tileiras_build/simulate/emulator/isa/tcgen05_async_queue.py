@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import fault_at
 from ..jit.smem_chunk_copies import chunks_equal, gather
 from ..matmul import gemm_jit
 from ..matmul.matmul import BLAS_ORDER
-from ..memory.tensor_memory import TensorMemory, fault, tensor_memory_of
+from ..memory.tensor_memory import TensorMemory, tensor_memory_of
 from ..simt.broadcasting import are_all, is_any
 
 MAX_BATCHED, MAX_BATCHED_LARGE = 16, 8  # operations that are executed together; more would exceed the CPU's caches
@@ -93,7 +94,7 @@ class SharedSource:
             changed = (self.fetch().view(np.uint64) != issued.view(np.uint64)).reshape(len(self.ctas), -1).any(axis=1)
             if is_any(changed):
                 why = f"shared memory of {self.what} changed between the issue of this instruction and its completion"
-                fault(self.observers, self.ins, why, self.ctas[int(np.argmax(changed))])
+                fault_at(self.observers.geometry, self.ins, (self.ctas[int(np.argmax(changed))], 0), why)
         return issued[..., None].view(np.uint8)
 
 
@@ -198,9 +199,9 @@ def pair_of(group, ins, ctas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(even, odd) CTAs of the pairs of ``ctas``: their ranks in the cluster differ in the last bit (9.7.16.5.1)."""
     geometry = group.geometry
     if geometry.cluster_size % 2:
-        fault(group.observers, ins, "cta_group::2 needs a cluster of an even number of CTAs", ctas[0])
+        fault_at(group.geometry, ins, (ctas[0], 0), "cta_group::2 needs a cluster of an even number of CTAs")
     rank = geometry.rank(ctas)
     even, odd = geometry.ctas_with_rank(ctas, rank & ~1), geometry.ctas_with_rank(ctas, rank | 1)
     if not are_all(group.scheduler.are_ctas_alive(even) & group.scheduler.are_ctas_alive(odd)):
-        fault(group.observers, ins, "the peer CTA has exited", ctas[0])
+        fault_at(group.geometry, ins, (ctas[0], 0), "the peer CTA has exited")
     return even, odd

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..errors import fault_at
 from ..memory import tensor_memory
-from ..memory.tensor_memory import Span, fault, rows_of
+from ..memory.tensor_memory import Span, rows_of
 from . import smem_matrix_descriptors
 from .handler_registry import helper
 from .ldmatrix_stmatrix import DECOMPRESS
@@ -59,7 +60,7 @@ def tcgen05_cp(form, group, address, descriptor_word, mask):
     for ctas, tid, (place, source) in Issuers(group, mask, address, descriptor_word).batches():
         lanes = CP_SHAPES[shape, multicast] + (place >> 16)
         if int(lanes.max()) >= tensor_memory.LANES:
-            fault(group.observers, ins, f"lane {place >> 16}: the copy exceeds tensor memory", ctas[0], tid)
+            fault_at(group.geometry, ins, (ctas[0], tid), f"lane {place >> 16}: the copy exceeds tensor memory")
         chunks = source_chunks(group, ins, source, lanes.shape[1], 2 if shape.endswith("256b") else 1, ctas, tid)
         for side in operation_ctas(group, ins, ctas):
             copy = TensorMemoryCopy(group, ins, side, chunks, lanes, place & 0xFFFF, change, (ctas, tid))
@@ -79,7 +80,7 @@ def source_chunks(group, ins, descriptor_word: int, rows: int, columns: int, cta
 def read_fields(group, ins, descriptor_word: int, ctas, tid: int) -> smem_matrix_descriptors.Descriptor:
     fields = smem_matrix_descriptors.read_descriptor(descriptor_word)
     if isinstance(fields, str):
-        fault(group.observers, ins, fields, ctas[0], tid)
+        fault_at(group.geometry, ins, (ctas[0], tid), fields)
     return fields
 
 
@@ -87,5 +88,7 @@ def inside_shared(group, ins, chunks: np.ndarray, ctas, tid: int) -> np.ndarray:
     end = (int(chunks.max()) + 1) * smem_matrix_descriptors.CHUNK
     if end > group.memories.shared_limit:
         limit = f"the shared memory ({group.memories.shared_limit} bytes)"
-        fault(group.observers, ins, f"the matrix exceeds {limit}", ctas[0], tid, end - smem_matrix_descriptors.CHUNK)
+        fault_at(
+            group.geometry, ins, (ctas[0], tid), f"the matrix exceeds {limit}", end - smem_matrix_descriptors.CHUNK
+        )
     return chunks

@@ -11,10 +11,11 @@ from functools import lru_cache
 import numpy as np
 
 from ..codegen.emit_block import vector_items
+from ..errors import fault_at
 from ..jit import tcgen05_ld_st
 from ..matmul import gemm_jit
 from ..memory import tensor_memory
-from ..memory.tensor_memory import Span, fault, rows_of, tensor_memory_of
+from ..memory.tensor_memory import Span, rows_of, tensor_memory_of
 from ..numerics import float_arithmetic
 from ..ptx.ast import SINK, Immediate
 from ..simt.broadcasting import are_all, unique_integers
@@ -126,7 +127,7 @@ class TensorMemoryAccess:
         i = int(np.argmin(legal))
         first = int(warps[i]) % 4 * 32
         why = f"lane {lanes[i]}: warp {warps[i]} may only access lanes {first} to {first + 31} of tensor memory"
-        fault(group.observers, self.ins, why, ctas[i], warps[i] * 32)
+        fault_at(group.geometry, self.ins, (ctas[i], warps[i] * 32), why)
 
     def spans(self, ctas, warps, halves, columns):
         """(span, CTAs, warps) of warps that access the same columns and half."""

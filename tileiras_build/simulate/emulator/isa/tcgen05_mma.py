@@ -20,11 +20,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..errors import fault_at
 from ..jit.llvm_jit import address
 from ..matmul import gemm_jit, matmul, pack_operands
 from ..matmul.matmul import accumulate
 from ..matmul.operand_value_ranges import MatmulOperand, decode, make_operand
-from ..memory.tensor_memory import COLUMNS, LANES, Span, TensorMemory, fault, key_of
+from ..memory.tensor_memory import COLUMNS, LANES, Span, TensorMemory, key_of
 from ..numerics import float_arithmetic, float_conversions, float_formats
 from ..ptx.ast import Vector
 from ..simt.broadcasting import are_all, is_any
@@ -88,7 +89,7 @@ class Tcgen05Mma(Operation):
         self.a: SharedMatrix | None = None
         self.check_place(memory, ctas, tid)
         if form.a_in_tensor_memory:
-            self.check_operand_a(group.observers, ctas, tid)
+            self.check_operand_a(group.geometry, ctas, tid)
         else:
             self.a = SharedMatrix.of(group, form, shape, 0, operands["a"], shape.m // share, ctas, tid)
         shift = self.zero.shift if self.zero else 0
@@ -101,14 +102,14 @@ class Tcgen05Mma(Operation):
         lane = self.place >> 16
         scattered = is_layout_f(self.shape, self.form)
         if lane not in ((0, 16) if scattered else (0,)):
-            fault(memory.observers, self.ins, f"lane {lane}: D of this layout cannot start there", ctas[0], tid)
+            fault_at(memory.geometry, self.ins, (ctas[0], tid), f"lane {lane}: D of this layout cannot start there")
         self.half = lane // 16
         if self.form.sparse and (
             why := tcgen05_sparsity_metadata.invalid_metadata_address(
                 self.form.kind, self.shape.selector, self.metadata
             )
         ):
-            fault(memory.observers, self.ins, why, ctas[0], tid)
+            fault_at(memory.geometry, self.ins, (ctas[0], tid), why)
 
     @property
     def metadata_columns(self) -> tuple[int, int]:
@@ -117,15 +118,15 @@ class Tcgen05Mma(Operation):
             self.form.kind
         ].columns
 
-    def check_operand_a(self, observers, ctas, tid):
+    def check_operand_a(self, geometry, ctas, tid):
         """Check A in tensor memory: K-major, in the lanes of D."""
         lane = self.a_place >> 16
         if self.shape.transposed[0]:
-            fault(observers, self.ins, "A in tensor memory cannot be transposed", ctas[0], tid)
+            fault_at(geometry, self.ins, (ctas[0], tid), "A in tensor memory cannot be transposed")
         if lane != self.place >> 16:
-            fault(observers, self.ins, f"lane {lane}: A and D must start in the same lane", ctas[0], tid)
+            fault_at(geometry, self.ins, (ctas[0], tid), f"lane {lane}: A and D must start in the same lane")
         if self.form.weight_stationary and self.shape.m < 128:
-            fault(observers, self.ins, "A in tensor memory with .ws and M < 128 is not supported", ctas[0], tid)
+            fault_at(geometry, self.ins, (ctas[0], tid), "A in tensor memory with .ws and M < 128 is not supported")
 
     def span_columns(self):
         scattered = is_layout_f(self.shape, self.form)
@@ -221,7 +222,7 @@ class Tcgen05Mma(Operation):
         cells = memory.cells[self.rows[block.side], first : first + count]
         found = tcgen05_sparsity_metadata.expand_sparse_tmem(self.form.kind, cells, decode(a, self.shape.a))
         if isinstance(found, str):
-            fault(memory.observers, self.ins, found, self.sides[0][0])
+            fault_at(memory.geometry, self.ins, (self.sides[0][0], 0), found)
         return found
 
     def operand_a_cells(self, memory, block: AccumulatorBlock) -> np.ndarray:
@@ -243,11 +244,11 @@ class Tcgen05Mma(Operation):
         words = memory.cells[self.rows[block.side], first : first + -(-count // 32), block.lanes]
         parts = words.reshape(*words.shape[:2], -1, 32)
         if is_any(parts != parts[:, :, :1]):
-            fault(
-                memory.observers,
+            fault_at(
+                memory.geometry,
                 self.ins,
+                (self.sides[0][0], 0),
                 "the scale factors differ between the 32-lane parts of tensor memory",
-                self.sides[0][0],
             )
         codes = np.ascontiguousarray(parts[:, :, 0]).reshape(len(words), -1, 1).view(np.uint8)[:, :count]
         start = self.shape.scale_ids[which]
@@ -398,7 +399,7 @@ def tcgen05_mma(form, group, mask, d, a, b, idesc, accumulate, lanes, scales, ze
     for ctas, tid, (d_, a_, b_, idesc_, keep_, *more) in issuers.batches():
         shape = read_instruction(idesc_, form.kind, form.cta_pair, form.weight_stationary, form.scale, form.sparse)
         if isinstance(shape, str):
-            fault(group.observers, form.ins, shape, ctas[0], tid)
+            fault_at(group.geometry, form.ins, (ctas[0], tid), shape)
         assert isinstance(shape, InstructionDescriptor)
         words, more = more[: len(lanes)], more[len(lanes) :]
         operands = {

@@ -7,8 +7,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from ..errors import fault_at
 from ..matmul.operand_value_ranges import CODE_DTYPES, decode
-from ..memory.tensor_memory import fault
 from ..numerics import float_formats
 from . import smem_matrix_descriptors
 from .ldmatrix_stmatrix import decompress_fp6
@@ -136,12 +136,12 @@ class SharedMatrix:
         if not self.transposed:
             if depth > 1 and fields.swizzle is smem_matrix_descriptors.BYTES_32:
                 why = "B of a sparse MMA cannot be K-major in the 32-byte swizzling mode"
-                fault(group.observers, form.ins, why, ctas[0], tid)
+                fault_at(group.geometry, form.ins, (ctas[0], tid), why)
             return
         wide = fields.swizzle is smem_matrix_descriptors.BYTES_128_ATOM_32B
         if self.type in PADDED_TO_8_BITS or wide != (self.type == "tf32"):
             why = f"a transposed matrix of {self.type} cannot have this swizzling mode"
-            fault(group.observers, form.ins, why, ctas[0], tid)
+            fault_at(group.geometry, form.ins, (ctas[0], tid), why)
 
     def source(self, group, ins, name: str, ctas, issuers) -> SharedSource:
         return SharedSource(group, ins, f"matrix {name}", ctas, self.chunks, issuers)

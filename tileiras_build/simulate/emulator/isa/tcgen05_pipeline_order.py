@@ -9,7 +9,8 @@ same thread. Common attention kernels place the left operand in the columns of t
 
 from __future__ import annotations
 
-from ..memory.tensor_memory import Span, TensorMemory, fault
+from ..errors import fault_of
+from ..memory.tensor_memory import Span, TensorMemory
 from ..simt.broadcasting import is_any
 from .tcgen05_async_queue import Operation, Tcgen05AsyncQueue
 
@@ -51,14 +52,9 @@ def _look(
             if any(span.overlaps(other, memory.geometry.ctas) for other in others):
                 before = earlier.ins.mods[0]
                 why = f"an earlier tcgen05.{before} still {use} columns of tensor memory that this one {does}: wait for its commit first"
-                fault(
-                    memory.observers,
-                    operation.ins,
-                    why,
-                    ctas[0],
-                    tid,
-                    span.first,
+                memory.observers.findings.report(
                     UNORDERED_FINDINGS.get((before, name)),
+                    fault_of(memory.geometry, operation.ins, (ctas[0], tid), why, span.first),
                 )
                 return
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from .. import tensor_map
+from ..errors import fault_at
 from ..memory.address_space import PARAM_WINDOW
 from ..ptx.ast import Address, Name, Register, Variable
 from ..simt.geometry import OFFSET_MASK, RANK_SHIFT
 from ..simt.thread_selection import Selection, flat_threads
 from .handler_registry import handles
 from .ld_st import address_expression, resolve_space, space_of, widen_address
-from .tma_box_copies import fault, global_view
+from .tma_box_copies import global_view
 from .warp_collectives import emit_warp_sync
 
 
@@ -22,11 +23,11 @@ def read_map(batch, ins, flat, address: int) -> bytes:
 
 def map_bytes(batch, ins, flat, address: int) -> np.ndarray:
     if address % 64:
-        fault(batch.geometry, ins, flat, "misaligned tensor map (needs 64 bytes)", address)
+        fault_at(batch.geometry, ins, flat, "misaligned tensor map (needs 64 bytes)", address)
     if address >> 56 == PARAM_WINDOW >> 56:
         offset = address & 0xFFFFFFFF
         if offset + tensor_map.SIZE > batch.memories.program.param_size:
-            fault(batch.geometry, ins, flat, "tensor map outside the kernel parameters", address)
+            fault_at(batch.geometry, ins, flat, "tensor map outside the kernel parameters", address)
         return batch.memories.params[offset : offset + tensor_map.SIZE]
     view, index = global_view(batch, ins, flat, address, np.array([0, tensor_map.SIZE - 1]), 1, False)
     return view[int(index[0]) : int(index[1]) + 1]
@@ -66,9 +67,9 @@ class MapSite:
         if batch.geometry.cluster_size > 1:
             rank, offset = value >> RANK_SHIFT, value & OFFSET_MASK
             if rank != int(batch.geometry.rank(np.array([cta]))[0]):
-                fault(batch.geometry, self.ins, flat, "tensor map in the shared memory of another CTA", value)
+                fault_at(batch.geometry, self.ins, flat, "tensor map in the shared memory of another CTA", value)
         if offset % 64 or offset + tensor_map.SIZE > batch.memories.shared_limit:
-            fault(batch.geometry, self.ins, flat, "tensor map misaligned or outside the shared memory", value)
+            fault_at(batch.geometry, self.ins, flat, "tensor map misaligned or outside the shared memory", value)
         return batch.memories.shared[cta * batch.memories.shared_size + offset :][: tensor_map.SIZE]
 
     def replace(self, group, space, address, offset, value, mask=None):

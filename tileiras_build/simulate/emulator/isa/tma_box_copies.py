@@ -7,13 +7,12 @@ from functools import cached_property
 import numpy as np
 
 from .. import tensor_map
-from ..errors import OTHER, OUT_OF_BOUNDS, fault_at
+from ..errors import OUT_OF_BOUNDS, fault_at
 from ..jit import smem_chunk_copies
 from ..matmul import gemm_jit
 from ..memory.address_space import Region
 from ..performance_counters import count_bulk
 from ..simt.broadcasting import are_all, is_any
-from ..simt.geometry import Geometry
 from .mbarrier import arrive_and_expect_tx
 from .tma_box_layout import (
     BOX_ALIGN,
@@ -30,13 +29,6 @@ _UNITS = {16: np.complex128, 8: np.uint64, 4: np.uint32, 2: np.uint16, 1: np.uin
 _NO_ARRIVALS = np.zeros(1, np.int64)
 
 
-def fault(
-    geometry: Geometry, ins, flat, why: str, address=None, kind: str = OTHER, size: int = 0, writes: bool = False
-):
-    address = None if address is None else int(address)
-    fault_at(geometry, ins, flat, why, address=address, kind=kind, size=size, writes=writes)
-
-
 def global_view(batch, ins, flat, base: int, offsets, unit: int, writes: bool):
     """(view in units, index of ``offsets`` bytes from ``base``); raises a fault if they are not mapped."""
     if not offsets.size:
@@ -45,8 +37,15 @@ def global_view(batch, ins, flat, base: int, offsets, unit: int, writes: bool):
     region = batch.memories.address_space.find(low)
     if region is None or high > region.base + region.size:
         outside = low if region is None else region.base + region.size
-        fault(
-            batch.geometry, ins, flat, "address outside mapped memory", outside, OUT_OF_BOUNDS, high - outside, writes
+        fault_at(
+            batch.geometry,
+            ins,
+            flat,
+            "address outside mapped memory",
+            outside,
+            kind=OUT_OF_BOUNDS,
+            size=high - outside,
+            writes=writes,
         )
     return region.view(_UNITS[unit]), (offsets + (base - region.origin)) // unit
 

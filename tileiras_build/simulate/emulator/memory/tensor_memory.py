@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import EmulatorFault
+from ..errors import fault_at, fault_of
 from ..isa.smem_matrix_descriptors import CHUNK
 from ..simt.broadcasting import are_all, is_any
 from ..simt.geometry import Geometry
@@ -27,20 +27,6 @@ def tensor_memory_of(group) -> TensorMemory:
     if group.memories.tensor_memory is None:
         group.memories.tensor_memory = TensorMemory(group.geometry, group.observers, group.memories.shared_size)
     return group.memories.tensor_memory
-
-
-def fault(reporter, ins, why: str, cta: int, tid: int = 0, address: int | None = None, finding: str | None = None):
-    """Raise a fault, or report a finding. ``reporter`` has the batch's geometry and findings (Observers)."""
-    found = EmulatorFault(
-        why,
-        instruction=ins.text,
-        line=ins.line,
-        thread=reporter.geometry.thread_name(int(cta), int(tid)),
-        address=address,
-    )
-    if finding is None:
-        raise found
-    reporter.findings.report(finding, found)
 
 
 def _overlap(one, other, count: int) -> bool:
@@ -133,30 +119,25 @@ class TensorMemory:
     def check_count(self, ins, cta: int, tid: int, columns: int) -> None:
         """Check the number of columns of alloc and dealloc."""
         if columns < GRANULE or columns > COLUMNS or columns & (columns - 1):
-            fault(self.observers, ins, f"{columns} columns: must be a power of two from 32 to 512", cta, tid)
+            fault_at(self.geometry, ins, (cta, tid), f"{columns} columns: must be a power of two from 32 to 512")
 
     def release(self, ins, cta: int, tid: int, start: int, columns: int) -> None:
         self.check_count(ins, cta, tid, columns)
         held = np.flatnonzero(self.owner[cta] == start)
         if start >= COLUMNS or len(held) != columns or held[0] != start:
-            fault(
-                self.observers,
-                ins,
-                f"no allocation of {columns} columns starts at this address",
-                cta,
-                tid,
-                start,
+            fault_at(
+                self.geometry, ins, (cta, tid), f"no allocation of {columns} columns starts at this address", start
             )
         span = Span(cta, start, columns)
         if is_any(span.of(self.writing)) or is_any(span.of(self.reading)):
-            fault(self.observers, ins, "operations on these columns have not been waited for", cta, tid, start)
+            fault_at(self.geometry, ins, (cta, tid), "operations on these columns have not been waited for", start)
         for table in (self.loading, self.storing):
             self.apply_marks(table)
         if self.are_marked[id(self.loading)] and is_any(self.loading[cta, :, :, start : start + columns]):
             why = "a tcgen05.ld of these columns has not been waited for"
-            fault(self.observers, ins, why, cta, tid, start, "load-not-waited")
+            self.observers.findings.report("load-not-waited", fault_of(self.geometry, ins, (cta, tid), why, start))
         if self.are_marked[id(self.storing)] and is_any(self.storing[cta, :, :, start : start + columns]):
-            fault(self.observers, ins, "a tcgen05.st to these columns has not been waited for", cta, tid, start)
+            fault_at(self.geometry, ins, (cta, tid), "a tcgen05.st to these columns has not been waited for", start)
         self.owner[cta, start : start + columns] = FREE
         self.allocated.clear()
 
@@ -164,11 +145,11 @@ class TensorMemory:
         """Check at the end of the batch that all columns are deallocated."""
         for cta in np.flatnonzero((self.owner != FREE).any(axis=1))[:1].tolist():
             count = int((self.owner[cta] != FREE).sum())
-            fault(
-                self.observers,
+            fault_at(
+                self.geometry,
                 self.sources[cta],
+                (cta, 0),
                 f"{count} columns of tensor memory are still allocated at exit",
-                cta,
             )
         buffer_pool.release("tensor memory", self.cells)
 
@@ -187,7 +168,9 @@ class TensorMemory:
             held = self.owner[np.asarray(ctas), span.first : span.last] != FREE
             bad = int(np.argmin(held.all(axis=1)))
         columns = f"columns {span.first} to {span.last - 1}"
-        fault(self.observers, ins, f"{what}: {columns} of tensor memory are not allocated", np.asarray(ctas)[bad])
+        fault_at(
+            self.geometry, ins, (np.asarray(ctas)[bad], 0), f"{what}: {columns} of tensor memory are not allocated"
+        )
 
     def mark(self, table: np.ndarray, ctas, warps, span: Span) -> None:
         """Record accesses of columns by warps, until their wait."""
@@ -243,7 +226,9 @@ class TensorMemory:
             rows = np.atleast_1d(np.asarray(self.ctas_of(span) if ctas is None else ctas))
             busy = found.reshape(len(rows), -1).any(axis=1)
             finding = "load-not-waited" if table is self.loading else None
-            fault(self.observers, ins, why, rows[int(np.argmax(busy))], address=span.first, finding=finding)
+            self.observers.findings.report(
+                finding, fault_of(self.geometry, ins, (rows[int(np.argmax(busy))], 0), why, span.first)
+            )
 
     # -- queued operations ---------------------------------------------------------------------------
     def count_use(self, table: np.ndarray, span: Span, more: int) -> None:

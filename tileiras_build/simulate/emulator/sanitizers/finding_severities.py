@@ -53,8 +53,10 @@ class Findings:
         self.actions = dict.fromkeys(FINDINGS, default) | chosen
         self.warned: dict[tuple, str] = {}  # (name, line) -> the warning
 
-    def report(self, name: str, fault: EmulatorFault) -> None:
-        """Raise ``fault``, or warn once for each instruction, or do nothing."""
+    def report(self, name: str | None, fault: EmulatorFault) -> None:
+        """Raise ``fault``, or warn once for each instruction, or do nothing. Without a name, it is raised as it is."""
+        if name is None:
+            raise fault
         action = self.actions[name]
         if action == FAULT:
             raise EmulatorFault(

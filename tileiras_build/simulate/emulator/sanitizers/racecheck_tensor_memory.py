@@ -15,8 +15,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..errors import RACE, EmulatorFault
-from ..memory.tensor_memory import COLUMNS, Span, fault
+from ..errors import RACE, fault_at, fault_of
+from ..memory.tensor_memory import COLUMNS, Span
 from .finding_severities import Findings
 from .synccheck_cluster import ClusterSynccheck
 from .vector_clocks import SYNCHRONIZED, VectorClocks
@@ -121,10 +121,10 @@ class TensorMemoryRacecheck:
         return f"{DOES[what].format(warp)} in columns {span.first} to {span.last - 1}"
 
     def _report_race(self, ins, what: str, clock_id: int, span: Span, by: tuple[int, int]) -> None:
-        raise EmulatorFault(
-            f"race on tensor memory: no synchronization orders {self._does(what, clock_id, span)} before this operation",
-            instruction=ins.text, line=ins.line, thread=self.geometry.thread_name(by[0], by[1] * 32), kind=RACE,
-        )  # fmt: skip
+        why = (
+            f"race on tensor memory: no synchronization orders {self._does(what, clock_id, span)} before this operation"
+        )
+        fault_at(self.geometry, ins, (by[0], 32 * by[1]), why, kind=RACE)
 
     def _report_wait(self, ins, clock_id: int, at: tuple, span: Span, by: tuple[int, int]) -> None:
         """Report a missing wait: a fault after stores; a finding after loads, whose registers may have been waited for."""
@@ -135,13 +135,15 @@ class TensorMemoryRacecheck:
         stores = stored is not None and int(stored[at].max(initial=0)) > known
         what, wait = (STORED, "::st") if stores else (MOVED, "::ld")
         why = f"{self._does(what, clock_id, span)} has no tcgen05.wait{wait} before the synchronization with this operation"
-        fault(self, ins, why, by[0], by[1] * 32, span.first, None if stores else LOAD_FINDING)
+        self.findings.report(
+            None if stores else LOAD_FINDING, fault_of(self.geometry, ins, (by[0], by[1] * 32), why, span.first)
+        )
 
     def _report_fence(self, ins, what: str, clock_id: int, span: Span, by: tuple[int, int], clock: int) -> None:
         is_published = clock <= self.clocks.known[*by, SYNCHRONIZED, clock_id]
         missing = "::after_thread_sync before this operation" if is_published else "::before_thread_sync after it"
         why = f"{self._does(what, clock_id, span)} is synchronized with this operation without a tcgen05.fence{missing}"
-        fault(self, ins, why, by[0], by[1] * 32, span.first, FINDING)
+        self.findings.report(FINDING, fault_of(self.geometry, ins, (by[0], by[1] * 32), why, span.first))
 
     def free(self, ins, span: Span, others: Sequence[int], by: tuple[int, int]) -> None:
         """Check that all accesses of columns happen before a warp frees them (PTX ISA 9.0, table 47).
@@ -167,7 +169,5 @@ class TensorMemoryRacecheck:
             if actor // self.clocks.roles != int(self.clocks.first_async_clock[by[0]]) // self.clocks.roles
             else "of this CTA"
         )
-        raise EmulatorFault(
-            f"race on tensor memory: no synchronization orders {self._does(kind, actor, span)} {where} before this deallocation",
-            instruction=ins.text, line=ins.line, thread=self.geometry.thread_name(by[0], by[1] * 32), kind=RACE,
-        )  # fmt: skip
+        why = f"race on tensor memory: no synchronization orders {self._does(kind, actor, span)} {where} before this deallocation"
+        fault_at(self.geometry, ins, (by[0], 32 * by[1]), why, kind=RACE)

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from ..errors import RACE, EmulatorFault
+from ..errors import RACE, fault_of
 from ..ptx.ast import Instruction
 from .finding_severities import Findings
 from .vector_clocks import SYNCHRONIZED, VectorClocks
@@ -86,6 +86,5 @@ class ClusterSynccheck:
         return self.geometry.thread_name(cta, 0)[0]
 
     def _report(self, ins: Instruction, by: tuple[int, int], why: str) -> None:
-        thread = self.geometry.thread_name(by[0], by[1] * 32)
-        found = EmulatorFault(why, instruction=ins.text, line=ins.line, thread=thread, kind=RACE)
-        self.findings.report(FINDING, found)
+        thread = (by[0], 32 * by[1])
+        self.findings.report(FINDING, fault_of(self.geometry, ins, thread, why, kind=RACE))

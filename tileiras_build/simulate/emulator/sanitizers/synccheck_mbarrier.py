@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..errors import RACE, EmulatorFault
+from ..errors import RACE, fault_at
 from ..ptx.ast import Instruction
 from ..simt.broadcasting import unique_integers
 from .vector_clocks import ORDER, SYNCHRONIZED, VectorClocks
@@ -83,11 +83,8 @@ class MbarrierSynccheck:
                 else "fence.mbarrier_init"
             )
             place = position % self.words * 8
-            raise EmulatorFault(
-                f"race on the mbarrier at shared {place:#x}: it is initialized at line {init.ins.line} ({init.ins.text}) "
-                f"with no {missing} before this use",
-                instruction=ins.text, line=ins.line, thread=self.geometry.thread_name(cta, warp * 32), address=place, kind=RACE,
-            )  # fmt: skip
+            why = f"it is initialized at line {init.ins.line} ({init.ins.text}) with no {missing} before this use"
+            self._report(ins, (cta, warp), place, f"race on the mbarrier at shared {place:#x}: {why}")
 
     def warps_at(self, positions, flat) -> list:
         """The distinct (position, CTA, warp) of threads at mbarriers."""
@@ -153,8 +150,8 @@ class MbarrierSynccheck:
 
     def _report_phase(self, ins, position: int, by: tuple[int, int], why: str) -> None:
         owner, word = divmod(position, self.words)
-        thread = self.geometry.thread_name(by[0], by[1] * 32)
-        raise EmulatorFault(
-            f"race on the mbarrier at shared {word * 8:#x} of CTA {self.geometry.thread_name(owner, 0)[0]}: {why}",
-            instruction=ins.text, line=ins.line, thread=thread, address=word * 8, kind=RACE,
-        )  # fmt: skip
+        where = f"shared {8 * word:#x} of CTA {self.geometry.thread_name(owner, 0)[0]}"
+        self._report(ins, by, 8 * word, f"race on the mbarrier at {where}: {why}")
+
+    def _report(self, ins, by: tuple[int, int], address: int, why: str) -> None:
+        fault_at(self.geometry, ins, (by[0], 32 * by[1]), why, address, kind=RACE)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from ..errors import DEADLOCK, EmulatorFault
+from ..errors import DEADLOCK, EmulatorFault, fault_at, fault_of
 from ..isa.mbarrier_state_word import describe
 from ..ptx.ast import Instruction
 from .broadcasting import unique_integers
@@ -170,9 +170,7 @@ class MbarrierWaits:
         self.batch.observers.findings.report("exit-before-arrival", self.unfinished(copy, why))
 
     def unfinished(self, copy, why: str) -> EmulatorFault:
-        cta, tid = divmod(int(copy.flat[0]), self.batch.geometry.threads)
-        thread = self.batch.geometry.thread_name(cta, tid)
-        return EmulatorFault(why, instruction=copy.ins.text, line=copy.ins.line, thread=thread)
+        return fault_of(self.batch.geometry, copy.ins, copy.flat[0], why)
 
     # -- deadlock ------------------------------------------------------------------------------------
     def deadlock(self, more=()) -> None:
@@ -197,14 +195,10 @@ class MbarrierWaits:
                 who = f"{warps(tids)} of CTA {batch.geometry.thread_name(cta, 0)[0]}"
                 lines.append(f"{who} at line {where.line} ({where.text}): {why(cta) if callable(why) else why}")
         group, pc, why = waiting[0]
-        cta, tid = divmod(int(group.flat[0]), batch.geometry.threads)
-        head = why(cta) if callable(why) else why
+        head = why(first) if callable(why) else why
         rest = f"; and {len(lines) - MAX_SHOWN_WAITS} more" if len(lines) > MAX_SHOWN_WAITS else ""
-        ins = batch.program.code[pc]
-        raise EmulatorFault(
-            f"deadlock: {self.summary(head)} and no other thread can run: {'; '.join(lines[:MAX_SHOWN_WAITS])}{rest}",
-            instruction=ins.text, line=ins.line, thread=batch.geometry.thread_name(cta, tid), kind=DEADLOCK,
-        )  # fmt: skip
+        what = f"deadlock: {self.summary(head)} and no other thread can run: {'; '.join(lines[:MAX_SHOWN_WAITS])}{rest}"
+        fault_at(batch.geometry, batch.program.code[pc], group.flat[0], what, kind=DEADLOCK)
 
     @staticmethod
     def summary(why: str) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..codegen.error_location import raise_at_instruction
-from ..errors import DEADLOCK, TIME_LIMIT, EmulatorError, EmulatorFault
+from ..errors import DEADLOCK, TIME_LIMIT, EmulatorError, fault_at
 from ..performance_counters import count_run
 from . import thread_group
 from .merge_thread_groups import reconverge
@@ -120,9 +120,7 @@ class Scheduler:
             self.raise_stuck(group, f"the kernel exceeds its limit of {most} basic blocks", TIME_LIMIT)
 
     def raise_stuck(self, group: ThreadGroup, why: str, kind: str = DEADLOCK) -> None:
-        ins = self.program.code[group.pc]
-        thread = self.geometry.thread_at(group.flat[0])
-        raise EmulatorFault(why, instruction=ins.text, line=ins.line, thread=thread, kind=kind)
+        fault_at(self.geometry, self.program.code[group.pc], group.flat[0], why, kind=kind)
 
     # -- running it ------------------------------------------------------------------------------------
     def step(self, group: ThreadGroup) -> None:
