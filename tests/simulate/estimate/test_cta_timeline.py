@@ -2,7 +2,7 @@
 
 from tests.simulate.estimate.handwritten import LAYOUT, code, launch
 from tileiras_build.simulate.estimate.constant_bank_values import Constants, GlobalBuffer
-from tileiras_build.simulate.estimate.cta_timeline import simulate_clusters
+from tileiras_build.simulate.estimate.cta_timeline import MemoryLoad, simulate_clusters
 from tileiras_build.simulate.estimate.cta_work_counts import WorkCounter
 from tileiras_build.simulate.estimate.warp_trace import Tracer
 from tileiras_build.target.gpu_models import gpu_model
@@ -90,3 +90,12 @@ def test_a_warp_that_waits_leaves_its_scheduler_to_others():
     """A load takes longer than what the other warps of the same schedulers compute, and they compute in that time."""
     alone, beside = clocks(4), clocks(8)
     assert COMPUTED < alone < MACHINE.dram_latency < beside < MACHINE.dram_latency + COMPUTED / 2
+
+
+def test_latencies_grow_with_the_load_of_memory():
+    """To twice the idle ones where memory is busy all the time; each level with its own load."""
+    idle = MemoryLoad().latency(MACHINE, 0.25)
+    assert idle == 0.25 * MACHINE.dram_latency + 0.75 * MACHINE.l2_latency
+    assert MemoryLoad(1.0, 1.0).latency(MACHINE, 0.25) == 2 * idle
+    assert MemoryLoad(dram=0.5).latency(MACHINE, 1.0) == 1.25 * MACHINE.dram_latency
+    assert MemoryLoad(dram=0.5).latency(MACHINE, 0.0) == MACHINE.l2_latency

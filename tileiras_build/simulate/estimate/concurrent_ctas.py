@@ -52,6 +52,10 @@ class Sustained:
     bounds: Mapping[str, float]
     clocks: float
 
+    def utilization(self, name: str) -> float:
+        """The share of the time in which a resource is busy."""
+        return self.bounds.get(name, 0.0) / self.clocks
+
 
 def sustained(inputs: RooflineInputs, alone: float) -> Sustained:
     """The clock and the cycles of a launch each of whose CTAs takes ``alone`` by itself."""

@@ -412,6 +412,19 @@ def _mbarrier_latency(block: int, place: int) -> float:
     return 0.0 if place >> RANK_BITS == block else CLUSTER_LATENCY
 
 
+@dataclass(frozen=True)
+class MemoryLoad:
+    """The utilization of L2 and DRAM by the whole launch, from 0 to 1. A latency grows with the square, to twice at 1."""
+
+    l2: float = 0.0
+    dram: float = 0.0
+
+    def latency(self, machine: GpuModel, dram_share: float) -> float:
+        """The mean latency of a load, of which ``dram_share`` go to DRAM."""
+        dram, l2 = machine.dram_latency * (1 + self.dram**2), machine.l2_latency * (1 + self.l2**2)
+        return dram_share * dram + (1 - dram_share) * l2
+
+
 def simulate_clusters(
     code: MachineCode,
     machine: GpuModel,
@@ -419,22 +432,29 @@ def simulate_clusters(
     clusters: list[list[list[WarpTrace]]],
     work: CtaWork,
     read: float,
+    load: MemoryLoad = MemoryLoad(),
 ) -> list[Timeline]:
     """The timelines of clusters, where the launch reads ``read`` bytes from DRAM; equal paths are simulated once."""
     found: dict[int, Timeline] = {}
     keys = list(map(path_id, clusters))
     for key, cluster in zip(keys, clusters, strict=True):
         if key not in found:
-            found[key] = _simulate_cluster(code, machine, launch, cluster, work, read)
+            found[key] = _simulate_cluster(code, machine, launch, cluster, work, read, load)
     return [found[key] for key in keys]
 
 
 def _simulate_cluster(
-    code: MachineCode, machine: GpuModel, launch: Launch, cluster: list[list[WarpTrace]], work: CtaWork, read: float
+    code: MachineCode,
+    machine: GpuModel,
+    launch: Launch,
+    cluster: list[list[WarpTrace]],
+    work: CtaWork,
+    read: float,
+    load: MemoryLoad,
 ) -> Timeline:
     requested = (sum(work.read.values()) + work.async_load_bytes) * launch.blocks
     dram_share = min(read / requested, 1.0) if requested else 1.0
-    latency = dram_share * machine.dram_latency + (1 - dram_share) * machine.l2_latency
+    latency = load.latency(machine, dram_share)
     busy = min(launch.blocks, machine.sm_count)
     rate = min(L2_BYTES_PER_CLOCK, machine.dram_bytes / busy / dram_share if dram_share else L2_BYTES_PER_CLOCK)
     simulation = _ClusterSimulation(code, machine, launch, latency, rate)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from ...target.gpu_models import GpuModel, gpu_model
 from ...target.sm_limits import WARP
-from .concurrent_ctas import sustained
+from .concurrent_ctas import Sustained, sustained
 from .constant_bank_values import Constants, Launch, Shape
-from .cta_timeline import Timeline, average, simulate_clusters
+from .cta_timeline import MemoryLoad, Timeline, average, simulate_clusters
 from .cta_work_counts import CtaWork, WorkCounter
 from .kernel_from_cubin import KernelModel
 from .occupancy_waves import OccupancyWaves, occupancy_waves
@@ -18,6 +18,7 @@ from .sample_ctas import persistent_clusters, sampled_clusters
 from .warp_trace import Tracer, WarpTrace, path_id
 
 LATENCY = "latency"
+_LATENCY_DECIDES = 1.1  # times the largest bound: if the launch takes longer, latencies under load matter
 Cluster = list[list[WarpTrace]]  # the warps of each CTA
 SimulatedClusters = tuple[list[Cluster], list[float]]  # clusters, and the share of the grid that each represents
 
@@ -87,9 +88,16 @@ def estimate(
     )
     work = _average_work(kernel, machine, launch, clusters, shares)
     read, written = dram_bytes(work, launch)
-    followed = simulate_clusters(kernel.code, machine, launch, clusters, work, read)
-    timeline = followed[0] if launch.tile_programs else average(followed)
-    found = sustained(RooflineInputs(work, waves, machine, launch, read, written), timeline.clocks)
+    inputs = RooflineInputs(work, waves, machine, launch, read, written)
+
+    def follow(load: MemoryLoad) -> tuple[Timeline, Sustained]:
+        followed = simulate_clusters(kernel.code, machine, launch, clusters, work, read, load)
+        timeline = followed[0] if launch.tile_programs else average(followed)
+        return timeline, sustained(inputs, timeline.clocks)
+
+    timeline, found = follow(MemoryLoad())
+    if found.clocks > _LATENCY_DECIDES * max(found.bounds.values(), default=0.0):
+        timeline, found = follow(MemoryLoad(found.utilization("L2"), found.utilization("DRAM")))
     bounds = {**found.bounds, LATENCY: timeline.clocks * -(-waves.busiest_sm_ctas // waves.resident)}
     return Estimate(
         kernel.name, kernel.target.name, machine, launch, waves, work, found.clocks, found.clock_mhz, bounds, timeline, read,
