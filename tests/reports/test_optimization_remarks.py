@@ -122,7 +122,7 @@ def test_what_tma_stores_is_named():
 def test_a_dot_without_tensor_cores():
     bare = module("matmul_f16_nt", "sm_80").clone()
     for mma in [op for op in bare.walk() if op.name == "nv_tileas.dot"]:  # the last step along k is one of its own
-        del mma.attributes["atom"]
+        del mma.attributes["mma"]
     (failed,) = [remark for remark in collect(bare, TARGETS["sm_80"]) if remark.category == "tensorcore"]
     assert failed.kind == "failed"
     assert failed.reasons == ("no Tensor Core instruction for f16 x f16 -> f32 on sm_80; using FMA",)

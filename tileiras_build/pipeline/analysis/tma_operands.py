@@ -56,7 +56,7 @@ def _return_obstacle(func: Operation) -> str | None:
 def _control_flow_obstacle(op: Operation) -> str | None:
     loops = enclosing_loops(op)
     if loops is None:
-        return "a loop around it breaks, continues early or has no count, or it stands in a branch inside of its loop"
+        return "a loop around it has a break, an early continue or no count, or it is in a branch inside of its loop"
     if not loops:
         return "it stands in no loop"
     slice = ScalarSlice()
