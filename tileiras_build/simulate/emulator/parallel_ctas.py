@@ -31,10 +31,10 @@ from .isa.system_calls import ORDERED_SYSTEM_CALLS
 from .memory.address_space import Memory, Region
 from .performance_counters import Counters
 from .ptx.ast import Instruction, Name
+from .ptx.program import Program
 
 if TYPE_CHECKING:
     from .launch import LaunchOptions
-    from .ptx.program import Program
 
 COMPARE_BYTES = 1 << 20  # bytes compared per step
 BATCH_NUMBER = struct.Struct("=q")

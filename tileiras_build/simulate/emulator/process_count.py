@@ -15,16 +15,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ...core.cpu_count import cpu_count
 from .batch_time_model import launch_history_of
 from .codegen.function_cache import function_cache_of
 from .memory.address_space import Memory
 from .parallel_ctas import single_process_reason
-
-if TYPE_CHECKING:
-    from .ptx.program import Program
+from .ptx.program import Program
 
 JOBS_VARIABLE = "TILEIRAS_EMULATOR_JOBS"
 BATCHES_PER_PROCESS = 4  # maximum, for load balancing

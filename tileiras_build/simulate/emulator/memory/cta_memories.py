@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..simt.geometry import Geometry
 from . import buffer_pool
+from .address_space import Memory, Region
 
 if TYPE_CHECKING:
     from ..isa.setmaxnreg import RegisterPool
     from ..isa.tcgen05_async_queue import Tcgen05AsyncQueue
     from ..ptx.program import Program
-    from ..simt.geometry import Geometry
-    from .address_space import Memory, Region
     from .load_store import Site
     from .tensor_memory import TensorMemory
 

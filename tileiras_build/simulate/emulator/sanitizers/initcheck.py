@@ -12,16 +12,13 @@ just below the bias. Infinities, NaNs and tiny values would mask the effect on a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import UNINITIALISED, EmulatorFault
 from ..memory.address_space import bytes_at
-
-if TYPE_CHECKING:
-    from ..ptx.ast import Instruction
-    from ..simt.geometry import Geometry
+from ..ptx.ast import Instruction
+from ..simt.geometry import Geometry
 
 WORD_BYTES, GRANULE = 8, 16
 CHUNK = 1 << 20  # bytes per step

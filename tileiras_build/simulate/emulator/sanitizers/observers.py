@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..simt.geometry import Geometry
 from .async_copy_hazards import AsyncCopyMarks
 
 if TYPE_CHECKING:
     from ..launch import LaunchOptions
     from ..memory.cta_memories import CtaMemories
     from ..ptx.program import Program
-    from ..simt.geometry import Geometry
     from .access_observers import AccessObservers
     from .racecheck import Racecheck
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import BLOCK_RACE, EmulatorFault
+from ..memory.address_space import Region
+from ..ptx.ast import Instruction
+from ..simt.geometry import Geometry
 
 if TYPE_CHECKING:
-    from ..memory.address_space import Region
-    from ..ptx.ast import Instruction
     from ..ptx.program import Program
-    from ..simt.geometry import Geometry
 
 NO_CTA, SEVERAL_CTAS = -1, -2
 ORDERING = {"acquire", "volatile", "relaxed"}

@@ -8,17 +8,13 @@ memory are not checked (``lacks_cta_ordering``).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from ..errors import THREAD_RACE, EmulatorFault
+from ..memory.address_space import Region
 from ..simt.broadcasting import unique_integers
 from .shadow_memory import CHUNK, AccessSites, ShadowMemory
 from .vector_clocks import ORDER, VectorClocks
-
-if TYPE_CHECKING:
-    from ..memory.address_space import Region
 
 _LANES = 64  # an accessing thread is encoded as (CTA * clock_count + clock_id) * 64 + lane
 STRONG = {"volatile", "relaxed", "acquire", "release", "mmio"}  # strong operations do not race with each other

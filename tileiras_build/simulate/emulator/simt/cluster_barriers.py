@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import fault_at
+from .geometry import Geometry
 
 if TYPE_CHECKING:
     from ..sanitizers.observers import Observers
-    from .geometry import Geometry
     from .scheduler import Scheduler
 
 _IDLE, _ARRIVED, _COMPLETE = 0, 1, 2

@@ -8,11 +8,11 @@ import numpy as np
 
 from ..errors import OTHER
 from .broadcasting import are_all, is_any, unique_integers
+from .geometry import Geometry
 from .thread_group import ThreadGroup, narrow_value
 
 if TYPE_CHECKING:
     from ..sanitizers.observers import Observers
-    from .geometry import Geometry
     from .scheduler import Scheduler
 
 BARRIERS = 16

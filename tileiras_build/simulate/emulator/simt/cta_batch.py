@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..codegen.function_cache import function_cache_of
+from ..memory.address_space import Memory
 from ..memory.cta_memories import CtaMemories
 from ..printf_line_buffer import PrintfOutput
+from ..ptx.program import Program
 from ..sanitizers.observers import Observers
 from .geometry import Geometry
 from .scheduler import Scheduler
@@ -18,8 +20,6 @@ from .thread_sets import thread_set_cache
 
 if TYPE_CHECKING:
     from ..launch import LaunchOptions
-    from ..memory.address_space import Memory
-    from ..ptx.program import Program
 
 
 class CtaBatch:

@@ -17,6 +17,7 @@ from ..codegen.error_location import raise_at_instruction
 from ..errors import DEADLOCK, TIME_LIMIT, EmulatorError, fault_at
 from ..performance_counters import count_run
 from . import thread_group
+from .geometry import Geometry
 from .merge_thread_groups import reconverge
 from .thread_group import Divergence, SchedulerEvent, ThreadGroup
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from ..codegen.function_cache import FunctionCache
     from ..launch import LaunchOptions
     from ..sanitizers.observers import Observers
-    from .geometry import Geometry
     from .synchronization_state import Synchronization
 
 MAX_WAIT = 1000  # blocks that other groups run before a ready group runs out of order
