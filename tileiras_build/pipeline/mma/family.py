@@ -2,12 +2,12 @@
 
 Each family is a folder beside this file, named by the ``family`` of its rows in ``target/mma_atoms.py``:
 
-    family.py     ``FAMILY``: the answers below, from shapes and types, before and after layouts
+    family.py     ``FAMILY``: its rows, operands, layouts and resources, as attributes and methods of ``MmaFamily``
     emission.py   ``HANDLERS``: its operations as the code of one thread
-    verifier.py   ``STEPS``: what its operations do to pipelines, for the verifier of partitions (if any are asynchronous)
 
-The other modules of a folder are its own. Nothing outside of it knows its name: all code has a dot, asks ``family_of``, or
-has a target, and asks ``families_of``. The modules are imported by name, so that analyses which families use may ask families.
+Other modules of a folder are used inside it, and by tests: verifiers of its layouts, for example. No code outside names a
+family: passes ask ``family_of`` a dot, or ``families_of`` a target. What an asynchronous operation does (issue, commit, wait)
+is its role (``op_traits.MmaRole``). Both modules are imported by name: families use analyses, and analyses ask families.
 """
 
 from __future__ import annotations
