@@ -47,7 +47,7 @@ def pytest_runtest_call(item: pytest.Item):
 
 # ---- launches by Python ------------------------------------------------------------------------------------------
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """--strict-by-python: what cuTile's launcher in C would launch is launched by the functions of ``fast_launch``."""
+    """--strict-by-python: what cuTile's launcher in C would launch is launched by the functions of ``launch_stub``."""
     what = "launch by the functions that are written for each kind of arguments, the first time already"
     parser.addoption("--strict-by-python", action="store_true", help=what)
 

@@ -1,4 +1,4 @@
-"""The lines that read arrays of each library, run as ``fast_launch`` would."""
+"""The lines that read arrays of each library, run as ``launch_stub`` would."""
 
 import sys
 import types

@@ -41,7 +41,7 @@ def test_results_of_the_first_lowering_have_traits():
     assert [target.name for target in made if target.name not in OP_TRAITS] == []
 
 
-@pytest.mark.parametrize("rules", [AXIS_RULES, SPLIT_RULES], ids=["axis_info", "cta_split"])
+@pytest.mark.parametrize("rules", [AXIS_RULES, SPLIT_RULES], ids=["axis_info", "sharding_propagation"])
 def test_tables_of_rules_name_operations_that_exist(rules):
     assert [name for name in rules if name not in OP_TRAITS] == []
 
