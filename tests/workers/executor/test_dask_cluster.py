@@ -244,7 +244,7 @@ def test_worker_whose_code_changes_under_it_gets_nothing(tmp_path):
             assert together(executor, 1)() == paused(1)
             with open(code / "tileiras_build/pipeline/ll_to_ptx/__init__.py", "a") as stream:
                 stream.write("\n# another version\n")
-            with pytest.raises(InternalError, match="the code of a worker has changed since .* restart the worker"):
+            with pytest.raises(InternalError, match="the code of a worker has changed after .* restart the worker"):
                 executor.run(LOWER, *arguments())
 
 
