@@ -27,7 +27,7 @@ def replaced(x, y, out, number, M: ConstInt, N: ConstInt, ROWS: ConstInt, COLUMN
 
 
 @ct.kernel
-def product(x, y, out, M: ConstInt, N: ConstInt, K: ConstInt):
+def matmul(x, y, out, M: ConstInt, N: ConstInt, K: ConstInt):
     """out = x @ y in f32, which no instruction for matrices multiplies."""
     acc = ct.zeros((M, N), dtype=ct.float32)
     ct.store(out, (0, 0), ct.mma(ct.load(x, (0, 0), (M, K)), ct.load(y, (0, 0), (K, N)), acc))
@@ -37,7 +37,7 @@ F32, F64, I32 = Array("float32", 2), Array("float64", 2), Scalar("int32")
 CASES = [
     Case("transpose_f32", transpose, (F32, F32, 256, 256)),
     Case("transpose_f64", transpose, (F64, F64, 128, 256)),
-    Case("product_f32", product, (F32, F32, F32, 64, 64, 512)),
+    Case("matmul_f32", matmul, (F32, F32, F32, 64, 64, 512)),
     Case("part_tiny", part, (F32, F32, I32, 256, 256, 16, 16)),
     Case("part_small", part, (F32, F32, I32, 256, 256, 64, 64)),
     Case("part_large", part, (F32, F32, I32, 256, 256, 128, 128)),

@@ -1,4 +1,4 @@
-"""The pipeline strategy: other schedules of the same program, with the same numbers."""
+"""The pipeline strategy: other schedules of the same program, with the same results."""
 
 import dataclasses
 import re
@@ -32,7 +32,7 @@ def artifacts(target: str, strategy: str):
 
 @pytest.mark.seed("lowering-overview", "option-strategy")
 @pytest.mark.parametrize("target", ["sm_80", "sm_90"])
-def test_strategies_change_the_schedule_and_not_the_numbers(target):
+def test_strategies_change_the_schedule_and_not_the_results(target):
     names = available(target)
     made = {name: artifacts(target, name) for name in names}
     assert len({made[name].tileas for name in names}) == len(names) >= 2

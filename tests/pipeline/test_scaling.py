@@ -33,8 +33,8 @@ def store(value: str, name: str = "s") -> str:
 
 
 def straight(n: int) -> str:
-    sums = (f"%x{i} = addf {f'%x{i - 1}' if i else '%f'}, %f : {TILE}" for i in range(n))
-    return entry([*sums, store(f"%x{n - 1}")])
+    adds = (f"%x{i} = addf {f'%x{i - 1}' if i else '%f'}, %f : {TILE}" for i in range(n))
+    return entry([*adds, store(f"%x{n - 1}")])
 
 
 def copies(n: int) -> str:
@@ -90,9 +90,9 @@ def reductions(n: int) -> str:
 def carried(n: int) -> str:
     pairs = ", ".join(f"%q{i} = %f" for i in range(n))
     types, ends = ", ".join([TILE] * n), ", ".join(f"%y{i}" for i in range(n))
-    sums = "\n".join(f"%y{i} = addf %q{i}, %f : {TILE}" for i in range(n))
+    adds = "\n".join(f"%y{i} = addf %q{i}, %f : {TILE}" for i in range(n))
     head = f"for %i in (%zero to %n, step %one) : tile<i32> iter_values({pairs}) -> ({types}) {{"
-    return entry([head, sums, f"continue {ends} : {types}\n}}"])
+    return entry([head, adds, f"continue {ends} : {types}\n}}"])
 
 
 def entries(n: int) -> str:

@@ -52,7 +52,7 @@ def test_other_notes_are_refused(note):
      "a module for sm_90 and optimization level 3 and no device debugging is serialized for sm_100 and optimization level 0 "
      "and device debugging"),
 ])  # fmt: skip
-def test_a_job_that_disagrees_is_told_in_one_sentence(job, words):
+def test_a_job_that_disagrees_is_reported_in_one_sentence(job, words):
     with pytest.raises(InvalidInput) as caught:
         ll_to_ptx.lower(marked("sm_90 -opt=3"), job)
     assert (caught.value.id, caught.value.message) == ("target-mismatch", words)

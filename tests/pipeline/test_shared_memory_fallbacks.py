@@ -1,4 +1,4 @@
-"""What does not fit into shared memory goes in parts: the same numbers, and a word on what it costs."""
+"""What does not fit into shared memory goes in parts: the same results, and a remark on what it costs."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -41,7 +41,7 @@ def saved(artifacts) -> str | None:
 
 
 # ---- tiles larger than any shared memory ---------------------------------------------------------
-def numbers(rows: int, columns: int, dtype=np.float32) -> np.ndarray:
+def values(rows: int, columns: int, dtype=np.float32) -> np.ndarray:
     return np.random.default_rng(rows + columns).integers(-99, 100, (rows, columns)).astype(dtype)
 
 
@@ -54,7 +54,7 @@ def empty(rows: int, columns: int, dtype=np.float32) -> np.ndarray:
     "name, dtype, shape", [("transpose_f32", "f4", (256, 256)), ("transpose_f64", "f8", (128, 256))]
 )
 def test_a_transpose_goes_through_a_layout_between(name, dtype, shape, sm):
-    x = numbers(*shape, dtype)
+    x = values(*shape, dtype)
     _, out = run(KERNELS, name, sm, [x, empty(*shape[::-1], dtype)])
     assert np.array_equal(out, x.T)
     assert saved(compiled(KERNELS, name, sm)) == FALLBACKS[1].remark
@@ -66,7 +66,7 @@ def test_a_transpose_goes_through_a_layout_between(name, dtype, shape, sm):
     [("part_tiny", 16, 5), ("part_small", 64, 3), ("part_large", 128, 0), ("part_large", 128, 1)],
 )
 def test_a_slice_is_taken_in_parts(name, size, number, sm):
-    x = numbers(256, 256)
+    x = values(256, 256)
     out = run(KERNELS, name, sm, [x, empty(size, size), number])[1]
     place = slice(number * size, (number + 1) * size)
     assert np.array_equal(out, x[place, place])
@@ -75,18 +75,18 @@ def test_a_slice_is_taken_in_parts(name, size, number, sm):
 @pytest.mark.parametrize("sm", SMS)
 @pytest.mark.parametrize("name, shape, number", [("replaced_small", (32, 64), 2), ("replaced_large", (128, 128), 1)])
 def test_a_slice_is_put_in_in_parts(name, shape, number, sm):
-    x, y, expected = numbers(256, 256), numbers(*shape), numbers(256, 256)
+    x, y, expected = values(256, 256), values(*shape), values(256, 256)
     expected[number * shape[0] : (number + 1) * shape[0], number * shape[1] : (number + 1) * shape[1]] = y
     out = run(KERNELS, name, sm, [x, y, empty(256, 256), number])[2]
     assert np.array_equal(out, expected)
 
 
 @pytest.mark.parametrize("sm", SMS)
-def test_a_product_is_taken_in_parts_along_k(sm):
-    x, y = numbers(64, 512), numbers(512, 64)
-    out = run(KERNELS, "product_f32", sm, [x, y, empty(64, 64)])[2]
+def test_a_matmul_is_taken_in_parts_along_k(sm):
+    x, y = values(64, 512), values(512, 64)
+    out = run(KERNELS, "matmul_f32", sm, [x, y, empty(64, 64)])[2]
     assert np.array_equal(out, x @ y)
-    assert saved(compiled(KERNELS, "product_f32", sm)) == FALLBACKS[1].remark
+    assert saved(compiled(KERNELS, "matmul_f32", sm)) == FALLBACKS[1].remark
 
 
 # ---- GPUs with less of it ------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from tileiras_build.pipeline.tile_ir_text_format import parse, render
 
 TEXT = """builtin.module {
   %one = arith.constant 1 : i32
-  %sum = arith.addi %one, %one : i32
+  %two = arith.addi %one, %one : i32
 }
 """
 

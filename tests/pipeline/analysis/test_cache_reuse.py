@@ -1,4 +1,4 @@
-"""Who reads a tile: one block, all of them, or nobody can say; and that it changes no number what caches are told."""
+"""Who reads a tile: one block, all of them, or nobody can say; and cache hints change no result."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ def test_who_reads(name, readings):
 
 
 @pytest.mark.parametrize("sm", ["sm_80", "sm_100"])
-def test_caches_are_known_and_numbers_stay(sm):
+def test_caches_are_known_and_results_stay(sm):
     x, y, scale = (np.random.default_rng(seed).normal(size=(2, 2 * TILE)).astype(np.float32) for seed in range(3))
     out = run(KERNELS, "scaled", sm, [x, y, scale, np.zeros_like(x)], grid=(2, 2, 1))[3]
     np.testing.assert_array_equal(out, (x + np.tile(y[:, :TILE], 2)) * np.tile(scale[0, :TILE], 2))

@@ -17,7 +17,7 @@ from tileiras_build.pipeline.analysis.disjoint_stores import iterations_store_di
 NumProgramsOp = COUNTERPARTS["nv_tileaa.get_num_programs"]
 KERNELS = Path(__file__).parents[1] / "tileaa_to_tileas" / "tma_stored_tiles.py"
 DIVISORS = (-3, -1, 1, 2, 4)
-NUMBERS = range(-13, 14)
+INTEGERS = range(-13, 14)
 OPS = {
     "floordivsi": (arith.FloorDivSIOp, lambda x, y: x // y if y else None),
     "ceildivsi": (arith.CeilDivSIOp, lambda x, y: -(-x // y) if y else None),
@@ -111,7 +111,7 @@ def test_what_is_found_distinct_is(first, second):
         return
     for divisor in DIVISORS:
         written = set()
-        for number in NUMBERS:
+        for number in INTEGERS:
             tiles = {(x, y) for x in values_of(first, number, divisor) for y in values_of(second, number, divisor)}
             if any(None in tile for tile in tiles):
                 break

@@ -130,7 +130,7 @@ def test_dimensions_in_another_order_are_the_same_axes():
         (view("%b, %c", "%d", "[?, ?], [?, 1]") + "  %y = arith.addi %e, %e : i32\n", "k"),  # what would be the unit stride is used
     ],
 )  # fmt: skip
-def test_other_conventions_are_numbers_and_addresses(body, name):
+def test_other_conventions_are_scalars_and_addresses(body, name):
     found = facts(body, TWO, name)
     assert [one.rank for one in found.arguments] == [None] * 5
     assert [row.role for row in found.rows] == ["pointer", *["scalar"] * 4]

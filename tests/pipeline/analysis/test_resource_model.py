@@ -1,4 +1,4 @@
-"""What passes are told of an SM: registers that partitions divide, stages and CTAs that shared memory holds."""
+"""The limits of an SM that passes use: registers that partitions divide, stages and CTAs that shared memory holds."""
 
 from dataclasses import replace
 
@@ -75,7 +75,7 @@ def test_fewer_ctas_rather_than_one_stage():
 
 
 def test_the_system_keeps_a_part_for_each_cta():
-    """228 KiB of an SM, 1 KiB of each CTA: stages that fill half of 227 KiB leave no room for the second one."""
+    """228 KiB of an SM, 1 KiB of each CTA: stages that fill half of 227 KiB leave no space for the second one."""
     most = (228 // 2 - 1) * KIB
     assert choose_stages(most // 2, 0, 2, JOB) == (2, 2)
     assert choose_stages(most // 2 + 128, 0, 2, JOB) == (4, 1)
@@ -86,7 +86,7 @@ def test_less_than_two_stages(taken, stages):
     assert choose_stages(128 * KIB, taken, 2, JOB) == (stages, 1)
 
 
-def test_two_stages_leave_room_for_barriers():
+def test_two_stages_leave_space_for_barriers():
     most = (HOPPER.max_shared_memory - STAGES_SMEM_OVERHEAD) // 2
     assert two_stages_fit(most, JOB) and not two_stages_fit(most + 1, JOB)
     assert two_stages_fit(2 * most, JOB, k_splits=2)

@@ -93,7 +93,7 @@ ATOMS += [(atom.ptx_name(64), atom.capability) for atom in WGMMA_ATOMS]
 
 
 @pytest.mark.parametrize("target", TARGETS.values(), ids=lambda target: target.name)
-def test_products_agree_with_the_targets_tables(target):
+def test_mma_atoms_agree_with_the_targets_tables(target):
     for name, capability in ATOMS:
         # Native is a matter of speed: others accept the instruction.
         accepted = target.has(capability.removesuffix("_native"))

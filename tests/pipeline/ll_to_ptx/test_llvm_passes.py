@@ -117,7 +117,7 @@ def _unavailable():
 
 
 def chain_of_loops(count: int) -> str:
-    """A sum that each of ``count`` loops, one after the other, adds to."""
+    """A reduction that each of ``count`` loops, one after the other, adds to."""
     lines = ["define ptx_kernel void @k(ptr addrspace(1) %p, i32 %n) {", "entry:", "  br label %l0"]
     for i in range(count):
         before, block = (f"%y{i - 1}", f"l{i - 1}") if i else ("0", "entry")

@@ -1,4 +1,4 @@
-"""What LLVM and libNVVM would compile to wrong code: the numbers of the PTX are right, or the module is refused."""
+"""What LLVM and libNVVM would compile to wrong code: the values of the PTX are right, or the module is refused."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def pairs(dtype: type) -> tuple[np.ndarray, np.ndarray]:
     ends = [float(limits.max), float(limits.smallest_subnormal), float(limits.smallest_normal), 3.0, 7.0, 0.5]
     some = [0.0, 1e9, 1e20, math.inf, math.nan, *ends]
     with np.errstate(over="ignore"):
-        numbers = np.array([[sign * a, b] for a in some for b in some for sign in (1, -1)]).astype(dtype)
-    return numbers[:, 0], numbers[:, 1]
+        values = np.array([[sign * a, b] for a in some for b in some for sign in (1, -1)]).astype(dtype)
+    return values[:, 0], values[:, 1]
 
 
 def fmod(a: float, b: float) -> float:
@@ -112,15 +112,15 @@ def nearest(value: int) -> float:
 
 
 def integers(bits: int, signed: bool) -> np.ndarray:
-    """Halfway between two numbers of 8 bits, and next to that, at every size."""
+    """Halfway between two values of 8 bits, and next to that, at every size."""
     found = {0, 1, 5, (1 << bits) - 1, 1 << (bits - 1)}
     for top in range(9, bits):
         half = (1 << top) + (1 << (top - 8))
         found |= {half, half + 1, half - 1, half + (1 << (top - 7)), half + (1 << max(0, top - 25))}
-    numbers = (
+    values = (
         np.array(sorted(found), np.uint64).astype(f"u{bits // 8}").view(f"i{bits // 8}" if signed else f"u{bits // 8}")
     )
-    return np.concatenate([numbers, -numbers]) if signed else numbers
+    return np.concatenate([values, -values]) if signed else values
 
 
 @pytest.mark.parametrize("sm", ["80", "90"])

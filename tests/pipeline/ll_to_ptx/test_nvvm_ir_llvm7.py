@@ -97,7 +97,7 @@ def test_globals_are_cast_where_they_are_used():
     assert found[1] == "  %x = ptrtoint i8 addrspace(3)* bitcast ([8 x i8] addrspace(3)* @s to i8 addrspace(3)*) to i32"
 
 
-def test_every_product_has_its_instruction():
+def test_every_mma_has_its_instruction():
     for atom in MMA_ATOMS:
         text = INSTRUCTIONS[atom.intrinsic_name()]
         assert text.startswith(atom.ptx_name())

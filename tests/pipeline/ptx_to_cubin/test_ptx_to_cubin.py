@@ -95,7 +95,7 @@ def test_the_manifest_passed_in_the_ptx_is_not_shared():
     assert first == second and first["kernels"]["k"] is not second["kernels"]["k"]
 
 
-def test_a_kernel_that_no_multiprocessor_has_registers_for():
+def test_a_kernel_that_no_sm_has_registers_for():
     """Nine warps, three of them in one partition; 177 registers of a thread are more than a third of its own."""
     wide = MANIFEST | {"kernels": {"k": {"threads_per_cta": 288}}}
     values = "\n".join(f"  ld.volatile.global.u32 %r{n}, [%d1+{4 * n}];" for n in range(200))

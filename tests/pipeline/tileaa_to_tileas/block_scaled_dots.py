@@ -41,7 +41,7 @@ def scaled_rows(a, a_scale, b, b_scale, out, M: ConstInt, N: ConstInt, K: ConstI
 
 @ct.kernel
 def scaled_twice(a, a_scale, b, b_scale, out, M: ConstInt, N: ConstInt, K: ConstInt, BLOCK: ConstInt):
-    """Twice the product: what each step adds is doubled in registers."""
+    """Twice the dot: what each step adds is doubled in registers."""
     row, column = ct.bid(0), ct.bid(1)
     acc = ct.zeros((M, N), dtype=ct.float32)
     for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
@@ -107,7 +107,7 @@ def scaled_bytes_persistent(a, a_scale, b, b_scale, out, M: ConstInt, N: ConstIn
 
 @ct.kernel
 def scaled_triangular(a, a_scale, b, b_scale, out, M: ConstInt, N: ConstInt, K: ConstInt, BLOCK: ConstInt):
-    """The rows of tile i are the sums of i products: none for the first."""
+    """The rows of tile i are the sums of i dots: none for the first."""
     for row in range(ct.num_tiles(a, axis=0, shape=(M, K))):
         acc = ct.zeros((M, N), dtype=ct.float32)
         for k in range(row):

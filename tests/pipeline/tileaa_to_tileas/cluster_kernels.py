@@ -8,7 +8,7 @@ ConstInt = ct.Constant[int]
 ZERO = ct.PaddingMode.ZERO
 
 
-def product(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+def matmul(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
     """out = a @ b."""
     row, column = ct.bid(0), ct.bid(1)
     acc = ct.zeros((M, N), dtype=ct.float32)
@@ -19,7 +19,7 @@ def product(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
     ct.store(out, (row, column), acc.astype(out.dtype))
 
 
-def product_tf32(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+def matmul_tf32(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
     """out = a @ b, the operands rounded to tf32."""
     row, column = ct.bid(0), ct.bid(1)
     acc = ct.zeros((M, N), dtype=ct.float32)
@@ -102,14 +102,14 @@ def doubled(x, out, M: ConstInt):
     ct.store(out, (ct.bid(0),), ct.load(x, (ct.bid(0),), (M,), padding_mode=ZERO) * 2)
 
 
-def beside(out, sums, M: ConstInt):
+def beside(out, total, M: ConstInt):
     """out[i] = i in parts, and a sum of all elements of the tile that each CTA has whole."""
     ct.store(out, (0,), ct.arange(M, dtype=ct.int32))
-    ct.store(sums, (0,), ct.reshape(ct.sum(ct.arange(M, dtype=ct.int32)), (1,)))
+    ct.store(total, (0,), ct.reshape(ct.sum(ct.arange(M, dtype=ct.int32)), (1,)))
 
 
 # ---- kernels that one CTA executes whatever the hint says ------------------------------------------
-def row_sum(x, out, N: ConstInt):
+def row_reduction(x, out, N: ConstInt):
     """out = sums of rows, a row for each block."""
     ct.store(out, (ct.bid(0),), ct.reshape(ct.sum(ct.load(x, (ct.bid(0), 0), (1, N)), axis=1), (1,)))
 
@@ -144,19 +144,19 @@ def _columns(dtype: str) -> Array:
 F16, BYTES = _rows("float16"), (_rows("float8_e4m3fn"), _columns("float8_e4m3fn"), _rows("float32"))
 F32, LINE = Array("float32", 2), Array("int32", 1)
 KERNELS = {
-    "product": (product, (F16, F16, _rows("float32"), 128, 64, 32)),
-    "product_columns": (product, (F16, _columns("float16"), _rows("float32"), 128, 64, 32)),
-    "product_tall": (product, (F16, F16, F16, 256, 64, 64)),
-    "product_wide": (product, (F16, F16, F16, 128, 128, 64)),
-    "product_f8": (product, (*BYTES, 128, 128, 64)),
+    "matmul": (matmul, (F16, F16, _rows("float32"), 128, 64, 32)),
+    "matmul_columns": (matmul, (F16, _columns("float16"), _rows("float32"), 128, 64, 32)),
+    "matmul_tall": (matmul, (F16, F16, F16, 256, 64, 64)),
+    "matmul_wide": (matmul, (F16, F16, F16, 128, 128, 64)),
+    "matmul_f8": (matmul, (*BYTES, 128, 128, 64)),
     "persistent": (persistent, (F16, F16, _rows("float32"), 128, 64, 32)),
-    "pair_columns": (product, (F16, _columns("float16"), F16, 256, 128, 64)),
-    "pair_wide": (product, (F16, F16, F16, 256, 256, 64)),
-    "pair_high": (product, (F16, F16, F16, 512, 64, 32)),
-    "pair_f8": (product, (*BYTES, 256, 128, 64)),
-    "pair_narrow": (product, (F16, F16, _rows("float32"), 256, 32, 64)),
-    "pair_tf32": (product_tf32, (_rows("float32"),) * 3 + (256, 64, 32)),
-    "pair_tf32_columns": (product_tf32, (_rows("float32"), _columns("float32"), _rows("float32"), 256, 64, 32)),
+    "pair_columns": (matmul, (F16, _columns("float16"), F16, 256, 128, 64)),
+    "pair_wide": (matmul, (F16, F16, F16, 256, 256, 64)),
+    "pair_high": (matmul, (F16, F16, F16, 512, 64, 32)),
+    "pair_f8": (matmul, (*BYTES, 256, 128, 64)),
+    "pair_narrow": (matmul, (F16, F16, _rows("float32"), 256, 32, 64)),
+    "pair_tf32": (matmul_tf32, (_rows("float32"),) * 3 + (256, 64, 32)),
+    "pair_tf32_columns": (matmul_tf32, (_rows("float32"), _columns("float32"), _rows("float32"), 256, 64, 32)),
     "pair_persistent": (persistent, (F16, F16, F16, 256, 64, 64)),
     "attention": (attention, (F16, F16, F16, _rows("float32"), 128, 64, 64)),
     "attention_tall": (attention, (F16, F16, F16, _rows("float32"), 256, 64, 64)),
@@ -167,7 +167,7 @@ KERNELS = {
     "block_numbers": (block_numbers, (Array("int32", 2), 16)),
     "doubled": (doubled, (Array("int32", 1, shape_divisible_by=16),) * 2 + (64,)),
     "beside": (beside, (LINE, LINE, 64)),
-    "row_sum": (row_sum, (F32, Array("float32", 1), 64)),
+    "row_reduction": (row_reduction, (F32, Array("float32", 1), 64)),
     "shifted": (shifted, (LINE, 128)),
     "said": (said, (LINE, 128)),
     "counted_once": (counted_once, (LINE, LINE, 128)),
@@ -182,11 +182,11 @@ def _case(name: str) -> Case:
 
 
 CASES = [
-    _case("product_2"), _case("product_4"),
-    _case("product_columns_2"), _case("product_columns_4"),
-    _case("product_tall_2"), _case("product_tall_4"),
-    _case("product_wide_2"), _case("product_wide_4"),
-    _case("product_f8_2"), _case("product_f8_4"),
+    _case("matmul_2"), _case("matmul_4"),
+    _case("matmul_columns_2"), _case("matmul_columns_4"),
+    _case("matmul_tall_2"), _case("matmul_tall_4"),
+    _case("matmul_wide_2"), _case("matmul_wide_4"),
+    _case("matmul_f8_2"), _case("matmul_f8_4"),
     _case("persistent_2"), _case("persistent_4"),
     _case("pair_columns_2"), _case("pair_wide_2"), _case("pair_high_2"), _case("pair_f8_2"), _case("pair_narrow_2"),
     _case("pair_tf32_2"), _case("pair_tf32_columns_2"), _case("pair_persistent_2"),
@@ -199,7 +199,7 @@ CASES = [
     _case("block_numbers_2"), _case("block_numbers_4"),
     _case("doubled_2"), _case("doubled_4"),
     _case("beside_2"), _case("beside_4"),
-    _case("row_sum_2"), _case("row_sum_4"),
+    _case("row_reduction_2"), _case("row_reduction_4"),
     _case("shifted_2"), _case("shifted_4"),
     _case("said_2"), _case("said_4"),
     _case("counted_once_2"), _case("counted_once_4"),

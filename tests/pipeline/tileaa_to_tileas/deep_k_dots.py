@@ -1,4 +1,4 @@
-"""Products whose tiles are so deep along k that shared memory does not hold those of two iterations everywhere."""
+"""Dots whose tiles are so deep along k that shared memory does not hold those of two iterations everywhere."""
 
 import cuda.tile as ct
 
@@ -9,7 +9,7 @@ ZERO = ct.PaddingMode.ZERO
 
 
 @ct.kernel
-def product(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+def matmul(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
     """out = a @ b; f32 is rounded to tf32."""
     dtype = ct.tfloat32 if a.dtype == ct.float32 else a.dtype
     acc = ct.zeros((M, N), dtype=ct.float32)
@@ -33,7 +33,7 @@ def stacked(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
 
 @ct.kernel
 def counted(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
-    """out = a @ b + the sum of the steps' numbers: the number of steps matters."""
+    """out = a @ b + the sum of the steps' indices: the number of steps matters."""
     acc = ct.zeros((M, N), dtype=ct.float32)
     steps = 0
     for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
@@ -93,14 +93,14 @@ def _case(name, kernel, dtype, tiles, ndim=2, divisor=1) -> Case:
 
 
 CASES = [
-    _case("wide", product, "float16", (128, 256, 128)),
-    _case("even", product, "float16", (128, 256, 128), divisor=128),
-    _case("square_tf32", product, "float32", (128, 128, 128)),
+    _case("wide", matmul, "float16", (128, 256, 128)),
+    _case("even", matmul, "float16", (128, 256, 128), divisor=128),
+    _case("square_tf32", matmul, "float32", (128, 128, 128)),
     _case("long", stacked, "float16", (64, 128, 512), ndim=3),
     _case("counted", counted, "float16", (128, 256, 128)),
     _case("turning", turning, "float16", (128, 256, 128)),
     _case("looped", looped, "float16", (128, 256, 64)),
-    _case("shallow", product, "float16", (256, 128, 32)),
+    _case("shallow", matmul, "float16", (256, 128, 32)),
     *(
         Case(name, attending, (*[_rows("float16")] * 3, _rows("float32"), 16, 128, depth, twice))
         for name, depth, twice in (

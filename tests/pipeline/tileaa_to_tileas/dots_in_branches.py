@@ -1,4 +1,4 @@
-"""Products behind, between and in front of returns, and in choices: some of the blocks have no tile, or only the first product of one."""
+"""Dots behind, between and in front of returns, and in choices: some of the blocks have no tile, or only the first dot of one."""
 
 import cuda.tile as ct
 
@@ -8,7 +8,7 @@ ConstInt = ct.Constant[int]
 ZERO = ct.PaddingMode.ZERO
 
 
-def _product(a, b, row, M, N, K, acc):
+def _dot(a, b, row, M, N, K, acc):
     for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
         acc = _step(a, b, row, k, M, N, K, acc)
     return acc
@@ -25,7 +25,7 @@ def guarded(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
     row = ct.bid(0)
     if row >= limit:
         return
-    ct.store(out, (row, 0), _product(a, b, row, M, N, K, ct.zeros((M, N), dtype=ct.float32)))
+    ct.store(out, (row, 0), _dot(a, b, row, M, N, K, ct.zeros((M, N), dtype=ct.float32)))
 
 
 def looked_up(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
@@ -36,17 +36,17 @@ def looked_up(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
         if length == limit:
             ct.store(out, (row, 0), ct.ones((M, N), dtype=ct.float32))
         return
-    ct.store(out, (row, 0), _product(a, b, row, M, N, K, ct.zeros((M, N), dtype=ct.float32)))
+    ct.store(out, (row, 0), _dot(a, b, row, M, N, K, ct.zeros((M, N), dtype=ct.float32)))
 
 
 def between(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
-    """Some blocks end behind the first of two products that they have stored."""
+    """Some blocks end behind the first of two dots that they have stored."""
     row = ct.bid(0)
-    acc = _product(a, b, row, M, N, K, ct.zeros((M, N), dtype=ct.float32))
+    acc = _dot(a, b, row, M, N, K, ct.zeros((M, N), dtype=ct.float32))
     ct.store(out, (row, 0), acc)
     if row < limit:
         return
-    ct.store(out, (row, 0), _product(a, b, row, M, N, K, acc))
+    ct.store(out, (row, 0), _dot(a, b, row, M, N, K, acc))
 
 
 def in_a_loop(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
@@ -54,7 +54,7 @@ def in_a_loop(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
     for row in range(ct.bid(0), ct.num_tiles(a, axis=0, shape=(M, K)), ct.num_blocks(0)):
         if row >= limit:
             return
-        ct.store(out, (row, 0), _product(a, b, row, M, N, K, ct.zeros((M, N), dtype=ct.float32)))
+        ct.store(out, (row, 0), _dot(a, b, row, M, N, K, ct.zeros((M, N), dtype=ct.float32)))
 
 
 def in_a_while_loop(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
@@ -63,7 +63,7 @@ def in_a_while_loop(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: Cons
     while row < ct.num_tiles(a, axis=0, shape=(M, K)):
         if row >= limit:
             return
-        ct.store(out, (row, 0), _product(a, b, row, M, N, K, ct.zeros((M, N), dtype=ct.float32)))
+        ct.store(out, (row, 0), _dot(a, b, row, M, N, K, ct.zeros((M, N), dtype=ct.float32)))
         row = row + ct.num_blocks(0)
 
 
@@ -71,12 +71,12 @@ def once_in_a_while_loop(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K:
     """The loop's body ends with a return."""
     row = ct.bid(0)
     while row < limit:
-        ct.store(out, (row, 0), _product(a, b, row, M, N, K, ct.zeros((M, N), dtype=ct.float32)))
+        ct.store(out, (row, 0), _dot(a, b, row, M, N, K, ct.zeros((M, N), dtype=ct.float32)))
         return
 
 
 def between_steps(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
-    """A return stands between the steps of a product."""
+    """A return stands between the steps of a dot."""
     row = ct.bid(0)
     length = ct.load(lengths, (row,), (1,)).item()
     acc = ct.zeros((M, N), dtype=ct.float32)
@@ -101,45 +101,45 @@ def while_there_are_steps(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K
     ct.store(out, (row, 0), acc + k)
 
 
-def while_a_sum_is_small(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
-    """A product says whether another one comes."""
+def while_a_result_is_small(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
+    """A dot says whether another one comes."""
     row, times = ct.bid(0), 0
     length = ct.load(lengths, (row,), (1,)).item()
     acc = ct.zeros((M, N), dtype=ct.float32)
     while ct.max(acc).item() < limit and times < length:
-        acc = _product(a, b, row, M, N, K, acc)
+        acc = _dot(a, b, row, M, N, K, acc)
         times = times + 1
     ct.store(out, (row, 0), acc)
 
 
 def in_nested_loops(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
-    """A return from a while loop in another one, behind a product in front of both."""
+    """A return from a while loop in another one, behind a dot in front of both."""
     row, outer = ct.bid(0), 0
     length = ct.load(lengths, (row,), (1,)).item()
-    acc = _product(a, b, row, M, N, K, ct.zeros((M, N), dtype=ct.float32))
+    acc = _dot(a, b, row, M, N, K, ct.zeros((M, N), dtype=ct.float32))
     while outer < 2:
         inner = 0
         while inner < 2:
             if outer * 2 + inner == length:
                 ct.store(out, (row, 0), acc)
                 return
-            acc = _product(a, b, row, M, N, K, acc)
+            acc = _dot(a, b, row, M, N, K, acc)
             inner = inner + 1
         outer = outer + 1
     ct.store(out, (row, 0), -acc)
 
 
 def behind_a_store_in_a_loop(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
-    """Each turn of a while loop stores its product, returns or stores another one; the last product comes behind the loop."""
+    """Each turn of a while loop stores its dot, returns or stores another one; the last dot comes behind the loop."""
     row = ct.bid(0)
     while row < ct.num_tiles(a, axis=0, shape=(M, K)):
-        acc = _product(a, b, row, M, N, K, ct.zeros((M, N), dtype=ct.float32))
+        acc = _dot(a, b, row, M, N, K, ct.zeros((M, N), dtype=ct.float32))
         ct.store(out, (row, 0), acc)
         if ct.load(lengths, (row,), (1,)).item() == 0:
             return
-        ct.store(out, (row, 0), _product(a, b, row, M, N, K, acc))
+        ct.store(out, (row, 0), _dot(a, b, row, M, N, K, acc))
         row = row + ct.num_blocks(0)
-    ct.store(out, (limit, 0), _product(a, b, limit, M, N, K, ct.zeros((M, N), dtype=ct.float32)))
+    ct.store(out, (limit, 0), _dot(a, b, limit, M, N, K, ct.zeros((M, N), dtype=ct.float32)))
 
 
 def after_a_tile(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
@@ -147,7 +147,7 @@ def after_a_tile(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstIn
     row = ct.bid(0)
     if ct.max(ct.load(out, (row, 0), (M, N))).item() > limit:
         return
-    ct.store(out, (row, 0), _product(a, b, row, M, N, K, ct.zeros((M, N), dtype=ct.float32)))
+    ct.store(out, (row, 0), _dot(a, b, row, M, N, K, ct.zeros((M, N), dtype=ct.float32)))
 
 
 def divided(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
@@ -158,7 +158,7 @@ def divided(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
     length = ct.load(lengths, (row // limit,), (1,)).item()
     if length == 0:
         return
-    acc = _product(a, b, row // length, M, N, K, ct.zeros((M, N), dtype=ct.float32))
+    acc = _dot(a, b, row // length, M, N, K, ct.zeros((M, N), dtype=ct.float32))
     ct.store(out, (row, 0), acc)
 
 
@@ -166,24 +166,24 @@ def chosen(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
     """Only blocks up to ``limit`` multiply."""
     row = ct.bid(0)
     if row < limit:
-        ct.store(out, (row, 0), _product(a, b, row, M, N, K, ct.zeros((M, N), dtype=ct.float32)))
+        ct.store(out, (row, 0), _dot(a, b, row, M, N, K, ct.zeros((M, N), dtype=ct.float32)))
 
 
 def either(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
-    """Some blocks multiply once, and others twice, where an array says so; a third product comes for all."""
+    """Some blocks multiply once, and others twice, where an array says so; a third dot comes for all."""
     row = ct.bid(0)
     length = ct.load(lengths, (row,), (1,)).item()
     acc = ct.zeros((M, N), dtype=ct.float32)
     if row < limit:
-        acc = _product(a, b, row, M, N, K, acc)
+        acc = _dot(a, b, row, M, N, K, acc)
     else:
         if length > 1:
-            acc = _product(a, b, row, M, N, K, acc)
-            acc = _product(a, b, row, M, N, K, acc)
+            acc = _dot(a, b, row, M, N, K, acc)
+            acc = _dot(a, b, row, M, N, K, acc)
         else:
             ct.store(out, (row, 0), acc)
             return
-    acc = _product(a, b, row, M, N, K, acc)
+    acc = _dot(a, b, row, M, N, K, acc)
     ct.store(out, (row, 0), acc)
 
 
@@ -217,7 +217,7 @@ CASES = [
     _case("after_a_tile", after_a_tile, (128, 64, 64)),
     _case("between_steps", between_steps, (128, 64, 64)),
     _case("while_there_are_steps", while_there_are_steps, (128, 64, 64)),
-    _case("while_a_sum_is_small", while_a_sum_is_small, (128, 64, 64)),
+    _case("while_a_result_is_small", while_a_result_is_small, (128, 64, 64)),
     _case("in_nested_loops", in_nested_loops, (128, 64, 64)),
     _case("behind_a_store_in_a_loop", behind_a_store_in_a_loop, (128, 64, 64)),
     _case("divided", divided, (128, 64, 64)),

@@ -1,4 +1,4 @@
-"""Products whose operands a warp of their own fetches: sums that run, that start from a tile, that are read each time."""
+"""Dots whose operands a warp of their own fetches: accumulators that run, that start from a tile, that are read each time."""
 
 import cuda.tile as ct
 
@@ -9,7 +9,7 @@ ZERO = ct.PaddingMode.ZERO
 
 
 @ct.kernel
-def product(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+def matmul(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
     """out = a @ b."""
     row, column = ct.bid(0), ct.bid(1)
     acc = ct.zeros((M, N), dtype=out.dtype)
@@ -21,7 +21,7 @@ def product(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
 
 
 @ct.kernel
-def product_tf32(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+def matmul_tf32(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
     """out = a @ b with both rounded to tf32."""
     row, column = ct.bid(0), ct.bid(1)
     acc = ct.zeros((M, N), dtype=ct.float32)
@@ -34,7 +34,7 @@ def product_tf32(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
 
 @ct.kernel(occupancy=2)
 def product_of_two(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
-    """out = a @ b; two blocks share a multiprocessor."""
+    """out = a @ b; two blocks share an SM."""
     row, column = ct.bid(0), ct.bid(1)
     acc = ct.zeros((M, N), dtype=ct.float32)
     for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
@@ -93,7 +93,7 @@ def forbidden(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
 
 @ct.kernel
 def in_place(a, b, M: ConstInt, K: ConstInt):
-    """a = a @ b, tile by tile: each product reads what the one before wrote."""
+    """a = a @ b, tile by tile: each dot reads what the one before wrote."""
     for step in range(2):
         acc = ct.zeros((M, K), dtype=ct.float32)
         for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
@@ -105,7 +105,7 @@ def in_place(a, b, M: ConstInt, K: ConstInt):
 
 @ct.kernel
 def chained(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
-    """out = f(q @ k.T) @ v with f(x) = x * x: the left operand of the second product comes from registers."""
+    """out = f(q @ k.T) @ v with f(x) = x * x: the left operand of the second dot comes from registers."""
     left = ct.load(q, (ct.bid(0), 0), (M, D), padding_mode=ZERO)
     acc = ct.zeros((M, D), dtype=ct.float32)
     for step in range(ct.num_tiles(k, axis=0, shape=(N, D))):
@@ -191,33 +191,33 @@ def _case(name, kernel, dtype, tiles, out="float32", right=rows, left=rows) -> C
 
 
 CASES = [
-    _case("f16_rows", product, "float16", (128, 128, 64)),
-    _case("f16_columns", product, "float16", (128, 64, 32), right=columns),
-    _case("bf16_wide", product, "bfloat16", (128, 256, 64)),
-    _case("f16_tall", product, "float16", (256, 128, 64)),
-    _case("f16_square", product, "float16", (256, 256, 32)),
+    _case("f16_rows", matmul, "float16", (128, 128, 64)),
+    _case("f16_columns", matmul, "float16", (128, 64, 32), right=columns),
+    _case("bf16_wide", matmul, "bfloat16", (128, 256, 64)),
+    _case("f16_tall", matmul, "float16", (256, 128, 64)),
+    _case("f16_square", matmul, "float16", (256, 256, 32)),
     _case("f16_of_two", product_of_two, "float16", (128, 128, 64)),
     _case("f16_wide_of_two", product_of_two, "float16", (128, 256, 64)),
-    _case("f16_deep", product, "float16", (128, 32, 128), right=columns),
-    _case("f16_half_sum", product, "float16", (128, 64, 64), "float16"),
-    _case("f8_columns", product, "float8_e4m3fn", (128, 64, 64), right=columns),
-    _case("f8_rows", product, "float8_e4m3fn", (128, 256, 64)),
-    _case("f8_turned", product, "float8_e5m2", (128, 64, 64), left=columns),
-    _case("i8_rows", product, "int8", (128, 32, 128), "int32"),
-    _case("i8_columns", product, "int8", (128, 64, 64), "int32", right=columns),
-    _case("tf32_columns", product_tf32, "float32", (128, 64, 32), right=columns),
-    _case("tf32_rows", product_tf32, "float32", (128, 128, 32)),
-    _case("tf32_tall", product_tf32, "float32", (256, 64, 16), right=columns),
-    _case("f16_short", product, "float16", (64, 64, 64)),
-    _case("f16_short_wide", product, "float16", (64, 256, 64)),
-    _case("f8_short", product, "float8_e5m2", (64, 128, 64), right=columns),
-    _case("i8_short", product, "int8", (64, 32, 64), "int32", right=columns),
+    _case("f16_deep", matmul, "float16", (128, 32, 128), right=columns),
+    _case("f16_half_acc", matmul, "float16", (128, 64, 64), "float16"),
+    _case("f8_columns", matmul, "float8_e4m3fn", (128, 64, 64), right=columns),
+    _case("f8_rows", matmul, "float8_e4m3fn", (128, 256, 64)),
+    _case("f8_turned", matmul, "float8_e5m2", (128, 64, 64), left=columns),
+    _case("i8_rows", matmul, "int8", (128, 32, 128), "int32"),
+    _case("i8_columns", matmul, "int8", (128, 64, 64), "int32", right=columns),
+    _case("tf32_columns", matmul_tf32, "float32", (128, 64, 32), right=columns),
+    _case("tf32_rows", matmul_tf32, "float32", (128, 128, 32)),
+    _case("tf32_tall", matmul_tf32, "float32", (256, 64, 16), right=columns),
+    _case("f16_short", matmul, "float16", (64, 64, 64)),
+    _case("f16_short_wide", matmul, "float16", (64, 256, 64)),
+    _case("f8_short", matmul, "float8_e5m2", (64, 128, 64), right=columns),
+    _case("i8_short", matmul, "int8", (64, 32, 64), "int32", right=columns),
     _case("computed_left_short", computed_left, "float16", (64, 64, 64)),
     _case("computed_left_tf32_short", computed_left, "float32", (64, 64, 32)),
     Case("chained_short", chained, (rows("float16"),) * 3 + (rows("float32"), 64, 64, 64)),
     _case("nested_short", nested, "float16", (64, 64, 32)),
-    _case("tf32_turned", product_tf32, "float32", (64, 64, 32), right=columns, left=columns),
-    _case("tf32_both_turned", product_tf32, "float32", (128, 64, 32), left=columns),
+    _case("tf32_turned", matmul_tf32, "float32", (64, 64, 32), right=columns, left=columns),
+    _case("tf32_both_turned", matmul_tf32, "float32", (128, 64, 32), left=columns),
     _case("computed_left", computed_left, "float16", (128, 64, 64)),
     _case("computed_left_tf32", computed_left, "float32", (128, 64, 32), right=columns),
     _case("nested", nested, "float16", (128, 64, 32)),

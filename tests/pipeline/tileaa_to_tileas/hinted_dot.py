@@ -1,11 +1,11 @@
-"""A product whose loads say how long they take, in kernels that say how many of their blocks share a multiprocessor."""
+"""A dot whose loads say how long they take, in kernels that say how many of their blocks share an SM."""
 
 import cuda.tile as ct
 
 from tileiras_build.frontend.export_cutile import Array, Case
 
 
-def _product(a, b, out, M, N, K, LATENCY):
+def _dot(a, b, out, M, N, K, LATENCY):
     acc = ct.zeros((M, N), dtype=ct.float32)
     for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
         x = ct.load(a, (ct.bid(0), k), (M, K), padding_mode=ct.PaddingMode.ZERO, latency=LATENCY)
@@ -15,21 +15,21 @@ def _product(a, b, out, M, N, K, LATENCY):
 
 
 @ct.kernel
-def product(
+def matmul(
     a, b, out, M: ct.Constant[int], N: ct.Constant[int], K: ct.Constant[int], LATENCY: ct.Constant[int]
 ):  # fmt: skip
-    _product(a, b, out, M, N, K, LATENCY)
+    _dot(a, b, out, M, N, K, LATENCY)
 
 
 @ct.kernel(occupancy=3)
-def product_of_three(
+def matmul_of_three(
     a, b, out, M: ct.Constant[int], N: ct.Constant[int], K: ct.Constant[int], LATENCY: ct.Constant[int]
 ):  # fmt: skip
-    _product(a, b, out, M, N, K, LATENCY)
+    _dot(a, b, out, M, N, K, LATENCY)
 
 
 @ct.kernel
-def product_of_f64(a, b, out, M: ct.Constant[int], N: ct.Constant[int], K: ct.Constant[int]):
+def matmul_of_f64(a, b, out, M: ct.Constant[int], N: ct.Constant[int], K: ct.Constant[int]):
     acc = ct.zeros((M, N), dtype=ct.float64)
     for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
         acc = ct.mma(ct.load(a, (ct.bid(0), k), (M, K)), ct.load(b, (k, 0), (K, N)), acc)
@@ -42,10 +42,10 @@ DOUBLE = Array("float64", 2, stride_divisible_by=(16, 1), shape_divisible_by=16)
 ARRAYS = (OPERAND, OPERAND, RESULT)
 
 CASES = [
-    Case("latency_1", product, (*ARRAYS, 64, 64, 32, 1)),
-    Case("latency_5", product, (*ARRAYS, 64, 64, 32, 5)),
-    Case("latency_10", product, (*ARRAYS, 64, 64, 32, 10)),
-    Case("latency_10_of_three", product_of_three, (*ARRAYS, 64, 64, 32, 10)),
-    Case("wide_of_three", product_of_three, (*ARRAYS, 128, 128, 64, 1)),
-    Case("of_f64", product_of_f64, (DOUBLE, DOUBLE, DOUBLE, 128, 128, 16)),
+    Case("latency_1", matmul, (*ARRAYS, 64, 64, 32, 1)),
+    Case("latency_5", matmul, (*ARRAYS, 64, 64, 32, 5)),
+    Case("latency_10", matmul, (*ARRAYS, 64, 64, 32, 10)),
+    Case("latency_10_of_three", matmul_of_three, (*ARRAYS, 64, 64, 32, 10)),
+    Case("wide_of_three", matmul_of_three, (*ARRAYS, 128, 128, 64, 1)),
+    Case("of_f64", matmul_of_f64, (DOUBLE, DOUBLE, DOUBLE, 128, 128, 16)),
 ]

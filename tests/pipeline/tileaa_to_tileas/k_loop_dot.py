@@ -1,4 +1,4 @@
-"""A kernel whose product loop runs again and again: its ring of buffers is used by several loops in turn."""
+"""A kernel whose dot loop runs again and again: its ring of buffers is used by several loops in turn."""
 
 import cuda.tile as ct
 
@@ -6,7 +6,7 @@ from tileiras_build.frontend.export_cutile import Array, Case
 
 
 @ct.kernel
-def nested_product(a, b, out, M: ct.Constant[int], N: ct.Constant[int], K: ct.Constant[int]):
+def nested_matmul(a, b, out, M: ct.Constant[int], N: ct.Constant[int], K: ct.Constant[int]):
     """out = a @ b, all tiles of rows by one block."""
     for row in range(ct.num_tiles(a, axis=0, shape=(M, K))):
         acc = ct.zeros((M, N), dtype=ct.float32)
@@ -20,4 +20,4 @@ def nested_product(a, b, out, M: ct.Constant[int], N: ct.Constant[int], K: ct.Co
 OPERAND = Array("float16", 2, stride_divisible_by=(16, 1), shape_divisible_by=16)
 RESULT = Array("float32", 2, stride_divisible_by=(16, 1), shape_divisible_by=16)
 
-CASES = [Case("nested_product", nested_product, (OPERAND, OPERAND, RESULT, 64, 64, 32))]
+CASES = [Case("nested_matmul", nested_matmul, (OPERAND, OPERAND, RESULT, 64, 64, 32))]

@@ -9,7 +9,7 @@ ZERO = ct.PaddingMode.ZERO
 
 
 @ct.kernel
-def product(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+def matmul(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
     """out = a @ b, by as many blocks as there are."""
     rows = ct.num_tiles(out, axis=0, shape=(M, N))
     for tile in range(ct.bid(0), rows * ct.num_tiles(out, axis=1, shape=(M, N)), ct.num_blocks(0)):
@@ -50,11 +50,11 @@ def _case(name, kernel, dtype, tile, out="float32", rank=2):
 
 
 CASES = [
-    _case("f16", product, "float16", (128, 256, 64)),
-    _case("f16_half_sum", product, "float16", (64, 64, 32), "float16"),
-    _case("f8", product, "float8_e4m3fn", (64, 64, 64)),
-    _case("i8", product, "int8", (64, 64, 64), "int32"),
-    _case("f64", product, "float64", (32, 32, 16), "float64"),
+    _case("f16", matmul, "float16", (128, 256, 64)),
+    _case("f16_half_acc", matmul, "float16", (64, 64, 32), "float16"),
+    _case("f8", matmul, "float8_e4m3fn", (64, 64, 64)),
+    _case("i8", matmul, "int8", (64, 64, 64), "int32"),
+    _case("f64", matmul, "float64", (32, 32, 16), "float64"),
     _case("tf32_transposed", of_transposed, "float32", (64, 32, 32)),
     _case("batched", batched, "float16", (64, 64, 32), rank=3),
 ]

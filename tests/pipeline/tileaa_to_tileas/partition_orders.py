@@ -1,4 +1,4 @@
-"""Other orders for the emulator: warps that compute held back, to see how far the other agents get alone, and any order."""
+"""Other orders for the emulator: warps that compute held back, to see how far the other partitions get alone, and any order."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from tileiras_build.simulate.emulator.simt.scheduler import Scheduler
 
 
 def hold_computing_warps(monkeypatch, warps: int) -> list[str]:
-    """From the first product on, the first ``warps`` warps of each CTA wait until nobody else can go on; then all run.
+    """From the first MMA on, the first ``warps`` warps of each CTA wait until nobody else can go on; then all run.
 
-    What is done is added to the list: a ``product`` that is complete, a ``load`` of its sum.
+    What is done is added to the list: an ``mma`` that is complete, a ``load`` of its accumulator.
     """
     done: list[str] = []
     held: list = []
@@ -58,7 +58,7 @@ def hold_computing_warps(monkeypatch, warps: int) -> list[str]:
     def note_completion(queue, operation):
         complete(queue, operation)
         if isinstance(operation, Tcgen05Mma):
-            done.append("product")
+            done.append("mma")
 
     def note_load(transfer, group, address):
         done.append("load")
@@ -71,7 +71,7 @@ def hold_computing_warps(monkeypatch, warps: int) -> list[str]:
     return done
 
 
-def shuffle_agents(monkeypatch, seed: int) -> None:
+def shuffle_partitions(monkeypatch, seed: int) -> None:
     """Whoever can go on may be the next to do so, for a few blocks."""
     choice = random.Random(seed).choice
     next_group = Scheduler.next_group

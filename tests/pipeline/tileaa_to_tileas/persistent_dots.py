@@ -1,4 +1,4 @@
-"""Products in loops over tiles, whose sums start from zero: one agent may issue those of a tile while others store the last."""
+"""Dots in loops over tiles, whose accumulators start from zero: one partition may issue those of a tile while others store the last."""
 
 import cuda.tile as ct
 
@@ -35,7 +35,7 @@ def persistent_tf32(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
 
 
 def triangular(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
-    """The rows of tile i are the sums of i products: none for the first."""
+    """The rows of tile i are the sums of i dots: none for the first."""
     for row in range(ct.num_tiles(a, axis=0, shape=(M, K))):
         acc = ct.zeros((M, N), dtype=ct.float32)
         for k in range(row % 4):
@@ -58,7 +58,7 @@ def grouped(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
 
 
 def gated(a, b, c, out, M: ConstInt, N: ConstInt, K: ConstInt):
-    """out = (a @ b) * (a @ c), one sum after the other."""
+    """out = (a @ b) * (a @ c), one dot after the other."""
     for row in range(ct.num_tiles(a, axis=0, shape=(M, K))):
         first = ct.zeros((M, N), dtype=ct.float32)
         for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
@@ -72,7 +72,7 @@ def gated(a, b, c, out, M: ConstInt, N: ConstInt, K: ConstInt):
 
 
 def beside(a, b, weights, out, M: ConstInt, N: ConstInt, K: ConstInt):
-    """out = a @ b + the sum of the first so many weights: the loop of the product does something else, too."""
+    """out = a @ b + the sum of the first so many weights: the loop of the dot does something else, too."""
     for row in range(ct.num_tiles(a, axis=0, shape=(M, K))):
         acc, weight = ct.zeros((M, N), dtype=ct.float32), ct.zeros((1,), dtype=ct.float32)
         for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
@@ -95,7 +95,7 @@ def added_to(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
 
 
 def from_a_tile(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
-    """out = out + a @ b, the sums starting from the old values."""
+    """out = out + a @ b, the accumulators starting from the old values."""
     for row in range(ct.num_tiles(a, axis=0, shape=(M, K))):
         acc = ct.load(out, (row, 0), (M, N))
         for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):

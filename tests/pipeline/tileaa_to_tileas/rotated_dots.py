@@ -1,4 +1,4 @@
-"""Loops in which one product makes the left operand of another, which adds to a sum."""
+"""Loops in which one dot makes the left operand of another, which accumulates."""
 
 import math
 
@@ -37,7 +37,7 @@ def weighted(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
 
 
 def add_squares(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
-    """out = (q @ k.T) ** 2 @ v: the sum is only added to."""
+    """out = (q @ k.T) ** 2 @ v: nothing else changes the accumulator."""
     left = ct.load(q, (ct.bid(0), 0), (M, D), padding_mode=ZERO)
     total = ct.zeros((M, D), dtype=ct.float32)
     for step in range(ct.num_tiles(k, axis=0, shape=(N, D))):
@@ -72,7 +72,7 @@ def powered(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
 
 
 squared = ct.kernel(add_squares)
-crowded = ct.kernel(add_squares, occupancy=2)  # two blocks share a multiprocessor: each has room for one stage
+crowded = ct.kernel(add_squares, occupancy=2)  # two blocks share an SM: each has shared memory for one stage
 
 
 @ct.kernel
@@ -103,7 +103,7 @@ def squared_and_numbered(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
 
 @ct.kernel
 def of_two(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
-    """out = (q @ k.T) * (q @ v.T) @ v: two products make the left operand."""
+    """out = (q @ k.T) * (q @ v.T) @ v: two dots make the left operand."""
     left = ct.load(q, (ct.bid(0), 0), (M, D), padding_mode=ZERO)
     total = ct.zeros((M, D), dtype=ct.float32)
     for step in range(ct.num_tiles(k, axis=0, shape=(N, D))):
@@ -118,7 +118,7 @@ def of_two(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
 
 @ct.kernel
 def fed_back(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
-    """Each step's scores are shifted by the sum so far: nothing of the next step can come before it."""
+    """Each step's scores are shifted by the result so far: nothing of the next step can come before it."""
     left = ct.load(q, (ct.bid(0), 0), (M, D), padding_mode=ZERO)
     total = ct.zeros((M, D), dtype=ct.float32)
     for step in range(ct.num_tiles(k, axis=0, shape=(N, D))):
@@ -177,8 +177,8 @@ def of_itself_and_turned(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
 
 
 @ct.kernel(occupancy=2)
-def crowded_sum(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
-    """out = q @ v + what each row of q @ k.T has as largest: the sum's tiles have one stage, too."""
+def crowded_acc(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
+    """out = q @ v + what each row of q @ k.T has as largest: the accumulator's tiles have one stage, too."""
     left = ct.load(q, (ct.bid(0), 0), (M, D), padding_mode=ZERO)
     peak = ct.zeros((M, 1), dtype=ct.float32)
     for step in range(ct.num_tiles(k, axis=0, shape=(N, D))):
@@ -221,8 +221,8 @@ def of_slices(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
 
 
 @ct.kernel
-def sums_of_two_loops(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
-    """out = 3 (a @ b), tile by tile of rows: one sum after the other, of the same tiles."""
+def results_of_two_loops(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = 3 (a @ b), tile by tile of rows: one dot after the other, of the same tiles."""
     for row in range(ct.num_tiles(a, axis=0, shape=(M, K))):
         total = ct.zeros((M, N), dtype=ct.float32)
         for step in range(ct.num_tiles(a, axis=1, shape=(M, K))):
@@ -237,7 +237,7 @@ def sums_of_two_loops(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
 
 @ct.kernel
 def weighted_steps(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
-    """out = sum over steps of (step + 1) * (a[:, step] @ b[step]): each product's sum is read."""
+    """out = sum over steps of (step + 1) * (a[:, step] @ b[step]): the result of each dot is read."""
     total = ct.zeros((M, N), dtype=ct.float32)
     for step in range(ct.num_tiles(a, axis=1, shape=(M, K))):
         left = ct.load(a, (ct.bid(0), step), (M, K), padding_mode=ZERO)
@@ -269,9 +269,11 @@ CASES = [
     Case("weighted_steps", weighted_steps, (rows("float16"), rows("float16"), rows("float32"), 128, 64, 64)),
     _case("in_two_loops", in_two_loops, "float16", (128, 128, 64)),
     _case("in_two_loops_short", in_two_loops, "float16", (64, 64, 64)),
-    Case("sums_of_two_loops", sums_of_two_loops, (rows("float16"), rows("float16"), rows("float32"), 128, 64, 64)),
+    Case(
+        "results_of_two_loops", results_of_two_loops, (rows("float16"), rows("float16"), rows("float32"), 128, 64, 64)
+    ),
     _case("crowded", crowded, "float16", (64, 128, 128)),
-    _case("crowded_sum", crowded_sum, "float16", (64, 256, 128)),
+    _case("crowded_acc", crowded_acc, "float16", (64, 256, 128)),
     _case("of_one_stage", of_one_stage, "float16", (64, 512, 64)),
     _case("of_two_widths", of_two_widths, "float16", (64, 128, 64)),
     _case("of_itself_and_turned", of_itself_and_turned, "float16", (128, 128, 128)),

@@ -1,4 +1,4 @@
-"""Operands of block-scaled products whose sums are exact, what they must give, and what the emulator gives."""
+"""Operands of block-scaled dots whose results are exact, what they must give, and what the emulator gives."""
 
 from pathlib import Path
 
@@ -90,7 +90,7 @@ def run_any(name, sm, given, grid=(1, 1, 1)):
 
 
 def padded(scales):
-    """A line of no numbers behind the last scales, as far as vectors of 16 bytes reach."""
+    """A line of NaN behind the last scales, as far as vectors of 16 bytes reach."""
     codes = np.ascontiguousarray(scales).view(np.uint8)
     wide = np.pad(codes, ((0, 0), (0, -codes.shape[1] % 16)), constant_values=0xFF)
     return wide.view(scales.dtype)

@@ -1,4 +1,4 @@
-"""Products of tiles whose places are quotients, remainders or shifted numbers, where the program may not come to them."""
+"""Dots of tiles whose places are quotients, remainders or shifted integers, where the program may not come to them."""
 
 import cuda.tile as ct
 

@@ -10,7 +10,7 @@ BY_ROWS, BY_COLUMNS = -1, 0
 
 
 @ct.kernel
-def product(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+def matmul(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
     """out = a @ b."""
     acc = ct.zeros((M, N), dtype=ct.int32 if a.dtype in (ct.int8, ct.uint8) else ct.float32)
     for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
@@ -33,7 +33,7 @@ def in_halves(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
 
 @ct.kernel
 def chained(a, b, c, out, M: ConstInt, N: ConstInt, K: ConstInt):
-    """out = sum of (a @ b.T) / 8 @ c over tiles, the first product rounded to fp8, as in attention without softmax."""
+    """out = sum of (a @ b.T) / 8 @ c over tiles, the first dot rounded to fp8, as in attention without softmax."""
     acc = ct.zeros((M, N), dtype=ct.float32)
     x = ct.load(a, (0, 0), (M, K))
     for k in range(ct.num_tiles(b, axis=0, shape=(K, K))):
@@ -48,12 +48,12 @@ def _array(unit_axis: int = BY_ROWS, dtype: str = "float8_e4m3fn") -> Array:
     return Array(dtype, 2, unit_axis, stride_divisible_by=16, shape_divisible_by=16)
 
 
-def _case(name: str, m: int, n: int, k: int, left=BY_ROWS, right=BY_ROWS, out="float32", kernel=product) -> Case:
+def _case(name: str, m: int, n: int, k: int, left=BY_ROWS, right=BY_ROWS, out="float32", kernel=matmul) -> Case:
     return Case(name, kernel, (_array(left), _array(right), _array(dtype=out), m, n, k))
 
 
 def _integers(name: str, left: str, right: str) -> Case:
-    return Case(name, product, (_array(dtype=left), _array(dtype=right), _array(dtype="int32"), 64, 128, 64))
+    return Case(name, matmul, (_array(dtype=left), _array(dtype=right), _array(dtype="int32"), 64, 128, 64))
 
 
 def _chain(name: str, right: int) -> Case:

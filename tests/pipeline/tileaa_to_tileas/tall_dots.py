@@ -1,4 +1,4 @@
-"""Products whose sums are more than the registers of a multiprocessor, or more rows than tensor memory has."""
+"""Dots whose accumulators are more than the registers of an SM, or more rows than tensor memory has."""
 
 import cuda.tile as ct
 

@@ -94,14 +94,14 @@ DOWN, ACROSS = (2, 1), (1, 2)
 ONLY = {"e4m3_rows": DOWN, "e4m3_ahead_rows": DOWN, "e4m3_narrow": ACROSS}
 # Two targets have an instruction that scales, each its own, and see every kernel with tiles side by side or below each
 # other; the other two multiply what was scaled in registers: each of them sees every other kernel.
-NUMBERS = [
+RESULTS = [
     (name, sm, ONLY.get(name, (DOWN, ACROSS)[(index + column) % 2]))
     for index, name in enumerate(BLOCK_SCALE)
     for column, sm in enumerate(("sm_100", "sm_120", ("sm_80", "sm_90")[index % 2]))
 ]
 
 
-@pytest.mark.parametrize(("name", "sm", "tiles"), NUMBERS)
+@pytest.mark.parametrize(("name", "sm", "tiles"), RESULTS)
 def test_results(name, sm, tiles):
     given = operands(name, shape_of(name, tiles))
     passed = [*given[:2], given[2].T, given[3].T, given[4]] if "turned" in name else given
@@ -172,8 +172,8 @@ def test_iterations_of_a_group_load_their_scales_once(name, steps):
     found = run_any(name, "sm_100", [a, padded(a_scale), *turned, out])
     np.testing.assert_array_equal(found, expected(name, a, a_scale, b, b_scale))
     module = parse(compiled(KERNELS, name, "sm_100").tileas.encode())
-    [product] = (as_op(op) for op in module.walk() if op.name == "nv_tileas.async.umma")
-    assert product.scale_steps * k // sizes(name)[-1] >= 16 and verify_cp_async_buffers(module) == 4
+    [mma] = (as_op(op) for op in module.walk() if op.name == "nv_tileas.async.umma")
+    assert mma.scale_steps * k // sizes(name)[-1] >= 16 and verify_cp_async_buffers(module) == 4
 
 
 def test_a_ring_of_groups_is_proved():

@@ -85,7 +85,7 @@ def test_a_return_from_a_loop(name, sm):
 
 # By kernel: the number that it is launched with, lengths of rows, and how often each row's dot is in the result.
 LOOPS = {
-    "while_a_sum_is_small": (10**6, (0, 3, 1), (0, 3, 1)),
+    "while_a_result_is_small": (10**6, (0, 3, 1), (0, 3, 1)),
     "in_nested_loops": (0, (0, 3, 4), (1, 4, -5)),
     "behind_a_store_in_a_loop": (2, (1, 0, 1), (2, 1, 2)),
 }
@@ -166,10 +166,10 @@ def returns(module):
     return [[op for op in region.walk() if op.name == "nv_tileaa.return"] for region in switch.regions]
 
 
-@pytest.mark.parametrize("agent", [0, -1])
-def test_an_partition_that_goes_on_where_another_returns_is_refused(agent):
+@pytest.mark.parametrize("index", [0, -1])
+def test_a_partition_that_goes_on_where_another_returns_is_refused(index):
     module = scheduled_case(KERNELS, "guarded", "sm_90")
-    [gone] = returns(module)[agent]
+    [gone] = returns(module)[index]
     gone.detach()
     with pytest.raises(InternalError, match="pipeline-verifier.*items"):
         verify_pipelines(module)

@@ -78,7 +78,7 @@ def test_left_operands_are_written_and_multiplied_in_parts(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_keys(name):
-    """Turns without a dot: the next sum, of nothing, is not complete before the last one was read."""
+    """Iterations without a dot: the next accumulator, of nothing, is not complete before the last one was read."""
     q = np.ones((256, 64), np.float16)
     keys = q[:0]
     out = np.full((256, 64), np.nan, np.float32)
@@ -106,7 +106,7 @@ def test_ptxas_sees_that_one_thread_issues_dots():
     assert re.search(r"tcgen05\.fence::after_thread_sync;\n\$\w+:\n[^$]*mbarrier\.try_wait", text)
 
 
-def test_two_ctas_find_room():
+def test_two_ctas_find_space():
     """Shared memory with what the system keeps of it, and columns."""
     text, target = tileas("weighted"), find_target("sm_100")
     shared = int(re.search(r"shared_bytes = (\d+)", text)[1])

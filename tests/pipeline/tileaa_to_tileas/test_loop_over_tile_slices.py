@@ -17,7 +17,7 @@ HALF = "tile = [128, 128]"
 
 @pytest.mark.parametrize("sm", SMS)
 @pytest.mark.parametrize("length", [0, 200])
-def test_rows_in_two_turns(length, sm):
+def test_rows_in_two_iterations(length, sm):
     rng = np.random.default_rng(length)
     q, k, v = ((rng.integers(-1, 2, (rows + 1, 128))).astype(np.float16)[:rows] for rows in (400, length, length))
     out, peaks = np.full((400, 128), np.nan, np.float32), np.full(400, np.nan, np.float32)
@@ -47,7 +47,7 @@ def test_what_an_order_binds_is_read_and_written_in_one_turn(name):
 
 @pytest.mark.parametrize(("name", "limit"), [("leaving", 1), ("leaving_in_a_loop", 0)])
 @pytest.mark.parametrize("sm", SMS)
-def test_a_return_ends_all_turns(name, limit, sm):
+def test_a_return_ends_all_iterations(name, limit, sm):
     """What it comes after has been done in each of them."""
     rng = np.random.default_rng(4)
     a, b = (rng.integers(-2, 3, shape).astype(np.float16) for shape in ((768, 32), (32, 256)))
@@ -75,7 +75,7 @@ def test_parts_fit_and_are_accepted(sm):
     assert sm == "sm_80" or verify_pipelines(module)
 
 
-def test_two_ctas_share_a_multiprocessor_of_tensor_memory():
+def test_two_ctas_share_the_tensor_memory_of_an_sm():
     """Each with parts of 128 rows: what passes through shared memory beside the stages goes in small pieces."""
     artifacts = compiled(KERNELS, "weighing", "sm_100")
     assert "occupancy = 2" in artifacts.tileas

@@ -32,13 +32,13 @@ def loads(name, sm):
 @pytest.mark.parametrize(
     ("name", "sm", "expected"),
     [
-        ("product_2", "sm_90", [(None, [32, 64]), (0, [64, 16])]),  # rows of 128 bytes: 16 of 32 for each CTA
-        ("product_2", "sm_100", [(0, [32, 64]), (None, [32, 32])]),  # by columns: 128 rows must stay together
-        ("product_tall_2", "sm_90", [(None, [64, 128]), (0, [64, 32])]),
-        ("product_tall_4", "sm_90", [(None, [64, 64]), (0, [64, 16])]),
-        ("product_wide_2", "sm_90", [(None, [64, 64]), (1, [64, 64])]),  # two boxes, one for each CTA
-        ("product_wide_4", "sm_90", [(0, [64, 32]), (None, [32, 64])]),
-        ("product_2", "sm_120", [(None, [32, 64]), (None, [64, 32])]),
+        ("matmul_2", "sm_90", [(None, [32, 64]), (0, [64, 16])]),  # rows of 128 bytes: 16 of 32 for each CTA
+        ("matmul_2", "sm_100", [(0, [32, 64]), (None, [32, 32])]),  # by columns: 128 rows must stay together
+        ("matmul_tall_2", "sm_90", [(None, [64, 128]), (0, [64, 32])]),
+        ("matmul_tall_4", "sm_90", [(None, [64, 64]), (0, [64, 16])]),
+        ("matmul_wide_2", "sm_90", [(None, [64, 64]), (1, [64, 64])]),  # two boxes, one for each CTA
+        ("matmul_wide_4", "sm_90", [(0, [64, 32]), (None, [32, 64])]),
+        ("matmul_2", "sm_120", [(None, [32, 64]), (None, [64, 32])]),
     ],
 )
 def test_what_each_cta_loads(name, sm, expected):
@@ -46,7 +46,7 @@ def test_what_each_cta_loads(name, sm, expected):
 
 
 @pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
-@pytest.mark.parametrize("name", ["product_2", "product_wide_4", "persistent_4"])
+@pytest.mark.parametrize("name", ["matmul_2", "matmul_wide_4", "persistent_4"])
 def test_the_machine_code_multicasts(name, sm):
     text = disassembled(KERNELS, name, sm)
     assert "UTMALDG.2D.MULTICAST" in text and ("UTCBAR.MULTICAST" in text) == (sm == "sm_100")
@@ -54,19 +54,19 @@ def test_the_machine_code_multicasts(name, sm):
 
 def test_no_cta_ends_before_the_others():
     """Others may still write into its shared memory: all threads synchronize before they exit."""
-    ptx = compiled(KERNELS, "product_2", "sm_90").ptx
+    ptx = compiled(KERNELS, "matmul_2", "sm_90").ptx
     body = ptx[ptx.rindex("barrier.cluster.arrive;") :]
     assert re.fullmatch(r"barrier.cluster.arrive;\s+barrier.cluster.wait;\s+ret;", body[: body.index("ret;") + 4])
 
 
 def test_without_shared_loads_there_is_no_cluster_barrier():
-    assert "barrier.cluster" not in compiled(KERNELS, "product_2", "sm_120").ptx
+    assert "barrier.cluster" not in compiled(KERNELS, "matmul_2", "sm_120").ptx
     assert "barrier.cluster" not in compiled(KERNELS, "rows_normalized_2", "sm_90").ptx
 
 
 def launch(text, sm):
-    """Run product_2, from its .tileas, for a loop longer than the ring; whether the result is right."""
-    name = "product_2"
+    """Run matmul_2, from its .tileas, for a loop longer than the ring; whether the result is right."""
+    name = "matmul_2"
     ptx = lower(text.encode(), "tileas", "ptx", Job(TARGETS[sm]))[".ptx"].decode()
     artifacts = SimpleNamespace(ptx=ptx, manifest=manifest_of_ptx(ptx))
     rng = np.random.default_rng(3)
@@ -81,7 +81,7 @@ def launch(text, sm):
 
 @pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
 def test_a_stage_that_only_the_own_warps_empty_is_a_race(sm):
-    text = compiled(KERNELS, "product_2", sm).tileas
+    text = compiled(KERNELS, "matmul_2", sm).tileas
     assert launch(text, sm)
     with pytest.raises(EmulatorFault, match="race|happen|has started"):
         launch(text.replace(", ctas = 2 : i32", ""), sm)

@@ -25,7 +25,7 @@ def each(test):
 
 
 def integers(shape, dtype, low=-3, high=4):
-    """Small ones, so that every sum is exact in any order."""
+    """Small ones, so that every result is exact in any order."""
     return np.random.default_rng(sum(shape)).integers(low, high, shape).astype(dtype)
 
 
@@ -37,10 +37,10 @@ def clusters(name, sm):
 
 
 # ---- dots ------------------------------------------------------------------------------------
-PRODUCTS = ["product", "product_columns", "product_tall", "product_wide", "product_f8"]
+MATMULS = ["matmul", "matmul_columns", "matmul_tall", "matmul_wide", "matmul_f8"]
 
 
-def check_product(name, sm, sizes, grid):
+def check_matmul(name, sm, sizes, grid):
     m, n, k = sizes
     left, right, out = cases(KERNELS)[name].arguments[:3]
     a, b = integers((m, k), left.dtype), integers((k, n), right.dtype)
@@ -50,26 +50,26 @@ def check_product(name, sm, sizes, grid):
 
 
 @each
-@pytest.mark.parametrize("name", PRODUCTS)
+@pytest.mark.parametrize("name", MATMULS)
 def test_dots_of_tiles_that_stick_out_of_the_arrays(name, sm, ctas):
     name = f"{name}_{ctas}"
     m, n, k = (argument for argument in cases(KERNELS)[name].arguments if isinstance(argument, int))
     assert clusters(name, sm) == (ctas, None)
-    check_product(name, sm, (m + 22, n + 16, 2 * k + 16), (2, 2, 1))
+    check_matmul(name, sm, (m + 22, n + 16, 2 * k + 16), (2, 2, 1))
 
 
 @each
 @pytest.mark.parametrize("steps", [1, 2, 7])
 def test_loops_shorter_and_longer_than_the_ring(steps, sm, ctas):
-    check_product(f"product_{ctas}", sm, (128, 64, 32 * steps), (1, 1, 1))
+    check_matmul(f"matmul_{ctas}", sm, (128, 64, 32 * steps), (1, 1, 1))
 
 
 @each
 def test_a_persistent_kernel_walks_the_grid_of_tile_programs(sm, ctas):
-    check_product(f"persistent_{ctas}", sm, (3 * 128 + 5, 2 * 64 + 16, 64), (3, 1, 1))
+    check_matmul(f"persistent_{ctas}", sm, (3 * 128 + 5, 2 * 64 + 16, 64), (3, 1, 1))
 
 
-@pytest.mark.parametrize("name", PRODUCTS)
+@pytest.mark.parametrize("name", MATMULS)
 @pytest.mark.parametrize("ctas", CTAS)
 def test_parts_are_multiplied_by_the_targets_own_instruction(name, ctas):
     for sm, instruction in zip(SMS, ("wgmma.mma_async", "tcgen05.mma", "mma.sync")):
@@ -163,14 +163,14 @@ def test_programs_are_numbered_as_without_clusters(sm, ctas):
 
 @each
 def test_a_tile_that_every_cta_has_is_written_by_the_first(sm, ctas):
-    out, sums = run(KERNELS, f"beside_{ctas}", sm, [np.zeros(64, np.int32), np.zeros(1, np.int32)])
+    out, total = run(KERNELS, f"beside_{ctas}", sm, [np.zeros(64, np.int32), np.zeros(1, np.int32)])
     np.testing.assert_array_equal(out, np.arange(64))
-    assert sums.tolist() == [64 * 63 // 2] and clusters(f"beside_{ctas}", sm) == (ctas, None)
+    assert total.tolist() == [64 * 63 // 2] and clusters(f"beside_{ctas}", sm) == (ctas, None)
 
 
 # ---- kernels that stay whole ---------------------------------------------------------------------
 WHOLE = {
-    "row_sum": "no tile that the kernel writes can be sharded",
+    "row_reduction": "no tile that the kernel writes can be sharded",
     "shifted": "nv_tileas.tiled_store depends on nv_tileas.tiled_load, whose bytes another CTA may access",
     "said": "nv_tileas.print would execute in each CTA",
     "counted_once": "nv_tileas.atomic_rmw would execute in each CTA",
@@ -190,13 +190,13 @@ def test_a_kernel_that_stays_whole_is_right():
 
 
 def test_targets_without_clusters_ignore_the_hint():
-    assert clusters("product_2", "sm_80") == (1, None)
-    check_product("product_2", "sm_80", (150, 80, 80), (2, 2, 1))
+    assert clusters("matmul_2", "sm_80") == (1, None)
+    check_matmul("matmul_2", "sm_80", (150, 80, 80), (2, 2, 1))
 
 
 def test_libnvvm_gets_one_cta():
     job = Job(TARGETS["sm_90"], serializer="libnvvm", strategy="unspecialize")
-    module = parse(lower(bytecode(KERNELS, "product_2"), "tilebc", "tileas", job)[".tileas"])
+    module = parse(lower(bytecode(KERNELS, "matmul_2"), "tilebc", "tileas", job)[".tileas"])
     [func] = module.body.block.ops
     assert (
         func.attributes["num_ctas_declined"].data == "libnvvm does not support clusters"

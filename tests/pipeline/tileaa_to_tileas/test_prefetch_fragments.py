@@ -10,11 +10,11 @@ from tileiras_build.pipeline.verifiers.cp_async_buffers import verify_cp_async_b
 
 KERNELS = Path(__file__).with_name("k_step_dots.py")
 FAST_PATH = Path(__file__).parents[3] / "benchmarks" / "key_kernels.py"
-READING, PRODUCT = "nv_tileas.local_load", "nv_tileas.dot"
+READING, DOT = "nv_tileas.local_load", "nv_tileas.dot"
 WAIT = "nv_tileas.barrier"
 # Steps of the instruction's k in a tile.
 STEPS = {
-    ("f16_half_sum", "sm_80"): 2,
+    ("f16_half_acc", "sm_80"): 2,
     ("f8", "sm_120"): 2,
     ("i8", "sm_80"): 2,
     ("f64", "sm_80"): 4,
@@ -27,7 +27,7 @@ LENGTHS = (0, 16, 64, 144, 448)  # along k: no tile, one, more than a ring has s
 
 
 def operands(name, length):
-    """Small integers, so that every sum is exact in any order."""
+    """Small integers, so that every result is exact in any order."""
     rng = np.random.default_rng(length)
     left, right, out = cases(KERNELS)[name].arguments[:3]
     batches = (2,) if name == "batched" else ()
@@ -55,7 +55,7 @@ def test_results(name, sm, length):
 
 def bodies(module):
     """The operations of the loops that multiply."""
-    blocks = dict.fromkeys(op.parent for op in module.walk() if op.name == PRODUCT)
+    blocks = dict.fromkeys(op.parent for op in module.walk() if op.name == DOT)
     return [list(block.ops) for block in blocks if block.parent_op().name == "nv_tileas.for"]
 
 
@@ -65,17 +65,17 @@ def test_the_last_step_is_multiplied_behind_the_readings_of_the_next_tile(name, 
     [ops] = bodies(module)
     names = [op.name for op in ops]
     wait = names.index(WAIT)
-    assert names.count(PRODUCT) == STEPS[name, sm]
-    assert names[:wait].count(PRODUCT) == STEPS[name, sm] - 1
-    behind = [name for name in names[wait:] if name in (READING, PRODUCT)]
-    assert behind == [READING, READING, PRODUCT]
+    assert names.count(DOT) == STEPS[name, sm]
+    assert names[:wait].count(DOT) == STEPS[name, sm] - 1
+    behind = [name for name in names[wait:] if name in (READING, DOT)]
+    assert behind == [READING, READING, DOT]
     assert verify_cp_async_buffers(module) == 2
 
 
 @pytest.mark.parametrize(("name", "sm"), CONVERTED)
 def test_operands_that_are_converted_are_read_at_once(name, sm):
     [ops] = bodies(scheduled_case(KERNELS, name, sm))
-    assert [op.name for op in ops].count(PRODUCT) == 1
+    assert [op.name for op in ops].count(DOT) == 1
     assert all(op.starts is None for op in ops if op.name == READING)
 
 

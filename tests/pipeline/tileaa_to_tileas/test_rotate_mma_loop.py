@@ -55,7 +55,7 @@ def operands(name, rows, length):
 
 
 # Every kernel on every target with every other length; each length is seen by every kernel and on every target.
-NUMBERS = [
+RESULTS = [
     (length, name, sm)
     for row, length in enumerate(LENGTHS)
     for column, name in enumerate([*OVERLAPPED, "fed_back"])
@@ -64,7 +64,7 @@ NUMBERS = [
 ]
 
 
-@pytest.mark.parametrize(("length", "name", "sm"), NUMBERS)
+@pytest.mark.parametrize(("length", "name", "sm"), RESULTS)
 def test_results(length, name, sm):
     given = operands(name, 100, length)
     given[1:] = (values[:length] for values in given[1:])
@@ -86,14 +86,14 @@ def test_both_dots_are_issued_before_the_first_is_waited_for(name):
 
 
 @pytest.mark.parametrize("name", ["weighted", "squared_persistent"])
-def test_two_warpgroups_take_turns(name):
+def test_two_warpgroups_alternate(name):
     text = compiled(KERNELS, name, "sm_90").tileas
     turn = text[text.index("async.sequence.wait") : text.index("async.sequence.arrive")]
     assert turn.count("async.dot ") == 2
     assert "async.dot_wait" not in turn
 
 
-def test_one_warpgroup_has_no_turns():
+def test_one_warpgroup_does_not_alternate():
     assert "async.sequence" not in compiled(KERNELS, "squared_short", "sm_90").tileas
 
 

@@ -38,13 +38,13 @@ def test_accumulators_that_two_loops_inside_another_make(steps, sm):
     a, b = (rng.integers(-2, 3, shape).astype(np.float16) for shape in ((300, 64 * 8), (64 * 8, 64)))
     a, b = a[:, : 64 * steps], b[: 64 * steps]
     out = np.full((300, 64), np.nan, np.float32)
-    found = run(KERNELS, "sums_of_two_loops", sm, [a, b, out])[2]
+    found = run(KERNELS, "results_of_two_loops", sm, [a, b, out])[2]
     np.testing.assert_array_equal(found, 3 * a.astype(np.float64) @ b.astype(np.float64))
 
 
 @pytest.mark.parametrize("sm", SMS)
 @pytest.mark.parametrize(
-    ("name", "rings", "buffers"), [("in_two_loops", 2, 2), ("in_two_loops_short", 2, 2), ("sums_of_two_loops", 1, 2)]
+    ("name", "rings", "buffers"), [("in_two_loops", 2, 2), ("in_two_loops_short", 2, 2), ("results_of_two_loops", 1, 2)]
 )
 def test_each_dot_has_its_memory_once(name, rings, buffers, sm):
     text = compiled(KERNELS, name, sm).tileas
@@ -56,7 +56,7 @@ def test_each_dot_has_its_memory_once(name, rings, buffers, sm):
 
 
 @pytest.mark.parametrize("sm", SMS)
-@pytest.mark.parametrize("name", ["in_two_loops", "sums_of_two_loops"])
+@pytest.mark.parametrize("name", ["in_two_loops", "results_of_two_loops"])
 def test_verifiers_of_pipelines_and_scratch(name, sm):
     module = scheduled_case(KERNELS, name, sm)
     assert verify_pipelines(module) > 0

@@ -1,4 +1,4 @@
-"""Deep tiles are taken in shorter steps where two do not fit: the same numbers, and copies that run ahead."""
+"""Deep tiles are taken in shorter steps where two do not fit: the same results, and copies that run ahead."""
 
 from pathlib import Path
 
@@ -28,7 +28,7 @@ DEPTHS = {
 
 
 def operands(name, m, n, k):
-    """Small integers, whose sums are exact in any order."""
+    """Small integers, whose results are exact in any order."""
     rng = np.random.default_rng(m + n + k)
     dtype = cases(KERNELS)[name].arguments[0].dtype
     a, b = rng.integers(-3, 4, (m, k)).astype(dtype), rng.integers(-3, 4, (k, n)).astype(dtype)

@@ -18,12 +18,12 @@ def test_nested_dots_share_a_ring(steps, sm):
     rng = np.random.default_rng(steps)
     a, b = rng.standard_normal((192, 32 * steps)), rng.standard_normal((32 * steps, 64))
     a, b = a.astype(np.float16), b.astype(np.float16)
-    _, _, out = run(KERNEL, "nested_product", sm, [a, b, np.full((192, 64), np.nan, np.float32)])
+    _, _, out = run(KERNEL, "nested_matmul", sm, [a, b, np.full((192, 64), np.nan, np.float32)])
     np.testing.assert_allclose(out, a.astype(np.float32) @ b.astype(np.float32), rtol=1e-4, atol=1e-3)
 
 
 def test_ring_of_a_nested_loop_is_proved():
-    text = compiled(KERNEL, "nested_product", "sm_80").tileas
+    text = compiled(KERNEL, "nested_matmul", "sm_80").tileas
     assert verify_cp_async_buffers(parse(text.encode())) == 2
 
 
@@ -56,13 +56,13 @@ FAST_PATH = Path(__file__).parents[3] / "benchmarks" / "key_kernels.py"
 
 
 @pytest.mark.parametrize(("sm", "stages"), [("sm_80", 2), ("sm_89", 1)])
-def test_two_dots_take_turns_where_two_stages_do_not_fit(sm, stages):
+def test_two_dots_alternate_where_two_stages_do_not_fit(sm, stages):
     found = rings(FAST_PATH, "attention_f16_128x128_causal", sm)
     assert {ring.result.type.stages.data for ring in found} == {stages}
 
 
 def test_ctas_for_which_stages_were_chosen_have_registers():
-    """Two stages for each of two CTAs: ptxas is told to leave both their registers. f64 takes two for an element."""
+    """Two stages for each of two CTAs: options of ptxas leave both their registers. f64 takes two for an element."""
     assert ".maxnreg 128" in compiled(FAST_PATH, "matmul_f16_128x128x64_persistent", "sm_80").ptx
     assert ".maxnreg" not in compiled(FAST_PATH, "matmul_f16_128x256x64_persistent", "sm_80").ptx
     assert ".maxnreg" not in compiled(HINTED, "of_f64", "sm_80").ptx
@@ -72,6 +72,6 @@ def test_ctas_for_which_stages_were_chosen_have_registers():
 def test_copies_follow_the_dot_where_they_have_time(name, is_first):
     """Of two stages the one that is copied is the next one to be read; of three it has an iteration more."""
     module = scheduled_case(FAST_PATH, f"matmul_f16_{name}x64_persistent", "sm_80")
-    product = next(op for op in module.walk() if op.name == "nv_tileas.dot")
-    order = [op.name for op in product.parent.ops]
+    dot = next(op for op in module.walk() if op.name == "nv_tileas.dot")
+    order = [op.name for op in dot.parent.ops]
     assert (order.index("nv_tileas.async_tiled_load") < order.index("nv_tileas.dot")) == is_first

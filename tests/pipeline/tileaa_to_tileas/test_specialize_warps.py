@@ -17,16 +17,16 @@ SMS = ("sm_90", "sm_100", "sm_120")
 WGMMA, TCGEN05, MMA = "wgmma.mma_async", "tcgen05.mma", "mma.sync"
 # The instruction of each dot on sm_90 and on sm_100; sm_120 has mma.sync alone. wgmma takes one operand of bytes
 # that lies the other way, in 64 columns or more; tensor memory accumulators in 32 bits only.
-PRODUCTS = {
+DOTS = {
     "f16_rows": (WGMMA, TCGEN05),
     "f16_columns": (WGMMA, TCGEN05),
     "bf16_wide": (WGMMA, TCGEN05),
     "f16_tall": (WGMMA, TCGEN05),
-    "f16_square": (WGMMA, TCGEN05),  # its accumulators would fill all registers, and are computed in turns;
+    "f16_square": (WGMMA, TCGEN05),  # its accumulators would fill all registers, and are computed in slices;
     "f16_of_two": (WGMMA, TCGEN05),
     "f16_wide_of_two": (WGMMA, TCGEN05),  # half of them would, too, and one block has all instead
     "f16_deep": (WGMMA, TCGEN05),
-    "f16_half_sum": (WGMMA, MMA),
+    "f16_half_acc": (WGMMA, MMA),
     "f8_columns": (WGMMA, TCGEN05),
     "f8_rows": (WGMMA, TCGEN05),
     "f8_turned": (MMA, TCGEN05),
@@ -47,7 +47,7 @@ TURNED_BYTES = ("f8_rows", "f8_turned", "i8_rows")
 
 
 def operands(name, m, n, k):
-    """Small integers, so that every sum is exact in any order; the result holds what a kernel must overwrite or add to."""
+    """Small integers, so that every result is exact in any order; the result holds what a kernel must overwrite or add to."""
     rng = np.random.default_rng(m * n + k)
     left, right, out = cases(KERNELS)[name].arguments[:3]
     a, b = (rng.integers(-3, 4, shape) for shape in ((m, k), (k, n)))
@@ -65,16 +65,16 @@ def check(name, sm, sizes, grid=(1, 1, 1), start=False):
 
 
 @pytest.mark.parametrize("sm", SMS)
-@pytest.mark.parametrize("name", PRODUCTS)
+@pytest.mark.parametrize("name", DOTS)
 def test_tiles_that_stick_out_of_the_arrays(name, sm):
     m, n, k = (argument for argument in cases(KERNELS)[name].arguments if isinstance(argument, int))
     more = 22 if cases(KERNELS)[name].arguments[0].unit_stride == -1 else 16
     check(name, sm, (m + more, n + 16, 2 * k + 16), (2, 2, 1))
 
 
-@pytest.mark.parametrize("name", PRODUCTS)
+@pytest.mark.parametrize("name", DOTS)
 def test_the_dot_is_made_by_the_targets_own_instruction(name):
-    for sm, instruction in zip(SMS, (*PRODUCTS[name], MMA)):
+    for sm, instruction in zip(SMS, (*DOTS[name], MMA)):
         ptx = compiled(KERNELS, name, sm).ptx
         found = [other for other in (WGMMA, TCGEN05, MMA) if other in ptx]
         fetched = name not in TURNED_BYTES or instruction != MMA

@@ -25,8 +25,8 @@ def launched(name, sm, trips, number, **options):
     a, b = rng.integers(-2, 3, (64, 8 * K)).astype(np.float16), rng.integers(-2, 3, (8 * K, 64)).astype(np.float16)
     found = run(KERNELS, name, sm, [a, b, np.full((64, 64), 9, np.float32), trips, number], **options)[2]
     lines = [slice(K * at, K * at + K) for at in (PLACES[name](k, trips, number) for k in range(trips))]
-    products = (a[:, line].astype(np.float32) @ b[line].astype(np.float32) for line in lines)
-    return found, sum(products, np.zeros((64, 64), np.float32))
+    dots = (a[:, line].astype(np.float32) @ b[line].astype(np.float32) for line in lines)
+    return found, sum(dots, np.zeros((64, 64), np.float32))
 
 
 @pytest.mark.parametrize("sm", SMS)

@@ -10,7 +10,7 @@ from tileiras_build.pipeline.tile_ir_text_format import parse
 from tileiras_build.pipeline.verifiers.mbarrier_pipelines import verify_pipelines
 
 KERNELS = Path(__file__).with_name("rotated_dots.py")
-IN_SHARED_MEMORY = ("weighted", "weighted_wide", "squared_persistent", "in_two_loops", "of_two_widths", "crowded_sum")
+IN_SHARED_MEMORY = ("weighted", "weighted_wide", "squared_persistent", "in_two_loops", "of_two_widths", "crowded_acc")
 
 
 def tileas(name):
@@ -46,9 +46,9 @@ def test_both_operands_are_read_in_shared_memory(name):
 def test_what_is_brought_anew_is_given_back_behind_its_loop():
     """So that the next one comes while this one's result leaves."""
     text = tileas("squared_persistent")
-    agent = text[text.rindex("nv_tileas.for %", 0, text.rindex("nv_tileas.for")) :]
-    ends = agent.rindex("nv_tileas.async.pipeline.consumer_release")
-    assert agent.index("nv_tileas.async.dot_wait") < ends < agent.rindex("tiled_store")
+    partition = text[text.rindex("nv_tileas.for %", 0, text.rindex("nv_tileas.for")) :]
+    ends = partition.rindex("nv_tileas.async.pipeline.consumer_release")
+    assert partition.index("nv_tileas.async.dot_wait") < ends < partition.rindex("tiled_store")
 
 
 def test_narrow_dots_keep_it_in_registers_where_there_are_enough():

@@ -10,7 +10,7 @@ from tests.emulated_kernels import cases, compiled, run
 from tileiras_build.simulate.emulator import Counters
 
 KERNELS = Path(__file__).with_name("swapped_dots.py")
-NUMBERS = {"float8_e4m3fn": (ml_dtypes.float8_e4m3fn, -3, 4), "int8": (np.int8, -128, 128), "uint8": (np.uint8, 0, 256)}
+VALUES = {"float8_e4m3fn": (ml_dtypes.float8_e4m3fn, -3, 4), "int8": (np.int8, -128, 128), "uint8": (np.uint8, 0, 256)}
 EXCHANGED = ("square", "square_f16", "shallow", "deep", "wide", "large", "tall", "in_halves")
 INTEGERS = ("integers", "unsigned_right", "unsigned_left")
 LEFT = ("left", "left_tall")
@@ -21,13 +21,13 @@ def arguments(name):
 
 
 def operands(name, m, n, k):
-    """Small integers, whose sums are exact, in the order of each array."""
+    """Small integers, whose results are exact, in the order of each array."""
     rng = np.random.default_rng(m + n + k)
     left, right, result = arguments(name)[:3]
     orders = ["F" if array.unit_stride == 0 else "C" for array in (left, right)]
     values = []
     for array, shape, order in zip((left, right), ((m, k), (k, n)), orders):
-        dtype, least, end = NUMBERS[array.dtype]
+        dtype, least, end = VALUES[array.dtype]
         values.append(np.array(rng.integers(least, end, shape).astype(dtype), order=order))
     return *values, np.full((m, n), -1, result.dtype)
 
@@ -72,15 +72,15 @@ def test_operands_are_read_without_bank_conflicts(name):
     assert reads and not any(counters.bank_conflicts.get(where) for where in reads)
 
 
-@pytest.mark.parametrize("name, products", [("chained", 1), ("chained_by_columns", 2)])
-def test_a_dot_of_a_dot(name, products):
+@pytest.mark.parametrize("name, dots", [("chained", 1), ("chained_by_columns", 2)])
+def test_a_dot_of_a_dot(name, dots):
     """The right operand of a dot whose left operand is computed comes as it lies: to wgmma along k, else to mma.sync."""
     ptx = compiled(KERNELS, name, "sm_90").ptx
-    assert "wgmma.mma_async" in ptx and ("mma.sync.aligned.m16" in ptx) == (products == 1)
+    assert "wgmma.mma_async" in ptx and ("mma.sync.aligned.m16" in ptx) == (dots == 1)
     rng = np.random.default_rng(8)
-    dtype = NUMBERS["float8_e4m3fn"][0]
+    dtype = VALUES["float8_e4m3fn"][0]
     a, b, c = (rng.integers(-2, 3, shape).astype(dtype) for shape in ((128, 128), (384, 128), (384, 64)))
-    c = np.asfortranarray(c) if products == 2 else c
+    c = np.asfortranarray(c) if dots == 2 else c
     out = run(KERNELS, name, "sm_90", [a, b, c, np.zeros((128, 64), np.float32)])[3]
     a, b, c = (values.astype(np.float32) for values in (a, b, c))
     expected = (a @ b.T * 0.125).astype(dtype).astype(np.float32) @ c

@@ -15,7 +15,7 @@ KERNELS = Path(__file__).with_name("tma_stored_tiles.py")
 FAST_PATH = Path(__file__).parents[3] / "benchmarks" / "key_kernels.py"
 SMS = ("sm_90", "sm_100", "sm_120")
 STORE = "cp.async.bulk.tensor.{}d.global.shared::cta"
-PRODUCTS = ("f16", "bf16_wide", "f16_tall", "f16_narrow", "f16_to_f8", "f16_to_i32", "f16_to_f32", "f16_to_i8")
+DOTS = ("f16", "bf16_wide", "f16_tall", "f16_narrow", "f16_to_f8", "f16_to_i32", "f16_to_f32", "f16_to_i8")
 CHOSEN = ("f16", "bf16_wide", "f16_tall", "f16_narrow", "f16_to_f8", "f16_to_i8", "transposed", "persistent", "persistent_wide",
           "twice")  # fmt: skip
 UNTOUCHED = 77  # what elements hold that no store may reach
@@ -26,7 +26,7 @@ def sizes(name):
 
 
 def integers(seed, shape, dtype=np.float16):
-    """Small numbers, so that every sum is exact in any order."""
+    """Small integers, so that every result is exact in any order."""
     return np.random.default_rng(seed).integers(-2, 3, shape).astype(dtype)
 
 
@@ -44,7 +44,7 @@ def operands(name, m, n, k):
 
 
 @pytest.mark.parametrize("sm", SMS)
-@pytest.mark.parametrize("name", PRODUCTS)
+@pytest.mark.parametrize("name", DOTS)
 def test_tiles_that_stick_out_of_the_array(name, sm):
     m, n, k = sizes(name)
     a, b, out = operands(name, m + 22, n + 16, k + 16)
@@ -66,7 +66,7 @@ def test_nothing_around_a_part_of_an_array_is_written(name, sm):
 
 
 def run_on_part(name, sm, arrays, part):
-    """The third array after a launch of a kernel that is told of a part of it only."""
+    """The third array after a launch of a kernel whose parameters cover a part of it only."""
     copies = [aligned(array) for array in arrays]
     memory = emulator.Memory()
     for array in copies:
@@ -204,7 +204,7 @@ def test_all_of_memory_is_fenced_only_after_other_accesses(name, wider):
 
 
 @pytest.mark.parametrize(("sm", "parts", "slots"), [("sm_90", 4, 2), ("sm_100", 2, 1), ("sm_120", 4, 2)])
-def test_a_tile_that_has_no_room_beside_the_ring_is_stored_in_parts(sm, parts, slots):
+def test_a_tile_that_does_not_fit_beside_the_ring_is_stored_in_parts(sm, parts, slots):
     """Two at a time, where warps do not divide the columns."""
     assert f"chunks = {parts} : i32, slots = {slots} : i32" in compiled(KERNELS, "persistent_wide", sm).tileas
     assert "chunks = 1 : i32, slots = 1 : i32" in compiled(KERNELS, "bf16_wide", sm).tileas
@@ -212,12 +212,12 @@ def test_a_tile_that_has_no_room_beside_the_ring_is_stored_in_parts(sm, parts, s
 
 @pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
 def test_stages_are_not_fewer_for_a_store(sm):
-    """Of 48 KiB each four have room in 227 KiB, beside 32 KiB for the tile in parts."""
+    """Of 48 KiB each four fit into 227 KiB, beside 32 KiB for the tile in parts."""
     assert "!nv_tileas.pipeline<#builtin.int<4>>" in compiled(KERNELS, "persistent_wide", sm).tileas
 
 
-def test_what_rings_leave_of_the_share_of_two_ctas_is_room():
-    """The next turn's tiles fill the rings while a result leaves: half of it has room beside them."""
+def test_what_rings_leave_of_the_share_of_two_ctas_is_used():
+    """The next iteration's tiles fill the rings while a result leaves: half of it fits beside them."""
     tileas = compiled(FAST_PATH, "attention_f16_256x128", "sm_100").tileas
     assert "chunks = 2 : i32, slots = 1 : i32" in tileas
     taken = int(re.search(r"shared_bytes = (\d+)", tileas)[1])

@@ -16,13 +16,13 @@ from tileiras_build.target.targets import TARGETS
 
 KERNELS = Path(__file__).with_name("cluster_kernels.py")
 PAIRS = (
-    "product_tall", "pair_columns", "pair_wide", "pair_high", "pair_f8", "pair_narrow", "pair_tf32", "pair_tf32_columns",
+    "matmul_tall", "pair_columns", "pair_wide", "pair_high", "pair_f8", "pair_narrow", "pair_tf32", "pair_tf32_columns",
     "pair_persistent",
 )  # fmt: skip
 
 
 def check(name, sizes, grid, sm="sm_100"):
-    """Small integers, so that every sum is exact in any order."""
+    """Small integers, so that every result is exact in any order."""
     m, n, k = sizes
     left, right, out = cases(KERNELS)[name].arguments[:3]
     rng = np.random.default_rng(m * n + k)
@@ -47,7 +47,7 @@ def test_targets_without_pairs(name, sm):
 
 
 @pytest.mark.parametrize("steps", [1, 2, 7, 13])
-@pytest.mark.parametrize("name", ["product_tall", "pair_persistent"])
+@pytest.mark.parametrize("name", ["matmul_tall", "pair_persistent"])
 def test_loops_shorter_and_longer_than_the_ring(name, steps):
     check(f"{name}_2", (256, 64, 64 * steps), (1, 1, 1))
 
@@ -57,7 +57,7 @@ def test_accumulators_that_are_made_again_and_again(steps, blocks):
     check("pair_persistent_2", (3 * 256 + 16, 2 * 64 + 16, 64 * steps), (blocks, 1, 1))
 
 
-@pytest.mark.parametrize("name", ["product_tall_2", "pair_persistent_2"])
+@pytest.mark.parametrize("name", ["matmul_tall_2", "pair_persistent_2"])
 def test_each_cta_waits_for_the_last_arrivals_at_its_own_mbarriers(name, monkeypatch):
     """The commits of the first CTA arrive at the mbarriers of both, whenever; nothing else looks at the last ones."""
     check(name, (256, 64, 256), (1, 1, 1))
@@ -73,7 +73,7 @@ def test_each_cta_waits_for_the_last_arrivals_at_its_own_mbarriers(name, monkeyp
 
 
 def test_the_machine_code_is_that_of_pairs():
-    text = disassembled(KERNELS, "product_tall_2", "sm_100")
+    text = disassembled(KERNELS, "matmul_tall_2", "sm_100")
     assert all(name in text for name in ("UTCHMMA.2CTA", "UTMALDG.2D.2CTA", "UTCBAR.2CTA.MULTICAST"))
     assert "UTMALDG.2D.MULTICAST" not in text
 
@@ -92,7 +92,7 @@ def test_a_stage_holds_half_of_the_right_operand_and_there_are_more_of_them():
     assert stages[0] > stages[1]
 
 
-@pytest.mark.parametrize("name", ["product_2", "product_wide_2", "product_tall_4"])
+@pytest.mark.parametrize("name", ["matmul_2", "matmul_wide_2", "matmul_tall_4"])
 def test_dots_by_columns_or_of_more_ctas_are_of_one(name):
     ptx = compiled(KERNELS, name, "sm_100").ptx
     assert "cta_group::1" in ptx and "cta_group::2" not in ptx

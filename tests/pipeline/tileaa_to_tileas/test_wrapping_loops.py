@@ -31,7 +31,7 @@ entry @k(%pa: tile<ptr<f16>>, %pb: tile<ptr<f16>>, %pc: tile<ptr<f32>>, %depth: 
   %qb = make_partition_view %vb : partition_view<tile=(16x64), padding_value = zero, tensor_view<?x64xf16, strides=[64,1]>>
   %qc = make_partition_view %vc : partition_view<tile=(64x64), tensor_view<64x64xf32, strides=[64,1]>>
   %none = constant <f32: 0.0> : tile<64x64xf32>
-  %sum = for {cmp}%i in (%lo to %up, step %st) : tile<{T}> iter_values(%acc = %none) -> (tile<64x64xf32>) {{
+  %total = for {cmp}%i in (%lo to %up, step %st) : tile<{T}> iter_values(%acc = %none) -> (tile<64x64xf32>) {{
     %j = subi %i, %from : tile<{T}>
     {wide}
     %x, %tx = load_view_tko weak %qa[%z, %k] token=%t : partition_view<tile=(64x16), padding_value = zero, tensor_view<64x?xf16, strides=[?,1]>>, tile<i32> -> tile<64x16xf16>, token
@@ -39,7 +39,7 @@ entry @k(%pa: tile<ptr<f16>>, %pb: tile<ptr<f16>>, %pc: tile<ptr<f32>>, %depth: 
     %next = mmaf %x, %y, %acc : tile<64x16xf16>, tile<16x64xf16>, tile<64x64xf32>
     continue %next : tile<64x64xf32>
   }}
-  %tc = store_view_tko weak %sum, %qc[%z, %z] token=%t : tile<64x64xf32>, partition_view<tile=(64x64), tensor_view<64x64xf32, strides=[64,1]>>, tile<i32> -> token
+  %tc = store_view_tko weak %total, %qc[%z, %z] token=%t : tile<64x64xf32>, partition_view<tile=(64x64), tensor_view<64x64xf32, strides=[64,1]>>, tile<i32> -> token
   return
 }}
 }}"""

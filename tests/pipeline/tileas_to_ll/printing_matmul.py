@@ -1,4 +1,4 @@
-"""A pipelined product that also prints a small integer twice: every pass of the edge has something to do."""
+"""A pipelined matmul that also prints a small integer twice: every pass of the edge has something to do."""
 
 from functools import cache
 

@@ -75,7 +75,7 @@ def test_fixed_fields():
 
 @pytest.mark.seed("target-and-debug-info", "field-level")
 def test_the_level_is_the_jobs():
-    assert target(module()).level.data == 3  # the optimized path where nothing is said
+    assert target(module()).level.data == 3  # the optimized path where no option is given
     assert [target(module(), opt_level=level).level.data for level in range(4)] == [0, 1, 2, 3]
 
 

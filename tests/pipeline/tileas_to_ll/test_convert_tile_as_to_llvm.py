@@ -107,9 +107,9 @@ def test_what_depends_on_the_thread_alone_is_computed_once_at_the_start():
     kernel = next(op for op in finished().walk() if op.name == "llvm.func" and op.body.blocks)
     entry = kernel.body.blocks[0]
     readers = [op for op in kernel.walk() if op.name == "nvvm.read.ptx.sreg.tid.x"]
-    products = [op for op in kernel.walk() if op.name == "nvvm.mma.sync.atom"]
+    mmas = [op for op in kernel.walk() if op.name == "nvvm.mma.sync.atom"]
     assert [op.parent for op in readers] == [entry]
-    assert products and entry not in [op.parent for op in products]
+    assert mmas and entry not in [op.parent for op in mmas]
 
 
 @pytest.mark.seed("lowering-overview", "phase-9-late")

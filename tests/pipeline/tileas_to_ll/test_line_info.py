@@ -171,7 +171,7 @@ def test_parameters_are_seen_through_their_pins():
 
 @pytest.mark.seed("target-and-debug-info", "dataflow-unchanged")
 @pytest.mark.parametrize("name", ["gelu_erf_bf16", "max_and_argmax_f32"])
-def test_the_numbers_are_the_same(name):
+def test_the_results_are_the_same(name):
     for artifacts in (compiled(name, "sm_90", True), debugged(name)):
         assert find_faults(CASES[name], inputs_of(name), launch(name, artifacts)) == []
 

@@ -139,9 +139,9 @@ def collatz_steps(number, limit=100):
 
 
 def test_loops_are_left_from_nested_branches():
-    numbers = np.array([1, 2, 3, 7, 27, 0, -5, 97, 1024, 703], np.int32)
-    out = launch("collatz", [numbers, np.zeros_like(numbers)], grid=(len(numbers), 1, 1))[1]
-    assert out.tolist() == [collatz_steps(int(number)) for number in numbers]
+    starts = np.array([1, 2, 3, 7, 27, 0, -5, 97, 1024, 703], np.int32)
+    out = launch("collatz", [starts, np.zeros_like(starts)], grid=(len(starts), 1, 1))[1]
+    assert out.tolist() == [collatz_steps(int(number)) for number in starts]
 
 
 @pytest.mark.parametrize(("trips", "limit"), [(0, 100), (1, 100), (10, 10**6), (10, 11), (10, 0)])
@@ -213,12 +213,12 @@ def test_atomic_additions_of_16_bits(name, sm):
     x, start = rng.standard_normal(512).astype(dtype), rng.standard_normal(256).astype(dtype)
     start[:4] = [0.0, -0.0, np.inf, 2.0**-130 if name == "bf16" else 2.0**-24]
     values = [x, np.zeros(4, dtype), np.zeros(512, dtype), start]
-    _, totals, old, sums = launch(f"additions_{name}", values, sm, (2, 1, 1))
+    _, totals, old, added = launch(f"additions_{name}", values, sm, (2, 1, 1))
     assert totals.astype(int).tolist() == [128] * 4
     np.testing.assert_array_equal(
         np.sort(old.astype(int).reshape(128, 4), axis=0), np.arange(128)[:, None].repeat(4, 1)
     )
-    np.testing.assert_array_equal(sums.view(np.int16), ((start + x[:256]) + x[256:]).view(np.int16))
+    np.testing.assert_array_equal(added.view(np.int16), ((start + x[:256]) + x[256:]).view(np.int16))
 
 
 def test_loops_of_compare_and_swap_keep_order_and_scope():
@@ -284,7 +284,7 @@ def test_masks_that_differ_within_an_access(pivot):
 def test_print_of_a_scalar_and_of_a_tile(capfd):
     x = np.array([5, 6, 7, 8, 1, 2, 3, 4], np.int32)
     launch("printing", [x])
-    assert capfd.readouterr().out == "sum 36\neach [5, 6, 7, 8, 1, 2, 3, 4]\n"
+    assert capfd.readouterr().out == "total 36\neach [5, 6, 7, 8, 1, 2, 3, 4]\n"
 
 
 def test_assertion_stops_the_kernel():

@@ -13,7 +13,7 @@ from tileiras_build.simulate import emulator, interpreter
 F8 = "fnv8E5M3FNU"
 CODES = np.arange(256, dtype=np.uint8)
 # From the definition: exponent field 0 has the spacing of field 1; the last pattern is NaN.
-NUMBERS = np.array([(c % 8 / 8 + (c >= 8)) * 2.0 ** (max(c >> 3, 1) - 15) for c in range(255)] + [np.nan], np.float32)
+DECODED = np.array([(c % 8 / 8 + (c >= 8)) * 2.0 ** (max(c >> 3, 1) - 15) for c in range(255)] + [np.nan], np.float32)
 
 
 def both(text: str, sm: str, *arrays) -> list[np.ndarray]:
@@ -36,12 +36,12 @@ def converted(source: str, target: str) -> str:
 @pytest.mark.parametrize("sm", ["sm_80", "sm_107"])
 def test_every_code_is_its_number(sm):
     for out in both(converted(F8, "f32"), sm, CODES, np.zeros(256, np.float32)):
-        np.testing.assert_array_equal(out, NUMBERS)
+        np.testing.assert_array_equal(out, DECODED)
 
 
 @pytest.mark.parametrize("sm", ["sm_80", "sm_107"])
-def test_numbers_are_rounded_to_nearest_even_and_saturate(sm):
-    middles = (NUMBERS[1:255] + NUMBERS[:254]) / 2
+def test_values_are_rounded_to_nearest_even_and_saturate(sm):
+    middles = (DECODED[1:255] + DECODED[:254]) / 2
     x = np.concatenate([middles, [1e9, np.inf]]).astype(np.float32)
     even = np.arange(254) + np.arange(254) % 2
     for out in both(converted("f32", F8), sm, x, np.zeros(256, np.uint8)):
@@ -65,7 +65,7 @@ CONSTANT = kernel(
 
 def test_constants():
     for out in both(CONSTANT, "sm_90", np.zeros(4, np.float32)):
-        np.testing.assert_array_equal(out, NUMBERS[[0x3C, 0, 0xF8, 7]])
+        np.testing.assert_array_equal(out, DECODED[[0x3C, 0, 0xF8, 7]])
 
 
 def test_text_is_read_back():

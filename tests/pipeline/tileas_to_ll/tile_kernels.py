@@ -37,7 +37,7 @@ def integer_arithmetic(a, b, out, N: ct.Constant[int], SIGNED: ct.Constant[bool]
 # ---- collectives -------------------------------------------------------------------------------------------------
 @ct.kernel
 def reductions(a, rows, columns, M: ct.Constant[int], N: ct.Constant[int]):
-    """Sum, product, minimum and maximum along each axis of an (M, N) tile."""
+    """Sum, minimum and maximum along each axis of an (M, N) tile."""
     x = ct.load(a, (0, 0), (M, N))
     for i, f in ct.static_iter(enumerate((ct.sum, ct.min, ct.max))):
         ct.store(rows, (i, 0), ct.reshape(f(x, axis=1), (1, M)))
@@ -68,7 +68,7 @@ def scans(a, out, M: ct.Constant[int], N: ct.Constant[int]):
 # ---- control flow ------------------------------------------------------------------------------------------------
 @ct.kernel
 def collatz(a, out, LIMIT: ct.Constant[int]):
-    """Steps until 1, at most LIMIT; -1 for numbers below 1: a loop left from nested branches."""
+    """Steps until 1, at most LIMIT; -1 for values below 1: a loop left from nested branches."""
     number = ct.gather(a, ct.bid(0))
     steps = 0
     while True:
@@ -153,13 +153,13 @@ def atomics(a, counters, old, N: ct.Constant[int]):
 
 
 @ct.kernel
-def additions(a, totals, old, sums, PLACES: ct.Constant[int], N: ct.Constant[int]):
-    """Threads of all blocks add to few totals; then each block adds its tile to the sums."""
+def additions(a, totals, old, added, PLACES: ct.Constant[int], N: ct.Constant[int]):
+    """Threads of all blocks add to few totals; then each block adds its tile to ``added``."""
     index = ct.arange(N, dtype=ct.int32)
     block = ct.bid(0) * N + index
     x = ct.gather(a, block)
     ct.scatter(old, block, ct.atomic_add(totals, index % PLACES, ct.full((N,), 1, a.dtype)))
-    sums.tiled_view((N,)).atomic_store_add(0, x)
+    added.tiled_view((N,)).atomic_store_add(0, x)
 
 
 @ct.kernel
@@ -212,7 +212,7 @@ def selected(a, out, N: ct.Constant[int], pivot: ct.Constant[int]):
 def printing(a, N: ct.Constant[int]):
     """Prints a scalar and a tile."""
     x = ct.load(a, (0,), (N,))
-    ct.printf("sum %d\n", ct.sum(x))
+    ct.printf("total %d\n", ct.sum(x))
     ct.printf("each %d\n", x)
 
 

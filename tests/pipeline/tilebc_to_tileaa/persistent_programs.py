@@ -1,4 +1,4 @@
-"""Kernels whose tile programs follow each other in a CTA: rows, atomic sums, early ends, storage of a program."""
+"""Kernels whose tile programs follow each other in a CTA: rows, atomic additions, early ends, storage of a program."""
 
 import cuda.tile as ct
 

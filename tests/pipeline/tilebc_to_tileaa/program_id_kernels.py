@@ -28,7 +28,7 @@ def waits(out):
 
 
 @ct.kernel
-def product(a, b, out):
+def matmul(a, b, out):
     """out = a @ b in tiles of 128 by 64."""
     acc = ct.zeros((128, 64), dtype=ct.float32)
     for k in range(ct.num_tiles(a, axis=1, shape=(128, 64))):
@@ -43,6 +43,6 @@ CASES = [
     Case("places", places, (OUT,)),
     Case("line", line, (OUT,)),
     Case("waits", waits, (OUT,)),
-    Case("product", product, (_MATRIX, _MATRIX, _MATRIX)),
-    Case("product_in_clusters", product.replace_hints(num_ctas=2), (_MATRIX, _MATRIX, _MATRIX)),
+    Case("matmul", matmul, (_MATRIX, _MATRIX, _MATRIX)),
+    Case("matmul_in_clusters", matmul.replace_hints(num_ctas=2), (_MATRIX, _MATRIX, _MATRIX)),
 ]

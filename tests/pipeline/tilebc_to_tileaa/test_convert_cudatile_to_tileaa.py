@@ -328,7 +328,7 @@ def test_tokens_are_values_that_order_memory():
     assert list(join.operands) == [load.results[-1], store.results[-1]]
 
 
-PRODUCTS = {
+MMAS = {
     "mmaf": (["f16:16x16", "f16:16x16", "f32:16x16"], "", (1, 1, 1, 0, 0)),
     "mmai": (
         ["i8:16x16", "i8:16x16", "i32:16x16"],
@@ -339,9 +339,9 @@ PRODUCTS = {
 
 
 @pytest.mark.seed("lowering-overview", "contract-tileaa")
-@pytest.mark.parametrize("name", PRODUCTS)
-def test_products(name):
-    operands, properties, sizes = PRODUCTS[name]
+@pytest.mark.parametrize("name", MMAS)
+def test_mmas(name):
+    operands, properties, sizes = MMAS[name]
     [op] = convert(name, operands, [operands[2]], properties)
     assert op.name == "nv_tileaa.dot" and op.properties["operandSegmentSizes"].get_values() == sizes
     if name == "mmai":
@@ -415,8 +415,8 @@ def test_operations_on_multicast_objects_are_refused_by_name():
     module = parse_text("""entry @k(%base: tile<ptr<f32, <multicast>>>, %i: tile<i32>) {
       %view = make_tensor_view %base, shape = [16], strides = [1] : tile<ptr<f32, <multicast>>> -> tensor_view<16xf32, strides=[1], #cuda_tile.ptr_attr<multicast>>
       %tiles = make_partition_view %view : partition_view<tile=(4), tensor_view<16xf32, strides=[1], #cuda_tile.ptr_attr<multicast>>>
-      %sum, %after = multimem_load_reduce_view_tko weak %tiles[%i] : partition_view<tile=(4), tensor_view<16xf32, strides=[1], #cuda_tile.ptr_attr<multicast>>>, tile<i32> -> tile<4xf32>, token
-      %done = multimem_store_view_tko weak %tiles, %sum[%i] token = %after : partition_view<tile=(4), tensor_view<16xf32, strides=[1], #cuda_tile.ptr_attr<multicast>>>, tile<4xf32>, tile<i32>, token -> token
+      %total, %after = multimem_load_reduce_view_tko weak %tiles[%i] : partition_view<tile=(4), tensor_view<16xf32, strides=[1], #cuda_tile.ptr_attr<multicast>>>, tile<i32> -> tile<4xf32>, token
+      %done = multimem_store_view_tko weak %tiles, %total[%i] token = %after : partition_view<tile=(4), tensor_view<16xf32, strides=[1], #cuda_tile.ptr_attr<multicast>>>, tile<4xf32>, tile<i32>, token -> token
       return
     }""")
     with pytest.raises(TileirasError) as caught:

@@ -37,13 +37,13 @@ def places_of(grid, **options):
     return seen
 
 
-def test_who_watches_programs_is_told_their_places():
+def test_who_watches_programs_learns_their_places():
     assert places_of((3, 2, 2), persistent=1) == places_of((3, 2, 2))
 
 
 @pytest.mark.parametrize("sm", GPUS)
-@pytest.mark.parametrize("name", ["product", "product_in_clusters"])
-def test_products(name, sm):
+@pytest.mark.parametrize("name", ["matmul", "matmul_in_clusters"])
+def test_matmuls(name, sm):
     rng = np.random.default_rng(3)
     a, b = (rng.integers(-3, 4, shape).astype(np.float16) for shape in ((272, 128), (128, 336)))
     found = run(
@@ -54,7 +54,7 @@ def test_products(name, sm):
     # What fetches, and on sm_100 what multiplies, goes on to the next program while a result leaves.
     assert ("agent_switch" in artifacts.tileas) == (sm != "sm_80")
     assert ("umma_acquire" in artifacts.tileas) == (sm == "sm_100")
-    assert (".blocksareclusters" in artifacts.ptx) == (name == "product_in_clusters" and sm != "sm_80")
+    assert (".blocksareclusters" in artifacts.ptx) == (name == "matmul_in_clusters" and sm != "sm_80")
 
 
 @pytest.mark.parametrize("sm", GPUS)
@@ -65,7 +65,7 @@ def test_rows(sm):
 
 
 @pytest.mark.parametrize("sm", GPUS)
-def test_atomic_sums(sm):
+def test_atomic_additions(sm):
     grid = (5, 7, 1)
     out, last = run(KERNELS, "counts", sm, [np.zeros(8, np.int32), np.zeros(1, np.int32)], grid, persistent=1)
     x, y, _ = np.indices(grid)
@@ -115,8 +115,8 @@ def test_why_a_kernel_stays_one_program(body, reason):
 
 
 def test_the_manifest_says_so():
-    """Parameters behind the program's own, and how many CTAs a multiprocessor holds."""
-    launch = read_launch_manifest(assembled(PROGRAM_IDS, "product", "sm_90", persistent=1).manifest).kernels["product"]
+    """Parameters behind the program's own, and how many CTAs an SM holds."""
+    launch = read_launch_manifest(assembled(PROGRAM_IDS, "matmul", "sm_90", persistent=1).manifest).kernels["matmul"]
     assert launch.grid.axes == [0, 1] and [param.axis for param in launch.extents] == [0, 1, 2]
     assert [param.role for param in launch.params[15:]] == ["grid"] * 3 + ["tensor_map"] * len(launch.tensor_maps)
     assert len(launch.param_sizes) == len(launch.caller_parameters) == 15 and launch.tensor_maps
@@ -127,8 +127,8 @@ def test_the_manifest_says_so():
 
 
 def test_clusters_stay_whole():
-    manifest = assembled(PROGRAM_IDS, "product_in_clusters", "sm_90", persistent=1).manifest
-    launch = read_launch_manifest(manifest).kernels["product_in_clusters"]
+    manifest = assembled(PROGRAM_IDS, "matmul_in_clusters", "sm_90", persistent=1).manifest
+    launch = read_launch_manifest(manifest).kernels["matmul_in_clusters"]
     assert launch.blocks((64, 64, 1), 133) == (133 * launch.grid.persistent // 2, 1, 1)
     assert launch.blocks((64, 64, 1), 1)[0] >= 1
 
@@ -143,7 +143,7 @@ def test_the_emulator_lets_programs_follow_each_other():
 
 
 def test_races_are_looked_for_between_programs():
-    """Not only between CTAs that take several in turns: programs 0 and 3 write one place, which one CTA runs."""
+    """Not only between CTAs that take several in turn: programs 0 and 3 write one place, which one CTA runs."""
     out = aligned(np.zeros(16, np.int32))
     memory = emulator.Memory()
     memory.map(out.ctypes.data, out.nbytes)

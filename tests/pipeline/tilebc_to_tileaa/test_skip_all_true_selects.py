@@ -1,4 +1,4 @@
-"""Masks that are looked at in some iterations only: the numbers at their edges, and where 32 bits overflow."""
+"""Masks that are looked at in some iterations only: the indices at their edges, and where 32 bits overflow."""
 
 from pathlib import Path
 
@@ -45,7 +45,7 @@ def test_lower_edges(first):
         (-LARGEST - 1, LARGEST, LARGEST - 63), (-LARGEST - 1, 0, -LARGEST - 1),
     ],
 )  # fmt: skip
-def test_sums_that_overflow(first, last, place):
+def test_additions_that_overflow(first, last, place):
     check(first, last, place)
 
 

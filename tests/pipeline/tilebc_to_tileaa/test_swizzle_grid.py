@@ -45,7 +45,7 @@ def test_programs_of_a_group_begin_column_by_column():
     assert order(grid) == [(x, y, z) for z in range(2) for y in range(7) for x in range(3)]
 
 
-def test_a_grid_whose_numbers_do_not_fit_keeps_its_order():
+def test_a_grid_whose_indices_do_not_fit_keeps_its_order():
     """The first programs of rows of 2**29, the others of which are not run."""
     artifacts, out, taken = (
         compiled(KERNELS, "places", "sm_80", grid_swizzle=8),
@@ -67,13 +67,13 @@ def test_a_grid_whose_numbers_do_not_fit_keeps_its_order():
 
 
 @pytest.mark.parametrize("sm", ["sm_80", "sm_90", "sm_100", "sm_120"])
-@pytest.mark.parametrize("name", ["product", "product_in_clusters"])
-def test_products_in_groups(name, sm):
+@pytest.mark.parametrize("name", ["matmul", "matmul_in_clusters"])
+def test_matmuls_in_groups(name, sm):
     rng = np.random.default_rng(3)
     a, b = (rng.integers(-3, 4, shape).astype(np.float16) for shape in ((272, 128), (128, 336)))
     found = run(KERNELS, name, sm, [a, b, np.full((272, 336), np.nan, np.float16)], (3, 6, 1), grid_swizzle=4)[2]
     np.testing.assert_array_equal(found, a.astype(np.float32) @ b.astype(np.float32))
-    clusters = name == "product_in_clusters" and sm != "sm_80"
+    clusters = name == "matmul_in_clusters" and sm != "sm_80"
     assert (".blocksareclusters" in compiled(KERNELS, name, sm, grid_swizzle=4).ptx) == clusters
 
 

@@ -15,9 +15,9 @@ from tileiras_build.pipeline.verifiers.shared_memory_allocation import verify_sh
 from tileiras_build.pipeline.verifiers.token_barriers import verify_token_barriers
 
 KERNELS = Path(__file__).parents[2] / "pipeline" / "tileaa_to_tileas" / "cluster_kernels.py"
-PRODUCTS = ("product", "product_columns", "product_tall", "product_wide", "product_f8", "persistent")
+MATMULS = ("matmul", "matmul_columns", "matmul_tall", "matmul_wide", "matmul_f8", "persistent")
 PAIRS = (
-    "product_tall", "pair_columns", "pair_wide", "pair_high", "pair_f8", "pair_narrow", "pair_tf32", "pair_tf32_columns",
+    "matmul_tall", "pair_columns", "pair_wide", "pair_high", "pair_f8", "pair_narrow", "pair_tf32", "pair_tf32_columns",
     "pair_persistent",
 )  # fmt: skip
 
@@ -36,13 +36,13 @@ def parts(name, sm="sm_90"):
 
 @pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
 @pytest.mark.parametrize("ctas", [2, 4])
-@pytest.mark.parametrize("name", PRODUCTS)
+@pytest.mark.parametrize("name", MATMULS)
 def test_dots_are_accepted(name, ctas, sm):
     assert verify_cluster_multicast(module_of(f"{name}_{ctas}", sm)) == 1
 
 
 @pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
-@pytest.mark.parametrize("name", ["product_wide_4", "attention_2", "rows_normalized_4", "pair_persistent_2"])
+@pytest.mark.parametrize("name", ["matmul_wide_4", "attention_2", "rows_normalized_4", "pair_persistent_2"])
 def test_what_is_proved_of_one_cta_holds_in_a_cluster(name, sm):
     module = module_of(name, sm)
     for check in (verify_token_barriers, verify_pipelines, verify_cp_async_buffers, verify_shared_memory_allocation):
@@ -60,7 +60,7 @@ def refused(module, message):
 
 @pytest.mark.parametrize("waits", [None, 1, 4])
 def test_a_stage_that_waits_for_other_than_all_ctas(waits):
-    module, _, load, _ = parts("product_2")
+    module, _, load, _ = parts("matmul_2")
     pipeline = load.pipeline.owner
     del pipeline.attributes["ctas"]
     if waits is not None:
@@ -69,7 +69,7 @@ def test_a_stage_that_waits_for_other_than_all_ctas(waits):
 
 
 def test_a_tile_that_is_not_the_same():
-    module, _, _, own = parts("product_2")
+    module, _, _, own = parts("matmul_2")
     own.attributes["multicast"] = IntegerAttr(0, i32)
     refused(module, "its tile is not the same in every CTA")
 
@@ -89,7 +89,7 @@ def test_a_place_that_the_rank_moves_through_a_loop():
 
 
 def test_a_loop_that_not_every_cta_runs_as_often():
-    module, rank, load, _ = parts("product_2")
+    module, rank, load, _ = parts("matmul_2")
     [computing] = [op for op in module.walk() if op.name == "nv_tileas.for" and op is not load.parent_op()]
     _add_rank(module, rank, computing, 1)
     refused(module, "does not execute equally often in every CTA")
@@ -98,7 +98,7 @@ def test_a_loop_that_not_every_cta_runs_as_often():
 @pytest.mark.parametrize(("change", "message"), [(lambda box: [box[0], 2 * box[1]], "is loaded twice|is at"),
                                                  (lambda box: [box[0] // 2, box[1]], "is at")])  # fmt: skip
 def test_boxes_that_are_not_the_share(change, message):
-    module, _, load, _ = parts("product_2")
+    module, _, load, _ = parts("matmul_2")
     descriptor = load.desc.owner
     box = change(list(descriptor.attributes["box"].get_values()))
     descriptor.attributes["box"] = DenseArrayBase.from_list(i64, box)
@@ -106,7 +106,7 @@ def test_boxes_that_are_not_the_share(change, message):
 
 
 def test_shares_along_another_dimension():
-    module, _, load, _ = parts("product_2")
+    module, _, load, _ = parts("matmul_2")
     load.attributes["multicast"] = IntegerAttr(1 - load.attributes["multicast"].value.data, i32)
     refused(module, "is loaded twice|is at")
 
@@ -126,13 +126,13 @@ def pair_of(name):
 
 @pytest.mark.parametrize("end", ["async.umma", "create_tmem"])
 def test_a_dot_of_one_cta_in_a_pair(end):
-    module, find = pair_of("product_tall_2")
+    module, find = pair_of("matmul_tall_2")
     del find(end)[0].attributes["pair"]
     refused(module, "not one dot of two CTAs")
 
 
 def test_a_stage_that_expects_too_much():
-    module, find = pair_of("product_tall_2")
+    module, find = pair_of("matmul_tall_2")
     [pipeline] = [op for op in find("pipeline.create") if "pair" in op.attributes]
     pipeline.attributes["bytes"] = IntegerAttr(pipeline.attributes["bytes"].value.data * 2, i32)
     refused(module, "a stage of 40960 bytes expects 81920|a stage of .* bytes expects")
@@ -140,7 +140,7 @@ def test_a_stage_that_expects_too_much():
 
 @pytest.mark.parametrize("which", [0, 1])
 def test_parts_that_both_ctas_load(which):
-    module, find = pair_of("product_tall_2")
+    module, find = pair_of("matmul_tall_2")
     load, [rank] = find("tiled_tma_load")[which], find("get_cta_rank")
     index = next(i for i, coord in enumerate(load.operands) if rank.results[0] in getattr(coord.owner, "operands", ()))
     load.operands[index] = load.operands[index].owner.operands[0]
@@ -148,7 +148,7 @@ def test_parts_that_both_ctas_load(which):
 
 
 def test_a_accumulator_that_one_cta_hears_of():
-    module, find = pair_of("product_tall_2")
+    module, find = pair_of("matmul_tall_2")
     del find("umma_commit")[0].ready.owner.attributes["ctas"]
     refused(module, "the accumulator is complete in one CTA only")
 

@@ -44,10 +44,10 @@ def refused(module: ModuleOp, message: str) -> None:
 @pytest.mark.parametrize(
     ("name", "sm", "count"),
     [
-        ("product_2", "sm_90", 2),
-        ("product_2", "sm_100", 2),
+        ("matmul_2", "sm_90", 2),
+        ("matmul_2", "sm_100", 2),
         ("pair_persistent_2", "sm_100", 12),
-        ("row_sum_2", "sm_90", 0),
+        ("row_reduction_2", "sm_90", 0),
     ],
 )
 def test_code_of_clusters_is_proved(name, sm, count):
@@ -56,7 +56,7 @@ def test_code_of_clusters_is_proved(name, sm, count):
 
 @pytest.mark.parametrize(
     ("name", "sm", "first"),
-    [("product_2", "sm_90", "nvvm.cp.async.bulk.tensor"), ("pair_persistent_2", "sm_100", "nvvm.tcgen05.alloc")],
+    [("matmul_2", "sm_90", "nvvm.cp.async.bulk.tensor"), ("pair_persistent_2", "sm_100", "nvvm.tcgen05.alloc")],
 )
 def test_ctas_that_do_not_meet_first(name, sm, first):
     module = thread_code(name, sm)
@@ -73,7 +73,7 @@ def test_tensor_memory_of_a_pair_that_is_allocated_before():
     refused(module, "the other CTA may not have started")
 
 
-@pytest.mark.parametrize("name", ["product_2", "pair_persistent_2"])
+@pytest.mark.parametrize("name", ["matmul_2", "pair_persistent_2"])
 def test_ctas_that_end_alone(name):
     module = thread_code(name, "sm_100")
     [arrival] = found(module, "cluster.arrive")
@@ -82,7 +82,7 @@ def test_ctas_that_end_alone(name):
 
 
 def test_an_arrival_at_an_mbarrier_of_another_cta():
-    module = thread_code("product_2", "sm_90")
+    module = thread_code("matmul_2", "sm_90")
     for op in found(module, "cp.async.bulk.tensor.shared.cluster.global"):
         op.detach()
     assert verify_peer_lifetime(module) == 1
@@ -100,4 +100,4 @@ def test_the_verifier_runs_after_its_pass(monkeypatch):
     with pytest.raises(
         InternalError, match="peer-verifier.*after pass convert-nvgpu-and-gpu-to-nvvm, verify_peer_lifetime found"
     ):
-        run_passes((*PASSES[:-1], broken), scheduled_case(KERNELS, "product_2", "sm_90"), Job(find_target("sm_90")))
+        run_passes((*PASSES[:-1], broken), scheduled_case(KERNELS, "matmul_2", "sm_90"), Job(find_target("sm_90")))

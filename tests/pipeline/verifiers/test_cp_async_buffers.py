@@ -49,11 +49,11 @@ def test_copy_before_the_barrier_is_refused(name):
     """The stage copied to is the one that the last iteration read."""
     module = with_rings(name)
     # In the loop: fragments that it carries are waited for before it, too.
-    products = {op.parent: op for op in find(module, "nv_tileas.dot")}
-    wait = next(op for op in find(module, "nv_tileas.async_wait") if op.parent in products)
+    dots = {op.parent: op for op in find(module, "nv_tileas.dot")}
+    wait = next(op for op in find(module, "nv_tileas.async_wait") if op.parent in dots)
     body = wait.parent
     # With what their places are computed from: all between the dot and the commit.
-    first = products[body].next_op
+    first = dots[body].next_op
     while first.name != "nv_tileas.async_commit":
         following = first.next_op
         first.detach()

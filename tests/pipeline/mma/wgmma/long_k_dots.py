@@ -1,4 +1,4 @@
-"""Products of fp8 whose sums over k are long, at tile sizes with one and with several sums of part of k."""
+"""Dots of fp8 that are long along k, at tile sizes with one and with several partial sums along k."""
 
 import cuda.tile as ct
 
@@ -9,7 +9,7 @@ ZERO = ct.PaddingMode.ZERO
 
 
 @ct.kernel
-def product(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+def matmul(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
     """out = a @ b."""
     acc = ct.zeros((M, N), dtype=ct.float32)
     for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
@@ -21,7 +21,7 @@ def product(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
 
 @ct.kernel
 def started(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
-    """out = (out doubled + a @ b of a tile) again and again: each product adds to what the loop has computed."""
+    """out = (out doubled + a @ b of a tile) again and again: each dot adds to what the loop has computed."""
     acc = ct.load(out, (0, 0), (M, N))
     for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
         x = ct.load(a, (0, k), (M, K), padding_mode=ZERO)
@@ -30,7 +30,7 @@ def started(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
     ct.store(out, (0, 0), acc)
 
 
-def _case(name: str, m: int, n: int, k: int, dtype="float8_e4m3fn", kernel=product) -> Case:
+def _case(name: str, m: int, n: int, k: int, dtype="float8_e4m3fn", kernel=matmul) -> Case:
     arrays = [
         Array(type, 2, unit_axis, stride_divisible_by=16, shape_divisible_by=16)
         for type, unit_axis in ((dtype, -1), (dtype, 0), ("float32", -1))

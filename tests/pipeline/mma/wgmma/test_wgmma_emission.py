@@ -1,4 +1,4 @@
-"""Long sums of fp8 on sm_90: its tensor cores keep 13 bits of fraction, so only one instruction's products are added there."""
+"""Long dots of fp8 on sm_90: its tensor cores keep 13 bits of fraction, so only one instruction's partial sums are added there."""
 
 import re
 from dataclasses import replace
@@ -28,7 +28,7 @@ def sizes(name):
 
 
 def operands(name, k, seed=1):
-    """Normally distributed numbers; b by columns."""
+    """Normally distributed values; b by columns."""
     rng = np.random.default_rng(seed)
     types = [TYPES[array.dtype] for array in cases(KERNELS)[name].arguments[:2]]
     m, n, _ = sizes(name)
@@ -37,19 +37,19 @@ def operands(name, k, seed=1):
 
 
 def largest_error(name, k, **options):
-    """Of a product's elements, relative to the largest one in float64."""
+    """Of a dot's elements, relative to the largest one in float64."""
     a, b, out = operands(name, k)
     exact = a.astype(np.float64) @ b.astype(np.float64)
     return np.abs(run(KERNELS, name, "sm_90", [a, b, out], **options)[2] - exact).max() / np.abs(exact).max()
 
 
 @pytest.mark.parametrize("name", [*PARTS, "coarse"])
-def test_long_sums_stay_near(name):
+def test_long_dots_stay_near(name):
     assert largest_error(name, LENGTH) < ERROR
 
 
 @pytest.mark.parametrize("name", ["square", "deep"])
-def test_one_sum_in_the_tensor_core_would_not(name, monkeypatch):
+def test_one_dot_in_the_tensor_core_would_not(name, monkeypatch):
     row = family.row_for_types
     monkeypatch.setattr(family, "row_for_types", lambda op, target: replace(row(op, target), promotion_interval=0))
     with by_another_compiler():
@@ -62,8 +62,8 @@ def test_a_part_is_as_wide_as_registers_allow(name):
     artifacts = compiled(KERNELS, name, "sm_90")
     columns, number = PARTS[name]
     assert f"promotion = array<i32: {columns}, {number}, 32>" in artifacts.tileas
-    products = re.findall(r"wgmma\.mma_async\.\S*", artifacts.ptx)
-    assert {f"n{columns}k32" in product for product in products} == {True}
+    mmas = re.findall(r"wgmma\.mma_async\.\S*", artifacts.ptx)
+    assert {f"n{columns}k32" in mma for mma in mmas} == {True}
 
 
 def test_longer_parts_are_fewer_and_less_accurate():
@@ -77,7 +77,7 @@ def test_longer_parts_are_fewer_and_less_accurate():
 
 @pytest.mark.parametrize("k", [16, 32, 80, 256, 304, 1024])
 def test_every_length(k):
-    """Small integers, whose sums are exact, to a length that ends inside a part."""
+    """Small integers, whose results are exact, to a length that ends inside a part."""
     rng = np.random.default_rng(k)
     m, n, _ = sizes("deep")
     a, b = rng.integers(-3, 4, (m, k)), rng.integers(-3, 4, (k, n))
@@ -86,7 +86,7 @@ def test_every_length(k):
     np.testing.assert_array_equal(found, a @ b)
 
 
-def test_sums_that_a_loop_changes():
+def test_accumulators_that_a_loop_changes():
     rng = np.random.default_rng(5)
     m, n, k = sizes("started")
     a, b, start = rng.integers(-3, 4, (m, 3 * k)), rng.integers(-3, 4, (3 * k, n)), rng.integers(-99, 100, (m, n))

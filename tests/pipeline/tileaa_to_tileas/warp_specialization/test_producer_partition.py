@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.emulated_kernels import aligned, assembled, cases, compiled, disassembled, run, scheduled_case
-from tests.pipeline.tileaa_to_tileas.partition_orders import hold_computing_warps, shuffle_agents
+from tests.pipeline.tileaa_to_tileas.partition_orders import hold_computing_warps, shuffle_partitions
 from tileiras_build.driver import lower
 from tileiras_build.frontend.export_cutile import pack_arguments
 from tileiras_build.pipeline.job import Job
@@ -34,7 +34,7 @@ def tile_of(name):
 
 
 def operands(name, m, n, k, seed=0):
-    """Small integers, so that every sum is exact in any order; of none, k = 0, the arrays have places all the same."""
+    """Small integers, so that every result is exact in any order; of none, k = 0, the arrays have places all the same."""
     rng, whole = np.random.default_rng(m * n + k + seed), max(k, 32)
     left, right, *_, out = (array for array in cases(KERNELS)[name].arguments if not isinstance(array, int))
     a, b = rng.integers(-3, 4, (m, whole)).astype(left.dtype), rng.integers(-3, 4, (whole, n)).astype(right.dtype)
@@ -47,14 +47,14 @@ def has_row(name, sm):
     return name != "i8" or TARGETS[sm].has("tcgen05_i8")
 
 
-def product(a, b):
+def matmul(a, b):
     return a.astype(np.float64) @ b.astype(np.float64)
 
 
 def check(name, sizes, grid, sm="sm_100"):
     a, b, out = operands(name, *sizes)
     found = run(KERNELS, name, sm, [a, b, out], grid)[2]
-    np.testing.assert_array_equal(found.astype(np.float64), product(a, b))
+    np.testing.assert_array_equal(found.astype(np.float64), matmul(a, b))
 
 
 def regions(name, sm):
@@ -63,7 +63,7 @@ def regions(name, sm):
     return switch.regions
 
 
-# ---- numbers -------------------------------------------------------------------------------------------------------
+# ---- results -------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("name", [*PERSISTENT, *CLUSTERED])
 def test_tiles_that_stick_out_of_the_arrays(name):
     m, n, k = tile_of(name)
@@ -97,7 +97,7 @@ def test_some_accumulators_of_nothing(tiles):
     found = run(KERNELS, "triangular", "sm_100", [a, b, out])[2]
     for tile in range(tiles):
         part, steps = slice(128 * tile, 128 * (tile + 1)), 32 * (tile % 4)
-        np.testing.assert_array_equal(found[part], product(a[part, :steps], b[:steps]))
+        np.testing.assert_array_equal(found[part], matmul(a[part, :steps], b[:steps]))
 
 
 @pytest.mark.parametrize("steps", [0, 1, 5])
@@ -106,7 +106,7 @@ def test_loops_around_loops_over_tiles(steps):
     a = rng.integers(-3, 4, (3, 2 * 128, 32 * max(steps, 1))).astype(np.float16)[:, :, : 32 * steps]
     b = rng.integers(-3, 4, (3, 32 * max(steps, 1), 64)).astype(np.float16)[:, : 32 * steps]
     found = run(KERNELS, "grouped", "sm_100", [a, b, np.full((3, 2 * 128, 64), 9, np.float32)])[2]
-    np.testing.assert_array_equal(found, product(a, b))
+    np.testing.assert_array_equal(found, matmul(a, b))
 
 
 @pytest.mark.parametrize("steps", [0, 1, 7])
@@ -114,7 +114,7 @@ def test_two_accumulators_of_a_tile(steps):
     a, b, out = operands("gated", 3 * 128, 64, 32 * steps)
     c = operands("gated", 3 * 128, 64, 32 * steps, seed=1)[1]
     found = run(KERNELS, "gated", "sm_100", [a, b, c, out])[3]
-    np.testing.assert_array_equal(found, product(a, b) * product(a, c))
+    np.testing.assert_array_equal(found, matmul(a, b) * matmul(a, c))
 
 
 @pytest.mark.parametrize("steps", [0, 1, 7])
@@ -122,13 +122,13 @@ def test_a_loop_that_does_more_than_the_dot(steps):
     a, b, out = operands("beside", 3 * 128, 64, 32 * steps)
     weights = np.arange(1, 9, dtype=np.float32)
     found = run(KERNELS, "beside", "sm_100", [a, b, weights, out])[3]
-    np.testing.assert_array_equal(found, product(a, b) + weights[:steps].sum())
+    np.testing.assert_array_equal(found, matmul(a, b) + weights[:steps].sum())
 
 
 @pytest.mark.parametrize("name", ["added_to", "from_a_tile"])
 def test_an_epilogue_that_reads_what_it_overwrites(name):
     a, b, out = operands(name, 3 * 128, 64, 32 * 3)
-    want = product(a, b) + 9
+    want = matmul(a, b) + 9
     found = run(KERNELS, name, "sm_100", [a, b, out])[2]
     np.testing.assert_array_equal(found, np.maximum(want, 0) if name == "added_to" else want)
 
@@ -176,7 +176,7 @@ def test_the_partitions_are_accepted(name, sm):
     ("name", "buffers", "columns"),
     [("f16", 2, 128), ("bf16", 2, 256), ("tall", 2, 512), ("square", 1, 512), ("of_two", 2, 256), ("gated", 2, 256)],
 )  # fmt: skip
-def test_as_many_buffers_as_the_blocks_of_a_multiprocessor_have_room_for(name, buffers, columns):
+def test_as_many_buffers_as_the_blocks_of_an_sm_hold(name, buffers, columns):
     """512 columns of 128 lanes; 256 of each of two blocks."""
     text = compiled(KERNELS, name, "sm_100").tileas
     counts = [int(count) for count in re.findall(r"umma_commit .*pipeline<#builtin.int<(\d+)>", text)]
@@ -198,16 +198,16 @@ def test_dots_of_the_next_tile_are_done_while_the_epilogue_is_held(name, tiles_a
     warps = int(re.search(r"num_warps = (\d+)", compiled(KERNELS, name, "sm_100").tileas)[1])
     done = hold_computing_warps(monkeypatch, warps)
     check(name, (4 * m, n, 3 * k), (1, 1, 1))
-    assert done.count("product") % 4 == 0
-    of_a_tile = done.count("product") // 4
-    assert done[: done.index("load")].count("product") == tiles_ahead * of_a_tile
+    assert done.count("mma") % 4 == 0
+    of_a_tile = done.count("mma") // 4
+    assert done[: done.index("load")].count("mma") == tiles_ahead * of_a_tile
 
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("name", ["f16", "square", "f16_2ctas", "f16_4ctas"])
 def test_any_order_of_partitions(name, seed, monkeypatch):
     m, n, k = tile_of(name)
-    shuffle_agents(monkeypatch, seed)
+    shuffle_partitions(monkeypatch, seed)
     check(name, (3 * m, n, 2 * k), (1, 1, 1))
 
 

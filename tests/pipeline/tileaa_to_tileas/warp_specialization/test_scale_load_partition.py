@@ -8,7 +8,7 @@ import pytest
 from xdsl.dialects.builtin import IntegerAttr, i32
 
 from tests.emulated_kernels import assembled, compiled, scheduled_case
-from tests.pipeline.tileaa_to_tileas.partition_orders import shuffle_agents
+from tests.pipeline.tileaa_to_tileas.partition_orders import shuffle_partitions
 from tests.pipeline.tileaa_to_tileas.scaled_operands import KERNELS, expected, operands, padded, run_any, sizes
 from tileiras_build.core.errors import InternalError
 from tileiras_build.driver import lower
@@ -39,12 +39,12 @@ def check(name, tiles, steps, grid, sm="sm_100", more=(0, 0), seed=0):
     return run_any(name, sm, given, grid), expected(name, a, a_scale, b, b_scale)
 
 
-def agents(name, sm="sm_100"):
+def partitions(name, sm="sm_100"):
     [switch] = [op for op in scheduled_case(KERNELS, name, sm).walk() if op.name == "nv_tileas.agent_switch"]
     return switch.regions
 
 
-# ---- numbers -------------------------------------------------------------------------------------------------------
+# ---- results -------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(("name", "steps"), [*zip(PERSISTENT, (3, 1, 7, 2)), ("mxfp4_bytes_persistent", 9)])
 def test_tiles_of_one_block(name, steps):
     """The groups of one tile are seldom whole: those of the next use the stages after them."""
@@ -87,7 +87,7 @@ def test_accumulators_that_start_from_a_tile(steps):
 
 @pytest.mark.parametrize(("name", "seed"), [("mxfp4_bytes_persistent", 0), ("nvfp4_bytes_persistent_tall", 1)])
 def test_any_order_of_partitions(name, seed, monkeypatch):
-    shuffle_agents(monkeypatch, seed)
+    shuffle_partitions(monkeypatch, seed)
     found, wanted = check(name, (3, 1), 3, (1, 1, 1), seed=seed)
     np.testing.assert_array_equal(found, wanted)
 
@@ -131,7 +131,7 @@ def test_scales_that_columns_are_short_for():
     """96 for the scales of an iteration beside 256 of the accumulator: two stages."""
     found, wanted = check("nvfp4_bytes_of_32", (1, 1), 3, (1, 1, 1))
     np.testing.assert_array_equal(found, wanted)
-    copied = next(op for op in agents("nvfp4_bytes_of_32")[1].walk() if op.name == "nv_tileas.async.copy_scales")
+    copied = next(op for op in partitions("nvfp4_bytes_of_32")[1].walk() if op.name == "nv_tileas.async.copy_scales")
     assert copied.operands[0].type.stages.data == 2
 
 
@@ -143,7 +143,7 @@ def test_loops_with_and_without_groups_share_no_scales():
 # ---- who does it ---------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("name", APART)
 def test_computing_warps_are_not_in_the_loop(name):
-    fetch, issue, left, right, compute = agents(name)
+    fetch, issue, left, right, compute = partitions(name)
     names = [
         {op.name.removeprefix("nv_tileas.") for op in region.walk()} for region in (fetch, issue, left, right, compute)
     ]
@@ -164,7 +164,7 @@ def test_accumulators_of_a_loop_over_tiles_have_two_buffers():
     """Where there is no such loop, one is enough."""
     for name, buffers in (("nvfp4_bytes_persistent", 2), ("nvfp4_bytes_grouped", 1)):
         module = scheduled_case(KERNELS, name, "sm_100")
-        acquired = [op for op in agents(name)[1].walk() if op.name == "nv_tileas.async.umma_acquire"]
+        acquired = [op for op in partitions(name)[1].walk() if op.name == "nv_tileas.async.umma_acquire"]
         assert module and acquired[0].operands[0].type.stages.data == buffers
 
 
@@ -223,9 +223,9 @@ def test_scales_that_all_threads_write_are_accepted():
         stores = [op for op in find("tmem_store") if "line_dim" in op.attributes]
         _erase(next(op for op in find("barrier") if op.parent is stores[0].parent))
 
-    def turns(find):
+    def other_parity(find):
         [turn] = [op for op in find("async.umma")[0].parent.ops if op.name == "arith.remui"]
         turn.operands[1].owner.properties["value"] = IntegerAttr(2, i32)
 
     assert "before all threads have written" in broken("nvfp4_bytes_onto", meets)
-    assert "are overwritten while MMA" in broken("nvfp4_bytes_onto", turns)
+    assert "are overwritten while MMA" in broken("nvfp4_bytes_onto", other_parity)

@@ -42,7 +42,7 @@ def through_tf32(x, out, TILE: ct.Constant[int]):
 
 @ct.kernel
 def from_f4(x, out, TILE: ct.Constant[int]):
-    """out = the f4 numbers whose bits are packed in the bytes of x."""
+    """out = the f4 values whose bits are packed in the bytes of x."""
     tile = ct.load(x, (ct.bid(0),), (TILE,))
     ct.store(out, (ct.bid(0),), ct.unpack_from_bytes(tile, ct.float4_e2m1fn).astype(out.dtype))
 

@@ -15,14 +15,14 @@ def divide_rows(x, divisors, out, TILE_N: ct.Constant[int]):
 
 @ct.kernel
 def shares(x, out, TILE_N: ct.Constant[int]):
-    """out = |x| / sum |x|, one row of TILE_N elements per block."""
+    """out = |x| / sum(|x|), one row of TILE_N elements per block."""
     row = ct.abs(ct.load(x, (ct.bid(0), 0), (1, TILE_N)))
     ct.store(out, (ct.bid(0), 0), (row / ct.sum(row, axis=1, keepdims=True)).astype(out.dtype))
 
 
 @ct.kernel
 def shares_of_others(x, out, TILE_N: ct.Constant[int]):
-    """out = |x| / sum |x| of the row that has the column's number."""
+    """out = |x| / sum(|x|) of the row that has the column's number."""
     rows = ct.abs(ct.load(x, (0, 0), (TILE_N, TILE_N)))
     ct.store(out, (0, 0), (rows / ct.sum(rows, axis=1).reshape((1, TILE_N))).astype(out.dtype))
 

@@ -1,8 +1,8 @@
-"""Quotients of f32 that lie next to a midpoint of two numbers, and the sequence of ``arith/division_by_reciprocal.py`` on them.
+"""Quotients of f32 that lie next to a midpoint of two values, and the sequence of ``arith/division_by_reciprocal.py`` on them.
 
     python -m tests.pipeline.tileas_to_ll.arith.hard_quotients [EVERY]     all divisors, or every so many-th: some minutes
 
-Numbers are a = A / 2^23 and b = B / 2^23 with 2^23 <= A, B < 2^24; powers of two change nothing. Let ulp be the unit in the
+Operands are a = A / 2^23 and b = B / 2^23 with 2^23 <= A, B < 2^24; powers of two change nothing. Let ulp be the unit in the
 last place of a / b, y = (1 / b)(1 + e), q = RN(a y), r = RN(a - b q) and z = RN(q + r y). With y = RN(1 / b), |e| <= 2^-24 and q
 is within 3/2 ulp of a / b; r has a relative error of 2^-24 at most, so that q + r y is within 3.1 * 2^-24 ulp of a / b. So z is
 RN(a / b) unless a / b is that near to a midpoint M / 2^p with an odd M of 25 bits (p = 24 where A >= B, else 25). There
@@ -27,7 +27,7 @@ NEAR = 8
 f32 = np.float32
 
 
-def numbers(fractions: np.ndarray) -> np.ndarray:
+def operands(fractions: np.ndarray) -> np.ndarray:
     """The f32 in [1, 2) of 24 bits."""
     return (fractions.astype(np.float64) / SMALLEST).astype(f32)
 
@@ -82,7 +82,7 @@ def wrong(divisors: np.ndarray) -> list[tuple[int, int]]:
     """The (A, B) of hard cases whose quotient comes out wrong."""
     found = []
     for A, B in hard_cases(divisors):
-        a, b = numbers(A), numbers(B)
+        a, b = operands(A), operands(B)
         y = 1 / b
         bad = quotient(a, b, y) != a / b
         for error in (-1, 0, 1):

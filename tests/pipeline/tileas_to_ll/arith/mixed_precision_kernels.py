@@ -1,4 +1,4 @@
-"""Kernels that add halves to f32, and one that wants the widened numbers as well."""
+"""Kernels that add halves to f32, and one that wants the widened values as well."""
 
 import cuda.tile as ct
 
@@ -8,7 +8,7 @@ LENGTH = 512
 
 
 @ct.kernel
-def sums(x, y, total, less, TILE: ct.Constant[int]):
+def adds(x, y, total, less, TILE: ct.Constant[int]):
     """total = x + y, less = x - y: f32 y, x widened for each of them alone."""
     wide = ct.load(y, (ct.bid(0),), (TILE,))
     ct.store(total, (ct.bid(0),), wide + ct.load(x, (ct.bid(0),), (TILE,)).astype(ct.float32))
@@ -29,7 +29,7 @@ def _case(name: str, kernel, dtype: str) -> Case:
 
 
 CASES = [
-    _case("sums_f16", sums, "float16"),
-    _case("sums_bf16", sums, "bfloat16"),
+    _case("adds_f16", adds, "float16"),
+    _case("adds_bf16", adds, "bfloat16"),
     _case("shared_f16", shared, "float16"),
 ]

@@ -64,7 +64,7 @@ def test_the_divisor_that_is_left_out_must_be():
 
 
 def _quotients(dtype):
-    """Rows of dividends and their divisors: quotients next to midpoints, all of them or with awkward numbers between, awkward
+    """Rows of dividends and their divisors: quotients next to midpoints, all of them or with awkward values between, awkward
     divisors, and subnormal quotients that are midpoints."""
     generator = np.random.default_rng(1)
     fractions = generator.integers(1 << 23, (1 << 24) - 1, 12)
@@ -77,14 +77,14 @@ def _quotients(dtype):
     thirds = (np.array([3, 7, 11, 2047]) * 2.0**20).astype(np.float32)
     halfway = (generator.integers(0, 1 << 12, (len(thirds), COLUMNS)) * 2 + 1) * 2.0**-150
     dividends = np.concatenate([rows, mixed, plain, (halfway * thirds[:, None]).astype(np.float32)]).astype(dtype)
-    divisors = hard_quotients.numbers(fractions)
+    divisors = hard_quotients.operands(fractions)
     return dividends, np.concatenate([divisors, divisors[:3], DIVISORS, thirds]).astype(dtype)
 
 
 def _row(divisor, generator):
     """Dividends of quotients that are next to midpoints, times powers of two and signs; some are zero."""
     found = np.concatenate([a for a, _ in hard_quotients.hard_cases(divisor)])
-    chosen = hard_quotients.numbers(generator.choice(found, COLUMNS)) * generator.choice([1, -1], COLUMNS)
+    chosen = hard_quotients.operands(generator.choice(found, COLUMNS)) * generator.choice([1, -1], COLUMNS)
     chosen = np.ldexp(chosen, generator.integers(-80, 79, COLUMNS)).astype(np.float32)
     chosen[::31], chosen[1::31] = 0.0, -0.0
     return chosen
@@ -121,8 +121,8 @@ def test_a_share_needs_no_look_at_its_dividends():
 
 
 @pytest.mark.parametrize("sm", ["sm_89", "sm_100"])
-def test_shares_of_sums_that_are_scaled_to_the_last_bit(sm):
-    """Sums that are exact in any order, the last of whose fractions is all ones, times powers of two."""
+def test_shares_of_totals_that_are_scaled_to_the_last_bit(sm):
+    """Totals that are exact in any order, the last of whose fractions is all ones, times powers of two."""
     rows = np.random.default_rng(2).integers(0, 1 << 14, (3, COLUMNS)).astype(np.int64)
     rows[:, ::5] = 0
     rows[2, 0] = (1 << 24) - 1 - rows[2, 1:].sum()
@@ -136,7 +136,7 @@ def test_shares_of_sums_that_are_scaled_to_the_last_bit(sm):
     np.testing.assert_array_equal(_bits(actual), _bits(expected))
 
 
-def test_shares_of_rows_with_awkward_numbers():
+def test_shares_of_rows_with_awkward_values():
     x = np.abs(_quotients(np.float32)[0])
     actual = run(KERNELS, "shares", "sm_80", [x, np.zeros_like(x, np.float16)], grid=(len(x), 1, 1))[1]
     odd = ~np.isfinite(x).all(axis=1)

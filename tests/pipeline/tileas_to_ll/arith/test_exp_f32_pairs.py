@@ -9,8 +9,8 @@ from tests.emulated_kernels import compiled, run
 KERNELS = Path(__file__).with_name("exponential_kernels.py")
 
 
-def _numbers():
-    """All exponents with both signs, the range of results and what lies around its ends, and special numbers."""
+def _inputs():
+    """All exponents with both signs, the range of results and what lies around its ends, and special values."""
     generator = np.random.default_rng(0)
     anywhere = generator.integers(0, 1 << 32, 2048, dtype=np.uint64).astype(np.uint32).view(np.float32)
     results = generator.uniform(-110, 95, 5 * 256).astype(np.float32)
@@ -35,7 +35,7 @@ def _numbers():
 
 
 def test_pairs_have_the_bits_of_libdevice():
-    x = _numbers()
+    x = _inputs()
     grid = (x.size // 256, 1, 1)
     single, paired = (run(KERNELS, "exp_f32", sm, [x, np.zeros_like(x)], grid=grid)[1] for sm in ("sm_90", "sm_100"))
     np.testing.assert_array_equal(single.view(np.uint32), paired.view(np.uint32))

@@ -25,11 +25,11 @@ def launch(name, sm, x, out_dtype=None, ratio=1):
 
 
 def assert_same(actual, expected):
-    """Equal as numbers, NaN where NaN is due, and the sign of zero kept."""
+    """Equal as values, NaN where NaN is due, and the sign of zero kept."""
     actual, expected = actual.astype(np.float64), expected.astype(np.float64)
     np.testing.assert_array_equal(actual, expected)
-    numbers = ~np.isnan(expected)
-    np.testing.assert_array_equal(np.signbit(actual[numbers]), np.signbit(expected[numbers]))
+    ordered = ~np.isnan(expected)
+    np.testing.assert_array_equal(np.signbit(actual[ordered]), np.signbit(expected[ordered]))
 
 
 def all_halves():

@@ -12,7 +12,7 @@ from tests.pipeline.tileas_to_ll.arith.mixed_precision_kernels import LENGTH
 KERNELS = Path(__file__).with_name("mixed_precision_kernels.py")
 
 
-def _numbers(dtype):
+def _inputs(dtype):
     """Halves of random bits, NaN, infinities and subnormal numbers among them, and f32 of all sizes."""
     generator = np.random.default_rng(0)
     halves = generator.integers(0, 1 << 16, 2 * LENGTH, dtype=np.uint32).astype(np.uint16)
@@ -21,9 +21,9 @@ def _numbers(dtype):
     return halves.view(dtype), wide.astype(np.float32)
 
 
-@pytest.mark.parametrize("name, dtype", [("sums_f16", np.float16), ("sums_bf16", ml_dtypes.bfloat16)])
-def test_numbers_are_those_of_widened_halves(name, dtype):
-    x, y = _numbers(dtype)
+@pytest.mark.parametrize("name, dtype", [("adds_f16", np.float16), ("adds_bf16", ml_dtypes.bfloat16)])
+def test_results_are_those_of_widened_halves(name, dtype):
+    x, y = _inputs(dtype)
     out = run(KERNELS, name, "sm_100", [x, y, np.zeros_like(y), np.zeros_like(y)], grid=(2, 1, 1))[2:]
     wide = x.astype(np.float32)
     with np.errstate(all="ignore"):
@@ -31,7 +31,7 @@ def test_numbers_are_those_of_widened_halves(name, dtype):
 
 
 def test_the_conversion_is_saved_where_nothing_else_wants_it():
-    text, per_thread = compiled(KERNELS, "sums_f16", "sm_100").ptx, LENGTH // 64
+    text, per_thread = compiled(KERNELS, "adds_f16", "sm_100").ptx, LENGTH // 64
     assert text.count("add.rn.f32.f16") == text.count("sub.rn.f32.f16") == per_thread
     assert "cvt.f32.f16" not in text
     assert "rn.f32.f16" not in compiled(KERNELS, "shared_f16", "sm_100").ptx

@@ -1,4 +1,4 @@
-"""Extremes found in pairs of halves are those of the widened numbers: zeros, NaN and subnormal numbers included."""
+"""Extremes found in pairs of halves are those of the widened values: zeros, NaN and subnormal numbers included."""
 
 import re
 from pathlib import Path
@@ -14,7 +14,7 @@ COLUMNS = 512
 
 
 def _rows(dtype):
-    """Rows of random bits, of subnormal numbers, of zeros of both signs, of NaN alone and of NaN beside numbers."""
+    """Rows of random bits, of subnormal numbers, of zeros of both signs, of NaN alone and of NaN beside other values."""
     generator = np.random.default_rng(0)
     bits = generator.integers(0, 1 << 16, (8, COLUMNS), dtype=np.uint32).astype(np.uint16)
     bits[1] = generator.integers(1, 64, COLUMNS) | generator.integers(0, 2, COLUMNS) << 15
@@ -38,7 +38,7 @@ def _wanted(rows, nan):
 @pytest.mark.parametrize(
     ("name", "dtype", "nan"), [("extremes_f16", np.float16, False), ("extremes_bf16_nan", ml_dtypes.bfloat16, True)]
 )
-def test_extremes_are_those_of_the_widened_numbers(name, dtype, nan, sm):
+def test_extremes_are_those_of_the_widened_values(name, dtype, nan, sm):
     rows = _rows(dtype)
     out = run(KERNELS, name, sm, [rows, np.zeros((8, 2), np.float32)], grid=(8, 1, 1))[1]
     np.testing.assert_array_equal(out, _wanted(rows, nan))
@@ -51,7 +51,7 @@ def test_pairs_are_used():
 
 @pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
 def test_extremes_of_three(sm):
-    """Of NaN, zeros and infinities, too; one instruction for two numbers where the target finds the largest of three."""
+    """Of NaN, zeros and infinities, too; one instruction for two values where the target finds the largest of three."""
     rows = _rows(np.float16).astype(np.float32)
     out = run(KERNELS, "extremes_f32", sm, [rows, np.zeros((8, 2), np.float32)], grid=(8, 1, 1))[1]
     np.testing.assert_array_equal(out, _wanted(rows, False))

@@ -1,4 +1,4 @@
-"""What holds of every rewrite: what is illegal, what types values have, and how the book spells what comes out."""
+"""What holds of every rewrite: what is illegal, what types values have, and how the instruction table spells what comes out."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def test_an_attempt_takes_the_parity_as_it_is(ticks):
 
 @pytest.mark.seed(DOCUMENT, "async-wait-count")
 @pytest.mark.parametrize(("attributes", "count"), [("", 0), *((f" {{numGroups = {n} : i32}}", n) for n in range(4))])
-def test_a_wait_lets_as_many_groups_be_under_way(attributes, count):
+def test_a_wait_lets_as_many_groups_be_in_flight(attributes, count):
     text = f"%g = nvgpu.device_async_create_group\nnvgpu.device_async_wait %g{attributes}"
     wait = the(ops_copy.CpAsyncWaitGroupOp, operations("", text))
     assert wait.n.value.data == count
@@ -314,8 +314,8 @@ def test_a_descriptor_is_two_instructions():
 @pytest.mark.seed(DOCUMENT, "wgmma-descriptor-pure")
 def test_a_descriptor_of_a_loop_is_packed_before_it():
     text = ["llvm.br ^loop", "^loop:", EXAMPLE, "nvvm.barrier0", "%n = llvm.load %o : !llvm.ptr<1> -> i64",
-            "%sum = llvm.mul %n, %v : i64", "llvm.store %sum, %o : i64, !llvm.ptr<1>",
-            '%again = llvm.icmp "ult" %sum, %v : i64', "llvm.cond_br %again, ^loop, ^end", "^end:"]  # fmt: skip
+            "%total = llvm.mul %n, %v : i64", "llvm.store %total, %o : i64, !llvm.ptr<1>",
+            '%again = llvm.icmp "ult" %total, %v : i64', "llvm.cond_br %again, ^loop, ^end", "^end:"]  # fmt: skip
     ptx = _ptx("\n".join(text))
     loop = ptx[ptx.index("$L__BB0_1:") :]
     assert "bar.sync" in loop and "or.b64" in ptx and "or.b64" not in loop and "bfe" not in loop
@@ -336,7 +336,7 @@ def _ptx(body: str) -> str:
 
 # Spelling -------------------------------------------------------------------------------------------------------------
 
-# What the book spells as assembly of all that comes out here, and why no intrinsic of LLVM 22 does.
+# What the instruction table spells as assembly of all that comes out here, and why no intrinsic of LLVM 22 does.
 ALWAYS = {
     "nvvm.cp.async.shared.global.fill": "no intrinsic has its operand that ignores the source, or a predicate",
     "nvvm.wgmma.mma_async": "no intrinsic",
@@ -345,7 +345,7 @@ ALWAYS = {
     "nvvm.fma.packed.f32x2": "no intrinsic",
     "nvvm.mul.packed.f32x2": "no intrinsic",
     "nvvm.redux.sync": "libNVVM knows no intrinsic of it",
-    "nvvm.mbarrier.init.shared": "the intrinsic takes the count in a register: 8 instructions more in a product of 304",
+    "nvvm.mbarrier.init.shared": "the intrinsic takes the count in a register: 8 instructions more in a matmul of 304",
     "nvvm.mbarrier.arrive": "no intrinsic takes the predicate",
     "nvvm.prefetch.tensormap": "LLVM writes the intrinsic twice",
 }
@@ -359,7 +359,7 @@ SOMETIMES = {
 
 @cache
 def spelled() -> dict[str, set[str]]:
-    """Of all golden tests: how the book spells each operation that comes out."""
+    """Of all golden tests: how the instruction table spells each operation that comes out."""
     found: dict[str, set[str]] = {}
     for name, kind in {row for case in cases() for row in spellings(case.expected) if row[1]}:
         found.setdefault(name, set()).add(kind)
@@ -368,20 +368,20 @@ def spelled() -> dict[str, set[str]]:
 
 @cache
 def spellings(text: str) -> set[tuple[str, str | None]]:
-    """The operations of a module, each with how the book spells it: None for one that it does not know."""
+    """The operations of a module, each with how the instruction table spells it: None for one that it does not know."""
     known = MAPPING.keys() | INSTRUCTION_TABLE.keys()
     return {(op.name, instruction_row(op).kind if type(op) in known else None) for op in parse_module(text).walk()}
 
 
 @pytest.mark.seed(DOCUMENT, "assembly-only-sparse")
-def test_the_sparse_product_alone_is_written_as_assembly():
+def test_the_sparse_mma_alone_is_written_as_assembly():
     made = {case.title for case in cases() if "llvm.inline_asm" in {name for name, _ in spellings(execute(case))}}
     assert made == {case.title for case in cases() if "nvgpu.mma.sp.sync" in case.source}
     assert len(made) == 4
 
 
 @pytest.mark.seed(DOCUMENT, "assembly-table", "assembly-only-sparse")
-def test_the_book_spells_as_assembly_only_what_no_intrinsic_says():
+def test_the_instruction_table_spells_as_assembly_only_what_no_intrinsic_says():
     kinds = spelled()
     assert {name for name, found in kinds.items() if found == {"assembly"}} == ALWAYS.keys()
     assert {name for name, found in kinds.items() if len(found) == 2} == SOMETIMES.keys()

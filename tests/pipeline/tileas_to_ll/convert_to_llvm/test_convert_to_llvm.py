@@ -40,7 +40,7 @@ def ptx_of(text: str, index_width: int = 64, sm: str = "90") -> str:
 def launch(
     text: str, out: np.ndarray, *values: np.generic | np.ndarray, threads: int = 1, width: int = 64, sm: str = "90"
 ) -> np.ndarray:
-    """What kernel ``k`` leaves in its first argument; the others are numbers, or arrays that it reads."""
+    """What kernel ``k`` leaves in its first argument; the others are scalars, or arrays that it reads."""
     memory = emulator.Memory()
     arrays = [aligned(value) if isinstance(value, np.ndarray) else value for value in (out, *values)]
     given = [

@@ -10,7 +10,7 @@ LENGTH = 32768
 
 @ct.kernel
 def shares(x, out, TILE_N: ConstInt):
-    """out = exp(x - max x) / its sum, a row for each block."""
+    """out = exp(x - max x) / sum(exp(x - max x)), a row for each block."""
     row = ct.load(x, (ct.bid(0), 0), (1, TILE_N)).astype(ct.float32)
     powers = ct.exp(row - ct.max(row, axis=1, keepdims=True))
     ct.store(out, (ct.bid(0), 0), (powers / ct.sum(powers, axis=1, keepdims=True)).astype(out.dtype))
@@ -18,7 +18,7 @@ def shares(x, out, TILE_N: ConstInt):
 
 @ct.kernel
 def centered(x, out, TILE_N: ConstInt):
-    """out = (x - mean x) / sqrt(its mean square), a row for each block; x is used behind both sums."""
+    """out = (x - mean x) / sqrt(its mean square), a row for each block; x is used behind both reductions."""
     row = ct.load(x, (ct.bid(0), 0), (1, TILE_N)) * 2
     middle = row - ct.sum(row, axis=1, keepdims=True) / TILE_N
     square = ct.sum(middle * middle, axis=1, keepdims=True) / TILE_N

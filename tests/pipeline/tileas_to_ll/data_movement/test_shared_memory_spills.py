@@ -1,4 +1,4 @@
-"""Rows of which a part waits in shared memory: their numbers, and that no register is spilled for them."""
+"""Rows of which a part waits in shared memory: their results, and that no register is spilled for them."""
 
 from pathlib import Path
 
@@ -52,7 +52,7 @@ def test_shares_are_stored_in_each_way_of_dividing():
 
 @pytest.mark.parametrize("columns", [LENGTH, LENGTH - 3 * 1024])
 def test_shares_of_rows_that_end_inside_a_tile(columns):
-    """What is outside the tensor is read as zero: it has a share of the sum."""
+    """What is outside the tensor is read as zero: it has a share of the total."""
     x, wide = _rows(np.float16)[:, :columns], np.zeros((2, LENGTH))
     actual = run(KERNELS, "has_boundary_tile", "sm_100", [x, np.zeros_like(x)], grid=(2, 1, 1))[1]
     wide[:, :columns] = x
@@ -93,8 +93,8 @@ def test_what_a_row_is_multiplied_by_is_loaded_while_it_is_stored():
 
 def test_halves_of_a_row_wait_as_they_are():
     module = scheduled_case(KERNELS, "normal", "sm_100")
-    [park] = [op for op in module.walk() if op.name == "nv_tileas.spill"]
-    assert park.operands[0].owner.name == "nv_tileas.subf"
+    [spill] = [op for op in module.walk() if op.name == "nv_tileas.spill"]
+    assert spill.operands[0].owner.name == "nv_tileas.subf"
     assert "sub.rn.f32.f16" in compiled(KERNELS, "normal", "sm_100").ptx
 
 
@@ -103,18 +103,18 @@ def test_halves_of_a_row_wait_as_they_are():
     [("shares", "sm_80"), ("shares", "sm_100"), ("has_boundary_tile", "sm_107"), ("centered", "sm_90"), ("normal", "sm_80"),
      ("normal", "sm_90"), ("normal", "sm_100")],
 )  # fmt: skip
-def test_a_part_is_parked_and_nothing_spilled(name, sm):
+def test_a_part_is_spilled_to_shared_memory_only(name, sm):
     artifacts = driver.compile(bytecode(KERNELS, name), sm)
     assert artifacts.ptx.count(STORED) and artifacts.ptx.count(LOADED) >= artifacts.ptx.count(STORED)
     [kernel] = artifacts.manifest["kernels"].values()
     assert kernel["resources"]["spill_stores"] == kernel["resources"]["spill_loads"] == 0
 
 
-def test_places_of_parked_tiles_are_their_own():
+def test_places_of_spilled_tiles_are_their_own():
     module = scheduled_case(KERNELS, "shares", "sm_90")
     assert verify_shared_memory_allocation(module)
-    [park] = [op for op in module.walk() if op.name == "nv_tileas.spill"]
+    [spill] = [op for op in module.walk() if op.name == "nv_tileas.spill"]
     last = max(int_attr(op, "scratch_offset") for op in module.walk() if "scratch_offset" in op.attributes)
-    park.attributes["shared_offset"] = IntegerAttr(last, i32)
+    spill.attributes["shared_offset"] = IntegerAttr(last, i32)
     with pytest.raises(InternalError, match="is not its own"):
         verify_shared_memory_allocation(module)

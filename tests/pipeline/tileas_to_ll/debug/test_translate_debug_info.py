@@ -30,7 +30,7 @@ def translated(body: str, options=DEBUG, **parts):
 
 
 def add(location: str) -> str:
-    return f"%sum = arith.addf %a, %a : f32 loc({location})"
+    return f"%total = arith.addf %a, %a : f32 loc({location})"
 
 
 def place(location: str, options=LINES) -> DILocation | None:
@@ -146,8 +146,8 @@ VALUE = 'debuginfo.value %a, #debuginfo.variable<name = "a", arg = 1>, #llvm.di_
 
 
 def kept(options) -> dict[str, bool]:
-    sum_at_4 = add('"k.py":4:5')
-    found = translated(f'{VALUE} loc("k.py":3:5)\n{sum_at_4}', options)
+    add_at_4 = add('"k.py":4:5')
+    found = translated(f'{VALUE} loc("k.py":3:5)\n{add_at_4}', options)
     text = str(found)
     return {
         "locations": "dbg" in only(found, "arith.addf").attributes,
@@ -211,7 +211,7 @@ def test_what_is_computed_does_not_change():
 
 @pytest.mark.seed("target-and-debug-info", "dataflow-unchanged", "pin-between")
 def test_a_parameter_is_read_through_its_pin():
-    before, after_it = add("unknown").replace("%sum", "%x"), add("unknown")
+    before, after_it = add("unknown").replace("%total", "%x"), add("unknown")
     with_values = parse_module(module(f'{before}\n{VALUE} loc("k.py":3:5)\n{after_it}'))
     run_passes([TranslateDebugInfo], with_values, job(**DEBUG))
     argument = only(with_values, "gpu.func").body.block.args[0]

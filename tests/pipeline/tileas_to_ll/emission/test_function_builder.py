@@ -12,9 +12,9 @@ def test_what_one_way_through_the_code_has_computed_is_not_reused_in_the_other()
         return made[-1]
 
     def way():
-        return b.get_or_create(("sum",), compute), b.get_or_create(("sum",), compute)
+        return b.get_or_create(("add",), compute), b.get_or_create(("add",), compute)
 
     [(first, _), (second, _)] = b.if_else(1, way, way)
     assert first[0] is first[1] and second[0] is second[1]
     assert first[0] is not second[0] and len(made) == 2
-    assert b.get_or_create(("sum",), compute) is b.get_or_create(("sum",), compute) and len(made) == 3
+    assert b.get_or_create(("add",), compute) is b.get_or_create(("add",), compute) and len(made) == 3

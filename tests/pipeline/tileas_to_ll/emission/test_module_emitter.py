@@ -46,7 +46,7 @@ def test_ptxas_knows_the_registers_at_entry(name, sm):
 
 
 @pytest.mark.parametrize(("sm", "said"), [("sm_80", False), ("sm_90", True)])
-def test_one_cta_is_said_where_a_second_has_no_room(sm, said):
+def test_one_cta_is_declared_where_a_second_does_not_fit(sm, said):
     made, kernel, _ = compiled(LARGE, sm)
     fills = 2 * kernel["shared_memory"]["dynamic"] > find_target(sm).sm_limits.shared_memory
     assert (".minnctapersm 1" in made.ptx) == said == fills

@@ -25,7 +25,7 @@ def line(x, out, first: int, TILE: INT):
 
 
 @ct.kernel
-def product(a, b, c, first: int, steps: int, M: INT, N: INT, K: INT):
+def matmul(a, b, c, first: int, steps: int, M: INT, N: INT, K: INT):
     """Steps along k end far behind the arrays."""
     i, j = ct.bid(0), ct.bid(1)
     total = ct.zeros((M, N), ct.float32)
@@ -43,7 +43,7 @@ def divided(x, out, first: int, TILE: INT):
 
 @ct.kernel
 def summed(x, out, first: int, steps: int, TILE: INT):
-    """A row of sums over steps that end behind the array."""
+    """A row of totals over steps that end behind the array."""
     i = ct.bid(0)
     total = ct.zeros((1, TILE), ct.float32)
     for k in range(steps):
@@ -69,14 +69,14 @@ FIRST = Scalar("int32")
 PLANES = Array("float32", 3, shape_divisible_by=(1, 1, 64))
 HALVES = Array("float16", 2, shape_divisible_by=64, stride_divisible_by=64)
 RAGGED = Array("float16", 2, stride_divisible_by=8)
-SUMS = Array("float32", 2, stride_divisible_by=4)
+ACCUMULATORS = Array("float32", 2, stride_divisible_by=4)
 CASES = [
     *(Case(f"rows_{r}", rows, (matrix((r, 64)), PLANES, FIRST, r, 64)) for r in (1, 16, 64)),
     Case("rows_ragged", rows, (matrix(1), Array("float32", 3), FIRST, 16, 64)),
     *(Case(f"line_{t}", line, (*[Array("float32", 1, shape_divisible_by=t)] * 2, FIRST, t)) for t in (1, 64)),
     Case("line_ragged", line, (*[Array("float32", 1)] * 2, FIRST, 64)),
-    Case("product", product, (HALVES, HALVES, SUMS, FIRST, Scalar("int32"), 64, 64, 32)),
-    Case("product_ragged", product, (RAGGED, RAGGED, SUMS, FIRST, Scalar("int32"), 64, 64, 32)),
+    Case("matmul", matmul, (HALVES, HALVES, ACCUMULATORS, FIRST, Scalar("int32"), 64, 64, 32)),
+    Case("matmul_ragged", matmul, (RAGGED, RAGGED, ACCUMULATORS, FIRST, Scalar("int32"), 64, 64, 32)),
     Case("divided", divided, (*[Array("float32", 1, shape_divisible_by=64)] * 2, FIRST, 64)),
     Case("divided_ragged", divided, (*[Array("float32", 1)] * 2, FIRST, 64)),
     Case("scaled", scaled, (matrix((1, 64)), Array("float32", 1, shape_divisible_by=64), matrix((1, 64)), FIRST, 64)),

@@ -1,4 +1,4 @@
-"""Tiles of pointers that follow each other along the last dimension, along the first, and one of each in one sum."""
+"""Tiles of pointers that follow each other along the last dimension, along the first, and one of each in one addition."""
 
 import cuda.tile as ct
 

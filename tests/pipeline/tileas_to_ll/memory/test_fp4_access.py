@@ -107,7 +107,7 @@ def test_strides_known_at_run_time():
 
 
 VALUES = np.arange(16, dtype=np.uint8)
-NUMBERS = VALUES.view(ml_dtypes.float4_e2m1fn).astype(np.float32)
+DECODED = VALUES.view(ml_dtypes.float4_e2m1fn).astype(np.float32)
 FLOATS = """
   %f = ftof %x : tile<16xf4E2M1FN> -> tile<16xf32>
   %o_v = make_tensor_view %o, shape = [16], strides = [1] : tensor_view<16xf32, strides=[1]>
@@ -132,7 +132,7 @@ def packed(values) -> np.ndarray:
 def test_every_value_is_read_as_its_number(sm):
     text = kernel({"a": F4, "o": "f32"}, view_text("%a", 16) + FLOATS)
     _, out = launch(text, [packed(VALUES), np.zeros(16, np.float32)], sm)
-    np.testing.assert_array_equal(out.view(np.int32), NUMBERS.view(np.int32))
+    np.testing.assert_array_equal(out.view(np.int32), DECODED.view(np.int32))
 
 
 def test_pointers_advance_by_half_bytes():
@@ -142,14 +142,14 @@ def test_pointers_advance_by_half_bytes():
         + view_text("%q", 16) + FLOATS,
     )  # fmt: skip
     _, out = launch(text, [packed(np.concatenate([VALUES[:4], VALUES])), np.zeros(16, np.float32)], "sm_90")
-    np.testing.assert_array_equal(out, NUMBERS)
+    np.testing.assert_array_equal(out, DECODED)
 
 
 def test_tables_and_storage_of_half_bytes():
-    """From a global constant through the block's own storage to numbers."""
+    """From a global constant through the block's own storage to f32."""
     tensor = f"tensor_view<16x{F4}, strides=[1]>"
-    numbers = ", ".join(f"{number:e}" for number in NUMBERS)
-    text = f"global @table alignment = 16 <{F4}: [{numbers}]> : tile<16x{F4}>\n" + kernel(
+    decoded = ", ".join(f"{number:e}" for number in DECODED)
+    text = f"global @table alignment = 16 <{F4}: [{decoded}]> : tile<16x{F4}>\n" + kernel(
         {"o": "f32"},
         f"  %g = get_global @table : tile<ptr<{F4}>>" + view_text("%g", 16).replace("%t ", "%gt ") + f"""
   %a = alloca num_elem = 16, alignment = 16 : tile<ptr<{F4}>>
@@ -160,14 +160,14 @@ def test_tables_and_storage_of_half_bytes():
         + FLOATS.replace("ftof %x", "ftof %y"),
     )  # fmt: skip
     [out] = launch(text, [np.zeros(16, np.float32)], "sm_90")
-    np.testing.assert_array_equal(out.view(np.int32), NUMBERS.view(np.int32))
+    np.testing.assert_array_equal(out.view(np.int32), DECODED.view(np.int32))
 
 
 def test_padding_of_negative_zeros():
     text = kernel({"a": F4, "o": "f32"}, view_text("%a", 6, "padding_value = neg_zero, ") + FLOATS)
     _, out = launch(text, [packed(VALUES[:6]), np.zeros(16, np.float32)], "sm_90")
     np.testing.assert_array_equal(
-        out.view(np.int32), np.concatenate([NUMBERS[:6], [np.float32(-0.0)] * 10]).view(np.int32)
+        out.view(np.int32), np.concatenate([DECODED[:6], [np.float32(-0.0)] * 10]).view(np.int32)
     )
 
 

@@ -19,6 +19,6 @@ def test_a_tile_whose_first_dimension_is_the_fastest_moves_in_vectors():
 
 
 def test_a_tile_that_is_held_along_another_dimension_moves_by_elements():
-    """Threads hold both tiles of the sum alike, so that one of the two can move no vectors."""
+    """Threads hold both tiles of the addition alike, so that one of the two can move no vectors."""
     out = run(KERNELS, "summed", "sm_80", [X, X, np.zeros_like(X)])[2]
     np.testing.assert_array_equal(out, X + X.T)

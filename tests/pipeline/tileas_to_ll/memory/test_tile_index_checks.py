@@ -1,4 +1,4 @@
-"""Tiles outside of their arrays: padding is loaded and nothing is stored, below zero, past the end and where numbers end.
+"""Tiles outside of their arrays: padding is loaded and nothing is stored, below zero, past the end and where integers end.
 
 Only the arrays are mapped: the emulator stops at an access beside them.
 """
@@ -58,9 +58,9 @@ def test_lines(name, size, length, sm, first):
 
 
 @pytest.mark.parametrize("first", [-1, 1 << 26])
-@pytest.mark.parametrize("name, rows, depth", [("product", 64, 64), ("product_ragged", 72, 56)])
+@pytest.mark.parametrize("name, rows, depth", [("matmul", 64, 64), ("matmul_ragged", 72, 56)])
 @pytest.mark.parametrize("sm", ["sm_80", "sm_90", "sm_100"])
-def test_products(sm, name, rows, depth, first):
+def test_matmuls(sm, name, rows, depth, first):
     rng = np.random.default_rng(0)
     a, b = (rng.integers(-3, 4, shape).astype(np.float16) for shape in ((rows, depth), (depth, 64)))
     out = np.full((rows, 64), 7, np.float32)
@@ -73,7 +73,7 @@ def test_products(sm, name, rows, depth, first):
 
 def test_a_loop_of_copies_asks_of_its_own_index_only():
     """A row that is the same in all iterations is compared before the loop: ptxas leaves in it what it finds there."""
-    ptx = compiled(KERNELS, "product", "sm_90").ptx
+    ptx = compiled(KERNELS, "matmul", "sm_90").ptx
     before, copies = ptx[: ptx.rindex(COPIES["sm_90"])].rsplit("mbarrier.try_wait", 1)
     assert "min.u32" in before
     assert copies.count("min.u32") == 2  # the step's, for each factor
@@ -81,7 +81,7 @@ def test_a_loop_of_copies_asks_of_its_own_index_only():
 
 @pytest.mark.parametrize("first", [-1, 1])
 @pytest.mark.parametrize("name, length", [("summed", 128), ("summed_ragged", 100)])
-def test_sums(name, length, first):
+def test_reductions(name, length, first):
     x, out = np.arange(3.0 * length, dtype=np.float32).reshape(3, length), np.full((3, 64), 7, np.float32)
     padded = np.zeros((3, 128), np.float32)
     padded[:, :length] = x
@@ -113,5 +113,5 @@ def test_a_factor_without_elements_is_zeros(sm):
     """An extent of 0 is 1 for a tensor map."""
     a, b = np.ones((64, 64), np.float16)[:0], np.ones((64, 64), np.float16)
     out = np.full((64, 64), 7, np.float32)
-    found = run(KERNELS, "product", sm, [a, b, out, 0, 2], grid=(1, 1, 1))[2]
+    found = run(KERNELS, "matmul", sm, [a, b, out, 0, 2], grid=(1, 1, 1))[2]
     np.testing.assert_array_equal(found, np.zeros((64, 64)))

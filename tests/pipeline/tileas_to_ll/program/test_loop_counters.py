@@ -17,7 +17,7 @@ BITS = {"i8": 8, "i16": 16, "i32": 32, "i64": 64}
 # A loop in a loop: bounds and step of both come from memory. What is left: how often the bodies ran, and the sum of the
 # inner counters.
 KERNEL = """cuda_tile.module @m {{
-entry @k(%in: tile<ptr<{T}>>, %out: tile<ptr<i32>>, %sum: tile<ptr<{T}>>) {{
+entry @k(%in: tile<ptr<{T}>>, %out: tile<ptr<i32>>, %total: tile<ptr<{T}>>) {{
   %t = make_token : token
   %where = iota : tile<4x{T}>
   %n0 = constant <i32: 0> : tile<i32>
@@ -40,7 +40,7 @@ entry @k(%in: tile<ptr<{T}>>, %out: tile<ptr<i32>>, %sum: tile<ptr<{T}>>) {{
     continue %c, %d : tile<i32>, tile<{T}>
   }}
   %t3 = store_ptr_tko weak %out, %n token=%t2 : tile<ptr<i32>>, tile<i32> -> token
-  %t4 = store_ptr_tko weak %sum, %s token=%t2 : tile<ptr<{T}>>, tile<{T}> -> token
+  %t4 = store_ptr_tko weak %total, %s token=%t2 : tile<ptr<{T}>>, tile<{T}> -> token
   return
 }}
 }}"""

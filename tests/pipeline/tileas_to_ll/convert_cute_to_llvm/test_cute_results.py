@@ -80,7 +80,7 @@ FRAGMENTS = {
 
 @pytest.mark.seed("lowering-overview", "companion-cute", "role-companions")
 @pytest.mark.parametrize("sm", ["80", "90"])
-def test_a_product_whose_fragments_come_from_composed_layouts(sm):
+def test_an_mma_whose_fragments_come_from_composed_layouts(sm):
     """D = A B, 16 x 8 x 16, rows in memory: the fragments' offsets are compositions of two layouts."""
     body = THREAD + '%atom = cute.make_atom : () -> !cute_nvgpu.sm80.mma<"16x8x16 f16 f16 f32">\n'
     body += "%zero = llvm.mlir.constant(0.0 : f32) : f32\n"

@@ -1,4 +1,4 @@
-"""Hand-written gpu and nvgpu kernels, run: MLIR to PTX by our passes, PTX in the emulator, numbers against NumPy."""
+"""Hand-written gpu and nvgpu kernels, run: MLIR to PTX by our passes, PTX in the emulator, results against NumPy."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ COPY = """
 llvm.store %chunk_{0}, %to_{0} : {2}, !llvm.ptr<3>
 """
 MAP = "!nvgpu.tensormap.descriptor<tensor = {}, swizzle = none, l2promo = none, oob = zero, interleave = none>"
-PRODUCT = f"""
+MATMUL = f"""
 gpu.module @m {{
   gpu.func @k(%ga: !llvm.ptr<1>, %gb: !llvm.ptr<1>, %o: memref<64x8xf32>, %ma: {MAP.format(TILE_A)},
               %mb: {MAP.format(TILE_B)}) workgroup(%sa: {TILE_A}, %sb: {TILE_B}) kernel {{
@@ -107,7 +107,7 @@ def core_matrices(matrix: np.ndarray) -> np.ndarray:
     "warpgroup-mma-store", "wgmma-sequence",
 )  # fmt: skip
 def test_a_warpgroup_multiplies():
-    ptx = compile_kernel(PRODUCT)
+    ptx = compile_kernel(MATMUL)
     rng = np.random.default_rng(0)
     a = rng.integers(-4, 5, (64, 16)).astype(np.float16)
     b = rng.integers(-4, 5, (16, 8)).astype(np.float16)
@@ -118,9 +118,9 @@ def test_a_warpgroup_multiplies():
 
 
 @pytest.mark.seed(DOCUMENT, "warpgroup-mma", "wgmma-order", "wgmma-sequence")
-def test_a_product_is_fenced_issued_committed_and_waited_for():
-    found = re.findall(r"wgmma\.(\w+)\S*( 0;)?", compile_kernel(PRODUCT))
-    # Accumulators in a struct are moved to their registers behind the first fence: each product has one more.
+def test_an_mma_is_fenced_issued_committed_and_waited_for():
+    found = re.findall(r"wgmma\.(\w+)\S*( 0;)?", compile_kernel(MATMUL))
+    # Accumulators in a struct are moved to their registers behind the first fence: each MMA has one more.
     assert [*dict.fromkeys(found)] == [("fence", ""), ("mma_async", ""), ("commit_group", ""), ("wait_group", " 0;")]
 
 
@@ -178,9 +178,9 @@ def test_a_shuffle_says_which_lanes_read(mode, source):
         "%flag = llvm.zext %ok : i1 to i32\n"
         "%hundred = llvm.mlir.constant(100 : i32) : i32\n"
         "%scaled = llvm.mul %flag, %hundred : i32\n"
-        "%sum = llvm.add %scaled, %r : i32\n"
+        "%total = llvm.add %scaled, %r : i32\n"
         "%place = llvm.getelementptr %o[%tid] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32\n"
-        "llvm.store %sum, %place : i32, !llvm.ptr<1>\ngpu.return } }"
+        "llvm.store %total, %place : i32, !llvm.ptr<1>\ngpu.return } }"
     )
     out = aligned(np.zeros(32, np.int32))
     launch(ptx, [None, np.int32(5).tobytes(), np.int32(32).tobytes()], {0: out}, threads=32)
@@ -264,7 +264,7 @@ def test_libdevice_computes(operation, type, reference, tolerance):
         ((16, 8, 64), "s8", "s32", [4, 4, 4]),
     ],
 )
-def test_the_assembler_takes_a_sparse_product(shape, kind, accumulator, counts):
+def test_the_assembler_takes_a_sparse_mma(shape, kind, accumulator, counts):
     text = sparse_text(shape, [kind, kind], accumulator, counts, 0)
     a, b, c = counts
     type, letter = ("f32", "f") if accumulator == "f32" else ("i32", "r")
