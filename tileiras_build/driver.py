@@ -152,7 +152,7 @@ def lower(
 ) -> dict[str, bytes]:
     """The files of artifact ``target`` (".ptx" or "ptx") made from the bytes of artifact ``source``.
 
-    Returns {suffix: bytes}: the artifact and its side products (".json" beside ".cubin"). Raises InvalidInput, Unsupported or
+    Returns {suffix: bytes}: the artifact and its side outputs (".json" beside ".cubin"). Raises InvalidInput, Unsupported or
     InternalError. LLVM IR and libraries of the caller are read in another process, as LLVM may abort on them.
     """
     stages = between(source, target, table)

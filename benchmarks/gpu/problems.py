@@ -232,7 +232,7 @@ class Kind:
     close: dict[str, float]
 
 
-# Half a unit in the last place of a number near the largest is 2**-11 of it in f16, 2**-8 in bf16; sums of products are
+# Half a unit in the last place of a number near the largest is 2**-11 of it in f16, 2**-8 in bf16; dot products are
 # held in f32, whose errors are far below that. tf32 operands are rounded to 11 bits. sm_90 holds fp8 accumulators in 14 bits
 # for a while. The weights of attention are rounded to f16 as well. Copies are exact, one addition is rounded once.
 _MATMUL = {"float16": 2e-3, "bfloat16": 8e-3, "float32": 2e-3, "float8_e4m3fn": 1e-2}

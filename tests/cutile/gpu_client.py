@@ -29,7 +29,7 @@ RELEASE = tuple(map(int, ct.__version__.split(".")[:2]))
 
 
 @ct.kernel
-def scaled_sum(x, y, z, factor, tile: ct.Constant[int]):
+def scaled_add(x, y, z, factor, tile: ct.Constant[int]):
     i = ct.bid(0)
     ct.store(z, (i,), ct.load(x, (i,), (tile,)) + factor * ct.load(y, (i,), (tile,)))
 
@@ -91,7 +91,7 @@ def native(kernel) -> bool:
     return can_launch_natively(session, compiled)
 
 
-def check_scaled_sum(launch, kind=Interface, factor=2.0, stream=0, kernel=scaled_sum, **more):
+def check_scaled_add(launch, kind=Interface, factor=2.0, stream=0, kernel=scaled_add, **more):
     x, y, z = vectors(kind)
     launch(stream, GRID, kernel, (x, y, z, factor, TILE), **more)
     checked(cuda.cuCtxSynchronize())
@@ -110,12 +110,12 @@ def arrays():
     """Both interfaces, launched slowly first and fast then; a reference taken before enable()."""
     for kind in (Interface, DLPack):
         for factor in (2.0, 3.0, -0.5):
-            check_scaled_sum(ct.launch, kind, factor)
-    assert is_known(scaled_sum, 2) and launch_of_the_import is ct.launch
-    check_scaled_sum(launch_of_the_import, factor=7.0)
-    assert is_known(scaled_sum, 2)
-    ways, arguments = scaled_sum._tileiras_build.stubs, (*vectors(), 2.0, TILE)
-    assert native(scaled_sum) or any(way((), arguments, 0, False) for way in ways)  # a grid without axes is one block
+            check_scaled_add(ct.launch, kind, factor)
+    assert is_known(scaled_add, 2) and launch_of_the_import is ct.launch
+    check_scaled_add(launch_of_the_import, factor=7.0)
+    assert is_known(scaled_add, 2)
+    ways, arguments = scaled_add._tileiras_build.stubs, (*vectors(), 2.0, TILE)
+    assert native(scaled_add) or any(way((), arguments, 0, False) for way in ways)  # a grid without axes is one block
 
 
 def streams():
@@ -126,14 +126,14 @@ def streams():
 
     for stream in (Stream.ptr, Stream(), cuda.CUstream(Stream.ptr)):
         for factor in (1.0, 2.0):
-            check_scaled_sum(ct.launch, factor=factor, stream=stream)
+            check_scaled_add(ct.launch, factor=factor, stream=stream)
 
 
 def specialization():
     """What an earlier launch has found out is looked at again: address, length, stride."""
     x, y, z = vectors()
     values = x.host
-    ct.launch(0, GRID, scaled_sum, (Part(x.__cuda_array_interface__), y, z, 1.0, TILE))
+    ct.launch(0, GRID, scaled_add, (Part(x.__cuda_array_interface__), y, z, 1.0, TILE))
 
     def part(array, start, length, step=1):
         face = dict(array.__cuda_array_interface__)
@@ -141,26 +141,26 @@ def specialization():
         face["shape"], face["strides"] = (length,), (4 * step,)
         return Part(face)
 
-    before = len(scaled_sum._tileiras_build.compiled)
+    before = len(scaled_add._tileiras_build.compiled)
     for start, length, step in ((1, 384, 1), (0, 383, 1), (0, 256, 2), (0, 384, 1), (1, 384, 1), (0, 256, 2)):
-        ct.launch(0, (length // TILE,), scaled_sum, (part(x, start, length, step), y, z, 0.0, TILE))
+        ct.launch(0, (length // TILE,), scaled_add, (part(x, start, length, step), y, z, 0.0, TILE))
         count = length // TILE * TILE
         checked(cuda.cuCtxSynchronize())
         np.testing.assert_array_equal(z.fetch()[:count], values[start : start + count * step : step])
-    assert len(scaled_sum._tileiras_build.compiled) == before + 3
+    assert len(scaled_add._tileiras_build.compiled) == before + 3
 
 
 def constants_and_scalars():
     """Another constant is another kernel; values of both types; a float beyond f32 is infinite."""
     x, y, z = vectors()
     for tile in (64, 128, 64):
-        ct.launch(0, (N // tile,), scaled_sum, (x, y, z, 2.0, tile))
+        ct.launch(0, (N // tile,), scaled_add, (x, y, z, 2.0, tile))
         np.testing.assert_array_equal(z.fetch(), x.host + 2 * y.host)
-    ct.launch(0, GRID, scaled_sum, (x, y, z, 3, TILE))
-    ct.launch(0, GRID, scaled_sum, (x, y, z, -4, TILE))
+    ct.launch(0, GRID, scaled_add, (x, y, z, 3, TILE))
+    ct.launch(0, GRID, scaled_add, (x, y, z, -4, TILE))
     np.testing.assert_array_equal(z.fetch(), x.host - 4 * y.host)
     for factor in (2.0, 1e300):
-        ct.launch(0, GRID, scaled_sum, (x, y, z, factor, TILE))
+        ct.launch(0, GRID, scaled_add, (x, y, z, factor, TILE))
     assert np.isinf(z.fetch()).all()
 
 
@@ -232,20 +232,20 @@ def many_tensor_maps():
         np.testing.assert_array_equal(c.fetch(), a.host.astype(np.float32) @ b.host.astype(np.float32))
     del kernel
     gc.collect()
-    for other in (scaled_sum, matmul):
+    for other in (scaled_add, matmul):
         check = other.replace_hints(occupancy=6)
         if other is matmul:
             ct.launch(0, (1, 1), check, (a, b, c, 64))
             np.testing.assert_array_equal(c.fetch(), a.host.astype(np.float32) @ b.host.astype(np.float32))
         else:
-            check_scaled_sum(ct.launch, kernel=check)
+            check_scaled_add(ct.launch, kernel=check)
 
 
 def hints():
     """Kernels with other hints are other kernels."""
-    faster = scaled_sum.replace_hints(occupancy=4, num_ctas=ct.ByTarget(sm_100=2, default=1))
-    check_scaled_sum(ct.launch, kernel=faster)
-    check_scaled_sum(ct.launch, kernel=faster.replace_hints(opt_level=1))
+    faster = scaled_add.replace_hints(occupancy=4, num_ctas=ct.ByTarget(sm_100=2, default=1))
+    check_scaled_add(ct.launch, kernel=faster)
+    check_scaled_add(ct.launch, kernel=faster.replace_hints(opt_level=1))
 
 
 def programmatic():
@@ -255,8 +255,8 @@ def programmatic():
     counted = ctypes.CDLL("libcuda.so.1")
     before = ctypes.c_uint.in_dll(counted, "strict_driver_programmatic").value
     for factor in (1.0, 2.0):
-        check_scaled_sum(ct.launch, factor=factor, programmatic_dependent_launch=True)
-    check_scaled_sum(ct.launch)
+        check_scaled_add(ct.launch, factor=factor, programmatic_dependent_launch=True)
+    check_scaled_add(ct.launch)
     assert ctypes.c_uint.in_dll(counted, "strict_driver_programmatic").value == before + 2
 
 
@@ -265,10 +265,10 @@ def graphs():
     stream = checked(cuda.cuStreamCreate(0))
     handle = int(stream)
     x, y, z = vectors()
-    ct.launch(handle, GRID, scaled_sum, (x, y, z, 2.0, TILE))
-    new = scaled_sum.replace_hints(occupancy=3)
+    ct.launch(handle, GRID, scaled_add, (x, y, z, 2.0, TILE))
+    new = scaled_add.replace_hints(occupancy=3)
     checked(cuda.cuStreamBeginCapture(stream, cuda.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_GLOBAL))
-    ct.launch(handle, GRID, scaled_sum, (x, z, z, 1.0, TILE))
+    ct.launch(handle, GRID, scaled_add, (x, z, z, 1.0, TILE))
     ct.launch(handle, GRID, new, (z, y, z, 10.0, TILE))
     try:
         ct.launch(handle, GRID, sum_of_list, ([x], z, TILE))
@@ -296,7 +296,7 @@ def prints():
 
 def threads():
     """Threads without a context, all of the same new kernel: one compilation."""
-    kernel, failed = scaled_sum.replace_hints(occupancy=5), []
+    kernel, failed = scaled_add.replace_hints(occupancy=5), []
     session = hook.monkeypatch_cutile.current()
     before = session.compiler.compilations
 
@@ -326,12 +326,12 @@ def tuning():
     from cuda.tile.tune import _tune
 
     x, y, z = vectors()
-    taken = _tune._benchmark(0, GRID, scaled_sum, (x, y, z, 5.0, TILE))
+    taken = _tune._benchmark(0, GRID, scaled_add, (x, y, z, 5.0, TILE))
     assert taken > 0
     np.testing.assert_array_equal(z.fetch(), x.host + 5 * y.host)
     if hasattr(_tune, "benchmark_with_timeout"):
         more = (True,) if RELEASE >= (1, 7) else ()
-        taken, _ = _tune.benchmark_with_timeout(0, GRID, scaled_sum, (x, y, z, 6.0, TILE), 60.0, *more)
+        taken, _ = _tune.benchmark_with_timeout(0, GRID, scaled_add, (x, y, z, 6.0, TILE), 60.0, *more)
         assert taken > 0
     if hasattr(_tune, "_synchronize_context"):
         _tune._synchronize_context()
@@ -342,10 +342,10 @@ def exports():
     from cuda.tile.compilation import CallingConvention, KernelSignature, export_kernel
 
     signature = KernelSignature.from_kernel_args(
-        scaled_sum, (*vectors(), 2.0, TILE), CallingConvention.cutile_python_v1()
+        scaled_add, (*vectors(), 2.0, TILE), CallingConvention.cutile_python_v1()
     )
     file = io.BytesIO()
-    export_kernel(scaled_sum, [signature], file, gpu_code="sm_90", output_format="cubin")
+    export_kernel(scaled_add, [signature], file, gpu_code="sm_90", output_format="cubin")
     assert file.getvalue().startswith(b"\x7fELF")
 
 
@@ -362,7 +362,7 @@ def errors():
         ),
     ):
         try:
-            ct.launch(0, GRID, scaled_sum, wrong)
+            ct.launch(0, GRID, scaled_add, wrong)
             raise AssertionError(f"{wrong} was launched")
         except kind as error:
             assert words in str(error), error

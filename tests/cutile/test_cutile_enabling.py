@@ -10,7 +10,7 @@ N, TILE = 256, 128
 
 
 @ct.kernel
-def scaled_sum(x, y, z, factor, tile: ct.Constant[int]):
+def scaled_add(x, y, z, factor, tile: ct.Constant[int]):
     i = ct.bid(0)
     ct.store(z, (i,), ct.load(x, (i,), (tile,)) + factor * ct.load(y, (i,), (tile,)))
 
@@ -20,6 +20,6 @@ def test_a_launch_computes_and_cutile_gets_its_function_back():
     x, y, z = np.arange(N, dtype=np.float32), np.ones(N, np.float32), np.zeros(N, np.float32)
     with hook.enabled("sm_90", device="cpu"):
         assert hook.is_enabled() and ct.launch is not own
-        ct.launch(0, (N // TILE,), scaled_sum, (x, y, z, 2.0, TILE))
+        ct.launch(0, (N // TILE,), scaled_add, (x, y, z, 2.0, TILE))
     assert not hook.is_enabled() and ct.launch is own
     np.testing.assert_array_equal(z, x + 2)

@@ -124,7 +124,7 @@ def test_a_store_beside_the_array_is_found(reach):
 
 
 # ---- a second computation of samples -------------------------------------------------------------------------------
-# One element at a time, in Python floats, straight from the definition; sums by math.fsum.
+# One element at a time, in Python floats, straight from the definition, added by math.fsum.
 def softmax_row(row):
     peak = max(row)
     powers = [math.exp(x - peak) for x in row]

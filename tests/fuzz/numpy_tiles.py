@@ -1,6 +1,6 @@
 """The few functions of cuda.tile that random kernels of matmuls call, on NumPy arrays: a kernel's source run block by block.
 
-Shares nothing with the compiler, the interpreter or the emulator. Sums of products are taken in float64.
+Shares nothing with the compiler, the interpreter or the emulator. Dot products are taken in float64.
 """
 
 from __future__ import annotations

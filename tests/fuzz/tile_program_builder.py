@@ -188,7 +188,7 @@ class Builder:
         return self.choices.integer(1, one_in) == 1
 
     def shape(self, most: int = MAX_ELEMENTS, rank: int | None = None) -> tuple[int, ...]:
-        """Powers of two whose product is at most ``most``."""
+        """Powers of two that multiply to at most ``most``."""
         left, dims = most.bit_length() - 1, []
         for _ in range(self.choices.integer(0, 3) if rank is None else rank):
             dims.append(self.choices.integer(0, min(left, 7)))

@@ -269,7 +269,7 @@ typedef struct {
     unsigned long long offset, size;
 } peer_handle;
 
-_Static_assert(sizeof(peer_handle) <= CU_IPC_HANDLE_SIZE, "a handle has no more room");
+_Static_assert(sizeof(peer_handle) <= CU_IPC_HANDLE_SIZE, "a handle has no more space");
 
 CUresult CUDAAPI cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr address)
 {

@@ -141,27 +141,27 @@ typedef struct handle {
 
 /* By address, with as many empty places as handles. Dead ones stay: no later handle has the address of one. */
 static handle **handles;
-static size_t handle_count, handle_room;
+static size_t handle_count, handle_capacity;
 
 static size_t place_of(const void *given)
 {
-    size_t place = (size_t)given / 16 * 0x9e3779b97f4a7c15ull % handle_room;
+    size_t place = (size_t)given / 16 * 0x9e3779b97f4a7c15ull % handle_capacity;
     while (handles[place] && handles[place] != given)
-        place = (place + 1) % handle_room;
+        place = (place + 1) % handle_capacity;
     return place;
 }
 
-static void make_room(void)
+static void grow_handles(void)
 {
     handle **before = handles;
-    size_t room = handle_room;
-    if (2 * handle_count < handle_room)
+    size_t capacity = handle_capacity;
+    if (2 * handle_count < handle_capacity)
         return;
-    handle_room = room ? 2 * room : 1024;
-    handles = calloc(handle_room, sizeof *handles);
+    handle_capacity = capacity ? 2 * capacity : 1024;
+    handles = calloc(handle_capacity, sizeof *handles);
     if (!handles)
         abort();
-    for (size_t index = 0; index < room; ++index)
+    for (size_t index = 0; index < capacity; ++index)
         if (before[index])
             handles[place_of(before[index])] = before[index];
     free(before);
@@ -176,7 +176,7 @@ static handle *make_handle(kind kind, handle *owner)
     made->owner = owner;
     made->when = -1;
     pthread_mutex_lock(&table_lock);
-    make_room();
+    grow_handles();
     handles[place_of(made)] = made;
     ++handle_count;
     pthread_mutex_unlock(&table_lock);
@@ -187,7 +187,7 @@ static handle *find_handle(const void *given, kind kind)
 {
     handle *found = NULL;
     pthread_mutex_lock(&table_lock);
-    if (given && handle_room)
+    if (given && handle_capacity)
         found = handles[place_of(given)];
     pthread_mutex_unlock(&table_lock);
     return found && found->kind == kind ? found : NULL;
@@ -209,7 +209,7 @@ static handle *find_handle(const void *given, kind kind)
 static void kill_owned(handle *owner)
 {
     pthread_mutex_lock(&table_lock);
-    for (size_t index = 0; index < handle_room; ++index)
+    for (size_t index = 0; index < handle_capacity; ++index)
         if (handles[index] && handles[index]->owner == owner)
             handles[index]->kind = DEAD;
     owner->kind = DEAD;
@@ -521,7 +521,7 @@ CUresult CUDAAPI cuDeviceGetName(char *name, int length, CUdevice device)
     INITIALIZED;
     NOT_NULL(name);
     DEVICE(device);
-    REQUIRE(length > 0, INVALID, "the name has room for %d bytes", length);
+    REQUIRE(length > 0, INVALID, "the buffer of the name holds %d bytes", length);
     snprintf(name, (size_t)length, "strict sm_%d", gpu()->number);
     return CUDA_SUCCESS;
 }
@@ -531,7 +531,7 @@ CUresult CUDAAPI cuDeviceGetPCIBusId(char *bus, int length, CUdevice device)
     INITIALIZED;
     NOT_NULL(bus);
     DEVICE(device);
-    REQUIRE(length > 12, INVALID, "the bus address has room for %d bytes", length);
+    REQUIRE(length > 12, INVALID, "the buffer of the bus address holds %d bytes", length);
     snprintf(bus, (size_t)length, "0000:01:00.0");
     return CUDA_SUCCESS;
 }

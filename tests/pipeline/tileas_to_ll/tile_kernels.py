@@ -37,7 +37,7 @@ def integer_arithmetic(a, b, out, N: ct.Constant[int], SIGNED: ct.Constant[bool]
 # ---- collectives -------------------------------------------------------------------------------------------------
 @ct.kernel
 def reductions(a, rows, columns, M: ct.Constant[int], N: ct.Constant[int]):
-    """Sum, minimum and maximum along each axis of an (M, N) tile."""
+    """Reductions (add, min, max) along each axis of an (M, N) tile."""
     x = ct.load(a, (0, 0), (M, N))
     for i, f in ct.static_iter(enumerate((ct.sum, ct.min, ct.max))):
         ct.store(rows, (i, 0), ct.reshape(f(x, axis=1), (1, M)))

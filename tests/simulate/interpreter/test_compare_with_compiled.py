@@ -34,7 +34,7 @@ def test_derived_sizes_satisfy_the_kernels_assumptions():
     run_inputs(module, entry, inputs)  # a broken assumption or an access outside of a buffer would raise
 
 
-# Sizes are sums over the dimensions with one nonzero term, as CUDA Tile C++ writes them.
+# Sizes add up over the dimensions with one nonzero term, as CUDA Tile C++ writes them.
 SUMMED = """cuda_tile.module @m {
 entry @k(%p: tile<ptr<f32>>, %n: tile<i32>) {
   %zero = constant <i32: 0> : tile<i32>
@@ -79,7 +79,7 @@ def expectation(text: str):
     return ExpectedMemory(module, "k", inputs), inputs
 
 
-SUM = (
+REDUCTION = (
     load("x", "px", (64,), "f32")
     + """
   %s = reduce %x dim=0 identities=[0.000000e+00 : f32] : tile<64xf32> -> tile<f32>
@@ -92,8 +92,8 @@ SUM = (
 )
 
 
-def test_tolerance_of_a_sum_is_small_and_not_zero():
-    expected, _ = expectation(kernel({"px": "f32", "pr": "f32"}, SUM))
+def test_tolerance_of_a_reduction_is_small_and_not_zero():
+    expected, _ = expectation(kernel({"px": "f32", "pr": "f32"}, REDUCTION))
     exact = expected.exact[1].view(np.float32)[0]
     for factor, wrong in ((1, False), (1 + 3e-7, False), (1 + 1e-3, True)):
         actual = [words.copy() for words in expected.exact]
@@ -254,7 +254,7 @@ def is_wrong(expected: ExpectedMemory, dtype: np.dtype, result: float) -> bool:
 
 
 @pytest.mark.parametrize("element", ["f64", "f16", "f32"])
-def test_what_is_left_of_products_that_cancel_depends_on_their_order(element):
+def test_what_is_left_of_terms_that_cancel_depends_on_their_order(element):
     tiny = {"f64": 2.0**-300, "f16": 2.0**-40, "f32": 2.0**-80}[element]
     half = (tiny, 1.0) if element != "f16" else (2.0**-20, 2.0**-20)
     expected, dtype = dot_expectation([(2.0, 1.0), half], -2.0, element)
@@ -263,7 +263,7 @@ def test_what_is_left_of_products_that_cancel_depends_on_their_order(element):
         assert is_wrong(expected, dtype, result) is wrong
 
 
-def test_products_that_underflow_may_be_rounded_one_by_one_or_together():
+def test_terms_that_underflow_may_be_rounded_one_by_one_or_together():
     expected, dtype = dot_expectation([(2.0**-538, 2.0**-537)] * 4, 0.0, "f64")
     for result, wrong in ((0.0, False), (2.0**-1073, False), (2.0**-1060, True)):
         assert is_wrong(expected, dtype, result) is wrong
@@ -284,15 +284,15 @@ def test_products_of_small_integers_are_exact_in_any_order(element):
 @pytest.mark.parametrize(
     ("element", "count", "step"), [("f64", 2, 1), ("f64", 64, 4), ("f16", 256, 16), ("f8E4M3FN", 64, 32)]
 )
-def test_a_product_too_few_or_a_step_too_many_is_noticed(element, count, step):
+def test_a_term_too_few_or_a_step_too_many_is_noticed(element, count, step):
     rng = np.random.default_rng(count)
     factors = held_array(rng.standard_normal((count, 2)), element).astype(float)
     expected, dtype = dot_expectation([tuple(pair) for pair in factors], 1.0, element)
-    products = factors.prod(axis=1)
-    whole = 1 + products.sum()
+    terms = factors.prod(axis=1)
+    whole = 1 + terms.sum()
     assert not is_wrong(expected, dtype, whole)
-    assert is_wrong(expected, dtype, whole - products[np.abs(products).argmax()])
-    assert is_wrong(expected, dtype, whole + products[:step].sum())
+    assert is_wrong(expected, dtype, whole - terms[np.abs(terms).argmax()])
+    assert is_wrong(expected, dtype, whole + terms[:step].sum())
 
 
 LARGEST = float(np.finfo(np.float32).max)
@@ -304,17 +304,17 @@ LARGEST = float(np.finfo(np.float32).max)
     ([3e38, 3e38, 3e38, 3e38], 1e38, True),
     ([LARGEST, 2.0**102, 2.0**102, 2.0**102], LARGEST, False),  # a quarter of its last place three times
 ])  # fmt: skip
-def test_products_whose_sum_overflows_in_some_order(terms, result, wrong):
+def test_terms_whose_total_overflows_in_some_order(terms, result, wrong):
     expected, dtype = dot_expectation([(term, 1.0) for term in terms], 0.0, "f32")
     assert is_wrong(expected, dtype, result) is wrong
 
 
 @pytest.mark.parametrize(("acc", "terms", "result", "wrong"), [
-    (-np.inf, [3e38, 3e38], np.nan, False),  # the products overflow before they meet what is there
+    (-np.inf, [3e38, 3e38], np.nan, False),  # the terms overflow before they meet what is there
     (-np.inf, [3e38, 1e37], np.nan, True),
     (np.inf, [3e38, 3e38], np.nan, True),
 ])  # fmt: skip
-def test_products_that_are_added_to_an_infinity(acc, terms, result, wrong):
+def test_terms_that_are_added_to_an_infinity(acc, terms, result, wrong):
     expected, dtype = dot_expectation([(term, 1.0) for term in terms], acc, "f32")
     assert is_wrong(expected, dtype, acc) is False
     assert is_wrong(expected, dtype, result) is wrong
@@ -341,7 +341,7 @@ HALVES = (
     ([4e4, 4e4, -np.inf, 0], np.nan, False),
     ([4e4, 2e4, -np.inf, 0], np.nan, True),
 ])  # fmt: skip
-def test_sums_that_overflow_in_some_order(values, result, wrong):
+def test_reductions_that_overflow_in_some_order(values, result, wrong):
     module = parse_text(kernel({"px": "f16", "pr": "f16"}, HALVES))
     inputs = derive_inputs(module, "k")
     inputs.buffers[0].bytes.view(np.float16)[:4] = values
@@ -352,7 +352,7 @@ def test_sums_that_overflow_in_some_order(values, result, wrong):
     assert bool(expected.compare(actual)) is wrong
 
 
-def test_an_element_too_few_or_twice_of_a_sum_that_may_overflow_elsewhere_is_noticed():
+def test_an_element_too_few_or_twice_of_a_reduction_that_may_overflow_elsewhere_is_noticed():
     """64 of f16, whose parts stay in range."""
     text = kernel(
         {"px": "f16", "pr": "f16"}, HALVES.replace("4xf16", "64xf16").replace("=(4)", "=(64)").replace("[4]", "[64]")

@@ -1,4 +1,4 @@
-"""Static sizes and strides whose products exceed 64 bits are refused when a program is read."""
+"""Static sizes and strides that multiply to more than 64 bits are refused when a program is read."""
 
 import pytest
 
@@ -93,7 +93,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("lines, message", REFUSED.values(), ids=REFUSED)
-def test_products_beyond_64_bits(lines, message):
+def test_extents_beyond_64_bits(lines, message):
     with pytest.raises(InvalidInput) as caught:
         parse_text(entry(*lines), "k.mlir")
     assert message in caught.value.message and caught.value.location.line > 0

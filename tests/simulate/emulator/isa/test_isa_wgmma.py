@@ -118,7 +118,7 @@ FORMS = [
 ]  # fmt: skip
 
 
-def product(
+def matmul(
     d, a_type, b_type, n, swizzle, rng=None, transposed=(0, 0), signs=(1, 1), scale="scale", threads=THREADS, sat=""
 ):
     """Random operands through shared memory; returns (D, expected)."""
@@ -147,13 +147,13 @@ def product(
 @pytest.mark.parametrize("swizzle", [0, 32, 64, 128])
 @pytest.mark.parametrize("types", FORMS, ids="-".join)
 def test_k_major(types, swizzle):
-    out, expected = product(*types, 32, swizzle)
+    out, expected = matmul(*types, 32, swizzle)
     np.testing.assert_array_equal(out, expected)
 
 
 @pytest.mark.parametrize("n", [8, 24, 40, 120, 128, 192, 256])
 def test_every_width(n):
-    out, expected = product("f32", "f16", "f16", n, 128)
+    out, expected = matmul("f32", "f16", "f16", n, 128)
     np.testing.assert_array_equal(out, expected)
 
 
@@ -161,19 +161,19 @@ def test_every_width(n):
 @pytest.mark.parametrize("transposed", [(0, 1), (1, 0), (1, 1)])
 @pytest.mark.parametrize("type_", ["f16", "bf16"])
 def test_mn_major(type_, transposed, swizzle):
-    out, expected = product("f32", type_, type_, 128, swizzle, transposed=transposed)
+    out, expected = matmul("f32", type_, type_, 128, swizzle, transposed=transposed)
     np.testing.assert_array_equal(out, expected)
 
 
 @pytest.mark.parametrize("signs", [(-1, 1), (1, -1), (-1, -1)])
 def test_signs(signs):
-    out, expected = product("f32", "f16", "f16", 16, 128, signs=signs)
+    out, expected = matmul("f32", "f16", "f16", 16, 128, signs=signs)
     np.testing.assert_array_equal(out, expected)
 
 
 @pytest.mark.parametrize("d", ["f16", "f32"])
 def test_scale_d_of_zero(d):
-    out, expected = product(d, "f16", "f16", 16, 64, scale="0")
+    out, expected = matmul(d, "f16", "f16", 16, 64, scale="0")
     np.testing.assert_array_equal(out, expected)
 
 
@@ -197,7 +197,7 @@ def test_saturation():
 
 
 def test_two_warpgroups():
-    out, expected = product("f32", "bf16", "bf16", 24, 64, threads=256)
+    out, expected = matmul("f32", "bf16", "bf16", 24, 64, threads=256)
     np.testing.assert_array_equal(out, [expected, expected])
 
 

@@ -27,7 +27,7 @@ def issue(text: str) -> str:
     return f"setp.ne.u32 p5, t6, 0; @p5 bra G; {text} {COMMIT}"
 
 
-def product(kind, a, b, word, keep=0, d="t1", scales="", extra=""):
+def mma(kind, a, b, word, keep=0, d="t1", scales="", extra=""):
     left = f"mov.u64 d0, {a};" if isinstance(a, int) else ""
     name = "d0" if isinstance(a, int) else a
     return issue(
@@ -65,7 +65,7 @@ def test_layouts(m, n):
     rng = np.random.default_rng(0)
     shared, a, b = images(rng, m, n, "f16", 16)
     cells = rng.standard_normal((2, 128, 64)).astype(np.float32)
-    out = run_tensor(shared, product("kind::f16", *WORDS, instruction(m, n), keep=1), cells.view(np.uint32), **PAIR)
+    out = run_tensor(shared, mma("kind::f16", *WORDS, instruction(m, n), keep=1), cells.view(np.uint32), **PAIR)
     want = gather(cells, m, n) + a @ b.T
     np.testing.assert_allclose(gather(out, m, n), want, rtol=1e-5, atol=1e-5)
     used = n if m == 256 else n // 2
@@ -80,7 +80,7 @@ def test_left_operand_in_tensor_memory(m):
     cells = np.zeros((2, 128, 64), np.uint32)
     words = a.astype(np.float16).view(np.uint32).reshape(2, m // 2, 8)
     cells[:, :, 32:40] = words if m == 256 else np.concatenate([words, words], axis=1)
-    text = "add.u32 t10, t1, 32;" + product("kind::f16", "[t10]", WORDS[1], instruction(m, 32))
+    text = "add.u32 t10, t1, 32;" + mma("kind::f16", "[t10]", WORDS[1], instruction(m, 32))
     out = run_tensor(shared, text, cells, **PAIR)
     np.testing.assert_allclose(gather(out, m, 32), a @ b.T, rtol=1e-5, atol=1e-5)
 
@@ -101,7 +101,7 @@ def test_block_scaling(m):
             start, count = (0, n) if m == 256 else (n // 2 * (lane // 64), n // 2)
             for c in range(lane % 32, count, 32):
                 codes[cta, lane, 80 + c // 32, 0] = factors_b[start + c]
-    text = "add.u32 t10, t1, 64; add.u32 t11, t1, 80;" + product(
+    text = "add.u32 t10, t1, 64; add.u32 t11, t1, 80;" + mma(
         "kind::mxf8f6f4.block_scale", *WORDS, scaled_instruction(m, n, 0, 0, 1), scales="[t10], [t11], "
     )
     out = run_tensor(shared, text, cells, **PAIR)
@@ -115,7 +115,7 @@ def test_disabled_lanes_of_both_ctas():
     masks = [1, 0, 0, 0, 0, 0, 0, 1 << 31]
     lanes = "".join(f"mov.u32 t{12 + i}, {m};" for i, m in enumerate(masks))
     names = ", ".join(f"t{12 + i}" for i in range(8))
-    text = lanes + product("kind::f16", *WORDS, instruction(256, 32), extra=f"{{{names}}}, ")
+    text = lanes + mma("kind::f16", *WORDS, instruction(256, 32), extra=f"{{{names}}}, ")
     out = run_tensor(shared, text, np.zeros((2, 128, 32), np.uint32), **PAIR).view(np.float32).reshape(256, 32)
     want = a @ b.T
     want[[0, 255]] = 0
@@ -138,7 +138,7 @@ def test_a_pair_needs_a_cluster():
 def test_small_shapes_are_unsupported():
     shared = np.zeros((2, 65536), np.uint8)
     with pytest.raises(EmulatorFault, match="unsupported shape M = 64"):
-        run_tensor(shared, product("kind::f16", *WORDS, instruction(64, 32)), np.zeros((2, 128, 32), np.uint32), **PAIR)
+        run_tensor(shared, mma("kind::f16", *WORDS, instruction(64, 32)), np.zeros((2, 128, 32), np.uint32), **PAIR)
 
 
 @pytest.mark.parametrize("parted", [True, False])
