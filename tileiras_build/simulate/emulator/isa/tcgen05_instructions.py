@@ -1,7 +1,7 @@
 """Tensor memory: allocation, tcgen05.ld and .st, cp, shift, commit, wait and fence (PTX ISA 9.0, 9.7.16.7 to .12).
 
-``tensor_memory.py`` has the memory, ``tcgen05_async_queue.py`` the asynchronous operations, ``tcgen05_mma.py`` the MMAs. tcgen05.shift is
-unsupported: the text of the ISA does not specify the direction in which rows move.
+``tensor_memory.py`` has the memory, ``tcgen05_async_queue.py`` the asynchronous operations, ``tcgen05_mma.py`` the MMAs.
+tcgen05.shift is unsupported: the text of the ISA does not specify the direction in which rows move.
 """
 
 from __future__ import annotations
