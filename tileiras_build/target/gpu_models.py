@@ -56,7 +56,7 @@ class GpuModel:
     name: str
     number: int
     sm_count: int
-    clock_mhz: int
+    clock_mhz: float
     busy_mhz: int
     watts: int
     dram_gb_per_s: float

@@ -4,7 +4,7 @@
     manifest, sizes ──> problem_size ──> launch ──────┤
                                                       ├─> warp_trace: paths of the warps of sampled CTAs
                                                       │     ├─> cta_work_counts: cycles of each pipe
-                                                      │     └─> cta_timeline: latency of one CTA with its stalls
+                                                      │     └─> cta_timeline (memory_load): latency of one CTA
     registers, shared memory ──> occupancy_waves ─────┴─> roofline ──> concurrent_ctas ──> performance_model ──> estimate_report
 
 All values are modelled, not measured. docs/estimate.md lists what the model leaves out.

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ...target.gpu_models import GpuModel
-from ...target.gpu_rates import CLUSTER_LATENCY, L2_BYTES_PER_CLOCK, SM_PARTITIONS, TMA_LATENCY
+from ...target.gpu_rates import CLUSTER_LATENCY, SM_PARTITIONS, TMA_LATENCY
 from ...target.sm_limits import WARP
 from .bytes_in_flight import copy_bytes, max_bytes_in_flight
 from .constant_bank_values import Launch
@@ -29,6 +29,7 @@ from .mbarrier_phases import (
     init_stores,
     multicast_arrivals,
 )
+from .memory_load import IDLE, MemoryLoad, latency_and_rate
 from .memory_transactions import GLOBAL, LOADS, SHARED
 from .sass_parser import NO_BARRIER, Instruction, MachineCode
 from .warp_trace import WarpTrace, path_id
@@ -412,19 +413,6 @@ def _mbarrier_latency(block: int, place: int) -> float:
     return 0.0 if place >> RANK_BITS == block else CLUSTER_LATENCY
 
 
-@dataclass(frozen=True)
-class MemoryLoad:
-    """The utilization of L2 and DRAM by the whole launch, from 0 to 1. A latency grows with the square, to twice at 1."""
-
-    l2: float = 0.0
-    dram: float = 0.0
-
-    def latency(self, machine: GpuModel, dram_share: float) -> float:
-        """The mean latency of a load, of which ``dram_share`` go to DRAM."""
-        dram, l2 = machine.dram_latency * (1 + self.dram**2), machine.l2_latency * (1 + self.l2**2)
-        return dram_share * dram + (1 - dram_share) * l2
-
-
 def simulate_clusters(
     code: MachineCode,
     machine: GpuModel,
@@ -432,32 +420,22 @@ def simulate_clusters(
     clusters: list[list[list[WarpTrace]]],
     work: CtaWork,
     read: float,
-    load: MemoryLoad = MemoryLoad(),
+    load: MemoryLoad = IDLE,
 ) -> list[Timeline]:
     """The timelines of clusters, where the launch reads ``read`` bytes from DRAM; equal paths are simulated once."""
+    memory = latency_and_rate(machine, launch, work, read, load)
     found: dict[int, Timeline] = {}
     keys = list(map(path_id, clusters))
     for key, cluster in zip(keys, clusters, strict=True):
         if key not in found:
-            found[key] = _simulate_cluster(code, machine, launch, cluster, work, read, load)
+            found[key] = _simulate_cluster(code, machine, launch, cluster, memory)
     return [found[key] for key in keys]
 
 
 def _simulate_cluster(
-    code: MachineCode,
-    machine: GpuModel,
-    launch: Launch,
-    cluster: list[list[WarpTrace]],
-    work: CtaWork,
-    read: float,
-    load: MemoryLoad,
+    code: MachineCode, machine: GpuModel, launch: Launch, cluster: list[list[WarpTrace]], memory: tuple[float, float]
 ) -> Timeline:
-    requested = (sum(work.read.values()) + work.async_load_bytes) * launch.blocks
-    dram_share = min(read / requested, 1.0) if requested else 1.0
-    latency = load.latency(machine, dram_share)
-    busy = min(launch.blocks, machine.sm_count)
-    rate = min(L2_BYTES_PER_CLOCK, machine.dram_bytes / busy / dram_share if dram_share else L2_BYTES_PER_CLOCK)
-    simulation = _ClusterSimulation(code, machine, launch, latency, rate)
+    simulation = _ClusterSimulation(code, machine, launch, *memory)
     simulation.copied = copy_bytes(code, cluster)
     running = [_WarpState(trace, block, number % SM_PARTITIONS) for block, warps in enumerate(cluster)
                for number, trace in enumerate(warps)]  # fmt: skip

@@ -9,9 +9,10 @@ from ...target.gpu_models import GpuModel, gpu_model
 from ...target.sm_limits import WARP
 from .concurrent_ctas import Sustained, sustained
 from .constant_bank_values import Constants, Launch, Shape
-from .cta_timeline import MemoryLoad, Timeline, average, simulate_clusters
+from .cta_timeline import Timeline, average, simulate_clusters
 from .cta_work_counts import CtaWork, WorkCounter
 from .kernel_from_cubin import KernelModel
+from .memory_load import IDLE, MemoryLoad
 from .occupancy_waves import OccupancyWaves, occupancy_waves
 from .roofline import RooflineInputs, dram_bytes
 from .sample_ctas import persistent_clusters, sampled_clusters
@@ -95,7 +96,7 @@ def estimate(
         timeline = followed[0] if launch.tile_programs else average(followed)
         return timeline, sustained(inputs, timeline.clocks)
 
-    timeline, found = follow(MemoryLoad())
+    timeline, found = follow(IDLE)
     if found.clocks > _LATENCY_DECIDES * max(found.bounds.values(), default=0.0):
         timeline, found = follow(MemoryLoad(found.utilization("L2"), found.utilization("DRAM")))
     bounds = {**found.bounds, LATENCY: timeline.clocks * -(-waves.busiest_sm_ctas // waves.resident)}
