@@ -1,7 +1,9 @@
 """GPUS: the GPUs that estimates are for, by the name that ``estimate --gpu`` takes, each with the sources of its values.
 
 A clock is the highest one that the board runs at. Boards lower it under load: ``busy_mhz`` is the clock at which the board
-reaches its power limit while all tensor pipes multiply random data without a pause.
+reaches its power limit while all tensor pipes multiply random data without a pause. It is fitted (``benchmarks/calibration.py``)
+on A100, H100, B200, RTX PRO 6000 and RTX 5090. For the others it is an assumption: that of a sibling, scaled by power, or the
+boost clock.
 
 [A] NVIDIA A100 Tensor Core GPU Architecture, whitepaper V1.0; A100 data sheet
 [GA] NVIDIA Ampere GA102 GPU Architecture, whitepaper V2.1, appendix A; A40 and RTX A6000 data sheets

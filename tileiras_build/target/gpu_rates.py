@@ -16,7 +16,6 @@ Rates are per SM and clock, dense. A row of ``SM_RATES`` holds for all GPUs of a
 [J] Jarmusch et al., "Dissecting the NVIDIA Blackwell Architecture with Microbenchmarks", arXiv 2507.10789
 [F] Zadouri et al., "FlashAttention-4", 2026, section "feeds and speeds": 8192 operations of f16, 16 exponentials and 128 bytes
     of shared memory a clock
-[X] Luo et al., "Dissecting the NVIDIA Hopper Architecture through Microbenchmarking and Multiple Level Analysis", arXiv 2501.12084
 [N] Jarmusch and Chandrasekaran, "Microbenchmarking NVIDIA's Blackwell Architecture", arXiv 2512.02189: 16 TB/s to read
 [=] not published, as far as we know: taken from the similar GPU that the row names
 """
@@ -29,7 +28,7 @@ SM_PARTITIONS = 4  # of an SM; each issues one instruction a clock [G, "Multipro
 SHARED_BYTES_PER_CLOCK = 128  # shared memory and L1: 32 banks of 4 bytes [G, "Shared Memory"; F]
 L2_BYTES_PER_CLOCK = 64  # from L2 to one SM [A, "A100 L2 cache"]
 CLUSTER_LATENCY = 180  # clocks to the shared memory of another block of the cluster [M, "Distributed shared memory"]
-TMA_LATENCY = 170  # clocks that a copy by TMA takes longer than a load [X]
+TMA_LATENCY = 170  # clocks that a copy by TMA takes longer than a load: fitted (benchmarks/calibration.py)
 TENSOR_MEMORY_READ, TENSOR_MEMORY_WRITE = 512, 256  # bytes a clock: 128 lanes of 4, half of it to write [N]
 
 
