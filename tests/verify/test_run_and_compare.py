@@ -7,7 +7,7 @@ import pytest
 from tests.compiled_once import compiled, once
 from tileiras_build.core.errors import InternalError, InvalidInput
 from tileiras_build.frontend.export_cutile import export_kernels
-from tileiras_build.verify import check_kernels, verify_source_file
+from tileiras_build.verify import check_kernels, verify_file
 
 HEAD = """import cuda.tile as ct
 import numpy as np
@@ -139,5 +139,5 @@ def test_rows_without_references_are_passed_over(checked):
 def test_a_file_is_verified_in_one_call(tmp_path):
     pytest.importorskip("cuda.tile", reason="kernels are written in cuTile Python: pip install cuda-tile")
     (tmp_path / "k.py").write_text(HEAD + ADD)
-    [outcome] = verify_source_file(tmp_path / "k.py", "90")
+    [outcome] = verify_file(tmp_path / "k.py", "90")
     assert (outcome.entry, outcome.elements, outcome.share) == ("add", 100, 0)
