@@ -36,7 +36,7 @@ from tileiras_build.pipeline.ptx_to_cubin import find_ptxas
 
 @dataclass(frozen=True)
 class Goal:
-    """A library, and the seconds from the edit of one kernel to its cubins, without a warm server and with one."""
+    """A library, and the seconds from the edit of one kernel to its cubins, without a compile server and with one."""
 
     kernels: int
     sm: str
@@ -130,7 +130,7 @@ def measure_peers(library: Library, times: Callable[..., Row], size: str = "") -
 
 
 def measure_served(library: Library, times: Callable[..., Row], size: str = "", goal: float | None = None) -> list[Row]:
-    """Rows with a warm server."""
+    """Rows with a compile server."""
     with Server(library.folder) as server:
         built = lambda: library.scons("-Q", server=server)
         for _ in range(2):  # the first one starts it, and its environment is new

@@ -4,7 +4,7 @@
 
 Rows are the median and the least of all runs in milliseconds, user and system time of the command and its children (ptxas)
 together, and by the clock, taken turn by turn; the first is Python itself, which every other row but that of NVIDIA's
-tileiras includes. No warm server answers. Modules are those of the command in one process.
+tileiras includes. No compile server answers. Modules are those of the command in one process.
 ``--against`` measures the package in another folder beside this one.
 """
 

@@ -42,7 +42,7 @@ class Run:
 
 
 class Server:
-    """A warm server of its own for the runs that are given it, in a folder; it ends with the block."""
+    """A compile server of its own for the runs that are given it, in a folder; it ends with the block."""
 
     def __init__(self, folder: Path):
         self._folder = folder / "run"
@@ -58,7 +58,7 @@ class Server:
         until = time.monotonic() + _PATIENCE
         while not self._found("status"):
             if time.monotonic() > until:
-                raise SystemExit("no warm server has begun")
+                raise SystemExit("no compile server has begun")
             time.sleep(_TICK)
 
     def seconds(self) -> float:

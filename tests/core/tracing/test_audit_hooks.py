@@ -78,7 +78,7 @@ def test_a_library_that_a_step_loads_counts_for_that_step_alone(tmp_path):
 
 
 def test_what_this_package_hands_to_ptxas_counts_for_no_step(tmp_path):
-    """A warm server has compiled a kernel before it forks workers."""
+    """A compile server has compiled a kernel before it forks workers."""
     load = "from tileiras_build.cli import server_preload; server_preload.warm_up()"
     (record,) = watched(tmp_path, "import os; os.environ['OWN']", load=load, OWN="1", OLDPWD="/", OTHER="2")
     asked = {name for kind, name in record["libraries"] if kind in ("variable", "environment")}

@@ -34,7 +34,7 @@ class ServerWorker:
         self._request.connection.close()
 
 
-class WarmServer:
+class CompileServer:
     """The server of this process, which imports ``image``; started if there is none."""
 
     def __init__(self, image: str):

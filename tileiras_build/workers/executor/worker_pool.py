@@ -35,7 +35,7 @@ from .worker import memory_remedy, serve
 if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
 
-    from .server_forked_workers import ServerWorker, WarmServer
+    from .server_forked_workers import ServerWorker, CompileServer
     from .speculative_steps import Lookahead
 
 TASKS_PER_WORKER = 400  # LLVM leaks a little with every module
@@ -46,7 +46,7 @@ MEMORY_SHARE = 0.8
 _OUT_OF_MEMORY = ("out of memory", "std::bad_alloc")  # LLVM's messages before it aborts
 _spawning = threading.Lock()
 _scratch: ScratchFolder | None = None  # of this process's fork server and workers
-_server: WarmServer | None = None  # forks workers in place of the fork server
+_server: CompileServer | None = None  # forks workers in place of the fork server
 
 
 def use_server(image: str) -> None:
@@ -55,10 +55,10 @@ def use_server(image: str) -> None:
     If there is none, start one, which imports it in the background.
     """
     global _server
-    from .server_forked_workers import WarmServer
+    from .server_forked_workers import CompileServer
 
     with _spawning:
-        _server = _server or WarmServer(image)
+        _server = _server or CompileServer(image)
 
 
 def warm_up() -> None:
