@@ -33,7 +33,9 @@ BY_HAND = set(
 
 def shown() -> list[str]:
     """The modules of the golden files, before and after, and one with what they do not show."""
-    goldens = [path for path in sorted((TESTS / "pipeline" / "tileas_to_ll").rglob("*.mlir"))]
+    goldens = [
+        path for folder in ("mma", "tileas_to_ll") for path in sorted((TESTS / "pipeline" / folder).rglob("*.mlir"))
+    ]
     cases = [case for path in goldens for case in split_file(path.read_text())[1]]
     texts = [text for case in cases for text in (case.source, case.expected) if "nvvm." in text]
     programs = [text for text in texts if not text.startswith("//") and "define " not in text]
