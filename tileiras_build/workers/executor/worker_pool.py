@@ -35,7 +35,7 @@ from .worker import memory_remedy, serve
 if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
 
-    from .server_forked_workers import ServerWorker, CompileServer
+    from .server_forked_workers import CompileServer, ServerWorker
     from .speculative_steps import Lookahead
 
 TASKS_PER_WORKER = 400  # LLVM leaks a little with every module
