@@ -1,7 +1,7 @@
 """Golden tests: ``.mlir`` files of small modules, each followed by what a pass must make of it, to the letter.
 
     // Order tokens: …                        what the file is about
-    // run: tileas-insert-barriers sm_90         passes (or "ll", the writer of LLVM IR) and the target
+    // run: tileas-insert-token-barriers sm_90         passes (or "ll", the writer of LLVM IR) and the target
 
     // ---- a_load_after_a_store_waits        one test; a run line here is for this test only
     // seed: nvgpu-gpu-to-nvvm concept-index  the rows of tests/seeds/rows.toml that it shows; there may be several lines

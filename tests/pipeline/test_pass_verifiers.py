@@ -68,7 +68,7 @@ def beyond(module: ModuleOp) -> None:
 
 # Kernel, GPU, pass, damage after it, the id of the verifier that finds it, and a part of its message.
 BROKEN = [
-    ("tma_stored_tiles.read_back", "sm_90", "tileas-insert-barriers", without("barrier"), "barrier-verifier", "no barrier on a"),
+    ("tma_stored_tiles.read_back", "sm_90", "tileas-insert-token-barriers", without("barrier"), "barrier-verifier", "no barrier on a"),
     ("dots_of_loaded_tiles.nested", "sm_90", "tileas-specialize-warps", without("async.pipeline.consumer_wait"),
      "pipeline-verifier", "item"),
     ("cluster_kernels.matmul_tall_2", "sm_100", "tileas-use-two-cta-mma", unmarked("async.umma", "pair"), "cluster-verifier",
@@ -147,9 +147,10 @@ def test_without_the_knob_no_verifier_runs(monkeypatch):
 def test_a_verifier_that_raises_is_named(monkeypatch):
     monkeypatch.setattr(pass_verifiers, "find_verifier", lambda name: lambda module: {}["x"])
     with pytest.raises(
-        InternalError, match="verifier-failed.*after pass tileas-insert-barriers, verify_token_barriers failed: KeyE"
+        InternalError,
+        match="verifier-failed.*after pass tileas-insert-token-barriers, verify_token_barriers failed: KeyE",
     ):
-        pass_verifiers.run_verifiers("tileas-insert-barriers", ModuleOp([]))
+        pass_verifiers.run_verifiers("tileas-insert-token-barriers", ModuleOp([]))
 
 
 def test_rows_name_passes_that_run():

@@ -27,7 +27,7 @@ SHARED_MEMORY = f"{_VERIFIERS}.shared_memory_allocation:verify_shared_memory_all
 TMA_STORES = f"{_VERIFIERS}.tma_stores:verify_tma_stores"
 
 PASS_VERIFIERS: Mapping[str, tuple[str, ...]] = {
-    "tileas-insert-barriers": (BARRIERS,),
+    "tileas-insert-token-barriers": (BARRIERS,),
     "tileas-assign-layouts": (CONVERSIONS,),
     "tileas-specialize-warps": (BARRIERS, PIPELINES),
     "tileas-use-two-cta-mma": (CLUSTERS, PIPELINES),

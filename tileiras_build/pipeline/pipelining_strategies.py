@@ -42,7 +42,7 @@ STRATEGIES: tuple[Strategy, ...] = (
         frozenset(
             {
                 "tileas-shrink-k-tile",
-                "tileas-slice-output-tiles",
+                "tileas-loop-over-tile-slices",
                 "tileas-software-pipeline-loads",
                 "tileas-prefetch-fragments",
             }
@@ -55,7 +55,7 @@ STRATEGIES: tuple[Strategy, ...] = (
         frozenset(
             {
                 "tileas-shrink-k-tile",
-                "tileas-slice-output-tiles",
+                "tileas-loop-over-tile-slices",
                 "tileas-choose-attention-warpgroups",
                 "tileas-swap-operands",
                 "tileas-select-mma-and-tma",

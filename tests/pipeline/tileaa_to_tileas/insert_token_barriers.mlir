@@ -1,6 +1,6 @@
 // A barrier stands between two accesses that a token orders if one of them writes: threads share the tile program's
 // memory, and only text orders what one thread does.
-// run: tileas-insert-barriers sm_90
+// run: tileas-insert-token-barriers sm_90
 
 // ---- load_after_store_waits
 nv_tileaa.func @raw {

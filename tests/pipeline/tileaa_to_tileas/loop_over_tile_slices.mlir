@@ -1,5 +1,5 @@
 // Sums that are more than the registers of a CTA are computed part after part.
-// run: tileas-slice-output-tiles sm_90
+// run: tileas-loop-over-tile-slices sm_90
 
 // ---- rows_in_two_turns
 !m = !nv_tileaa.memref<f16, [?, ?], [?, 1]>

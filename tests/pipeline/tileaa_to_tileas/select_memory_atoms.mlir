@@ -1,5 +1,5 @@
 // Copies and reductions of memory take the instructions that the target has.
-// run: tileas-select-copy-atoms sm_80
+// run: tileas-select-memory-atoms sm_80
 
 // ---- halves_of_a_fragment_are_read_as_matrices
 // seed: lowering-overview atom-witnesses
@@ -54,7 +54,7 @@ nv_tileaa.func @k attributes {num_warps = 1 : i32} {
 }
 
 // ---- an_addition_that_the_gpu_has
-// run: tileas-select-copy-atoms sm_90
+// run: tileas-select-memory-atoms sm_90
 // seed: lowering-overview atom-witnesses
 nv_tileaa.func @k attributes {num_warps = 1 : i32} {
 ^bb0(%p: !nv_tileaa.ptr<bf16>, %x: bf16):

@@ -13,7 +13,7 @@ from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.pass_manager import run_passes
 from tileiras_build.pipeline.tileas_to_ll import PASSES
 from tileiras_build.pipeline.tileas_to_ll.convert_tile_as_to_llvm import ConvertTileASToLLVM
-from tileiras_build.pipeline.tileas_to_ll.promote_print_operands import PrintOp
+from tileiras_build.pipeline.tileas_to_ll.decompose_prints import PrintOp
 from tileiras_build.target.targets import find_target
 
 JOB = Job(find_target("sm_80"))

@@ -17,9 +17,9 @@ from tileiras_build.pipeline import tileas_to_ll
 from tileiras_build.pipeline.common.llvm_type_constructors import I32
 from tileiras_build.pipeline.pass_manager import run_passes
 from tileiras_build.pipeline.tileas_to_ll import PASSES
+from tileiras_build.pipeline.tileas_to_ll.decompose_prints import VARARGS
 from tileiras_build.pipeline.tileas_to_ll.emission.instruction_builder import InstructionBuilder
 from tileiras_build.pipeline.tileas_to_ll.emission.register_values import LazyElement, LazyValues, materialize
-from tileiras_build.pipeline.tileas_to_ll.promote_print_operands import VARARGS
 
 THREAD = ("builtin.", "cute_nvgpu.", "gpu.", "llvm.", "math.", "nvgpu.", "nvvm.")
 

@@ -23,18 +23,18 @@ from .group_scale_loads import GroupScaleLoads
 from .hoist_async_mma_issue import HoistAsyncMmaIssue
 from .hoist_bounds_checks import HoistBoundsChecks
 from .hoist_views import HoistViews
-from .insert_token_barriers import InsertBarriers
+from .insert_token_barriers import InsertTokenBarriers
 from .keep_accumulators_in_tmem import KeepAccumulatorsInTmem
 from .legalize_dot import LegalizeDot
 from .limit_conversion_scratch import LimitConversionScratch
-from .loop_over_tile_slices import SliceOutputTiles
+from .loop_over_tile_slices import LoopOverTileSlices
 from .multicast_loads import MulticastLoads
 from .pack_fp4 import PackFp4
 from .ping_pong_warpgroups import PingPongWarpgroups
 from .plan_cta_cluster import PlanCtaCluster
 from .prefetch_fragments import PrefetchFragments
 from .rotate_mma_loop import RotateMmaLoop
-from .select_memory_atoms import SelectCopyAtoms
+from .select_memory_atoms import SelectMemoryAtoms
 from .select_mma_and_tma import SelectMmaAndTma
 from .shrink_k_tile import ShrinkKTile
 from .software_pipeline_loads import SoftwarePipelineLoads
@@ -49,13 +49,13 @@ PASSES = (
     HoistViews,  # before all passes that compare views
     ElideBoundsChecks,  # after HoistViews: each tensor has one memory reference; before passes that copy accesses or recompute their indices
     LegalizeDot,  # before AssignLayouts: it changes operand types
-    PackFp4,  # after LegalizeDot: only dots with hardware scaling read fp4 pairs; before PlanCtaCluster and SelectCopyAtoms
+    PackFp4,  # after LegalizeDot: only dots with hardware scaling read fp4 pairs; before PlanCtaCluster and SelectMemoryAtoms
     PlanCtaCluster,  # after LegalizeDot: operand types are final; before barriers, layouts and schedules, which are per CTA
-    SliceOutputTiles,  # after PlanCtaCluster: tiles are per CTA; before ChooseOccupancy: it counts live registers
-    ChooseAttentionWarpgroups,  # after SliceOutputTiles: tiles have their rows; before passes that read num_warps
-    ShrinkKTile,  # after SliceOutputTiles: tiles have their rows; before passes that choose copies: they need two stages
+    LoopOverTileSlices,  # after PlanCtaCluster: tiles are per CTA; before ChooseOccupancy: it counts live registers
+    ChooseAttentionWarpgroups,  # after LoopOverTileSlices: tiles have their rows; before passes that read num_warps
+    ShrinkKTile,  # after LoopOverTileSlices: tiles have their rows; before passes that choose copies: they need two stages
     ChooseOccupancy,  # after PlanCtaCluster: dots have their shapes; before SelectMmaAndTma: it checks what fits
-    InsertBarriers,  # before AllocateSharedMemory: these barriers also separate the users of scratch
+    InsertTokenBarriers,  # before AllocateSharedMemory: these barriers also separate the users of scratch
     SwapOperands,  # before SelectMmaAndTma: it decides which operand may be in registers
     SelectMmaAndTma,  # before AssignLayouts: wgmma accumulators have a layout of their own
     KeepAccumulatorsInTmem,  # after SelectMmaAndTma, whose choice it replaces; before AssignLayouts: it sets num_warps
@@ -69,12 +69,12 @@ PASSES = (
     RotateMmaLoop,  # after MulticastLoads: pipelines are complete; before SoftwarePipelineLoads, whose waits count copies
     HoistAsyncMmaIssue,  # after RotateMmaLoop: only loops that it did not rotate
     SoftwarePipelineLoads,  # after AssignLayouts: operand fragments determine the placement of stages
-    PrefetchFragments,  # after SoftwarePipelineLoads: all stage buffers have their readers; before SelectCopyAtoms
+    PrefetchFragments,  # after SoftwarePipelineLoads: all stage buffers have their readers; before SelectMemoryAtoms
     UseTmaStores,  # after SoftwarePipelineLoads: stage buffers have their sizes, and no later pass moves loads
     HoistBoundsChecks,  # after UseTmaStores: no later pass replaces accesses; before LimitConversionScratch: each loop has scratch of its own
     LimitConversionScratch,  # before AllocateSharedMemory: it places the chunks
-    SelectCopyAtoms,  # after UseTmaStores and LimitConversionScratch: no later pass adds copies
-    SpillToShared,  # after SelectCopyAtoms: no later pass adds tiles
+    SelectMemoryAtoms,  # after UseTmaStores and LimitConversionScratch: no later pass adds copies
+    SpillToShared,  # after SelectMemoryAtoms: no later pass adds tiles
     AllocateSharedMemory,  # sizes depend on layouts, barriers on the final order: later passes change neither
     PingPongWarpgroups,  # after AllocateSharedMemory: an exclusive section contains no barrier
 )

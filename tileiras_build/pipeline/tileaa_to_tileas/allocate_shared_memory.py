@@ -3,7 +3,7 @@
 In:    nv_tileas operations with layouts.
 Out:   scratch_bytes and scratch_offset on operations that exchange data between threads; sync_before on those that must
        first wait for readers of the same bytes; shared_bytes on the kernel; adjacent convert_layouts are fused.
-After: assign_layouts, insert_barriers. Before: LLVM IR is written.
+After: assign_layouts, insert_token_barriers. Before: LLVM IR is written.
 Sound: a walk over the program tracks the regions that may have been read since the last barrier. The body of a loop is
        also walked with the state at its end. An operation that writes one of these regions gets a barrier before it,
        and has its own barrier between its writes and its reads. Scratch overlaps a stage buffer only outside the

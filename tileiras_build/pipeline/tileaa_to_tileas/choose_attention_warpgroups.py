@@ -7,7 +7,7 @@ Out:   ``num_warps`` on the kernel: one warpgroup per 64 rows; ``occupancy`` whe
        warpgroups share an SM, ``uses_setmaxnreg``: the producer warpgroup releases registers to the others. With two
        CTAs, threads then have registers for both accumulators; with one, also for two left operands of the second dot,
        which rotate_mma_loop overlaps with the next iteration. Other kernels are unchanged.
-After: slice_output_tiles (tiles have their rows). Before: choose_occupancy, select_mma_and_tma (they read num_warps).
+After: loop_over_tile_slices (tiles have their rows). Before: choose_occupancy, select_mma_and_tma (they read num_warps).
 Sound: results do not depend on the number of threads that hold a tile.
 """
 

@@ -26,10 +26,10 @@ from ..pass_manager import EdgePass
 NONE, READ, WRITE = MemoryEffect.NONE, MemoryEffect.READ, MemoryEffect.WRITE
 
 
-class InsertBarriers(EdgePass):
+class InsertTokenBarriers(EdgePass):
     """Barriers from memory tokens."""
 
-    name = "tileas-insert-barriers"
+    name = "tileas-insert-token-barriers"
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for func in module.body.block.ops:

@@ -45,10 +45,10 @@ ROWS_OF_WARP = 16
 ContinueOp, ForOp, YieldOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("continue", "for", "yield"))
 
 
-class SliceOutputTiles(EdgePass):
+class LoopOverTileSlices(EdgePass):
     """Loops over slices of output tiles."""
 
-    name = "tileas-slice-output-tiles"
+    name = "tileas-loop-over-tile-slices"
 
     def run(self, module: ModuleOp, job: Job) -> None:
         funcs = [func for func in module.body.block.ops if is_function(func) and as_op(func).num_ctas is None]

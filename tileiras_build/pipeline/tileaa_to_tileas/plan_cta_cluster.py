@@ -4,7 +4,7 @@ In:    nv_tileas without layouts; a kernel whose hint requests several CTAs per 
 Out:   the program of one CTA: it computes its shards of sharded tiles, and loads and stores the corresponding part of
        the view's tile. Every CTA computes replicated tiles, and the first one stores them. ``num_ctas`` on the kernel,
        or ``num_ctas_declined`` with the reason why one CTA computes everything.
-After: legalize_dot (operands of dots are final). Before: insert_barriers (which orders one CTA), assign_layouts.
+After: legalize_dot (operands of dots are final). Before: insert_token_barriers (which orders one CTA), assign_layouts.
 Sound: the sharding follows the rules of analysis/sharding_propagation, under which no CTA needs another's shard.
        Accesses that tokens order are of the same shard of the same view, hence of one CTA. A kernel stays unsharded if
        it has accesses visible to other programs (not weak), prints, or atomics that would execute more than once.

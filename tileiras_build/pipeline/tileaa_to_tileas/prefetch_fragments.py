@@ -6,7 +6,7 @@ Out:   the loop in steps of the instruction's k, after the first iteration's wai
        then it waits for the next stage, reads its first fragments, and multiplies the last step while they arrive. The
        loop is unchanged if threads lack registers for the fragments of two steps, if the dot has one step, or if
        elements are converted on the way, which already keeps the warps busy.
-After: software_pipeline_loads (all stage buffers have readers and waits). Before: select_copy_atoms (it selects the
+After: software_pipeline_loads (all stage buffers have readers and waits). Before: select_memory_atoms (it selects the
        instruction of each read).
 Sound: k steps accumulate in order, as the instructions of the whole dot do. Waits, barriers and copies keep their
        order; each read follows the wait for its stage and precedes the barrier after which the stage is overwritten.

@@ -35,10 +35,10 @@ CACHES = {Reuse.NONE: "L1::no_allocate", Reuse.ALL_CTAS: "L1::evict_last"}
 CAS_LOOP_MODES = {("addf", "bf16"): "bf16_atomic_add"}
 
 
-class SelectCopyAtoms(EdgePass):
+class SelectMemoryAtoms(EdgePass):
     """The instruction of each copy and reduction."""
 
-    name = "tileas-select-copy-atoms"
+    name = "tileas-select-memory-atoms"
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for func in module.body.block.ops:

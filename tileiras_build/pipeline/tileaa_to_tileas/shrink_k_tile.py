@@ -8,7 +8,7 @@ Out:   if two stages exceed the target's shared memory, the loop runs a power of
        In other counted loops whose dots load more per iteration than shared memory holds, each dot becomes a loop over
        k with as many steps as two stages of all operands need, or nearly. An operand that was loaded before the loop is
        loaded again in each step; a computed operand is sliced.
-After: legalize_dot (operand types are final), slice_output_tiles (tiles have their rows). Before: insert_barriers, and
+After: legalize_dot (operand types are final), loop_over_tile_slices (tiles have their rows). Before: insert_token_barriers, and
        all passes that choose copies.
 Sound: iteration i of the old loop is iterations i f to i f + f - 1 of the new one, which load the same elements in
        order of k, and a dot accumulates over k in that order. Nothing else in the loop depends on its index, writes

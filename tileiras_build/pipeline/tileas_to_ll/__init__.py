@@ -18,8 +18,8 @@ from .convert_tile_as_to_llvm import ConvertTileASToLLVM
 from .convert_tile_func_to_llvm import ConvertTileFuncToLLVM, FinalizeKernelEntry
 from .cse_arithmetic import CseArithmetic
 from .debug.translate_debug_info import TranslateDebugInfo
+from .decompose_prints import DecomposePrints
 from .emit_global_smem import EmitGlobalSmem
-from .promote_print_operands import DecomposePrints
 from .writer.write_llvm_dialect import write
 
 PASSES = (

@@ -54,4 +54,4 @@ def _semantic(op: Operation) -> str:
 def _fail(kernel: Operation, first: Operation, second: Operation) -> None:
     name = str_attr(kernel, "sym_name")
     message = f"kernel {name}: no barrier on a path from {first.name} to {second.name}, which comes after it"
-    raise InternalError("barrier-verifier", message, remedy="report this as a bug of insert_barriers")
+    raise InternalError("barrier-verifier", message, remedy="report this as a bug of insert_token_barriers")

@@ -10,7 +10,7 @@ from ....core.errors import InternalError
 from ....ir.casting import as_op, int_attr
 from ....ir.dialects.fast_xdsl import walk
 from ....ir.dialects.op_traits import is_async_mma
-from ..promote_print_operands import is_decomposed
+from ..decompose_prints import is_decomposed
 
 STORAGE = ("nv_tileas.alloc_tensor", "nv_tileas.alloca")
 

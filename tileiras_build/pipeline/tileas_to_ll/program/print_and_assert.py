@@ -22,11 +22,11 @@ from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import LinearLayout
 from ...common.llvm_element_types import Element, element_of
 from ...common.llvm_type_constructors import I1
+from ..decompose_prints import format_pieces_of
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import Handler, KernelEmitter
 from ..emission.value_map import ValueMap
-from ..promote_print_operands import format_pieces_of
 
 # Arguments of one call: further ones are ignored (CUDA C++ Programming Guide, "Formatted Output").
 MAX_PRINTF_ARGUMENTS = 32
