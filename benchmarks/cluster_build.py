@@ -41,7 +41,7 @@ from generated_library import EXAMPLES, TEMPLATES, TOOL
 from measure_build_runs import PACKAGE, program
 
 from tileiras_build.core.terminal import table_text
-from tileiras_build.frontend.cases_from_ast import is_helper
+from tileiras_build.frontend.cases_table_from_ast import is_helper
 from tileiras_build.frontend.export_cutile import export_kernels, list_cases
 from tileiras_build.target.targets import parse_targets
 

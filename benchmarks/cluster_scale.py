@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
 
 from tileiras_build.driver import lower
-from tileiras_build.frontend.cases_from_ast import is_helper
+from tileiras_build.frontend.cases_table_from_ast import is_helper
 from tileiras_build.frontend.export_cutile import export_file
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.stages import STAGES, Stage

@@ -63,7 +63,7 @@ def _read_kernels(paths: list[Path]) -> dict[str, bytes]:
 
 def export_examples() -> dict[str, bytes]:
     """The bytecode of the example library, by kernel."""
-    from tileiras_build.frontend.cases_from_ast import is_helper
+    from tileiras_build.frontend.cases_table_from_ast import is_helper
     from tileiras_build.frontend.export_cutile import export_kernels
 
     kernels: dict[str, bytes] = {}

@@ -281,7 +281,7 @@ class Library:
 
 def compile_templates(seeds: str, sm: str) -> None:
     """Write the bytecode and all artifacts of each of TEMPLATES for each target to the folder ``seeds``."""
-    from tileiras_build.frontend.cases_from_ast import is_helper
+    from tileiras_build.frontend.cases_table_from_ast import is_helper
     from tileiras_build.frontend.export_cutile import export_kernels
 
     made: dict[str, bytes] = {}

@@ -9,7 +9,7 @@ import tileiras_build
 from tests.compiled_once import compiled
 from tileiras_build import driver
 from tileiras_build.core.errors import InvalidInput
-from tileiras_build.frontend.cases_from_ast import is_helper
+from tileiras_build.frontend.cases_table_from_ast import is_helper
 from tileiras_build.frontend.export_cutile import export_kernels, list_cases
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.stages import STAGES

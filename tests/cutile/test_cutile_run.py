@@ -10,7 +10,7 @@ import pytest
 from tileiras_build.cli.dispatch import main
 from tileiras_build.core.knobs import CUTILE_INHERITED
 from tileiras_build.cutile.child_processes import environment
-from tileiras_build.cutile.run_settings import Settings
+from tileiras_build.cutile.run_script_settings import Settings
 
 pytest.importorskip("cuda.tile", reason="cuda-tile is not installed")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from tests.compiled_once import once
-from tileiras_build.frontend.cases_from_ast import is_helper
+from tileiras_build.frontend.cases_table_from_ast import is_helper
 from tileiras_build.frontend.export_cutile import Case, export_kernels, load_cases, pack_arguments
 
 FOLDER = Path(__file__).parents[2] / "examples"

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tileiras_build.core.errors import InvalidInput
-from tileiras_build.frontend.cases_from_ast import find_imports, is_helper, read_rows
+from tileiras_build.frontend.cases_table_from_ast import find_imports, is_helper, read_rows
 from tileiras_build.frontend.export_cutile import (
     Array,
     Case,

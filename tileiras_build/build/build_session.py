@@ -23,13 +23,13 @@ from ..reports.build_timeline import Recorder
 from ..workers.executor import Executor
 from ..workers.executor.lazy_executor import LazyExecutor
 from .artifact_node import ArtifactFile, make_artifact
-from .export_step import ExportDependencies
 from .incremental.digest_cache import DigestCache
 from .incremental.null_build import BuildState, FinishedBuild, NullBuild
 from .incremental.partial_scons_graph import Libraries, only_artifacts
 from .incremental.sconscript_trace import TRACE
 from .orphaned_artifacts import describe, find_orphans, remove_orphans
 from .progress import Progress, ProgressSafeStream
+from .python_to_bytecode_step import ExportDependencies
 from .scons_variables import exit_with_error
 from .sconsign_writer import SconsignWriter, open_sconsign
 from .select_executor import start_executor

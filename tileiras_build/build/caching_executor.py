@@ -32,7 +32,7 @@ from ..pipeline.stages import InputFile, Stage, load, source_digest
 from ..workers.executor import Executor
 from ..workers.executor.cache import BuildCache
 from ..workers.executor.lazy_executor import LazyExecutor
-from .export_step import CALL
+from .python_to_bytecode_step import CALL
 from .stage_actions import stage_signature
 from .tilecpp_step import STEP, TILECPP
 

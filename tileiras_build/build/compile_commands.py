@@ -14,7 +14,7 @@ from pathlib import Path
 from ..core.file_io import write_files
 from ..driver import lower_command
 from .always_build import COMMANDS, AlwaysBuildAction
-from .export_step import ExportAction
+from .python_to_bytecode_step import ExportAction
 from .scons_variables import project_defaults
 from .stage_actions import StageAction, kernel_name
 from .tilecpp_kernel_groups import KernelGroupAction

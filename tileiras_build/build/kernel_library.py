@@ -22,7 +22,7 @@ import SCons.Script
 from SCons.Builder import Builder
 
 from ..core.errors import InvalidInput, Location, TileirasError
-from ..frontend.cases_from_ast import REFERENCES, find_imports, has_table, is_helper, read_rows
+from ..frontend.cases_table_from_ast import REFERENCES, find_imports, has_table, is_helper, read_rows
 from ..pipeline.stages import STAGES, InputFile, Stage
 from ..workers.executor import Executor
 from .always_build import COMMANDS, REPORT, VERIFY, is_requested
@@ -30,7 +30,6 @@ from .artifact_node import ArtifactFile, attach_builder
 from .build_folder_lock import lock_folder
 from .build_session import BuildSession, changes_files, new_comparison
 from .decider import has_changed
-from .export_step import CASES, SUFFIX, ComputedKernelNames, ExportAction
 from .fast_exit import skip_final_gc
 from .incremental.null_build import BuildState, NullBuild, print_up_to_date
 from .incremental.partial_scons_graph import LibraryAlias, LibraryNodes, library_alias, without_completing
@@ -42,6 +41,7 @@ from .library_member import TILECPP, Kernel, is_tilecpp, stem
 from .parallel_jobs import use_all_cores
 from .per_kernel_options import Rows
 from .progress import BuildStep
+from .python_to_bytecode_step import CASES, SUFFIX, ComputedKernelNames, ExportAction
 from .scons_variables import add_defaults, exit_with_error
 from .select_executor import warm_up
 from .settings import DEFAULTS, Settings, is_explaining, is_pruning, read_settings

@@ -25,12 +25,12 @@ from ..pipeline.stages import TILEBC, Stage, source_digest
 from ..target.targets import Target
 from . import tilecpp_step
 from .artifact_node import attach_builder
-from .export_step import store_lines, stored_lines
 from .incremental.sconscript_trace import TRACE
 from .incremental.script_frames import sys_path_of_steps
 from .library_member import Kernel, stem
 from .per_kernel_options import Rows, matching, options_of
 from .progress import BuildStep
+from .python_to_bytecode_step import store_lines, stored_lines
 from .settings import Settings
 from .stage_actions import WorkerAction, explain_suffix, kernel_name, step_timeout
 

@@ -19,8 +19,8 @@ from ..pipeline.stages import TILEBC, Stage, source_digest
 from ..target.targets import Target
 from ..workers.executor.traced_fork_call import run_traced
 from . import library_member
-from .export_step import SUFFIX as RECORD
 from .incremental.sconscript_trace import TRACE
+from .python_to_bytecode_step import SUFFIX as RECORD
 from .stage_actions import WorkerAction, explain_suffix, step_timeout
 
 if TYPE_CHECKING:

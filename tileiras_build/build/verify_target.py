@@ -27,8 +27,8 @@ from ..target.targets import Target
 from ..workers.executor import Executor
 from ..workers.executor.traced_fork_call import run_traced
 from .always_build import VERIFY
-from .export_step import CALL
 from .progress import BuildStep
+from .python_to_bytecode_step import CALL
 from .stage_actions import WorkerAction, explain_suffix, kernel_name, step_timeout
 
 VERIFY_INTERPRETER, VERIFY_REFERENCE = "verify (interpreter)", "verify (reference)"

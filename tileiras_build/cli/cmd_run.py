@@ -7,7 +7,6 @@ import atexit
 from pathlib import Path
 
 from ..core.errors import InvalidInput
-from .argument_values import make_inputs, read_kernels
 from .command_options import (
     DEFAULT_TARGET,
     add_kernel_inputs,
@@ -17,11 +16,12 @@ from .command_options import (
     positive_sizes,
     tuning_of,
 )
+from .kernel_and_inputs import make_inputs, read_kernels
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of ``run``."""
-    from ..cutile.run_settings import TUNE
+    from ..cutile.run_script_settings import TUNE
 
     add_kernel_inputs(parser, "FILE", "Tile IR bytecode (.tilebc), or a script (.py)")
     parser.add_argument("-m", "--module", action="store_true", help="run FILE as a module, like python -m")
@@ -87,7 +87,7 @@ def _is_script(path: Path) -> bool:
 def _run_script(options: argparse.Namespace) -> int:
     """Run a script whose kernels are compiled by this package; its exit code."""
     from ..cutile.run_script import module, run_program, script
-    from ..cutile.run_settings import Settings
+    from ..cutile.run_script_settings import Settings
 
     _reject_kernel_options(options)
     program = (module if options.module else script)(options.file, options.script_arguments)

@@ -9,8 +9,8 @@ from typing import Any
 
 from ..core.errors import Diagnostics, InternalError, InvalidInput, suggest
 from ..core.file_io import read_file
-from .argument_values import make_inputs, read_kernels
 from .command_options import add_json, add_kernel_inputs, add_opt_level, add_tuning, tuning_of
+from .kernel_and_inputs import make_inputs, read_kernels
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -63,7 +63,7 @@ def add_nvcc(parser: argparse.ArgumentParser) -> None:
 def add_kernel_inputs(
     parser: argparse.ArgumentParser, file: str = "FILE.tilebc", what: str = "Tile IR bytecode"
 ) -> None:
-    """The kernel and its inputs, for commands that run one (``argument_values.py``)."""
+    """The kernel and its inputs, for commands that run one (``kernel_and_inputs.py``)."""
     parser.add_argument("file", metavar=file, help=what)
     parser.add_argument("--entry", metavar="NAME", help="kernel to run (default: the only one; verify: all)")
     what = "grid, in tile blocks per axis (default: 2 along each axis the kernel uses)"

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ..core.knobs import CUTILE_INHERITED
 from ..target.targets import find_target
-from .run_settings import Settings
+from .run_script_settings import Settings
 
 FOLDER = Path(__file__).resolve().parent / "inherited"
 

@@ -71,7 +71,7 @@ def is_front_end_unpatched() -> bool:
     compile_tile = getattr(module, "compile_tile", None)
     return module is None or getattr(compile_tile, "__module__", None) in (
         module.__name__,
-        f"{__package__}.compile_hooks",
+        f"{__package__}.export_kernel_hooks",
     )
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from . import autotune_benchmark, compile_hooks, launch_hook
+from . import autotune_benchmark, export_kernel_hooks, launch_hook
 from .fakes.post_import_hooks import cancel, on_import
 from .kernel_fingerprint import note_front_end
 
@@ -46,11 +46,11 @@ FUNCTION_PATCHES: tuple[Patch, ...] = (
     Patch("cuda.tile._cext", "_benchmark", autotune_benchmark.make_benchmark),
     Patch("cuda.tile._cext", "_synchronize_context", autotune_benchmark.make_synchronize),
     Patch("cuda.tile.tune._tune_utils", "benchmark_with_timeout", autotune_benchmark.make_benchmark_with_timeout),
-    Patch("cuda.tile._compile", "compile_tile", compile_hooks.make_compile_tile),
-    Patch("cuda.tile._compile", "compile_cubin", compile_hooks.make_compile_cubin),
-    Patch("cuda.tile._compile", "_get_max_supported_bytecode_version", compile_hooks.make_bytecode_version),
-    Patch("cuda.tile._compile", "_get_compiler_version_string", compile_hooks.make_compiler_version),
-    Patch("cuda.tile._compile", "_tileiras_supports_remarks", compile_hooks.make_supports_remarks),
+    Patch("cuda.tile._compile", "compile_tile", export_kernel_hooks.make_compile_tile),
+    Patch("cuda.tile._compile", "compile_cubin", export_kernel_hooks.make_compile_cubin),
+    Patch("cuda.tile._compile", "_get_max_supported_bytecode_version", export_kernel_hooks.make_bytecode_version),
+    Patch("cuda.tile._compile", "_get_compiler_version_string", export_kernel_hooks.make_compiler_version),
+    Patch("cuda.tile._compile", "_tileiras_supports_remarks", export_kernel_hooks.make_supports_remarks),
 )
 
 _MODULES = tuple(dict.fromkeys(patch.module for patch in FUNCTION_PATCHES))

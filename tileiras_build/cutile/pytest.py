@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from ..core.errors import TileirasError
-from .run_settings import LAUNCH, TUNE, Settings
+from .run_script_settings import LAUNCH, TUNE, Settings
 
 _running = ExitStack()
 

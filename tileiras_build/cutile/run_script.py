@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..core.errors import InvalidInput, TileirasError
-from .run_settings import Settings
+from .run_script_settings import Settings
 from .traceback_filter import is_ours, without
 
 _INTERRUPTED = 130

@@ -7,7 +7,7 @@ A kernel file declares at module level which kernels it exports, and for which a
         ...
     ]
 
-Where the names are string literals, ``list_cases`` reads them from the syntax tree (``cases_from_ast.py``) and a build graph needs
+Where the names are string literals, ``list_cases`` reads them from the syntax tree (``cases_table_from_ast.py``) and a build graph needs
 neither cuda-tile nor the file's imports. ``export_file`` imports the file and calls cuda-tile's public ``export_kernel``.
 
 Same sources, same bytes, on any machine and in any folder:
@@ -32,7 +32,7 @@ from tileiras_build.core.file_io import write_files
 from tileiras_build.core.tracing.audit_hooks import tracer
 from tileiras_build.frontend.argument_names_in_producer import Argument as NamedArgument
 from tileiras_build.frontend.argument_names_in_producer import Signature, render
-from tileiras_build.frontend.cases_from_ast import (
+from tileiras_build.frontend.cases_table_from_ast import (
     TABLE,
     CaseRow,
     checked_rows,

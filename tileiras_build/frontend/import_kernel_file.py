@@ -20,7 +20,7 @@ from pathlib import Path
 from tileiras_build.core.errors import Location, safe_query
 from tileiras_build.core.loaded_modules import loaded_modules
 from tileiras_build.core.tracing.audit_hooks import tracer
-from tileiras_build.frontend.cases_from_ast import imports_relatively, parse
+from tileiras_build.frontend.cases_table_from_ast import imports_relatively, parse
 from tileiras_build.frontend.users_errors import users_code
 
 _own_package = __name__.partition(".")[0]

@@ -22,7 +22,7 @@ from ..core.errors import (
     traceback_of,
 )
 from ..core.tracing.dependency_state import is_installed
-from .cases_from_ast import display_path
+from .cases_table_from_ast import display_path
 
 INSTALL = "install it with: pip install 'cuda-tile==1.7.0'"
 

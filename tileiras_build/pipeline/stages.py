@@ -132,7 +132,12 @@ TILEBC = Stage(
     parse="tileiras_build.ir.bytecode.reader:read_module",
     render=None,
     modules=("tileiras_build.frontend.cases_api",),  # imported by kernel files
-    sources=("pipeline/stages.py", "pipeline/export_calls.py", "build/export_step.py", "core/code_digest.py"),
+    sources=(
+        "pipeline/stages.py",
+        "pipeline/export_calls.py",
+        "build/python_to_bytecode_step.py",
+        "core/code_digest.py",
+    ),
     libraries=("cuda-tile", "numpy", "ml_dtypes", "python"),
 )
 

@@ -18,8 +18,8 @@ from xdsl.ir import Operation, SSAValue
 from ..core.errors import Location
 from ..ir.casting import int_array_attr, int_attr, str_attr, tile_type
 from ..ir.dialects.cuda_tile.attrs import OptimizationHintsAttr
+from ..ir.dialects.cuda_tile.check_optimization_hints import HINTS
 from ..ir.dialects.cuda_tile.location import source_location
-from ..ir.dialects.cuda_tile.optimization_hints import HINTS
 from ..ir.dialects.op_definition import TableOp
 from ..pipeline.analysis.access_vectorization import VECTOR_BYTES, ViewAccessInfo
 from ..pipeline.analysis.axis_info import AxisAnalysis

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from ..core.errors import InvalidInput, Location
 from ..core.symbols.itanium_demangler import demangle
-from ..frontend.cases_from_ast import REFERENCES, display_path, has_table
+from ..frontend.cases_table_from_ast import REFERENCES, display_path, has_table
 from ..frontend.export_cutile import opened_cases, opened_module
 from ..frontend.kernel_case import Checked, Reference
 from ..frontend.users_errors import users_code

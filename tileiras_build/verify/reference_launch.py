@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..core.errors import InvalidInput, Location
-from ..frontend.cases_from_ast import display_path
+from ..frontend.cases_table_from_ast import display_path
 from ..frontend.kernel_case import Argument, Array, Case, Checked, Scalar, Values, is_launch_argument, named_dtype
 from ..frontend.users_errors import python_error
 from .compare_arrays import flat_arrays

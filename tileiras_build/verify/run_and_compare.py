@@ -15,7 +15,7 @@ import numpy as np
 from ..core.errors import InternalError, InvalidInput, Location, TileirasError
 from ..core.symbols.itanium_demangler import demangle
 from ..core.tracing.audit_hooks import tracer
-from ..frontend.cases_from_ast import display_path
+from ..frontend.cases_table_from_ast import display_path
 from ..frontend.kernel_case import Checked
 from ..ir.bytecode.reader import read_module
 from ..manifest.launch_manifest import Launch, read_launch_manifest

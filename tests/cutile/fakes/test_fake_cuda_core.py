@@ -10,7 +10,7 @@ import tileiras_build.cutile as hook
 from tileiras_build.core.errors import InvalidInput
 from tileiras_build.cutile.child_processes import inherit_device
 from tileiras_build.cutile.kernel_fault_report import KernelFault
-from tileiras_build.cutile.run_settings import Settings
+from tileiras_build.cutile.run_script_settings import Settings
 from tileiras_build.simulate.emulator import ptx_bundle
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")

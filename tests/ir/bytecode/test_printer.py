@@ -8,9 +8,9 @@ from xdsl.dialects.builtin import StringAttr
 
 from tileiras_build.ir.bytecode import disassemble, read_module
 from tileiras_build.ir.bytecode.attribute_text import symbol
+from tileiras_build.ir.bytecode.op_assembly_formats import FORMATS
 from tileiras_build.ir.bytecode.opcodes import OPCODES
 from tileiras_build.ir.bytecode.printer import print_module
-from tileiras_build.ir.bytecode.text_formats import FORMATS
 
 TEXTS = {
     "control": """

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tileiras_build.simulate.estimate.constant_bank_values import Argument, Constants, GlobalBuffer, Launch
 from tileiras_build.simulate.estimate.sass_parser import MachineCode, read_machine_code
-from tileiras_build.simulate.estimate.warp_trace import Tracer, WarpTrace
+from tileiras_build.simulate.estimate.trace_warps import Tracer, WarpTrace
 from tileiras_build.target.gpu_rates import BankLayout
 
 LAYOUT = BankLayout(0x0, 0xC, 0x198, 0x210, 0x28)

@@ -5,7 +5,7 @@ from tileiras_build.simulate.estimate.constant_bank_values import Constants, Glo
 from tileiras_build.simulate.estimate.cta_timeline import simulate_clusters
 from tileiras_build.simulate.estimate.cta_work_counts import WorkCounter
 from tileiras_build.simulate.estimate.memory_load import MemoryLoad
-from tileiras_build.simulate.estimate.warp_trace import Tracer
+from tileiras_build.simulate.estimate.trace_warps import Tracer
 from tileiras_build.target.gpu_models import gpu_model
 from tileiras_build.target.gpu_rates import CLUSTER_LATENCY
 from tileiras_build.target.targets import find_target

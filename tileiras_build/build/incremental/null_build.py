@@ -32,7 +32,7 @@ import SCons.Script
 from ...core.code_digest import PACKAGE, installed
 from ...core.tracing.dependency_record import Comparison
 from ...core.tracing.dependency_state import Probe
-from ...core.tracing.machine_queries import FACTS
+from ...core.tracing.machine_facts import FACTS
 from ...core.tracing.portable_paths import PortablePaths
 from ...pipeline.stages import adopt_digests, known_digests
 from ..artifact_node import ArtifactFile, matches

@@ -18,7 +18,7 @@ import SCons.Util
 
 from ...core.tracing.dependency_state import is_installed, is_standard
 from ..artifact_node import ArtifactFile
-from ..export_step import ExportDependencies
+from ..python_to_bytecode_step import ExportDependencies
 from .build_record import BuildRecord, FullGraph
 
 

@@ -7,9 +7,9 @@ import sys
 from types import CodeType
 from typing import TYPE_CHECKING
 
-from .caller_frames import METADATA, PACKAGE, is_for_library, is_search_of_shared_library, names_in
+from .classify_caller_frames import METADATA, PACKAGE, is_for_library, is_search_of_shared_library, names_in
 from .dependency_state import is_installed, is_standard
-from .machine_queries import HOST
+from .machine_facts import HOST
 
 if TYPE_CHECKING:
     from .read_tracer import ReadTracer

@@ -22,8 +22,8 @@ from collections.abc import Callable
 from functools import partial, wraps
 
 from .audit_events import AuditEvents
-from .caller_frames import standard_callers
-from .machine_queries import FUNCTIONS, fact_of_sysconf
+from .classify_caller_frames import standard_callers
+from .machine_facts import FUNCTIONS, fact_of_sysconf
 from .read_tracer import ReadTracer, note_search
 
 _tracer = ReadTracer()

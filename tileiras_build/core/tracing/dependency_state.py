@@ -18,7 +18,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from .ignored_env_vars import IGNORED_ENV_VARS
-from .machine_queries import FACTS
+from .machine_facts import FACTS
 from .portable_paths import PortablePaths
 
 _BUILD_LEFTOVERS = re.compile(r"__pycache__|\.sconsign(\.(dblite|tmp))*|\.build_record-[0-9a-f]{16}")

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from itertools import islice
 
 from ..loaded_modules import LoadedModules, loaded_modules
-from .caller_frames import (
+from .classify_caller_frames import (
     PACKAGE,
     is_about_places,
     is_for_library,
@@ -34,7 +34,7 @@ from .dependency_state import (
     type_of,
 )
 from .dependency_state import absolute as absolute_path
-from .machine_queries import HOST, OF_SYSTEM, SYSTEM
+from .machine_facts import HOST, OF_SYSTEM, SYSTEM
 from .portable_paths import PortablePaths
 from .shared_flags import SharedFlags
 from .step_reads import NO_READS, Key, StepReads, names_places

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import lru_cache
 
-from .caller_frames import PACKAGE
+from .classify_caller_frames import PACKAGE
 from .created_paths import CreatedPaths
 from .dependency_record import Dependency, DependencyRecord, describe
 from .dependency_state import Probe, Stamp, is_compiled_module, is_installed, is_standard, stamp

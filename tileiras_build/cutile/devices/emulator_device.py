@@ -35,7 +35,7 @@ from ..fakes.dlpack_capsules import DeviceArray
 from ..fakes.post_import_hooks import cancel, on_import
 from ..flatten_arguments import Array, ArrayTable, Value, parameter_prefix, parameter_values, refuse_read_only
 from ..kernel_fault_report import KernelFault, NamedArray, NamedList, explain, name_of
-from ..run_settings import COMPILE, LAUNCH, TUNE
+from ..run_script_settings import COMPILE, LAUNCH, TUNE
 from .run_initcheck import run_with_initcheck
 
 if TYPE_CHECKING:

@@ -26,9 +26,9 @@ from xdsl.ir import Attribute, SSAValue
 
 from tileiras_build.ir.bytecode.attribute_reader import ENUMS
 from tileiras_build.ir.bytecode.float_bits import float_value
+from tileiras_build.ir.bytecode.op_assembly_formats import Step, compile_formats
 from tileiras_build.ir.bytecode.parse_text_constants import bits_of, dense
 from tileiras_build.ir.bytecode.text_control_flow import CONTROL
-from tileiras_build.ir.bytecode.text_formats import Step, compile_formats
 from tileiras_build.ir.bytecode.text_parsed_op import UNIT, ParsedOp, compare_types, same_types
 from tileiras_build.ir.bytecode.text_scanner import NUMBER, shortened
 from tileiras_build.ir.bytecode.writer import OPCODES_BY_NAME

@@ -20,10 +20,10 @@ from tileiras_build.ir.bytecode.attribute_text import (
     parameter_attributes,
     symbol,
 )
+from tileiras_build.ir.bytecode.op_assembly_formats import compile_formats
 from tileiras_build.ir.bytecode.reader import Reader, verify
 from tileiras_build.ir.bytecode.ssa_names import Names
 from tileiras_build.ir.bytecode.text_budget import Budget
-from tileiras_build.ir.bytecode.text_formats import compile_formats
 from tileiras_build.ir.dialects.checked_cast import cast
 from tileiras_build.ir.dialects.checked_mlir_parser import escape
 from tileiras_build.ir.dialects.cuda_tile.attrs import OptimizationHintsAttr
@@ -31,10 +31,10 @@ from tileiras_build.ir.dialects.cuda_tile.enums import EnumAttr, MultimemReducti
 from tileiras_build.ir.dialects.cuda_tile.location import LOC
 from tileiras_build.ir.dialects.cuda_tile.op_base import TileOperation, pointer_type
 from tileiras_build.ir.dialects.cuda_tile.ops_control import ContinueOp, ForOp, IfOp, LoopOp, YieldOp
+from tileiras_build.ir.dialects.cuda_tile.ops_make_view import MakeTensorViewOp
 from tileiras_build.ir.dialects.cuda_tile.ops_module import EntryOp, GetGlobalOp, GlobalOp, ModuleOp
 from tileiras_build.ir.dialects.cuda_tile.ops_reduce import Aggregate
 from tileiras_build.ir.dialects.cuda_tile.ops_shape import AssumeOp, ConstantOp, PermuteOp
-from tileiras_build.ir.dialects.cuda_tile.ops_view import MakeTensorViewOp
 from tileiras_build.ir.dialects.cuda_tile.types import Dims
 
 # Characters of text for each byte of bytecode; shorter text is always accepted.

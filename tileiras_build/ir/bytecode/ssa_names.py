@@ -16,16 +16,16 @@ from tileiras_build.ir.dialects.cuda_tile.element_types import is_float
 from tileiras_build.ir.dialects.cuda_tile.ops_atomic import AtomicCASTkoOp, AtomicRMWTkoOp
 from tileiras_build.ir.dialects.cuda_tile.ops_control import ForOp, IfOp, LoopOp
 from tileiras_build.ir.dialects.cuda_tile.ops_load_store import LoadPtrTkoOp, LoadViewTkoOp
-from tileiras_build.ir.dialects.cuda_tile.ops_module import EntryOp, GetNumTileBlocksOp, GetTileBlockIdOp
-from tileiras_build.ir.dialects.cuda_tile.ops_multimem import MultimemLoadReduceViewTkoOp
-from tileiras_build.ir.dialects.cuda_tile.ops_reduce import ReduceOp, ScanOp
-from tileiras_build.ir.dialects.cuda_tile.ops_shape import AssumeOp, BroadcastOp, ConstantOp, ReshapeOp
-from tileiras_build.ir.dialects.cuda_tile.ops_view import (
+from tileiras_build.ir.dialects.cuda_tile.ops_make_view import (
     MakeGatherScatterViewOp,
     MakePartitionViewOp,
     MakeStridedViewOp,
     MakeTensorViewOp,
 )
+from tileiras_build.ir.dialects.cuda_tile.ops_module import EntryOp, GetNumTileBlocksOp, GetTileBlockIdOp
+from tileiras_build.ir.dialects.cuda_tile.ops_multimem import MultimemLoadReduceViewTkoOp
+from tileiras_build.ir.dialects.cuda_tile.ops_reduce import ReduceOp, ScanOp
+from tileiras_build.ir.dialects.cuda_tile.ops_shape import AssumeOp, BroadcastOp, ConstantOp, ReshapeOp
 
 MAX_NAME = 200  # characters; the name of a chain of assumptions has one part per link
 

@@ -50,11 +50,11 @@ from tileiras_build.ir.bytecode.writer import OPCODES_BY_NAME, write_module
 from tileiras_build.ir.dialects.checked_cast import cast
 from tileiras_build.ir.dialects.checked_mlir_parser import error_reason
 from tileiras_build.ir.dialects.cuda_tile.attrs import OptimizationHintsAttr
+from tileiras_build.ir.dialects.cuda_tile.check_optimization_hints import unusable
 from tileiras_build.ir.dialects.cuda_tile.enums import SymbolVisibilityAttr
 from tileiras_build.ir.dialects.cuda_tile.op_base import SEGMENTS, TileOperation, invalid_op
 from tileiras_build.ir.dialects.cuda_tile.ops_control import TERMINATORS, ReturnOp
 from tileiras_build.ir.dialects.cuda_tile.ops_module import EntryOp, GlobalOp, ModuleOp
-from tileiras_build.ir.dialects.cuda_tile.optimization_hints import unusable
 from tileiras_build.target.targets import TARGETS
 
 MAX_RESULTS = 1 << 16

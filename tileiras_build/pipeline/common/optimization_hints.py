@@ -6,7 +6,7 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation
 
 from ...ir.dialects.cuda_tile.attrs import OptimizationHintsAttr
-from ...ir.dialects.cuda_tile.optimization_hints import is_usable
+from ...ir.dialects.cuda_tile.check_optimization_hints import is_usable
 from ..job import Job
 
 

@@ -18,9 +18,9 @@ from ..job import Job
 from ..serialization_target import NOTE, Serialization
 from . import libnvvm
 from .embedded_metadata import named_string, read_manifest, read_serialization
+from .fix_line_directives import LineDirectives
 from .hoist_setmaxnreg import hoist_setmaxnreg
 from .libdevice_request import PROVIDED
-from .line_directives import LineDirectives
 from .llvm_ir_checks import check_module
 from .llvm_passes import run_passes
 from .miscompile_workarounds import with_workarounds

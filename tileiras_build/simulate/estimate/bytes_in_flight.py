@@ -6,7 +6,7 @@ from collections import defaultdict
 
 from .cta_work_counts import ASYNC_LOADS, expected_bytes
 from .sass_parser import MachineCode
-from .warp_trace import WarpTrace
+from .trace_warps import WarpTrace
 
 
 def max_bytes_in_flight(transfers: list[tuple[float, float]]) -> float:

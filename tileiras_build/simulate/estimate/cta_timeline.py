@@ -32,7 +32,7 @@ from .mbarrier_phases import (
 from .memory_load import IDLE, MemoryLoad, latency_and_rate
 from .memory_transactions import GLOBAL, LOADS, SHARED
 from .sass_parser import NO_BARRIER, Instruction, MachineCode
-from .warp_trace import WarpTrace, path_id
+from .trace_warps import WarpTrace, path_id
 
 SCOREBOARDS = 6
 # Result latencies in cycles that target/gpu_rates.py does not have [Jia et al., arXiv 1804.06826, table

@@ -13,7 +13,7 @@ from ...target.gpu_rates import SHARED_BYTES_PER_CLOCK, TENSOR_MEMORY_READ, TENS
 from .instruction_throughput import WARPS_PER_WARPGROUP, MmaShape, is_mma, mma_shape, pipe_clocks
 from .memory_transactions import GLOBAL, LOADS, SECTOR_BYTES
 from .sass_parser import Instruction, MachineCode
-from .warp_trace import Observed, WarpTrace
+from .trace_warps import Observed, WarpTrace
 
 ASYNC_LOADS = ("UTMALDG", "UBLKCP")
 ASYNC_STORES = ("UTMASTG", "UTMAREDG", "UBLKRED")

@@ -16,7 +16,7 @@ from .memory_load import IDLE, MemoryLoad
 from .occupancy_waves import OccupancyWaves, occupancy_waves
 from .roofline import RooflineInputs, dram_bytes
 from .sample_ctas import persistent_clusters, sampled_clusters
-from .warp_trace import Tracer, WarpTrace, path_id
+from .trace_warps import Tracer, WarpTrace, path_id
 
 LATENCY = "latency"
 _LATENCY_DECIDES = 1.1  # times the largest bound: if the launch takes longer, latencies under load matter

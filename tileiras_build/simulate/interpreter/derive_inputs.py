@@ -15,9 +15,9 @@ import numpy as np
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from ...ir.dialects.cuda_tile.attrs import BoundedAttr, DivByAttr
+from ...ir.dialects.cuda_tile.ops_make_view import MakeTensorViewOp
 from ...ir.dialects.cuda_tile.ops_module import EntryOp, GetTileBlockIdOp
 from ...ir.dialects.cuda_tile.ops_shape import AssumeOp
-from ...ir.dialects.cuda_tile.ops_view import MakeTensorViewOp
 from ...ir.dialects.cuda_tile.types import PointerType
 from ...ir.dialects.cuda_tile.view_types import StridedViewType, TileView
 from .element_types import (

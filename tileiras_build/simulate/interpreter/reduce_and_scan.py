@@ -13,7 +13,7 @@ import numpy as np
 from xdsl.ir import Block, Operation
 
 from ...ir.dialects.checked_cast import cast
-from ...ir.dialects.cuda_tile.elementwise import RoundedFloatBinary
+from ...ir.dialects.cuda_tile.elementwise_base import RoundedFloatBinary
 from ...ir.dialects.cuda_tile.enums import RoundingMode
 from ...ir.dialects.cuda_tile.op_base import TileOperation
 from ...ir.dialects.cuda_tile.ops_control import YieldOp

@@ -9,7 +9,7 @@ from xdsl.ir import Attribute
 
 from ...ir.dialects.cuda_tile.enums import PaddingValue
 from ...ir.dialects.cuda_tile.ops_load_store import LoadViewTkoOp, StoreViewTkoOp
-from ...ir.dialects.cuda_tile.ops_view import (
+from ...ir.dialects.cuda_tile.ops_make_view import (
     GetIndexSpaceShapeOp,
     GetTensorShapeOp,
     MakeGatherScatterViewOp,

@@ -12,7 +12,7 @@ from tileiras_build.ir.dialects.debuginfo.attrs import (
     DISubprogram,
     DISubroutineType,
 )
-from tileiras_build.ir.dialects.debuginfo.metadata import DebugMetadata, expression_text, quoted
+from tileiras_build.ir.dialects.debuginfo.llvm_debug_metadata import DebugMetadata, expression_text, quoted
 from tileiras_build.pipeline.opt import context
 
 FILE = DIFile(("k.py", "src"))

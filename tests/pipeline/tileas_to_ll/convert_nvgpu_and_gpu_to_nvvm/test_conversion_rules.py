@@ -30,8 +30,8 @@ from tileiras_build.pipeline.opt import find_pass, parse_module, run
 from tileiras_build.pipeline.tileas_to_ll.convert_nvgpu_and_gpu_to_nvvm import passes
 from tileiras_build.pipeline.tileas_to_ll.convert_nvgpu_and_gpu_to_nvvm.arith_to_llvm import REMAPPED
 from tileiras_build.pipeline.tileas_to_ll.convert_nvgpu_and_gpu_to_nvvm.libdevice_math import CALLEES, FAST
+from tileiras_build.pipeline.tileas_to_ll.convert_nvgpu_and_gpu_to_nvvm.llvm_type_helpers import convert_type
 from tileiras_build.pipeline.tileas_to_ll.convert_nvgpu_and_gpu_to_nvvm.rewriter import REWRITES
-from tileiras_build.pipeline.tileas_to_ll.convert_nvgpu_and_gpu_to_nvvm.type_conversion import convert_type
 from tileiras_build.target.targets import find_target
 
 DOCUMENT = "nvgpu-gpu-to-nvvm"

@@ -6,7 +6,7 @@ from xdsl.dialects.builtin import FileLineColLoc, FusedLoc, IntAttr, NoneAttr, S
 from tests.pipeline.tileas_to_ll.modules import after, job, named, only
 from tileiras_build.core.errors import ErrorGroup, InternalError, InvalidInput, Unsupported
 from tileiras_build.ir.dialects.debuginfo.attrs import DIFile, DILexicalBlock, DILocation, DISubprogram
-from tileiras_build.ir.dialects.debuginfo.metadata import MODULE_FLAGS, DebugMetadata, subprogram_of
+from tileiras_build.ir.dialects.debuginfo.llvm_debug_metadata import MODULE_FLAGS, DebugMetadata, subprogram_of
 from tileiras_build.pipeline.opt import parse_module
 from tileiras_build.pipeline.pass_manager import run_passes
 from tileiras_build.pipeline.tileas_to_ll.debug.translate_debug_info import TranslateDebugInfo

@@ -13,13 +13,13 @@ from .ops_conversion import *
 from .ops_float import *
 from .ops_integer import *
 from .ops_load_store import *
+from .ops_make_view import *
 from .ops_matrix import *
 from .ops_module import *
 from .ops_multimem import *
 from .ops_print_assert_grid_dependency import *
 from .ops_reduce import *
 from .ops_shape import *
-from .ops_view import *
 from .types import *
 from .view_types import *
 

@@ -15,7 +15,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ....target.element_types import ELEMENT_TYPES
 from ..checked_mlir_parser import escape, identifier
-from .attribute_decorator import record_attribute
+from .data_attribute_constructor import record_attribute
 from .element_types import (
     BITS,
     BY_NAME,

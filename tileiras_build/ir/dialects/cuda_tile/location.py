@@ -14,7 +14,7 @@ from xdsl.printer import Printer
 
 from tileiras_build.core.errors import Location
 
-from .attribute_decorator import record_attribute
+from .data_attribute_constructor import record_attribute
 
 LOC = "loc"
 

@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import UnitAttr
 from xdsl.irdl import operand_def, opt_prop_def, prop_def, result_def
 
 from .element_types import BASE_FLOATS, INTEGERS
-from .elementwise import (
+from .elementwise_base import (
     F32_ONLY_MODES,
     IEEE,
     IEEE_MODES,

@@ -7,7 +7,7 @@ from typing import ClassVar
 from xdsl.irdl import operand_def, prop_def, result_def
 
 from .element_types import INTEGERS
-from .elementwise import IntegerBinary, IntegerUnary, OverflowBinary, SignedBinary, result_is_i1
+from .elementwise_base import IntegerBinary, IntegerUnary, OverflowBinary, SignedBinary, result_is_i1
 from .enums import (
     ComparisonPredicateAttr,
     IntegerOverflow,

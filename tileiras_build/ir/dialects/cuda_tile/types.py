@@ -16,7 +16,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from .address_overflow_checks import check_tensor
-from .attribute_decorator import record_attribute
+from .data_attribute_constructor import record_attribute
 from .element_types import BITS, NUMERIC_TYPES
 from .enums import PtrAttr, PtrAttrAttr
 

@@ -10,7 +10,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from .address_overflow_checks import check_tiles
-from .attribute_decorator import record_attribute
+from .data_attribute_constructor import record_attribute
 from .element_types import BITS, is_float
 from .enums import PaddingValue
 from .types import TensorViewType, TileType, dims_text, parse_ints, verify_tile_shape

@@ -1,6 +1,6 @@
 """Debug metadata as attributes, in the text form of MLIR's LLVM dialect (``#llvm.di_file<"k.py" in "src">``).
 
-Each kind of node is one class with a row per field; ``metadata.py`` writes the same rows as LLVM metadata. An absent
+Each kind of node is one class with a row per field; ``llvm_debug_metadata.py`` writes the same rows as LLVM metadata. An absent
 optional field is None and is not printed.
 
 ``#llvm.di_location`` is ours: it holds what MLIR keeps in an operation's location once the scope is known, so that the

@@ -15,7 +15,7 @@ from ....ir.dialects.nvvm.attrs import LoadCacheModifierAttr
 from ....ir.dialects.nvvm.memory_access import LoadMatrixOp, StoreMatrixOp
 from ....ir.dialects.op_definition import TableOp
 from ....target.mma_atoms import MmaAtom
-from ..convert_nvgpu_and_gpu_to_nvvm.type_conversion import struct_of
+from ..convert_nvgpu_and_gpu_to_nvvm.llvm_type_helpers import struct_of
 from .atoms import ATOMS, REWRITES, MmaShape, atom, atom_of, rewrite, type_parameters, view_of
 from .converted_values import ConvertedValue, Converter, int_parameter, keyword_parameter
 from .memory import load_registers, store_registers

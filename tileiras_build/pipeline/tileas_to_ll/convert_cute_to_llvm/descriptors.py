@@ -20,8 +20,8 @@ from ....ir.layouts.matrix_descriptor import tcgen05_descriptor, wgmma_descripto
 from ...analysis.tma_tensor_maps import MAP_BYTES
 from ...common.llvm_type_constructors import array
 from ..convert_nvgpu_and_gpu_to_nvvm.gpu_functions import DYNAMIC_ALIGNMENT, DYNAMIC_SHARED
+from ..convert_nvgpu_and_gpu_to_nvvm.llvm_type_helpers import POINTER, SHARED_POINTER, element_bytes
 from ..convert_nvgpu_and_gpu_to_nvvm.symbols import symbol
-from ..convert_nvgpu_and_gpu_to_nvvm.type_conversion import POINTER, SHARED_POINTER, element_bytes
 from ..convert_nvgpu_and_gpu_to_nvvm.wgmma import ROWS_PER_ATOM, packed_descriptor
 from .converted_values import (
     ConvertedValue,

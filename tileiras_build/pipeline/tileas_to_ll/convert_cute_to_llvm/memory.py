@@ -16,7 +16,7 @@ from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import cute_algebra as algebra
 from ....ir.layouts.cute_algebra import Layout
 from ...common.llvm_type_constructors import array
-from ..convert_nvgpu_and_gpu_to_nvvm.type_conversion import convert_type, pointer_to
+from ..convert_nvgpu_and_gpu_to_nvvm.llvm_type_helpers import convert_type, pointer_to
 from .converted_values import ConvertedValue, Converter, DescIter, Leaf, Rewrite, Tree, View, registers_rewrites
 from .layouts import checked
 

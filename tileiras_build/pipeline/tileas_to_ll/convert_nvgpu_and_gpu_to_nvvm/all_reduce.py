@@ -21,10 +21,10 @@ from ....ir.dialects.nvgpu.types import SHARED
 from ....ir.dialects.nvvm import target_independent_intrinsics
 from ....ir.dialects.nvvm.ops_thread import READS, Barrier0Op
 from ...common.llvm_type_constructors import array, integer
+from .llvm_type_helpers import SHARED_POINTER
 from .rewriter import Emitter
 from .shuffle_and_subgroup_reduce import FLOAT, INTEGER, WARP, range_of, shuffle
 from .symbols import symbol
-from .type_conversion import SHARED_POINTER
 
 # How two lanes combine.
 Combiner = Callable[[SSAValue, SSAValue, Emitter], SSAValue]

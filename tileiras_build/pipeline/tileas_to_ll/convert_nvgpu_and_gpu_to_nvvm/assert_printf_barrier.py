@@ -24,9 +24,9 @@ from ....ir.dialects.cuda_tile.location import source_location
 from ....ir.dialects.fast_xdsl import create
 from ....ir.dialects.nvvm.ops_thread import Barrier0Op
 from ..debug.debug_info import CARRIED_LOCATION
+from .llvm_type_helpers import POINTER, struct_of
 from .rewriter import Emitter, rewrite
 from .symbols import location_of
-from .type_conversion import POINTER, struct_of
 
 ASSERT_TYPE = llvm.LLVMFunctionType([POINTER, POINTER, i32, POINTER, i64])
 PRINTF_TYPE = llvm.LLVMFunctionType([POINTER, POINTER], i32)

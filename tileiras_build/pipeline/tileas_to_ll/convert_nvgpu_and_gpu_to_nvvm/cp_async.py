@@ -17,8 +17,8 @@ from ....ir.dialects.nvvm import ops_copy as target
 from ....ir.dialects.nvvm.attrs import LoadCacheModifierAttr
 from ....ir.dialects.nvvm.intrinsic_or_inline_asm import bits_of
 from ....ir.dialects.nvvm.memory_access import CopyOp
+from .llvm_type_helpers import GLOBAL_POINTER, static_strides
 from .rewriter import Emitter, rewrite
-from .type_conversion import GLOBAL_POINTER, static_strides
 
 
 @rewrite(nvgpu.DeviceAsyncCopyOp)

@@ -13,8 +13,8 @@ from ....ir.dialects.llvm_ext import AddrSpaceCastOp, make_function, make_global
 from ....ir.dialects.nvgpu.types import SHARED, address_space
 from ...common.llvm_type_constructors import array
 from ..type_converter import LLVMTypeConverter
+from .llvm_type_helpers import SHARED_POINTER, element_bytes, static_strides, struct_of
 from .rewriter import Emitter, rewrite
-from .type_conversion import SHARED_POINTER, element_bytes, static_strides, struct_of
 
 DYNAMIC_SHARED = "__dynamic_shmem__"
 DYNAMIC_ALIGNMENT = 16  # bytes that the driver guarantees for the start of dynamic shared memory

@@ -15,9 +15,9 @@ from ....ir.dialects import gpu_ext as gpu
 from ....ir.dialects.gpu_launch_func import LaunchFuncOp
 from ....ir.dialects.llvm_ext import make_global
 from ...common.llvm_type_constructors import array
+from .llvm_type_helpers import POINTER, struct_of
 from .rewriter import Emitter, rewrite
 from .symbols import symbol
-from .type_conversion import POINTER, struct_of
 
 VOID = llvm.LLVMVoidType()
 # Wrapper -> (result, types of its arguments); the sizes come first, those of a cluster before the grid's.

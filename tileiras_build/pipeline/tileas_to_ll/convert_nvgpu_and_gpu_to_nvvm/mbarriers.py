@@ -14,8 +14,8 @@ from ....ir.dialects.nvgpu.types import SHARED, MBarrierGroupType
 from ....ir.dialects.nvvm import ops_mbarrier as target
 from ....ir.dialects.nvvm.cluster_sync_and_fences import MBarrierArriveOp
 from ...common.llvm_type_constructors import array
+from .llvm_type_helpers import SHARED_POINTER
 from .rewriter import Emitter, rewrite
-from .type_conversion import SHARED_POINTER
 
 STORAGE = "mbar_storage"
 MBARRIER_BYTES = 8  # PTX ISA 9.0, section 9.7.13.15.2

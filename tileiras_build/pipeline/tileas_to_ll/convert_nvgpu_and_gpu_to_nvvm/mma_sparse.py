@@ -11,9 +11,9 @@ from xdsl.ir import Attribute
 from ....ir.dialects.checked_cast import type_as
 from ....ir.dialects.nvgpu import ops_matrix as nvgpu
 from ....ir.dialects.nvvm.intrinsic_or_inline_asm import braced, constraint
+from .llvm_type_helpers import struct_of
 from .mma_sync_and_ldmatrix import accumulators, check_tf32, element_of, ptx_type, registers, repack, shape_of
 from .rewriter import Emitter, rewrite
-from .type_conversion import struct_of
 
 # Accumulator element type -> its name in the instruction.
 ACCUMULATORS: dict[type[Attribute], str] = {Float16Type: "f16", Float32Type: "f32", IntegerType: "s32"}

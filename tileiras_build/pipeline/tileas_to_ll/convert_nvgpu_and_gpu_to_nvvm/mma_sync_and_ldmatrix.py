@@ -36,8 +36,8 @@ from ....ir.dialects.nvvm.attrs import (
 )
 from ....ir.dialects.vector_ext import FromElementsOp
 from ....target.element_types import ELEMENT_TYPES
+from .llvm_type_helpers import struct_of
 from .rewriter import Emitter, rewrite
-from .type_conversion import struct_of
 
 ROW = MmaLayoutAttr.new([StringAttr("row")])
 COLUMN = MmaLayoutAttr.new([StringAttr("col")])

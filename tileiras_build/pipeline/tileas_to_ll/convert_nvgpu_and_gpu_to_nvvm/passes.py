@@ -45,8 +45,8 @@ from . import (  # noqa: F401 - each registers its rewrites
     wgmma,
 )
 from .libdevice_math import ROOTS, convert_math, needs_libdevice, scalarize
+from .llvm_type_helpers import converter_of
 from .rewriter import REWRITES, Emitter, Rewrite
-from .type_conversion import converter_of
 
 LEGAL = (gpu.GPUModuleOp.name, "gpu.yield")
 ILLEGAL = ("gpu.", "nvgpu.", "cf.assert")  # name prefixes; math is illegal if libdevice has the function

@@ -43,8 +43,7 @@ from ...job import Job
 from ..debug.debug_info import CARRIED_LOCATION
 from ..emission.attribute_builders import Plain, attributes_of, field_position
 from ..type_converter import ALIGNED, ALLOCATED, BYTE, OFFSET, SIZES, STRIDES, LLVMTypeConverter
-from .symbols import has_stem, location_of, symbol
-from .type_conversion import (
+from .llvm_type_helpers import (
     GLOBAL_POINTER,
     POINTER,
     convert_type,
@@ -54,6 +53,7 @@ from .type_conversion import (
     static_strides,
     struct_of,
 )
+from .symbols import has_stem, location_of, symbol
 
 CONSTANTS = (llvm.ConstantOp, arith.ConstantOp)
 

@@ -16,8 +16,8 @@ from ....ir.dialects.nvvm import target_independent_intrinsics
 from ....ir.dialects.nvvm.attrs import ReduxKindAttr, ShflKindAttr
 from ....ir.dialects.nvvm.ops_thread import ReduxSyncOp, ShflSyncOp
 from ....ir.dialects.op_definition import TableOp
+from .llvm_type_helpers import struct_of
 from .rewriter import Emitter, rewrite
-from .type_conversion import struct_of
 
 WARP = 32
 KINDS: dict[ShuffleMode, Attribute] = {

@@ -32,9 +32,9 @@ from ....ir.dialects.nvvm.intrinsic_or_inline_asm import bits_of
 from ....ir.dialects.nvvm.tma_reduce import TensorMapReplaceOp
 from ...analysis.tma_tensor_maps import MAP_BYTES
 from ...common.llvm_type_constructors import array
+from .llvm_type_helpers import GLOBAL_POINTER, POINTER, SHARED_POINTER, element_bytes, static_strides, struct_of
 from .mbarriers import barrier_address
 from .rewriter import Emitter, rewrite
-from .type_conversion import GLOBAL_POINTER, POINTER, SHARED_POINTER, element_bytes, static_strides, struct_of
 
 TILE = LoadModeAttr.new([StringAttr("tile")])
 

@@ -35,9 +35,9 @@ from ....ir.layouts.wgmma_layout import MAX_COLUMNS
 from ....target.mma_atoms import PTX_TYPE, WGMMA_ATOMS, WgmmaAtom
 from ..emission.attribute_builders import Plain
 from ..type_converter import accumulator_registers
+from .llvm_type_helpers import convert_type, static_strides
 from .mma_sync_and_ldmatrix import registers as registers_of
 from .rewriter import Emitter, rewrite
-from .type_conversion import convert_type, static_strides
 
 ROWS_PER_ATOM = 8  # rows of a swizzle atom
 # The base offset is (start of the pattern >> 7) & 7: which row of 128 bytes of an atom the pattern begins in.

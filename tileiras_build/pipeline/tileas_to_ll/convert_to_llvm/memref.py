@@ -20,8 +20,8 @@ from ....ir.dialects import memref_ext
 from ....ir.dialects.checked_cast import cast, type_as
 from ....ir.dialects.llvm_ext import AddrSpaceCastOp, make_global
 from ...common.llvm_type_constructors import array
+from ..convert_nvgpu_and_gpu_to_nvvm.llvm_type_helpers import element_bytes, elements_in_byte, static_strides
 from ..convert_nvgpu_and_gpu_to_nvvm.rewriter import Emitter
-from ..convert_nvgpu_and_gpu_to_nvvm.type_conversion import element_bytes, elements_in_byte, static_strides
 from ..type_converter import ALIGNED, ALLOCATED, OFFSET, SIZES, STRIDES
 from .lowering_registry import lowering
 

@@ -14,8 +14,8 @@ from ....ir.dialects.debuginfo.ops import ExtractElementOp
 from ....ir.dialects.fast_xdsl import create
 from ....ir.dialects.nvvm import target_independent_intrinsics
 from ....ir.dialects.vector_ext import FromElementsOp
+from ..convert_nvgpu_and_gpu_to_nvvm.llvm_type_helpers import element_bytes
 from ..convert_nvgpu_and_gpu_to_nvvm.rewriter import Emitter
-from ..convert_nvgpu_and_gpu_to_nvvm.type_conversion import element_bytes
 from .lowering_registry import by_rows, lowering
 
 

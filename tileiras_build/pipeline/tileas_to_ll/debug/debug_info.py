@@ -50,7 +50,7 @@ from ....ir.dialects.debuginfo.attrs import (
     DISubroutineType,
     Node,
 )
-from ....ir.dialects.debuginfo.metadata import subprogram_of
+from ....ir.dialects.debuginfo.llvm_debug_metadata import subprogram_of
 from ....ir.dialects.nv_tileaa.types import PointerType
 from ...common.llvm_element_types import POINTER, element_of
 from ...job import Job

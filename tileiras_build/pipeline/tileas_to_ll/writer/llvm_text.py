@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ....core.errors import Unsupported
 from ....ir.casting import cast
 from ....ir.dialects.debuginfo.attrs import Node
-from ....ir.dialects.debuginfo.metadata import DebugMetadata
+from ....ir.dialects.debuginfo.llvm_debug_metadata import DebugMetadata
 from ...common.llvm_type_constructors import FLOATS
 from ..debug.debug_info import DBG
 

@@ -14,7 +14,7 @@ from ....core.errors import Unsupported
 from ....core.symbols.check_symbol_names import llvm_string, llvm_symbol
 from ....ir.casting import cast, unwrap
 from ....ir.dialects.debuginfo.attrs import Node
-from ....ir.dialects.debuginfo.metadata import expression_text
+from ....ir.dialects.debuginfo.llvm_debug_metadata import expression_text
 from ....ir.dialects.debuginfo.ops import DbgAddrOp, DbgDeclareOp, DbgValueOp, DebugIntrinsic, ExtractElementOp, MoveOp
 from ....ir.dialects.fast_xdsl import VALUES, array_values, item
 from ....ir.dialects.llvm_ext import BINARY, CASTS, ConstantRangeAttr

@@ -17,7 +17,7 @@ from ....core.errors import InvalidInput, Unsupported
 from ....core.symbols.check_symbol_names import LINKED_LIBRARY, llvm_string, llvm_symbol
 from ....ir.casting import cast, terminator
 from ....ir.dialects.debuginfo.attrs import Node
-from ....ir.dialects.debuginfo.metadata import MODULE_FLAGS, DebugMetadata
+from ....ir.dialects.debuginfo.llvm_debug_metadata import MODULE_FLAGS, DebugMetadata
 from ....ir.dialects.fast_xdsl import block_operations, segment_sizes
 from ....ir.dialects.gpu_ext import GPUModuleOp
 from ....ir.dialects.nvvm.target import DEFAULTS, TargetAttr

@@ -8,8 +8,8 @@ from ..simt.geometry import Geometry
 from .finding_severities import Findings
 from .racecheck_shared_memory import SharedMemoryRacecheck
 from .racecheck_tensor_memory import TensorMemoryRacecheck
-from .synccheck_cluster import ClusterSynccheck
 from .synccheck_mbarrier import MbarrierSynccheck
+from .synccheck_peer_running import ClusterSynccheck
 from .vector_clocks import VectorClocks
 
 

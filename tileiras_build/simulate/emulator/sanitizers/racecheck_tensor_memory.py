@@ -18,7 +18,7 @@ import numpy as np
 from ..errors import RACE, fault_at, fault_of
 from ..memory.tensor_memory import COLUMNS, Span
 from .finding_severities import Findings
-from .synccheck_cluster import ClusterSynccheck
+from .synccheck_peer_running import ClusterSynccheck
 from .vector_clocks import SYNCHRONIZED, VectorClocks
 
 UNFENCED = UNWAITED = 1 << 30  # the clock of an access with no fence, or no wait, after it

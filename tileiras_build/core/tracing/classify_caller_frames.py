@@ -20,7 +20,7 @@ _TYPE_QUERIES = frozenset(("exists", "isfile", "isdir", "ismount", "is_file", "i
 _CONTENTS_QUERIES = frozenset(("getsize", "updatecache", "checkcache", "findsource", "getsourcefile"))
 _TRACER_FILES = frozenset(
     os.path.join(os.path.dirname(__file__), name)
-    for name in ("audit_events.py", "audit_hooks.py", "caller_frames.py", "read_tracer.py")
+    for name in ("audit_events.py", "audit_hooks.py", "classify_caller_frames.py", "read_tracer.py")
 )
 """Modules of the tracer itself, which are skipped."""
 

@@ -7,7 +7,7 @@ from tileiras_build.driver import lower
 from tileiras_build.ir.bytecode import disassemble, read_module
 from tileiras_build.ir.bytecode.text_parser import assemble, parse_text
 from tileiras_build.ir.bytecode.writer import write_module
-from tileiras_build.ir.dialects.cuda_tile.optimization_hints import HINTS, is_usable
+from tileiras_build.ir.dialects.cuda_tile.check_optimization_hints import HINTS, is_usable
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.tile_ir_text_format import parse
 from tileiras_build.reports.optimization_remarks import collect

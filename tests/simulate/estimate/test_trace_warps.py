@@ -4,7 +4,7 @@ import pytest
 
 from tests.simulate.estimate.handwritten import code, launch, parameter, trace
 from tileiras_build.core.errors import InvalidInput
-from tileiras_build.simulate.estimate import warp_trace as tracing
+from tileiras_build.simulate.estimate import trace_warps as tracing
 from tileiras_build.simulate.estimate.constant_bank_values import GlobalBuffer
 
 LOOP = [

@@ -6,7 +6,7 @@ import pytest
 
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.ll_to_ptx import lower
-from tileiras_build.pipeline.ll_to_ptx.line_directives import MARK, LineDirectives, drop_labels
+from tileiras_build.pipeline.ll_to_ptx.fix_line_directives import MARK, LineDirectives, drop_labels
 from tileiras_build.pipeline.ptx_to_cubin import lower as assemble
 from tileiras_build.target.targets import find_target
 
