@@ -343,14 +343,14 @@ class Site:
         if self.bytes > 16:
             return self.gather_wide(place)
         chunk = place.view(_INT[self.bytes])[place.index(self.bytes)]
-        parts = np.asarray(chunk)[..., None].view(self.dtype)
+        parts: np.ndarray = np.asarray(chunk)[..., None].view(self.dtype)
         return tuple(np.ascontiguousarray(np.moveaxis(parts, -1, 0))) if np.ndim(chunk) else tuple(parts)
 
     def gather_wide(self, place: ResolvedAddress):
         view, index = place.view(np.complex128), place.index(16)
         out = []
         for i in range(self.bytes // 16):
-            parts = np.asarray(view[index + i])[..., None].view(self.dtype)
+            parts: np.ndarray = np.asarray(view[index + i])[..., None].view(self.dtype)
             out += list(np.ascontiguousarray(np.moveaxis(parts, -1, 0)))
         return tuple(out)
 
