@@ -9,7 +9,7 @@ from xdsl.ir import Operation, SSAValue
 from ....core.errors import InternalError
 from ....ir.casting import as_op, int_attr
 from ....ir.dialects.fast_xdsl import walk
-from ....ir.dialects.op_traits import is_async_mma
+from ....ir.dialects.op_traits import OP_TRAITS, is_async_mma
 from ..decompose_prints import is_decomposed
 
 STORAGE = ("nv_tileas.alloc_tensor", "nv_tileas.alloca")
@@ -38,7 +38,8 @@ def analyze_buffers(kernel: Operation, shared_bytes: int) -> Buffers:
         if op.name in STORAGE:
             found.places[op.results[0]] = _offset_of(op, shared_bytes)
             found.generic |= op.name == "nv_tileas.alloca" and "global" not in op.attributes
-        elif is_async_mma(op):
+        # An operation without traits has no handler either: its emission refuses it.
+        elif op.name in OP_TRAITS and is_async_mma(op):
             found.steps = max(found.steps, as_op(op).scale_steps)
         elif op.name == "nv_tileas.print" and not is_decomposed(op):
             raise InternalError("print-operands", "a print has operands that are not i32, i64 or f64")

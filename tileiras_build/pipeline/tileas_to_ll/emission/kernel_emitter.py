@@ -113,10 +113,11 @@ class KernelEmitter:
     def emit(self, op: Operation) -> None:
         self.b.attributes = self.locations.attributes(op)
         try:
+            handler = self._handler(op)
             check_operation(op, self.memory.buffers, self.target)
             if self.computes_at_use and not _accepts_lazy_operands(op):
                 self._materialize_operands(op)
-            self._handler(op)(self, op)
+            handler(self, op)
         except TileirasError as error:
             error.location = error.location or source_location(op)
             raise
