@@ -294,7 +294,7 @@ def test_invalid_shapes(type_, k):
 
 
 def test_kinds_need_ordered_metadata():
-    assert "a kind needs .sp::ordered_metadata" in refused("e4m3", 64, form="mma.sp", kind=".kind::f8f6f4")
+    assert "a .kind needs .sp::ordered_metadata" in refused("e4m3", 64, form="mma.sp", kind=".kind::f8f6f4")
 
 
 # -- ptxas -------------------------------------------------------------------------------------------
