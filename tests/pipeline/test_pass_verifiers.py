@@ -1,5 +1,6 @@
 """TILEIRAS_CHECK=2 runs the pass verifiers: each finds IR that is broken right after its pass."""
 
+import ast
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -170,3 +171,22 @@ def test_every_module_verifier_has_a_row():
     assert {
         pass_verifiers.find_verifier(name) for row in pass_verifiers.PASS_VERIFIERS.values() for name in row
     } == checks
+
+
+# What verifiers share with the code that they check; docs/testing.md explains each.
+SHARED_ANALYSES = {
+    ("layout_conversions", "convert_layout_op_plans"),
+    ("tma_stores", "disjoint_stores"),
+}
+
+
+def test_verifiers_share_no_other_analysis():
+    """Of the packages that choose or generate code, verifiers import the analyses of ``SHARED_ANALYSES`` only."""
+    generating = ("analysis.", "tileaa_to_tileas", "tileas_to_ll", "tilebc_to_tileaa", "mma.")
+    found = {
+        (path.stem, node.module.rpartition(".")[2])
+        for path in Path(verifiers.__path__[0]).glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ImportFrom) and node.level == 2 and (node.module or "").startswith(generating)
+    }
+    assert found == SHARED_ANALYSES
