@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from tileiras_build.pipeline.analysis.resource_model import (
+    ASYNC_MMA_REG_OVERHEAD,
     STAGES_SMEM_OVERHEAD,
-    WGMMA_REG_OVERHEAD,
     choose_stages,
     choose_warps,
     registers_allow_mma_warp,
@@ -48,7 +48,9 @@ def test_the_register_file_is_the_targets(monkeypatch):
     assert not registers_fit(words, 4, 2, HOPPER)
 
 
-@pytest.mark.parametrize(("words", "fits"), [(168 - WGMMA_REG_OVERHEAD, True), (168 - WGMMA_REG_OVERHEAD + 1, False)])
+@pytest.mark.parametrize(
+    ("words", "fits"), [(168 - ASYNC_MMA_REG_OVERHEAD, True), (168 - ASYNC_MMA_REG_OVERHEAD + 1, False)]
+)
 @pytest.mark.parametrize("warps", [8, 9, 10, 11])
 def test_nine_warps_start_with_the_registers_of_twelve(warps, words, fits):
     """A partition has three of them: ptxas, too, gives a thread of 288 no more than 168 registers."""
@@ -56,7 +58,7 @@ def test_nine_warps_start_with_the_registers_of_twelve(warps, words, fits):
 
 
 def test_without_tma_no_warp_loads():
-    words = (224 - WGMMA_REG_OVERHEAD) * 32 * 8
+    words = (224 - ASYNC_MMA_REG_OVERHEAD) * 32 * 8
     assert registers_fit(words, 8, 1, find_target("sm_80")) and not registers_fit(words, 8, 1, HOPPER)
 
 

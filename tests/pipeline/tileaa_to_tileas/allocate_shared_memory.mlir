@@ -112,7 +112,7 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32, shared_bytes = 16384 : i32} {
   nv_tileaa.return
 }
 
-// ---- a_reduction_across_warps_needs_room_and_one_within_does_not
+// ---- a_reduction_across_warps_needs_scratch_and_one_within_does_not
 !a = tensor<64x64xf32, #cute.layout<(64,64), (32,4,(8,4)):(1,1024,(128,32))>>
 !r = tensor<64xf32, #cute.layout<(64), (32,4,(8,2)):(0,16,(2,0))>>
 !c = tensor<64xf32, #cute.layout<(64), (32,4,2):(1,0,32)>>

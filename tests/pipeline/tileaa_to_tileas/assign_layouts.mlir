@@ -1,4 +1,4 @@
-// Every tile gets a layout: accesses want the coalesced one, products their fragments; what fits neither is converted,
+// Every tile gets a layout: accesses want the coalesced one, matmuls their fragments; what fits neither is converted,
 // or computed again where that is cheap.
 // run: tileas-assign-layouts cse sm_90
 
@@ -163,7 +163,7 @@ nv_tileaa.func @k attributes {num_warps = 2 : i32} {
   nv_tileaa.return
 }
 
-// ---- a_product_asks_for_its_fragments
+// ---- a_matmul_asks_for_its_fragments
 // run: tileas-assign-layouts sm_90
 nv_tileaa.func @k {
 ^bb0(%z: f32, %g: f16):

@@ -1,4 +1,4 @@
-// A warpgroup for each 64 rows of chained products, and two CTAs where registers and shared memory are enough.
+// A warpgroup for each 64 rows of chained matmuls, and two CTAs where registers and shared memory are enough.
 // run: tileas-choose-attention-warpgroups sm_90
 
 // ---- two_ctas_of_two_warpgroups

@@ -1,7 +1,7 @@
 // The hint occupancy is obeyed as far as registers reach.
 // run: tileas-choose-occupancy sm_90
 
-// ---- two_blocks_have_room
+// ---- two_blocks_fit
 nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints<default = {occupancy = 2}>} {
 ^bb0(%a: tensor<64x64xf16>, %b: tensor<64x64xf16>, %zeros: tensor<64x64xf32>, %n: i32):
   %zero = arith.constant 0 : i32
@@ -51,7 +51,7 @@ nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints
   nv_tileaa.return
 }
 
-// ---- without_products_what_is_asked
+// ---- without_matmuls_what_is_asked
 nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints<default = {occupancy = 16}>} {
 ^bb0(%a: tensor<128x128xf32>):
   nv_tileaa.return

@@ -1,7 +1,7 @@
 // Scales stay where tensor memory takes them.
 // run: tileas-expand-block-scales sm_100
 
-// ---- a_product_of_warps
+// ---- a_matmul_of_warps
 nv_tileaa.func @k {
 ^bb0(%a: tensor<128x64xf8E4M3FN>, %b: tensor<64x64xf8E4M3FN>, %c: tensor<128x64xf32>, %s: tensor<128x2xf8E8M0FNU>, %t: tensor<2x64xf8E8M0FNU>):
   %r = nv_tileas.dot %a, %b, %c lhs_scale(%s) rhs_scale(%t) : (tensor<128x64xf8E4M3FN>, tensor<64x64xf8E4M3FN>, tensor<128x64xf32>, tensor<128x2xf8E8M0FNU>, tensor<2x64xf8E8M0FNU>) -> tensor<128x64xf32>
@@ -28,7 +28,7 @@ nv_tileaa.func @k {
   nv_tileaa.return
 }
 
-// ---- a_product_in_tensor_memory
+// ---- a_matmul_in_tensor_memory
 nv_tileaa.func @k {
 ^bb0(%a: tensor<128x64xf8E4M3FN>, %b: tensor<64x64xf8E4M3FN>, %c: tensor<128x64xf32>, %s: tensor<128x2xf8E8M0FNU>, %t: tensor<2x64xf8E8M0FNU>):
   %r = nv_tileas.dot %a, %b, %c lhs_scale(%s) rhs_scale(%t) {mma = "tcgen05_mxf8f6f4_k32_f8E4M3FN_f8E4M3FN_f32_ue8m0"} : (tensor<128x64xf8E4M3FN>, tensor<64x64xf8E4M3FN>, tensor<128x64xf32>, tensor<128x2xf8E8M0FNU>, tensor<2x64xf8E8M0FNU>) -> tensor<128x64xf32>
@@ -41,7 +41,7 @@ nv_tileaa.func @k {
   nv_tileaa.return
 }
 
-// ---- a_product_that_scales_by_itself
+// ---- a_matmul_that_scales_by_itself
 // run: tileas-expand-block-scales sm_120
 nv_tileaa.func @k {
 ^bb0(%a: tensor<128x64xf8E4M3FN>, %b: tensor<64x64xf8E4M3FN>, %c: tensor<128x64xf32>, %s: tensor<128x2xf8E8M0FNU>, %t: tensor<2x64xf8E8M0FNU>):

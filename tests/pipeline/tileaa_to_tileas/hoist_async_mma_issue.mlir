@@ -1,7 +1,7 @@
-// A product whose sum each iteration reads: the next one is issued behind the reading.
+// A matmul whose sum each iteration reads: the next one is issued behind the reading.
 // run: tileas-hoist-async-mma-issue sm_100
 
-// ---- the_next_product_behind_the_reading
+// ---- the_next_matmul_behind_the_reading
 nv_tileaa.func @k attributes {num_warps = 4 : i32} {
 ^bb0(%zeros: tensor<128x16xf32>, %n: i32, %desc: !nv_tileas.tma_desc, %rows: !nv_tileaa.tiled_view<partition, !nv_tileaa.memref<f16, [?, ?], [?, 1]>, tile = [128, 16], dim_map = [0, 1], steps = [128, 16], sparse = -1, padding = zero>, %columns: !nv_tileaa.tiled_view<partition, !nv_tileaa.memref<f16, [?, ?], [?, 1]>, tile = [16, 16], dim_map = [0, 1], steps = [16, 16], sparse = -1, padding = zero>):
   %zero = arith.constant 0 : i32

@@ -1,4 +1,4 @@
-// Products of fp8 become products of f16 where the GPU has no fp8 product; scaled ones too.
+// Matmuls of fp8 become matmuls of f16 where the GPU has no fp8 matmul; scaled ones too.
 // run: tileas-legalize-dot sm_80
 
 // ---- fp8_is_widened_where_there_is_no_row
@@ -43,7 +43,7 @@ nv_tileaa.func @k {
   nv_tileaa.return
 }
 
-// ---- scaled_product
+// ---- scaled_matmul
 nv_tileaa.func @k {
 ^bb0(%a: tensor<64x64xf8E4M3FN>, %b: tensor<64x64xf8E4M3FN>, %c: tensor<64x64xf32>, %s: tensor<64x2xf8E8M0FNU>, %t: tensor<2x64xf8E8M0FNU>):
   %r = nv_tileas.dot %a, %b, %c lhs_scale(%s) rhs_scale(%t) : (tensor<64x64xf8E4M3FN>, tensor<64x64xf8E4M3FN>, tensor<64x64xf32>, tensor<64x2xf8E8M0FNU>, tensor<2x64xf8E8M0FNU>) -> tensor<64x64xf32>

@@ -1,7 +1,7 @@
 // Sums that are more than the registers of a CTA are computed part after part.
 // run: tileas-loop-over-tile-slices sm_90
 
-// ---- rows_in_two_turns
+// ---- rows_in_two_iterations
 !m = !nv_tileaa.memref<f16, [?, ?], [?, 1]>
 !o = !nv_tileaa.memref<f32, [?, ?], [?, 1]>
 !va = !nv_tileaa.tiled_view<partition, !m, tile = [256, 32], dim_map = [0, 1], steps = [256, 32], sparse = -1, padding = zero>
@@ -73,7 +73,7 @@ nv_tileaa.func @k {
   nv_tileaa.return
 }
 
-// ---- what_is_printed_once_takes_no_turns
+// ---- what_is_printed_once_is_not_repeated
 !m = !nv_tileaa.memref<f16, [?, ?], [?, 1]>
 !o = !nv_tileaa.memref<f32, [?, ?], [?, 1]>
 !va = !nv_tileaa.tiled_view<partition, !m, tile = [256, 32], dim_map = [0, 1], steps = [256, 32], sparse = -1, padding = zero>

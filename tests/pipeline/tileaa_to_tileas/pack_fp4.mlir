@@ -1,4 +1,4 @@
-// Loads of fp4 become loads of bytes where a product takes them in pairs.
+// Loads of fp4 become loads of bytes where a matmul takes them in pairs.
 // run: tileas-pack-fp4 sm_120
 
 // ---- both_operands_along_k

@@ -1,7 +1,7 @@
-// Warpgroups issue their products one after the other.
+// Warpgroups issue their matmuls one after the other.
 // run: tileas-ping-pong-warpgroups sm_90
 
-// ---- products_that_are_under_way_together
+// ---- matmuls_that_are_in_flight_together
 nv_tileaa.func @k attributes {num_warps = 8 : i32} {
 ^bb0(%q: tensor<128x16xf16>, %p: tensor<128x16xf16>, %zeros: tensor<128x16xf32>, %n: i32):
   %zero = arith.constant 0 : i32

@@ -36,7 +36,7 @@ nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints
   nv_tileaa.return
 }
 
-// ---- a_product_by_rows_reads_all_of_the_right_operand
+// ---- a_matmul_by_rows_reads_all_of_the_right_operand
 nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints<default = {num_cta_in_cga = 4}>} {
 ^bb0(%o: !nv_tileaa.ptr<f32>, %i: !nv_tileaa.ptr<f16>):
   %p = nv_tileas.splat %o : (!nv_tileaa.ptr<f32>) -> tensor<256x64x!nv_tileaa.ptr<f32>>

@@ -1,4 +1,4 @@
-// The fragments of a product's first step come across the wait for their stage.
+// The fragments of a matmul's first step come across the wait for their stage.
 // run: tileas-prefetch-fragments sm_80
 
 // ---- the_last_step_is_multiplied_behind_the_next_readings
@@ -124,7 +124,7 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
   nv_tileaa.return
 }
 
-// ---- a_product_of_one_step_stays
+// ---- a_matmul_of_one_step_stays
 !ra = !nv_tileas.buffer<f16, #builtin.int<3>, #cute.shared<16, (64,16):(16,1)>>
 !rb = !nv_tileas.buffer<f16, #builtin.int<3>, #cute.shared<16, (16,64):(64,1)>>
 !a = tensor<64x16xf16, #cute.layout<(64,16), ((4,8),(2,2),(2,2,2,2)):((2,16),(256,0),(1,128,8,512))>>

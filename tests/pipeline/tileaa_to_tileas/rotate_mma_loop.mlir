@@ -1,4 +1,4 @@
-// A product that makes the left operand of another: the other one runs beside the next iteration's first.
+// A matmul that makes the left operand of another: the other one runs beside the next iteration's first.
 // run: tileas-rotate-mma-loop sm_90
 
 // ---- the_sum_is_one_iteration_behind

@@ -1,4 +1,4 @@
-// Products that warpgroups make of what TMA fetches, and in how many sums.
+// Matmuls that warpgroups make of what TMA fetches, and in how many sums.
 // run: tileas-select-mma-and-tma sm_90
 
 // ---- fp8_in_parts

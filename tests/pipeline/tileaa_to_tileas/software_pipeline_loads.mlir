@@ -1,7 +1,7 @@
-// The operands of a product in a loop are copied iterations ahead into rings in shared memory; other loops stay as they are.
+// The operands of a matmul in a loop are copied iterations ahead into rings in shared memory; other loops stay as they are.
 // run: tileas-assign-layouts tileas-software-pipeline-loads sm_90
 
-// ---- both_operands_of_a_product_come_through_rings
+// ---- both_operands_of_a_matmul_come_through_rings
 !m = !nv_tileaa.memref<f16, [?, ?], [?, 1]>
 !va = !nv_tileaa.tiled_view<partition, !m, tile = [64, 32], dim_map = [0, 1], steps = [64, 32], sparse = -1, padding = zero>
 !vb = !nv_tileaa.tiled_view<partition, !m, tile = [32, 64], dim_map = [0, 1], steps = [32, 64], sparse = -1, padding = zero>

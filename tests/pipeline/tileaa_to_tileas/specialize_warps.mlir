@@ -1,7 +1,7 @@
-// What fetches tiles, what issues products of them in tensor memory, and what computes: agents with rings between them.
+// What fetches tiles, what issues matmuls of them in tensor memory, and what computes: partitions with rings between them.
 // run: tileas-specialize-warps sm_100
 
-// ---- a_loop_over_tiles_has_an_agent_that_issues
+// ---- a_loop_over_tiles_has_a_partition_that_issues
 !memref0 = !nv_tileaa.memref<f16, [?, ?], [?, 1]>
 !memref1 = !nv_tileaa.memref<f32, [?, ?], [?, 1]>
 !view1 = !nv_tileaa.tiled_view<partition, !memref0, tile = [128, 32], dim_map = [0, 1], steps = [128, 32], sparse = -1, padding = zero>

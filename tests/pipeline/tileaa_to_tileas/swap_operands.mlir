@@ -1,4 +1,4 @@
-// A product whose right operand no warpgroup reads as it lies becomes the transpose of the product of the transposes.
+// A matmul whose right operand no warpgroup reads as it lies becomes the transpose of the matmul of the transposes.
 // run: tileas-swap-operands sm_90
 
 // ---- tf32_stored_by_rows

@@ -450,7 +450,7 @@ nv_tileaa.func @k attributes {num_warps = 8 : i32} {
   nv_tileaa.return
 }
 
-// ---- a_kernel_without_agents_has_no_tensor_maps
+// ---- a_kernel_without_partitions_has_no_tensor_maps
 !memref = !nv_tileaa.memref<f16, [?, ?], [?, 1]>
 !view = !nv_tileaa.tiled_view<partition, !memref, tile = [128, 128], dim_map = [0, 1], steps = [128, 128], sparse = -1, padding = none>
 !sums = tensor<128x128xf16, #cute.layout<(128,128), ((4,8),8,(2,2,16)):((2,128),2048,(1,1024,8))>>

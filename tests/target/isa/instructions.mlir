@@ -1,4 +1,4 @@
-// Instructions of the book that no golden file has: what kernels ask for in places that goldens do not show.
+// Instructions of the table that no golden file has: what kernels ask for in places that goldens do not show.
 gpu.module @m {
   llvm.func @values(%f: f32, %d: f64, %i: i32, %h: f16, %b: i8, %p: !llvm.ptr) {
     %flag = llvm.mlir.constant(false) : i1

@@ -1,7 +1,7 @@
-// Products of operands in scratch shared memory.
+// Matmuls of operands in scratch shared memory.
 // run: convert-nv-tile-func-to-llvm emit-global-smem convert-tile-as-to-llvm sm_80
 
-// ---- a_product_by_multiplications
+// ---- a_matmul_by_multiplications
 !a = tensor<2x2xf32, #cute.layout<(2,2), (32,1,(2,2)):(0,0,(2,1))>>
 nv_tileaa.func @k attributes {num_warps = 1 : i32, shared_bytes = 32 : i32} {
 ^bb0(%x: f32, %y: f32, %z: f32):

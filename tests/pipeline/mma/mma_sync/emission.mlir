@@ -1,7 +1,7 @@
-// Products of fragments in registers.
+// Matmuls of fragments in registers.
 // run: convert-nv-tile-func-to-llvm emit-global-smem convert-tile-as-to-llvm sm_80
 
-// ---- a_product_by_mma_sync
+// ---- a_matmul_by_mma_sync
 !na = tensor<256xi32, #cute.layout<(256), ((4,8),1,(2,2,2)):((2,16),0,(1,128,8))>>
 !ra = tensor<256xf16, #cute.layout<(256), ((4,8),1,(2,2,2)):((2,16),0,(1,128,8))>>
 !nb = tensor<128xi32, #cute.layout<(128), ((4,8),1,(2,2)):((16,1),0,(8,64))>>

@@ -153,7 +153,7 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22targe
   }
 }
 
-// ---- a_product_and_its_commit
+// ---- a_matmul_and_its_commit
 !columns = !nv_tileas.tmem<#builtin.int<32>>
 !lhs = !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>
 !rhs = !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<2,3,3> o (32,32):(1,32)>>

@@ -1,4 +1,4 @@
-// Products of warpgroups: fences, one wgmma for each step along k, a commit, a wait (PTX ISA 9.0, section 9.7.15).
+// Matmuls of warpgroups: fences, one wgmma for each step along k, a commit, a wait (PTX ISA 9.0, section 9.7.15).
 // run: convert-nv-tile-func-to-llvm emit-global-smem convert-tile-as-to-llvm sm_90
 
 // ---- two_steps_of_descriptors

@@ -1,4 +1,4 @@
-// Warpgroups that take turns, by named barriers.
+// Warpgroups that alternate, by named barriers.
 // run: convert-nv-tile-func-to-llvm emit-global-smem convert-tile-as-to-llvm sm_90
 
 // ---- two_warpgroups

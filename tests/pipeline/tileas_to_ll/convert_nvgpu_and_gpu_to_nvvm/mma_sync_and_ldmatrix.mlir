@@ -1,4 +1,4 @@
-// mma.sync, sparse products and ldmatrix.
+// mma.sync, sparse matmuls and ldmatrix.
 // run: convert-nvgpu-and-gpu-to-nvvm sm_90
 
 // ---- mma_f16_f32

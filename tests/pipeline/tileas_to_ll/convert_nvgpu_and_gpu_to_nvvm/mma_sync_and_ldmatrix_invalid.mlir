@@ -1,4 +1,4 @@
-// Products and loads that have no instruction.
+// Matmuls and loads that have no instruction.
 // run: convert-nvgpu-and-gpu-to-nvvm sm_90
 
 // ---- mma_of_f32_without_tf32
@@ -11,7 +11,7 @@ gpu.module @m {
 // ==>
 // error[mma-tf32]: 'nvgpu.mma.sync' op multiplies f32 as tf32 only; set tf32Enabled
 
-// ---- mma_shape_of_two_numbers
+// ---- mma_shape_of_two_sizes
 gpu.module @m {
   gpu.func @k(%a: vector<4x2xf16>, %b: vector<2x2xf16>, %c: vector<2x2xf32>) kernel {
     %d = nvgpu.mma.sync(%a, %b, %c) {mmaShape = [16, 8]} : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>
@@ -19,7 +19,7 @@ gpu.module @m {
   }
 }
 // ==>
-// mma_shape_of_two_numbers: error[ir-invalid]: the module does not verify: 'nvgpu.mma.sync' op expected mmaShape to have three integers m, n, k
+// mma_shape_of_two_sizes: error[ir-invalid]: the module does not verify: 'nvgpu.mma.sync' op expected mmaShape to have three integers m, n, k
 
 // ---- sparse_of_f64
 gpu.module @m {

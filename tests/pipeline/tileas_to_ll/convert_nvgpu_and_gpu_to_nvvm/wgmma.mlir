@@ -1,4 +1,4 @@
-// Warpgroup products: descriptors, the sequence of a product, accumulators.
+// Warpgroup matmuls: descriptors, the sequence of a matmul, accumulators.
 // run: convert-nvgpu-and-gpu-to-nvvm sm_90
 
 // ---- descriptor_swizzle_128b
@@ -122,7 +122,7 @@ gpu.module @m {
   }
 }
 
-// ---- a_product_is_fence_mma_commit_wait
+// ---- a_matmul_is_fence_mma_commit_wait
 // seed: nvgpu-gpu-to-nvvm concept-warpgroup warpgroup-mma wgmma-order wgmma-sequence
 !a = !nvgpu.warpgroup.descriptor<tensor = memref<64x16xf16, 3>>
 !b = !nvgpu.warpgroup.descriptor<tensor = memref<16x8xf16, 3>>
@@ -166,7 +166,7 @@ gpu.module @m {
   }
 }
 
-// ---- a_deep_product_advances_its_descriptors
+// ---- a_deep_matmul_advances_its_descriptors
 // seed: nvgpu-gpu-to-nvvm warpgroup-mma wgmma-order
 !a = !nvgpu.warpgroup.descriptor<tensor = memref<64x32xf16, 3>>
 !b = !nvgpu.warpgroup.descriptor<tensor = memref<32x8xf16, 3>>
@@ -289,7 +289,7 @@ gpu.module @m {
   }
 }
 
-// ---- a_product_that_goes_on_where_another_ends
+// ---- a_matmul_that_goes_on_where_another_ends
 // seed: nvgpu-gpu-to-nvvm warpgroup-mma
 !a = !nvgpu.warpgroup.descriptor<tensor = memref<64x32xf16, 3>>
 !b = !nvgpu.warpgroup.descriptor<tensor = memref<32x8xf16, 3>>
