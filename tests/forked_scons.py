@@ -87,7 +87,7 @@ class Source:
     ) -> subprocess.CompletedProcess[str]:
         pipes = [os.pipe() for _ in range(3)]
         self._ask(pickle.dumps((words, str(folder), environment)), [written for _, written in pipes])
-        output, errors, answer = _read_all([read for read, _ in pipes], time.monotonic() + seconds, words)
+        output, errors, answer = _read_all([read for read, _ in pipes], seconds, words)
         status, spent = answer.split()[1:]
         self.spent += float(spent)
         return subprocess.CompletedProcess(words, int(status), _text(output), _text(errors))
@@ -100,9 +100,9 @@ class Source:
             os.close(file)
 
 
-def _read_all(files: list[int], deadline: float, words: list[str]) -> list[bytes]:
-    """What the files hold when all are closed; the last says first which process that is."""
-    found = {file: b"" for file in files}
+def _read_all(files: list[int], seconds: float, words: list[str]) -> list[bytes]:
+    """What the files hold when all are closed, at most after ``seconds``; the last says first which process that is."""
+    found, deadline = {file: b"" for file in files}, time.monotonic() + seconds
     with selectors.DefaultSelector() as selector:
         for file in files:
             selector.register(file, selectors.EVENT_READ)
@@ -111,7 +111,7 @@ def _read_all(files: list[int], deadline: float, words: list[str]) -> list[bytes
             if not ready:
                 if process := found[files[-1]].split():
                     os.kill(int(process[0]), signal.SIGKILL)
-                raise subprocess.TimeoutExpired(words, deadline, *(found[file] for file in files[:2]))
+                raise subprocess.TimeoutExpired(words, seconds, *(found[file] for file in files[:2]))
             for key, _ in ready:
                 part = os.read(key.fd, 1 << 16)
                 found[key.fd] += part

@@ -50,7 +50,7 @@ class Project:
     def write(self, name: str, text: str) -> None:
         (self.folder / name).write_text(text)
 
-    def run(self, *arguments: str, sm: str | None = "90,100", seconds: float = 120, **environment: str):
+    def run(self, *arguments: str, sm: str | None = "90,100", seconds: float = 600, **environment: str):
         self._let_scripts_age()
         options = [f"sm={sm}", "ptxas=ptxas", "libdevice=libdevice.bc"] if sm else []
         # pytest's own variable differs between a fixture and its test, and builds look at their environment.
