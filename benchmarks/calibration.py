@@ -159,16 +159,6 @@ def _by_nvcc(target: str) -> bytes:
     return out.read_bytes()
 
 
-def _by_tileiras(row: Row, target: str) -> bytes:
-    program = compile_speed.find_peer()
-    if program is None:
-        raise FileNotFoundError("tileiras is not installed")
-    source, out = CACHE / f"{row.id}.tilebc", CACHE / f"{row.id}.cubin"
-    source.write_bytes(_bytecode()[row.kernel])
-    subprocess.run([program, f"--gpu-name={target}", "-O3", source, "-o", out], check=True, capture_output=True)
-    return out.read_bytes()
-
-
 def _tuning(row: Row) -> dict:
     words = dict(word.split("=") for word in row.tuning.split(";") if word)
     return {name: text if name == "strategy" else BY_NAME[name].read(text) for name, text in words.items()}
@@ -194,7 +184,7 @@ def compiled(row: Row) -> tuple[KernelModel, Launch]:
     if not launch.tile_programs:
         launch = replace(launch, grid=(grid[0] * launch.cluster_blocks, *grid[1:]))
     if row.compiler == "tileiras":
-        cubin = _kept(("tileiras", code, target), lambda: _by_tileiras(row, target))
+        cubin = _kept(("tileiras", code, target), lambda: compile_speed.peer_cubin(code, target))
     [kernel] = read_kernels(cubin).values()
     if row.compiler == "tileiras":
         x, y, z = grid

@@ -87,6 +87,19 @@ def find_peer() -> str | None:
     return shutil.which("tileiras", path=_path_of_wheels()) or shutil.which("tileiras")
 
 
+def peer_cubin(code: bytes, target: str) -> bytes:
+    """tileiras' cubin of bytecode. Raises FileNotFoundError where it is not installed, CalledProcessError where it refuses."""
+    program = find_peer()
+    if program is None:
+        raise FileNotFoundError("tileiras is not installed")
+    with tempfile.TemporaryDirectory() as folder:
+        source, cubin = Path(folder, "k.tilebc"), Path(folder, "k.cubin")
+        source.write_bytes(code)
+        command = [program, f"--gpu-name={target}", "-O3", str(source), "-o", str(cubin)]
+        subprocess.run(command, capture_output=True, check=True)
+        return cubin.read_bytes()
+
+
 def _path_of_wheels() -> str:
     """Where pip puts the programs of NVIDIA's wheels."""
     return ":".join(str(folder) for entry in sys.path for folder in Path(entry).glob("nvidia/cu*/bin"))

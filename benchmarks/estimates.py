@@ -15,7 +15,6 @@ import argparse
 import fnmatch
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -204,15 +203,10 @@ def _estimate_peer(code: bytes, target: Target, programs: Launch, persistent: bo
 
 def _peer_cubin(code: bytes, target: Target) -> bytes | None:
     """tileiras' cubin; None where it is not installed or refuses the kernel."""
-    program = compile_speed.find_peer()
-    if program is None:
+    try:
+        return compile_speed.peer_cubin(code, target.name)
+    except (FileNotFoundError, subprocess.CalledProcessError):
         return None
-    with tempfile.TemporaryDirectory() as folder:
-        source, cubin = Path(folder, "k.tilebc"), Path(folder, "k.cubin")
-        source.write_bytes(code)
-        command = [program, f"--gpu-name={target.name}", "-O3", str(source), "-o", str(cubin)]
-        subprocess.run(command, capture_output=True, check=False)
-        return cubin.read_bytes() if cubin.exists() else None
 
 
 def _markdown(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
