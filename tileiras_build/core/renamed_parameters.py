@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
+from .errors import renamed
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -17,7 +19,7 @@ def renamed_parameters(**present: str) -> Callable[[Callable[P, R]], Callable[P,
         @wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
             for former in present.keys() & kwargs.keys():
-                raise TypeError(f"{function.__name__}(): parameter {former} was renamed to {present[former]}")
+                raise TypeError(f"{function.__name__}(): {renamed(f'parameter {former}', present[former])}")
             return function(*args, **kwargs)
 
         return call

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..core.errors import InternalError, InvalidInput, Location, TileirasError, Unsupported
+from ..core.plurals import count_text
 from ..simulate.emulator import errors
 from ..simulate.emulator.ptx.source_locations import source_of
 from .fakes.array_info import GUARD
@@ -54,7 +55,7 @@ class NamedList(NamedArray):
     count: int
 
     def __str__(self) -> str:
-        return f'list "{self.name}" of {self.count} array{"s" * (self.count != 1)}'
+        return f'list "{self.name}" of {count_text(self.count, "array")}'
 
     def distance(self, address: int) -> int:
         """Bytes to the table; outside of its guard it counts as farther than every array."""
@@ -120,7 +121,7 @@ def _aliases(found: NamedArray, arrays: Sequence[NamedArray], address: int) -> s
 
 def _access_text(fault: errors.EmulatorFault) -> str:
     verb = "writes" if fault.writes else "reads"
-    return f"{verb} {fault.size} byte{'s' * (fault.size != 1)}" if fault.size else f"{verb} memory"
+    return f"{verb} {count_text(fault.size, 'byte')}" if fault.size else f"{verb} memory"
 
 
 def _place(fault: errors.EmulatorFault, arrays: Sequence[NamedArray]) -> str:
