@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from xdsl.ir import Operation
+
 from ...ir.dialects.op_definition import TableOp
-from ...ir.layouts import matrix_operand
+from ...ir.layouts import MatrixOperand, matrix_operand
 from ..analysis.dot_operand_chains import dot_operand_load, smem_layout_after_views
 from ..analysis.tma_operands import TmaOperand
-from ..analysis.tma_tensor_maps import widened_box
+from ..analysis.tma_tensor_maps import TensorBox, widened_box
 
 
 def readable_operands(
@@ -32,8 +34,13 @@ def readable_operand(found: TmaOperand, k_dim: int, mn_major: tuple[str, ...]) -
     for one in (box, widened_box(load, box)):
         if one is None:
             continue
-        placement = smem_layout_after_views(chain, one.placement)
-        operand = matrix_operand(placement, k_dim) if placement is not None and len(placement.shape) == 2 else None
+        operand = operand_in_smem(chain, one, k_dim)
         if operand is not None and (operand.k_major or operand.swizzle in mn_major):
             return load, chain, one
     return None
+
+
+def operand_in_smem(chain: list[Operation], box: TensorBox, k_dim: int) -> MatrixOperand | None:
+    """The operand that a box is after the views of ``chain``; None where it is no matrix in one of the swizzles."""
+    placement = smem_layout_after_views(chain, box.placement)
+    return matrix_operand(placement, k_dim) if placement is not None and len(placement.shape) == 2 else None

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ....ir.dialects.op_definition import TableOp
-from ....ir.layouts import matrix_operand
 from ....ir.layouts.wgmma_layout import A_VIA_REGISTERS_SWIZZLES
 from ....target.mma_atoms import ELEMENT_BITS, WGMMA_ATOMS, WgmmaAtom
 from ....target.targets import Target
-from ...analysis.dot_operand_chains import smem_layout_after_views
 from ...analysis.tma_operands import TmaOperand
 from ..dots import rows_of_types
-from ..smem_operands import readable_operand
+from ..smem_operands import operand_in_smem, readable_operand
 
 
 def row_for_types(op: TableOp, target: Target) -> WgmmaAtom | None:
@@ -34,6 +32,5 @@ def rows_need_registers(found: TmaOperand, k_dim: int, bits: int) -> bool:
     registers.
     """
     _, chain, box = found
-    placement = smem_layout_after_views(chain, box.placement)
-    operand = matrix_operand(placement, k_dim) if placement is not None and len(placement.shape) == 2 else None
+    operand = operand_in_smem(chain, box, k_dim)
     return operand is not None and not operand.k_major and operand.swizzle in A_VIA_REGISTERS_SWIZZLES.get(bits, ())
