@@ -28,7 +28,8 @@ boost clock.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from ..core.errors import InvalidInput, Unsupported, suggest
 from .gpu_rates import SM_RATES, SmRates
@@ -69,12 +70,12 @@ class GpuModel:
     dram_latency: int
     source: str
     is_half_rate: bool = False
-    rates: SmRates = field(repr=False, default=None)  # type: ignore[assignment]
 
-    def __post_init__(self) -> None:
-        if self.rates is None:
-            rates = SM_RATES[self.number]
-            object.__setattr__(self, "rates", replace(rates, f32_accumulate=0.5) if self.is_half_rate else rates)
+    @cached_property
+    def rates(self) -> SmRates:
+        """The rates of one SM."""
+        rates = SM_RATES[self.number]
+        return replace(rates, f32_accumulate=0.5) if self.is_half_rate else rates
 
     @property
     def dram_bytes(self) -> float:
