@@ -2,6 +2,7 @@
 
 import dataclasses
 import enum
+import importlib
 import importlib.util
 import itertools
 import linecache
@@ -17,7 +18,12 @@ import pytest
 
 import tileiras_build.cutile as hook
 from tileiras_build.core.persistent_cache import user_cache
-from tileiras_build.cutile import compiled_kernel_cache, installation_fingerprint, kernel_fingerprint
+from tileiras_build.cutile import (
+    compiled_kernel_cache,
+    export_kernel_hooks,
+    installation_fingerprint,
+    kernel_fingerprint,
+)
 from tileiras_build.cutile.cuda_tile_versions import installed_version
 
 ct = pytest.importorskip("cuda.tile", reason="cuda-tile is not installed")
@@ -338,3 +344,13 @@ def test_what_is_known_is_found_out_once(monkeypatch):
         assert installation_fingerprint.cached_lookup("what", lambda: found.append(1) or "that") == "that"
     monkeypatch.setattr(installation_fingerprint, "installation_fingerprint", lambda: None)
     assert installation_fingerprint.cached_lookup("what", lambda: "this") == "this" and found == [1]
+
+
+def test_the_hooks_of_this_package_are_no_patches_of_the_front_end(monkeypatch):
+    """Those of somebody else are."""
+    front_end = importlib.import_module("cuda.tile._compile")
+    with hook.enabled("sm_90", device="cpu"):
+        assert front_end.compile_tile.__module__ == export_kernel_hooks.__name__
+        assert kernel_fingerprint.is_front_end_unpatched()
+        monkeypatch.setattr(front_end, "compile_tile", lambda *arguments: None)
+        assert not kernel_fingerprint.is_front_end_unpatched()

@@ -1,4 +1,4 @@
-// A matmul whose sum each iteration reads: the next one is issued behind the reading.
+// A matmul whose accumulator each iteration reads: the next one is issued behind the reading.
 // run: tileas-hoist-async-mma-issue sm_100
 
 // ---- the_next_matmul_behind_the_reading

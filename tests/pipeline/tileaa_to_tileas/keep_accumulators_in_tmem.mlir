@@ -1,4 +1,4 @@
-// Chained matmuls: the sum of the second, and the left operand of the first, stay where the tensor core finds them.
+// Chained matmuls: the accumulator of the second, and the left operand of the first, stay where the tensor core finds them.
 // run: tileas-keep-accumulators-in-tmem sm_100
 
 // ---- scores_whose_sum_is_scaled

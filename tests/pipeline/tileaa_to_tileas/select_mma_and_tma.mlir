@@ -1,4 +1,4 @@
-// Matmuls that warpgroups make of what TMA fetches, and in how many sums.
+// Matmuls that warpgroups make of what TMA fetches, and in how many accumulators.
 // run: tileas-select-mma-and-tma sm_90
 
 // ---- fp8_in_parts
