@@ -41,6 +41,13 @@ def through_tf32(x, out, TILE: ct.Constant[int]):
 
 
 @ct.kernel
+def through_tf32_toward_zero(x, out, TILE: ct.Constant[int]):
+    """out = x with the precision of tf32, rounded toward zero."""
+    tile = ct.load(x, (ct.bid(0),), (TILE,))
+    ct.store(out, (ct.bid(0),), ct.astype(tile, ct.tfloat32, rounding_mode=ct.RoundingMode.RZ).astype(ct.float32))
+
+
+@ct.kernel
 def from_f4(x, out, TILE: ct.Constant[int]):
     """out = the f4 values whose bits are packed in the bytes of x."""
     tile = ct.load(x, (ct.bid(0),), (TILE,))
@@ -73,6 +80,7 @@ CASES = [
     Case("f32_to_e8m0_up", cast_up, (vector("float32"), vector("float8_e8m0fnu"), TILE)),
     Case("f32_to_e8m0_zero", cast_toward_zero, (vector("float32"), vector("float8_e8m0fnu"), TILE)),
     Case("f32_to_tf32", through_tf32, (vector("float32"), vector("float32"), TILE)),
+    Case("f32_to_tf32_zero", through_tf32_toward_zero, (vector("float32"), vector("float32"), TILE)),
     Case("f32_to_tf32_away", through_tf32_ties_away, (vector("float32"), vector("float32"), TILE)),
     Case("f32_to_bool", cast, (vector("float32"), vector("bool_"), TILE)),
     Case("f64_to_bool", cast, (vector("float64"), vector("bool_"), TILE)),

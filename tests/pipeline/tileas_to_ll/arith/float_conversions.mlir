@@ -72,6 +72,23 @@ nv_tileaa.func @k attributes {num_warps = 1 : i32} {
 // ==>
 gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22target\22: \22sm_90a\22, \22kernels\22: {\22k\22: {\22params\22: [{\22name\22: \22arg0\22, \22kind\22: \22f32\22, \22size\22: 4, \22offset\22: 0, \22role\22: \22scalar\22, \22argument\22: 0}], \22param_sizes\22: [4], \22arguments\22: [{\22name\22: \22arg0\22, \22kind\22: \22scalar\22, \22param\22: 0}], \22grid\22: {\22axes\22: []}, \22threads_per_cta\22: 32, \22shared_memory\22: {\22static\22: 0, \22dynamic\22: 0}, \22cluster\22: [1, 1, 1], \22tensor_maps\22: []}}}"} {
   llvm.func @k(%a0: f32) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 32>} {
+    %0 = nvvm.cvt.float %a0 {rounding = "rn", target = "tf32"} : (f32) -> i32
+    %1 = llvm.bitcast %0 : i32 to f32
+    llvm.return
+  }
+}
+
+// ---- tf32_where_the_gpu_has_no_instruction
+// run: convert-nv-tile-func-to-llvm emit-global-smem convert-tile-as-to-llvm sm_80
+nv_tileaa.func @k attributes {num_warps = 1 : i32} {
+^bb0(%v: f32):
+  %a = nv_tileas.fp_to_fp %v {rounding_mode = "nearest_even"} : (f32) -> tf32
+  %b = nv_tileas.fp_to_fp %a {rounding_mode = "nearest_even"} : (tf32) -> f32
+  nv_tileaa.return
+}
+// ==>
+gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22target\22: \22sm_80\22, \22kernels\22: {\22k\22: {\22params\22: [{\22name\22: \22arg0\22, \22kind\22: \22f32\22, \22size\22: 4, \22offset\22: 0, \22role\22: \22scalar\22, \22argument\22: 0}], \22param_sizes\22: [4], \22arguments\22: [{\22name\22: \22arg0\22, \22kind\22: \22scalar\22, \22param\22: 0}], \22grid\22: {\22axes\22: []}, \22threads_per_cta\22: 32, \22shared_memory\22: {\22static\22: 0, \22dynamic\22: 0}, \22cluster\22: [1, 1, 1], \22tensor_maps\22: []}}}"} {
+  llvm.func @k(%a0: f32) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 32>} {
     %0 = llvm.mlir.constant(13 : i32) : i32
     %1 = llvm.mlir.constant(1 : i32) : i32
     %2 = llvm.mlir.constant(4095 : i32) : i32

@@ -142,12 +142,17 @@ def rint_away(x):
     return np.copysign(np.floor(np.abs(x) + 0.5), x)
 
 
-@pytest.mark.parametrize("sm", TARGETS)
-@pytest.mark.parametrize(("name", "rint"), [("f32_to_tf32", np.rint), ("f32_to_tf32_away", rint_away)])
+TF32 = {"f32_to_tf32": np.rint, "f32_to_tf32_zero": np.trunc, "f32_to_tf32_away": rint_away}
+
+
+@pytest.mark.parametrize("sm", ["sm_80", "sm_90", "sm_100", "sm_120"])
+@pytest.mark.parametrize(("name", "rint"), TF32.items())
 def test_tf32_keeps_ten_bits(name, rint, sm):
     rng = np.random.default_rng(0)
     x = rng.integers(0, 2**32, 4096, dtype=np.uint32).view(np.float32)
     x[:8] = [np.inf, -np.inf, np.nan, 1 + 2.0**-11, 1 + 3 * 2.0**-11, -0.0, 3.4e38, 1e-40]
+    # NaN whose payload is in the bits that tf32 cuts off, or overflows into the sign where half an ulp is added.
+    x.view(np.uint32)[4090:] = [0x7F800001, 0xFF801000, 0x7FFFFFFF, 0xFFFFFFFF, 0x7F7FFFFF, 0xFF7FF000]
     x[8:2056] = (1 + np.arange(2048) * 2.0**-11) * rng.choice([-1, 1], 2048)  # every other one is a tie
     assert_same(launch(name, sm, x), rounded_to_tf32(x, rint))
 

@@ -127,7 +127,7 @@ IntegerToFloatOp = define_instruction(
 DoubleToFloatOp = define_instruction(
     "cvt.f32.f64", "value", "result", "f64 as f32", Intrinsic(lambda op: f"d2f{_modifiers(op)}")
 )
-# The result is an i16 for f16 and bf16: ``target`` is the type.
+# The result is an i16 for f16 and bf16, an i32 for tf32: ``target`` is the type.
 NarrowFloatOp = define_instruction(
     "cvt.float", "value", "result", "f64 or f32 as the bits of a narrower number", Assembly(_narrowing, NONE)
 )

@@ -217,7 +217,7 @@ def _from_f32(e: KernelEmitter, target: str, mode: str) -> Scalar:
     if target == "f32":
         return lambda x: x
     if target == "tf32":
-        return _f32_to_tf32(e.b, mode)
+        return _f32_to_tf32(e, mode)
     if target in LLVM_FLOATS:
         return _between_llvm_floats(e.b, "f32", target, mode)
     if target in HARDWARE and "cvt_fp8" in e.target.capabilities:
@@ -229,21 +229,30 @@ def _from_f32(e: KernelEmitter, target: str, mode: str) -> Scalar:
     raise Unsupported("float-format", f"no conversion to {target}", remedy="see float_conversions.py")
 
 
-def _f32_to_tf32(b: InstructionBuilder, mode: str) -> Scalar:
-    """tf32 keeps 10 mantissa bits: the low 13 bits of the f32 are rounded away and zero."""
-    if mode == "zero":
-        return lambda x: b.bitcast(b.and_(b.bitcast(x, I32), TF32_MASK), FLOAT)
+def _f32_to_tf32(e: KernelEmitter, mode: str) -> Scalar:
+    """tf32 keeps 10 mantissa bits: the low 13 bits of the f32 are rounded away and zero.
+
+    ptxas expands ``cvt.rna`` into integer instructions, and a NaN with a small payload becomes infinity.
+    """
+    b = e.b
+    if mode != "nearest_away" and "cvt_tf32_rn" in e.target.capabilities:
+        return _hardware_f32_to_tf32(b, ROUNDING_SUFFIX[mode])
+
+    def rounded(bits: Value) -> Value:
+        if mode == "zero":
+            return bits
+        return b.add(bits, 1 << 12) if mode == "nearest_away" else _half_added(b, bits, 13)
 
     def scalar(x: Value) -> Value:
-        bits = b.bitcast(x, I32)
-        if mode == "nearest_away":
-            rounded = b.add(bits, 1 << 12)
-        else:
-            rounded = _half_added(b, bits, 13)
-        kept = b.bitcast(b.and_(rounded, TF32_MASK), FLOAT)
+        kept = b.bitcast(b.and_(rounded(b.bitcast(x, I32)), TF32_MASK), FLOAT)
+        # A NaN keeps its bits: then ptxas predicates the rounding and needs no select.
         return b.select(_is_nan(b, x), x, kept, FLOAT)
 
     return scalar
+
+
+def _hardware_f32_to_tf32(b: InstructionBuilder, suffix: str) -> Scalar:
+    return lambda x: b.bitcast(b.issue(arithmetic.NarrowFloatOp, x, type=I32, rounding=suffix, target="tf32"), FLOAT)
 
 
 def _half_added(b: InstructionBuilder, bits: Value, drop: int) -> Value:
