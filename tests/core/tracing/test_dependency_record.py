@@ -62,10 +62,10 @@ CHANGES = {
     ("type", "#/new.txt"): (_write("new.txt"), "new.txt was created or deleted"),
     ("stat", "#/a.txt"): (lambda folder: os.utime(folder / "a.txt", (1, 1)), "a.txt changed (content or mtime)"),
     ("link", "#/l"): (lambda folder: (folder / "l").symlink_to("a.txt"), "link l has another target"),
-    ("names", "#/"): (_write("new.txt"), "the files in  changed"),
-    ("candidates", "#///sizes"): (_write("sizes.py"), "module /sizes now resolves to another file"),
-    ("shadows", "#/"): (_write("json.py"), "modules in  shadow standard ones"),
-    ("distributions", "#/"): (lambda folder: (folder / "x-1.dist-info").mkdir(), "the packages in  changed"),
+    ("names", "#/"): (_write("new.txt"), "the files in . changed"),
+    ("candidates", "#///sizes"): (_write("sizes.py"), "module sizes now resolves to another file"),
+    ("shadows", "#/"): (_write("json.py"), "modules in . shadow standard ones"),
+    ("distributions", "#/"): (lambda folder: (folder / "x-1.dist-info").mkdir(), "the packages in . changed"),
 }
 
 

@@ -22,6 +22,7 @@ def test_among_says_which_of_some_names_are_there(tmp_path):
     assert look(tmp_path, "among", "#/inc//a.h/b.h/sub") == "b.h/sub"
     assert look(tmp_path, "among", "#/nowhere//a.h") == ""
     assert describe(Dependency("among", "#/inc//a.h/b.h", "")) == "files searched for in inc changed"
+    assert describe(Dependency("among", "#///a.h/b.h", "")) == "files searched for in . changed"
 
 
 @pytest.fixture

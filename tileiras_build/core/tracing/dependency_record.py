@@ -173,4 +173,7 @@ _DESCRIPTIONS = {
 def describe(read: Dependency) -> str:
     """Describe a change of a read, in a few words."""
     name = read.name.rpartition("//")[0] if read.kind == "among" else read.name
-    return _DESCRIPTIONS[read.kind].format(name.removeprefix("#/").replace("//", "/"))
+    shown = name.removeprefix("#/").replace("//", "/")
+    if name.startswith("#/"):
+        shown = shown.lstrip("/") or "."
+    return _DESCRIPTIONS[read.kind].format(shown)
