@@ -65,7 +65,7 @@ def _required_bytes(func: Operation) -> int:
     operands = 0
     types: dict[int, Attribute] = {}
     for op in walk(func):
-        types |= {id(result._type): result._type for result in op.results}
+        types |= {id(result.type): result.type for result in op.results}
         if op.name.endswith(".dot"):
             operands += sum(max(_tile_bytes(value.type), 2 * _size(value.type)) for value in op.operands[:2])
     return operands + 2 * max(map(_tile_bytes, types.values()), default=0)

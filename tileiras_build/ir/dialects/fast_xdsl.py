@@ -1,14 +1,15 @@
 """Faster versions of xDSL functions: create and walk operations, read operand segments, replace uses.
 
-A kernel has tens of thousands of operations (benchmarks/emission_cost.py). No other module writes the links of xDSL's
-lists.
+A kernel has tens of thousands of operations (benchmarks/emission_cost.py). No other module reads or writes private
+members of xDSL (tests/meta/test_private_members.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache
 from itertools import accumulate
+from operator import attrgetter
 from typing import TypeVar
 
 from xdsl.dialects.builtin import UNKNOWN_LOC, DenseArrayBase, IntegerAttr, IntegerType, i32
@@ -22,6 +23,8 @@ Made = TypeVar("Made", bound=Operation)
 SEGMENTS = "operandSegmentSizes"
 # Sequence types for operands and results: those of xDSL test for slices in Python each time.
 item = tuple.__getitem__
+# The operands of an operation as a tuple: ``op.operands`` makes an object each time.
+operands_of: Callable[[Operation], SSAValues[SSAValue]] = attrgetter("_operands")
 # The classes of values, frequent ones first: comparing exact classes avoids ABC's isinstance.
 VALUES = (OpResult, BlockArgument, SSAValue)
 # Sequences of values: tested first, because only ABC can tell that a list is not a value.
@@ -141,6 +144,19 @@ def replace_uses(old: SSAValue, new: SSAValue) -> None:
         use = following
     if new._name is None:
         new._name = old._name
+
+
+def set_type(value: SSAValue, type: Attribute) -> None:
+    """Change the type of a value in place, for which xDSL has no function. Its users must accept the new type."""
+    value._type = type
+
+
+def add_arguments(block: Block, types: Sequence[Attribute]) -> Sequence[BlockArgument]:
+    """New arguments at the end of those of a block."""
+    first = len(block._args)
+    made = [BlockArgument(type, block, first + index) for index, type in enumerate(types)]
+    block._args = (*block._args, *made)
+    return made
 
 
 def move_operations(source: Block, target: Block) -> None:

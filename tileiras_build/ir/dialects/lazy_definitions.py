@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 import xdsl.irdl
 from xdsl.ir import Attribute, Operation, ParametrizedAttribute, SSAValue
 from xdsl.irdl import IRDLOperation, ParamAttrDef, ParamDef, operations
-from xdsl.irdl.operations import _OpDefField as OpDefField
 from xdsl.traits import OpTrait
 
 Defined = TypeVar("Defined", bound=type[IRDLOperation])
@@ -94,7 +93,7 @@ def _declared(kind: type[IRDLOperation]) -> list[str]:
     the names derived from its traits and format.
     """
     above = [vars(base) for base in kind.__mro__[: kind.__mro__.index(IRDLOperation)]]
-    found = {name for space in above for name, value in space.items() if isinstance(value, OpDefField)}
+    found = {name for space in above for name, value in space.items() if type(value).__module__ == operations.__name__}
     if sum("traits" in space for space in above) != 1:
         found.add("traits")
     if kind.assembly_format is not None:

@@ -34,7 +34,7 @@ from xdsl.traits import IsTerminator, NoTerminator, OpTrait, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from .attribute_kinds import ALWAYS_ALLOWED, AttributeKind, accessor_name, attribute_fault
-from .fast_xdsl import GROUP, VALUES, create, item, segment_sizes, segments
+from .fast_xdsl import GROUP, VALUES, create, item, operands_of, segment_sizes, segments
 from .op_traits import OpTraits, register_traits
 
 Kind = TypeVar("Kind")
@@ -102,13 +102,13 @@ class TableOp(Operation):
             return self._single_group(index)
         sizes = segment_sizes(self)
         start = sum(sizes[:index])
-        return item(self._operands, slice(start, start + sizes[index]))
+        return item(operands_of(self), slice(start, start + sizes[index]))
 
     def _single_group(self, index: int) -> tuple[SSAValue, ...]:
         fixed, ones, others, is_one = _group_index(self.operand_groups, index)
-        extra = len(self._operands) - fixed
+        extra = len(operands_of(self)) - fixed
         start = ones + others * extra
-        return item(self._operands, slice(start, start + (1 if is_one else extra)))
+        return item(operands_of(self), slice(start, start + (1 if is_one else extra)))
 
     def verify_(self) -> None:
         minimum = sum(kind == "1" for _, kind in self.operand_groups)
@@ -242,7 +242,7 @@ def _group_index(groups: tuple[tuple[str, str], ...], index: int) -> tuple[int, 
 
 def _operand_property(index: int, kinds: Sequence[str]):
     if set(kinds[: index + 1]) == {"1"}:
-        return property(lambda self: item(self._operands, index) if index < len(self._operands) else None)
+        return property(lambda self: item(operands_of(self), index) if index < len(operands_of(self)) else None)
     kind = kinds[index]
 
     def read(self: TableOp):

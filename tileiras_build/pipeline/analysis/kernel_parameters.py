@@ -24,7 +24,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ...frontend.argument_names_in_producer import Argument, Signature, parse
 from ...ir.casting import int_array_attr, int_attr, str_attr, unwrap
 from ...ir.dialects.cuda_tile.attrs import BoundedAttr, DivByAttr
-from ...ir.dialects.fast_xdsl import item, walk
+from ...ir.dialects.fast_xdsl import item, operands_of, walk
 from ...ir.dialects.nv_tileaa.types import MemRefType, PointerType
 from ...ir.dialects.nv_tileas.types import TmaDescType
 from ...ir.dialects.op_traits import OP_TRAITS, MemoryEffect
@@ -142,9 +142,9 @@ class _KernelBody:
 
     def _visit(self, op: Operation) -> None:
         """Visit an operation: casts and assumptions forward a parameter."""
-        if op.name in _SAME and len(op._operands) == 1 and item(op._operands, 0) in self.origin:
+        if op.name in _SAME and len(operands_of(op)) == 1 and item(operands_of(op), 0) in self.origin:
             [result] = op.results
-            self.origin[result] = index = self.origin[item(op._operands, 0)]
+            self.origin[result] = index = self.origin[item(operands_of(op), 0)]
             if op.name == _CAST:
                 self.types[index] = result.type
 
@@ -346,7 +346,7 @@ def _accessed_operand(op: Operation) -> Iterator[tuple[SSAValue, frozenset[str]]
     known = OP_TRAITS.get(op.name)  # operations without effects have no lowering, and later passes reject them by name
     done = _NOTHING if known is None else _access_kind(known.effect)
     if done:
-        address, *others = op._operands
+        address, *others = operands_of(op)
         yield address, done
         yield from ((value, _ESCAPES) for value in others if _is_stored_address(value))
     elif op.name in _TO_INTEGER and is_address(op.operands[0].type):

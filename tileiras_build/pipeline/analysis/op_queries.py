@@ -29,7 +29,7 @@ def element_kind(op: Operation) -> LayoutTrait:
 
 def is_tile(value: SSAValue) -> bool:
     # The class of tiles has no subclasses: isinstance would call ABCMeta for each value of another class.
-    return value._type.__class__ is TensorType
+    return value.type.__class__ is TensorType
 
 
 def is_pure(op: Operation) -> bool:

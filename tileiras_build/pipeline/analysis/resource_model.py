@@ -45,7 +45,7 @@ def choose_warps(func: Operation, job: Job) -> int:
     if (chosen := as_op(func).num_warps) is not None:
         return chosen
     operations = walk(func)
-    types = {id(result._type): result._type for op in operations for result in op.results}
+    types = {id(result.type): result.type for op in operations for result in op.results}
     largest = max(map(_size, types.values()), default=1)
     steps = REDUCTION_WARP_STEPS if reduces_only(operations) else WARP_STEPS
     return next((warps for limit, warps in steps if largest <= limit), MAX_WARPS)

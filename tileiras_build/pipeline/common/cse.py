@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation
 from xdsl.traits import IsTerminator, Pure
 
-from ...ir.dialects.fast_xdsl import block_operations, erase, replace_uses
+from ...ir.dialects.fast_xdsl import block_operations, erase, operands_of, replace_uses
 from ..job import Job
 from ..pass_manager import EdgePass
 
@@ -45,15 +45,15 @@ def is_pure(op: Operation) -> bool:
 
 def _operand_key(op: Operation) -> tuple:
     """The hash key of an operation. Hashing attributes is slow, and operands distinguish nearly all operations."""
-    if op._operands:
-        return op.__class__, *map(id, op._operands)
+    if operands_of(op):
+        return op.__class__, *map(id, operands_of(op))
     described = (*op.properties.items(), *_attributes_key(op).items())
-    return op.__class__, *described, *[result._type for result in op.results]
+    return op.__class__, *described, *[result.type for result in op.results]
 
 
 def _are_equal(a: Operation, b: Operation) -> bool:
     """Whether two operations with the same key compute the same, regardless of their source location."""
-    types = all([x._type == y._type for x, y in zip(a.results, b.results, strict=True)])
+    types = all([x.type == y.type for x, y in zip(a.results, b.results, strict=True)])
     return types and a.properties == b.properties and _attributes_key(a) == _attributes_key(b)
 
 

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
 from ...ir.casting import as_op, tile_type
+from ...ir.dialects.fast_xdsl import set_type
 from ...ir.dialects.nv_tileaa.types import TiledViewType
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ...ir.dialects.op_definition import TableOp
@@ -41,7 +42,7 @@ class KTiledOperand:
         """Load a k tile that is ``factor`` times shorter. The coordinate along k then counts shorter tiles."""
         _cut_view(self, factor)
         for value, dim in self.k_dims.items():
-            value._type = with_shorter_dim(tile_type(value), dim, factor)
+            set_type(value, with_shorter_dim(tile_type(value), dim, factor))
 
 
 def k_dim_of(dot: TableOp, index: int) -> int:

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Operation, SSAValue
 
 from ...ir.casting import as_op, parent_block, parent_op, tile_type
-from ...ir.dialects.fast_xdsl import walk
+from ...ir.dialects.fast_xdsl import set_type, walk
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_function
@@ -65,9 +65,9 @@ def _swap(op: TableOp) -> None:
     op.erase()
     initial, result = loop.initial[index], loop.results[index]
     loop.operands[FIRST_INITIAL + index] = _transposed(loop, initial)
-    block.args[1 + index]._type = turned
+    set_type(block.args[1 + index], turned)
     uses = list(result.uses)
-    result._type = turned
+    set_type(result, turned)
     back = PermuteOp.make([result], [_transposed_type(turned)], permutation=SWAP)
     parent_block(loop).insert_op_after(back, loop)
     for use in uses:

@@ -30,7 +30,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ..fast_xdsl import item
+from ..fast_xdsl import item, operands_of
 from ..lazy_definitions import on_definition
 from .enums import EnumAttr
 from .types import PointerType, TileType
@@ -81,7 +81,7 @@ def _read_by_position(cls: type[Operation], definition: OpDef) -> None:
 
 
 def _operand(index: int) -> property:
-    return property(lambda op: item(op._operands, index))
+    return property(lambda op: item(operands_of(op), index))
 
 
 def _result(index: int) -> property:
@@ -122,8 +122,8 @@ def _complete(cls: type[TileOperation]) -> None:
     checks = tuple(check for base in reversed(cls.__mro__) for check in base.__dict__.get("CHECKS", ()))
 
     def verify_(self: Operation) -> None:
-        if _out_of_range(len(self._operands), operands):
-            raise VerifyException(f"{self.name}: wrong number of operands: {len(self._operands)}")
+        if _out_of_range(len(operands_of(self)), operands):
+            raise VerifyException(f"{self.name}: wrong number of operands: {len(operands_of(self))}")
         if _out_of_range(len(self.results), results):
             raise VerifyException(f"{self.name}: wrong number of results: {len(self.results)}")
         if len(self.regions) != regions:

@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, Operation, Region
 from xdsl.irdl import opt_prop_def, prop_def, region_def, result_def, traits_def
 from xdsl.traits import IsolatedFromAbove, NoTerminator, SymbolOpInterface, SymbolTable
 
-from ..fast_xdsl import block_operations
+from ..fast_xdsl import block_operations, operands_of
 from .attrs import DenseConstantAttr, OptimizationHintsAttr
 from .enums import SymbolVisibilityAttr
 from .location import LOC, CallSiteLocAttr, DILocAttr, DISubprogramAttr, subprogram_of
@@ -39,7 +39,7 @@ class Isolated(IsolatedFromAbove):
                 defined.update(map(id, block.args), [id(result) for user in inner for result in user.results])
                 pending += [region for user in inner if user.regions for region in _open_regions(user)]
         for user in users:
-            if not defined.issuperset(map(id, user._operands)):
+            if not defined.issuperset(map(id, operands_of(user))):
                 fail(f"Operation using value defined out of its IsolatedFromAbove parent: {user}")
 
 

@@ -17,6 +17,7 @@ from xdsl.dialects.llvm import ConstantOp, LLVMPointerType, LLVMStructType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....core.errors import InternalError
+from ..fast_xdsl import operands_of
 from ..op_definition import TableOp, define
 
 NONE, READ, WRITE, ALL = "none", "read", "write", "readwrite"
@@ -66,7 +67,7 @@ class Intrinsic:
 
     def values(self, op: Operation) -> Sequence[Argument]:
         """The arguments of the call."""
-        return op._operands if self.arguments is None else self.arguments(op)
+        return operands_of(op) if self.arguments is None else self.arguments(op)
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ class Assembly:
 
     def values(self, op: Operation) -> Sequence[SSAValue]:
         """The operands in the order of the template."""
-        return op._operands if self.operands is None else self.operands(op)
+        return operands_of(op) if self.operands is None else self.operands(op)
 
     def constraints(self, op: Operation) -> str:
         """One letter per result and operand; memory is clobbered if the instruction accesses it."""
@@ -112,7 +113,7 @@ Row = Intrinsic | Assembly
 
 def constants(op: Operation) -> tuple[bool, ...]:
     """Which operands are constants."""
-    return tuple([isinstance(value.owner, ConstantOp) for value in op._operands])
+    return tuple([isinstance(value.owner, ConstantOp) for value in operands_of(op)])
 
 
 _INTEGER_LETTERS = {1: "b", 8: "h", 16: "h", 32: "r", 64: "l", 128: "q"}

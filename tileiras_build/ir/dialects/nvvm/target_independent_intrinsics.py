@@ -10,7 +10,7 @@ from functools import cache
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute
 
-from ..fast_xdsl import item
+from ..fast_xdsl import item, operands_of
 from ..op_definition import TableOp
 from .intrinsic_or_inline_asm import ALL, Intrinsic, define_instruction
 
@@ -23,7 +23,7 @@ def suffix(type: Attribute) -> str:
 
 def _overloaded(name: str, operands: str, meaning: str) -> type[TableOp]:
     """The operation of ``llvm.<name>.<type>``, named after MLIR's ``llvm.intr.<name>``."""
-    row = Intrinsic(lambda op: f"llvm.{name}.{suffix(item(op._operands, 0).type)}")
+    row = Intrinsic(lambda op: f"llvm.{name}.{suffix(item(operands_of(op), 0).type)}")
     return define_instruction(f"intr.{name}", operands, "result", meaning, row)
 
 

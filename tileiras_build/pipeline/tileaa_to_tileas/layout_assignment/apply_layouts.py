@@ -8,6 +8,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ....ir.casting import cast, defining_op, parent_block
 from ....ir.dialects.cute import layout_of
+from ....ir.dialects.fast_xdsl import set_type
 from ....ir.dialects.nv_tileas.ops import ConvertLayoutOp
 from ....ir.dialects.op_definition import location_of
 from ....ir.dialects.op_traits import is_rematerializable
@@ -120,7 +121,7 @@ def _copy_location(source: Operation, target: Operation) -> None:
 def set_layout(value: SSAValue, layout: LinearLayout) -> None:
     """Write a layout into a tile's type."""
     type = with_layout(value.type, layout)
-    value._type = type
+    set_type(value, type)
     if isinstance(value.owner, ConstantOp):
         # The elements' type is the result's: text has one for both.
         elements = cast(DenseIntOrFPElementsAttr, value.owner.properties["value"])

@@ -18,7 +18,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ....core.errors import Diagnostics, InternalError, TileirasError, Unsupported
 from ....ir.dialects import gpu_ext as gpu
-from ....ir.dialects.fast_xdsl import erase, walk
+from ....ir.dialects.fast_xdsl import erase, set_type, walk
 from ....ir.dialects.op_definition import TableOp
 from ...job import Job
 from ...pass_manager import EdgePass
@@ -187,7 +187,7 @@ def _retype(value: SSAValue, cv: Converter, before: Operation | None) -> None:
     if before is None:
         raise InternalError("cute-block-end", f"no operation follows a value of type {value.type}")
     old = value.type
-    value._type = cv.types.convert(old)  # xDSL has no other way to change a type in place
+    set_type(value, cv.types.convert(old))
     cv.emit, cv.before[value] = Emitter(before, cv.job), old
     cv.held[value] = cv.unpacked(value, old)
 

@@ -9,6 +9,7 @@ from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from ....ir.casting import unwrap
 from ....ir.dialects import gpu_ext as gpu
 from ....ir.dialects.checked_cast import type_as
+from ....ir.dialects.fast_xdsl import set_type
 from ....ir.dialects.llvm_ext import AddrSpaceCastOp, make_function, make_global
 from ....ir.dialects.nvgpu.types import SHARED, address_space
 from ...common.llvm_type_constructors import array
@@ -71,7 +72,7 @@ def _convert_argument(argument: BlockArgument, converter: LLVMTypeConverter, ins
     if old == new:
         return
     uses = list(argument.uses)
-    argument._type = new  # xDSL has no other way to change the type of a value in place
+    set_type(argument, new)
     bridge = inside.as_type(argument, old)
     for use in uses:
         use.operation.operands[use.index] = bridge

@@ -44,7 +44,7 @@ def convert_index_query(op: Operation, emit: Emitter) -> None:
     bounds = _range(op, emit, register, attribute, exact)
     value = emit.create(READS[name], (), i32, None if bounds is None else {"range": bounds})
     [index] = op.results
-    uses = [use._operation for use in index.uses]
+    uses = [use.operation for use in index.uses]
     casts = [user for user in uses if isinstance(user, arith.IndexCastOp) and user.results[0].type == i32]
     for user in casts:
         replace_uses(user.results[0], value)

@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import i1, i32, i64
 from xdsl.ir import Operation, SSAValue
 
 from ....ir.dialects.checked_cast import type_as
-from ....ir.dialects.fast_xdsl import build
+from ....ir.dialects.fast_xdsl import build, operands_of
 from ....ir.dialects.llvm_ext import make_global
 from ....ir.dialects.nvgpu import ops_barrier as nvgpu
 from ....ir.dialects.nvgpu.types import SHARED, MBarrierGroupType
@@ -53,7 +53,7 @@ def convert_get(op: nvgpu.MBarrierGetOp, emit: Emitter) -> None:
 def _with_count(
     op: nvgpu.MBarrierInitOp | nvgpu.MBarrierArriveExpectTxOp, emit: Emitter, form: type[Operation]
 ) -> None:
-    barriers, count, position, *predicate = op._operands
+    barriers, count, position, *predicate = operands_of(op)
     emit.replace_with(build(form, [barrier_address(barriers, position, emit), emit.integer(count), predicate]))
 
 

@@ -25,7 +25,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from ....core.errors import Diagnostics, Unsupported
 from ....ir.casting import parent_block
 from ....ir.dialects import gpu_ext as gpu
-from ....ir.dialects.fast_xdsl import erase, item, ops_of_kind, replace_uses, walk
+from ....ir.dialects.fast_xdsl import erase, item, operands_of, ops_of_kind, replace_uses, set_type, walk
 from ...job import Job
 from ...pass_manager import EdgePass
 from . import (  # noqa: F401 - each registers its rewrites
@@ -250,7 +250,7 @@ def _retype(value: SSAValue, before: Operation | None, found: DeviceOps, job: Jo
     if not _is_carried(value.type) or before is None:
         return
     old, uses = value.type, list(value.uses)
-    value._type = converter_of(job.index_width).convert(old)  # xDSL has no other way to change a type in place
+    set_type(value, converter_of(job.index_width).convert(old))
     bridge = Emitter(before, job, found.added, found.shared).as_type(value, old)
     for use in uses:
         use.operation.operands[use.index] = bridge
@@ -263,8 +263,8 @@ def _remove_bridge_casts(found: DeviceOps) -> None:
     bridges = found.casts(UnrealizedConversionCastOp)
     for op in reversed(bridges):
         source = _has_bridge_cast(op)
-        if isinstance(source, UnrealizedConversionCastOp) and len(source._operands) == 1:
-            before, after = item(source._operands, 0), item(op.results, 0)
+        if isinstance(source, UnrealizedConversionCastOp) and len(operands_of(source)) == 1:
+            before, after = item(operands_of(source), 0), item(op.results, 0)
             if before.type == after.type:
                 replace_uses(after, before)
     for op in bridges:
@@ -273,7 +273,7 @@ def _remove_bridge_casts(found: DeviceOps) -> None:
 
 def _has_bridge_cast(op: Operation) -> Operation | Block | None:
     """The definition of a bridge cast's value; None if it has several."""
-    return item(op._operands, 0).owner if len(op._operands) == 1 else None
+    return item(operands_of(op), 0).owner if len(operands_of(op)) == 1 else None
 
 
 def _erase_unused(op: Operation | Block | None) -> None:

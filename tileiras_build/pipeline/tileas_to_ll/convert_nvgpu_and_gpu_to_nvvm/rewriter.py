@@ -35,7 +35,7 @@ from xdsl.traits import SymbolTable
 from ....core.errors import InternalError, Unsupported
 from ....ir.casting import unwrap
 from ....ir.dialects.checked_cast import cast, type_as
-from ....ir.dialects.fast_xdsl import create, erase, insert_before, integer_attr, item, replace_uses
+from ....ir.dialects.fast_xdsl import create, erase, insert_before, integer_attr, item, operands_of, replace_uses
 from ....ir.dialects.llvm_ext import AddrSpaceCastOp, make_function, make_global
 from ....ir.dialects.op_definition import TableOp
 from ...common.llvm_type_constructors import GENERIC, GLOBAL, array
@@ -196,17 +196,17 @@ class Emitter:
     def constant_of(self, value: SSAValue) -> int | None:
         """The constant integer of a value; None if it is not constant."""
         owner = value.owner
-        if isinstance(owner, UnrealizedConversionCastOp) and len(owner._operands) == 1:
-            return self.constant_of(item(owner._operands, 0))
+        if isinstance(owner, UnrealizedConversionCastOp) and len(operands_of(owner)) == 1:
+            return self.constant_of(item(operands_of(owner), 0))
         constant = owner.properties["value"] if isinstance(owner, CONSTANTS) else None
         return constant.value.data if isinstance(constant, IntegerAttr) else None
 
     def source(self, value: SSAValue, type: Attribute) -> SSAValue | None:
         """The value of ``type`` that was bridged to ``value``; None if there is none."""
         owner = value.owner
-        if not isinstance(owner, UnrealizedConversionCastOp) or len(owner._operands) != 1:
+        if not isinstance(owner, UnrealizedConversionCastOp) or len(operands_of(owner)) != 1:
             return None
-        source = item(owner._operands, 0)
+        source = item(operands_of(owner), 0)
         return source if source.type == type else None
 
     def pointer(self, address: SSAValue, type: llvm.LLVMPointerType) -> SSAValue:

@@ -10,6 +10,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....ir.dialects import gpu_ext as gpu
 from ....ir.dialects.checked_cast import cast
+from ....ir.dialects.fast_xdsl import operands_of
 from ....ir.dialects.gpu_ext import ShuffleMode
 from ....ir.dialects.gpu_reductions import ReduceKind
 from ....ir.dialects.nvvm import target_independent_intrinsics
@@ -74,7 +75,7 @@ FLOAT: dict[ReduceKind, Combine] = {
 @rewrite(gpu.ShuffleOp)
 def convert_shuffle(op: gpu.ShuffleOp, emit: Emitter) -> None:
     """``nvvm.shfl.sync`` over the first ``width`` lanes; with the validity flag, if it is used."""
-    (value, offset, width), (_, flag) = op._operands, op.results
+    (value, offset, width), (_, flag) = operands_of(op), op.results
     _check_type(value, emit)
     mode = cast(gpu.ShuffleModeAttr, op.properties["mode"]).data
     mask, clamp = _whole_warp(mode, emit) if emit.constant_of(width) == WARP else _sub_warp_mask(mode, width, emit)

@@ -22,7 +22,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from ....ir.casting import parent_block
 from ....ir.dialects.checked_cast import cast, type_as
-from ....ir.dialects.fast_xdsl import string_of
+from ....ir.dialects.fast_xdsl import operands_of, string_of
 from ....ir.dialects.nvgpu import ops_matrix as nvgpu
 from ....ir.dialects.nvgpu.types import WarpgroupAccumulatorType, WarpgroupDescriptorType
 from ....ir.dialects.nvvm import ops_matrix as target
@@ -189,9 +189,9 @@ def _fragment(matrix: SSAValue, emit: Emitter) -> Sequence[SSAValue]:
 def _bridged(value: SSAValue) -> Sequence[SSAValue] | None:
     """The registers that were bridged to a value."""
     owner = value.owner
-    if not isinstance(owner, UnrealizedConversionCastOp) or len(owner._operands) == 1:
+    if not isinstance(owner, UnrealizedConversionCastOp) or len(operands_of(owner)) == 1:
         return None
-    return owner._operands
+    return operands_of(owner)
 
 
 # Registers ------------------------------------------------------------------------------------------------------------

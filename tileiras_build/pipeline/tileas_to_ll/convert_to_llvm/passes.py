@@ -16,7 +16,7 @@ from xdsl.dialects.scf import Scf
 from xdsl.ir import Block, BlockArgument, Operation
 
 from ....core.errors import Diagnostics, Unsupported
-from ....ir.dialects.fast_xdsl import walk
+from ....ir.dialects.fast_xdsl import set_type, walk
 from ....ir.dialects.vector_ext import FromElementsOp
 from ...job import Job
 from ...pass_manager import EdgePass
@@ -88,7 +88,7 @@ def _retype(argument: BlockArgument, block: Block, job: Job, *, bare: bool) -> N
     if old == new:
         return
     uses = list(argument.uses)
-    argument._type = new  # xDSL has no other way to change a type in place
+    set_type(argument, new)
     bridge = emit.as_type(argument, old)
     for use in uses:
         use.operation.operands[use.index] = bridge

@@ -12,11 +12,11 @@ from typing import Any, TypeVar
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, SymbolRefAttr
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ....core.errors import InternalError
 from ....ir.casting import cast
-from ....ir.dialects.fast_xdsl import append, create, integer_attr, move_operations, segments
+from ....ir.dialects.fast_xdsl import add_arguments, append, create, integer_attr, move_operations, segments
 from ...common.llvm_type_constructors import GENERIC, I1, pointer
 
 Value = int | SSAValue
@@ -203,11 +203,7 @@ class FunctionBuilder:
 
     def arguments(self, types: Sequence[Attribute]) -> Sequence[SSAValue]:
         """New arguments of the current block; every branch to it must supply them (``give``)."""
-        block = self.block
-        first = len(block._args)
-        made = [BlockArgument(type, block, first + index) for index, type in enumerate(types)]
-        block._args = (*block._args, *made)
-        return made
+        return add_arguments(self.block, types)
 
     def branch_with_values(
         self, values: Sequence[Value], types: Sequence[Attribute], source: Block, target: Block

@@ -117,13 +117,13 @@ class FunctionWriter:
 
     def typed(self, value: SSAValue) -> str:
         """Type and name."""
-        type = value._type
+        type = value.type
         known = _TYPE_TEXTS.get(id(type))
         return f"{type_text(type) if known is None else known[1]} {self.names[id(value)]}"
 
     def typed_list(self, values: Iterable[SSAValue]) -> str:
         """Types and names, as arguments of a call."""
-        return ", ".join([f"{type_text(value._type)} {self.names[id(value)]}" for value in values])
+        return ", ".join([f"{type_text(value.type)} {self.names[id(value)]}" for value in values])
 
     def emit(self, op: Operation, text: str) -> None:
         """Append a line, with the result's name if there is one."""

@@ -16,7 +16,7 @@ from ....ir.casting import cast, unwrap
 from ....ir.dialects.debuginfo.attrs import Node
 from ....ir.dialects.debuginfo.llvm_debug_metadata import expression_text
 from ....ir.dialects.debuginfo.ops import DbgAddrOp, DbgDeclareOp, DbgValueOp, DebugIntrinsic, ExtractElementOp, MoveOp
-from ....ir.dialects.fast_xdsl import VALUES, array_values, item
+from ....ir.dialects.fast_xdsl import VALUES, array_values, item, operands_of
 from ....ir.dialects.llvm_ext import BINARY, CASTS, ConstantRangeAttr
 from ....ir.dialects.nvvm.intrinsic_or_inline_asm import (
     NONE,
@@ -59,20 +59,20 @@ def writer_of(*operations: type[Operation]) -> Callable[[Writer], Writer]:
 
 @writer_of(*BINARY.values())
 def _binary(w: FunctionWriter, op: Operation) -> None:
-    left, right = op._operands
+    left, right = operands_of(op)
     w.emit(op, f"{KEYWORDS[op.__class__]} {w.typed(left)}, {w.names[id(right)]}")
 
 
 @writer_of(*CASTS.values(), vector.BitcastOp)
 def _cast(w: FunctionWriter, op: Operation) -> None:
-    [value], [result] = op._operands, op.results
-    w.emit(op, f"{KEYWORDS[op.__class__]} {w.typed(value)} to {type_text(result._type)}")
+    [value], [result] = operands_of(op), op.results
+    w.emit(op, f"{KEYWORDS[op.__class__]} {w.typed(value)} to {type_text(result.type)}")
 
 
 @writer_of(llvm.ConstantOp)
 def _constant_op(w: FunctionWriter, op: llvm.ConstantOp) -> None:
     [result] = op.results
-    w.names[id(result)] = constant_text(op.properties["value"], result._type)
+    w.names[id(result)] = constant_text(op.properties["value"], result.type)
 
 
 @writer_of(llvm.UndefOp, llvm.ZeroOp)
@@ -98,18 +98,18 @@ COMPARISONS: dict[type[Operation], tuple[str, dict[int, str]]] = {
 def _compare(w: FunctionWriter, op: Operation) -> None:
     word, predicates = COMPARISONS[op.__class__]
     predicate = predicates[cast(IntegerAttr, op.properties["predicate"]).value.data]
-    left, right = op._operands
+    left, right = operands_of(op)
     w.emit(op, f"{word} {predicate} {w.typed(left)}, {w.names[id(right)]}")
 
 
 @writer_of(llvm.SelectOp)
 def _select(w: FunctionWriter, op: llvm.SelectOp) -> None:
-    w.emit(op, f"select {w.typed_list(op._operands)}")
+    w.emit(op, f"select {w.typed_list(operands_of(op))}")
 
 
 @writer_of(llvm.FNegOp)
 def _negate(w: FunctionWriter, op: llvm.FNegOp) -> None:
-    w.emit(op, f"fneg {w.typed_list(op._operands)}")
+    w.emit(op, f"fneg {w.typed_list(operands_of(op))}")
 
 
 @writer_of(llvm.AllocaOp)
@@ -119,7 +119,7 @@ def _alloca(w: FunctionWriter, op: llvm.AllocaOp) -> None:
 
 @writer_of(llvm.GEPOp)
 def _gep(w: FunctionWriter, op: llvm.GEPOp) -> None:
-    base, *others = op._operands
+    base, *others = operands_of(op)
     dynamic = iter(others)
     indices = [
         w.typed(next(dynamic)) if index == llvm.GEP_USE_SSA_VAL else f"i32 {index}"
@@ -136,34 +136,34 @@ def _constant_indices(indices: Attribute) -> tuple[int, ...]:
 def _load(w: FunctionWriter, op: llvm.LoadOp) -> None:
     volatile = "volatile " if VOLATILE in op.attributes else ""
     invariant = f", !invariant.load !{EMPTY_NODE}" if INVARIANT in op.attributes else ""
-    [address], [result] = op._operands, op.results
-    w.emit(op, f"load {volatile}{type_text(result._type)}, {w.typed(address)}{alignment_text(op)}{invariant}")
+    [address], [result] = operands_of(op), op.results
+    w.emit(op, f"load {volatile}{type_text(result.type)}, {w.typed(address)}{alignment_text(op)}{invariant}")
 
 
 @writer_of(llvm.StoreOp)
 def _store(w: FunctionWriter, op: llvm.StoreOp) -> None:
-    w.emit(op, f"store {w.typed_list(op._operands)}{alignment_text(op)}")
+    w.emit(op, f"store {w.typed_list(operands_of(op))}{alignment_text(op)}")
 
 
 @writer_of(llvm.InsertElementOp)
 def _insert_element(w: FunctionWriter, op: llvm.InsertElementOp) -> None:
-    w.emit(op, f"insertelement {w.typed_list(op._operands)}")
+    w.emit(op, f"insertelement {w.typed_list(operands_of(op))}")
 
 
 @writer_of(ExtractElementOp)
 def _extract_element(w: FunctionWriter, op: ExtractElementOp) -> None:
-    w.emit(op, f"extractelement {w.typed_list(op._operands)}")
+    w.emit(op, f"extractelement {w.typed_list(operands_of(op))}")
 
 
 @writer_of(llvm.ExtractValueOp)
 def _extract_value(w: FunctionWriter, op: llvm.ExtractValueOp) -> None:
-    [container] = op._operands
+    [container] = operands_of(op)
     w.emit(op, f"extractvalue {w.typed(container)}, {_position_text(op.properties['position'])}")
 
 
 @writer_of(llvm.InsertValueOp)
 def _insert_value(w: FunctionWriter, op: llvm.InsertValueOp) -> None:
-    container, value = op._operands
+    container, value = operands_of(op)
     w.emit(op, f"insertvalue {w.typed(container)}, {w.typed(value)}, {_position_text(op.properties['position'])}")
 
 
@@ -205,7 +205,7 @@ def _instruction(w: FunctionWriter, op: Operation, row: Row) -> None:
         return _call_named(w, op, row.intrinsic(op), ", ".join(operands), row.result)
     text, result = _mnemonic(op, row)
     values = row.values(op)
-    if any([value._type.__class__ is llvm.LLVMStructType for value in values]):
+    if any([value.type.__class__ is llvm.LLVMStructType for value in values]):
         registers = ", ".join([name for value in values for name in _registers(w, value)])
     else:
         registers = w.typed_list(values)
@@ -214,9 +214,9 @@ def _instruction(w: FunctionWriter, op: Operation, row: Row) -> None:
 
 def _registers(w: FunctionWriter, value: SSAValue) -> list[str]:
     """The registers of an operand of inline assembly; a struct is split to its fields."""
-    if value._type.__class__ is not llvm.LLVMStructType:
+    if value.type.__class__ is not llvm.LLVMStructType:
         return [w.typed(value)]
-    types = cast(llvm.LLVMStructType, value._type).types
+    types = cast(llvm.LLVMStructType, value.type).types
     fields = [w.fresh() for _ in types]
     w.lines += [f"  {name} = extractvalue {w.typed(value)}, {index}" for index, name in enumerate(fields)]
     return [f"{type_text(type)} {name}" for type, name in zip(types, fields)]
@@ -225,7 +225,7 @@ def _registers(w: FunctionWriter, value: SSAValue) -> list[str]:
 def _mnemonic(op: Operation, row: Assembly) -> tuple[str, str]:
     """The inline assembly of an operation and its result type, cached by attributes and types."""
     marks = {name: value for name, value in op.attributes.items() if name != DBG}
-    types = [value._type for value in (*op._operands, *op.results)]
+    types = [value.type for value in (*operands_of(op), *op.results)]
     held = (*marks.values(), *op.properties.values(), *types)
     key = (op.__class__, *marks, *map(id, held), *(constants(op) if row.immediates else ()))
     if (known := _MNEMONICS.get(key)) is None:
@@ -277,7 +277,7 @@ def _call_intrinsic(w: FunctionWriter, op: llvm.CallIntrinsicOp) -> None:
 
 def _call_named(w: FunctionWriter, op: Operation, name: str, arguments: str, dropped: Attribute | None = None) -> None:
     """``dropped``: the type of a result that the operation does not have."""
-    type = item(op.results, 0)._type if op.results else dropped
+    type = item(op.results, 0).type if op.results else dropped
     result = "void" if type is None else type_text(type)
     w.emit(op, f"call {_range(op)}{result} @{name}({arguments})")
 
@@ -331,7 +331,7 @@ def _branch(w: FunctionWriter, op: llvm.BrOp) -> None:
 
 @writer_of(llvm.CondBrOp)
 def _conditional_branch(w: FunctionWriter, op: llvm.CondBrOp) -> None:
-    w.emit(op, f"br {w.typed(op._operands[0])}, label %{w.blocks[op.then_block]}, label %{w.blocks[op.else_block]}")
+    w.emit(op, f"br {w.typed(operands_of(op)[0])}, label %{w.blocks[op.then_block]}, label %{w.blocks[op.else_block]}")
 
 
 @writer_of(llvm.ReturnOp)

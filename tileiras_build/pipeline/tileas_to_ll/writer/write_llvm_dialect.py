@@ -18,7 +18,7 @@ from ....core.symbols.check_symbol_names import LINKED_LIBRARY, llvm_string, llv
 from ....ir.casting import cast, terminator
 from ....ir.dialects.debuginfo.attrs import Node
 from ....ir.dialects.debuginfo.llvm_debug_metadata import MODULE_FLAGS, DebugMetadata
-from ....ir.dialects.fast_xdsl import block_operations, segment_sizes
+from ....ir.dialects.fast_xdsl import block_operations, operands_of, segment_sizes
 from ....ir.dialects.gpu_ext import GPUModuleOp
 from ....ir.dialects.nvvm.target import DEFAULTS, TargetAttr
 from ....target.isa.serializer_options import DATA_LAYOUTS, TRIPLE
@@ -40,7 +40,7 @@ def _incoming(blocks: Sequence[Block]) -> Incoming:
             found[last.successor].append((source, last.arguments))
         elif isinstance(last, llvm.CondBrOp):
             condition, taken, _ = segment_sizes(last)
-            values = tuple(last._operands)[condition:]
+            values = tuple(operands_of(last))[condition:]
             found[last.then_block].append((source, values[:taken]))
             found[last.else_block].append((source, values[taken:]))
     return found
@@ -252,4 +252,4 @@ def _phis(w: FunctionWriter, block: Block, incoming: Incoming) -> None:
     columns = zip(*[values for _, values in sources], strict=True) if sources else [()] * len(block.args)
     for argument, values in zip(block.args, columns, strict=True):
         pairs = ", ".join([f"[ {names[id(value)]}, %{label} ]" for value, label in zip(values, labels)])
-        w.lines.append(f"  {names[id(argument)]} = phi {type_text(argument._type)} {pairs}{suffix}")
+        w.lines.append(f"  {names[id(argument)]} = phi {type_text(argument.type)} {pairs}{suffix}")

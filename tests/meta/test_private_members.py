@@ -1,0 +1,56 @@
+"""One file reads and writes private members of xDSL: a release of xDSL may change them."""
+
+import ast
+from pathlib import Path
+
+import xdsl.ir.core
+
+from tileiras_build.pipeline.stages import PACKAGE
+
+ONLY = "ir/dialects/fast_xdsl.py"
+
+
+def is_private(name: str) -> bool:
+    return name.startswith("_") and not name.startswith("__")
+
+
+def attributes(tree: ast.AST) -> set[str]:
+    """The private attributes that a module reads or writes, of any object."""
+    return {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and is_private(node.attr)}
+
+
+def members(tree: ast.AST) -> set[str]:
+    """The private members that a module's classes define: fields, methods, and what they assign to themselves."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            found.add(node.name)
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            found.add(node.target.id)
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and ast.unparse(node.value) == "self":
+            found.add(node.attr)
+    return set(filter(is_private, found))
+
+
+def imports(tree: ast.AST) -> set[str]:
+    """The private names that a module imports from xDSL."""
+    statements = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    names = [alias.name for node in statements if (node.module or "").startswith("xdsl") for alias in node.names]
+    return set(filter(is_private, names))
+
+
+MEMBERS = members(ast.parse(Path(xdsl.ir.core.__file__).read_text()))
+
+
+def uses_of(path: Path) -> set[str]:
+    """The private members of xDSL's operations, blocks and values that a module uses; those of its own classes may have
+    equal names."""
+    tree = ast.parse(path.read_text())
+    return attributes(tree) & MEMBERS - members(tree) | imports(tree)
+
+
+def test_one_file_uses_private_members_of_xdsl():
+    assert {"_operands", "_type", "_next_op", "_args"} <= MEMBERS
+    used = {path.relative_to(PACKAGE).as_posix(): uses_of(path) for path in PACKAGE.rglob("*.py")}
+    assert {name: found for name, found in used.items() if found and name != ONLY} == {}
+    assert used[ONLY]
