@@ -33,6 +33,7 @@ from .pack_fp4 import PackFp4
 from .ping_pong_warpgroups import PingPongWarpgroups
 from .plan_cta_cluster import PlanCtaCluster
 from .prefetch_fragments import PrefetchFragments
+from .retype_bitcast_loads import RetypeBitcastLoads
 from .rotate_mma_loop import RotateMmaLoop
 from .select_memory_atoms import SelectMemoryAtoms
 from .select_mma_and_tma import SelectMmaAndTma
@@ -46,6 +47,7 @@ from .use_two_cta_mma import UseTwoCtaMma
 
 PASSES = (
     ConvertTileAAToTileAS,  # first: all later passes match nv_tileas operations
+    RetypeBitcastLoads,  # before HoistViews: it makes views
     HoistViews,  # before all passes that compare views
     ElideBoundsChecks,  # after HoistViews: each tensor has one memory reference; before passes that copy accesses or recompute their indices
     LegalizeDot,  # before AssignLayouts: it changes operand types

@@ -1,0 +1,181 @@
+"""The kernels of ``parity.py``: one matmul per kernel, whose operands arrive in the ways in which people write them.
+
+All have the arguments of a matmul, a (m, k), b (k, n) or its transpose, c (m, n), and the tile (128, 128, 64) unless they say more.
+"""
+
+import cuda.tile as ct
+from key_kernels import matrix
+
+from tileiras_build.frontend.export_cutile import Case
+
+ConstInt = ct.Constant[int]
+TILE_M, TILE_N, TILE_K = 128, 128, 64
+
+
+def tile_of(array, row, column, shape):
+    """One tile; zeros beyond the ends of the array."""
+    return ct.load(array, (row, column), shape, padding_mode=ct.PaddingMode.ZERO)
+
+
+def steps_of(a):
+    """The iterations along k."""
+    return ct.num_tiles(a, axis=1, shape=(TILE_M, TILE_K))
+
+
+def finish(c, total):
+    """Store the tile of this block."""
+    ct.store(c, (ct.bid(0), ct.bid(1)), total.astype(c.dtype))
+
+
+@ct.kernel
+def direct(a, b, c):
+    """c = a @ b, the form that all others are compared with."""
+    total = ct.zeros((TILE_M, TILE_N), ct.float32)
+    for k in range(steps_of(a)):
+        left = tile_of(a, ct.bid(0), k, (TILE_M, TILE_K))
+        total = ct.mma(left, tile_of(b, k, ct.bid(1), (TILE_K, TILE_N)), total)
+    finish(c, total)
+
+
+@ct.kernel
+def bitcast(a, b, c):
+    """Both operands hold bfloat16 as uint16."""
+    total = ct.zeros((TILE_M, TILE_N), ct.float32)
+    for k in range(steps_of(a)):
+        left = ct.bitcast(tile_of(a, ct.bid(0), k, (TILE_M, TILE_K)), ct.bfloat16)
+        right = ct.bitcast(tile_of(b, k, ct.bid(1), (TILE_K, TILE_N)), ct.bfloat16)
+        total = ct.mma(left, right, total)
+    finish(c, total)
+
+
+@ct.kernel
+def bitcast_fp8(a, b, c):
+    """Both hold fp8 as uint8, the right one transposed."""
+    total = ct.zeros((TILE_M, TILE_N), ct.float32)
+    for k in range(steps_of(a)):
+        left = ct.bitcast(tile_of(a, ct.bid(0), k, (TILE_M, TILE_K)), ct.float8_e4m3fn)
+        right = ct.bitcast(tile_of(b, ct.bid(1), k, (TILE_N, TILE_K)), ct.float8_e4m3fn)
+        total = ct.mma(left, ct.transpose(right), total)
+    finish(c, total)
+
+
+@ct.kernel
+def left_converted(a, b, c):
+    """The left operand is converted to the type of the right one."""
+    total = ct.zeros((TILE_M, TILE_N), ct.float32)
+    for k in range(steps_of(a)):
+        left = tile_of(a, ct.bid(0), k, (TILE_M, TILE_K)).astype(b.dtype)
+        total = ct.mma(left, tile_of(b, k, ct.bid(1), (TILE_K, TILE_N)), total)
+    finish(c, total)
+
+
+@ct.kernel
+def right_converted(a, b, c):
+    """The right operand is converted to the type of the left one."""
+    total = ct.zeros((TILE_M, TILE_N), ct.float32)
+    for k in range(steps_of(a)):
+        right = tile_of(b, k, ct.bid(1), (TILE_K, TILE_N)).astype(a.dtype)
+        total = ct.mma(tile_of(a, ct.bid(0), k, (TILE_M, TILE_K)), right, total)
+    finish(c, total)
+
+
+@ct.kernel
+def both_converted(a, b, c):
+    """Both operands are converted to bfloat16."""
+    total = ct.zeros((TILE_M, TILE_N), ct.float32)
+    for k in range(steps_of(a)):
+        left = tile_of(a, ct.bid(0), k, (TILE_M, TILE_K)).astype(ct.bfloat16)
+        right = tile_of(b, k, ct.bid(1), (TILE_K, TILE_N)).astype(ct.bfloat16)
+        total = ct.mma(left, right, total)
+    finish(c, total)
+
+
+@ct.kernel
+def left_to_fp8(a, b, c):
+    """The left operand is scaled and rounded to fp8."""
+    total = ct.zeros((TILE_M, TILE_N), ct.float32)
+    for k in range(steps_of(a)):
+        left = (tile_of(a, ct.bid(0), k, (TILE_M, TILE_K)).astype(ct.float32) * 0.5).astype(ct.float8_e4m3fn)
+        right = tile_of(b, ct.bid(1), k, (TILE_N, TILE_K))
+        total = ct.mma(left, ct.transpose(right), total)
+    finish(c, total)
+
+
+@ct.kernel
+def right_computed(a, b, c):
+    """The right operand is computed from a loaded tile."""
+    total = ct.zeros((TILE_M, TILE_N), ct.float32)
+    for k in range(steps_of(a)):
+        right = tile_of(b, k, ct.bid(1), (TILE_K, TILE_N))
+        total = ct.mma(tile_of(a, ct.bid(0), k, (TILE_M, TILE_K)), right + right, total)
+    finish(c, total)
+
+
+@ct.kernel
+def right_before_loop(a, b, c):
+    """The right operand is loaded once, and multiplied by many left ones."""
+    right = tile_of(b, 0, ct.bid(1), (TILE_K, TILE_N))
+    total = ct.zeros((TILE_M, TILE_N), ct.float32)
+    for k in range(steps_of(a)):
+        total = ct.mma(tile_of(a, ct.bid(0), k, (TILE_M, TILE_K)), right, total)
+    finish(c, total)
+
+
+@ct.kernel
+def right_used_twice(a, b, c):
+    """Two dots of an iteration read one right operand."""
+    first = ct.zeros((64, TILE_N), ct.float32)
+    second = ct.zeros((64, TILE_N), ct.float32)
+    for k in range(steps_of(a)):
+        right = tile_of(b, k, ct.bid(1), (TILE_K, TILE_N))
+        first = ct.mma(tile_of(a, 2 * ct.bid(0), k, (64, TILE_K)), right, first)
+        second = ct.mma(tile_of(a, 2 * ct.bid(0) + 1, k, (64, TILE_K)), right, second)
+    ct.store(c, (2 * ct.bid(0), ct.bid(1)), first.astype(c.dtype))
+    ct.store(c, (2 * ct.bid(0) + 1, ct.bid(1)), second.astype(c.dtype))
+
+
+@ct.kernel
+def few_columns(a, b, c, COLUMNS: ConstInt):
+    """A tile of so many columns, as a decoder has heads."""
+    total = ct.zeros((TILE_M, COLUMNS), ct.float32)
+    for k in range(steps_of(a)):
+        left = tile_of(a, ct.bid(0), k, (TILE_M, TILE_K))
+        total = ct.mma(left, tile_of(b, k, ct.bid(1), (TILE_K, COLUMNS)), total)
+    finish(c, total)
+
+
+@ct.kernel
+def left_gathered(a, b, c):
+    """The rows of the left operand are gathered."""
+    rows = ct.bid(0) * TILE_M + (ct.arange(TILE_M, dtype=ct.int32) ^ 1)
+    total = ct.zeros((TILE_M, TILE_N), ct.float32)
+    for k in range(steps_of(a)):
+        columns = k * TILE_K + ct.arange(TILE_K, dtype=ct.int32)
+        left = ct.gather(a, (rows.reshape((TILE_M, 1)), columns.reshape((1, TILE_K))))
+        total = ct.mma(left, tile_of(b, k, ct.bid(1), (TILE_K, TILE_N)), total)
+    finish(c, total)
+
+
+def _case(name: str, kernel, left: str, right: str, *constants: int) -> Case:
+    return Case(name, kernel, (matrix(left, 2), matrix(right, 2), matrix("float32", 2), *constants))
+
+
+CASES = [
+    _case("direct", direct, "bfloat16", "bfloat16"),
+    _case("bitcast", bitcast, "uint16", "uint16"),
+    _case("bitcast_fp8_transposed", bitcast_fp8, "uint8", "uint8"),
+    _case("left_int8", left_converted, "int8", "bfloat16"),
+    _case("left_f32", left_converted, "float32", "bfloat16"),
+    _case("right_int8", right_converted, "bfloat16", "int8"),
+    _case("right_f32", right_converted, "bfloat16", "float32"),
+    _case("right_fp8", right_converted, "bfloat16", "float8_e4m3fn"),
+    _case("both_int8", both_converted, "int8", "int8"),
+    _case("both_f32", both_converted, "float32", "float32"),
+    _case("left_to_fp8_transposed", left_to_fp8, "bfloat16", "float8_e4m3fn"),
+    _case("right_computed", right_computed, "bfloat16", "bfloat16"),
+    _case("right_before_loop", right_before_loop, "bfloat16", "bfloat16"),
+    _case("right_used_twice", right_used_twice, "bfloat16", "bfloat16"),
+    _case("columns_8", few_columns, "bfloat16", "bfloat16", 8),
+    _case("columns_16", few_columns, "bfloat16", "bfloat16", 16),
+    _case("left_gathered", left_gathered, "bfloat16", "bfloat16"),
+]

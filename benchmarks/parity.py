@@ -1,0 +1,232 @@
+"""The instructions of tensor cores that we and NVIDIA's tileiras choose for the same bytecode, the worst kernels first.
+
+    python benchmarks/parity.py [--sm 90,100] [--only PATTERN]... [--peer] [--markdown] [FILE.tilebc | FILE.mlir | FOLDER]...
+
+A row has the family of instructions, the instructions in all, those of local memory, and the clocks of the model
+(docs/estimate.md), ours / tileiras'. Without files the kernels are those of ``operand_forms.py``, at m = n = 4096, k = 1024;
+a file's arrays are guessed by their ranks, which both compilers get alike. Figures of tileiras are kept in ``parity.json``, by kernel and
+target, with a digest of the bytecode; ``--peer`` runs tileiras for those that are missing, and writes them there.
+Exit status 1 if a family is slower than tileiras', or local memory has more than 8 instructions more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import hashlib
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import compile_speed
+
+from tileiras_build import driver
+from tileiras_build.core.errors import TileirasError
+from tileiras_build.core.terminal import table_text
+from tileiras_build.manifest.launch_manifest import Launch as Manifest
+from tileiras_build.manifest.launch_manifest import read_launch_manifest
+from tileiras_build.simulate.estimate.constant_bank_values import Launch
+from tileiras_build.simulate.estimate.kernel_from_cubin import read_kernels
+from tileiras_build.simulate.estimate.performance_model import estimate
+from tileiras_build.simulate.estimate.problem_size import launch_of_manifest
+from tileiras_build.target import sass_listing
+from tileiras_build.target.gpu_models import gpu_model
+from tileiras_build.target.targets import Target, parse_targets
+
+FORMS = Path(__file__).with_name("operand_forms.py")
+PEER_FIGURES = Path(__file__).with_name("parity.json")
+TRANSPOSED = "transposed"  # in the name of a form whose right operand is (n, k)
+M, N, K, TILE_M = 4096, 4096, 1024, 128
+GUESSED_SHAPES = {None: "16777216", 1: "4096", 2: "4096x4096", 3: "8x1024x1024", 4: "4x8x1024x128", 5: "2x2x8x1024x128"}
+GUESSED_SCALAR, GUESSED_GRID = "1024", (32, 32, 1)
+MORE_LOCAL_MEMORY = 8
+
+# Families from the slowest to the fastest, and the opcodes of each.
+FAMILIES = {
+    "-": (),
+    "fma": ("FFMA", "HFMA2", "DFMA", "IMAD"),
+    "mma.sync": ("HMMA", "IMMA", "DMMA", "QMMA", "OMMA"),
+    "wgmma": ("HGMMA", "IGMMA", "QGMMA", "BGMMA"),
+    "tcgen05": ("UTCHMMA", "UTCIMMA", "UTCQMMA", "UTCOMMA", "UTCMXQMMA"),
+    "tcgen05 pair": (),
+}
+ORDER = list(FAMILIES)
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What a cubin shows; ``clocks`` by the model, None where it has no answer."""
+
+    family: str
+    instructions: int
+    local_memory: int
+    clocks: int | None
+
+
+@dataclass(frozen=True)
+class Row:
+    """One kernel on one target; ``ours`` is a message where it is refused."""
+
+    kernel: str
+    target: str
+    ours: Figures | str
+    theirs: Figures | None
+
+    @property
+    def badness(self) -> tuple:
+        """Greater for what is worse beside tileiras: a slower family, more local memory, more clocks."""
+        ours, theirs = self.ours, self.theirs
+        if isinstance(ours, str) or theirs is None:
+            return (theirs is not None, 0, 0, 0.0)
+        slower = max(0, ORDER.index(theirs.family) - ORDER.index(ours.family))
+        return (False, slower, ours.local_memory > theirs.local_memory + MORE_LOCAL_MEMORY, self.ratio or 0.0)
+
+    @property
+    def ratio(self) -> float | None:
+        """Our clocks to tileiras'."""
+        if isinstance(self.ours, str) or self.theirs is None or not self.ours.clocks or not self.theirs.clocks:
+            return None
+        return self.ours.clocks / self.theirs.clocks
+
+    def cells(self) -> tuple[str, ...]:
+        """Ours / theirs of each figure."""
+        if isinstance(self.ours, str):
+            return self.kernel, self.target, self.ours, *["-"] * 4
+        ours = asdict(self.ours)
+        theirs = asdict(self.theirs) if self.theirs else dict.fromkeys(ours, "-")
+        pairs = [f"{'-' if ours[key] is None else ours[key]} / {theirs[key] or 0}" for key in ours]
+        return self.kernel, self.target, *pairs, "-" if self.ratio is None else f"{self.ratio:.2f}"
+
+
+def main() -> int:
+    """Print the table."""
+    options = _options()
+    known: dict[str, dict] = json.loads(PEER_FIGURES.read_text()) if PEER_FIGURES.exists() else {}
+    rows = []
+    for name, code in _kernels(options):
+        for target in parse_targets(options.sm):
+            rows.append(_row(name, code, target, known, options.peer))
+            print("\t".join(rows[-1].cells()), file=sys.stderr, flush=True)
+    if options.peer:
+        PEER_FIGURES.write_text(json.dumps(known, indent=0, sort_keys=True) + "\n")
+    rows.sort(key=lambda row: row.badness, reverse=True)
+    header = ("kernel", "sm", "family", "instructions", "local memory", "clocks", "ratio")
+    cells = [row.cells() for row in rows]
+    print(_markdown(header, cells) if options.markdown else table_text(header, cells))
+    compared = [row for row in rows if row.theirs is not None]
+    print(
+        f"\n{sum(not any(row.badness[:2]) for row in compared)} of {len(compared)} have a family as fast as tileiras'."
+    )
+    return int(any(any(row.badness[:3]) for row in compared))
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="*", type=Path, metavar="FILE")
+    parser.add_argument("--sm", default="90,100", help="the targets (default: 90,100)")
+    parser.add_argument("--only", action="append", metavar="PATTERN", help="kernels whose names match, * for anything")
+    parser.add_argument("--peer", action="store_true", help="run tileiras where its figures are missing, and keep them")
+    parser.add_argument("--markdown", action="store_true", help="as docs/performance.md has it")
+    return parser.parse_args()
+
+
+def _kernels(options: argparse.Namespace) -> Iterator[tuple[str, bytes]]:
+    """The name and bytecode of each kernel."""
+    from tileiras_build.frontend.export_cutile import export_kernels
+
+    found = _read(options.files) if options.files else export_kernels(FORMS)
+    patterns = options.only or ["*"]
+    return ((name, code) for name, code in found.items() if any(fnmatch.fnmatch(name, one) for one in patterns))
+
+
+def _read(paths: list[Path]) -> dict[str, bytes]:
+    from tileiras_build.ir.bytecode.text_parser import assemble
+
+    files = [file for path in paths for file in (sorted(path.rglob("*")) if path.is_dir() else [path])]
+    found = {file: file.read_bytes() for file in files if file.suffix in (".tilebc", ".mlir")}
+    return {
+        f"{file.parent.name}/{file.stem}": assemble(code.decode()) if file.suffix == ".mlir" else code
+        for file, code in found.items()
+    }
+
+
+def _row(name: str, code: bytes, target: Target, known: dict[str, dict], runs_peer: bool) -> Row:
+    try:
+        artifacts = driver.compile(code, target.name)
+    except TileirasError as error:
+        return Row(name, target.name, error.id, None)
+    [manifest] = read_launch_manifest(artifacts.manifest).kernels.values()
+    launch = _launch(name, manifest, target)
+    return Row(
+        name, target.name, _figures(artifacts.cubin, launch), _theirs(name, code, target, launch, known, runs_peer)
+    )
+
+
+def _theirs(
+    name: str, code: bytes, target: Target, launch: Launch | None, known: dict[str, dict], runs_peer: bool
+) -> Figures | None:
+    """Tileiras' figures, from the file or by running it."""
+    key, digest = f"{name} {target.name}", hashlib.sha256(code).hexdigest()[:16]
+    if known.get(key, {}).get("digest") == digest:
+        return Figures(**{field: value for field, value in known[key].items() if field != "digest"})
+    if not runs_peer:
+        return None
+    try:
+        found = _figures(compile_speed.peer_cubin(code, target.name), launch, is_peer=True)
+    except (FileNotFoundError, subprocess.CalledProcessError):
+        return None
+    known[key] = {"digest": digest, **asdict(found)}
+    return found
+
+
+def _launch(name: str, manifest: Manifest, target: Target) -> Launch | None:
+    """The launch of a kernel: a form's problem, or a guess; None where the model has no answer."""
+    shapes = [f"{M}x{K}", f"{N}x{K}" if TRANSPOSED in name else f"{K}x{N}", f"{M}x{N}"]
+    if "/" in name:
+        shapes, grid = [], GUESSED_GRID
+    else:
+        columns = int(name.removeprefix("columns_")) if name.startswith("columns_") else TILE_M
+        grid = (M // TILE_M, N // columns, 1)
+    settings = {
+        one.name: GUESSED_SCALAR if one.kind == "scalar" else GUESSED_SHAPES[one.rank] for one in manifest.arguments
+    }
+    settings |= dict(zip(settings, shapes, strict=False))
+    try:
+        return launch_of_manifest(manifest, settings, grid, gpu_model(target).sm_count)
+    except TileirasError:
+        return None
+
+
+def _figures(cubin: bytes, launch: Launch | None, is_peer: bool = False) -> Figures:
+    [listing] = sass_listing.read_listings(sass_listing.disassemble(cubin))
+    family = next((name for name in reversed(ORDER) if listing.count(*FAMILIES[name])), ORDER[0])
+    if any(line.opcode in FAMILIES["tcgen05"] and ".2CTA" in line.mnemonic for line in listing.lines):
+        family = ORDER[-1]
+    local = listing.count(*sass_listing.SPILL)
+    return Figures(family, listing.total, local, None if launch is None else _clocks(cubin, launch, is_peer))
+
+
+def _clocks(cubin: bytes, launch: Launch, is_peer: bool) -> int | None:
+    [kernel] = read_kernels(cubin).values()
+    if is_peer:
+        block = (kernel.threads or launch.threads, 1, 1)
+        launch = replace(launch, block=block, cluster=kernel.cluster, shared_memory=0)
+    if not launch.tile_programs:
+        x, y, z = launch.grid
+        launch = replace(launch, grid=(x * launch.cluster_blocks, y, z))
+    try:
+        return round(estimate(kernel, launch).clocks)
+    except TileirasError:
+        return None
+
+
+def _markdown(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    lines = (header, ("---",) * len(header), *rows)
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,83 @@
+"""benchmarks/operand_forms.py: matmuls whose operands arrive in many forms compute what NumPy does, and keep their family."""
+
+import sys
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from tests.emulated_kernels import cases, compiled, run
+
+KERNELS = Path(__file__).parents[2] / "benchmarks" / "operand_forms.py"
+SMS = ("sm_80", "sm_90", "sm_100", "sm_120")
+NAMES = [
+    "direct", "bitcast", "bitcast_fp8_transposed", "left_int8", "left_f32", "right_int8", "right_f32", "right_fp8", "both_int8",
+    "both_f32", "left_to_fp8_transposed", "right_computed", "right_before_loop", "right_used_twice", "columns_8", "columns_16",
+    "left_gathered",
+]  # fmt: skip
+FAMILY = {"sm_90": "wgmma.mma_async", "sm_100": "tcgen05.mma"}
+STEPS, TILE_K = 3, 64
+# What an array holds where its elements are the bits of another type.
+BITS_OF = {"bitcast": ml_dtypes.bfloat16, "bitcast_fp8_transposed": ml_dtypes.float8_e4m3fn}
+FAST = ("direct", "bitcast", "bitcast_fp8_transposed")
+
+
+@pytest.fixture(autouse=True)
+def beside_the_kernels(monkeypatch):
+    """The kernels as their folder's scripts see them."""
+    monkeypatch.syspath_prepend(str(KERNELS.parent))
+    yield
+    sys.modules.pop("key_kernels", None)
+
+
+def operands(name):
+    """Small integers, whose sums are exact, as a (m, k) and b (k, n)."""
+    left, right = cases(KERNELS)[name].arguments[:2]
+    columns = 16 if name.startswith("columns_") else 128
+    rng = np.random.default_rng(len(name))
+    k = STEPS * TILE_K
+    shapes = ((128, k), (columns, k) if "transposed" in name else (k, columns))
+    types = [BITS_OF.get(name, array.dtype) for array in (left, right)]
+    return [rng.integers(-3, 4, shape).astype(np.dtype(type)) for shape, type in zip(shapes, types)]
+
+
+def expected(name, a, b):
+    a, b = a.astype(np.float32), b.astype(np.float32)
+    b = b.T if "transposed" in name else b
+    if name == "left_gathered":
+        a = a[np.arange(len(a)) ^ 1]
+    if name == "left_to_fp8_transposed":
+        a = a / 2
+    if name == "right_computed":
+        b = b + b
+    if name == "right_before_loop":
+        return sum(a[:, at : at + TILE_K] @ b[:TILE_K] for at in range(0, a.shape[1], TILE_K))
+    return a @ b
+
+
+def passed(name, values):
+    """The arrays as the kernel takes them."""
+    return [one.view(f"u{one.itemsize}") for one in values] if name in BITS_OF else values
+
+
+@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize("name", NAMES)
+def test_results(name, sm):
+    if sm == "sm_80" and "fp8" in name:
+        pytest.skip("sm_80 has no fp8")
+    a, b = operands(name)
+    out = np.full((a.shape[0], b.shape["transposed" not in name]), -1, np.float32)
+    grid = (1, 2 if name == "columns_8" else 1, 1)
+    found = run(KERNELS, name, sm, [*passed(name, (a, b)), out], grid)[2]
+    np.testing.assert_array_equal(found, expected(name, a, b))
+
+
+@pytest.mark.parametrize("sm", FAMILY)
+@pytest.mark.parametrize("name", FAST)
+def test_asynchronous_instructions_multiply(name, sm):
+    assert FAMILY[sm] in compiled(KERNELS, name, sm).ptx
+
+
+def test_all_forms_are_here():
+    assert [*cases(KERNELS)] == NAMES

@@ -1,0 +1,51 @@
+"""benchmarks/parity.py: what counts as worse than tileiras."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.fixture
+def parity(monkeypatch):
+    """The program as its folder's scripts see it."""
+    monkeypatch.syspath_prepend(str(FOLDER))
+    import parity
+
+    yield parity
+    for name in ("parity", "compile_speed"):
+        sys.modules.pop(name, None)
+
+
+def row(parity, ours, theirs):
+    return parity.Row("k", "sm_90", ours and parity.Figures(*ours), theirs and parity.Figures(*theirs))
+
+
+def test_slower_families_come_first_then_local_memory_then_clocks(parity):
+    theirs = ("wgmma", 100, 0, 1000)
+    rows = [
+        row(parity, ("mma.sync", 100, 0, 500), theirs),
+        row(parity, ("wgmma", 100, 9, 500), theirs),
+        row(parity, ("wgmma", 100, 8, 1500), theirs),
+        row(parity, ("wgmma", 100, 0, 900), theirs),
+        row(parity, ("wgmma", 100, 0, 900), None),
+    ]
+    assert sorted(rows, key=lambda one: one.badness, reverse=True) == rows
+    assert [row.ratio for row in rows] == [0.5, 0.5, 1.5, 0.9, None]
+
+
+def test_cells_are_ours_and_theirs(parity):
+    assert row(parity, ("wgmma", 100, 0, None), ("mma.sync", 90, 3, 7)).cells() == (
+        "k", "sm_90", "wgmma / mma.sync", "100 / 90", "0 / 3", "- / 7", "-",
+    )  # fmt: skip
+    assert parity.Row("k", "sm_90", "mma-shape", None).cells()[2] == "mma-shape"
+
+
+def test_figures_of_tileiras_are_kept_for_all_forms(parity):
+    known = json.loads(parity.PEER_FIGURES.read_text())
+    from tests.emulated_kernels import cases
+
+    assert {f"{name} {sm}" for name in cases(parity.FORMS) for sm in ("sm_90", "sm_100")} <= known.keys()
