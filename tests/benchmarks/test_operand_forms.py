@@ -32,7 +32,7 @@ def beside_the_kernels(monkeypatch):
 
 
 def operands(name):
-    """Small integers, whose sums are exact, as a (m, k) and b (k, n)."""
+    """Small integers, whose results are exact, as a (m, k) and b (k, n)."""
     left, right = cases(KERNELS)[name].arguments[:2]
     columns = 16 if name.startswith("columns_") else 128
     rng = np.random.default_rng(len(name))
