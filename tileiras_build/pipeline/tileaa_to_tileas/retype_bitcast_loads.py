@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...ir.casting import as_op, defining_op, memref_type, tile_type, view_type
-from ...ir.dialects.fast_xdsl import string_of, walk
+from ...ir.dialects.fast_xdsl import set_type, string_of, walk
 from ...ir.dialects.nv_tileaa.types import MemRefType, PointerType, TiledViewType
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ...ir.dialects.op_definition import TableOp
@@ -78,7 +78,7 @@ def _retype(load: TableOp, views: list[Operation], bitcasts: list[Operation], el
     for old, new in zip(load.results, new_load.results):
         old.replace_all_uses_with(new)
     for op in views:
-        op.results[0]._type = TensorType(element, tile_type(op.results[0]).get_shape())
+        set_type(op.results[0], TensorType(element, tile_type(op.results[0]).get_shape()))
     for op in bitcasts:
         op.results[0].replace_all_uses_with(op.operands[0])
     for op in (*bitcasts, load):
