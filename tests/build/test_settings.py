@@ -2,10 +2,13 @@
 
 import pytest
 
+from tileiras_build.build import settings as settings_module
+from tileiras_build.build.incremental.sconscript_trace import SConscriptTrace
 from tileiras_build.build.settings import DEFAULTS, read_settings
 from tileiras_build.build.stage_actions import stage_signature
 from tileiras_build.core.errors import InvalidInput
 from tileiras_build.pipeline.stages import STAGES, find
+from tileiras_build.target import native_gpus
 from tileiras_build.target.targets import find_target
 
 TARGET = find_target("sm_90")
@@ -38,6 +41,16 @@ def signatures(**options: str) -> dict[str, dict]:
 def test_an_option_changes_the_signatures_of_its_stages(options, stages):
     plain, changed = signatures(), signatures(**options)
     assert [name for name in plain if plain[name] != changed[name]] == stages
+
+
+def test_targets_of_the_machine_are_asked_for_in_each_run(monkeypatch):
+    trace = SConscriptTrace()
+    monkeypatch.setattr(settings_module, "TRACE", trace)
+    read_settings(Environment(sm="90"))
+    assert trace.untraceable is None
+    monkeypatch.setattr(native_gpus, "compute_capabilities", lambda: [80, 100])
+    assert [target.name for target in read_settings(Environment(sm="native")).targets] == ["sm_80", "sm_100"]
+    assert trace.untraceable == "sm=native asks the CUDA driver"
 
 
 def test_choices_reach_the_job():

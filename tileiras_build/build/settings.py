@@ -15,7 +15,7 @@ from ..pipeline.pipelining_strategies import AUTO
 from ..pipeline.stages import Stage, load
 from ..pipeline.tuning_parameters import parse_tuning
 from ..target.isa.serializer_options import read_level
-from ..target.targets import Target, parse_targets
+from ..target.targets import Target, is_native, parse_targets
 from .incremental.sconscript_trace import TRACE
 from .scons_variables import option_text
 
@@ -64,6 +64,8 @@ def read_settings(env, **overrides: object) -> Settings:
     option |= {name: value for name, value in overrides.items() if value is not None}
     option |= {name: option_text(name, option[name]) for name in BUILD_DEFAULTS}
     targets = tuple(parse_targets(option["sm"]))
+    if is_native(option["sm"]):
+        TRACE.add_untraceable("sm=native asks the CUDA driver")
     paths = (_path(env, option["libdevice"]), _path(env, option["ptxas"]))
     choices = {name: choice(name, option[name]) for name in CHOICES}
     lines, debug = (yes_no(name, option[name]) for name in ("lineinfo", "debug"))

@@ -16,7 +16,7 @@ from ..pipeline.job import SERIALIZERS, Job, check_debug
 from ..pipeline.pipelining_strategies import AUTO
 from ..pipeline.stages import STAGES, Stage, between, find, stage_of_file
 from ..pipeline.tuning_parameters import BY_NAME, parse_tuning
-from ..target.targets import Target, parse_targets, target_of_options
+from ..target.targets import Target, is_native, parse_targets, target_of_options
 from .cmd_export import PYTHON, TILECPP, export_kernels
 from .command_options import (
     LIBDEVICE_HELP,
@@ -147,7 +147,11 @@ def _goal(options: argparse.Namespace) -> Goal:
 
 
 def _targets(options: argparse.Namespace) -> list[Target]:
-    if options.sm is not None and options.compute_capability is None and ("," in options.sm or "all" in options.sm):
+    if (
+        options.sm is not None
+        and options.compute_capability is None
+        and ("," in options.sm or "all" in options.sm or is_native(options.sm))
+    ):
         return parse_targets(options.sm)
     return [target_of_options(options.sm, options.compute_capability)]
 

@@ -98,7 +98,7 @@ class BuildOption:
 
 
 OPTIONS: tuple[BuildOption, ...] = (
-    BuildOption("sm", f"targets, separated by commas: {', '.join(TARGETS)}, or all", "sm_90", lambda _, text: parse_targets(text)),
+    BuildOption("sm", f"targets, separated by commas: {', '.join(TARGETS)}, GPUs (h100), native or all", "sm_90", lambda _, text: parse_targets(text)),
     BuildOption("opt", f"optimization level: {', '.join(LEVEL_NAMES)}", "3", lambda _, text: read_level(text)),
     BuildOption("lineinfo", "emit source line information for profilers and debuggers (yes/no)", "no", yes_no),
     BuildOption("debug", "emit full debug information, with opt=0 (yes/no)", "no", yes_no),

@@ -16,8 +16,11 @@ from functools import cached_property
 from ..core.errors import InvalidInput, nearest
 from .capabilities import CAPABILITIES, SM_ARCHITECTURES
 from .copy_atoms import COPY_ATOMS, CopyAtom
+from .gpu_names import GPU_NAMES, plain_name
 from .mma_atoms import MMA_ATOMS, MMA_ROWS, MmaAtom, MmaRow
 from .sm_limits import COMMON_SHARED_MEMORY, RESERVED_SHARED_MEMORY, SM_LIMITS, SmLimits
+
+NATIVE = "native"  # the targets of this machine's GPUs
 
 # Bytes of parameters that a kernel may have (PTX ISA 9.0, section 11.2.1, ".entry").
 PARAMETER_MEMORY = 32_764
@@ -182,14 +185,17 @@ TARGETS: dict[str, Target] = {row.name: row for row in _ROWS}
 _SPELLINGS = {
     spelling: row for row in _ROWS for full in (row.name, row.arch) for spelling in (full, full.removeprefix("sm_"))
 }
+_GPUS = {gpu: TARGETS[f"sm_{number}"] for number, gpus in GPU_NAMES.items() for gpu in gpus}
 
 
 def find_target(text: str) -> Target:
-    """The row of "90", "sm_90", "90a" or "sm_90a".
+    """The row of "90", "sm_90", "90a" or "sm_90a", of a GPU, such as "h100" or "rtx-5090", or of this machine's: "native".
 
-    Raises InvalidInput[unknown-target] with the valid values.
+    Raises InvalidInput[unknown-target] with the valid values; InvalidInput[native-gpu] without a GPU, or with GPUs of two targets.
     """
-    row = _SPELLINGS.get(str(text).strip().lower())
+    if is_native(text):
+        return _only_native_row()
+    row = _SPELLINGS.get(str(text).strip().lower()) or _GPUS.get(plain_name(str(text)))
     if row is None:
         raise InvalidInput("unknown-target", f"unknown target sm={text}", remedy=_valid_values(str(text)))
     return row
@@ -219,18 +225,50 @@ def target_of_options(sm: str | None, capability: str | None) -> Target:
 
 
 def parse_targets(text: str) -> list[Target]:
-    """The rows of a comma-separated list, in order and without duplicates; "all" selects every row.
+    """The rows of a comma-separated list, in order and without duplicates; "all" selects every row, "native" those of
+    this machine's GPUs.
 
-    Raises InvalidInput[unknown-target] for an unknown or missing value.
+    Raises InvalidInput[unknown-target] for an unknown or missing value, InvalidInput[native-gpu] without a GPU.
     """
     words = [word for word in str(text).replace(" ", "").split(",") if word]
     if not words:
         raise InvalidInput("unknown-target", "no target is named in sm=", remedy=_valid_values())
-    rows = [row for word in words for row in (_ROWS if word.lower() == "all" else (find_target(word),))]
-    return list(dict.fromkeys(rows))
+    return list(dict.fromkeys(row for word in words for row in _rows_of(word.lower())))
+
+
+def is_native(text: str) -> bool:
+    """Whether the targets of the list are those of this machine."""
+    return NATIVE in str(text).replace(" ", "").lower().split(",")
+
+
+def _rows_of(word: str) -> tuple[Target, ...]:
+    if word == "all":
+        return _ROWS
+    return _native_rows() if word == NATIVE else (find_target(word),)
+
+
+def _native_rows() -> tuple[Target, ...]:
+    from .native_gpus import compute_capabilities
+
+    return tuple(find_target(str(number)) for number in compute_capabilities())
+
+
+def _only_native_row() -> Target:
+    rows = _native_rows()
+    if len(rows) > 1:
+        names = ", ".join(row.name for row in rows)
+        raise InvalidInput(
+            "native-gpu", f"this machine has GPUs of {len(rows)} targets, {names}", remedy="name one of them"
+        )
+    return rows[0]
 
 
 def _valid_values(spelling: str = "") -> str:
-    near = nearest(spelling, _SPELLINGS)
-    meant = "" if near is None else f"did you mean {_SPELLINGS[near].name}? "
-    return f"{meant}use one or more of {', '.join(TARGETS)} (also written 90, 90a or sm_90a), or all"
+    near = (
+        nearest(plain_name(spelling), _GPUS)
+        if spelling[:1].isalpha() and not spelling.lower().startswith("sm")
+        else None
+    )
+    near = near or nearest(spelling, _SPELLINGS)
+    meant = "" if near is None else f"did you mean {near if near in _GPUS else _SPELLINGS[near].name}? "
+    return f"{meant}use one or more of {', '.join(TARGETS)} (also written 90, 90a or sm_90a), a GPU such as h100, native, or all"

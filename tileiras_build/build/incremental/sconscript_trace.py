@@ -180,6 +180,10 @@ class SConscriptTrace:
         """The build scripts, and the user's modules that they import."""
         return self.scripts.union(map(script_of, SCons.Node.SConscriptNodes))
 
+    def add_untraceable(self, reason: str) -> None:
+        """What this build depends on and no record holds, as a clause that follows "because"."""
+        self.untraceable = self.untraceable or reason
+
     def add_file(self, path: str) -> None:
         """Record the state of a file, before it is read."""
         if not self._for_kernels:
