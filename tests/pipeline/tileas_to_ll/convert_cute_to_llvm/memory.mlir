@@ -16,17 +16,17 @@ func.func @copy(%p: !cute.ptr<f32, gmem>, %n: i32, %i: i32) {
 // ==>
 func.func @copy(%p: !llvm.ptr<1>, %n: i32, %i: i32) {
   %0 = llvm.mlir.constant(8 : i32) : i32
-  %1 = llvm.mul %0, %n : i32
+  %1 = llvm.mul %n, %0 : i32
   %2 = llvm.mlir.constant(8 : i32) : i32
   %3 = llvm.mul %i, %2 : i32
   %4 = llvm.mlir.constant(3 : i32) : i32
-  %5 = llvm.add %4, %3 : i32
+  %5 = llvm.add %3, %4 : i32
   %6 = llvm.getelementptr %p[%5] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
   %x = llvm.load %6 : !llvm.ptr<1> -> f32
   %7 = llvm.mlir.constant(8 : i32) : i32
   %8 = llvm.mul %i, %7 : i32
   %9 = llvm.mlir.constant(4 : i32) : i32
-  %10 = llvm.add %9, %8 : i32
+  %10 = llvm.add %8, %9 : i32
   %11 = llvm.getelementptr %p[%10] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
   llvm.store %x, %11 : f32, !llvm.ptr<1>
   func.return

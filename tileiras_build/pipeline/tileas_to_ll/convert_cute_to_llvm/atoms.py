@@ -20,10 +20,11 @@ from ....ir.dialects.nvvm import target_independent_intrinsics
 from ....ir.dialects.op_definition import TableOp
 from ....target.element_types import OPERAND_TYPES
 from ....target.targets import TARGETS
+from ...rewriting.dialect_conversion import RuleTable
 from .converted_values import BoundAtom, ConvertedValue, Converter, Rewrite, View
 from .memory import load_registers, store_registers
 
-REWRITES: dict[str, Rewrite] = {}
+REWRITES = RuleTable(dialect="cute_nvgpu")
 AtomCall = Callable[[AtomType, list[ConvertedValue], Converter], None]
 ATOMS: dict[str, AtomCall] = {}
 
@@ -32,11 +33,11 @@ def rewrite(name: str, feature: str | None = None) -> Callable[[Rewrite], Rewrit
     """Register the rewrite of an operation of ``cute_nvgpu`` that needs a feature of the target."""
 
     def register(function: Rewrite) -> Rewrite:
-        def run(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
+        def run(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
             require(feature, cv)
-            return function(op, cv)
+            return function(cv, op)
 
-        REWRITES[f"cute_nvgpu.{name}"] = run
+        REWRITES.rule(name)(run)
         return function
 
     return register
@@ -79,13 +80,13 @@ def atom_of(op: TableOp, cv: Converter) -> AtomType:
 
 
 # ---- calls -------------------------------------------------------------------------------------------
-def make_atom(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
+def make_atom(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
     """An atom has no value but its type; its operands (a barrier, a descriptor) are bound to its calls."""
     kind = type_as(op.results[0], AtomType)
     return [BoundAtom(kind, tuple(cv[value] for value in op.operands)) if op.operands else kind]
 
 
-def call(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
+def call(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
     """Dispatch on the atom's type."""
     held = cv[op.atom]
     kind, bound = (held.kind, held.operands) if isinstance(held, BoundAtom) else (held, ())
@@ -113,7 +114,7 @@ def universal_fma(kind: AtomType, operands: list[ConvertedValue], cv: Converter)
     type = types[type_parameters(kind, 1, cv)[0]]
     d, a, b, c = map(view_of, operands)
     values = [load_registers(view, 1, cv, type)[0] for view in (a, b, c)]
-    store_registers(d, [cv.emit.issue(target_independent_intrinsics.FMAOp, *values, type=type)], cv)
+    store_registers(d, [cv.issue(target_independent_intrinsics.FMAOp, *values, type=type)], cv)
 
 
 # ---- MMA -----------------------------------------------------------------------------------------------

@@ -41,45 +41,45 @@ def _columns(op: TableOp, cv: Converter) -> int:
 
 def _int_value(value: SSAValue, cv: Converter) -> SSAValue:
     """A 32-bit address in tensor memory."""
-    return value if value.type == i32 else cv.emit.add(llvm.PtrToIntOp(value, i32))
+    return value if value.type == i32 else cv.insert(llvm.PtrToIntOp(value, i32))
 
 
 def _address(value: SSAValue, cv: Converter) -> SSAValue:
     """The same as a pointer to tensor memory."""
-    return value if value.type == ADDRESS else cv.emit.pointer(_int_value(value, cv), ADDRESS)
+    return value if value.type == ADDRESS else cv.pointer(_int_value(value, cv), ADDRESS)
 
 
 # ---- allocation --------------------------------------------------------------------------------------
 @rewrite("arch.sm100.alloc_tmem", "tcgen05")
-def alloc_tmem(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
+def alloc_tmem(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
     """One warp allocates columns; the hardware writes the address to shared memory."""
     holder, columns = cv.operand(op.holder), _columns(op, cv)
-    cv.emit.issue(instructions.AllocOp, holder, columns, group=f"cg{_group(op, cv)}")
+    cv.issue(instructions.AllocOp, holder, columns, group=f"cg{_group(op, cv)}")
     return []
 
 
 @rewrite("arch.sm100.retrieve_tmem_ptr", "tcgen05")
-def retrieve_tmem_ptr(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
+def retrieve_tmem_ptr(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
     """Load the address that the allocation wrote; volatile, as LLVM does not see that write."""
     loaded = llvm.LoadOp(cv.operand(op.holder), i32, alignment=4)
     loaded.attributes["volatile_"] = UnitAttr()
     wanted = cv.types.convert(op.results[0].type)
-    address = cv.emit.add(loaded)
-    return [cv.emit.pointer(address, wanted) if isinstance(wanted, llvm.LLVMPointerType) else address]
+    address = cv.insert(loaded)
+    return [cv.pointer(address, wanted) if isinstance(wanted, llvm.LLVMPointerType) else address]
 
 
 @rewrite("arch.sm100.relinquish_tmem_alloc_permit", "tcgen05")
-def relinquish(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
+def relinquish(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
     """tcgen05.relinquish_alloc_permit"""
-    cv.emit.issue(instructions.RelinquishAllocPermitOp, group=f"cg{_group(op, cv)}")
+    cv.issue(instructions.RelinquishAllocPermitOp, group=f"cg{_group(op, cv)}")
     return []
 
 
 @rewrite("arch.sm100.dealloc_tmem", "tcgen05")
-def dealloc_tmem(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
+def dealloc_tmem(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
     """tcgen05.dealloc"""
     address, columns = _address(cv.operand(op.pointer), cv), _columns(op, cv)
-    cv.emit.issue(instructions.DeallocOp, address, columns, group=f"cg{_group(op, cv)}")
+    cv.issue(instructions.DeallocOp, address, columns, group=f"cg{_group(op, cv)}")
     return []
 
 
@@ -108,7 +108,7 @@ def umma(
     d, a, b, accumulate = operands
     descriptor = row.descriptor(mma.m, mma.n, *mn_major, (a_signed, b_signed))
     place = _address(d, cv)
-    cv.emit.issue(instructions.MmaOp, place, a, b, descriptor, accumulate, mma_kind=row.kind, ctas=group)
+    cv.issue(instructions.MmaOp, place, a, b, descriptor, accumulate, mma_kind=row.kind, ctas=group)
 
 
 @atom("sm100.mma", feature="tcgen05")
@@ -118,7 +118,7 @@ def sm100_mma(kind: AtomType, operands: list[ConvertedValue], cv: Converter) -> 
     place = pointer_of(d)
     if place is not pointer_of(c):
         raise cv.invalid("umma-accumulator", "needs C and D at one place in tensor memory")
-    umma(kind, [place, value_of(a), value_of(b), cv.emit.constant(1, i1)], cv)
+    umma(kind, [place, value_of(a), value_of(b), cv.constant(1, i1)], cv)
 
 
 def _mn_major(op: TableOp) -> tuple[bool, bool]:
@@ -126,7 +126,7 @@ def _mn_major(op: TableOp) -> tuple[bool, bool]:
 
 
 @rewrite("arch.mma.SM100.umma", "tcgen05")
-def arch_umma(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
+def arch_umma(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
     """``accumulate`` (i1): whether to accumulate into D."""
     operands = [*map(cv.operand, (op.d, op.a, op.b)), op.accumulate]
     umma(atom_of(op, cv), operands, cv, group=_group(op, cv), mn_major=_mn_major(op))
@@ -134,7 +134,7 @@ def arch_umma(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
 
 
 @rewrite("arch.mma.SM100.umma_block_scaled", "tcgen05")
-def arch_umma_block_scaled(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
+def arch_umma_block_scaled(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
     """The scales of both operands are in tensor memory."""
     mma, (row, *_) = _row_of(atom_of(op, cv), cv)
     if row.scale_type is None:
@@ -142,7 +142,7 @@ def arch_umma_block_scaled(op: TableOp, cv: Converter) -> Sequence[ConvertedValu
     descriptor = row.scaled_descriptor(mma.m, mma.n, *_mn_major(op), int_parameter(op, "scale_byte"))
     scales = [_address(cv.operand(value), cv) for value in (op.a_scales, op.b_scales)]
     operands = _address(cv.operand(op.d), cv), *map(cv.operand, (op.a, op.b)), descriptor, op.accumulate, *scales
-    cv.emit.issue(instructions.BlockScaledMmaOp, *operands, mma_kind=row.scaled_kind)
+    cv.issue(instructions.BlockScaledMmaOp, *operands, mma_kind=row.scaled_kind)
     return []
 
 
@@ -163,14 +163,14 @@ def copy_s2t(shape: str, destination: SSAValue, source: SSAValue, group: int, cv
         raise cv.invalid("s2t-shape", f"copies {shape!r}: use one of {', '.join(S2T_SHAPES)}")
     first = None
     if group > 1:
-        rank = cv.emit.issue(ClusterRankOp, type=i32)
-        inside = cv.emit.add(llvm.AndOp(cv.value(cv.rem(rank, group)), cv.emit.constant(group - 1)))
-        first = cv.emit.add(llvm.ICmpOp(inside, cv.emit.constant(0), IntegerAttr(0, i64)))
-    cv.emit.issue(instructions.CopyOp, destination, source, first, shape=shape, group=f"cg{group}")
+        rank = cv.issue(ClusterRankOp, type=i32)
+        inside = cv.binary("and", cv.rem(rank, group), group - 1)
+        first = cv.insert(llvm.ICmpOp(inside, cv.constant(0), IntegerAttr(0, i64)))
+    cv.issue(instructions.CopyOp, destination, source, first, shape=shape, group=f"cg{group}")
 
 
 @rewrite("arch.copy.SM100.copy_s2t", "tcgen05")
-def arch_copy_s2t(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
+def arch_copy_s2t(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
     """tcgen05.cp with the shape in an attribute."""
     shape = keyword_parameter(op, "shape", "128x256b")
     copy_s2t(shape, _int_value(cv.operand(op.destination), cv), cv.operand(op.source), _group(op, cv), cv)
@@ -190,29 +190,29 @@ def _form(op: TableOp, types: Sequence[Attribute], cv: Converter) -> tuple[str, 
 
 
 @rewrite("arch.copy.SM100.tmem_load", "tcgen05")
-def tmem_load(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
+def tmem_load(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
     """Load the words, wait, then unpack them after the wait."""
     types = [result.type for result in op.results]
     shape, repetitions = _form(op, types, cv)
     together, source = types[0] if len(types) == 1 else vector(len(types), i32), _address(cv.operand(op.source), cv)
-    loaded = cv.emit.issue(instructions.LoadOp, source, type=together, shape=shape, repetitions=repetitions)
+    loaded = cv.issue(instructions.LoadOp, source, type=together, shape=shape, repetitions=repetitions)
     if "async" not in op.attributes:
-        cv.emit.issue(instructions.WaitLoadOp)
+        cv.issue(instructions.WaitLoadOp)
     if len(types) == 1:
         return [loaded]
-    return [cv.emit.add(ExtractElementOp(loaded, cv.emit.constant(index))) for index in range(len(types))]
+    return [cv.insert(ExtractElementOp(loaded, cv.constant(index))) for index in range(len(types))]
 
 
 @rewrite("arch.copy.SM100.tmem_store", "tcgen05")
-def tmem_store(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
+def tmem_store(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
     """Store the words, and wait until they are written."""
     values = [cv.operand(value) for value in op.group(1)]
     shape, repetitions = _form(op, [value.type for value in values], cv)
     words = values[0] if len(values) == 1 else _packed_vector(values, cv)
     place = _address(cv.operand(op.destination), cv)
-    cv.emit.issue(instructions.StoreOp, place, words, shape=shape, repetitions=repetitions)
+    cv.issue(instructions.StoreOp, place, words, shape=shape, repetitions=repetitions)
     if "async" not in op.attributes:
-        cv.emit.issue(instructions.WaitStoreOp)
+        cv.issue(instructions.WaitStoreOp)
     return []
 
 
@@ -221,7 +221,7 @@ def _inserted(vector: SSAValue, value: SSAValue, index: SSAValue) -> llvm.Insert
 
 
 def _packed_vector(values: Sequence[SSAValue], cv: Converter) -> SSAValue:
-    result = cv.emit.add(llvm.UndefOp(vector(len(values), i32)))
+    result = cv.insert(llvm.UndefOp(vector(len(values), i32)))
     for index, value in enumerate(values):
-        result = cv.emit.add(_inserted(result, value, cv.emit.constant(index)))
+        result = cv.insert(_inserted(result, value, cv.constant(index)))
     return result

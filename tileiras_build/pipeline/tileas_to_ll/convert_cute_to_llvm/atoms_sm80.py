@@ -46,7 +46,7 @@ def mma_sync(
     groups = [*operands, ()] if len(operands) == 3 else operands
     flags = {"unsigned_a": not a_signed, "unsigned_b": not b_signed, "satfinite": saturates and row.a_type == "i8"}
     type = struct_of([value.type for value in groups[2]])
-    return cv.emit.fields(cv.emit.issue(MmaSyncAtomOp, *groups, type=type, atom=row.name, **flags))
+    return cv.fields(cv.issue(MmaSyncAtomOp, *groups, type=type, atom=row.name, **flags))
 
 
 @atom("sm80.mma", feature="mma_sync")
@@ -63,13 +63,13 @@ def sm80_mma(kind: AtomType, operands: list[ConvertedValue], cv: Converter) -> N
 ATOMS["cute_nvgpu.sm89.mma"] = ATOMS["cute_nvgpu.sm80.mma"]
 
 
-def arch_mma(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
+def arch_mma(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
     """The same on values."""
     groups = [op.group(index) for index in range(len(op.operand_groups))]
     return mma_sync(atom_of(op, cv), groups, cv, saturates=keyword_parameter(op, "overflow") != "wrapped")
 
 
-REWRITES |= {f"cute_nvgpu.arch.mma.{name}": arch_mma for name in ("SM80", "SM89", "SM120.block_scaled")}
+REWRITES.add({f"cute_nvgpu.arch.mma.{name}": arch_mma for name in ("SM80", "SM89", "SM120.block_scaled")})
 
 
 # ---- ldmatrix and stmatrix ---------------------------------------------------------------------------
@@ -84,8 +84,8 @@ def ldmatrix(kind: AtomType, address: SSAValue, offset: int, cv: Converter) -> l
     """ldmatrix: one word per matrix."""
     count, transposed = _matrices(kind, cv)
     type = i32 if count == 1 else struct_of([i32] * count)
-    made = cv.emit.issue(LoadMatrixOp, address, type=type, offset=offset, transposed=transposed)
-    return [made] if count == 1 else cv.emit.fields(made)
+    made = cv.issue(LoadMatrixOp, address, type=type, offset=offset, transposed=transposed)
+    return [made] if count == 1 else cv.fields(made)
 
 
 def stmatrix(kind: AtomType, address: SSAValue, values: Sequence[SSAValue], offset: int, cv: Converter) -> None:
@@ -93,7 +93,7 @@ def stmatrix(kind: AtomType, address: SSAValue, values: Sequence[SSAValue], offs
     count, transposed = _matrices(kind, cv)
     if count != len(values):
         raise cv.invalid("atom-parameters", f"copies {kind.data!r} from {len(values)} registers")
-    cv.emit.issue(StoreMatrixOp, address, values, offset=offset, transposed=transposed)
+    cv.issue(StoreMatrixOp, address, values, offset=offset, transposed=transposed)
 
 
 @atom("atom.ldsm", feature="ldmatrix")
@@ -111,13 +111,13 @@ def stsm(kind: AtomType, operands: list[ConvertedValue], cv: Converter) -> None:
 
 
 @rewrite("arch.copy.ldsm", "ldmatrix")
-def arch_ldsm(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
+def arch_ldsm(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
     """ldmatrix on an address."""
     return ldmatrix(atom_of(op, cv), cv.operand(op.source), int_parameter(op, "offset"), cv)
 
 
 @rewrite("arch.copy.stsm", "stmatrix")
-def arch_stsm(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
+def arch_stsm(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
     """stmatrix on an address."""
     address, values = cv.operand(op.destination), [cv.operand(value) for value in op.group(1)]
     stmatrix(atom_of(op, cv), address, values, int_parameter(op, "offset"), cv)
@@ -132,7 +132,7 @@ def cp_async(size: int, source: SSAValue, destination: SSAValue, count: SSAValue
     modifier = LoadCacheModifierAttr.new([StringAttr("cg" if size == 16 else "ca")])
     properties = {"size": IntegerAttr(size, i32), "modifier": modifier}
     operands = [destination, source, count]
-    cv.emit.insert(ops_copy.CpAsyncSharedGlobalOp.build(operands=operands, properties=properties))
+    cv.insert(ops_copy.CpAsyncSharedGlobalOp.build(operands=operands, properties=properties))
 
 
 @atom("atom.simt_async_copy", feature="cp_async")
@@ -143,8 +143,8 @@ def simt_async_copy(kind: AtomType, operands: list[ConvertedValue], cv: Converte
 
 
 @rewrite("arch.copy.SM80.cp_async", "cp_async")
-def arch_cp_async(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
+def arch_cp_async(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
     """cp.async on pointers, with an optional byte count."""
-    count = cv.value(cv.integer(op.bytes)) if op.bytes is not None else None
+    count = cv.value(cv.leaf(op.bytes)) if op.bytes is not None else None
     cp_async(int_parameter(op, "size", 16), cv.operand(op.source), cv.operand(op.destination), count, cv)
     return []

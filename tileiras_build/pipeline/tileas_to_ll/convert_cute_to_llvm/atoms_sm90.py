@@ -33,7 +33,7 @@ ROW, COLUMN = (MmaLayoutAttr.new([StringAttr(word)]) for word in ("row", "col"))
 def wgmma(kind: AtomType, a: SSAValue, b: SSAValue, accumulator: SSAValue, cv: Converter) -> SSAValue:
     """Emit wgmma.fence and the MMA; the caller commits and waits."""
     mma = MmaShape.of(kind, cv)
-    cv.emit.insert(ops_matrix.WgmmaFenceAlignedOp.build())
+    cv.insert(ops_matrix.WgmmaFenceAlignedOp.build())
     one = WgmmaScaleInAttr.new([StringAttr("one")])
     properties: dict[str, Attribute] = {
         "shape": ShapeAttr(*map(IntAttr, (mma.m, mma.n, mma.k))),
@@ -47,7 +47,7 @@ def wgmma(kind: AtomType, a: SSAValue, b: SSAValue, accumulator: SSAValue, cv: C
         "layoutB": COLUMN,
     }
     operands = [accumulator, a, b]
-    return cv.emit.add(
+    return cv.insert(
         ops_matrix.WgmmaMmaAsyncOp.build(operands=operands, result_types=[accumulator.type], properties=properties)
     )
 
@@ -59,53 +59,53 @@ def sm90_mma(kind: AtomType, operands: list[ConvertedValue], cv: Converter) -> N
     mma = MmaShape.of(kind, cv)
     register = {"f32": f32, "s32": i32, "f16": i32}[mma.c]
     count = mma.m * mma.n * BITS[mma.c] // (128 * 32)
-    words = cv.emit.struct(load_registers(view_of(c), count, cv, register))
+    words = cv.struct(load_registers(view_of(c), count, cv, register))
     made = wgmma(kind, value_of(a), value_of(b), words, cv)
-    cv.emit.insert(ops_matrix.WgmmaCommitGroupOp.build())
-    cv.emit.insert(ops_matrix.WgmmaWaitGroupOp.build(properties={"group": IntegerAttr(0, i64)}))
-    store_registers(view_of(d), [cv.emit.field(made, index) for index in range(count)], cv)
+    cv.insert(ops_matrix.WgmmaCommitGroupOp.build())
+    cv.insert(ops_matrix.WgmmaWaitGroupOp.build(properties={"group": IntegerAttr(0, i64)}))
+    store_registers(view_of(d), [cv.field(made, index) for index in range(count)], cv)
 
 
 @rewrite("arch.mma.SM90", "wgmma")
-def arch_wgmma(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
+def arch_wgmma(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
     """wgmma on descriptors and a struct of registers."""
-    return [wgmma(atom_of(op, cv), cv.address(op.a), cv.address(op.b), cv.address(op.c), cv)]
+    return [wgmma(atom_of(op, cv), cv.plain(op.a), cv.plain(op.b), cv.plain(op.c), cv)]
 
 
 # ---- TMA ---------------------------------------------------------------------------------------------
 def _coordinates(op: TableOp, cv: Converter) -> list[SSAValue]:
-    return [cv.value(cv.integer(value)) for value in op.coords]
+    return [cv.value(cv.leaf(value)) for value in op.coords]
 
 
 @rewrite("arch.copy.SM100.tma_load", "tma")
-def tma_load(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
+def tma_load(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
     """``nvvm.cp.async.bulk.tensor`` to shared memory."""
-    coords, place, descriptor = _coordinates(op, cv), cv.operand(op.destination), generic(cv, cv.address(op.descriptor))
-    operands: Operands = [place, descriptor, coords, cv.address(op.barrier), None, None, None]
-    cv.emit.insert(ops_copy.TensorLoadOp.build(operands=operands, properties={"mode": TILE}))
+    coords, place, descriptor = _coordinates(op, cv), cv.operand(op.destination), generic(cv, cv.plain(op.descriptor))
+    operands: Operands = [place, descriptor, coords, cv.plain(op.barrier), None, None, None]
+    cv.insert(ops_copy.TensorLoadOp.build(operands=operands, properties={"mode": TILE}))
     return []
 
 
 @rewrite("arch.copy.SM100.tma_store", "tma")
-def tma_store(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
+def tma_store(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
     """``nvvm.cp.async.bulk.tensor`` from shared memory."""
     coords = _coordinates(op, cv)
-    operands: Operands = [generic(cv, cv.address(op.descriptor)), coords, cv.operand(op.source), None, None]
-    cv.emit.insert(ops_copy.TensorStoreOp.build(operands=operands, properties={"mode": TILE}))
+    operands: Operands = [generic(cv, cv.plain(op.descriptor)), coords, cv.operand(op.source), None, None]
+    cv.insert(ops_copy.TensorStoreOp.build(operands=operands, properties={"mode": TILE}))
     return []
 
 
 @rewrite("arch.copy.SM100.tma_reduce", "tma")
-def tma_reduce(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
+def tma_reduce(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
     """``nvvm.cp.async.bulk.tensor.reduce``: the operands of a store; combines a box with the destination."""
     coords = _coordinates(op, cv)
     kind, mode = keyword_parameter(op, "kind"), keyword_parameter(op, "mode", "tile")
     if kind not in REDUCTIONS or len(coords) not in MODES.get(mode, ()):
         forms = " or ".join(f"{form} with {ranks[0]} to {ranks[-1]} coordinates" for form, ranks in MODES.items())
         raise cv.invalid("tma-reduce", f"needs a kind of {', '.join(REDUCTIONS)} and the mode {forms}")
-    hint = None if op.hint is None else cv.address(op.hint)
-    descriptor = generic(cv, cv.address(op.descriptor))
-    cv.emit.issue(TensorReduceOp, descriptor, coords, cv.operand(op.source), hint, red_op=kind, mode=mode)
+    hint = None if op.hint is None else cv.plain(op.hint)
+    descriptor = generic(cv, cv.plain(op.descriptor))
+    cv.issue(TensorReduceOp, descriptor, coords, cv.operand(op.source), hint, red_op=kind, mode=mode)
     return []
 
 

@@ -14,7 +14,7 @@ from xdsl.dialects import cf, func, llvm, scf
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ....core.errors import InvalidInput, Unsupported
+from ....core.errors import InvalidInput
 from ....ir.dialects import gpu_ext as gpu
 from ....ir.dialects.checked_cast import cast
 from ....ir.dialects.cute import types as cute
@@ -24,9 +24,8 @@ from ....ir.dialects.fast_xdsl import VALUES
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts.cute_algebra import Integers, Layout, flatten, print_tuple, rebuild, zip_leaves
 from ...job import Job
+from ...rewriting.dialect_conversion import location_of
 from ..convert_nvgpu_and_gpu_to_nvvm.rewriter import Emitter
-from ..convert_nvgpu_and_gpu_to_nvvm.symbols import location_of
-from ..type_converter import LLVMTypeConverter
 
 COMPANION_DIALECTS = ("cute.", "cute_nvgpu.", "cutlass.")
 # Operations that forward values: the types of their operands, results and blocks change with those of the values.
@@ -76,20 +75,8 @@ class BoundAtom:
 
 
 ConvertedValue = Tree | Layout | View | DescIter | State | AtomType | BoundAtom
-Rewrite = Callable[[TableOp, "Converter"], Sequence[ConvertedValue]]
-
-
-def registers_rewrites(rewrites: dict[str, Rewrite], dialect: str) -> Callable[..., Callable[[Rewrite], Rewrite]]:
-    """A decorator factory: ``rewrite(*names)`` adds a function to ``rewrites`` as that of these operations of ``dialect``."""
-
-    def rewrite(*names: str) -> Callable[[Rewrite], Rewrite]:
-        def register(function: Rewrite) -> Rewrite:
-            rewrites.update({f"{dialect}.{name}": function for name in names})
-            return function
-
-        return register
-
-    return rewrite
+# A rule of these dialects returns the representation of each result.
+Rewrite = Callable[["Converter", TableOp], Sequence[ConvertedValue]]
 
 
 def is_companion(type: Attribute) -> bool:
@@ -97,53 +84,18 @@ def is_companion(type: Attribute) -> bool:
     return type.name.startswith(COMPANION_DIALECTS)
 
 
-class Converter(Integers):
-    """Rewrites the operations of a module; as ``Integers`` it computes with leaves, and folds static ones."""
+class Converter(Emitter, Integers):
+    """Rewrites the operations of a module, ``root`` is the current one; as ``Integers`` it computes with leaves."""
 
     def __init__(self, job: Job, root: Operation):
-        self.job = job
+        super().__init__(root, job)
         self.held: dict[SSAValue, ConvertedValue] = {}
         # The types of values before conversion.
         self.before: dict[SSAValue, Attribute] = {}
-        self.emit = Emitter(root, job)
-        self.types = LLVMTypeConverter()
 
-    # ---- leaves --------------------------------------------------------------------------------------
     def value(self, leaf: Leaf) -> SSAValue:
         """A leaf as an i32 value."""
-        return self.emit.constant(leaf) if isinstance(leaf, int) else leaf
-
-    def _binary(
-        self, kind: Callable[[SSAValue, SSAValue], Operation], fold: Callable[[int, int], int], a: Leaf, b: Leaf
-    ) -> Leaf:
-        if isinstance(a, int) and isinstance(b, int):
-            return fold(a, b)
-        return self.emit.add(kind(self.value(a), self.value(b)))
-
-    def add(self, a: Leaf, b: Leaf) -> Leaf:
-        if a == 0 or b == 0:
-            return b if a == 0 else a
-        return self._binary(llvm.AddOp, int.__add__, a, b)
-
-    def sub(self, a: Leaf, b: Leaf) -> Leaf:
-        """The difference."""
-        return a if b == 0 else self._binary(llvm.SubOp, int.__sub__, a, b)
-
-    def mul(self, a: Leaf, b: Leaf) -> Leaf:
-        if a == 0 or b == 0:
-            return 0
-        if a == 1 or b == 1:
-            return b if a == 1 else a
-        return self._binary(llvm.MulOp, int.__mul__, a, b)
-
-    def div(self, a: Leaf, b: Leaf) -> Leaf:
-        return a if b == 1 else self._binary(llvm.SDivOp, int.__floordiv__, a, b)
-
-    def rem(self, a: Leaf, b: Leaf) -> Leaf:
-        return 0 if b == 1 else self._binary(llvm.SRemOp, int.__mod__, a, b)
-
-    def xor(self, a: Leaf, b: Leaf) -> Leaf:
-        return self._binary(llvm.XOrOp, int.__xor__, a, b)
+        return self.of(leaf, i32)
 
     # ---- values --------------------------------------------------------------------------------------
     def __getitem__(self, value: SSAValue) -> ConvertedValue:
@@ -177,12 +129,9 @@ class Converter(Integers):
             return held
         raise self.unsupported("cute-operand", f"needs integers where it has {value.type}")
 
-    def address(self, value: SSAValue) -> SSAValue:
+    def plain(self, value: SSAValue) -> SSAValue:
         """A pointer, or another operand that represents itself."""
-        return self._address(self[value], value)
-
-    def _address(self, held: ConvertedValue, value: SSAValue) -> SSAValue:
-        if isinstance(held, VALUES):
+        if isinstance(held := self[value], VALUES):
             return held
         raise self.unsupported("cute-operand", f"needs a value where it has {value.type}")
 
@@ -190,13 +139,13 @@ class Converter(Integers):
         """The type of a value before conversion."""
         return self.before.get(value, value.type)
 
-    def integer(self, value: SSAValue) -> Leaf:
+    def leaf(self, value: SSAValue) -> Leaf:
         """An integer operand as a leaf."""
         held = self[value]
         if isinstance(held, int):
             return held
         if isinstance(held, VALUES):
-            return self.emit.integer(held)
+            return self.integer(held)
         raise self.unsupported("cute-operand", f"needs an integer where it has {value.type}")
 
     def operand(self, value: SSAValue) -> SSAValue:
@@ -204,7 +153,7 @@ class Converter(Integers):
         held = self[value]
         if isinstance(held, int):
             return self.value(held) if is_companion(value.type) else value
-        return held.pointer if isinstance(held, View) else self._address(held, value)
+        return held.pointer if isinstance(held, View) else self.plain(value)
 
     def layout(self, value: SSAValue) -> Layout:
         """The layout of a layout or view."""
@@ -214,12 +163,8 @@ class Converter(Integers):
 
     def invalid(self, id: str, message: str) -> InvalidInput:
         """A diagnostic about the current operation."""
-        op = self.emit.root
+        op = self.root
         return InvalidInput(id, f"'{op.name}' op {message}", location=location_of(op))
-
-    def unsupported(self, id: str, message: str, remedy: str | None = None) -> Unsupported:
-        """A diagnostic about an operation that has no lowering in this form."""
-        return self.emit.unsupported(id, message, remedy)
 
     # ---- across blocks -------------------------------------------------------------------------------
     def packed(self, value: SSAValue) -> SSAValue:
@@ -231,9 +176,9 @@ class Converter(Integers):
     def _structured(self, type: Attribute, parts: Iterator[Leaf]) -> SSAValue:
         if not isinstance(type, llvm.LLVMStructType):
             return self.value(next(parts))
-        result = self.emit.add(llvm.UndefOp(type))
+        result = self.insert(llvm.UndefOp(type))
         for index, member in enumerate(type.types.data):
-            result = self.emit.with_field(result, self._structured(member, parts), index)
+            result = self.with_field(result, self._structured(member, parts), index)
         return result
 
     def _parts(self, held: ConvertedValue, type: Attribute) -> list[Leaf]:
@@ -269,7 +214,7 @@ class Converter(Integers):
             yield value
             return
         for index in range(len(value.type.types)):
-            yield from self._fields(self.emit.field(value, index))
+            yield from self._fields(self.field(value, index))
 
 
 def _constant_of(value: SSAValue) -> Leaf:

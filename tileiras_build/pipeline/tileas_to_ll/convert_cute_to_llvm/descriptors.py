@@ -19,6 +19,7 @@ from ....ir.layouts.cute_algebra import Layout
 from ....ir.layouts.matrix_descriptor import tcgen05_descriptor, wgmma_descriptor
 from ...analysis.tma_tensor_maps import MAP_BYTES
 from ...common.llvm_type_constructors import array
+from ...rewriting.dialect_conversion import RuleTable
 from ..convert_nvgpu_and_gpu_to_nvvm.gpu_functions import DYNAMIC_ALIGNMENT, DYNAMIC_SHARED
 from ..convert_nvgpu_and_gpu_to_nvvm.llvm_type_helpers import POINTER, SHARED_POINTER, element_bytes
 from ..convert_nvgpu_and_gpu_to_nvvm.symbols import symbol
@@ -26,22 +27,20 @@ from ..convert_nvgpu_and_gpu_to_nvvm.wgmma import ROWS_PER_ATOM, packed_descript
 from .converted_values import (
     ConvertedValue,
     Converter,
-    Rewrite,
     View,
     int_parameter,
     keyword_parameter,
-    registers_rewrites,
 )
 from .memory import shared_variable
 
-REWRITES: dict[str, Rewrite] = {}
-rewrite = registers_rewrites(REWRITES, "cute_nvgpu")
+REWRITES = RuleTable(dialect="cute_nvgpu")
+rewrite = REWRITES.rule
 I8 = IntegerType(8)
 
 
 # ---- matrices in shared memory -----------------------------------------------------------------------
 @rewrite("smem_desc_view")
-def smem_desc_view(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
+def smem_desc_view(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
     """A descriptor is the address plus one constant for all other fields, from the view's layout."""
     view = cv.view(op.view)
     bits = _descriptor_bits(
@@ -50,7 +49,7 @@ def smem_desc_view(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
         keyword_parameter(op, "version", "wgmma"),
         cv,
     )
-    return [packed_descriptor(cv.emit, view.pointer, bits)]
+    return [packed_descriptor(cv, view.pointer, bits)]
 
 
 def _descriptor_bits(view: View, size: int, version: str, cv: Converter) -> int:
@@ -86,41 +85,41 @@ def _swizzle_bytes(layout: Layout, size: int, cv: Converter) -> int:
 # ---- tensor maps -------------------------------------------------------------------------------------
 def generic(cv: Converter, pointer: SSAValue) -> SSAValue:
     """Cast a pointer to the generic address space."""
-    return pointer if pointer.type == POINTER else cv.emit.add(AddrSpaceCastOp(pointer, POINTER))
+    return pointer if pointer.type == POINTER else cv.insert(AddrSpaceCastOp(pointer, POINTER))
 
 
 @rewrite("get_tma_desc_addr")
-def get_tma_desc_addr(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
+def get_tma_desc_addr(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
     """A tensor map is represented by its address."""
-    return [generic(cv, cv.address(op.descriptor))]
+    return [generic(cv, cv.plain(op.descriptor))]
 
 
 @rewrite("get_grid_constant_pointer")
-def get_grid_constant_pointer(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
+def get_grid_constant_pointer(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
     """A grid constant is read in place."""
-    return [generic(cv, cv.address(op.argument))]
+    return [generic(cv, cv.plain(op.argument))]
 
 
 @rewrite("cast_tma_desc_to_integer")
-def cast_tma_desc_to_integer(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
+def cast_tma_desc_to_integer(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
     """The address as an integer."""
-    return [cv.emit.add(llvm.PtrToIntOp(cv.address(op.descriptor), i64))]
+    return [cv.insert(llvm.PtrToIntOp(cv.plain(op.descriptor), i64))]
 
 
 @rewrite("copy_tma_desc")
-def copy_tma_desc(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
+def copy_tma_desc(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
     """Copy 128 bytes, 8 at a time."""
-    source, destination = cv.address(op.source), cv.address(op.destination)
+    source, destination = cv.plain(op.source), cv.plain(op.destination)
     for index in range(MAP_BYTES // 8):
-        word = cv.emit.add(llvm.LoadOp(cv.emit.offset(source, index, i64), i64))
-        cv.emit.insert(llvm.StoreOp(word, cv.emit.offset(destination, index, i64)))
+        word = cv.insert(llvm.LoadOp(cv.offset(source, index, i64), i64))
+        cv.insert(llvm.StoreOp(word, cv.offset(destination, index, i64)))
     return []
 
 
 @rewrite("prefetch_tma_desc", "arch.prefetch_tma_desc")
-def prefetch_tma_desc(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
+def prefetch_tma_desc(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
     """prefetch.tensormap"""
-    cv.emit.insert(ops_fence_proxy.PrefetchTensorMapOp.build(operands=[cv.address(op.descriptor), None]))
+    cv.insert(ops_fence_proxy.PrefetchTensorMapOp.build(operands=[cv.plain(op.descriptor), None]))
     return []
 
 
@@ -133,39 +132,38 @@ def _bytes(op: TableOp, cv: Converter) -> int:
 
 
 @rewrite("arch.alloc_smem")
-def alloc_smem(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
+def alloc_smem(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
     """A variable of ``size`` bytes in shared memory."""
     return [shared_variable(cv, array(_bytes(op, cv), I8), op.attributes)]
 
 
 @rewrite("arch.alloc_rmem")
-def alloc_rmem(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
+def alloc_rmem(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
     """A stack object of ``size`` bytes."""
-    made = cv.emit.add(llvm.AllocaOp(cv.emit.constant(1), array(_bytes(op, cv), I8), 16))
+    made = cv.insert(llvm.AllocaOp(cv.constant(1), array(_bytes(op, cv), I8), 16))
     wanted = cast(llvm.LLVMPointerType, cv.types.convert(op.results[0].type))
-    return [made if made.type == wanted else cv.emit.add(AddrSpaceCastOp(made, wanted))]
+    return [made if made.type == wanted else cv.insert(AddrSpaceCastOp(made, wanted))]
 
 
 @rewrite("arch.get_dyn_smem")
-def get_dyn_smem(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
+def get_dyn_smem(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
     """One unsized global per module, whose size the launch sets."""
-    if symbol(cv.emit.symbols, DYNAMIC_SHARED) is None:
+    if symbol(cv.symbols, DYNAMIC_SHARED) is None:
         type = array(0, I8)
-        cv.emit.add_global(make_global(type, DYNAMIC_SHARED, "external", 3, alignment=DYNAMIC_ALIGNMENT))
-    return [cv.emit.add(llvm.AddressOfOp(DYNAMIC_SHARED, SHARED_POINTER))]
+        cv.add_global(make_global(type, DYNAMIC_SHARED, "external", 3, alignment=DYNAMIC_ALIGNMENT))
+    return [cv.insert(llvm.AddressOfOp(DYNAMIC_SHARED, SHARED_POINTER))]
 
 
 @rewrite("arch.get_dyn_smem_size")
-def get_dyn_smem_size(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
+def get_dyn_smem_size(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
     """The special register (PTX ISA 9.0, %dynamic_smem_size)."""
-    return [cv.emit.issue(DynamicSharedSizeOp, type=i32)]
+    return [cv.issue(DynamicSharedSizeOp, type=i32)]
 
 
 @rewrite("arch.make_warp_uniform")
-def make_warp_uniform(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
+def make_warp_uniform(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
     """Broadcast the value of lane 0."""
-    emit = cv.emit
-    mask, zero, clamp = (emit.constant(number) for number in (-1, 0, 31))
+    mask, zero, clamp = (cv.constant(number) for number in (-1, 0, 31))
     kind = ShflKindAttr.new([StringAttr("idx")])
     operands = [mask, cv.value(cv.scalar(op.value)), zero, clamp]
-    return [emit.add(ops_thread.ShflSyncOp.build(operands=operands, result_types=[i32], properties={"kind": kind}))]
+    return [cv.insert(ops_thread.ShflSyncOp.build(operands=operands, result_types=[i32], properties={"kind": kind}))]

@@ -13,19 +13,20 @@ from ....ir.dialects.cute import types as cute
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import cute_algebra as algebra
 from ....ir.layouts.cute_algebra import Layout, flatten, print_tuple, rebuild, zip_leaves
-from .converted_values import ConvertedValue, Converter, Leaf, Rewrite, Tree, View, int_parameter, registers_rewrites
+from ...rewriting.dialect_conversion import RuleTable
+from .converted_values import ConvertedValue, Converter, Leaf, Rewrite, Tree, View, int_parameter
 
-REWRITES: dict[str, Rewrite] = {}
-rewrite = registers_rewrites(REWRITES, "cute")
+REWRITES = RuleTable(dialect="cute")
+rewrite = REWRITES.rule
 Mode = TypeVar("Mode")
 
 
 def checked(function: Rewrite) -> Rewrite:
     """A rewrite that reports a ValueError of the algebra as InvalidInput about its operands."""
 
-    def run(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
+    def run(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
         try:
-            return function(op, cv)
+            return function(cv, op)
         except ValueError as error:
             raise cv.invalid("cute-algebra", str(error)) from error
 
@@ -34,21 +35,19 @@ def checked(function: Rewrite) -> Rewrite:
 
 # ---- tuples ------------------------------------------------------------------------------------------
 @rewrite("make_int_tuple", "make_shape", "make_stride", "make_coord", "make_tile", "make_tuple")
-def make_tuple(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
+def make_tuple(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
     """One operand for each leaf that the type does not determine; or for each top-level mode."""
     static_info, operands = type_as(op.results[0], cute.TupleType).data, [cv[value] for value in op.leaves]
     unknown = [leaf for leaf in flatten(static_info) if leaf is None]
     if len(unknown) == len(operands) and not any(isinstance(value, tuple) for value in operands):
-        rest = iter([cv.integer(value) for value in op.leaves])
+        rest = iter([cv.leaf(value) for value in op.leaves])
         return [rebuild(static_info, iter([next(rest) if leaf is None else leaf for leaf in flatten(static_info)]))]
-    members = tuple(
-        value if isinstance(value, (tuple, int)) else cv.integer(v) for value, v in zip(operands, op.leaves)
-    )
+    members = tuple(value if isinstance(value, (tuple, int)) else cv.leaf(v) for value, v in zip(operands, op.leaves))
     return [members if len(members) != 1 or isinstance(static_info, tuple) else members[0]]
 
 
 @rewrite("unpack_tuple")
-def unpack_tuple(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
+def unpack_tuple(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
     """One result per leaf."""
     found = [cv.value(leaf) for leaf in flatten(cv.tree(op.tuple))]
     if len(found) != len(op.results):
@@ -57,7 +56,7 @@ def unpack_tuple(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
 
 
 @rewrite("static")
-def static(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
+def static(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
     """The value is determined by its type."""
     type = op.results[0].type
     held = type.data if isinstance(type, cute.LayoutType) else cast(cute.TupleType, type).data
@@ -68,24 +67,26 @@ def static(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
 
 
 def _leafwise(function: Callable[[Converter], Callable[[Leaf, Leaf], Leaf]]) -> Rewrite:
-    return checked(lambda op, cv: [zip_leaves(function(cv), cv.tree(op.lhs), cv.tree(op.rhs))])
+    return checked(lambda cv, op: [zip_leaves(function(cv), cv.tree(op.lhs), cv.tree(op.rhs))])
 
 
-REWRITES |= {
-    "cute.tuple_add": _leafwise(lambda cv: cv.add),
-    "cute.tuple_sub": _leafwise(lambda cv: cv.sub),
-    "cute.tuple_mul": _leafwise(lambda cv: cv.mul),
-    "cute.tuple_div": _leafwise(lambda cv: cv.div),
-    "cute.tuple_mod": _leafwise(lambda cv: cv.rem),
-    "cute.ceil_div": _leafwise(lambda cv: cv.ceil_div),
-    "cute.shape_div": _leafwise(lambda cv: cv.ceil_div),
-}
+REWRITES.add(
+    {
+        "cute.tuple_add": _leafwise(lambda cv: cv.add),
+        "cute.tuple_sub": _leafwise(lambda cv: cv.sub),
+        "cute.tuple_mul": _leafwise(lambda cv: cv.mul),
+        "cute.tuple_div": _leafwise(lambda cv: cv.div),
+        "cute.tuple_mod": _leafwise(lambda cv: cv.rem),
+        "cute.ceil_div": _leafwise(lambda cv: cv.ceil_div),
+        "cute.shape_div": _leafwise(lambda cv: cv.ceil_div),
+    }
+)
 
 
 # ---- layouts -----------------------------------------------------------------------------------------
 @rewrite("make_layout")
 @checked
-def make_layout(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
+def make_layout(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
     """Shape and stride; without a stride the first mode is dense and the fastest."""
     shape = cv.tree(op.shape)
     stride = cv.tree(op.stride) if op.stride is not None else algebra.compact(shape, cv)
@@ -95,54 +96,54 @@ def make_layout(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
 
 
 @rewrite("make_composed_layout")
-def make_composed_layout(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
+def make_composed_layout(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
     """The swizzle is part of the type."""
     static_info = type_as(op.results[0], cute.LayoutType).data
     return [replace(cv.layout(op.layout), swizzle=static_info.swizzle, offset=static_info.offset)]
 
 
 @rewrite("get_shape")
-def get_shape(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
+def get_shape(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
     """The shape of a layout or view."""
     return [cv.layout(op.source).shape]
 
 
 @rewrite("get_stride")
-def get_stride(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
+def get_stride(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
     """The strides of a layout or view."""
     return [cv.layout(op.source).stride]
 
 
 @rewrite("get_layout")
-def get_layout(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
+def get_layout(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
     """The layout of a view."""
     return [cv.layout(op.view)]
 
 
 @rewrite("size")
-def size(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
+def size(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
     """The product of all extents."""
     return [algebra.product(cv.layout(op.source).shape, cv)]
 
 
 @rewrite("cosize")
-def cosize(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
+def cosize(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
     """One more than the largest offset."""
     return [algebra.cosize(cv.layout(op.source), cv)]
 
 
 @rewrite("crd2idx")
 @checked
-def crd2idx(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
+def crd2idx(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
     """The dot product of coordinate and stride leaves, swizzled."""
     return [algebra.layout_offset(cv.layout(op.layout), cv.tree(op.coord), cv)]
 
 
 @rewrite("idx2crd")
 @checked
-def idx2crd(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
+def idx2crd(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
     """Quotients and remainders."""
-    return [algebra.idx2crd(cv.integer(op.index), cv.tree(op.shape), cv)]
+    return [algebra.idx2crd(cv.leaf(op.index), cv.tree(op.shape), cv)]
 
 
 def _members(tree: Tree) -> list[Tree]:
@@ -151,7 +152,7 @@ def _members(tree: Tree) -> list[Tree]:
 
 @rewrite("select")
 @checked
-def select(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
+def select(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
     """Select modes by index."""
     held = cv[op.source]
     if isinstance(held, Layout):
@@ -169,7 +170,7 @@ def _selected(op: TableOp, modes: Sequence[Mode]) -> list[Mode]:
 
 @rewrite("group_modes")
 @checked
-def group_modes(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
+def group_modes(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
     """Group consecutive modes to one."""
     held = cv[op.source]
     if isinstance(held, Layout):
@@ -185,19 +186,21 @@ def _grouped(op: TableOp, modes: list[Mode], join: Callable[[list[Mode]], Mode])
 
 
 def _of_layout(function: Callable[[Layout], Layout]) -> Rewrite:
-    return checked(lambda op, cv: [function(cv.layout(op.layout))])
+    return checked(lambda cv, op: [function(cv.layout(op.layout))])
 
 
-REWRITES |= {
-    "cute.coalesce": _of_layout(algebra.coalesce),
-    "cute.filter_zeros": _of_layout(algebra.filter_zeros),
-    "cute.right_inverse": _of_layout(algebra.right_inverse),
-}
+REWRITES.add(
+    {
+        "cute.coalesce": _of_layout(algebra.coalesce),
+        "cute.filter_zeros": _of_layout(algebra.filter_zeros),
+        "cute.right_inverse": _of_layout(algebra.right_inverse),
+    }
+)
 
 
 @rewrite("complement")
 @checked
-def complement(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
+def complement(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
     """The offsets below a size that a layout skips; the default size is the layout's cosize."""
     layout = cv.layout(op.layout)
     size = cv.tree(op.size) if op.size is not None else algebra.cosize(layout, cv)
@@ -206,7 +209,7 @@ def complement(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
 
 @rewrite("composition", "compose")
 @checked
-def composition(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
+def composition(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
     """Compose two layouts; a tiler is composed mode by mode."""
     first, second = cv.layout(op.lhs), cv[op.rhs]
     if isinstance(second, tuple):
@@ -219,7 +222,7 @@ def composition(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
 
 @rewrite("logical_divide", "zipped_divide", "tiled_divide", "flat_divide")
 @checked
-def divide(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
+def divide(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
     """Divide each mode into tiles."""
     held = cv[op.source]
     layout = cv.layout(op.source)
@@ -231,12 +234,12 @@ def divide(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
 
 @rewrite("logical_product")
 @checked
-def logical_product(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
+def logical_product(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
     """Repeat a static layout."""
     return [algebra.logical_product(cv.layout(op.layout), cv.layout(op.tiler))]
 
 
 @rewrite("derefine")
-def derefine(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
+def derefine(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
     """The same leaves under a type with fewer static leaves."""
     return [cv[op.source]]

@@ -10,20 +10,19 @@ Sound: layouts are desugared before the atoms that decompose them; a leaf whose 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects import func, llvm
-from xdsl.dialects.builtin import FunctionType, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ....core.errors import Diagnostics, InternalError, TileirasError, Unsupported
+from ....core.errors import InternalError
 from ....ir.dialects import gpu_ext as gpu
 from ....ir.dialects.fast_xdsl import erase, set_type, walk
 from ....ir.dialects.op_definition import TableOp
 from ...job import Job
 from ...pass_manager import EdgePass
-from ..convert_nvgpu_and_gpu_to_nvvm.rewriter import Emitter
-from ..convert_nvgpu_and_gpu_to_nvvm.symbols import location_of
+from ...rewriting.dialect_conversion import RuleTable, converted_signature, refuse, signature_types
 from . import (  # noqa: F401 - the generations register their atoms
     atoms,
     atoms_sm80,
@@ -34,12 +33,12 @@ from . import (  # noqa: F401 - the generations register their atoms
     memory,
     pipelines,
 )
-from .converted_values import BLOCK_ARGUMENT_OPS, ConvertedValue, Converter, Rewrite, is_companion, with_static_info
+from .converted_values import BLOCK_ARGUMENT_OPS, ConvertedValue, Converter, is_companion, with_static_info
 
 Owned = Callable[[Attribute], bool]
 
-CUTE: dict[str, Rewrite] = layouts.REWRITES | memory.REWRITES | descriptors.REWRITES | atoms.CALLS | atoms.REWRITES
-CUTLASS: dict[str, Rewrite] = pipelines.REWRITES
+CUTE = RuleTable(layouts.REWRITES, memory.REWRITES, descriptors.REWRITES, atoms.CALLS, atoms.REWRITES)
+CUTLASS = pipelines.REWRITES
 
 
 class ConvertCuteAndCuteNvgpuToLLVM(EdgePass):
@@ -62,12 +61,13 @@ class ConvertPipelineToNVVM(EdgePass):
         convert(module, job, CUTLASS, ("cutlass.",), self.name)
 
 
-def convert(module: ModuleOp, job: Job, table: dict[str, Rewrite], dialects: tuple[str, ...], name: str) -> None:
-    """Rewrite every operation of ``dialects`` by ``table``; all failures are reported together."""
+def convert(module: ModuleOp, job: Job, table: RuleTable, dialects: tuple[str, ...], name: str) -> None:
+    """Rewrite every operation of ``dialects`` by ``table``. The first failure is reported: later ones may follow from it."""
     everything = walk(module)[1:]
     kinds: set[type[Operation]] = {*map(type, everything)}
-    _refuse_unknown(everything, kinds, table, dialects, name)
-    cv, found = Converter(job, module), Diagnostics()
+    unknown = {kind for kind in kinds if kind.name.startswith(dialects) and kind.name not in table}
+    refuse((op for op in everything if op.__class__ in unknown), name)
+    cv = Converter(job, module)
 
     def owned(type: Attribute) -> bool:
         return type.name.startswith(dialects)
@@ -77,12 +77,7 @@ def convert(module: ModuleOp, job: Job, table: dict[str, Rewrite], dialects: tup
         everything = [op for op in everything if op.__class__ in mine] if mine else []
     replaced: list[Operation] = []
     for op in everything:
-        try:
-            _convert_one(op, cv, table, owned, replaced)
-        except TileirasError as error:
-            found.add(error)
-            break  # later operations lack the results of this one
-    found.raise_if_any()
+        _convert_one(op, cv, table, owned, replaced)
     for op in reversed(replaced):
         erase(op)
 
@@ -96,40 +91,13 @@ def _is_carried(everything: Sequence[Operation], kinds: set[type[Operation]], ow
     nested = [op for op in everything if op.regions]
     blocks = (block for op in nested for region in op.regions for block in region.blocks)
     types = [argument.type for block in blocks for argument in block.args]
-    return any(map(owned, types)) or any(owned(type) for op in nested for type in _signature(op))
+    return any(map(owned, types)) or any(owned(type) for op in nested for type in signature_types(op))
 
 
-def _signature(op: Operation) -> Sequence[Attribute]:
-    """The argument and result types of a function."""
-    type = op.properties.get("function_type")
-    if isinstance(type, FunctionType):
-        return (*type.inputs, *type.outputs)
-    return (*type.inputs, type.output) if isinstance(type, llvm.LLVMFunctionType) else ()
-
-
-def _refuse_unknown(
-    everything: Sequence[Operation],
-    kinds: set[type[Operation]],
-    table: dict[str, Rewrite],
-    dialects: tuple[str, ...],
-    name: str,
-) -> None:
-    unknown = {kind for kind in kinds if kind.name.startswith(dialects) and kind.name not in table}
-    found = Diagnostics()
-    for op in everything if unknown else ():
-        if op.__class__ in unknown:
-            message = f"failed to legalize operation '{op.name}' that was explicitly marked illegal"
-            remedy = f"no rewrite of {name} has it as its root"
-            found.add(Unsupported("illegal-operation", message, location=location_of(op), remedy=remedy))
-    found.raise_if_any()
-
-
-def _convert_one(
-    op: Operation, cv: Converter, table: dict[str, Rewrite], owned: Owned, replaced: list[Operation]
-) -> None:
+def _convert_one(op: Operation, cv: Converter, table: RuleTable, owned: Owned, replaced: list[Operation]) -> None:
     if op.name in table and isinstance(op, TableOp):
-        cv.emit = Emitter(op, cv.job)
-        _hold_results(op, table[op.name](op, cv), cv)
+        cv.root = op
+        _hold_results(op, table[op.name](cv, op), cv)
         replaced.append(op)
         return
     _convert_operands(op, cv, owned)
@@ -153,7 +121,7 @@ def _hold_results(op: Operation, values: Sequence[ConvertedValue], cv: Converter
 
 def _as_plain_value(value: ConvertedValue, type: Attribute, cv: Converter) -> SSAValue:
     """A result with a type of another dialect."""
-    found = cv.emit.constant(value, type) if isinstance(value, int) else value
+    found = cv.constant(value, type) if isinstance(value, int) else value
     if not isinstance(found, SSAValue) or found.type != type:
         raise cv.invalid("cute-type", f"has a result of type {type}, but its rewrite returns another")
     return found
@@ -163,10 +131,9 @@ def _as_plain_value(value: ConvertedValue, type: Attribute, cv: Converter) -> SS
 def _convert_operands(op: Operation, cv: Converter, owned: Owned) -> None:
     for index, value in enumerate(op.operands):
         if owned(value.type):
+            cv.root = op
             if not isinstance(op, BLOCK_ARGUMENT_OPS):
-                cv.emit = Emitter(op, cv.job)
                 raise cv.unsupported("cute-user", f"uses a value of type {value.type}")
-            cv.emit = Emitter(op, cv.job)
             op.operands[index] = cv.packed(value)
 
 
@@ -188,21 +155,12 @@ def _retype(value: SSAValue, cv: Converter, before: Operation | None) -> None:
         raise InternalError("cute-block-end", f"no operation follows a value of type {value.type}")
     old = value.type
     set_type(value, cv.types.convert(old))
-    cv.emit, cv.before[value] = Emitter(before, cv.job), old
+    cv.root, cv.before[value] = before, old
     cv.held[value] = cv.unpacked(value, old)
 
 
 def _convert_signature(op: Operation, cv: Converter, owned: Owned) -> None:
     """Convert the type of a function, in whichever property it is stored."""
-    type = op.properties.get("function_type")
-    if not isinstance(op, (func.FuncOp, gpu.GPUFuncOp, llvm.FuncOp)):
-        return
-
-    def converted(types: Iterable[Attribute]) -> list[Attribute]:
-        return [cv.types.convert(entry) if owned(entry) else entry for entry in types]
-
-    if isinstance(type, FunctionType):
-        op.properties["function_type"] = FunctionType.from_lists(converted(type.inputs), converted(type.outputs))
-    elif isinstance(type, llvm.LLVMFunctionType):
-        [output] = converted([type.output])
-        op.properties["function_type"] = llvm.LLVMFunctionType(converted(type.inputs), output, type.is_variadic)
+    if isinstance(op, (func.FuncOp, gpu.GPUFuncOp, llvm.FuncOp)):
+        convert = lambda type: cv.types.convert(type) if owned(type) else type
+        op.properties["function_type"] = converted_signature(op.properties["function_type"], convert)

@@ -35,15 +35,15 @@ REGISTER_TYPE = 32  # bits per shuffle
 FLAGS = {"fastmathFlags": NO_FAST_MATH}
 
 
-def expand(op: gpu.AllReduceOp, emit: Emitter) -> None:
+def expand(emit: Emitter, op: gpu.AllReduceOp) -> None:
     """Insert the instructions of one reduction before it."""
     value, join = emit.converted(op.value), _combiner_of(op, emit)
     _check_type(value.type, emit)
     thread, threads = _thread(emit), _linear_size(emit, "ntid")
-    lane, warp = _binary(llvm.AndOp, thread, WARP - 1, emit), _binary(llvm.LShrOp, thread, 5, emit)
-    warps = _binary(llvm.LShrOp, _binary(llvm.AddOp, threads, WARP - 1, emit), 5, emit)
-    rest = _binary(llvm.SubOp, threads, _binary(llvm.ShlOp, warp, 5, emit), emit)
-    lanes = emit.add(target_independent_intrinsics.UMinOp.make([rest, emit.constant(WARP)], [i32]))
+    lane, warp = emit.binary("and", thread, WARP - 1), emit.binary("lshr", thread, 5)
+    warps = emit.binary("lshr", emit.binary("add", threads, WARP - 1), 5)
+    rest = emit.binary("sub", threads, emit.binary("shl", warp, 5))
+    lanes = emit.insert(target_independent_intrinsics.UMinOp.make([rest, emit.constant(WARP)], [i32]))
     storage = _storage(value.type, emit)
     partial = _reduce(value, lanes, lanes, join, emit)
     first_lane = _is_zero(lane, emit)
@@ -51,8 +51,8 @@ def expand(op: gpu.AllReduceOp, emit: Emitter) -> None:
     _store(partial, storage, warp, inside)
     emit.insert(create(Barrier0Op))
     first_warp = _if_then(_is_zero(warp, emit), emit)
-    last = _binary(llvm.SubOp, warps, 1, first_warp)
-    place = first_warp.add(target_independent_intrinsics.UMinOp.make([lane, last], [i32]))
+    last = first_warp.binary("sub", warps, 1)
+    place = first_warp.insert(target_independent_intrinsics.UMinOp.make([lane, last], [i32]))
     total = _reduce(_load(storage, place, value.type, first_warp), lanes, warps, join, first_warp)
     _store(total, storage, first_warp.constant(RESULT), _if_then(first_lane, first_warp))
     emit.insert(create(Barrier0Op))
@@ -74,7 +74,7 @@ def _combiner_of(op: gpu.AllReduceOp, emit: Emitter) -> Combiner:
     kind, table = op.op.data, INTEGER if isinstance(op.value.type, IntegerType | IndexType) else FLOAT
     if kind not in table:
         raise emit.unsupported("reduce-kind", f"cannot reduce '{op.value.type}' by {kind}")
-    return lambda a, b, inside: inside.add(table[kind](a, b))
+    return lambda a, b, inside: inside.insert(table[kind](a, b))
 
 
 def _by_body(op: gpu.AllReduceOp, emit: Emitter) -> Combiner:
@@ -103,19 +103,14 @@ def _read(register: str, emit: Emitter) -> SSAValue:
 
 def _thread(emit: Emitter) -> SSAValue:
     """The thread's linear index in its block, x fastest, as warps are formed."""
-    rows = _binary(llvm.MulOp, _read("tid.z", emit), _read("ntid.y", emit), emit)
-    rows = _binary(llvm.AddOp, rows, _read("tid.y", emit), emit)
-    return _binary(llvm.AddOp, _binary(llvm.MulOp, rows, _read("ntid.x", emit), emit), _read("tid.x", emit), emit)
+    rows = emit.binary("mul", _read("tid.z", emit), _read("ntid.y", emit))
+    rows = emit.binary("add", rows, _read("tid.y", emit))
+    return emit.binary("add", emit.binary("mul", rows, _read("ntid.x", emit)), _read("tid.x", emit))
 
 
 def _linear_size(emit: Emitter, register: str) -> SSAValue:
     x, y, z = (_read(f"{register}.{axis}", emit) for axis in "xyz")
-    return _binary(llvm.MulOp, _binary(llvm.MulOp, x, y, emit), z, emit)
-
-
-def _binary(kind: type, a: SSAValue, b: SSAValue | int, emit: Emitter) -> SSAValue:
-    other = emit.constant(b, a.type) if isinstance(b, int) else b
-    return emit.create(kind, (a, other), a.type)
+    return emit.binary("mul", emit.binary("mul", x, y), z)
 
 
 def _is_zero(value: SSAValue, emit: Emitter) -> SSAValue:
@@ -138,7 +133,7 @@ def _storage(type: Attribute, emit: Emitter) -> SSAValue:
     name = f"{STORAGE}_{type}"
     if symbol(emit.symbols, name) is None:
         emit.add_global(make_global(array(WARPS + 1, type), name, "internal", SHARED, alignment=STORAGE_ALIGNMENT))
-    return emit.add(llvm.AddressOfOp(name, SHARED_POINTER))
+    return emit.insert(llvm.AddressOfOp(name, SHARED_POINTER))
 
 
 def _store(value: SSAValue, storage: SSAValue, place: SSAValue, emit: Emitter) -> None:
@@ -154,9 +149,9 @@ def _load(storage: SSAValue, place: SSAValue, type: Attribute, emit: Emitter) ->
 
 def _reduce(value: SSAValue, lanes: SSAValue, width: SSAValue, join: Combiner, emit: Emitter) -> SSAValue:
     """Reduce the first ``width`` of the ``lanes`` of this warp to lane 0."""
-    unused = emit.create(llvm.SubOp, (emit.constant(WARP), lanes), i32)
-    mask = emit.create(llvm.LShrOp, (emit.constant(-1), unused), i32)
-    clamp = _binary(llvm.SubOp, width, 1, emit)
+    unused = emit.binary("sub", WARP, lanes)
+    mask = emit.binary("lshr", -1, unused)
+    clamp = emit.binary("sub", width, 1)
     for distance in range_of(WARP, 1):
         other, there = _shuffled(value, mask, distance, clamp, emit)
         value = emit.create(llvm.SelectOp, (there, join(value, other, emit), value), value.type, FLAGS)
@@ -177,9 +172,9 @@ def _shuffled(
         moved, there = move(emit.create(llvm.ZExtOp, (number,), i32))
         return _cast(emit.create(llvm.TruncOp, (moved,), integer(bits)), value.type, emit), there
     low, there = move(emit.create(llvm.TruncOp, (number,), i32))
-    high, _ = move(emit.create(llvm.TruncOp, (_binary(llvm.LShrOp, number, REGISTER_TYPE, emit),), i32))
+    high, _ = move(emit.create(llvm.TruncOp, (emit.binary("lshr", number, REGISTER_TYPE, i64),), i32))
     wide = [emit.create(llvm.ZExtOp, (half,), i64) for half in (low, high)]
-    whole = emit.create(llvm.OrOp, (_binary(llvm.ShlOp, wide[1], REGISTER_TYPE, emit), wide[0]), i64)
+    whole = emit.binary("or", emit.binary("shl", wide[1], REGISTER_TYPE, i64), wide[0], i64)
     return _cast(whole, value.type, emit), there
 
 

@@ -36,7 +36,7 @@ PASSED_THROUGH = ("predicate", "value")  # LLVM and arith use the same predicate
 
 
 @rewrite(*REMAPPED)
-def remap(op: Operation, emit: Emitter) -> None:
+def remap(emit: Emitter, op: Operation) -> None:
     """The same operation of the llvm dialect."""
     if any(emit.types.convert(value.type) != value.type for value in (*op.operands, *op.results)):
         return

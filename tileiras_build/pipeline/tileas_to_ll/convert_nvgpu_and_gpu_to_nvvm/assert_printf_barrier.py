@@ -23,10 +23,10 @@ from ....ir.dialects.checked_cast import cast
 from ....ir.dialects.cuda_tile.location import source_location
 from ....ir.dialects.fast_xdsl import create
 from ....ir.dialects.nvvm.ops_thread import Barrier0Op
+from ...rewriting.dialect_conversion import location_of
 from ..debug.debug_info import CARRIED_LOCATION
 from .llvm_type_helpers import POINTER, struct_of
 from .rewriter import Emitter, rewrite
-from .symbols import location_of
 
 ASSERT_TYPE = llvm.LLVMFunctionType([POINTER, POINTER, i32, POINTER, i64])
 PRINTF_TYPE = llvm.LLVMFunctionType([POINTER, POINTER], i32)
@@ -35,13 +35,13 @@ CHARACTER_BYTES = 1  # of the strings that __assertfail prints
 
 
 @rewrite(gpu.BarrierOp)
-def convert_barrier(op: gpu.BarrierOp, emit: Emitter) -> None:
+def convert_barrier(emit: Emitter, op: gpu.BarrierOp) -> None:
     """The aligned barrier 0: whole warps arrive, so no control flow is needed."""
     emit.replace_with(create(Barrier0Op))
 
 
 @rewrite(cf.AssertOp)
-def convert_assert(op: cf.AssertOp, emit: Emitter) -> None:
+def convert_assert(emit: Emitter, op: cf.AssertOp) -> None:
     """Branch on the predicate; the failing edge calls ``__assertfail`` and then continues."""
     if op.parent_op() is not emit.function:
         raise emit.unsupported("assert-region", "is in a region of one block", "convert scf to cf first")
@@ -92,13 +92,13 @@ def _name(function: Operation) -> str:
 
 
 @rewrite(gpu.PrintfOp)
-def convert_printf(op: gpu.PrintfOp, emit: Emitter) -> None:
+def convert_printf(emit: Emitter, op: gpu.PrintfOp) -> None:
     """``vprintf(format, buffer)``: the arguments, promoted as in C, in a struct on the stack that prints share."""
     emit.declare("vprintf", PRINTF_TYPE)
     format = emit.device_string(".printf_format", op.format.data)
     arguments = [_promoted(value, emit) for value in op.args]
     if not arguments:
-        buffer = emit.add(llvm.ZeroOp.build(result_types=[POINTER]))
+        buffer = emit.insert(llvm.ZeroOp.build(result_types=[POINTER]))
     else:
         buffer = _pack(arguments, emit)
     emit.insert(llvm.CallOp("vprintf", format, buffer, return_type=i32))
@@ -107,12 +107,12 @@ def convert_printf(op: gpu.PrintfOp, emit: Emitter) -> None:
 
 def _promoted(value: SSAValue, emit: Emitter) -> SSAValue:
     if isinstance(value.type, BFloat16Type | Float16Type | Float32Type):
-        return emit.add(llvm.FPExtOp(value, f64))
+        return emit.insert(llvm.FPExtOp(value, f64))
     converted = emit.integer(value, i64) if isinstance(value.type, IndexType) else emit.converted(value)
     type = converted.type
     if isinstance(type, IntegerType) and type.width.data < 32:
         # bool is unsigned in C, other narrow integers are signed by default.
-        return emit.add((llvm.ZExtOp if type.width.data == 1 else llvm.SExtOp)(converted, i32))
+        return emit.insert((llvm.ZExtOp if type.width.data == 1 else llvm.SExtOp)(converted, i32))
     if not _fits(type):
         raise emit.unsupported("printf-type", f"cannot print a value of type {value.type}")
     return converted
@@ -128,5 +128,5 @@ def _pack(arguments: list[SSAValue], emit: Emitter) -> SSAValue:
     type = struct_of([argument.type for argument in arguments])
     buffer = emit.stack(type, 8)
     for position, argument in enumerate(arguments):
-        emit.insert(llvm.StoreOp(argument, emit.add(llvm.GEPOp(buffer, [0, position], type))))
+        emit.insert(llvm.StoreOp(argument, emit.insert(llvm.GEPOp(buffer, [0, position], type))))
     return buffer

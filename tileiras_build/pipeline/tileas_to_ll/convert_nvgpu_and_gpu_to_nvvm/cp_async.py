@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from xdsl.dialects import llvm
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, StringAttr, i32
 from xdsl.ir import SSAValue
 
@@ -22,7 +21,7 @@ from .rewriter import Emitter, rewrite
 
 
 @rewrite(nvgpu.DeviceAsyncCopyOp)
-def convert_copy(op: nvgpu.DeviceAsyncCopyOp, emit: Emitter) -> None:
+def convert_copy(emit: Emitter, op: nvgpu.DeviceAsyncCopyOp) -> None:
     """cp.async of 4, 8 or 16 bytes; 16 bytes may go past the L1 cache."""
     copy = _Copy(*operand_groups(op))
     elements, bits = op.dstElements.value.data, bits_of(type_as(copy.dst[0], MemRefType).element_type)
@@ -86,26 +85,26 @@ def _element_address(buffer: SSAValue, indices: Sequence[SSAValue], emit: Emitte
 def _global(emit: Emitter, pointer: SSAValue) -> SSAValue:
     if pointer.type == GLOBAL_POINTER:
         return pointer
-    return emit.add(AddrSpaceCastOp(pointer, GLOBAL_POINTER))
+    return emit.insert(AddrSpaceCastOp(pointer, GLOBAL_POINTER))
 
 
 def _bytes(elements: SSAValue, bits: int, emit: Emitter) -> SSAValue:
     count = emit.integer(elements)
     if bits == 8:
         return count
-    total = emit.add(llvm.MulOp(count, emit.constant(bits)))
-    return emit.add(llvm.LShrOp(total, emit.constant(3)))
+    total = emit.binary("mul", count, bits)
+    return emit.binary("lshr", total, 3)
 
 
 @rewrite(nvgpu.DeviceAsyncCreateGroupOp)
-def convert_create_group(op: nvgpu.DeviceAsyncCreateGroupOp, emit: Emitter) -> None:
+def convert_create_group(emit: Emitter, op: nvgpu.DeviceAsyncCreateGroupOp) -> None:
     """cp.async.commit_group has no token operands."""
     emit.insert(target.CpAsyncCommitGroupOp.build())
     _token(op, emit)
 
 
 @rewrite(nvgpu.DeviceAsyncWaitOp)
-def convert_wait(op: nvgpu.DeviceAsyncWaitOp, emit: Emitter) -> None:
+def convert_wait(emit: Emitter, op: nvgpu.DeviceAsyncWaitOp) -> None:
     """cp.async.wait_group; without a count it waits for all groups."""
     count = op.numGroups.value.data if op.numGroups else 0
     emit.replace_with(target.CpAsyncWaitGroupOp.build(properties={"n": IntegerAttr(count, i32)}))

@@ -9,7 +9,6 @@ from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from ....ir.casting import unwrap
 from ....ir.dialects import gpu_ext as gpu
 from ....ir.dialects.checked_cast import type_as
-from ....ir.dialects.fast_xdsl import set_type
 from ....ir.dialects.llvm_ext import AddrSpaceCastOp, make_function, make_global
 from ....ir.dialects.nvgpu.types import SHARED, address_space
 from ...common.llvm_type_constructors import array
@@ -31,7 +30,7 @@ _DROPPED = ("known_grid_size", "gpu.known_grid_size")
 
 
 @rewrite(gpu.GPUFuncOp)
-def convert_function(op: gpu.GPUFuncOp, emit: Emitter) -> None:
+def convert_function(emit: Emitter, op: gpu.GPUFuncOp) -> None:
     """``llvm.func`` with the converted signature; buffers become globals in shared memory, or stack objects."""
     body = emit.root.regions[0]
     entry = body.blocks[0]
@@ -42,7 +41,7 @@ def convert_function(op: gpu.GPUFuncOp, emit: Emitter) -> None:
     for argument in entry.args:
         if converter.bare_pointers:
             _check_strides(argument, emit)
-        _convert_argument(argument, converter, inside)
+        inside.retype(argument, converter.argument(argument.type))
     type = llvm.LLVMFunctionType([argument.type for argument in entry.args], _result(op, converter))
     made = make_function(op.sym_name.data, type, op.detach_region(body))
     made.properties |= {"arg_attrs": op.arg_attrs} if op.arg_attrs is not None else {}
@@ -67,17 +66,6 @@ def _check_strides(argument: BlockArgument, emit: Emitter) -> None:
         raise emit.unsupported("kernel-strides", message, "pass what is known at run time as arguments of their own")
 
 
-def _convert_argument(argument: BlockArgument, converter: LLVMTypeConverter, inside: Emitter) -> None:
-    old, new = argument.type, converter.argument(argument.type)
-    if old == new:
-        return
-    uses = list(argument.uses)
-    set_type(argument, new)
-    bridge = inside.as_type(argument, old)
-    for use in uses:
-        use.operation.operands[use.index] = bridge
-
-
 def _bind_buffers(op: gpu.GPUFuncOp, buffers: list[BlockArgument], inside: Emitter) -> None:
     for position, buffer in enumerate(buffers):
         bind = _shared_buffer if position < op.workgroup_count else _private_buffer
@@ -96,17 +84,17 @@ def _shared_buffer(op: gpu.GPUFuncOp, position: int, type: MemRefType, inside: E
     name = inside.fresh_symbol(f"__wg_{op.sym_name.data}_{position}")
     size = element_bytes(type.element_type)
     inside.add_global(make_global(_storage(type, inside), name, "internal", SHARED, alignment=max(size, 16)))
-    return inside.add(llvm.AddressOfOp(name, SHARED_POINTER))
+    return inside.insert(llvm.AddressOfOp(name, SHARED_POINTER))
 
 
 def _private_buffer(op: gpu.GPUFuncOp, position: int, type: MemRefType, inside: Emitter) -> SSAValue:
     storage, wanted = _storage(type, inside), inside.types.memory_pointer(type)
-    buffer = inside.add(llvm.AllocaOp(inside.constant(1), storage, max(element_bytes(type.element_type), 16)))
-    return buffer if buffer.type == wanted else inside.add(AddrSpaceCastOp(buffer, wanted))
+    buffer = inside.insert(llvm.AllocaOp(inside.constant(1), storage, max(element_bytes(type.element_type), 16)))
+    return buffer if buffer.type == wanted else inside.insert(AddrSpaceCastOp(buffer, wanted))
 
 
 @rewrite(gpu.ReturnOp)
-def convert_return(op: gpu.ReturnOp, emit: Emitter) -> None:
+def convert_return(emit: Emitter, op: gpu.ReturnOp) -> None:
     """``llvm.return`` of nothing, a value, or a struct of values."""
     values = [emit.converted(value) for value in op.args]
     single = emit.struct(values) if len(values) > 1 else next(iter(values), None)
@@ -114,7 +102,7 @@ def convert_return(op: gpu.ReturnOp, emit: Emitter) -> None:
 
 
 @rewrite(gpu.DynamicSharedMemoryOp)
-def convert_dynamic_shared_memory(op: gpu.DynamicSharedMemoryOp, emit: Emitter) -> None:
+def convert_dynamic_shared_memory(emit: Emitter, op: gpu.DynamicSharedMemoryOp) -> None:
     """One unsized global per module, whose size the launch sets: an existing one, or a new one."""
     if address_space(type_as(op.result, MemRefType).memory_space) != SHARED:
         raise emit.unsupported("dynamic-shared-space", f"must be in shared memory, but got '{op.result.type}'")

@@ -36,7 +36,7 @@ _ALIASES = {"known_block_size": "nvvm.reqntid", "known_cluster_size": "nvvm.clus
 
 
 @rewrite(*REGISTERS)
-def convert_index_query(op: Operation, emit: Emitter) -> None:
+def convert_index_query(emit: Emitter, op: Operation) -> None:
     """Read the register, then cast to ``index``, whose width is configurable; a cast back cancels."""
     register, attribute, exact = REGISTERS[type(op)]
     axis = op.properties.get("dimension")

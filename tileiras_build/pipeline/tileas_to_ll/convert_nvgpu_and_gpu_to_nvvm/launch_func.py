@@ -33,7 +33,7 @@ RUNTIME: dict[str, tuple[Attribute, list[Attribute]]] = {
 
 
 @rewrite(LaunchFuncOp)
-def convert_launch(op: LaunchFuncOp, emit: Emitter) -> None:
+def convert_launch(emit: Emitter, op: LaunchFuncOp) -> None:
     """Look up the kernel, pack the arguments, launch; without a stream of its own the launch waits for the kernel."""
     if op.asyncToken is not None or op.asyncDependencies:
         raise emit.unsupported("launch-async", "has an asynchronous token", "give the launch a stream instead")
@@ -53,7 +53,7 @@ def convert_launch(op: LaunchFuncOp, emit: Emitter) -> None:
         shared,
         stream,
         arguments,
-        emit.add(llvm.ZeroOp.build(result_types=[POINTER])),
+        emit.insert(llvm.ZeroOp.build(result_types=[POINTER])),
         count,
     )
     if op.asyncObject is None:
@@ -78,7 +78,7 @@ def _function(op: LaunchFuncOp, emit: Emitter) -> SSAValue:
     variable = f"{module}_module"
     if symbol(emit.symbols, variable) is None:
         emit.add_global(make_global(POINTER, variable, "external"))
-    loaded = emit.add(llvm.LoadOp(emit.add(llvm.AddressOfOp(variable, POINTER)), POINTER))
+    loaded = emit.insert(llvm.LoadOp(emit.insert(llvm.AddressOfOp(variable, POINTER)), POINTER))
     text = emit.host_string(f"{module}_{name}_name", name)
     return unwrap(_call(emit, "mgpuModuleGetFunction", loaded, text))
 
@@ -90,11 +90,11 @@ def _packed(op: LaunchFuncOp, emit: Emitter) -> SSAValue:
     pointers = array(len(values), POINTER)
     entry = _at_entry(op, emit)
     one = entry.constant(1)
-    arguments, addresses = (entry.add(llvm.AllocaOp(one, type)) for type in (storage, pointers))
+    arguments, addresses = (entry.insert(llvm.AllocaOp(one, type)) for type in (storage, pointers))
     for index, value in enumerate(values):
-        place = emit.add(llvm.GEPOp(arguments, [0, index], storage))
+        place = emit.insert(llvm.GEPOp(arguments, [0, index], storage))
         emit.insert(llvm.StoreOp(value, place))
-        emit.insert(llvm.StoreOp(place, emit.add(llvm.GEPOp(addresses, [0, index], pointers))))
+        emit.insert(llvm.StoreOp(place, emit.insert(llvm.GEPOp(addresses, [0, index], pointers))))
     return addresses
 
 
@@ -111,10 +111,10 @@ def _at_entry(op: Operation, emit: Emitter) -> Emitter:
 
 def _wide(size: SSAValue, emit: Emitter) -> SSAValue:
     value = emit.converted(size)
-    return value if value.type == i64 else emit.add(llvm.ZExtOp(value, i64))
+    return value if value.type == i64 else emit.insert(llvm.ZExtOp(value, i64))
 
 
 def _call(emit: Emitter, name: str, *arguments: SSAValue) -> SSAValue | None:
     result, types = RUNTIME[name]
     emit.declare(name, llvm.LLVMFunctionType(types, result))
-    return emit.add_any(llvm.CallOp(name, *arguments, return_type=None if result == VOID else result))
+    return emit.insert(llvm.CallOp(name, *arguments, return_type=None if result == VOID else result))

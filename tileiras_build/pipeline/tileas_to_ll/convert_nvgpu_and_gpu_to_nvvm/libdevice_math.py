@@ -31,6 +31,7 @@ from ....ir.dialects import arith_ext, math_ext
 from ....ir.dialects.checked_cast import cast, type_as
 from ....ir.dialects.llvm_ext import call_properties
 from ....ir.dialects.vector_ext import FromElementsOp
+from ...rewriting.dialect_conversion import Rule
 from .rewriter import Emitter
 
 
@@ -148,15 +149,17 @@ def _positions(shape: tuple[int, ...]) -> list[list[int]]:
 
 
 def _lane(op: Operation, emit: Emitter, position: list[int]) -> SSAValue:
-    operands = [emit.add(ExtractOp(value, position, type_as(value, VectorType).element_type)) for value in op.operands]
+    operands = [
+        emit.insert(ExtractOp(value, position, type_as(value, VectorType).element_type)) for value in op.operands
+    ]
     result = type_as(op.results[0], VectorType).element_type
     scalar = type(op).create(
         operands=operands, result_types=[result], properties=dict(op.properties), attributes=dict(op.attributes)
     )
-    return emit.add(scalar)
+    return emit.insert(scalar)
 
 
-def convert_math(op: Operation, emit: Emitter) -> None:
+def convert_math(emit: Emitter, op: Operation) -> None:
     """Call libdevice for a scalar; raises Unsupported for a vector, and for a type without a row."""
     if any(isinstance(value.type, VectorType) for value in op.operands):
         raise emit.unsupported(
@@ -176,7 +179,7 @@ def convert_math(op: Operation, emit: Emitter) -> None:
 
 
 def _widened(value: SSAValue, emit: Emitter) -> SSAValue:
-    return emit.add(llvm.FPExtOp(value, f32)) if isinstance(value.type, _PROMOTED) else value
+    return emit.insert(llvm.FPExtOp(value, f32)) if isinstance(value.type, _PROMOTED) else value
 
 
 def _narrowed(value: SSAValue, wanted: Attribute, emit: Emitter) -> SSAValue:
@@ -184,5 +187,8 @@ def _narrowed(value: SSAValue, wanted: Attribute, emit: Emitter) -> SSAValue:
         return value
     if wanted == i1 and isinstance(value.type, IntegerType):
         # libdevice's predicates return an int.
-        return emit.add(llvm.ICmpOp(value, emit.constant(0), _NOT_EQUAL))
-    return emit.add(llvm.FPTruncOp(value, wanted))
+        return emit.insert(llvm.ICmpOp(value, emit.constant(0), _NOT_EQUAL))
+    return emit.insert(llvm.FPTruncOp(value, wanted))
+
+
+RULES: dict[str, Rule] = {kind.name: convert_math for kind in ROOTS}

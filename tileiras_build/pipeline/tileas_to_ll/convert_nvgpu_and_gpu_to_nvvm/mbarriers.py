@@ -35,7 +35,7 @@ def barrier_address(barriers: SSAValue, position: SSAValue, emit: Emitter) -> SS
 
 
 @rewrite(nvgpu.MBarrierCreateOp)
-def convert_create(op: nvgpu.MBarrierCreateOp, emit: Emitter) -> None:
+def convert_create(emit: Emitter, op: nvgpu.MBarrierCreateOp) -> None:
     """Allocate the barriers in shared memory."""
     type = array(type_as(op.barriers, MBarrierGroupType).num_barriers.data, i64)
     name = emit.fresh_symbol(STORAGE)
@@ -44,7 +44,7 @@ def convert_create(op: nvgpu.MBarrierCreateOp, emit: Emitter) -> None:
 
 
 @rewrite(nvgpu.MBarrierGetOp)
-def convert_get(op: nvgpu.MBarrierGetOp, emit: Emitter) -> None:
+def convert_get(emit: Emitter, op: nvgpu.MBarrierGetOp) -> None:
     """The address, which has 32 bits in shared memory."""
     pointer = barrier_address(op.barriers, op.mbarId, emit)
     emit.replace(emit.create(llvm.PtrToIntOp, (pointer,), op.mbarrierPointer.type))
@@ -58,19 +58,19 @@ def _with_count(
 
 
 @rewrite(nvgpu.MBarrierInitOp)
-def convert_init(op: nvgpu.MBarrierInitOp, emit: Emitter) -> None:
+def convert_init(emit: Emitter, op: nvgpu.MBarrierInitOp) -> None:
     """mbarrier.init with the participant count"""
     _with_count(op, emit, target.MBarrierInitSharedOp)
 
 
 @rewrite(nvgpu.MBarrierArriveExpectTxOp)
-def convert_expect_tx(op: nvgpu.MBarrierArriveExpectTxOp, emit: Emitter) -> None:
+def convert_expect_tx(emit: Emitter, op: nvgpu.MBarrierArriveExpectTxOp) -> None:
     """mbarrier.arrive.expect_tx"""
     _with_count(op, emit, target.MBarrierArriveExpectTxSharedOp)
 
 
 @rewrite(nvgpu.MBarrierArriveOp)
-def convert_arrive(op: nvgpu.MBarrierArriveOp, emit: Emitter) -> None:
+def convert_arrive(emit: Emitter, op: nvgpu.MBarrierArriveOp) -> None:
     """mbarrier.arrive, whose token is the phase; without a token the form without a result register."""
     address = barrier_address(op.barriers, op.mbarId, emit)
     if op.token is None:
@@ -80,21 +80,21 @@ def convert_arrive(op: nvgpu.MBarrierArriveOp, emit: Emitter) -> None:
 
 
 @rewrite(nvgpu.MBarrierArriveNoCompleteOp)
-def convert_arrive_no_complete(op: nvgpu.MBarrierArriveNoCompleteOp, emit: Emitter) -> None:
+def convert_arrive_no_complete(emit: Emitter, op: nvgpu.MBarrierArriveNoCompleteOp) -> None:
     """mbarrier.arrive.noComplete"""
     operands = [barrier_address(op.barriers, op.mbarId, emit), emit.integer(op.count)]
     emit.replace(target.MBarrierArriveNoCompleteSharedOp.build(operands=operands, result_types=[i64]))
 
 
 @rewrite(nvgpu.MBarrierTestWaitOp)
-def convert_test_wait(op: nvgpu.MBarrierTestWaitOp, emit: Emitter) -> None:
+def convert_test_wait(emit: Emitter, op: nvgpu.MBarrierTestWaitOp) -> None:
     """mbarrier.test_wait by token"""
     operands = [barrier_address(op.barriers, op.mbarId, emit), emit.converted(op.token)]
     emit.replace(target.MBarrierTestWaitSharedOp.build(operands=operands, result_types=[i1]))
 
 
 @rewrite(nvgpu.MBarrierTryWaitParityOp)
-def convert_try_wait_parity(op: nvgpu.MBarrierTryWaitParityOp, emit: Emitter) -> None:
+def convert_try_wait_parity(emit: Emitter, op: nvgpu.MBarrierTryWaitParityOp) -> None:
     """mbarrier.try_wait.parity: the single-attempt form has a parity bit, the loop form has MLIR's i32 parity."""
     address = barrier_address(op.barriers, op.mbarId, emit)
     ticks = None if op.ticks is None else emit.integer(op.ticks)
@@ -104,5 +104,5 @@ def convert_try_wait_parity(op: nvgpu.MBarrierTryWaitParityOp, emit: Emitter) ->
         operands = [address, phase or op.phaseParity, ticks]
         emit.replace(form.build(operands=operands, result_types=[[i1]]))
         return
-    phase = phase or emit.add(llvm.ZExtOp(op.phaseParity, i32))
+    phase = phase or emit.insert(llvm.ZExtOp(op.phaseParity, i32))
     emit.replace_with(build(form, [address, phase, ticks]))

@@ -38,7 +38,7 @@ def sparse_text(
 
 
 @rewrite(nvgpu.MmaSparseSyncOp)
-def convert_sparse_mma(op: nvgpu.MmaSparseSyncOp, emit: Emitter) -> None:
+def convert_sparse_mma(emit: Emitter, op: nvgpu.MmaSparseSyncOp) -> None:
     """Unpack the fragments, emit the instruction, repack its result."""
     check_tf32(op, emit)
     kinds = [ptx_type(element_of(value), emit) for value in (op.matrixA, op.matrixB)]
@@ -48,7 +48,7 @@ def convert_sparse_mma(op: nvgpu.MmaSparseSyncOp, emit: Emitter) -> None:
     selector = op.sparsitySelector.value.data if op.sparsitySelector else 0
     _check_selector(op, selector, emit)
     groups = [registers(op.matrixA, emit), registers(op.matrixB, emit), accumulators(op.matrixC, emit)]
-    metadata = emit.add(llvm.BitcastOp(op.sparseMetadata, i32))
+    metadata = emit.insert(llvm.BitcastOp(op.sparseMetadata, i32))
     text = sparse_text(shape_of(op), kinds, ACCUMULATORS[type(element)], list(map(len, groups)), selector)
     operands = [*(value for group in groups for value in group), metadata]
     types = [value.type for value in groups[2]]
@@ -56,7 +56,7 @@ def convert_sparse_mma(op: nvgpu.MmaSparseSyncOp, emit: Emitter) -> None:
     mma = llvm.InlineAsmOp(text, letters, operands, [struct_of(types)], has_side_effects=True)
     # The whole warp executes it (convergent): LLVM must not move it under a condition.
     mma.attributes["convergent"] = UnitAttr()
-    emit.replace(repack(emit.fields(emit.add(mma)), type_as(op.res, VectorType), emit))
+    emit.replace(repack(emit.fields(emit.insert(mma)), type_as(op.res, VectorType), emit))
 
 
 def _check_selector(op: nvgpu.MmaSparseSyncOp, selector: int, emit: Emitter) -> None:

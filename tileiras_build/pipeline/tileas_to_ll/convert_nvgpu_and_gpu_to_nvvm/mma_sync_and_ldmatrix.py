@@ -87,7 +87,7 @@ def registers(matrix: SSAValue, emit: Emitter) -> list[SSAValue]:
     rows = emit.rows(matrix)
     if isinstance(element_of(matrix), _NATURAL):
         return rows
-    return [emit.add(llvm.BitcastOp(row, i32)) for row in rows]
+    return [emit.insert(llvm.BitcastOp(row, i32)) for row in rows]
 
 
 def accumulators(matrix: SSAValue, emit: Emitter) -> list[SSAValue]:
@@ -100,18 +100,18 @@ def accumulators(matrix: SSAValue, emit: Emitter) -> list[SSAValue]:
 def _elements(matrix: SSAValue, emit: Emitter) -> list[SSAValue]:
     rows, columns = type_as(matrix, VectorType).get_shape()
     element = element_of(matrix)
-    return [emit.add(ExtractOp(matrix, [row, c], element)) for row in range(rows) for c in range(columns)]
+    return [emit.insert(ExtractOp(matrix, [row, c], element)) for row in range(rows) for c in range(columns)]
 
 
 def repack(values: Sequence[SSAValue], type: VectorType, emit: Emitter) -> SSAValue:
     """A fragment from its registers."""
     if values[0].type != type.element_type:
         values = [lane for value in values for lane in emit.lanes(value)]
-    return emit.add(FromElementsOp(values, type))
+    return emit.insert(FromElementsOp(values, type))
 
 
 @rewrite(nvgpu.MmaSyncOp)
-def convert_mma(op: nvgpu.MmaSyncOp, emit: Emitter) -> None:
+def convert_mma(emit: Emitter, op: nvgpu.MmaSyncOp) -> None:
     """Unpack the fragments, emit ``nvvm.mma.sync``, repack its result."""
     check_tf32(op, emit)
     kinds = [ptx_type(element_of(value), emit) for value in (op.matrixA, op.matrixB)]
@@ -126,7 +126,7 @@ def convert_mma(op: nvgpu.MmaSyncOp, emit: Emitter) -> None:
     }
     if kinds[0] in _INTEGERS.values():
         properties["intOverflowBehavior"] = MmaIntOverflowAttr.new([StringAttr("satfinite")])
-    mma = emit.add(target.MmaSyncOp.build(operands=operands, result_types=[result], properties=properties))
+    mma = emit.insert(target.MmaSyncOp.build(operands=operands, result_types=[result], properties=properties))
     emit.replace(repack([emit.field(mma, i) for i in range(len(operands[2]))], type_as(op.res, VectorType), emit))
 
 
@@ -134,7 +134,7 @@ def convert_mma(op: nvgpu.MmaSyncOp, emit: Emitter) -> None:
 
 
 @rewrite(nvgpu.LdMatrixOp)
-def convert_ldmatrix(op: nvgpu.LdMatrixOp, emit: Emitter) -> None:
+def convert_ldmatrix(emit: Emitter, op: nvgpu.LdMatrixOp) -> None:
     """One register, or several in a struct; both become one vector."""
     count = op.numTiles.value.data
     properties = {
@@ -145,14 +145,14 @@ def convert_ldmatrix(op: nvgpu.LdMatrixOp, emit: Emitter) -> None:
     }
     result = i32 if count == 1 else struct_of([i32] * count)
     pointer = emit.address(op.srcMemref, op.indices)
-    loaded = emit.add(target.LdMatrixOp.build(operands=[pointer], result_types=[result], properties=properties))
+    loaded = emit.insert(target.LdMatrixOp.build(operands=[pointer], result_types=[result], properties=properties))
     fragments = [loaded] if count == 1 else [emit.field(loaded, index) for index in range(count)]
     emit.replace(_as_fragment(fragments, type_as(op.res, VectorType), emit))
 
 
 def _as_fragment(fragments: Sequence[SSAValue], type: VectorType, emit: Emitter) -> SSAValue:
     if len(type.get_shape()) == 1:
-        packed = emit.add(FromElementsOp(fragments, VectorType(i32, [len(fragments)])))
+        packed = emit.insert(FromElementsOp(fragments, VectorType(i32, [len(fragments)])))
     else:
-        packed = emit.add(FromElementsOp(fragments, VectorType(i32, [len(fragments), 1])))
-    return packed if packed.type == type else emit.add(BitcastOp(packed, type))
+        packed = emit.insert(FromElementsOp(fragments, VectorType(i32, [len(fragments), 1])))
+    return packed if packed.type == type else emit.insert(BitcastOp(packed, type))

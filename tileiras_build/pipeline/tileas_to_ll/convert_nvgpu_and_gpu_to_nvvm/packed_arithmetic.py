@@ -39,13 +39,13 @@ HALF: dict[type[Attribute], str] = {kind: unwrap(OPERAND_TYPES[kind.name].ptx) f
 
 
 @rewrite(nvgpu.RcpOp)
-def convert_rcp(op: nvgpu.RcpOp, emit: Emitter) -> None:
+def convert_rcp(emit: Emitter, op: nvgpu.RcpOp) -> None:
     """rcp.approx.ftz per element"""
     type = type_as(op.out, VectorType)
     if type.element_type != f32:
         raise emit.unsupported("rcp-type", f"is for f32, but got '{type}'")
     lanes = [
-        emit.add(target.RcpApproxFtzF32Op.build(operands=[lane], result_types=[f32])) for lane in emit.lanes(op.in_)
+        emit.insert(target.RcpApproxFtzF32Op.build(operands=[lane], result_types=[f32])) for lane in emit.lanes(op.in_)
     ]
     emit.replace(FromElementsOp(lanes, type))
 
@@ -64,13 +64,13 @@ def _packed(
 
 
 @rewrite(nvgpu.FmaPackedF32x2Op)
-def convert_fma(op: nvgpu.FmaPackedF32x2Op, emit: Emitter) -> None:
+def convert_fma(emit: Emitter, op: nvgpu.FmaPackedF32x2Op) -> None:
     """fma.rn.f32x2"""
     _packed(op, emit, target.FmaPackedF32x2Op)
 
 
 @rewrite(nvgpu.MulPackedF32x2Op)
-def convert_mul(op: nvgpu.MulPackedF32x2Op, emit: Emitter) -> None:
+def convert_mul(emit: Emitter, op: nvgpu.MulPackedF32x2Op) -> None:
     """mul.rn.f32x2"""
     _packed(op, emit, target.MulPackedF32x2Op)
 
@@ -84,7 +84,7 @@ def _vectors(op: nvgpu.ConvertTruncateOp | nvgpu.ConvertExtendOp, emit: Emitter)
 
 
 @rewrite(nvgpu.ConvertTruncateOp)
-def convert_truncate(op: nvgpu.ConvertTruncateOp, emit: Emitter) -> None:
+def convert_truncate(emit: Emitter, op: nvgpu.ConvertTruncateOp) -> None:
     """One packed conversion per pair of floats, then the pairs side by side."""
     source, result = _vectors(op, emit)
     element = result.element_type
@@ -109,21 +109,23 @@ def _narrow(low: SSAValue, high: SSAValue, name: str, op: nvgpu.ConvertTruncateO
         properties["relu"] = UnitAttr()
     type = VectorType(f16 if name == "f16" else bf16, [2]) if half else i16
     # The first operand of cvt becomes the upper half.
-    return emit.add(target.ConvertFromF32x2Op.build(operands=[high, low], result_types=[type], properties=properties))
+    return emit.insert(
+        target.ConvertFromF32x2Op.build(operands=[high, low], result_types=[type], properties=properties)
+    )
 
 
 def _join(words: list[SSAValue], type: VectorType, emit: Emitter) -> SSAValue:
     if len(words) == 1:
         return emit.as_type(words[0], type)
     if words[0].type == i16:
-        packed = emit.add(FromElementsOp(words, VectorType(i16, [len(words)])))
+        packed = emit.insert(FromElementsOp(words, VectorType(i16, [len(words)])))
         return emit.as_type(packed, type)
     lanes = [lane for word in words for lane in emit.lanes(word)]
-    return emit.add(FromElementsOp(lanes, type))
+    return emit.insert(FromElementsOp(lanes, type))
 
 
 @rewrite(nvgpu.ConvertExtendOp)
-def convert_extend(op: nvgpu.ConvertExtendOp, emit: Emitter) -> None:
+def convert_extend(emit: Emitter, op: nvgpu.ConvertExtendOp) -> None:
     """Packed conversions of small floats to f16x2 or bf16x2; halves widen to f32 without a packed form."""
     source_type, result_type = _vectors(op, emit)
     source, result = source_type.element_type, result_type.element_type
@@ -143,4 +145,4 @@ def convert_extend(op: nvgpu.ConvertExtendOp, emit: Emitter) -> None:
 def _widen(word: SSAValue, source: Attribute, result: Attribute, emit: Emitter) -> SSAValue:
     properties = {"srcTy": StringAttr(SMALL[type(source)])}
     pair = VectorType(result, [2])
-    return emit.add(target.ConvertToF16x2Op.build(operands=[word], result_types=[pair], properties=properties))
+    return emit.insert(target.ConvertToF16x2Op.build(operands=[word], result_types=[pair], properties=properties))

@@ -13,21 +13,21 @@ they add.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TypeVar
 
 from xdsl.dialects import arith, cf, func, llvm, scf
-from xdsl.dialects.builtin import FunctionType, ModuleOp, UnrealizedConversionCastOp, VectorType, i32, i64
+from xdsl.dialects.builtin import ModuleOp, UnrealizedConversionCastOp, VectorType, i32, i64
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
-from ....core.errors import Diagnostics, Unsupported
 from ....ir.casting import parent_block
 from ....ir.dialects import gpu_ext as gpu
-from ....ir.dialects.fast_xdsl import erase, item, operands_of, ops_of_kind, replace_uses, set_type, walk
+from ....ir.dialects.fast_xdsl import erase, item, operands_of, ops_of_kind, replace_uses, walk
 from ...job import Job
 from ...pass_manager import EdgePass
+from ...rewriting.dialect_conversion import apply_rules, converted_signature, refuse
 from . import (  # noqa: F401 - each registers its rewrites
     all_reduce,
     arith_to_llvm,
@@ -36,6 +36,7 @@ from . import (  # noqa: F401 - each registers its rewrites
     gpu_functions,
     index_queries,
     launch_func,
+    libdevice_math,
     mbarriers,
     mma_sparse,
     mma_sync_and_ldmatrix,
@@ -44,9 +45,9 @@ from . import (  # noqa: F401 - each registers its rewrites
     tensor_maps,
     wgmma,
 )
-from .libdevice_math import ROOTS, convert_math, needs_libdevice, scalarize
+from .libdevice_math import ROOTS, needs_libdevice, scalarize
 from .llvm_type_helpers import converter_of
-from .rewriter import REWRITES, Emitter, Rewrite
+from .rewriter import REWRITES, Emitter
 
 LEGAL = (gpu.GPUModuleOp.name, "gpu.yield")
 ILLEGAL = ("gpu.", "nvgpu.", "cf.assert")  # name prefixes; math is illegal if libdevice has the function
@@ -73,7 +74,7 @@ def role_of(kind: type[Operation]) -> str | None:
         return REDUCTION
     if kind in ROOTS:
         return MATH
-    if kind in REWRITES:
+    if kind.name in REWRITES:
         return ROOT
     if kind in STRUCTURAL:
         return STRUCTURE
@@ -97,6 +98,10 @@ class DeviceOps:
     def of(self, role: str) -> list[Operation]:
         """The operations of a role, in program order."""
         return self.operations.get(role, [])
+
+    def rewriter(self, job: Job) -> Callable[[Operation], Emitter]:
+        """Makes the rewriter of an operation."""
+        return lambda op: Emitter(op, job, self.added, self.shared)
 
     def casts(self, kind: type[Cast]) -> list[Cast]:
         """The casts of the module, then those that rewrites added."""
@@ -154,8 +159,7 @@ class ConvertMathToLibdevice(EdgePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         """Report every operation without a callee."""
-        found = collect_device_ops(module)
-        _convert(_math(found), convert_math, found, job)
+        _convert_math(collect_device_ops(module), job)
 
 
 class ConvertNVGPUAndGPUToNVVM(EdgePass):
@@ -168,18 +172,22 @@ class ConvertNVGPUAndGPUToNVVM(EdgePass):
         """Vector math first, then every operation by its rewrite; remaining operations are reported by name."""
         found = collect_device_ops(module)
         if reduced := found.of(REDUCTION):
-            _convert(reduced, all_reduce.expand, found, job)
+            apply_rules(reduced, {gpu.AllReduceOp.name: all_reduce.expand}, found.rewriter(job))
             found = collect_device_ops(module)
         _scalarize(found, job)
-        _convert(_math(found), convert_math, found, job)
+        _convert_math(found, job)
         # Launches first: they read the signatures of kernels. Functions last: rewrites read the launch bounds of the
         # enclosing function.
-        _convert(found.of(LAUNCH), launch_func.convert_launch, found, job)
+        apply_rules(found.of(LAUNCH), REWRITES, found.rewriter(job))
         roots = sorted([*found.of(ROOT), *_without_math(found)], key=lambda op: isinstance(op, gpu.GPUFuncOp))
-        _convert(roots, lambda op, emit: REWRITES[type(op)](op, emit), found, job)
+        apply_rules(roots, REWRITES, found.rewriter(job))
         _convert_carried_types(found, job)
         _remove_bridge_casts(found)
-        _refuse_leftovers(found, job)
+        refuse(found.of(LEFTOVER), self.name)
+
+
+def _convert_math(found: DeviceOps, job: Job) -> None:
+    apply_rules(_math(found), libdevice_math.RULES, found.rewriter(job))
 
 
 def _math(found: DeviceOps) -> list[Operation]:
@@ -189,32 +197,13 @@ def _math(found: DeviceOps) -> list[Operation]:
 
 def _without_math(found: DeviceOps) -> list[Operation]:
     """The operations without a libdevice function that have a rewrite."""
-    return [op for op in found.of(MATH) if op.parent is not None and op.__class__ in REWRITES]
+    return [op for op in found.of(MATH) if op.parent is not None and op.name in REWRITES]
 
 
 def _scalarize(found: DeviceOps, job: Job) -> None:
     for op in _math(found):
         if isinstance(op.results[0].type, VectorType):
-            scalarize(op, Emitter(op, job, found.added, found.shared))
-
-
-def _convert(operations: Iterable[Operation], convert: Rewrite, found: DeviceOps, job: Job):
-    """Convert operations, and report all failures together."""
-    failures = Diagnostics()
-    for op in operations:
-        try:
-            convert(op, Emitter(op, job, found.added, found.shared))
-        except Unsupported as error:
-            failures.add(error)
-    failures.raise_if_any()
-
-
-def _refuse_leftovers(found: DeviceOps, job: Job) -> None:
-    failures = Diagnostics()
-    for op in found.of(LEFTOVER):
-        remedy = f"no rewrite of {ConvertNVGPUAndGPUToNVVM.name} has it as its root"
-        failures.add(Emitter(op, job).illegal(remedy))
-    failures.raise_if_any()
+            scalarize(op, found.rewriter(job)(op))
 
 
 def _is_carried(type: Attribute) -> bool:
@@ -224,36 +213,20 @@ def _is_carried(type: Attribute) -> bool:
 
 def _convert_carried_types(found: DeviceOps, job: Job) -> None:
     """Set the LLVM types of nvgpu values that cross blocks and loops."""
+    convert = lambda type: converter_of(job.index_width).convert(type) if _is_carried(type) else type
+    at = found.rewriter(job)
     for op in found.of(STRUCTURE):
-        emit = Emitter(op, job, found.added, found.shared)
         for index, operand in enumerate(op.operands):
             if _is_carried(operand.type):
-                op.operands[index] = emit.converted(operand)
+                op.operands[index] = at(op).as_type(operand, convert(operand.type))
         for result in op.results:
-            _retype(result, op.next_op, found, job)
+            if op.next_op is not None:
+                at(op.next_op).retype(result, convert(result.type))
     for argument in found.carried:
-        _retype(argument, argument.block.first_op, found, job)
+        if argument.block.first_op is not None:
+            at(argument.block.first_op).retype(argument, convert(argument.type))
     for function in ops_of_kind(found.of(STRUCTURE), func.FuncOp):
-        function.properties["function_type"] = _signature(function.function_type, job)
-
-
-def _signature(type: FunctionType, job: Job) -> FunctionType:
-    """The signature of a function with the LLVM types of its nvgpu values."""
-    converter = converter_of(job.index_width)
-    parts = (
-        [converter.convert(one) if _is_carried(one) else one for one in part] for part in (type.inputs, type.outputs)
-    )
-    return FunctionType.from_lists(*parts)
-
-
-def _retype(value: SSAValue, before: Operation | None, found: DeviceOps, job: Job) -> None:
-    if not _is_carried(value.type) or before is None:
-        return
-    old, uses = value.type, list(value.uses)
-    set_type(value, converter_of(job.index_width).convert(old))
-    bridge = Emitter(before, job, found.added, found.shared).as_type(value, old)
-    for use in uses:
-        use.operation.operands[use.index] = bridge
+        function.properties["function_type"] = converted_signature(function.function_type, convert)
 
 
 def _remove_bridge_casts(found: DeviceOps) -> None:

@@ -1,8 +1,8 @@
-"""The conversion's framework: a registry of rewrites by root operation, type conversion, and an emitter.
+"""The rules of this conversion, and the rewriter that they and other conversions to LLVM use.
 
     @rewrite(gpu.BarrierOp)
-    def convert_barrier(op, emit):
-        emit.replace(op, nvvm.Barrier0Op())
+    def convert_barrier(emit, op):
+        emit.replace_with(create(Barrier0Op))
 
 Operations that are not converted still see the old types through ``builtin.unrealized_conversion_cast``; inverse pairs of
 casts cancel.
@@ -11,10 +11,9 @@ casts cancel.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from itertools import product
-from typing import Any, TypeVar, overload
+from typing import overload
 
 from xdsl.dialects import arith, builtin, llvm
 from xdsl.dialects.builtin import (
@@ -29,17 +28,18 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.vector import ExtractOp
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.traits import SymbolTable
 
-from ....core.errors import InternalError, Unsupported
+from ....core.errors import InternalError
 from ....ir.casting import unwrap
 from ....ir.dialects.checked_cast import cast, type_as
-from ....ir.dialects.fast_xdsl import create, erase, insert_before, integer_attr, item, operands_of, replace_uses
-from ....ir.dialects.llvm_ext import AddrSpaceCastOp, make_function, make_global
+from ....ir.dialects.fast_xdsl import create, item, operands_of
+from ....ir.dialects.llvm_ext import BINARY, AddrSpaceCastOp, make_function, make_global
 from ....ir.dialects.op_definition import TableOp
 from ...common.llvm_type_constructors import GENERIC, GLOBAL, array
-from ...job import Job
+from ...rewriting.dialect_conversion import RuleTable
+from ...rewriting.rewriter import Rewriter
 from ..debug.debug_info import CARRIED_LOCATION
 from ..emission.attribute_builders import Plain, attributes_of, field_position
 from ..type_converter import ALIGNED, ALLOCATED, BYTE, OFFSET, SIZES, STRIDES, LLVMTypeConverter
@@ -53,45 +53,19 @@ from .llvm_type_helpers import (
     static_strides,
     struct_of,
 )
-from .symbols import has_stem, location_of, symbol
+from .symbols import has_stem, symbol
 
 CONSTANTS = (llvm.ConstantOp, arith.ConstantOp)
-
-Root = TypeVar("Root", bound=Operation)
-# A rewrite function accepts one class of operations.
-Rewrite = Callable[[Any, "Emitter"], None]
-REWRITES: dict[type[Operation], Rewrite] = {}
+REWRITES = RuleTable()
+rewrite = REWRITES.rule
 
 
-def rewrite(*roots: type[Root]) -> Callable[[Callable[[Root, Emitter], None]], Callable[[Root, Emitter], None]]:
-    """Register the decorated function for ``roots``; a root has one rewrite."""
+class Emitter(Rewriter):
+    """A rewriter whose operations are those of ``llvm`` and ``nvvm``."""
 
-    def register(function: Callable[[Root, Emitter], None]) -> Callable[[Root, Emitter], None]:
-        for root in roots:
-            if root in REWRITES:
-                raise InternalError("rewrite-twice", f"{root.name} has two rewrites")
-            REWRITES[root] = function
-        return function
-
-    return register
-
-
-# Emission -------------------------------------------------------------------------------------------------------------
-
-
-@dataclass
-class Emitter:
-    """Inserts operations before ``root`` and replaces it."""
-
-    root: Operation
-    job: Job
-    added: list[Operation] = field(default_factory=list)
-    # Values that rewrites share, by block: stack objects of functions by type, descriptors by their fields.
-    shared: dict[tuple[Block, object], SSAValue] = field(default_factory=dict)
-
-    def at(self, root: Operation) -> Emitter:
-        """An emitter before another operation."""
-        return Emitter(root, self.job, self.added, self.shared)
+    operations = BINARY
+    constants = llvm.ConstantOp
+    inherited = CARRIED_LOCATION
 
     @property
     def symbols(self) -> Operation:
@@ -115,46 +89,6 @@ class Emitter:
         while operation is not None and operation.name not in ("gpu.func", "llvm.func", "func.func"):
             operation = operation.parent_op()
         return operation
-
-    def unsupported(self, id: str, message: str, remedy: str | None = None) -> Unsupported:
-        """A diagnostic about the root."""
-        return Unsupported(id, f"'{self.root.name}' op {message}", location=location_of(self.root), remedy=remedy)
-
-    def illegal(self, remedy: str) -> Unsupported:
-        """MLIR's diagnostic about a root that no rewrite accepts."""
-        message = f"failed to legalize operation '{self.root.name}' that was explicitly marked illegal"
-        return Unsupported("illegal-operation", message, location=location_of(self.root), remedy=remedy)
-
-    def add(self, operation: Operation) -> SSAValue:
-        """Insert an operation before the root, with the root's location; return its first result."""
-        self.insert(operation)
-        return item(operation.results, 0)
-
-    def create(
-        self,
-        kind: builtins.type[Operation],
-        operands: Sequence[SSAValue],
-        type: Attribute,
-        properties: dict[str, Attribute] | None = None,
-    ) -> SSAValue:
-        """``add`` of a new operation with one result, which is not verified."""
-        return self.add(create(kind, operands, (type,), properties))
-
-    def add_any(self, operation: Operation) -> SSAValue | None:
-        """``add`` of an operation that may have no result."""
-        self.insert(operation)
-        return operation.results[0] if operation.results else None
-
-    def insert(self, operation: Operation) -> None:
-        """``add`` of an operation without results."""
-        root = self.root
-        insert_before(operation, root)
-        self.added.append(operation)
-        operation.location = root.location
-        if root.attributes:
-            operation.attributes |= {
-                name: root.attributes[name] for name in CARRIED_LOCATION if name in root.attributes
-            }
 
     @overload
     def issue(
@@ -183,15 +117,15 @@ class Emitter:
     ) -> SSAValue | None:
         """Emit an instruction of the instruction tables, as ``InstructionBuilder.issue`` does; return its result."""
         groups = [self.constant(entry) if isinstance(entry, int) else entry for entry in operands]
-        return self.add_any(kind.make(groups, [] if type is None else [type], attributes_of(attributes)))
+        return self.insert(kind.make(groups, [] if type is None else [type], attributes_of(attributes)))
 
     def constant(self, value: int | float, type: Attribute = i32) -> SSAValue:
         """An LLVM constant."""
-        if isinstance(type, IntegerType):
-            return self.create(llvm.ConstantOp, (), type, {"value": integer_attr(value, type)})
+        if isinstance(value, int) and isinstance(type, IntegerType):
+            return super().constant(value, type)
         if not isinstance(type, builtin.AnyFloat):
             raise InternalError("constant-type", f"a constant of type {type}")
-        return self.add(llvm.ConstantOp(builtin.FloatAttr(float(value), type), type))
+        return self.insert(llvm.ConstantOp(builtin.FloatAttr(float(value), type), type))
 
     def constant_of(self, value: SSAValue) -> int | None:
         """The constant integer of a value; None if it is not constant."""
@@ -201,27 +135,9 @@ class Emitter:
         constant = owner.properties["value"] if isinstance(owner, CONSTANTS) else None
         return constant.value.data if isinstance(constant, IntegerAttr) else None
 
-    def source(self, value: SSAValue, type: Attribute) -> SSAValue | None:
-        """The value of ``type`` that was bridged to ``value``; None if there is none."""
-        owner = value.owner
-        if not isinstance(owner, UnrealizedConversionCastOp) or len(operands_of(owner)) != 1:
-            return None
-        source = item(operands_of(owner), 0)
-        return source if source.type == type else None
-
     def pointer(self, address: SSAValue, type: llvm.LLVMPointerType) -> SSAValue:
         """Convert an integer to a pointer."""
-        return self.add(create(llvm.IntToPtrOp, (address,), (type,)))
-
-    def as_type(self, value: SSAValue, type: Attribute) -> SSAValue:
-        """``value`` bridged to ``type``."""
-        if value.type == type:
-            return value
-        if (source := self.source(value, type)) is not None:
-            return source
-        result = self.add(create(UnrealizedConversionCastOp, (value,), (type,)))
-        result.name_hint = value.name_hint
-        return result
+        return self.insert(create(llvm.IntToPtrOp, (address,), (type,)))
 
     def converted(self, value: SSAValue) -> SSAValue:
         """``value`` in its LLVM form."""
@@ -244,11 +160,11 @@ class Emitter:
             return self.constant(owner.value.value.data, type)
         if (source := self.source(value, type)) is not None:
             return source
-        return self.add(arith.IndexCastOp(value, type)) if isinstance(value.type, IndexType) else value
+        return self.insert(arith.IndexCastOp(value, type)) if isinstance(value.type, IndexType) else value
 
     def as_i64(self, value: SSAValue) -> SSAValue:
         """A signed integer in 64 bits."""
-        return value if value.type == i64 else self.add(llvm.SExtOp(value, i64))
+        return value if value.type == i64 else self.insert(llvm.SExtOp(value, i64))
 
     def field(self, aggregate: SSAValue, *position: int) -> SSAValue:
         """One field of a struct."""
@@ -259,22 +175,22 @@ class Emitter:
             else:
                 type = cast(llvm.LLVMArrayType, type).type
         positions = builtin.DenseArrayBase.from_list(i64, position)
-        return self.add(llvm.ExtractValueOp(positions, aggregate, type))
+        return self.insert(llvm.ExtractValueOp(positions, aggregate, type))
 
     def fields(self, aggregate: SSAValue) -> list[SSAValue]:
         """All fields of a struct of registers."""
         types = type_as(aggregate, llvm.LLVMStructType).types.data
         made = [_member(aggregate, index, type) for index, type in enumerate(types)]
-        return [self.add(operation) for operation in made]
+        return [self.insert(operation) for operation in made]
 
     def with_field(self, aggregate: SSAValue, value: SSAValue, *position: int) -> SSAValue:
         """The struct with one field set."""
         positions = builtin.DenseArrayBase.from_list(i64, position)
-        return self.add(llvm.InsertValueOp(positions, aggregate, value))
+        return self.insert(llvm.InsertValueOp(positions, aggregate, value))
 
     def struct(self, values: Sequence[SSAValue]) -> SSAValue:
         """A struct of values."""
-        result = self.add(llvm.UndefOp(struct_of([value.type for value in values])))
+        result = self.insert(llvm.UndefOp(struct_of([value.type for value in values])))
         for index, value in enumerate(values):
             result = self.with_field(result, value, index)
         return result
@@ -283,15 +199,15 @@ class Emitter:
         """The elements of a vector, the last dimension fastest."""
         type = type_as(vector, VectorType)
         positions = product(*map(range, type.get_shape()))
-        return [self.add(ExtractOp(vector, position, type.element_type)) for position in positions]
+        return [self.insert(ExtractOp(vector, position, type.element_type)) for position in positions]
 
     def rows(self, matrix: SSAValue) -> list[SSAValue]:
         """The rows of a two-dimensional vector; a row of one element is that element."""
         type = type_as(matrix, VectorType)
         (rows, columns), element = type.get_shape(), type.element_type
         if columns == 1:
-            return [self.add(ExtractOp(matrix, [row, 0], element)) for row in range(rows)]
-        return [self.add(ExtractOp(matrix, [row], VectorType(element, [columns]))) for row in range(rows)]
+            return [self.insert(ExtractOp(matrix, [row, 0], element)) for row in range(rows)]
+        return [self.insert(ExtractOp(matrix, [row], VectorType(element, [columns]))) for row in range(rows)]
 
     def offset(self, pointer: SSAValue, index: SSAValue | int, element: Attribute) -> SSAValue:
         """The address of ``pointer[index]``."""
@@ -301,13 +217,13 @@ class Emitter:
             index, element = self._in_bytes(index, count), IntegerType(BYTE)
         step = convert_type(element)
         type = type_as(pointer, llvm.LLVMPointerType)
-        return self.add(llvm.GEPOp.from_mixed_indices(pointer, [index], step, result_type=type))
+        return self.insert(llvm.GEPOp.from_mixed_indices(pointer, [index], step, result_type=type))
 
     def _in_bytes(self, index: SSAValue | int, count: int) -> SSAValue | int:
         """The index of the byte that contains an element, with ``count`` elements per byte."""
         if isinstance(index, int):
             return index // count
-        return self.add(llvm.SDivOp(index, self.constant(count, cast(IntegerType, index.type))))
+        return self.binary("sdiv", index, count, index.type)
 
     # Memory references
 
@@ -326,7 +242,7 @@ class Emitter:
         known = static_strides(type)
         if known is None or not type.has_static_shape():
             raise self.unsupported("memref-sizes", f"needs the sizes of a '{type}' of which there is a pointer alone")
-        result = self.add(llvm.UndefOp(cast(llvm.LLVMStructType, self.types.convert(type))))
+        result = self.insert(llvm.UndefOp(cast(llvm.LLVMStructType, self.types.convert(type))))
         for place in (ALLOCATED, ALIGNED):
             result = self.with_field(result, pointer, place)
         known_entries: dict[tuple[int, ...], int] = {(OFFSET,): known[1]}
@@ -353,39 +269,19 @@ class Emitter:
                 continue
             term = self.integer(index, i64)
             if stride != 1:
-                term = self.add(llvm.MulOp(term, self.constant(stride, i64)))
-            total = term if total is None else self.add(llvm.AddOp(total, term))
+                term = self.binary("mul", term, stride, i64)
+            total = term if total is None else self.binary("add", total, term, i64)
         if total is None:
             return start
-        return self.add(llvm.AddOp(total, self.constant(start, i64))) if start else total
+        return self.binary("add", total, start, i64) if start else total
 
     def _dynamic_address(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:
         descriptor = self.converted(buffer)
         total = self.as_i64(self.field(descriptor, OFFSET))
         for position, index in enumerate(indices):
             stride = self.as_i64(self.field(descriptor, STRIDES, position))
-            term = self.add(llvm.MulOp(self.integer(index, i64), stride))
-            total = self.add(llvm.AddOp(total, term))
+            total = self.binary("add", total, self.binary("mul", self.integer(index, i64), stride, i64), i64)
         return self.offset(self.field(descriptor, ALIGNED), total, type_as(buffer, MemRefType).element_type)
-
-    def replace(self, *values: SSAValue | Operation | None) -> None:
-        """Replace the root's results by values, bridged if the type changed, and erase it."""
-        for result, entry in zip(self.root.results, values, strict=True):
-            value = self.add(entry) if isinstance(entry, Operation) else unwrap(entry)
-            if value.name_hint is None:
-                value.name_hint = result.name_hint
-            replace_uses(result, self.as_type(value, result.type))
-        erase(self.root)
-
-    def replace_first(self, value: SSAValue) -> None:
-        """Replace the root's first result by a value of its type, if the others are unused, and erase it."""
-        replace_uses(item(self.root.results, 0), value)
-        erase(self.root)
-
-    def replace_with(self, operation: Operation) -> None:
-        """Replace a root without results by one operation."""
-        self.insert(operation)
-        self.replace()
 
     # Symbols
 
@@ -415,12 +311,12 @@ class Emitter:
 
     def host_string(self, stem: str, text: str) -> SSAValue:
         """The address of a constant NUL-terminated string; equal strings of one stem share a global."""
-        return self.add(llvm.AddressOfOp(self._string(stem, text), POINTER))
+        return self.insert(llvm.AddressOfOp(self._string(stem, text), POINTER))
 
     def device_string(self, stem: str, text: str) -> SSAValue:
         """The same in global memory, as a generic address."""
-        place = self.add(llvm.AddressOfOp(self._string(stem, text, GLOBAL, alignment=1), GLOBAL_POINTER))
-        return self.add(AddrSpaceCastOp(place, POINTER))
+        place = self.insert(llvm.AddressOfOp(self._string(stem, text, GLOBAL, alignment=1), GLOBAL_POINTER))
+        return self.insert(AddrSpaceCastOp(place, POINTER))
 
     def _string(self, stem: str, text: str, space: int = GENERIC, alignment: int | None = None) -> str:
         value = StringAttr(text + "\0")
@@ -442,7 +338,7 @@ class Emitter:
     def object(self, type: Attribute, alignment: int) -> SSAValue:
         """A stack object, allocated at function entry so that loops around the root do not allocate more."""
         inside = self.at(unwrap(unwrap(self.function).regions[0].blocks[0].first_op))
-        return inside.add(llvm.AllocaOp(inside.constant(1), type, alignment))
+        return inside.insert(llvm.AllocaOp(inside.constant(1), type, alignment))
 
 
 def _member(aggregate: SSAValue, index: int, type: Attribute) -> llvm.ExtractValueOp:

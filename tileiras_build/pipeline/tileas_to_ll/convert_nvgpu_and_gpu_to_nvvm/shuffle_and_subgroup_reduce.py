@@ -73,7 +73,7 @@ FLOAT: dict[ReduceKind, Combine] = {
 
 
 @rewrite(gpu.ShuffleOp)
-def convert_shuffle(op: gpu.ShuffleOp, emit: Emitter) -> None:
+def convert_shuffle(emit: Emitter, op: gpu.ShuffleOp) -> None:
     """``nvvm.shfl.sync`` over the first ``width`` lanes; with the validity flag, if it is used."""
     (value, offset, width), (_, flag) = operands_of(op), op.results
     _check_type(value, emit)
@@ -92,9 +92,9 @@ def _whole_warp(mode: ShuffleMode, emit: Emitter) -> tuple[SSAValue, SSAValue]:
 
 def _sub_warp_mask(mode: ShuffleMode, width: SSAValue, emit: Emitter) -> tuple[SSAValue, SSAValue]:
     minus_one = emit.constant(-1)
-    unused = emit.add(llvm.SubOp(emit.constant(WARP), width))
-    mask = emit.add(llvm.LShrOp(minus_one, unused))
-    return mask, unused if mode == ShuffleMode.UP else emit.add(llvm.SubOp(width, emit.constant(1)))
+    unused = emit.binary("sub", WARP, width)
+    mask = emit.binary("lshr", minus_one, unused)
+    return mask, unused if mode == ShuffleMode.UP else emit.binary("sub", width, 1)
 
 
 def shuffle(
@@ -122,7 +122,7 @@ def _check_type(value: SSAValue, emit: Emitter) -> None:
 
 
 @rewrite(gpu.SubgroupReduceOp)
-def convert_subgroup_reduce(op: gpu.SubgroupReduceOp, emit: Emitter) -> None:
+def convert_subgroup_reduce(emit: Emitter, op: gpu.SubgroupReduceOp) -> None:
     """``nvvm.redux.sync`` if one instruction reduces the whole warp, else a butterfly of shuffles."""
     _check_type(op.value, emit)
     size = op.cluster_size.value.data if op.cluster_size else WARP
@@ -164,5 +164,5 @@ def _butterfly(value: SSAValue, combine: Combine, mask: SSAValue, distances: lis
     clamp = emit.constant(WARP - 1)
     for distance in distances:
         other = shuffle(emit, ShuffleMode.XOR, value, mask, emit.constant(distance), clamp)
-        value = emit.add(combine(value, other))
+        value = emit.insert(combine(value, other))
     return value

@@ -1,12 +1,10 @@
-"""Symbols of a module, and source locations of operations."""
+"""Symbols of a module."""
 
 from __future__ import annotations
 
-from xdsl.dialects import builtin, llvm
+from xdsl.dialects import llvm
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
-
-from ....core.errors import Location
 
 
 def has_stem(operation: llvm.GlobalOp, stem: str) -> bool:
@@ -22,11 +20,3 @@ def symbol(table: Operation, name: str) -> Operation | None:
         if isinstance(label, StringAttr) and label.data == name:
             return operation
     return None
-
-
-def location_of(operation: Operation) -> Location | None:
-    """The source location of an operation."""
-    location = operation.location
-    if not isinstance(location, builtin.FileLineColLoc):
-        return None
-    return Location(location.filename.data, location.line.data, location.column.data)

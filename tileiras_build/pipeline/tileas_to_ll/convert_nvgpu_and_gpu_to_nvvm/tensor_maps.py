@@ -44,7 +44,7 @@ def _enabled(**options: SSAValue | UnitAttr | None) -> dict[str, Attribute]:
 
 
 @rewrite(nvgpu.TmaAsyncLoadOp)
-def convert_load(op: nvgpu.TmaAsyncLoadOp, emit: Emitter) -> None:
+def convert_load(emit: Emitter, op: nvgpu.TmaAsyncLoadOp) -> None:
     """Operands in order; an absent mask or hint leaves out its operand, as zero has another meaning."""
     operands: list[SSAValue | Sequence[SSAValue] | None] = [
         emit.base_address(op.dst),
@@ -60,7 +60,7 @@ def convert_load(op: nvgpu.TmaAsyncLoadOp, emit: Emitter) -> None:
 
 
 @rewrite(nvgpu.TmaAsyncStoreOp)
-def convert_store(op: nvgpu.TmaAsyncStoreOp, emit: Emitter) -> None:
+def convert_store(emit: Emitter, op: nvgpu.TmaAsyncStoreOp) -> None:
     """A store has no barrier: the storing thread continues."""
     operands: list[SSAValue | Sequence[SSAValue] | None] = [
         emit.base_address(op.tensorMapDescriptor),
@@ -74,14 +74,14 @@ def convert_store(op: nvgpu.TmaAsyncStoreOp, emit: Emitter) -> None:
 
 
 @rewrite(nvgpu.TmaPrefetchDescriptorOp)
-def convert_prefetch(op: nvgpu.TmaPrefetchDescriptorOp, emit: Emitter) -> None:
+def convert_prefetch(emit: Emitter, op: nvgpu.TmaPrefetchDescriptorOp) -> None:
     """prefetch.tensormap"""
     operands = [emit.base_address(op.tensorMapDescriptor), op.predicate]
     emit.replace_with(build(ops_fence_proxy.PrefetchTensorMapOp, operands))
 
 
 @rewrite(nvgpu.TmaFenceDescriptorOp)
-def convert_fence(op: nvgpu.TmaFenceDescriptorOp, emit: Emitter) -> None:
+def convert_fence(emit: Emitter, op: nvgpu.TmaFenceDescriptorOp) -> None:
     """Fence at system scope, as the host may have modified the map."""
     _acquire(emit, emit.base_address(op.tensorMapDescriptor), "sys")
     emit.replace()
@@ -120,7 +120,7 @@ MAP_TYPE = struct_of(list(FIELDS.values()))
 
 
 @rewrite(nvgpu.TmaCreateDescriptorOp)
-def convert_create(op: nvgpu.TmaCreateDescriptorOp, emit: Emitter) -> None:
+def convert_create(emit: Emitter, op: nvgpu.TmaCreateDescriptorOp) -> None:
     """A 128-byte stack object with the static fields of the tensor, the box and the map's modes."""
     tensor, strides = _static_tensor(op, emit)
     map_type = type_as(op.tensorMap, types.TensorMapDescriptorType)
@@ -181,7 +181,7 @@ def _element_code(element: Attribute, emit: Emitter) -> int:
 
 def _set(emit: Emitter, buffer: SSAValue, name: str, value: SSAValue, *rest: int) -> None:
     position = list(FIELDS).index(name)
-    place = emit.add(llvm.GEPOp(buffer, [0, position, *rest], MAP_TYPE))
+    place = emit.insert(llvm.GEPOp(buffer, [0, position, *rest], MAP_TYPE))
     emit.insert(llvm.StoreOp(value, place))
 
 
@@ -196,7 +196,7 @@ _MAP_POINTERS = (GLOBAL_POINTER, SHARED_POINTER, POINTER)
 
 
 @rewrite(nvgpu.TmaRebindDescriptorOp)
-def convert_rebind(op: nvgpu.TmaRebindDescriptorOp, emit: Emitter) -> None:
+def convert_rebind(emit: Emitter, op: nvgpu.TmaRebindDescriptorOp) -> None:
     """Acquire, address, sizes, strides, release: any other order exposes a partially updated map."""
     pointer = emit.base_address(op.tensorMapDescriptor)
     if pointer.type not in _MAP_POINTERS:
@@ -219,11 +219,11 @@ def convert_rebind(op: nvgpu.TmaRebindDescriptorOp, emit: Emitter) -> None:
 
 def _address_bits(value: SSAValue, emit: Emitter) -> SSAValue:
     converted = emit.base_address(value)
-    return converted if converted.type == i64 else emit.add(llvm.PtrToIntOp(converted, i64))
+    return converted if converted.type == i64 else emit.insert(llvm.PtrToIntOp(converted, i64))
 
 
 def _cast_generic(emit: Emitter, pointer: SSAValue) -> SSAValue:
-    return emit.add(AddrSpaceCastOp(pointer, POINTER))
+    return emit.insert(AddrSpaceCastOp(pointer, POINTER))
 
 
 def _in_cluster(emit: Emitter) -> bool:

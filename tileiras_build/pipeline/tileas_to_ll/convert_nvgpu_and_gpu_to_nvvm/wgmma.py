@@ -45,7 +45,7 @@ SWIZZLE_ROW, PATTERN_BYTES = 128, 1024
 
 
 @rewrite(nvgpu.WarpgroupGenerateDescriptorOp)
-def convert_generate_descriptor(op: nvgpu.WarpgroupGenerateDescriptorOp, emit: Emitter) -> None:
+def convert_generate_descriptor(emit: Emitter, op: nvgpu.WarpgroupGenerateDescriptorOp) -> None:
     """A descriptor is the address plus one constant for all other fields."""
     bits = descriptor_bits(op, emit)
     emit.replace(packed_descriptor(emit, emit.source(op.tensor, i32) or emit.base_address(op.tensor), bits))
@@ -56,9 +56,9 @@ def packed_descriptor(emit: Emitter, pointer: SSAValue, bits: int) -> SSAValue:
 
     In a cluster, addresses have the CTA's rank in bits above the field.
     """
-    address = pointer if pointer.type == i32 else emit.add(llvm.PtrToIntOp(pointer, i64))
+    address = pointer if pointer.type == i32 else emit.insert(llvm.PtrToIntOp(pointer, i64))
     type = cast(IntegerType, address.type)
-    field = emit.create(llvm.AndOp, (address, emit.constant(ADDRESS_MASK, type)), type)
+    field = emit.binary("and", address, ADDRESS_MASK, type)
     units = emit.create(llvm.LShrOp, (field, emit.constant(UNIT_SHIFT, type)), type)
     wide = units if type == i64 else emit.create(llvm.ZExtOp, (units,), i64)
     return emit.create(llvm.OrOp, (wide, emit.constant(bits, i64)), i64)
@@ -97,7 +97,7 @@ ATOMS = {(row.a_type, row.b_type, row.accumulator_type): row for row in WGMMA_AT
 
 
 @rewrite(nvgpu.WarpgroupMmaOp)
-def convert_mma(op: nvgpu.WarpgroupMmaOp, emit: Emitter) -> None:
+def convert_mma(emit: Emitter, op: nvgpu.WarpgroupMmaOp) -> None:
     """Emit fence, MMAs, commit and wait in the order that the hardware requires.
 
     The accumulators of MLIR's operations are structs, which LLVM may copy. If they are registers, the sequence is one
@@ -175,7 +175,7 @@ def _advance(descriptor: SSAValue, step: int, emit: Emitter) -> SSAValue:
     key = parent_block(emit.root), (descriptor, step)
     if (known := emit.shared.get(key)) is None:
         start = emit.converted(descriptor)
-        moved = emit.create(llvm.AddOp, (start, emit.constant(step >> UNIT_SHIFT, i64)), i64) if step else start
+        moved = emit.binary("add", start, step >> UNIT_SHIFT, i64) if step else start
         known = emit.shared[key] = moved
     return known
 
@@ -250,7 +250,7 @@ def _emit_wgmma(op: nvgpu.WarpgroupMmaOp, emit: Emitter, block: SSAValue, row: i
         operation = target.WgmmaMmaAsyncOp.build(
             operands=[block, a, b], result_types=[block.type], properties=dict(properties)
         )
-        block = emit.add(operation)
+        block = emit.insert(operation)
     return block
 
 
@@ -275,13 +275,13 @@ def _properties(op: nvgpu.WarpgroupMmaOp, atom: WgmmaAtom) -> dict[str, Attribut
 
 
 @rewrite(nvgpu.WarpgroupMmaInitAccumulatorOp)
-def convert_init_accumulator(op: nvgpu.WarpgroupMmaInitAccumulatorOp, emit: Emitter) -> None:
+def convert_init_accumulator(emit: Emitter, op: nvgpu.WarpgroupMmaInitAccumulatorOp) -> None:
     """Zero every register."""
     emit.replace(llvm.ZeroOp.build(result_types=[convert_type(op.matrixC.type)]))
 
 
 @rewrite(nvgpu.WarpgroupMmaStoreOp)
-def convert_store(op: nvgpu.WarpgroupMmaStoreOp, emit: Emitter) -> None:
+def convert_store(emit: Emitter, op: nvgpu.WarpgroupMmaStoreOp) -> None:
     """Each thread writes its fragment.
 
     Register r of a thread holds row 16 * warp + lane / 4 (+ 8 for the second pair of four) and column
@@ -301,23 +301,21 @@ def convert_store(op: nvgpu.WarpgroupMmaStoreOp, emit: Emitter) -> None:
 
 def _thread_origin(emit: Emitter) -> tuple[SSAValue, SSAValue]:
     read = ops_thread.READS["tid.x"].build(result_types=[i32], properties={})
-    thread = emit.add(read)
+    thread = emit.insert(read)
     # The warp's index within its warpgroup of 128 threads.
-    warp = emit.add(llvm.LShrOp(emit.add(llvm.AndOp(thread, emit.constant(127))), emit.constant(5)))
-    lane = emit.add(llvm.AndOp(thread, emit.constant(31)))
-    row = emit.add(llvm.MulOp(warp, emit.constant(16)))
-    row = emit.add(llvm.AddOp(row, emit.add(llvm.LShrOp(lane, emit.constant(2)))))
-    column = emit.add(llvm.MulOp(emit.add(llvm.AndOp(lane, emit.constant(3))), emit.constant(2)))
-    return row, column
+    warp = emit.binary("lshr", emit.binary("and", thread, 127), 5)
+    lane = emit.binary("and", thread, 31)
+    row = emit.binary("add", emit.binary("mul", warp, 16), emit.binary("lshr", lane, 2))
+    return row, emit.binary("mul", emit.binary("and", lane, 3), 2)
 
 
 def _origin(row: SSAValue, column: SSAValue, strides: tuple[int, ...], start: int, emit: Emitter) -> SSAValue:
     down, right = [
-        emit.add(llvm.MulOp(emit.add(llvm.ZExtOp(value, i64)), emit.constant(stride, i64)))
+        emit.binary("mul", emit.insert(llvm.ZExtOp(value, i64)), stride, i64)
         for value, stride in zip((row, column), strides, strict=True)
     ]
-    total = emit.add(llvm.AddOp(down, right))
-    return emit.add(llvm.AddOp(total, emit.constant(start, i64))) if start else total
+    total = emit.binary("add", down, right, i64)
+    return emit.binary("add", total, start, i64) if start else total
 
 
 def _store_block(

@@ -17,7 +17,7 @@ from .lowering_registry import by_rows, lowering
 
 
 @lowering(*REMAPPED)
-def lower_remapped(op: Operation, emit: Emitter) -> None:
+def lower_remapped(emit: Emitter, op: Operation) -> None:
     """The LLVM operation of the same meaning."""
     for value in (*op.operands, *op.results):
         _check_width(value.type, emit)
@@ -45,7 +45,7 @@ def _constant(value: Attribute, type: Attribute) -> Attribute:
 
 
 @lowering(arith.IndexCastOp)
-def lower_index_cast(op: arith.IndexCastOp, emit: Emitter) -> None:
+def lower_index_cast(emit: Emitter, op: arith.IndexCastOp) -> None:
     """Sign-extend or truncate an integer."""
     result = emit.types.convert(op.results[0].type)
     emit.replace(
@@ -71,8 +71,8 @@ Quotient = Callable[[SSAValue, SSAValue, Attribute, Emitter], SSAValue]
 
 
 def _ceiling_unsigned(a: SSAValue, b: SSAValue, type: Attribute, emit: Emitter) -> SSAValue:
-    quotient = emit.create(llvm.UDivOp, (a, b), type)
-    rest = emit.create(llvm.URemOp, (a, b), type)
+    quotient = emit.binary("udiv", a, b, type)
+    rest = emit.binary("urem", a, b, type)
     return _stepped(llvm.AddOp, quotient, _compared(llvm.ICmpPredicateFlag.NE, rest, _zero(type, emit), emit), emit)
 
 
@@ -82,12 +82,12 @@ def _signed(step: type[Operation], *, same_sign: bool) -> Quotient:
     """
 
     def make(a: SSAValue, b: SSAValue, type: Attribute, emit: Emitter) -> SSAValue:
-        quotient, rest = emit.create(llvm.SDivOp, (a, b), type), emit.create(llvm.SRemOp, (a, b), type)
+        quotient, rest = emit.binary("sdiv", a, b, type), emit.binary("srem", a, b, type)
         zero = _zero(type, emit)
         is_rest = _compared(llvm.ICmpPredicateFlag.NE, rest, zero, emit)
-        signs = emit.create(llvm.XOrOp, (rest, b), type)
+        signs = emit.binary("xor", rest, b, type)
         wanted = llvm.ICmpPredicateFlag.SGE if same_sign else llvm.ICmpPredicateFlag.SLT
-        is_step = emit.create(llvm.AndOp, (is_rest, _compared(wanted, signs, zero, emit)), i1)
+        is_step = emit.binary("and", is_rest, _compared(wanted, signs, zero, emit), i1)
         return _stepped(step, quotient, is_step, emit)
 
     return make
@@ -98,7 +98,7 @@ def _zero(type: Attribute, emit: Emitter) -> SSAValue:
 
 
 def _compared(predicate: llvm.ICmpPredicateFlag, a: SSAValue, b: SSAValue, emit: Emitter) -> SSAValue:
-    return emit.add(llvm.ICmpOp(a, b, IntegerAttr(predicate.to_int(), 64)))
+    return emit.insert(llvm.ICmpOp(a, b, IntegerAttr(predicate.to_int(), 64)))
 
 
 def _stepped(step: type[Operation], quotient: SSAValue, condition: SSAValue, emit: Emitter) -> SSAValue:
@@ -113,7 +113,7 @@ QUOTIENTS: dict[type[Operation], Quotient] = {
 
 
 @lowering(*QUOTIENTS)
-def lower_quotient(op: Operation, emit: Emitter) -> None:
+def lower_quotient(emit: Emitter, op: Operation) -> None:
     """Divide with rounding toward zero, then adjust."""
     type = emit.types.convert(op.results[0].type)
     if not isinstance(type, IntegerType):
@@ -127,10 +127,10 @@ def lower_quotient(op: Operation, emit: Emitter) -> None:
 
 
 @lowering(math.CtPopOp)
-def lower_population(op: math.CtPopOp, emit: Emitter) -> None:
+def lower_population(emit: Emitter, op: math.CtPopOp) -> None:
     """llvm.ctpop"""
     result = emit.types.convert(op.results[0].type)
-    row = lambda values, type: emit.add(target_independent_intrinsics.CtPopOp.make(list(values), [type]))
+    row = lambda values, type: emit.insert(target_independent_intrinsics.CtPopOp.make(list(values), [type]))
     emit.replace(by_rows([emit.converted(op.operands[0])], result, row, emit))
 
 
@@ -141,12 +141,12 @@ INTRINSICS: dict[type[Operation], str] = {
 
 
 @lowering(*INTRINSICS)
-def lower_zeros(op: Operation, emit: Emitter) -> None:
+def lower_zeros(emit: Emitter, op: Operation) -> None:
     """Count zeros; the result for zero is defined: the bit width."""
 
     def row(values, type):
         name = f"{INTRINSICS[op.__class__]}.{target_independent_intrinsics.suffix(type)}"
-        return emit.add(llvm.CallIntrinsicOp(name, [*values, emit.constant(0, i1)], [type]))
+        return emit.insert(llvm.CallIntrinsicOp(name, [*values, emit.constant(0, i1)], [type]))
 
     result = emit.types.convert(op.results[0].type)
     emit.replace(by_rows([emit.converted(op.operands[0])], result, row, emit))

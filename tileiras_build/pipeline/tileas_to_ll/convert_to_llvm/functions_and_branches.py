@@ -25,7 +25,7 @@ def _joined(types: Sequence[Attribute]) -> Attribute:
 
 
 @lowering(func.FuncOp)
-def lower_function(op: func.FuncOp, emit: Emitter) -> None:
+def lower_function(emit: Emitter, op: func.FuncOp) -> None:
     """``llvm.func``; its block arguments are converted with those of all blocks."""
     kernel = any(name in op.attributes for name in KERNEL)
     converter = LLVMTypeConverter(index_width=emit.job.index_width, bare_pointers=kernel)
@@ -39,7 +39,7 @@ def lower_function(op: func.FuncOp, emit: Emitter) -> None:
 
 
 @lowering(func.CallOp)
-def lower_call(op: func.CallOp, emit: Emitter) -> None:
+def lower_call(emit: Emitter, op: func.CallOp) -> None:
     """``llvm.call``; several results are fields of a struct."""
     arguments = [emit.converted(value) for value in op.arguments]
     types = [emit.types.convert(value.type) for value in op.results]
@@ -53,20 +53,20 @@ def lower_call(op: func.CallOp, emit: Emitter) -> None:
 
 
 @lowering(func.ReturnOp)
-def lower_return(op: func.ReturnOp, emit: Emitter) -> None:
+def lower_return(emit: Emitter, op: func.ReturnOp) -> None:
     """``llvm.return`` of nothing, a value, or a struct of values."""
     values = [emit.converted(value) for value in op.arguments]
     emit.replace_with(llvm.ReturnOp(emit.struct(values) if len(values) > 1 else next(iter(values), None)))
 
 
 @lowering(cf.BranchOp)
-def lower_branch(op: cf.BranchOp, emit: Emitter) -> None:
+def lower_branch(emit: Emitter, op: cf.BranchOp) -> None:
     """``llvm.br``"""
     emit.replace_with(llvm.BrOp(op.successor, *_converted(op.arguments, emit)))
 
 
 @lowering(cf.ConditionalBranchOp)
-def lower_conditional(op: cf.ConditionalBranchOp, emit: Emitter) -> None:
+def lower_conditional(emit: Emitter, op: cf.ConditionalBranchOp) -> None:
     """``llvm.cond_br``"""
     taken, other = _converted(op.then_arguments, emit), _converted(op.else_arguments, emit)
     emit.replace_with(llvm.CondBrOp(op.cond, op.then_block, taken, op.else_block, other))
@@ -77,13 +77,13 @@ def _converted(values: Sequence[SSAValue], emit: Emitter) -> list[SSAValue]:
 
 
 @lowering(cf.SwitchOp)
-def lower_switch(op: cf.SwitchOp, emit: Emitter) -> None:
+def lower_switch(emit: Emitter, op: cf.SwitchOp) -> None:
     """A comparison and a branch for each case, in order."""
     flag, here = emit.converted(op.flag), parent_block(op)
     default = _converted(op.default_operands, emit)
     cases = list(zip(_values(op), op.case_blocks, (_converted(part, emit) for part in op.case_operand), strict=True))
     for value, target, operands in cases:
-        equal = emit.add(llvm.ICmpOp(flag, emit.constant(value, flag.type), _EQUAL))
+        equal = emit.insert(llvm.ICmpOp(flag, emit.constant(value, flag.type), _EQUAL))
         further = Block()
         unwrap(here.parent).insert_block_after(further, here)
         op.detach()

@@ -9,7 +9,6 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     DenseIntOrFPElementsAttr,
     IntegerAttr,
-    IntegerType,
     MemRefType,
     UnrankedMemRefType,
 )
@@ -17,7 +16,7 @@ from xdsl.ir import SSAValue
 from xdsl.utils.hints import isa
 
 from ....ir.dialects import memref_ext
-from ....ir.dialects.checked_cast import cast, type_as
+from ....ir.dialects.checked_cast import type_as
 from ....ir.dialects.llvm_ext import AddrSpaceCastOp, make_global
 from ...common.llvm_type_constructors import array
 from ..convert_nvgpu_and_gpu_to_nvvm.llvm_type_helpers import element_bytes, elements_in_byte, static_strides
@@ -29,7 +28,7 @@ IndexValue = SSAValue | int
 
 
 @lowering(memref.LoadOp)
-def lower_load(op: memref.LoadOp, emit: Emitter) -> None:
+def lower_load(emit: Emitter, op: memref.LoadOp) -> None:
     """llvm.load of one element."""
     _check_element(type_as(op.memref, MemRefType), emit)
     pointer = emit.address(op.memref, op.indices)
@@ -39,7 +38,7 @@ def lower_load(op: memref.LoadOp, emit: Emitter) -> None:
 
 
 @lowering(memref.StoreOp)
-def lower_store(op: memref.StoreOp, emit: Emitter) -> None:
+def lower_store(emit: Emitter, op: memref.StoreOp) -> None:
     """llvm.store of one element."""
     _check_element(type_as(op.memref, MemRefType), emit)
     pointer = emit.address(op.memref, op.indices)
@@ -55,7 +54,7 @@ def _check_element(type: MemRefType, emit: Emitter) -> None:
 
 
 @lowering(memref.AllocaOp)
-def lower_alloca(op: memref.AllocaOp, emit: Emitter) -> None:
+def lower_alloca(emit: Emitter, op: memref.AllocaOp) -> None:
     """Storage on the stack of the function."""
     type = op.memref.type
     if not type.has_static_shape():
@@ -65,11 +64,11 @@ def lower_alloca(op: memref.AllocaOp, emit: Emitter) -> None:
     size = element_bytes(type.element_type)
     alignment = op.alignment.value.data if op.alignment is not None else size
     storage = array(type.element_count(), emit.types.convert(type.element_type))
-    _pointer_descriptor(emit.add(llvm.AllocaOp(emit.constant(1), storage, alignment)), type, emit)
+    _pointer_descriptor(emit.insert(llvm.AllocaOp(emit.constant(1), storage, alignment)), type, emit)
 
 
 @lowering(memref_ext.GlobalOp)
-def lower_global(op: memref_ext.GlobalOp, emit: Emitter) -> None:
+def lower_global(emit: Emitter, op: memref_ext.GlobalOp) -> None:
     """``llvm.mlir.global``: a declaration if it has no initial value, but a definition in shared memory."""
     type = op.type
     storage = array(type.element_count(), emit.types.convert(type.element_type))
@@ -85,16 +84,16 @@ def lower_global(op: memref_ext.GlobalOp, emit: Emitter) -> None:
 
 
 @lowering(memref.GetGlobalOp)
-def lower_get_global(op: memref.GetGlobalOp, emit: Emitter) -> None:
+def lower_get_global(emit: Emitter, op: memref.GetGlobalOp) -> None:
     """The address of a variable."""
     type = type_as(op.memref, MemRefType)
-    _pointer_descriptor(emit.add(llvm.AddressOfOp(op.name_, emit.types.memory_pointer(type))), type, emit)
+    _pointer_descriptor(emit.insert(llvm.AddressOfOp(op.name_, emit.types.memory_pointer(type))), type, emit)
 
 
 def _pointer_descriptor(pointer: SSAValue, type: MemRefType, emit: Emitter) -> None:
     """Replace the root by a memref of static shape at a pointer."""
     wanted = emit.types.memory_pointer(type)
-    address = pointer if pointer.type == wanted else emit.add(AddrSpaceCastOp(pointer, wanted))
+    address = pointer if pointer.type == wanted else emit.insert(AddrSpaceCastOp(pointer, wanted))
     known = static_strides(type)
     if known is None:
         raise emit.unsupported("memref-strides", f"needs static strides, but got '{type}'")
@@ -110,7 +109,7 @@ def _describe(
     emit: Emitter,
 ) -> SSAValue:
     """The descriptor of a memref."""
-    result = emit.add(llvm.UndefOp(emit.types.convert(type)))
+    result = emit.insert(llvm.UndefOp(emit.types.convert(type)))
     for place in (ALLOCATED, ALIGNED):
         result = emit.with_field(result, pointer, place)
     fields: dict[tuple[int, ...], IndexValue] = {(OFFSET,): offset}
@@ -126,7 +125,7 @@ def _describe(
 
 
 @lowering(memref_ext.CastOp)
-def lower_cast(op: memref_ext.CastOp, emit: Emitter) -> None:
+def lower_cast(emit: Emitter, op: memref_ext.CastOp) -> None:
     """The same descriptor; that of an unranked memref is on the stack."""
     source, dest = op.source.type, op.dest.type
     value, type = emit.converted(op.source), emit.types.convert(dest)
@@ -143,7 +142,7 @@ def lower_cast(op: memref_ext.CastOp, emit: Emitter) -> None:
 
 
 @lowering(memref_ext.MemorySpaceCastOp)
-def lower_space_cast(op: memref_ext.MemorySpaceCastOp, emit: Emitter) -> None:
+def lower_space_cast(emit: Emitter, op: memref_ext.MemorySpaceCastOp) -> None:
     """Cast both pointers to the other address space."""
     source, dest = type_as(op.source, MemRefType), type_as(op.dest, MemRefType)
     value, pointer = emit.converted(op.source), emit.types.memory_pointer(dest)
@@ -151,7 +150,7 @@ def lower_space_cast(op: memref_ext.MemorySpaceCastOp, emit: Emitter) -> None:
         return emit.replace(value)
     rank = range(len(source.shape))
     sizes, strides = ([emit.field(value, part, position) for position in rank] for part in (SIZES, STRIDES))
-    address = emit.add(AddrSpaceCastOp(emit.field(value, ALIGNED), pointer))
+    address = emit.insert(AddrSpaceCastOp(emit.field(value, ALIGNED), pointer))
     emit.replace(_describe(address, emit.field(value, OFFSET), sizes, strides, dest, emit))
 
 
@@ -161,7 +160,7 @@ def _sizes_or_strides(static: Sequence[int], dynamic: Sequence[SSAValue], emit: 
 
 
 @lowering(memref.ReinterpretCastOp)
-def lower_reinterpret(op: memref.ReinterpretCastOp, emit: Emitter) -> None:
+def lower_reinterpret(emit: Emitter, op: memref.ReinterpretCastOp) -> None:
     """The aligned pointer with a new offset, sizes and strides."""
     pointer = emit.aligned(op.source)
     [offset] = _sizes_or_strides(op.static_offsets.get_values(), op.offsets, emit)
@@ -171,7 +170,7 @@ def lower_reinterpret(op: memref.ReinterpretCastOp, emit: Emitter) -> None:
 
 
 @lowering(memref.SubviewOp)
-def lower_subview(op: memref.SubviewOp, emit: Emitter) -> None:
+def lower_subview(emit: Emitter, op: memref.SubviewOp) -> None:
     """A subview: its offset is added, its strides are multiplied; unit dimensions may be dropped."""
     source = emit.converted(op.source)
     offsets = _sizes_or_strides(op.static_offsets.get_values(), op.offsets, emit)
@@ -181,7 +180,7 @@ def lower_subview(op: memref.SubviewOp, emit: Emitter) -> None:
     strides: list[IndexValue] = []
     for position, (offset, step) in enumerate(zip(offsets, steps, strict=True)):
         stride = emit.field(source, STRIDES, position)
-        start = _added(start, _multiplied(stride, offset, emit), emit)
+        start = emit.binary("add", start, _multiplied(stride, offset, emit), start.type)
         strides.append(_multiplied(stride, step, emit))
     result = type_as(op.result, MemRefType)
     kept = _kept_dims(op.static_sizes.get_values(), result.get_shape(), emit)
@@ -207,19 +206,14 @@ def _kept_dims(sizes: Sequence[int], shape: Sequence[int], emit: Emitter) -> lis
 def _multiplied(value: SSAValue, factor: IndexValue, emit: Emitter) -> SSAValue:
     if factor == 1:
         return value
-    by = emit.constant(factor, cast(IntegerType, value.type)) if isinstance(factor, int) else factor
-    return emit.add(llvm.MulOp(value, by))
-
-
-def _added(value: SSAValue, other: SSAValue, emit: Emitter) -> SSAValue:
-    return emit.add(llvm.AddOp(value, other))
+    return emit.binary("mul", value, factor, value.type)
 
 
 # Queries --------------------------------------------------------------------------------------------------------------
 
 
 @lowering(memref.DimOp)
-def lower_dim(op: memref.DimOp, emit: Emitter) -> None:
+def lower_dim(emit: Emitter, op: memref.DimOp) -> None:
     """The size of a dimension with a constant index."""
     type, position = op.source.type, emit.constant_of(op.index)
     if not isa(type, MemRefType) or position is None or not 0 <= position < len(type.shape):
@@ -230,6 +224,6 @@ def lower_dim(op: memref.DimOp, emit: Emitter) -> None:
 
 
 @lowering(memref_ext.ExtractAlignedPointerAsIndexOp)
-def lower_pointer(op: memref_ext.ExtractAlignedPointerAsIndexOp, emit: Emitter) -> None:
+def lower_pointer(emit: Emitter, op: memref_ext.ExtractAlignedPointerAsIndexOp) -> None:
     """The aligned pointer as an integer."""
     emit.replace(emit.create(llvm.PtrToIntOp, (emit.aligned(op.source),), emit.types.index))

@@ -15,11 +15,11 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.dialects.scf import Scf
 from xdsl.ir import Block, BlockArgument, Operation
 
-from ....core.errors import Diagnostics, Unsupported
-from ....ir.dialects.fast_xdsl import set_type, walk
+from ....ir.dialects.fast_xdsl import walk
 from ....ir.dialects.vector_ext import FromElementsOp
 from ...job import Job
 from ...pass_manager import EdgePass
+from ...rewriting.dialect_conversion import apply_rules
 from ..convert_nvgpu_and_gpu_to_nvvm.rewriter import Emitter
 from ..reconcile_casts import reconcile_casts
 from . import arithmetic, functions_and_branches, memref, pointer_and_storage_casts, vector  # noqa: F401 - each registers its lowerings
@@ -55,18 +55,11 @@ class ConvertToLLVM(EdgePass):
 
 def needs_lowering(op: Operation) -> bool:
     """Whether this pass lowers an operation's dialect."""
-    return op.__class__ in LOWERINGS or op.__class__ in LOOPS
+    return op.name in LOWERINGS or op.__class__ in LOOPS
 
 
 def _lower(operations: Iterable[Operation], job: Job) -> None:
-    failures = Diagnostics()
-    for op in operations:
-        if (lowering := LOWERINGS.get(op.__class__)) is not None:
-            try:
-                lowering(op, Emitter(op, job))
-            except Unsupported as error:
-                failures.add(error)
-    failures.raise_if_any()
+    apply_rules(operations, LOWERINGS, lambda op: Emitter(op, job))
 
 
 def _retype_blocks(module: ModuleOp, job: Job) -> None:
@@ -81,14 +74,8 @@ def _retype_blocks(module: ModuleOp, job: Job) -> None:
 
 def _retype(argument: BlockArgument, block: Block, job: Job, *, bare: bool) -> None:
     old = argument.type
-    emit = Emitter(block.first_op, job) if block.first_op is not None else None
-    if emit is None:
-        return
-    new = emit.types.memory_pointer(old) if bare and isinstance(old, MemRefType) else emit.types.convert(old)
-    if old == new:
-        return
-    uses = list(argument.uses)
-    set_type(argument, new)
-    bridge = emit.as_type(argument, old)
-    for use in uses:
-        use.operation.operands[use.index] = bridge
+    if block.first_op is not None:
+        emit = Emitter(block.first_op, job)
+        types = emit.types
+        new = types.memory_pointer(old) if bare and isinstance(old, MemRefType) else types.convert(old)
+        emit.retype(argument, new)

@@ -26,7 +26,7 @@ I16_BYTES = 2  # element of the conversions of small floats
 
 
 @lowering(UnrealizedConversionCastOp)
-def lower_unrealized_cast(op: UnrealizedConversionCastOp, emit: Emitter) -> None:
+def lower_unrealized_cast(emit: Emitter, op: UnrealizedConversionCastOp) -> None:
     """Convert the value, if the types define how."""
     if len(op.inputs) != 1 or len(op.outputs) != 1:
         return

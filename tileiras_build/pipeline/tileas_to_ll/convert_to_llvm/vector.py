@@ -20,7 +20,7 @@ from .lowering_registry import by_rows, lowering
 
 
 def _element(vector: SSAValue, position: SSAValue, emit: Emitter) -> SSAValue:
-    return emit.add(create(ExtractElementOp, (vector, position), (type_as(vector, VectorType).element_type,)))
+    return emit.insert(create(ExtractElementOp, (vector, position), (type_as(vector, VectorType).element_type,)))
 
 
 def _lane(position: SSAValue | int, emit: Emitter) -> SSAValue:
@@ -38,7 +38,7 @@ def _outer(positions: Sequence[SSAValue | int], rank: int, emit: Emitter) -> tup
 
 
 @lowering(vector.ExtractOp)
-def lower_extract(op: vector.ExtractOp, emit: Emitter) -> None:
+def lower_extract(emit: Emitter, op: vector.ExtractOp) -> None:
     """Extract a row by llvm.extractvalue, a lane by llvm.extractelement."""
     rank = len(type_as(op.vector, VectorType).get_shape())
     rows, lane = _outer(op.get_mixed_position(), rank, emit)
@@ -48,22 +48,22 @@ def lower_extract(op: vector.ExtractOp, emit: Emitter) -> None:
 
 
 @lowering(vector.InsertOp)
-def lower_insert(op: vector.InsertOp, emit: Emitter) -> None:
+def lower_insert(emit: Emitter, op: vector.InsertOp) -> None:
     """Insert a row or a lane."""
     rank = len(type_as(op.dest, VectorType).get_shape())
     rows, lane = _outer(op.get_mixed_position(), rank, emit)
     whole, value = emit.converted(op.dest), emit.converted(op.source)
     if lane is not None:
         row = emit.field(whole, *rows) if rows else whole
-        value = emit.add(llvm.InsertElementOp(row, value, _lane(lane, emit)))
+        value = emit.insert(llvm.InsertElementOp(row, value, _lane(lane, emit)))
     emit.replace(emit.with_field(whole, value, *rows) if rows else value)
 
 
 def from_lanes(lanes: Sequence[SSAValue], type: Attribute, emit: Emitter) -> SSAValue:
     """A vector, or an array of vectors, from its elements in order."""
     if not isinstance(type, llvm.LLVMArrayType):
-        return emit.add(FromElementsOp(lanes, cast(VectorType, type)))
-    whole, size = emit.add(llvm.UndefOp(type)), len(lanes) // type.size.data
+        return emit.insert(FromElementsOp(lanes, cast(VectorType, type)))
+    whole, size = emit.insert(llvm.UndefOp(type)), len(lanes) // type.size.data
     for row in range(type.size.data):
         part = from_lanes(lanes[row * size : (row + 1) * size], type.type, emit)
         whole = emit.with_field(whole, part, row)
@@ -79,14 +79,14 @@ def _lanes(value: SSAValue, emit: Emitter) -> list[SSAValue]:
 
 
 @lowering(FromElementsOp)
-def lower_from_elements(op: FromElementsOp, emit: Emitter) -> None:
+def lower_from_elements(emit: Emitter, op: FromElementsOp) -> None:
     """Element by element, row by row."""
     lanes = [emit.converted(value) for value in op.elements]
     emit.replace(from_lanes(lanes, emit.types.convert(op.result.type), emit))
 
 
 @lowering(vector.BitcastOp)
-def lower_bitcast(op: vector.BitcastOp, emit: Emitter) -> None:
+def lower_bitcast(emit: Emitter, op: vector.BitcastOp) -> None:
     """Cast each row: a bitcast changes only the last dimension."""
     result = emit.types.convert(op.result.type)
     row = lambda values, type: values[0] if values[0].type == type else emit.create(llvm.BitcastOp, values, type)
@@ -94,7 +94,7 @@ def lower_bitcast(op: vector.BitcastOp, emit: Emitter) -> None:
 
 
 @lowering(vector.BroadcastOp)
-def lower_broadcast(op: vector.BroadcastOp, emit: Emitter) -> None:
+def lower_broadcast(emit: Emitter, op: vector.BroadcastOp) -> None:
     """Repeat the source along the dimensions that it lacks or that have size 1."""
     source, result = op.source.type, type_as(op.vector, VectorType)
     value, target = emit.converted(op.source), emit.types.convert(result)
@@ -117,7 +117,7 @@ def _source_lane(position: int, wanted: Sequence[int], shape: Sequence[int]) -> 
 
 
 @lowering(vector.ShuffleOp)
-def lower_shuffle(op: vector.ShuffleOp, emit: Emitter) -> None:
+def lower_shuffle(emit: Emitter, op: vector.ShuffleOp) -> None:
     """Select rows or lanes of two vectors by index."""
     rows = [part for value in (op.v1, op.v2) for part in _rows(emit.converted(value), emit)]
     chosen = [rows[number] if number >= 0 else rows[0] for number in op.mask.get_values()]
@@ -133,18 +133,18 @@ def _rows(value: SSAValue, emit: Emitter) -> list[SSAValue]:
 
 def _joined(rows: Sequence[SSAValue], type: Attribute, emit: Emitter) -> SSAValue:
     if not isinstance(type, llvm.LLVMArrayType):
-        return emit.add(FromElementsOp(rows, cast(VectorType, type)))
-    whole = emit.add(llvm.UndefOp(type))
+        return emit.insert(FromElementsOp(rows, cast(VectorType, type)))
+    whole = emit.insert(llvm.UndefOp(type))
     for position, row in enumerate(rows):
         whole = emit.with_field(whole, row, position)
     return whole
 
 
 @lowering(vector.FMAOp)
-def lower_fma(op: vector.FMAOp, emit: Emitter) -> None:
+def lower_fma(emit: Emitter, op: vector.FMAOp) -> None:
     """llvm.fma, rounded once."""
     operands = [emit.converted(value) for value in op.operands]
-    row = lambda values, type: emit.add(target_independent_intrinsics.FMAOp.make(list(values), [type]))
+    row = lambda values, type: emit.insert(target_independent_intrinsics.FMAOp.make(list(values), [type]))
     emit.replace(by_rows(operands, emit.types.convert(op.res.type), row, emit))
 
 
@@ -159,7 +159,7 @@ def _check_row(type: VectorType, emit: Emitter) -> IntegerAttr:
 
 
 @lowering(vector.LoadOp)
-def lower_load(op: vector.LoadOp, emit: Emitter) -> None:
+def lower_load(emit: Emitter, op: vector.LoadOp) -> None:
     """llvm.load with the alignment of an element."""
     type = type_as(op.result, VectorType)
     properties: dict[str, Attribute] = {"alignment": _check_row(type, emit), "ordering": IntegerAttr(0, 64)}
@@ -168,7 +168,7 @@ def lower_load(op: vector.LoadOp, emit: Emitter) -> None:
 
 
 @lowering(vector.StoreOp)
-def lower_store(op: vector.StoreOp, emit: Emitter) -> None:
+def lower_store(emit: Emitter, op: vector.StoreOp) -> None:
     """llvm.store with the alignment of an element."""
     type = type_as(op.vector, VectorType)
     properties: dict[str, Attribute] = {"alignment": _check_row(type, emit), "ordering": IntegerAttr(0, 64)}

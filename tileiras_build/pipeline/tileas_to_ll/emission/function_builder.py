@@ -17,9 +17,9 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from ....core.errors import InternalError
 from ....ir.casting import cast
 from ....ir.dialects.fast_xdsl import add_arguments, append, create, integer_attr, move_operations, segments
-from ...common.llvm_type_constructors import GENERIC, I1, pointer
+from ...common.llvm_type_constructors import GENERIC, I1, I32, pointer
+from ...rewriting.folding_builder import FoldingBuilder, Value
 
-Value = int | SSAValue
 Kind = TypeVar("Kind", bound=Attribute)
 Branch = TypeVar("Branch")
 Edge = tuple[Sequence[Value], Block]
@@ -28,7 +28,7 @@ Edge = tuple[Sequence[Value], Block]
 Entry = tuple[object, ...]
 
 
-class FunctionBuilder:
+class FunctionBuilder(FoldingBuilder):
     """Operations of one function body: the entry block's first part is the prologue, which dominates everything."""
 
     def __init__(self):
@@ -148,11 +148,7 @@ class FunctionBuilder:
         self.block, self._known, self._added, self.attributes = kept
 
     # ---- constants ---------------------------------------------------------------------------------
-    def of(self, value: Value, type: Attribute) -> SSAValue:
-        """A value as an operand: a known integer becomes a constant of ``type``."""
-        return self.constant(value, type) if isinstance(value, int) else value
-
-    def constant(self, value: int, type: Attribute) -> SSAValue:
+    def constant(self, value: int, type: Attribute = I32) -> SSAValue:
         """An integer constant."""
         if (known := self._constants.get((value, id(type)))) is None:
             known = self._once(llvm.ConstantOp, type, value, {"value": integer_attr(value, type)})

@@ -67,58 +67,12 @@ class InstructionBuilder(FunctionBuilder):
     """The code of one function, by a typed method for each kind of operation; known integers are folded."""
 
     # ---- integers ----------------------------------------------------------------------------------
-    def binary(self, opcode: str, a: Value, b: Value, type: Attribute) -> SSAValue:
+    def binary(self, opcode: str, a: Value, b: Value, type: Attribute = I32) -> SSAValue:
         """An LLVM instruction of two operands of ``type``."""
         properties = {"fastmathFlags": NO_FAST_MATH} if opcode in _FLAGGED else None
         left = self.constant(a, type) if isinstance(a, int) else a
         right = self.constant(b, type) if isinstance(b, int) else b
         return self.pure(BINARY[opcode], (left, right), type, properties)
-
-    def add(self, a: Value, b: Value, type: Attribute = I32) -> Value:
-        if isinstance(a, int):
-            if isinstance(b, int):
-                return a + b
-            a, b = b, a
-        return a if isinstance(b, int) and b == 0 else self.binary("add", a, b, type)
-
-    def sub(self, a: Value, b: Value, type: Attribute = I32) -> Value:
-        if isinstance(a, int) and isinstance(b, int):
-            return a - b
-        return a if isinstance(b, int) and b == 0 else self.binary("sub", a, b, type)
-
-    def mul(self, a: Value, b: Value, type: Attribute = I32) -> Value:
-        if isinstance(a, int):
-            if isinstance(b, int):
-                return a * b
-            a, b = b, a
-        if isinstance(b, int) and b in (0, 1):
-            return a if b else 0
-        return self.binary("mul", a, b, type)
-
-    def and_(self, a: Value, b: Value, type: Attribute = I32) -> Value:
-        if isinstance(a, int) and isinstance(b, int):
-            return a & b
-        return self.binary("and", a, b, type)
-
-    def or_(self, a: Value, b: Value, type: Attribute = I32) -> Value:
-        if isinstance(a, int) and a == 0:
-            return b
-        return a if isinstance(b, int) and b == 0 else self.binary("or", a, b, type)
-
-    def xor(self, a: Value, b: Value, type: Attribute = I32) -> Value:
-        if isinstance(a, int) and isinstance(b, int):
-            return a ^ b
-        if isinstance(a, int) and a == 0:
-            return b
-        return a if isinstance(b, int) and b == 0 else self.binary("xor", a, b, type)
-
-    def shift(self, a: Value, amount: int, type: Attribute = I32) -> Value:
-        """``a`` shifted left by ``amount`` (right, logically, where negative)."""
-        if isinstance(a, int):
-            return a << amount if amount >= 0 else a >> -amount
-        if amount == 0:
-            return a
-        return self.binary("shl" if amount > 0 else "lshr", a, abs(amount), type)
 
     def compare(self, predicate: str, a: Value, b: Value, type: Attribute = I32) -> SSAValue:
         """``icmp``"""
