@@ -24,6 +24,7 @@ class Job:
     (implies no optimization in ptxas). ``libdevice`` and ``ptxas`` are paths; None selects the files of the wheels.
     ``serializer`` generates the PTX: "nvptx" is LLVM's back end, "libnvvm" NVIDIA's library. ``strategy`` selects how
     copies overlap computation, one of ``pipelining_strategies.NAMES``. ``TUNING`` describes the tuning parameters.
+    ``schedule`` is the text of a schedule file (``schedule/schedule_file.py``), "" without one.
     ``fallback`` is the row of ``shared_memory_fallbacks.FALLBACKS`` for the lowering to nv_tileas, which sets it.
     ``index_width`` is the bits of ``index``, for hand-written IR. Raises InvalidInput[option-value] for a value that
     ``TUNING`` does not allow.
@@ -37,6 +38,7 @@ class Job:
     ptxas: str | None = None
     serializer: str = SERIALIZERS[0]
     strategy: str = "auto"
+    schedule: str = ""
     fallback: int = 0
     fp8_promotion_interval: int = FP8_PROMOTION_INTERVAL.default
     grid_swizzle: int = GRID_SWIZZLE.default

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..core.errors import InvalidInput, Unsupported, suggest
+from ..core.errors import InvalidInput, TileirasError, Unsupported, suggest
 from ..target.targets import TARGETS, Target
 from .job import Job
+from .schedule.schedule_file import refusal, requested
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,11 @@ class Strategy:
     def has(self, target: Target) -> bool:
         """Whether ``target`` supports this strategy."""
         return self.needs is None or target.has(self.needs)
+
+    @property
+    def uses_tma(self) -> bool:
+        """Whether warps of their own load tiles by TMA."""
+        return "tileas-specialize-warps" in self.passes
 
 
 AUTO = "auto"
@@ -56,7 +62,6 @@ STRATEGIES: tuple[Strategy, ...] = (
             {
                 "tileas-shrink-k-tile",
                 "tileas-loop-over-tile-slices",
-                "tileas-choose-attention-warpgroups",
                 "tileas-swap-operands",
                 "tileas-select-mma-and-tma",
                 "tileas-keep-accumulators-in-tmem",
@@ -79,17 +84,32 @@ SCHEDULING = frozenset().union(*(row.passes for row in STRATEGIES))
 
 
 def choose(job: Job) -> Strategy:
-    """The strategy of a job; "auto" is none at optimization level 0.
+    """The strategy of a job: its schedule's, else its option; "auto" is none at optimization level 0.
 
     Raises InvalidInput for a name that is not in NAMES, Unsupported for a strategy that the target does not support or
     that has no pass yet.
     """
-    if job.strategy == AUTO:
+    wanted = requested(job).strategy
+    if wanted is None:
+        return _named(job.strategy, job)
+    try:
+        return _named(wanted, job)
+    except TileirasError as error:
+        raise refusal(job.schedule, "strategy", wanted, error.message, error.remedy) from error
+
+
+def is_automatic(job: Job) -> bool:
+    """Whether the compiler chooses the strategy."""
+    return job.strategy == AUTO and requested(job).strategy in (None, AUTO)
+
+
+def _named(name: str, job: Job) -> Strategy:
+    if name == AUTO:
         return _best(job)
-    row = next((row for row in STRATEGIES if row.name == job.strategy), None)
+    row = next((row for row in STRATEGIES if row.name == name), None)
     if row is None:
-        message = f"{job.strategy!r} is not a pipeline strategy"
-        raise InvalidInput("strategy-unknown", message, remedy=suggest(job.strategy, NAMES))
+        message = f"{name!r} is not a pipeline strategy"
+        raise InvalidInput("strategy-unknown", message, remedy=suggest(name, NAMES))
     return _checked(row, job)
 
 

@@ -16,7 +16,8 @@ from xdsl.ir import Attribute, Operation
 from ..ir.dialects.fast_xdsl import walk
 from .common.llvm_element_types import element_of
 from .job import Job
-from .pipelining_strategies import AUTO
+from .pipelining_strategies import AUTO, is_automatic
+from .schedule.schedule_file import requested
 
 KIB = 1024
 
@@ -42,11 +43,14 @@ FALLBACKS = (
 
 
 def fallback_jobs(job: Job) -> Iterator[Job]:
-    """``job`` with each row that its options allow: an explicit strategy is kept."""
+    """``job`` with each row that its options and its schedule allow: an explicit strategy or chunk size is kept."""
+    if (chunk := requested(job).conversion_chunk_bytes) is not None:
+        yield replace(job, fallback=next(number for number, row in enumerate(FALLBACKS) if row.chunk_bytes == chunk))
+        return
     for number, row in enumerate(FALLBACKS):
         if row.strategy == AUTO:
             yield replace(job, fallback=number)
-        elif job.strategy == AUTO and job.opt_level != 0:
+        elif is_automatic(job) and job.opt_level != 0:
             yield replace(job, fallback=number, strategy=row.strategy)
 
 

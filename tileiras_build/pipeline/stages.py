@@ -173,7 +173,7 @@ STAGES: tuple[Stage, ...] = (
         "tileiras_build.pipeline.tileaa_to_tileas:lower",
         parse=f"{_IR_TEXT}:parse",
         render=f"{_IR_TEXT}:render",
-        options=("opt_level", "lineinfo", "debug", "strategy", "serializer", "fp8_promotion_interval"),
+        options=("opt_level", "lineinfo", "debug", "strategy", "schedule", "serializer", "fp8_promotion_interval"),
         modules=tuple(f"{family}.family" for family in _MMA),
         sources=_RUN,
         libraries=_IR_LIBRARIES,

@@ -27,6 +27,7 @@ from ..pipeline.analysis.tma_operands import control_flow_obstacles
 from ..pipeline.analysis.tma_tensor_maps import TMA_ALIGNMENT, alignment_faults
 from ..pipeline.common.llvm_element_types import element_of
 from ..pipeline.mma.family import family_of, fastest_family
+from ..pipeline.schedule.schedule_attribute import schedule_of
 from ..target.targets import Target
 
 PASSED, MISSED, FAILED, ANALYSIS = "passed", "missed", "failed", "analysis"
@@ -111,11 +112,20 @@ class _Kernel:
 
     def _occupancy(self) -> Iterator[Remark]:
         """Whether the hint occupancy was applied."""
-        if (requested := self.func.attributes.get("requested_occupancy")) is not None:
-            notes = (("Requested", requested.value.data), ("CTAs", self.func.attributes["occupancy"].value.data))
+        requested, schedule = self._requested_occupancy(), schedule_of(self.func)
+        if schedule.occupancy and schedule.occupancy < requested and not schedule.spill:
+            notes = (("Requested", requested), ("CTAs", schedule.occupancy))
             reasons = ("accumulators would spill",)
             message = "Requested occupancy reduced"
             yield self.remark(self.func, MISSED, MEMORY, "RemarkMemoryOccupancy", message, notes, reasons)
+
+    def _requested_occupancy(self) -> int:
+        """The hint occupancy of the kernel; 0 if it has none that is usable."""
+        hints = self.func.attributes.get("optimization_hints")
+        value = (
+            hints.for_target(self.target.name).get("occupancy") if isinstance(hints, OptimizationHintsAttr) else None
+        )
+        return int(value) if isinstance(value, int) and HINTS["occupancy"].accepts(value) else 0
 
     def _hints(self, op: Operation) -> Iterator[Remark]:
         """The optimization hints of an operation that have invalid values."""

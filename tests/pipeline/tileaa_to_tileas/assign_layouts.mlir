@@ -189,7 +189,7 @@ nv_tileaa.func @k {
 !tile_32x64xf16_v1 = tensor<32x64xf16, #layout4>
 #layout5 = #cute.layout<(64,64), ((4,8),(2,2),(2,2,4,2)):((2,64),(1024,8),(1,512,16,2048))>
 !tile_64x64xf32_v1 = tensor<64x64xf32, #layout5>
-nv_tileaa.func @k attributes {num_warps = 4 : i32} {
+nv_tileaa.func @k attributes {num_warps = 4 : i32, schedule = {mma = ["mma_sync"]}} {
 ^bb0(%z: f32, %g: f16):
   %a = nv_tileas.splat %g : (f16) -> !tile_64x32xf16
   %b = nv_tileas.splat %g : (f16) -> !tile_32x64xf16
@@ -231,7 +231,7 @@ nv_tileaa.func @k {
 !tile_32x64xf16_v1 = tensor<32x64xf16, #layout3>
 #layout4 = #cute.layout<(64,64), ((4,8),(2,2),(2,2,4,2)):((2,64),(1024,8),(1,512,16,2048))>
 !tile_64x64xf32 = tensor<64x64xf32, #layout4>
-nv_tileaa.func @k attributes {num_warps = 4 : i32} {
+nv_tileaa.func @k attributes {num_warps = 4 : i32, schedule = {mma = ["mma_sync"]}} {
 ^bb0(%z: f32, %g: f16, %n: i32):
   %a = nv_tileas.splat %g : (f16) -> !tile_64x32xf16
   %b = nv_tileas.splat %g : (f16) -> !tile_32x64xf16
@@ -402,7 +402,7 @@ nv_tileaa.func @k {
 !tile_32x64xf16_v1 = tensor<32x64xf16, #layout3>
 #layout4 = #cute.layout<(64,64), ((4,8),(2,2),(2,2,4,2)):((2,64),(1024,8),(1,512,16,2048))>
 !tile_64x64xf32 = tensor<64x64xf32, #layout4>
-nv_tileaa.func @k attributes {num_warps = 4 : i32} {
+nv_tileaa.func @k attributes {num_warps = 4 : i32, schedule = {mma = ["mma_sync", "mma_sync"]}} {
 ^bb0(%z: f32, %g: f16, %n: i32):
   %a = nv_tileas.splat %g : (f16) -> !tile_64x32xf16
   %b = nv_tileas.splat %g : (f16) -> !tile_32x64xf16

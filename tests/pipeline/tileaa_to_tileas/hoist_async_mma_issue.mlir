@@ -39,7 +39,7 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
 !memref0 = !nv_tileaa.memref<f16, [?, ?], [?, 1]>
 !view0 = !nv_tileaa.tiled_view<partition, !memref0, tile = [128, 16], dim_map = [0, 1], steps = [128, 16], sparse = -1, padding = zero>
 !view1 = !nv_tileaa.tiled_view<partition, !memref0, tile = [16, 16], dim_map = [0, 1], steps = [16, 16], sparse = -1, padding = zero>
-nv_tileaa.func @k attributes {num_warps = 4 : i32} {
+nv_tileaa.func @k attributes {num_warps = 4 : i32, schedule = {issue_ahead = true}} {
 ^bb0(%zeros: tensor<128x16xf32>, %n: i32, %desc: !nv_tileas.tma_desc, %rows: !view0, %columns: !view1):
   %zero = arith.constant 0 : i32
   %one = arith.constant 1 : i32

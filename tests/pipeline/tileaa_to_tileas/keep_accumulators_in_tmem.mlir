@@ -42,7 +42,7 @@ nv_tileaa.func @k {
 !memref0 = !nv_tileaa.memref<f16, [?, ?], [?, 1]>
 !view0 = !nv_tileaa.tiled_view<partition, !memref0, tile = [128, 64], dim_map = [0, 1], steps = [128, 64], sparse = -1, padding = zero>
 !view1 = !nv_tileaa.tiled_view<partition, !memref0, tile = [64, 128], dim_map = [1, 0], steps = [64, 128], sparse = -1, padding = zero>
-nv_tileaa.func @k attributes {num_warps = 4 : i32, occupancy = 2 : i32} {
+nv_tileaa.func @k attributes {schedule = {num_warps = 4 : i32, occupancy = 2 : i32, tmem_accumulators = true}} {
 ^bb0(%p: !nv_tileaa.ptr<f16>, %m: i32, %n: i32, %s: i32, %end: i32):
   %base = nv_tileas.assume %p {predicate = #cuda_tile.div_by<16>} : !nv_tileaa.ptr<f16>
   %stride = nv_tileas.assume %s {predicate = #cuda_tile.div_by<16>} : i32

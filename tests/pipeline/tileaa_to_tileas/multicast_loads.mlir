@@ -18,7 +18,7 @@ nv_tileaa.func @k attributes {num_ctas = 2 : i32} {
 // ==>
 !memref0 = !nv_tileaa.memref<f16, [?, ?], [?, 1]>
 !view0 = !nv_tileaa.tiled_view<partition, !memref0, tile = [32, 64], dim_map = [0, 1], steps = [32, 64], sparse = -1, padding = zero>
-nv_tileaa.func @k attributes {num_ctas = 2 : i32} {
+nv_tileaa.func @k attributes {num_ctas = 2 : i32, schedule = {multicast = true}} {
 ^bb0(%p: !nv_tileaa.ptr<f16>, %n: i32, %s: i32):
   %rank = nv_tileas.get_cta_rank : i32
   %zero = arith.constant 0 : i32
@@ -49,7 +49,7 @@ nv_tileaa.func @k attributes {num_ctas = 2 : i32} {
 // ==>
 !memref0 = !nv_tileaa.memref<f16, [?, ?], [?, 1]>
 !view0 = !nv_tileaa.tiled_view<partition, !memref0, tile = [32, 128], dim_map = [0, 1], steps = [32, 128], sparse = -1, padding = zero>
-nv_tileaa.func @k attributes {num_ctas = 2 : i32} {
+nv_tileaa.func @k attributes {num_ctas = 2 : i32, schedule = {multicast = true}} {
 ^bb0(%p: !nv_tileaa.ptr<f16>, %n: i32, %s: i32):
   %rank = nv_tileas.get_cta_rank : i32
   %zero = arith.constant 0 : i32
@@ -84,7 +84,7 @@ nv_tileaa.func @k attributes {num_ctas = 2 : i32} {
 // ==>
 !memref0 = !nv_tileaa.memref<f16, [?, ?], [?, 1]>
 !view0 = !nv_tileaa.tiled_view<partition, !memref0, tile = [32, 64], dim_map = [0, 1], steps = [32, 64], sparse = -1, padding = zero>
-nv_tileaa.func @k attributes {num_ctas = 2 : i32} {
+nv_tileaa.func @k attributes {num_ctas = 2 : i32, schedule = {multicast = true}} {
 ^bb0(%p: !nv_tileaa.ptr<f16>, %n: i32, %s: i32):
   %rank = nv_tileas.get_cta_rank : i32
   %zero = arith.constant 0 : i32

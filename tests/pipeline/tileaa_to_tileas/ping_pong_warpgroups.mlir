@@ -24,7 +24,7 @@ nv_tileaa.func @k attributes {num_warps = 8 : i32} {
   nv_tileaa.return
 }
 // ==>
-nv_tileaa.func @k attributes {num_warps = 8 : i32} {
+nv_tileaa.func @k attributes {num_warps = 8 : i32, schedule = {ping_pong = true}} {
 ^bb0(%q: tensor<128x16xf16>, %p: tensor<128x16xf16>, %zeros: tensor<128x16xf32>, %n: i32):
   %zero = arith.constant 0 : i32
   %one = arith.constant 1 : i32

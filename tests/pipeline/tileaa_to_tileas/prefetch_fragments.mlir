@@ -32,7 +32,7 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
 !tile_64x16xf16 = tensor<64x16xf16, #layout1>
 #layout2 = #cute.layout<(16,64), ((4,8),(2,2),(2,2,4)):((128,1),(0,8),(64,512,16))>
 !tile_16x64xf16 = tensor<16x64xf16, #layout2>
-nv_tileaa.func @k attributes {num_warps = 4 : i32} {
+nv_tileaa.func @k attributes {num_warps = 4 : i32, schedule = {prefetch_fragments = true}} {
 ^bb0(%none: !tile_64x64xf32, %end: i32, %one: i32, %zero: i32, %three: i32):
   %x = nv_tileas.alloc_tensor : !nv_tileas.buffer<f16, #builtin.int<3>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>
   %y = nv_tileas.alloc_tensor : !nv_tileas.buffer<f16, #builtin.int<3>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>

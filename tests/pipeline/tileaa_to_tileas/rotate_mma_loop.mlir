@@ -38,7 +38,7 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
 // ==>
 !memref0 = !nv_tileaa.memref<f16, [?, ?], [?, 1]>
 !view0 = !nv_tileaa.tiled_view<partition, !memref0, tile = [16, 16], dim_map = [0, 1], steps = [16, 16], sparse = -1, padding = zero>
-nv_tileaa.func @k attributes {num_warps = 4 : i32} {
+nv_tileaa.func @k attributes {num_warps = 4 : i32, schedule = {rotate = true}} {
 ^bb0(%q: tensor<64x16xf16>, %zeros: tensor<64x16xf32>, %half: tensor<64x16xf32>, %n: i32, %desc: !nv_tileas.tma_desc, %view: !view0):
   %zero = arith.constant 0 : i32
   %one = arith.constant 1 : i32

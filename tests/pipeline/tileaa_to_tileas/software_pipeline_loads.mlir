@@ -39,7 +39,7 @@ nv_tileaa.func @k {
 !tile_64x32xf16 = tensor<64x32xf16, #layout4>
 #layout5 = #cute.layout<(32,64), ((4,8),(2,2),(2,2,4,2)):((128,1),(0,8),(64,512,16,1024))>
 !tile_32x64xf16 = tensor<32x64xf16, #layout5>
-nv_tileaa.func @k attributes {num_warps = 4 : i32} {
+nv_tileaa.func @k attributes {num_warps = 4 : i32, schedule = {mma = ["mma_sync"], cp_async_stages = [4 : i32]}} {
 ^bb0(%p: !nv_tileaa.ptr<f16>, %m: i32, %n: i32, %s: i32, %end: i32):
   %base = nv_tileas.assume %p {predicate = #cuda_tile.div_by<16>} : !nv_tileaa.ptr<f16>
   %stride = nv_tileas.assume %s {predicate = #cuda_tile.div_by<8>} : i32
@@ -141,7 +141,7 @@ nv_tileaa.func @k {
 !tile_16x16xf16_v1 = tensor<16x16xf16, #layout1>
 #layout2 = #cute.layout<(16,16), ((4,8),1,(2,2,2)):((32,1),0,(16,128,8))>
 !tile_16x16xf16_v2 = tensor<16x16xf16, #layout2>
-nv_tileaa.func @k attributes {num_warps = 1 : i32} {
+nv_tileaa.func @k attributes {num_warps = 1 : i32, schedule = {mma = ["mma_sync"]}} {
 ^bb0(%p: !nv_tileaa.ptr<f16>, %m: i32, %n: i32, %s: i32, %end: i32):
   %base = nv_tileas.assume %p {predicate = #cuda_tile.div_by<16>} : !nv_tileaa.ptr<f16>
   %stride = nv_tileas.assume %s {predicate = #cuda_tile.div_by<8>} : i32

@@ -20,7 +20,7 @@ nv_tileaa.func @k attributes {num_warps = 16 : i32} {
 // ==>
 #layout0 = #cute.layout<(32768), (32,16,(8,8)):(8,256,(1,4096))>
 !tile_32768xf32 = tensor<32768xf32, #layout0>
-nv_tileaa.func @k attributes {num_warps = 16 : i32, occupancy = 2 : i32} {
+nv_tileaa.func @k attributes {num_warps = 16 : i32, schedule = {occupancy = 2 : i32, spill = true}} {
 ^bb0(%x: !tile_32768xf32):
   %a = math.exp %x : !tile_32768xf32
   %0 = nv_tileas.spill %a {regs = 44 : i32} : !tile_32768xf32
@@ -60,7 +60,7 @@ nv_tileaa.func @k attributes {num_warps = 16 : i32} {
 // ==>
 #layout0 = #cute.layout<(32768), (32,16,(8,8)):(8,256,(1,4096))>
 !tile_32768xf32 = tensor<32768xf32, #layout0>
-nv_tileaa.func @k attributes {num_warps = 16 : i32, occupancy = 2 : i32} {
+nv_tileaa.func @k attributes {num_warps = 16 : i32, schedule = {occupancy = 2 : i32, spill = true}} {
 ^bb0(%x: !tile_32768xf32):
   %a = math.exp %x : !tile_32768xf32
   %0 = nv_tileas.spill %a {regs = 44 : i32} : !tile_32768xf32
@@ -151,7 +151,7 @@ nv_tileaa.func @k attributes {num_warps = 16 : i32} {
 #layout0 = #cute.layout<(32768), (32,16,(8,8)):(8,256,(1,4096))>
 !tile_32768xf16 = tensor<32768xf16, #layout0>
 !tile_32768xf32 = tensor<32768xf32, #layout0>
-nv_tileaa.func @k attributes {num_warps = 16 : i32, occupancy = 2 : i32} {
+nv_tileaa.func @k attributes {num_warps = 16 : i32, schedule = {occupancy = 2 : i32, spill = true}} {
 ^bb0(%v: !view0, %w: !view0, %z: i32):
   %x, %t = nv_tileas.tiled_load %v coords(%z) {mem_semantic = "weak", vector = 8 : i32, in_bounds = array<i1: false>} : (!view0, i32) -> (!tile_32768xf16, !nv_tileaa.mem_token)
   %a = nv_tileas.fp_to_fp %x : (!tile_32768xf16) -> !tile_32768xf32
@@ -252,7 +252,7 @@ nv_tileaa.func @k attributes {num_warps = 16 : i32} {
 #layout0 = #cute.layout<(32768), (32,16,(8,8)):(8,256,(1,4096))>
 !tile_32768xf16 = tensor<32768xf16, #layout0>
 !tile_32768xf32 = tensor<32768xf32, #layout0>
-nv_tileaa.func @k attributes {num_warps = 16 : i32, occupancy = 2 : i32} {
+nv_tileaa.func @k attributes {num_warps = 16 : i32, schedule = {occupancy = 2 : i32, spill = true}} {
 ^bb0(%v: !view0, %z: i32):
   %h, %t = nv_tileas.tiled_load %v coords(%z) {mem_semantic = "weak", vector = 8 : i32, in_bounds = array<i1: false>, full_tile_version} : (!view0, i32) -> (!tile_32768xf16, !nv_tileaa.mem_token)
   %x = nv_tileas.fp_to_fp %h : (!tile_32768xf16) -> !tile_32768xf32

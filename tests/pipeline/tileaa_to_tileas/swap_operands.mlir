@@ -32,7 +32,7 @@ nv_tileaa.func @k {
 !memref0 = !nv_tileaa.memref<f32, [?, ?], [?, 1]>
 !view0 = !nv_tileaa.tiled_view<partition, !memref0, tile = [128, 32], dim_map = [0, 1], steps = [128, 32], sparse = -1, padding = zero>
 !view1 = !nv_tileaa.tiled_view<partition, !memref0, tile = [32, 64], dim_map = [0, 1], steps = [32, 64], sparse = -1, padding = zero>
-nv_tileaa.func @k {
+nv_tileaa.func @k attributes {schedule = {swap_operands = true}} {
 ^bb0(%p: !nv_tileaa.ptr<f32>, %m: i32, %n: i32, %s: i32, %end: i32):
   %base = nv_tileas.assume %p {predicate = #cuda_tile.div_by<16>} : !nv_tileaa.ptr<f32>
   %stride = nv_tileas.assume %s {predicate = #cuda_tile.div_by<4>} : i32
@@ -144,7 +144,7 @@ nv_tileaa.func @k {
 !memref0 = !nv_tileaa.memref<f8E4M3FN, [?, ?], [?, 1]>
 !view0 = !nv_tileaa.tiled_view<partition, !memref0, tile = [128, 32], dim_map = [0, 1], steps = [128, 32], sparse = -1, padding = zero>
 !view1 = !nv_tileaa.tiled_view<partition, !memref0, tile = [32, 64], dim_map = [0, 1], steps = [32, 64], sparse = -1, padding = zero>
-nv_tileaa.func @k {
+nv_tileaa.func @k attributes {schedule = {swap_operands = true}} {
 ^bb0(%p: !nv_tileaa.ptr<f8E4M3FN>, %m: i32, %n: i32, %s: i32, %end: i32):
   %base = nv_tileas.assume %p {predicate = #cuda_tile.div_by<16>} : !nv_tileaa.ptr<f8E4M3FN>
   %stride = nv_tileas.assume %s {predicate = #cuda_tile.div_by<16>} : i32

@@ -28,7 +28,7 @@ nv_tileaa.func @k attributes {num_warps = 8 : i32} {
 !view0 = !nv_tileaa.tiled_view<partition, !memref0, tile = [128, 128], dim_map = [0, 1], steps = [128, 128], sparse = -1, padding = none>
 #layout0 = #cute.layout<(128,128), ((4,8),8,(2,2,16)):((2,128),2048,(1,1024,8))>
 !tile_128x128xf16 = tensor<128x128xf16, #layout0>
-nv_tileaa.func @k attributes {num_warps = 8 : i32} {
+nv_tileaa.func @k attributes {num_warps = 8 : i32, schedule = {tma_stores = true}} {
 ^bb0(%p: !nv_tileaa.ptr<f16>, %rows: i32, %columns: i32, %stride: i32, %i: i32, %n: i32, %x: f16):
   %base = nv_tileas.assume %p {predicate = #cuda_tile.div_by<16>} : !nv_tileaa.ptr<f16>
   %pitch = nv_tileas.assume %stride {predicate = #cuda_tile.div_by<8>} : i32
@@ -79,7 +79,7 @@ nv_tileaa.func @k attributes {num_warps = 8 : i32} {
 !view0 = !nv_tileaa.tiled_view<partition, !memref0, tile = [128, 128], dim_map = [0, 1], steps = [128, 128], sparse = -1, padding = none>
 #layout0 = #cute.layout<(128,128), ((4,8),8,(2,2,16)):((2,128),2048,(1,1024,8))>
 !tile_128x128xf16 = tensor<128x128xf16, #layout0>
-nv_tileaa.func @k attributes {num_warps = 8 : i32} {
+nv_tileaa.func @k attributes {num_warps = 8 : i32, schedule = {tma_stores = true}} {
 ^bb0(%p: !nv_tileaa.ptr<f16>, %rows: i32, %columns: i32, %stride: i32, %i: i32, %n: i32, %x: f16):
   %base = nv_tileas.assume %p {predicate = #cuda_tile.div_by<16>} : !nv_tileaa.ptr<f16>
   %pitch = nv_tileas.assume %stride {predicate = #cuda_tile.div_by<8>} : i32
@@ -135,7 +135,7 @@ nv_tileaa.func @k attributes {num_warps = 8 : i32} {
 !view0 = !nv_tileaa.tiled_view<partition, !memref0, tile = [128, 128], dim_map = [0, 1], steps = [128, 128], sparse = -1, padding = none>
 #layout0 = #cute.layout<(128,128), ((4,8),8,(2,2,16)):((2,128),2048,(1,1024,8))>
 !tile_128x128xf16 = tensor<128x128xf16, #layout0>
-nv_tileaa.func @k attributes {num_warps = 8 : i32} {
+nv_tileaa.func @k attributes {num_warps = 8 : i32, schedule = {tma_stores = true}} {
 ^bb0(%p: !nv_tileaa.ptr<f16>, %rows: i32, %columns: i32, %stride: i32, %i: i32, %n: i32, %x: f16):
   %base = nv_tileas.assume %p {predicate = #cuda_tile.div_by<16>} : !nv_tileaa.ptr<f16>
   %pitch = nv_tileas.assume %stride {predicate = #cuda_tile.div_by<8>} : i32
@@ -188,7 +188,7 @@ nv_tileaa.func @k attributes {num_warps = 8 : i32} {
 !tile_128x128xf16 = tensor<128x128xf16, #layout0>
 #layout1 = #cute.layout<(128,128), (32,8,(8,8)):(8,256,(1,2048))>
 !tile_128x128xf16_v1 = tensor<128x128xf16, #layout1>
-nv_tileaa.func @k attributes {num_warps = 8 : i32} {
+nv_tileaa.func @k attributes {num_warps = 8 : i32, schedule = {tma_stores = true}} {
 ^bb0(%p: !nv_tileaa.ptr<f16>, %rows: i32, %columns: i32, %stride: i32, %i: i32, %n: i32, %x: f16):
   %base = nv_tileas.assume %p {predicate = #cuda_tile.div_by<16>} : !nv_tileaa.ptr<f16>
   %pitch = nv_tileas.assume %stride {predicate = #cuda_tile.div_by<8>} : i32
@@ -240,7 +240,7 @@ nv_tileaa.func @k attributes {num_warps = 8 : i32} {
 !tile_128x128xf16 = tensor<128x128xf16, #layout0>
 #layout1 = #cute.layout<(128,128), (32,8,(8,8)):(8,256,(1,2048))>
 !tile_128x128xf16_v1 = tensor<128x128xf16, #layout1>
-nv_tileaa.func @k attributes {num_warps = 8 : i32} {
+nv_tileaa.func @k attributes {num_warps = 8 : i32, schedule = {tma_stores = true}} {
 ^bb0(%p: !nv_tileaa.ptr<f16>, %rows: i32, %columns: i32, %stride: i32, %i: i32, %n: i32, %x: f16):
   %base = nv_tileas.assume %p {predicate = #cuda_tile.div_by<16>} : !nv_tileaa.ptr<f16>
   %pitch = nv_tileas.assume %stride {predicate = #cuda_tile.div_by<8>} : i32

@@ -22,6 +22,8 @@ from ..common.llvm_element_types import element_of
 from ..common.optimization_hints import hint, occupancy
 from ..job import Job
 from ..mma.family import Storage, fastest_family
+from ..schedule.schedule_attribute import schedule_of
+from ..schedule.schedule_file import requested
 from .dot_loop_registers import live_tile_registers
 
 # ---- warps -----------------------------------------------------------------------------------------
@@ -40,9 +42,9 @@ def choose_warps(func: Operation, job: Job) -> int:
     """The number of warps (a power of two) for the largest tile of a kernel: its tiles stay in registers, and no warp
     is idle.
 
-    A number that a pass has already chosen is kept.
+    A number that was requested or already chosen is kept.
     """
-    if (chosen := as_op(func).num_warps) is not None:
+    if (chosen := as_op(func).num_warps or schedule_of(func).num_warps) is not None:
         return chosen
     operations = walk(func)
     types = {id(result.type): result.type for op in operations for result in op.results}
@@ -83,7 +85,7 @@ def uses_setmaxnreg(func: Operation, job: Job, warps: int) -> bool:
     Not if several CTAs share an SM, or if mma.sync tiles fit in the registers at launch; but always if a thread holds a
     whole row of scores, or the kernel requests it.
     """
-    if as_op(func).uses_setmaxnreg or any(op.name == "nv_tileas.dot" and as_op(op).rescaled for op in walk(func)):
+    if schedule_of(func).setmaxnreg or any(op.name == "nv_tileas.dot" and as_op(op).rescaled for op in walk(func)):
         return True
     if warps < MIN_WARPS_FOR_SETMAXNREG or not job.target.has("setmaxnreg") or (occupancy(func, job) or 1) > 1:
         return False
@@ -172,7 +174,13 @@ def registers_fit(regs: int, warps: int, ctas: int, target: Target) -> bool:
     """Whether each of ``ctas`` CTAs per SM, including a producer warp if there is one, has registers for ``regs``
     32-bit words.
     """
-    return _registers_needed(regs, warps) <= _registers_at_launch((warps + target.has("tma")) * ctas, target)
+    needed, available = registers_of_thread(regs, warps, ctas, target)
+    return needed <= available
+
+
+def registers_of_thread(regs: int, warps: int, ctas: int, target: Target) -> tuple[int, int]:
+    """The registers that a thread needs for its share of ``regs`` 32-bit words, and that it has (``registers_fit``)."""
+    return _registers_needed(regs, warps), _registers_at_launch((warps + target.has("tma")) * ctas, target)
 
 
 def _registers_at_launch(warps: int, target: Target) -> int:
@@ -241,7 +249,7 @@ SPILLED_ROW_REG_OVERHEAD, UNSPILLABLE_REG_OVERHEAD = (44, 40), 24
 def ctas_worth_spilling_for(regs: int, func: Operation, job: Job) -> range:
     """CTAs per SM for which spilling is profitable, largest first, if a thread has ``regs`` live 32-bit registers."""
     warps = choose_warps(func, job)
-    most = hint(func, job, "occupancy") or job.target.sm_limits.memory_bound_ctas_per_sm
+    most = requested(job).occupancy or hint(func, job, "occupancy") or job.target.sm_limits.memory_bound_ctas_per_sm
     have = next(
         (
             ctas

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation
 
 from ...ir.dialects.cuda_tile.attrs import OptimizationHintsAttr
 from ...ir.dialects.cuda_tile.check_optimization_hints import is_usable
 from ..job import Job
+from ..schedule.schedule_attribute import schedule_of
 
 
 def hint(op: Operation, job: Job, name: str) -> int | None:
@@ -22,6 +22,5 @@ def hint(op: Operation, job: Job, name: str) -> int | None:
 
 
 def occupancy(func: Operation, job: Job) -> int | None:
-    """CTAs per SM: the choice of ChooseOccupancy, else the hint; None if both are absent."""
-    chosen = func.attributes.get("occupancy")
-    return chosen.value.data if isinstance(chosen, IntegerAttr) else hint(func, job, "occupancy")
+    """CTAs per SM: those of the schedule, else the hint; None if both are absent."""
+    return schedule_of(func).occupancy or hint(func, job, "occupancy")

@@ -11,11 +11,13 @@ from ..common.cse import Cse
 from ..job import Job
 from ..pass_manager import EdgePass, run_passes
 from ..pipelining_strategies import choose, is_enabled
+from ..schedule.choose import forget_choices
+from ..schedule.schedule_file import requested
 from ..shared_memory_fallbacks import fallback_jobs, fallback_of, may_exceed_shared_memory
 from .allocate_shared_memory import AllocateSharedMemory
 from .assign_layouts import AssignLayouts
-from .choose_attention_warpgroups import ChooseAttentionWarpgroups
-from .choose_occupancy import ChooseOccupancy
+from .check_schedule import CheckSchedule
+from .choose_cta_shape import ChooseCtaShape
 from .convert_tileaa_to_tileas import ConvertTileAAToTileAS
 from .elide_bounds_checks import ElideBoundsChecks
 from .expand_block_scales import ExpandBlockScales
@@ -33,6 +35,7 @@ from .pack_fp4 import PackFp4
 from .ping_pong_warpgroups import PingPongWarpgroups
 from .plan_cta_cluster import PlanCtaCluster
 from .prefetch_fragments import PrefetchFragments
+from .request_schedule import RequestSchedule
 from .retype_bitcast_loads import RetypeBitcastLoads
 from .rotate_mma_loop import RotateMmaLoop
 from .select_memory_atoms import SelectMemoryAtoms
@@ -48,17 +51,17 @@ from .use_two_cta_mma import UseTwoCtaMma
 PASSES = (
     ConvertTileAAToTileAS,  # first: all later passes match nv_tileas operations
     RetypeBitcastLoads,  # before HoistViews: it makes views
+    RequestSchedule,  # before all passes that choose a knob of the schedule
     HoistViews,  # before all passes that compare views
     ElideBoundsChecks,  # after HoistViews: each tensor has one memory reference; before passes that copy accesses or recompute their indices
     LegalizeDot,  # before AssignLayouts: it changes operand types
     PackFp4,  # after LegalizeDot: only dots with hardware scaling read fp4 pairs; before PlanCtaCluster and SelectMemoryAtoms
     PlanCtaCluster,  # after LegalizeDot: operand types are final; before barriers, layouts and schedules, which are per CTA
-    LoopOverTileSlices,  # after PlanCtaCluster: tiles are per CTA; before ChooseOccupancy: it counts live registers
-    ChooseAttentionWarpgroups,  # after LoopOverTileSlices: tiles have their rows; before passes that read num_warps
+    LoopOverTileSlices,  # after PlanCtaCluster: tiles are per CTA; before ChooseCtaShape: it counts live registers
     ShrinkKTile,  # after LoopOverTileSlices: tiles have their rows; before passes that choose copies: they need two stages
-    ChooseOccupancy,  # after PlanCtaCluster: dots have their shapes; before SelectMmaAndTma: it checks what fits
     InsertTokenBarriers,  # before AllocateSharedMemory: these barriers also separate the users of scratch
     SwapOperands,  # before SelectMmaAndTma: it decides which operand may be in registers
+    ChooseCtaShape,  # after ShrinkKTile and SwapOperands: dots have their shapes; before SelectMmaAndTma: it checks what fits
     SelectMmaAndTma,  # before AssignLayouts: wgmma accumulators have a layout of their own
     KeepAccumulatorsInTmem,  # after SelectMmaAndTma, whose choice it replaces; before AssignLayouts: it sets num_warps
     ExpandBlockScales,  # after SelectMmaAndTma: only dots in tensor memory, or with a scaling mma.sync, keep scales
@@ -79,6 +82,7 @@ PASSES = (
     SpillToShared,  # after SelectMemoryAtoms: no later pass adds tiles
     AllocateSharedMemory,  # sizes depend on layouts, barriers on the final order: later passes change neither
     PingPongWarpgroups,  # after AllocateSharedMemory: an exclusive section contains no barrier
+    CheckSchedule,  # last: no other pass changes what the schedule says
 )
 
 
@@ -92,13 +96,15 @@ def lower(module: ModuleOp, job: Job) -> ModuleOp:
     """Schedule a module of nv_tileaa operations as nv_tileas. Kernels fall back to less shared memory where they do not
     fit.
     """
-    *attempts, last = fallback_jobs(job) if may_exceed_shared_memory(module, job) else (job,)
+    may_exceed = may_exceed_shared_memory(module, job) or requested(job).conversion_chunk_bytes is not None
+    *attempts, last = fallback_jobs(job) if may_exceed else (job,)
     for attempt in attempts:
         try:
             return _lower(module.clone(), attempt)
         except Unsupported as error:
             if error.id != "shared-memory":
                 raise
+            forget_choices()
     return _lower(module, last)
 
 

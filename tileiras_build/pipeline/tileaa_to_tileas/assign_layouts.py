@@ -21,6 +21,7 @@ from ...ir.dialects.op_traits import is_combiner_region, is_function
 from ..analysis.resource_model import choose_warps
 from ..job import Job
 from ..pass_manager import EdgePass
+from ..schedule.mma_choice import choose_mma
 from .layout_assignment.apply_layouts import ConvertLayoutInserter
 from .layout_assignment.equivalence_classes import LayoutClasses
 from .layout_assignment.layout_constraints import add_constraints
@@ -38,6 +39,7 @@ class AssignLayouts(EdgePass):
             if is_function(op):
                 warps = choose_warps(op, job)
                 as_op(op).num_warps = warps
+                choose_mma(as_op(op), job)
                 _assign(LayoutClasses(op, job, warps))
 
 

@@ -43,6 +43,9 @@ from ..common.optimization_hints import occupancy
 from ..job import Job
 from ..mma.family import Storage, fastest_family
 from ..pass_manager import EdgePass
+from ..schedule.choose import is_declined
+from ..schedule.schedule_attribute import set_knobs
+from ..schedule.schedule_file import requested
 
 # Tiles of 128 rows per SM, in one or two CTAs: the MMAs of one tile overlap the softmax of the other.
 TILES = 2
@@ -57,8 +60,19 @@ class KeepAccumulatorsInTmem(EdgePass):
         if fastest_family(job.target).accumulator is not Storage.TENSOR:
             return
         for func in module.body.block.ops:
-            if is_function(func) and tma_loads_allowed(func) and as_op(func).num_ctas is None:
+            if (
+                is_function(func)
+                and tma_loads_allowed(func)
+                and as_op(func).num_ctas is None
+                and _is_allowed(func, job)
+            ):
                 _keep_in_tmem(as_op(func), job)
+
+
+def _is_allowed(func: Operation, job: Job) -> bool:
+    """Whether a schedule file allows tcgen05 for all dots."""
+    families = requested(job).mma or ()
+    return not is_declined(func, "tmem_accumulators") and set(families) <= {fastest_family(job.target).name}
 
 
 def _keep_in_tmem(func: TableOp, job: Job) -> None:
@@ -68,11 +82,12 @@ def _keep_in_tmem(func: TableOp, job: Job) -> None:
     if (
         len({operand_placement(chain.stationary_lhs) for chain in chains}) > 1
         or (ctas := chains[0].fitting_ctas(func)) is None
+        or requested(job).num_warps not in (None, chains[0].warps)
     ):
         return
-    func.num_warps = chains[0].warps
+    set_knobs(func, num_warps=chains[0].warps, tmem_accumulators=True)
     if ctas > 1:
-        func.occupancy = ctas
+        set_knobs(func, occupancy=ctas)
     for chain in chains:
         chain.mark()
 

@@ -5,7 +5,7 @@ Out:   a loop over slices around the kernel's program, if the accumulators of a 
        registers exceed the registers of all threads of a CTA, or if chained dots have rows for two tiles of tensor
        memory. Each iteration loads, computes and stores one of two, four or eight equal slices of the tiles: the fewest
        that fit, if each warp still has rows of its own. Slice-invariant scalars and views stay before the loop.
-After: plan_cta_cluster (tiles are per CTA). Before: shrink_k_tile (which reads tile sizes), choose_occupancy, and all
+After: plan_cta_cluster (tiles are per CTA). Before: shrink_k_tile (which reads tile sizes), choose_cta_shape, and all
        passes that choose warps and copies.
 Sound: slices follow the rules of analysis/sharding_propagation: no slice needs another one, and accesses that tokens
        order are of the same slice of the same view, hence in one iteration. A kernel with operations that must execute

@@ -20,9 +20,12 @@ from ...ir.dialects.nv_tileas.ops import AsyncTiledTmaLoadOp, MakeTiledTmaDescOp
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_function
 from ..analysis.cluster_uniformity import has_uniform_trip_count, is_rank_dependent
+from ..analysis.enclosing_control_flow import enclosing_kernel
 from ..analysis.tma_tensor_maps import PATTERN_LINES
 from ..job import Job
 from ..pass_manager import EdgePass
+from ..schedule.choose import is_declined
+from ..schedule.schedule_attribute import set_knobs
 
 
 class MulticastLoads(EdgePass):
@@ -34,7 +37,7 @@ class MulticastLoads(EdgePass):
         if not job.target.has("tma_multicast"):
             return
         for func in module.body.block.ops:
-            if is_function(func) and (ctas := as_op(func).num_ctas) is not None:
+            if is_function(func) and (ctas := as_op(func).num_ctas) is not None and not is_declined(func, "multicast"):
                 loads = [op for op in walk(func) if isinstance(op, AsyncTiledTmaLoadOp)]
                 for load in loads:
                     if all(has_uniform_trip_count(other) for other in loads if other.pipeline is load.pipeline):
@@ -48,6 +51,7 @@ def _multicast(load: TableOp, ctas: int) -> None:
     if dim is None:
         return
     load.multicast = dim
+    set_knobs(enclosing_kernel(load), multicast=True)
     load.pipeline.owner.ctas = ctas
     _narrow(load, dim, load.view.type.tile[dim] // ctas)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from ...ir.casting import parent_block, terminator, unwrap
+from ...ir.casting import as_op, parent_block, terminator, unwrap
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import (
     ConsumerWaitOp,
@@ -22,12 +22,14 @@ from ...ir.dialects.nv_tileas.ops import (
     SequenceOpenOp,
     SequenceWaitOp,
 )
-from ...ir.dialects.op_traits import is_agent_switch, is_counted_loop
+from ...ir.dialects.op_traits import is_agent_switch, is_counted_loop, is_function
 from ..analysis.op_queries import is_pure
 from ..analysis.resource_model import WARPGROUP
 from ..job import Job
 from ..mma.dots import accumulates_in_registers
 from ..pass_manager import EdgePass
+from ..schedule.choose import is_declined
+from ..schedule.schedule_attribute import set_knobs
 
 MIN_WARPGROUPS = 2
 
@@ -39,22 +41,26 @@ class PingPongWarpgroups(EdgePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for func in module.body.block.ops:
-            for switch in [op for op in walk(func) if is_agent_switch(op)]:
-                _insert_ordering_barriers(switch, func.num_warps // WARPGROUP)
+            if is_function(func) and not is_declined(func, "ping_pong"):
+                for switch in [op for op in walk(func) if is_agent_switch(op)]:
+                    if _insert_ordering_barriers(switch, as_op(func).num_warps // WARPGROUP):
+                        set_knobs(func, ping_pong=True)
 
 
-def _insert_ordering_barriers(switch: Operation, warpgroups: int) -> None:
+def _insert_ordering_barriers(switch: Operation, warpgroups: int) -> bool:
+    """Order the warpgroups of a kernel; whether they have sections to order."""
     consumers = switch.regions[-1].blocks[0]
     sections = [
         section for loop in walk(consumers) if is_counted_loop(loop) and (section := _find_exclusive_section(loop))
     ]
     if warpgroups < MIN_WARPGROUPS or not sections:
-        return
+        return False
     for section in sections:
         parent_block(section[0]).insert_op_before(SequenceWaitOp.make([], [], warpgroups=warpgroups), section[0])
         parent_block(section[-1]).insert_op_after(SequenceArriveOp.make([], [], warpgroups=warpgroups), section[-1])
     consumers.insert_op_before(SequenceOpenOp.make([], [], warpgroups=warpgroups), unwrap(consumers.first_op))
     consumers.insert_op_before(SequenceCloseOp.make([], [], warpgroups=warpgroups), terminator(consumers))
+    return True
 
 
 def _find_exclusive_section(loop: Operation) -> list[Operation]:

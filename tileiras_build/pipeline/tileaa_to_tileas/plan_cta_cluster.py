@@ -23,6 +23,7 @@ from ..common.cse import Cse
 from ..common.optimization_hints import hint
 from ..job import Job
 from ..pass_manager import EdgePass
+from ..schedule.schedule_attribute import schedule_of
 from .op_insertion import insert_before
 from .sharded_program import ShardedProgram
 from .sharding_plan import best_sharding, duplicate_cheap_tiles
@@ -46,7 +47,7 @@ class PlanCtaCluster(EdgePass):
 
 
 def _requested_ctas(func: Operation, job: Job) -> int:
-    return hint(func, job, "num_cta_in_cga") or 1 if is_function(func) else 1
+    return schedule_of(func).num_ctas or hint(func, job, "num_cta_in_cga") or 1 if is_function(func) else 1
 
 
 def _shard_over_ctas(func: Operation, job: Job) -> None:

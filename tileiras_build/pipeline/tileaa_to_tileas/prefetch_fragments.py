@@ -42,6 +42,8 @@ from ..analysis.resource_model import registers_allow_fragment_prefetch
 from ..job import Job
 from ..mma.dots import k_of, row_of
 from ..pass_manager import EdgePass
+from ..schedule.choose import is_declined
+from ..schedule.schedule_attribute import set_knobs
 from .k_step_operands import KStepOperand, k_step_operand
 from .op_insertion import Inserter, binary, insertion_at_end, insertion_before
 from .speculation_guards import speculated
@@ -60,8 +62,12 @@ class PrefetchFragments(EdgePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for loop in [op for op in walk(module) if is_counted_loop(op)]:
+            func = enclosing_kernel(loop)
+            if is_declined(func, "prefetch_fragments"):
+                continue
             if (parts := _loop_parts(loop, job)) is not None and _fits(parts, job):
                 _rewrite(loop, parts)
+                set_knobs(func, prefetch_fragments=True)
 
 
 # ---- parts of an iteration -------------------------------------------------------------------------

@@ -37,6 +37,8 @@ from ..job import Job
 from ..mma.dots import accumulates_in_tmem
 from ..mma.family import register_mma_ops
 from ..pass_manager import EdgePass
+from ..schedule.choose import is_declined
+from ..schedule.schedule_attribute import set_knobs
 from .op_insertion import loop_continues_at
 
 ForOp, IfOp, YieldOp, ContinueOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("for", "if", "yield", "continue"))
@@ -60,10 +62,15 @@ class RotateMmaLoop(EdgePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for func in module.body.block.ops:
+            if is_declined(func, "rotate"):
+                continue
+            if is_declined(func, "rotate"):
+                continue
             for switch in [op for op in walk(func) if is_agent_switch(op)]:
                 for loop in [op for op in walk(switch.regions[-1]) if is_counted_loop(op)]:
                     if (parts := _loop_stages(loop)) is not None and _fits(parts, func, job):
                         _rewrite(loop, parts)
+                        set_knobs(func, rotate=True)
 
 
 # ---- the two stages of an iteration ----------------------------------------------------------------

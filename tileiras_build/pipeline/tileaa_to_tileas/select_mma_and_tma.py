@@ -28,8 +28,9 @@ from ..analysis.enclosing_control_flow import ifs_around_loops
 from ..analysis.resource_model import MIN_WARPS, choose_warps, two_stages_fit
 from ..analysis.tma_operands import may_prefetch_in_loop, tma_loads_allowed, tma_operand
 from ..job import Job
-from ..mma.family import families_of, family_of
+from ..mma.family import family_of
 from ..pass_manager import EdgePass
+from ..schedule.mma_choice import families_for
 
 
 class SelectMmaAndTma(EdgePass):
@@ -49,15 +50,15 @@ def _select(func: Operation, job: Job, warps: int) -> None:
     if not tma_loads_allowed(func):
         return
     analysis = AxisAnalysis()
-    for op in walk(func):
-        if op.name == DOT and may_prefetch_in_loop(op):
-            _select_mma(as_op(op), job, warps, analysis)
+    for place, op in enumerate(op for op in walk(func) if op.name == DOT):
+        if may_prefetch_in_loop(op):
+            _select_mma(as_op(op), job, warps, analysis, place)
     for op in [as_op(op) for op in walk(func) if op.name == DOT]:
         if op.mma is not None:
             family_of(op).keep_lhs_in_smem(op, job)
 
 
-def _select_mma(op: TableOp, job: Job, warps: int, analysis: AxisAnalysis) -> None:
+def _select_mma(op: TableOp, job: Job, warps: int, analysis: AxisAnalysis, place: int) -> None:
     loaded = {index: found for index in (0, 1) if (found := tma_operand(op, index, job, analysis)) is not None}
     bytes = sum(box.tile_bytes for _, _, box in loaded.values())
     if ifs_around_loops(op) and (len(loaded) < 2 or op.lhs_scale is not None):
@@ -65,6 +66,6 @@ def _select_mma(op: TableOp, job: Job, warps: int, analysis: AxisAnalysis) -> No
     # A right operand may be computed; one that is loaded is loaded, or else nothing is.
     if not loaded or (1 not in loaded and dot_operand_load(op, 1) is not None) or not two_stages_fit(bytes, job):
         return
-    takes = (family.select(op, loaded, job, warps) for family in families_of(job.target))
+    takes = (family.select(op, loaded, job, warps) for family in families_for(place, job))
     for load, _, box in next((read for read in takes if read is not None), {}).values():
         load.tma, load.swizzle = True, WIDE if box.swizzle == WIDE else None

@@ -23,11 +23,18 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 
-from ...ir.casting import as_op
+from ...ir.casting import as_op, parent_block
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import BarrierOp, CreatePipelineOp
 from ...ir.dialects.op_definition import TableOp
-from ...ir.dialects.op_traits import has_side_effects, is_continue, is_counted_loop, is_loop_exit, is_return
+from ...ir.dialects.op_traits import (
+    has_side_effects,
+    is_continue,
+    is_counted_loop,
+    is_function,
+    is_loop_exit,
+    is_return,
+)
 from ..analysis.buffer_liveness import LiveRange
 from ..analysis.enclosing_control_flow import enclosing_kernel
 from ..analysis.op_queries import is_tile
@@ -36,6 +43,10 @@ from ..analysis.scratch_memory_sizes import largest_scratch
 from ..common.optimization_hints import hint, occupancy
 from ..job import Job
 from ..pass_manager import EdgePass
+from ..schedule.choose import is_listening, select
+from ..schedule.schedule_attribute import set_knobs
+from ..schedule.schedule_file import requested
+from ..schedule.stage_counts import StageBudget
 from .software_pipelining.cp_async_loads import CpAsyncLoad, cp_async_load
 from .software_pipelining.multi_dot_prefetch_loop import SingleStageLoop
 from .software_pipelining.multistage_loop import MultistageLoop
@@ -49,12 +60,16 @@ class SoftwarePipelineLoads(EdgePass):
     name = "tileas-software-pipeline-loads"
 
     def run(self, module: ModuleOp, job: Job) -> None:
-        for op in walk(module):
-            if is_counted_loop(op):
-                _pipeline(op, job)
+        for func in filter(is_function, module.body.block.ops):
+            chosen: list[int] = []
+            for op in walk(func):
+                if is_counted_loop(op):
+                    _pipeline(op, job, chosen)
+            set_knobs(func, cp_async_stages=tuple(chosen) or None)
 
 
-def _pipeline(loop: TableOp, job: Job) -> None:
+def _pipeline(loop: TableOp, job: Job, chosen: list[int]) -> None:
+    """Copy the loads of a loop ahead, and add its stages to the ``chosen`` ones."""
     block = loop.regions[0].blocks[0]
     if not _is_simple(block):
         return
@@ -63,31 +78,61 @@ def _pipeline(loop: TableOp, job: Job) -> None:
     loads = [found for op in block.ops if (found := cp_async_load(op, block, num_warps)) is not None]
     if not loads:
         return
-    stages, ctas = _choose_stages(kernel, loop, loads, job)
+    chosen.append(_copy_ahead(kernel, loop, loads, len(chosen), job))
+
+
+def _copy_ahead(kernel: TableOp, loop: TableOp, loads: list[CpAsyncLoad], place: int, job: Job) -> int:
+    """Copy the loads ahead; return the stages of the copies, 0 where they are not copied ahead."""
+    stages, ctas = _choose_stages(kernel, loop, loads, place, job)
     if stages >= MIN_STAGES:
-        if ctas > 1 and occupancy(kernel, job) is None and _only_feeds_dots(kernel, block, loads):
-            kernel.occupancy = ctas
-        return MultistageLoop(loop, loads, stages).run()
+        if ctas > 1 and occupancy(kernel, job) is None and _only_feeds_dots(kernel, parent_block(loads[0].load), loads):
+            set_knobs(kernel, occupancy=ctas)
+        MultistageLoop(loop, loads, stages).run()
+        return stages
     operands = [load for load in loads if not load.is_scale]
-    if operands and (stages := _choose_stages(kernel, loop, operands, job)[0]) >= MIN_STAGES:
+    if not operands or _requested(job, place) == 0:
+        return 0
+    if (stages := _choose_stages(kernel, loop, operands, place, job)[0]) >= MIN_STAGES:
         MultistageLoop(loop, operands, stages).run()
-    elif stages and len({operand.dot for operand in operands}) > 1:
+        return stages
+    if stages and len({operand.dot for operand in operands}) > 1:
         SingleStageLoop(loop, operands).run()
+        return stages
+    return 0
 
 
-def _choose_stages(kernel: Operation, loop: Operation, loads: list[CpAsyncLoad], job: Job) -> tuple[int, int]:
-    """As many stages as hide the latency and fit beside the other shared memory of the loop; and the CTAs that fit
-    then.
+def _requested(job: Job, place: int) -> int | None:
+    """The stages that a schedule file requests for a loop."""
+    found = requested(job).cp_async_stages or ()
+    return found[place] if place < len(found) else None
+
+
+def _choose_stages(
+    kernel: Operation, loop: Operation, loads: list[CpAsyncLoad], place: int, job: Job
+) -> tuple[int, int]:
+    """As many stages as hide the latency and fit beside the other shared memory of the loop, or the requested ones; and
+    the CTAs that fit then.
     """
-    latencies = [latency for one in loads if (latency := hint(one.load, job, "latency"))]
-    most = max(max(latencies) + 1, MIN_STAGES) if latencies else MAX_CP_ASYNC_STAGES
+    wanted = _requested(job, place)
+    most = max(_most_stages(loads, job), wanted or 0)
     size, used = sum(load.bytes for load in loads), _used_shared_memory(kernel, loop, loads, job)
     stages, ctas = choose_stages(size, used, ctas_per_sm(kernel, loop, job), job)
     available = job.target.shared_memory_of(ctas) - used
     # The tile of a group of iterations has one copy.
     while stages < most and sum(load.bytes * load.tiles(stages + 1) for load in loads) <= available:
         stages += 1
-    return min(stages, most), ctas
+    preferred = min(stages, _most_stages(loads, job))
+    if wanted or is_listening():
+        budget = StageBudget(stages, size, used, ctas)
+        candidates = budget.candidates(preferred, wanted, job, MIN_STAGES)
+        return select(kernel, job, "cp_async_stages", wanted, candidates, place), ctas
+    return (preferred if wanted is None else 0), ctas
+
+
+def _most_stages(loads: list[CpAsyncLoad], job: Job) -> int:
+    """The stages that hide the latency of copies."""
+    latencies = [latency for one in loads if (latency := hint(one.load, job, "latency"))]
+    return max(max(latencies) + 1, MIN_STAGES) if latencies else MAX_CP_ASYNC_STAGES
 
 
 def _only_feeds_dots(kernel: Operation, block: Block, loads: list[CpAsyncLoad]) -> bool:

@@ -46,6 +46,8 @@ from ..analysis.tma_operands import dots_of_loaded_tiles
 from ..common.optimization_hints import occupancy
 from ..job import Job
 from ..pass_manager import EdgePass
+from ..schedule.choose import is_declined
+from ..schedule.schedule_attribute import set_knobs
 from .op_insertion import insert_before
 from .tma_descriptors import hoist
 from .warp_specialization.allocate_pipelines import PipelineAllocation
@@ -93,13 +95,20 @@ class _WarpSpecializer:
         # In a loop over output tiles, the dots of the next tile need not wait until the last accumulator is stored;
         # scales that other warps load need no consumer thread.
         gains = any(len(ring.loops) > 1 or ring.scale_loads for ring in self.mma_pipelines)
-        self.has_mma_partition = gains and all(map(_accumulates_in_tmem, self.mma_pipelines)) and self._has_registers()
+        self.has_mma_partition = (
+            gains
+            and all(map(_accumulates_in_tmem, self.mma_pipelines))
+            and self._has_registers()
+            and not is_declined(func, "mma_warp")
+        )
         self.scale_loads = [copy for ring in self.mma_pipelines for copy in ring.scale_loads if self.has_mma_partition]
         self.chained = accumulators_stay_in_tmem(self.mma_pipelines)
         self.allocation = PipelineAllocation(func, job, self.warps, self.mma_pipelines, self.has_mma_partition)
 
     def run(self) -> None:
         self._set_warps()
+        if self.has_mma_partition:
+            set_knobs(self.func, mma_warp=True)
         loads = [operand_load.load for operand_load in self.operand_loads]
         moved = [*loads, *(copy.load for copy in self.scale_loads)]
         for load in moved:

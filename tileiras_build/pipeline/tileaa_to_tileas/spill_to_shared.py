@@ -37,6 +37,8 @@ from ..analysis.resource_model import (
 from ..analysis.scratch_memory_sizes import SPILL_VECTOR_REGS, largest_scratch, spill_bytes
 from ..job import Job
 from ..pass_manager import EdgePass
+from ..schedule.choose import is_declined
+from ..schedule.schedule_attribute import set_knobs
 from .op_insertion import insert_before
 
 
@@ -49,6 +51,7 @@ class SpillToShared(EdgePass):
         for func in module.body.block.ops:
             if (
                 is_function(func)
+                and not is_declined(func, "spill")
                 and reduces_only(walk(func))
                 and (rows := analyze_reduction_block(func.regions[0].blocks[0])) is not None
             ):
@@ -70,7 +73,7 @@ def _spill(func: Operation, wanted: range, rows: ReductionBlock, job: Job) -> No
             for slot in slots:
                 _insert_spills(slot, rows)
             _mark_lazy_loads(rows)
-            as_op(func).occupancy = ctas
+            set_knobs(func, occupancy=ctas, spill=True)
             return
 
 

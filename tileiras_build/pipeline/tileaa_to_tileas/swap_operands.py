@@ -24,6 +24,8 @@ from ..analysis.tma_operands import tma_loads_allowed
 from ..job import Job
 from ..mma.family import fastest_family
 from ..pass_manager import EdgePass
+from ..schedule.choose import is_declined
+from ..schedule.schedule_attribute import set_knobs
 
 SWAP = (1, 0)
 FIRST_INITIAL = 3  # operand of a loop, after its bounds and its step
@@ -38,7 +40,7 @@ class SwapOperands(EdgePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for func in module.body.block.ops:
-            if is_function(func) and tma_loads_allowed(func):
+            if is_function(func) and tma_loads_allowed(func) and not is_declined(func, "swap_operands"):
                 _swap_in(as_op(func), job)
 
 
@@ -49,6 +51,7 @@ def _swap_in(func: TableOp, job: Job) -> None:
     for op in [as_op(op) for op in walk(func) if op.name == "nv_tileas.dot"]:
         if family.prefers_swapped(op, job, warps):
             _swap(op)
+            set_knobs(func, swap_operands=True)
             warps = choose_warps(func, job)
 
 

@@ -50,6 +50,8 @@ from ..common.llvm_element_types import element_of
 from ..common.optimization_hints import hint
 from ..job import Job
 from ..pass_manager import EdgePass
+from ..schedule.choose import is_declined
+from ..schedule.schedule_attribute import set_knobs
 from .tma_descriptors import descriptor_of, hoist
 
 STORE, CONVERSION = "nv_tileas.tiled_store", "nv_tileas.convert_layout"
@@ -70,7 +72,7 @@ class UseTmaStores(EdgePass):
 def _use_tma_stores(func: Operation, job: Job) -> None:
     entry = func.regions[0].blocks[0]
     switch = next((op for op in entry.ops if is_agent_switch(op)), None)
-    if switch is None:
+    if switch is None or is_declined(func, "tma_stores"):
         return
     stores = [_Store(as_op(op), func, job) for op in walk(switch.regions[-1]) if op.name == STORE]
     chosen = [store for store in stores if all(holds(store) for holds in RULES)]
@@ -80,6 +82,7 @@ def _use_tma_stores(func: Operation, job: Job) -> None:
             store.after_accesses = True
     _order(new_op)
     if new_op:
+        set_knobs(func, tma_stores=True)
         computing = switch.regions[-1]
         for end in [*filter(is_return, walk(computing)), terminator(computing.blocks[0])]:
             parent_block(end).insert_op_before(AsyncTmaStoreWaitOp.make([], [], read=True), end)

@@ -47,6 +47,9 @@ from ..analysis.tma_tensor_maps import LONGEST_LINE, PATTERN_LINES, SHORTEST_LIN
 from ..job import Job
 from ..mma.dots import accumulates_in_tmem
 from ..pass_manager import EdgePass
+from ..schedule.choose import is_declined
+from ..schedule.schedule_attribute import set_knobs
+from ..schedule.schedule_file import requested
 from .op_insertion import binary, insert_before, insertion_before
 from .subtile_indices import clamped_index, relax_checks_past_end, scaled_index
 
@@ -63,8 +66,10 @@ class UseTwoCtaMma(EdgePass):
         if not job.target.has("tma_cta_group"):
             return
         for func in module.body.block.ops:
-            if is_function(func) and as_op(func).num_ctas == PAIR and (dot := _only_dot(func)) is not None:
-                _make_cta_pair(func, dot)
+            if not is_function(func) or as_op(func).num_ctas != PAIR or is_declined(func, "two_cta_mma"):
+                continue
+            if (dot := _only_dot(func)) is not None:
+                _make_cta_pair(func, dot, job)
 
 
 # ---- matching --------------------------------------------------------------------------------
@@ -144,12 +149,12 @@ def _order(load: TableOp) -> list[int]:
 
 
 # ---- rewriting -------------------------------------------------------------------------------
-def _make_cta_pair(func: Operation, op: TableOp) -> None:
+def _make_cta_pair(func: Operation, op: TableOp, job: Job) -> None:
     columns, half, seen = unwrap(_half(op))
     load = _load_of(op.rhs)
     _load_half(load, columns, half)
     op.pair, op.rhs_placement = True, seen
-    _resize(op, half)
+    set_knobs(func, two_cta_mma=True, num_stages=_resize(op, half, requested(job).num_stages))
     for other in walk(func):
         if other.name == CreateTmemOp.name:
             as_op(other).pair = True
@@ -185,15 +190,18 @@ def _rank(load: Operation) -> SSAValue:
     return next(op for op in walk(enclosing_kernel(load)) if op.name == CtaRankOp.name).results[0]
 
 
-def _resize(op: TableOp, half: SharedLayout) -> None:
-    """As many stages as the memory of the old ones holds, each with half of the right operand."""
+def _resize(op: TableOp, half: SharedLayout, wanted: int | None) -> int:
+    """As many stages as the memory of the old ones holds, each with half of the right operand; or the requested ones."""
     pipeline, stages = op.pipeline, op.pipeline.type.stages.data
     left, right = op.lhs.type, op.rhs.type
     available = (left.stage_bytes + right.stage_bytes) * stages
     types = [left, BufferType(right.element_type, right.stages, SharedLayoutAttr(half))]
     size = sum(type.stage_bytes for type in types)
-    count = IntAttr(max(stages, min(max_stages(op), available // size)))
+    fitting = max(stages, min(max_stages(op), available // size))
+    chosen = min(fitting, wanted or fitting)
+    count = IntAttr(chosen)
     for buffer, type in zip((op.lhs, op.rhs), types):
         Rewriter.replace_value_with_new_type(buffer, BufferType(type.element_type, count, type.placement))
     pipeline.owner.pair, pipeline.owner.bytes = True, size
     Rewriter.replace_value_with_new_type(pipeline, PipelineType(count))
+    return chosen

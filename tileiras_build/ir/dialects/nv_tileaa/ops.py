@@ -28,6 +28,7 @@ HINTS = named_kind("optimization hints", "cuda_tile.optimization_hints")
 ASSUMPTION = named_kind("a predicate", *(f"cuda_tile.{name}" for name in ("div_by", "bounded", "same_elements")))
 CONTENTS = named_kind("a constant", "cuda_tile.dense")
 SPECIFICATION = named_kind("a launch", "nv_tileaa.kernel_spec")
+SCHEDULE = named_kind("a dictionary", "dictionary")
 ARGUMENTS = named_kind("an array of dictionaries", "array")
 
 # Attributes of many rows.
@@ -342,9 +343,7 @@ KERNEL: Declared = {
     "num_warps": I32.optional(),
     "producer_warps": I32.optional(0),
     "partition_registers": I32S.optional(),
-    "occupancy": I32.optional(),
-    "requested_occupancy": I32.optional(),
-    "uses_setmaxnreg": FLAG,
+    "schedule": SCHEDULE.optional(),
     "num_ctas": I32.optional(),
     "num_ctas_declined": TEXT.optional(),
     "grid_swizzle": I32.optional(1),

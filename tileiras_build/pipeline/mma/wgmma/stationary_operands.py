@@ -33,14 +33,14 @@ from ...analysis.tma_operands import (
 )
 from ...common.optimization_hints import occupancy
 from ...job import Job
-from ...pipelining_strategies import choose, is_enabled
+from ...pipelining_strategies import choose
+from ...schedule.schedule_attribute import schedule_of
 from ..smem_operands import readable_operand
 from .operands import row_for_types
 
 # Minimal columns for which reading both operands of a wgmma from shared memory takes less time than the MMA: 64 rows
 # and 128 columns of 16 bits with k = 16 are 6 KiB in 64 clocks, in which shared memory delivers 8 KiB.
 WIDE_DOT = 128
-PRODUCER_WARPS = "tileas-select-mma-and-tma"
 
 
 def is_stationary(other: TableOp, job: Job) -> bool:
@@ -53,7 +53,7 @@ def stationary_lhs(other: TableOp, job: Job) -> TmaOperand | None:
     if stationary_lhs_load(other) is None or row_for_types(other, job.target) is None:
         return None
     func = enclosing_kernel(other)
-    if not tma_loads_allowed(func) or as_op(func).num_ctas is not None or not is_enabled(PRODUCER_WARPS, choose(job)):
+    if not tma_loads_allowed(func) or as_op(func).num_ctas is not None or not choose(job).uses_tma:
         return None
     readers = dots_reading_same_lhs(other)
     found = [one for reader in readers if (one := _operand_location(reader, job, AxisAnalysis())) is not None]
@@ -91,7 +91,7 @@ def _is_profitable(other: TableOp, job: Job) -> bool:
     func = enclosing_kernel(other)
     regs, warps = sum(map(tile_registers, _tiles(other))), choose_warps(func, job)
     ctas = occupancy(func, job) or 1
-    if as_op(func).uses_setmaxnreg:
+    if schedule_of(func).setmaxnreg:
         return not registers_fit_with_setmaxnreg(regs, warps, ctas, job.target)
     return not (
         live_registers_fit(regs, warps, job.target) if ctas == 1 else registers_fit(regs, warps, ctas, job.target)

@@ -9,7 +9,7 @@ from math import prod
 from xdsl.dialects.builtin import IntAttr, IntegerAttr, i32
 from xdsl.ir import Block, Operation, SSAValue
 
-from ....ir.casting import terminator, unwrap
+from ....ir.casting import as_op, terminator, unwrap
 from ....ir.dialects.cute.shared_layout_attr import SharedLayoutAttr
 from ....ir.dialects.fast_xdsl import walk
 from ....ir.dialects.nv_tileas.ops import AllocTensorOp, AllocTmemOp, ConvertLayoutOp, CreatePipelineOp, CreateTmemOp
@@ -32,6 +32,9 @@ from ...analysis.scratch_memory_sizes import STAGE_ALIGNMENT, largest_scratch
 from ...common.llvm_element_types import element_of
 from ...job import Job
 from ...mma.tmem_tiles import lhs_k_chunks, scale_columns, tmem_tiles
+from ...schedule.choose import Candidate, choose
+from ...schedule.schedule_attribute import schedule_of
+from ...schedule.stage_counts import StageBudget
 from ...shared_memory_fallbacks import FALLBACKS
 from ..chunked_layout_conversions import limit_conversion_chunks
 from ..op_insertion import insert_before
@@ -97,7 +100,10 @@ class PipelineAllocation:
         if self.accumulators_stay and self.ctas < most:
             self._limit_chunks(body)
             stages = self._stages_with_scratch(body)
-        return stages
+        wanted = schedule_of(self.func).num_stages
+        if wanted is not None and wanted > stages and as_op(self.func).num_ctas is not None:
+            return stages  # a CTA pair may have more of them (use_two_cta_mma)
+        return choose(self.func, self.job, "num_stages", self.budget.candidates(stages, wanted, self.job))
 
     def _limit_chunks(self, body: Block) -> None:
         """Convert layouts in small chunks while a ring is live."""
@@ -123,7 +129,9 @@ class PipelineAllocation:
             stages, self.ctas = choose_stages(size, used, most, self.job, min_count)
             if stages >= min_count:
                 break
-        return max(1, min(stages, *(max_stages(ring.dot) for ring in self.mma_pipelines)))
+        cap = min(max_stages(ring.dot) for ring in self.mma_pipelines)
+        self.budget = StageBudget(max(1, min(stages, cap)), size, used, self.ctas, cap)
+        return self.budget.fitting
 
     def _copied_bytes(self) -> int:
         """Shared memory for the rings of other operands that all threads copy ahead in the same loops
@@ -203,12 +211,13 @@ class PipelineAllocation:
         acc_columns = sum(accumulators for _, accumulators in tiles)
         others = sum(left for left, _ in tiles if not self.accumulators_stay) + sum(map(sum, scales))
         again = self.has_mma_partition and any(len(ring.loops) > 1 for ring in self.mma_pipelines)
-        if (
-            again
-            and self.ctas * (columns := allocated_columns(ACCUMULATOR_BUFFERS * acc_columns + others)) <= ALL_COLUMNS
-        ):
-            return ACCUMULATOR_BUFFERS, columns
-        return 1, allocated_columns(acc_columns + others)
+        candidates = [Candidate(1)]
+        if again:
+            columns = self.ctas * allocated_columns(ACCUMULATOR_BUFFERS * acc_columns + others)
+            limit = f"tensor memory: {self.ctas} CTAs per SM need {columns} columns, an SM has {ALL_COLUMNS}"
+            candidates.insert(0, Candidate(ACCUMULATOR_BUFFERS, limit if columns > ALL_COLUMNS else None))
+        buffers = choose(self.func, self.job, "accumulator_buffers", candidates)
+        return buffers, allocated_columns(buffers * acc_columns + others)
 
     def _scale_columns(self, ring: MmaPipeline, stages: int) -> list[int]:
         """Columns of tensor memory for the scales of each operand, of all stages."""

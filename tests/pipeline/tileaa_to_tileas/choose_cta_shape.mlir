@@ -1,5 +1,6 @@
 // A warpgroup for each 64 rows of chained matmuls, and two CTAs where registers and shared memory are enough.
-// run: tileas-choose-attention-warpgroups sm_90
+// The hint occupancy is obeyed as far as registers reach.
+// run: tileas-choose-cta-shape sm_90
 
 // ---- two_ctas_of_two_warpgroups
 !m = !nv_tileaa.memref<f16, [?, ?], [?, 1]>
@@ -45,7 +46,7 @@ nv_tileaa.func @k {
 !view0 = !nv_tileaa.tiled_view<partition, !memref0, tile = [128, 64], dim_map = [0, 1], steps = [128, 64], sparse = -1, padding = zero>
 !view1 = !nv_tileaa.tiled_view<partition, !memref0, tile = [64, 64], dim_map = [1, 0], steps = [64, 64], sparse = -1, padding = zero>
 !view2 = !nv_tileaa.tiled_view<partition, !memref0, tile = [64, 64], dim_map = [0, 1], steps = [64, 64], sparse = -1, padding = zero>
-nv_tileaa.func @k attributes {num_warps = 8 : i32, occupancy = 2 : i32, uses_setmaxnreg} {
+nv_tileaa.func @k attributes {schedule = {num_warps = 8 : i32, occupancy = 2 : i32, setmaxnreg = true}} {
 ^bb0(%p: !nv_tileaa.ptr<f16>, %m: i32, %n: i32, %s: i32, %end: i32):
   %base = nv_tileas.assume %p {predicate = #cuda_tile.div_by<16>} : !nv_tileaa.ptr<f16>
   %stride = nv_tileas.assume %s {predicate = #cuda_tile.div_by<16>} : i32
@@ -123,7 +124,7 @@ nv_tileaa.func @k {
 !memref0 = !nv_tileaa.memref<f16, [?, ?], [?, 1]>
 !view0 = !nv_tileaa.tiled_view<partition, !memref0, tile = [128, 64], dim_map = [0, 1], steps = [128, 64], sparse = -1, padding = zero>
 !view1 = !nv_tileaa.tiled_view<partition, !memref0, tile = [64, 128], dim_map = [1, 0], steps = [64, 128], sparse = -1, padding = zero>
-nv_tileaa.func @k attributes {num_warps = 8 : i32, uses_setmaxnreg} {
+nv_tileaa.func @k attributes {schedule = {num_warps = 8 : i32, setmaxnreg = true}} {
 ^bb0(%p: !nv_tileaa.ptr<f16>, %m: i32, %n: i32, %s: i32, %end: i32):
   %base = nv_tileas.assume %p {predicate = #cuda_tile.div_by<16>} : !nv_tileaa.ptr<f16>
   %stride = nv_tileas.assume %s {predicate = #cuda_tile.div_by<16>} : i32
@@ -236,3 +237,100 @@ nv_tileaa.func @k {
   %double = nv_tileas.addf %sum, %sum : tensor<32x64xf32>
   nv_tileaa.return
 }
+
+// ---- two_blocks_fit
+nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints<default = {occupancy = 2}>} {
+^bb0(%a: tensor<64x64xf16>, %b: tensor<64x64xf16>, %zeros: tensor<64x64xf32>, %n: i32):
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %sum = nv_tileas.for %zero, %n, %one initial(%zeros) : (i32, i32, i32, tensor<64x64xf32>) -> (tensor<64x64xf32>) {
+  ^bb1(%i: i32, %total: tensor<64x64xf32>):
+    %more = nv_tileas.dot %a, %b, %total : (tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    nv_tileas.continue %more : (tensor<64x64xf32>) -> ()
+  }
+  nv_tileaa.return
+}
+// ==>
+nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints<default = {occupancy = 2}>, schedule = {occupancy = 2 : i32}} {
+^bb0(%a: tensor<64x64xf16>, %b: tensor<64x64xf16>, %zeros: tensor<64x64xf32>, %n: i32):
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %sum = nv_tileas.for %zero, %n, %one initial(%zeros) : (i32, i32, i32, tensor<64x64xf32>) -> tensor<64x64xf32> {
+  ^bb0(%i: i32, %total: tensor<64x64xf32>):
+    %more = nv_tileas.dot %a, %b, %total : (tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    nv_tileas.continue %more : (tensor<64x64xf32>) -> ()
+  }
+  nv_tileaa.return
+}
+
+// ---- four_of_large_sums_do_not
+nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints<default = {occupancy = 4}>} {
+^bb0(%a: tensor<128x64xf16>, %b: tensor<64x128xf16>, %zeros: tensor<128x128xf32>, %n: i32):
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %sum = nv_tileas.for %zero, %n, %one initial(%zeros) : (i32, i32, i32, tensor<128x128xf32>) -> (tensor<128x128xf32>) {
+  ^bb1(%i: i32, %total: tensor<128x128xf32>):
+    %more = nv_tileas.dot %a, %b, %total : (tensor<128x64xf16>, tensor<64x128xf16>, tensor<128x128xf32>) -> tensor<128x128xf32>
+    nv_tileas.continue %more : (tensor<128x128xf32>) -> ()
+  }
+  nv_tileaa.return
+}
+// ==>
+nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints<default = {occupancy = 4}>, schedule = {occupancy = 1 : i32}} {
+^bb0(%a: tensor<128x64xf16>, %b: tensor<64x128xf16>, %zeros: tensor<128x128xf32>, %n: i32):
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %sum = nv_tileas.for %zero, %n, %one initial(%zeros) : (i32, i32, i32, tensor<128x128xf32>) -> tensor<128x128xf32> {
+  ^bb0(%i: i32, %total: tensor<128x128xf32>):
+    %more = nv_tileas.dot %a, %b, %total : (tensor<128x64xf16>, tensor<64x128xf16>, tensor<128x128xf32>) -> tensor<128x128xf32>
+    nv_tileas.continue %more : (tensor<128x128xf32>) -> ()
+  }
+  nv_tileaa.return
+}
+
+// ---- without_matmuls_what_is_asked
+nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints<default = {occupancy = 16}>} {
+^bb0(%a: tensor<128x128xf32>):
+  nv_tileaa.return
+}
+// ==>
+nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints<default = {occupancy = 16}>, schedule = {occupancy = 16 : i32}} {
+^bb0(%a: tensor<128x128xf32>):
+  nv_tileaa.return
+}
+
+// ---- a_load_behind_a_reduction_has_registers
+!pointers = tensor<16384x!nv_tileaa.ptr<f32>>
+!tile = tensor<16384xf32>
+nv_tileaa.func @k attributes {} {
+^bb0(%x: !pointers, %y: !pointers):
+  %row = nv_tileas.load %x {mem_semantic = "weak"} : (!pointers) -> !tile
+  %total = nv_tileas.reduce %row attributes {axis = 0 : i32} : (!tile) -> f32 {
+  ^bb1(%a: f32, %b: f32):
+    %sum = arith.addf %a, %b : f32
+    nv_tileas.yield %sum : (f32) -> ()
+  }
+  %factors = nv_tileas.load %y {mem_semantic = "weak"} : (!pointers) -> !tile
+  %scaled = nv_tileas.mulf %row, %factors {rounding_mode = "nearest_even"} : !tile
+  nv_tileas.store %y, %scaled {mem_semantic = "weak"} : (!pointers, !tile) -> ()
+  nv_tileaa.return
+}
+// ==>
+// a_load_behind_a_reduction_has_registers:8:23: error[parse-failed]: cannot parse: Operation arith.addf is not registered
+
+// ---- a_row_alone_has_what_ptxas_takes
+!pointers = tensor<16384x!nv_tileaa.ptr<f32>>
+!tile = tensor<16384xf32>
+nv_tileaa.func @k attributes {} {
+^bb0(%x: !pointers, %y: !pointers):
+  %row = nv_tileas.load %x {mem_semantic = "weak"} : (!pointers) -> !tile
+  %total = nv_tileas.reduce %row attributes {axis = 0 : i32} : (!tile) -> f32 {
+  ^bb1(%a: f32, %b: f32):
+    %sum = arith.addf %a, %b : f32
+    nv_tileas.yield %sum : (f32) -> ()
+  }
+  nv_tileas.store %y, %row {mem_semantic = "weak"} : (!pointers, !tile) -> ()
+  nv_tileaa.return
+}
+// ==>
+// a_row_alone_has_what_ptxas_takes:8:23: error[parse-failed]: cannot parse: Operation arith.addf is not registered

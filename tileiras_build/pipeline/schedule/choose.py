@@ -1,0 +1,127 @@
+"""Choose the value of a knob: the first legal candidate, or the requested one if it is legal.
+
+Candidates come in the order of preference. Where somebody listens (``listening``), each choice is heard with all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, Generic, TypeVar
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Operation
+
+from ...core.errors import InternalError
+from ..job import Job
+from .schedule import BY_NAME, Value
+from .schedule_attribute import schedule_of, set_knobs
+from .schedule_file import refusal
+
+V = TypeVar("V", bound=Value)
+
+
+@dataclass(frozen=True)
+class Candidate(Generic[V]):
+    """A value; ``refused`` is what binds it, None where it is legal; ``remedy`` what would allow it."""
+
+    value: V
+    refused: str | None = None
+    remedy: str | None = None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was chosen for a knob of a kernel, and what else was considered; ``place``: for which dot or loop."""
+
+    kernel: str
+    knob: str
+    value: Value | None
+    candidates: tuple[Candidate[Any], ...]
+    place: int | None = None
+
+
+_heard: ContextVar[list[Choice] | None] = ContextVar("heard", default=None)
+
+
+@contextmanager
+def listening() -> Iterator[list[Choice]]:
+    """The choices inside of the block."""
+    choices: list[Choice] = []
+    token = _heard.set(choices)
+    try:
+        yield choices
+    finally:
+        _heard.reset(token)
+
+
+def forget_choices() -> None:
+    """The choices so far were those of an attempt that failed."""
+    if (choices := _heard.get()) is not None:
+        choices.clear()
+
+
+def is_listening() -> bool:
+    """Whether candidates that are not chosen matter."""
+    return _heard.get() is not None
+
+
+def hear(
+    func: Operation, knob: str, value: Value | None, candidates: Iterable[Candidate[Any]], place: int | None = None
+) -> None:
+    """Tell the listener of a choice."""
+    if (choices := _heard.get()) is not None:
+        name = func.attributes.get("sym_name")
+        kernel = name.data if isinstance(name, StringAttr) else ""
+        choices.append(Choice(kernel, knob, value, tuple(candidates), place))
+
+
+def choose(func: Operation, job: Job, knob: str, candidates: Iterable[Candidate[V]]) -> V:
+    """Choose a knob of a kernel and set it. Raises InvalidInput[schedule-refused] for an illegal request."""
+    value = select(func, job, knob, getattr(schedule_of(func), knob), candidates)
+    set_knobs(func, **{knob: value})
+    return value
+
+
+def select(
+    func: Operation,
+    job: Job,
+    knob: str,
+    wanted: V | None,
+    candidates: Iterable[Candidate[V]],
+    place: int | None = None,
+) -> V:
+    """The chosen value of a knob for a dot or loop, of which ``wanted`` is requested."""
+    rest = iter(candidates)
+    considered: list[Candidate[V]] = []
+    for candidate in rest:
+        considered.append(candidate)
+        if candidate.value == wanted if wanted is not None else candidate.refused is None:
+            break
+    else:
+        raise _no_candidate(job, knob, wanted, considered)
+    found = considered[-1]
+    if found.refused is not None:
+        raise refusal(job.schedule, knob, found.value, found.refused, found.remedy or _legal_ones([*considered, *rest]))
+    if is_listening():
+        hear(func, knob, found.value, chain(considered, rest), place)
+    return found.value
+
+
+def _no_candidate(job: Job, knob: str, wanted: Value | None, considered: Iterable[Candidate[Any]]) -> Exception:
+    if wanted is None:
+        return InternalError("schedule-candidates", f"no legal candidate for {knob}")
+    return refusal(job.schedule, knob, wanted, f"it needs {BY_NAME[knob].needs}", _legal_ones(considered))
+
+
+def _legal_ones(candidates: Iterable[Candidate[Any]]) -> str | None:
+    legal = [str(candidate.value) for candidate in candidates if candidate.refused is None]
+    return f"legal here: {', '.join(legal)}" if legal else None
+
+
+def is_declined(func: Operation, knob: str) -> bool:
+    """Whether a schedule file forbids an optimization."""
+    return getattr(schedule_of(func), knob) is False

@@ -1,0 +1,157 @@
+"""Warps of a CTA and CTAs per SM: what fits registers and shared memory, the best first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.ir import Operation
+
+from ...ir.casting import unwrap
+from ...ir.dialects.op_definition import TableOp
+from ...ir.dialects.op_traits import is_combiner_region
+from ...target.sm_limits import WARP
+from ..analysis.chained_dots import ChainedDots, chained_dots_of
+from ..analysis.dot_loop_registers import live_tile_registers, tile_registers
+from ..analysis.op_queries import is_tile
+from ..analysis.resource_model import (
+    choose_warps,
+    ctas_by_row_registers,
+    registers_fit,
+    registers_fit_with_setmaxnreg,
+    registers_of_thread,
+)
+from ..analysis.tma_operands import tma_loads_allowed
+from ..common.optimization_hints import hint
+from ..job import Job
+from ..mma.family import MmaFamily, fastest_family
+from ..pipelining_strategies import choose as choose_strategy
+from .choose import Candidate, choose
+from .schedule import Schedule
+from .schedule_attribute import schedule_of, set_knobs
+
+MAX_WARPGROUPS, MIN_WARPGROUPS = 4, 2  # warpgroups of a CTA of chained dots, and of all CTAs that share an SM
+CTAS = (2, 1)
+
+
+def choose_cta_shape(func: TableOp, job: Job) -> None:
+    """Set the CTAs per SM of a kernel, and the warps of attention.
+
+    Chained dots (attention) have 64 rows for each warpgroup, with as many warpgroups per SM as fit: one issues MMAs while
+    another computes the softmax. Other kernels have as many CTAs as they request, or fewer if the tiles that a loop keeps in
+    registers for its dots would not fit: they would spill to local memory in every iteration. Kernels without loops that load
+    tiles after a reduction have as many as registers suffice for, so that ptxas allocates registers for loads in flight.
+    """
+    wanted = schedule_of(func)
+    if _is_attention(func, job) and (shape := _attention_shape(func, job, wanted)) is not None:
+        set_knobs(func, num_warps=shape.num_warps, occupancy=shape.occupancy or wanted.occupancy, setmaxnreg=True)
+        return
+    if ctas := wanted.occupancy or hint(func, job, "occupancy"):
+        candidates = _occupancies(func, ctas, job)
+        choose(func, job, "occupancy", candidates)
+    elif regs := _live_registers(func):
+        ctas = ctas_by_row_registers(regs, choose_warps(func, job), job.target)
+        set_knobs(func, occupancy=ctas if ctas > 1 else None)
+
+
+def _occupancies(func: Operation, most: int, job: Job) -> Iterator[Candidate[int]]:
+    """From ``most`` CTAs per SM down to one, which always fits."""
+    warps, family = choose_warps(func, job), fastest_family(job.target)
+    regs = live_tile_registers(func, job.target, lambda dot: family.lhs_stays_in_smem(dot, job))
+    for ctas in range(most, 1, -1):
+        yield Candidate(ctas, _register_limit(regs, warps, ctas, job))
+    yield Candidate(1)
+
+
+def _register_limit(regs: int, warps: int, ctas: int, job: Job) -> str | None:
+    """Why the tiles that a loop keeps in registers do not fit with so many CTAs per SM."""
+    if not regs or registers_fit(regs, warps, ctas, job.target):
+        return None
+    needed, available = registers_of_thread(regs, warps, ctas, job.target)
+    return f"registers: a thread needs {needed} for the tiles of its dots, and has {available} with {ctas} CTAs per SM"
+
+
+# ---- chained dots ------------------------------------------------------------------------------
+def _is_attention(func: TableOp, job: Job) -> bool:
+    """Whether a kernel may use warpgroups, of which some wait while others compute."""
+    if fastest_family(job.target).group is None or not choose_strategy(job).uses_tma:
+        return False
+    return tma_loads_allowed(func) and func.num_ctas is None
+
+
+def _attention_shape(func: TableOp, job: Job, wanted: Schedule) -> Schedule | None:
+    """Warps and CTAs per SM of chained dots; None where there are none, or they do not fit."""
+    chains, family = chained_dots_of(func), fastest_family(job.target)
+    if not chains or not all(_has_instructions(chain, family, job) for chain in chains):
+        return None
+    requested = wanted.occupancy or hint(func, job, "occupancy")
+    rows_of_group, warps_of_group = unwrap(family.group)
+    groups, rest = divmod(chains[0].rows, rows_of_group)
+    warps = warps_of_group * groups
+    if rest or groups > MAX_WARPGROUPS or wanted.num_warps not in (None, warps):
+        return None
+    for ctas in CTAS if requested is None else (requested,):
+        if groups * ctas >= MIN_WARPGROUPS:
+            shape = Schedule(num_warps=warps, occupancy=ctas if ctas > 1 else None, setmaxnreg=True)
+            if _chains_fit(chains, family, func, shape, job):
+                return shape
+    return None
+
+
+def _chains_fit(chains: list[ChainedDots], family: MmaFamily, func: TableOp, shape: Schedule, job: Job) -> bool:
+    """Whether all chains fit a shape. What asks the kernel for its shape is answered with this one."""
+    before = schedule_of(func)
+    set_knobs(func, num_warps=shape.num_warps, occupancy=shape.occupancy, setmaxnreg=True)
+    fits = all(_fits(chain, family, func, shape.occupancy or 1, job) for chain in chains)
+    set_knobs(func, num_warps=before.num_warps, occupancy=before.occupancy, setmaxnreg=before.setmaxnreg)
+    return fits
+
+
+def _has_instructions(chain: ChainedDots, family: MmaFamily, job: Job) -> bool:
+    return all(family.row_for(dot, job.target) is not None for dot in (chain.first, chain.last))
+
+
+def _fits(chain: ChainedDots, family: MmaFamily, func: TableOp, ctas: int, job: Job) -> bool:
+    """Whether the registers of each of ``ctas`` CTAs hold the tiles that are live at once, and shared memory its stages.
+
+    With two CTAs, threads then have registers for both accumulators; with one, also for two left operands of the second dot,
+    which rotate_mma_loop overlaps with the next iteration.
+    """
+    tiles = [chain.first.result, chain.last.result]
+    if ctas == 1:
+        tiles.append(chain.last.lhs)
+    if not family.lhs_stays_in_smem(chain.first, job):
+        tiles.append(chain.first.lhs)
+    regs, warps = sum(map(tile_registers, tiles)), choose_warps(func, job)
+    return registers_fit_with_setmaxnreg(regs, warps, ctas, job.target) and family.stages_fit(chain.first, ctas, job)
+
+
+# ---- rows --------------------------------------------------------------------------------------
+LOADS, REDUCE = ("nv_tileas.tiled_load", "nv_tileas.load"), "nv_tileas.reduce"
+
+
+def _live_registers(func: Operation) -> int:
+    """Registers of all threads for the tiles that are live across a reduction; 0 where no load comes after one."""
+    ops = list(func.regions[0].blocks[0].ops)
+    positions = {op: position for position, op in enumerate(ops)}
+    reductions = [position for op, position in positions.items() if op.name == REDUCE]
+    straight = all(is_combiner_region(op) or not op.regions for op in ops)
+    if not straight or not reductions or not any(op.name in LOADS for op in ops[reductions[0] :]):
+        return 0
+    return max(_registers_live_across(ops, positions, reduction) for reduction in reductions)
+
+
+def _registers_live_across(ops: list[Operation], positions: dict[Operation, int], reduction: int) -> int:
+    tiles = (value for op in ops[:reduction] for value in op.results if is_tile(value))
+    return sum(tile_registers(tile) for tile in tiles if any(positions[use.operation] > reduction for use in tile.uses))
+
+
+# ---- afterwards --------------------------------------------------------------------------------
+def limits_of(func: TableOp, ctas: int, job: Job) -> str | None:
+    """Why an SM does not hold so many CTAs of a finished kernel; None where it does."""
+    limits, warps = job.target.sm_limits, func.num_warps + (func.producer_warps or 0)
+    if ctas > limits.ctas or ctas * warps * WARP > limits.threads:
+        return f"threads: an SM has {limits.threads} and at most {limits.ctas} CTAs, {ctas} CTAs have {ctas * warps * WARP}"
+    used, available = func.shared_bytes or 0, job.target.shared_memory_of(ctas) if ctas > 1 else None
+    if available is not None and used > available:
+        return f"shared memory: a CTA uses {used} bytes, and has {available} with {ctas} CTAs per SM"
+    return None

@@ -1,0 +1,195 @@
+"""``Schedule``: how a kernel uses an SM, as one frozen value; ``KNOBS`` has a row for each of its fields.
+
+A kernel's ``schedule`` attribute holds it (``schedule_attribute.py``). It starts as what a schedule file requests; each knob is
+chosen (``choose.py``) once the passes before have fixed what the choice depends on: CTAs per SM before layouts, stages in
+shared memory after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+Value = int | bool | str | tuple[int, ...] | tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """None: not chosen yet, or the kernel has nothing that the knob is about."""
+
+    strategy: str | None = None
+    num_ctas: int | None = None
+    num_warps: int | None = None
+    occupancy: int | None = None
+    setmaxnreg: bool | None = None
+    mma: tuple[str, ...] | None = None
+    swap_operands: bool | None = None
+    tmem_accumulators: bool | None = None
+    mma_warp: bool | None = None
+    num_stages: int | None = None
+    accumulator_buffers: int | None = None
+    two_cta_mma: bool | None = None
+    multicast: bool | None = None
+    rotate: bool | None = None
+    issue_ahead: bool | None = None
+    ping_pong: bool | None = None
+    cp_async_stages: tuple[int, ...] | None = None
+    prefetch_fragments: bool | None = None
+    tma_stores: bool | None = None
+    spill: bool | None = None
+    conversion_chunk_bytes: int | None = None
+
+    @property
+    def chosen(self) -> dict[str, Value]:
+        """The knobs that have a value, by name."""
+        return {row.name: value for row in KNOBS if (value := getattr(self, row.name)) is not None}
+
+
+@dataclass(frozen=True)
+class Knob:
+    """``help`` says what a value is; ``needs`` what a kernel must have for it, as refusals quote it.
+
+    ``kind`` is the type of a value, or of each one where there are ``many``, in program order. ``values``: the valid ones, if few.
+    """
+
+    name: str
+    kind: type
+    help: str
+    needs: str
+    many: bool = False
+    values: tuple[int | str, ...] = ()
+
+
+POWERS = (1, 2, 4, 8, 16)
+KNOBS: tuple[Knob, ...] = (
+    Knob(
+        "strategy",
+        str,
+        "how loads overlap computation: none, unspecialize (cp.async) or warp-specialize (TMA)",
+        "the target and the serializer support it, and shared memory holds its stages",
+    ),
+    Knob(
+        "num_ctas",
+        int,
+        "CTAs of a cluster that share a tile program (thread block cluster)",
+        "a GPU with clusters, and tiles that CTAs can divide without exchanging data",
+    ),
+    Knob("num_warps", int, "warps that compute, besides producer and MMA warps", "16 warps at most", values=POWERS),
+    Knob(
+        "occupancy",
+        int,
+        "CTAs per SM that registers and shared memory are divided for",
+        "the registers and the shared memory of an SM hold that many CTAs",
+    ),
+    Knob(
+        "setmaxnreg",
+        bool,
+        "producer warps release registers to the warps of an attention kernel",
+        "it follows from num_warps and occupancy of an attention kernel",
+    ),
+    Knob(
+        "mma",
+        str,
+        "the instruction family of each dot",
+        "one value for each dot; the family has an instruction for its types and reads its operands where they are",
+        many=True,
+    ),
+    Knob(
+        "swap_operands",
+        bool,
+        "A B is computed as the transpose of B' A'",
+        "the instruction reads B' and A', but not A and B, in the memory order that they have",
+    ),
+    Knob(
+        "tmem_accumulators",
+        bool,
+        "the accumulators of chained dots (attention) stay in tensor memory",
+        "a GPU with tensor memory, two chained dots with 128 rows, and columns for both accumulators",
+    ),
+    Knob(
+        "mma_warp",
+        bool,
+        "one warp issues all MMAs, and the other ones run the epilogue of the previous tile meanwhile",
+        "dots that accumulate from zero in tensor memory, in a loop over output tiles or with block scales",
+    ),
+    Knob("num_stages", int, "stages of the TMA pipelines", "operands that a producer warp loads by TMA"),
+    Knob(
+        "accumulator_buffers",
+        int,
+        "accumulators in tensor memory that the MMA warp alternates between",
+        "a dot that accumulates in tensor memory; two need an MMA warp, a loop over output tiles, and columns for both",
+        values=(1, 2),
+    ),
+    Knob(
+        "two_cta_mma",
+        bool,
+        "two CTAs of a cluster compute one MMA (cta_group::2)",
+        "num_ctas = 2 on a GPU with MMAs of CTA pairs, and one dot whose rows the CTAs divide",
+    ),
+    Knob(
+        "multicast",
+        bool,
+        "CTAs of a cluster load the tiles that all of them need once",
+        "num_ctas > 1, and TMA loads of tiles that do not depend on the CTA",
+    ),
+    Knob(
+        "rotate",
+        bool,
+        "the second dot of an iteration overlaps the first one of the next",
+        "a loop of two asynchronous dots, two stages, and registers for both left operands",
+    ),
+    Knob(
+        "issue_ahead",
+        bool,
+        "MMAs of the next iteration are issued before the rest of this one",
+        "a dot that accumulates in tensor memory, whose operands another warp loads, and no MMA warp",
+    ),
+    Knob(
+        "ping_pong",
+        bool,
+        "warpgroups alternate at the tensor core",
+        "two warpgroups, and a loop with two dots that are issued before the wait for the first",
+    ),
+    Knob(
+        "cp_async_stages",
+        int,
+        "stages of the cp.async copies of each loop; 0: its loads are not copied ahead",
+        "one value for each loop that loads tiles of dots which no producer warp loads",
+        many=True,
+    ),
+    Knob(
+        "prefetch_fragments",
+        bool,
+        "fragments of the next tiles are read before the last k step of the current ones",
+        "a loop of one dot with operands in registers, of several k steps, and registers for the fragments of two steps",
+    ),
+    Knob(
+        "tma_stores",
+        bool,
+        "results are stored by TMA",
+        "a kernel with TMA loads, and results that pass through shared memory to aligned tensors",
+    ),
+    Knob(
+        "spill",
+        bool,
+        "tiles that wait for a reduction are kept in shared memory, so that more CTAs share an SM",
+        "a kernel with reductions and without dots, whose tiles take more registers than its CTAs have",
+    ),
+    Knob(
+        "conversion_chunk_bytes",
+        int,
+        "most shared memory of a tile whose layout is converted",
+        "one of the chunk sizes",
+        values=(32768, 8192, 2048),
+    ),
+)
+BY_NAME = {row.name: row for row in KNOBS}
+assert list(BY_NAME) == [field.name for field in fields(Schedule)]
+NOTHING = Schedule()
+
+
+def of_values(values: Mapping[str, Any]) -> Schedule:
+    """The schedule with these knobs; lists become tuples."""
+    plain: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+    return Schedule(**plain)

@@ -1,0 +1,64 @@
+"""Check the schedule of a kernel: it is what the code does, and has each knob that a schedule file requests.
+
+In:    kernels that all other passes have scheduled.
+Out:   ``schedule`` on each kernel, complete. A requested knob with another value is an error: the kernel has nothing that it is
+       about, or the resources of an SM do not hold it.
+After: all other passes.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+
+from ...ir.casting import as_op
+from ...ir.dialects.op_definition import TableOp
+from ...ir.dialects.op_traits import is_function
+from ..job import Job
+from ..pass_manager import EdgePass
+from ..pipelining_strategies import choose as choose_strategy
+from ..schedule.choose import Candidate, hear, is_listening
+from ..schedule.cta_shape import limits_of
+from ..schedule.schedule import BY_NAME
+from ..schedule.schedule_attribute import schedule_of, set_knobs
+from ..schedule.schedule_file import refusal, requested
+from ..shared_memory_fallbacks import fallback_of
+
+MAX_CTAS = 4  # per SM, as candidates that are explained
+
+
+class CheckSchedule(EdgePass):
+    """Schedules as they are in the code."""
+
+    name = "tileas-check-schedule"
+
+    def run(self, module: ModuleOp, job: Job) -> None:
+        for func in filter(is_function, module.body.block.ops):
+            _complete(as_op(func), job)
+            _check(as_op(func), job)
+
+
+def _complete(func: TableOp, job: Job) -> None:
+    """Set what the code says of itself."""
+    chunk = fallback_of(job).chunk_bytes if job.fallback or schedule_of(func).conversion_chunk_bytes else None
+    strategy = choose_strategy(job).name
+    set_knobs(func, num_warps=func.num_warps, num_ctas=func.num_ctas, strategy=strategy, conversion_chunk_bytes=chunk)
+    if is_listening() and schedule_of(func).occupancy is None:
+        hear(func, "occupancy", None, [Candidate(ctas, limits_of(func, ctas, job)) for ctas in range(1, MAX_CTAS + 1)])
+
+
+def _check(func: TableOp, job: Job) -> None:
+    wanted, found = requested(job), schedule_of(func)
+    for name, value in wanted.chosen.items():
+        if getattr(found, name) != value and (name, value) not in (("num_ctas", 1), ("strategy", "auto")):
+            raise refusal(job.schedule, name, value, _reason(name, func), f"{name}: {BY_NAME[name].help}")
+    if (ctas := wanted.occupancy) is not None and (limit := limits_of(func, ctas, job)) is not None:
+        raise refusal(job.schedule, "occupancy", ctas, limit, "use fewer num_stages or a lower occupancy")
+
+
+def _reason(name: str, func: TableOp) -> str:
+    """Why a kernel has another value than a requested one that no pass has refused."""
+    found = getattr(schedule_of(func), name)
+    if name == "num_ctas" and func.num_ctas_declined is not None:
+        return func.num_ctas_declined
+    instead = "" if found is None else f"; the kernel has {found}"
+    return f"it needs {BY_NAME[name].needs}{instead}"

@@ -1,0 +1,30 @@
+"""Choose how many CTAs share an SM, and how many warpgroups compute attention (``schedule/cta_shape.py``).
+
+In:    nv_tileas without layouts; kernels whose dots are all chained (``chained_dots.py``) and use warpgroups, kernels with the
+       hint ``occupancy``, and kernels without loops that load tiles after a reduction.
+Out:   in the schedule of a kernel: ``occupancy``, the hint or fewer CTAs if the tiles that a loop keeps in registers for its
+       dots would not fit; for chained dots ``num_warps``, ``occupancy`` where two CTAs share an SM, and ``setmaxnreg``: the
+       producer warpgroup releases registers to the others.
+After: shrink_k_tile, swap_operands (dots have their shapes). Before: select_mma_and_tma (it checks what fits).
+Sound: results do not depend on the number of threads that hold a tile, nor on how many CTAs share an SM.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+
+from ...ir.casting import as_op
+from ...ir.dialects.op_traits import is_function
+from ..job import Job
+from ..pass_manager import EdgePass
+from ..schedule.cta_shape import choose_cta_shape
+
+
+class ChooseCtaShape(EdgePass):
+    """CTAs per SM, and warpgroups of attention."""
+
+    name = "tileas-choose-cta-shape"
+
+    def run(self, module: ModuleOp, job: Job) -> None:
+        for func in filter(is_function, module.body.block.ops):
+            choose_cta_shape(as_op(func), job)

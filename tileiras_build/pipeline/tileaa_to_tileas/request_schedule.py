@@ -1,0 +1,29 @@
+"""Request a schedule: give each kernel the knobs of the job's schedule file.
+
+In:    kernels; a job with the text of a schedule file.
+Out:   ``schedule`` on each kernel: the requested knobs. Kernels of other jobs are unchanged.
+Before: all passes that choose knobs.
+Sound: passes check a requested value as they check a candidate of their own; check_schedule reports what none of them did.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+
+from ...ir.dialects.op_traits import is_function
+from ..job import Job
+from ..pass_manager import EdgePass
+from ..schedule.schedule_attribute import set_schedule
+from ..schedule.schedule_file import parse_schedule
+
+
+class RequestSchedule(EdgePass):
+    """The knobs of a schedule file."""
+
+    name = "tileas-request-schedule"
+
+    def run(self, module: ModuleOp, job: Job) -> None:
+        if not job.schedule:
+            return
+        for func in filter(is_function, module.body.block.ops):
+            set_schedule(func, parse_schedule(job.schedule))
