@@ -16,6 +16,7 @@ from .schedule import BY_NAME, NOTHING, Knob, Schedule, Value, of_values
 
 SCHEDULE, INFORMATION = "schedule", ("kernel", "target", "candidates")
 PLACEHOLDER = ".schedule"  # the file of locations, as passes do not know its name
+MOST = 1 << 20  # above every number that a knob can have
 KINDS = {int: "a positive integer", bool: "true or false", str: "a string"}
 
 
@@ -54,7 +55,8 @@ def _problem(knob: Knob, value: Any) -> str | None:
     values: list[Any] = value if isinstance(value, list) else [value]
     for one in values:
         least = 0 if knob.many else 1
-        if type(one) is not knob.kind or knob.kind is int and not least <= int(one) < 1 << 20:
+        is_outside = isinstance(one, int) and not isinstance(one, bool) and not least <= one < MOST
+        if type(one) is not knob.kind or is_outside:
             return f"{knob.name} = {json.dumps(value)} is not {KINDS[knob.kind]}"
         if knob.values and one not in knob.values:
             return f"{knob.name} = {one} is not one of {', '.join(map(str, knob.values))}"
