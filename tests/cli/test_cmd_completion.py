@@ -59,7 +59,7 @@ def test_bash_offers(complete, words, offered):
 def test_all_commands_and_targets_are_offered(complete, commands):
     assert set(complete("")) == {*(one.name for one in commands), "--help", "--version"}
     assert set(complete("targets", "--")) == {"--help", "--json"}
-    assert set(complete("lower", "--sm", "")) == {*TARGETS, "all"}
+    assert set(complete("lower", "--sm", "")) == {*TARGETS, "native", "all"}
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])

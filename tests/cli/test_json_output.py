@@ -37,7 +37,7 @@ def test_passes(printed):
     assert all(one["summary"] for edge in edges for one in edge["passes"])
 
 
-def test_verify_and_report(printed, tmp_path, monkeypatch):
+def test_verify_and_report(printed, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "k.tilebc").write_bytes(bytecode_of("vector_add_f32"))
     rows, code = printed("verify", "k.tilebc", "--sm", "90", "--json")
@@ -45,6 +45,7 @@ def test_verify_and_report(printed, tmp_path, monkeypatch):
     (row,) = rows
     assert row["target"] == "sm_90" and row["agrees"] and row["differences"] == [] and row["arrays"] == 3
     assert main(["lower", "k.tilebc", "--to", "cubin", "--sm", "90", "-o", "build/k.cubin", "--in-process"]) == 0
+    assert capsys.readouterr().out == "wrote build/k.cubin, build/k.json\n"
     found, _ = printed("report", "build", "--json")
     (row,) = found["rows"]
     assert row["target"] == "sm_90" and row["shared"] == 0 and row["registers"] > 0 and row["instructions"] > 10

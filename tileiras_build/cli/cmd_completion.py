@@ -25,13 +25,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def _targets() -> list[str]:
     from ..target.targets import TARGETS
 
-    return [*TARGETS, "all"]
+    return [*TARGETS, "native", "all"]
 
 
 def _stages() -> list[str]:
     from ..pipeline.stages import STAGES
 
-    return [stage.name for stage in STAGES[1:]]
+    return [*(stage.name for stage in STAGES[1:]), "sass"]
 
 
 def _passes() -> list[str]:

@@ -28,6 +28,8 @@ from .command_options import (
 )
 
 _STDOUT = "-"
+_SASS = "sass"
+_SHOWN = 6  # names of files in one line
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def _add_goal(parser: argparse.ArgumentParser) -> None:
     goal = parser.add_mutually_exclusive_group(required=True)
-    goal.add_argument("--to", metavar="STAGE", help=f"one of {', '.join(stage.name for stage in STAGES[1:])}")
+    stages = ", ".join(stage.name for stage in STAGES[1:])
+    goal.add_argument("--to", metavar="STAGE", help=f"one of {stages}, or {_SASS} (the text of nvdisasm)")
     what = "stop after this pass and write MLIR (`opt` can resume from it)"
     goal.add_argument("--until", metavar="PASS", help=what)
     what = (
@@ -81,7 +84,7 @@ def _add_goal(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--sm", metavar="SM", help=what)
     add_compute_capability(parser)
-    what = "output file (default: FILE with the new suffix), a folder for several files, or - for standard output"
+    what = "output file (default: FILE with the new suffix), a folder (must end with / unless it exists), or - for standard output"
     parser.add_argument("-o", "--output", metavar="OUT", help=what)
     what = "only this kernel of a .py or .cu file; repeatable (default: all)"
     parser.add_argument("--kernel", action="append", metavar="NAME", help=what)
@@ -141,9 +144,20 @@ def _goal(options: argparse.Namespace) -> Goal:
     source = STAGES[0] if _is_kernel_file(options.file) else stage_of_file(options.file)
     if options.until is not None:
         return Goal("tileiras_build.driver:lower_until", options.until, ".mlir")
+    if options.to == _SASS:
+        return Goal(f"{__name__}:lower_to_sass", _SASS, f".{_SASS}")
     stage = find(options.to)
     between(source.name, stage.name)
     return Goal("tileiras_build.driver:lower", stage.name, stage.suffix)
+
+
+def lower_to_sass(data: bytes, source: str, goal: str, job: Job, file: str) -> dict[str, bytes]:
+    """As ``driver.lower`` to a cubin, and its disassembly in the cubin's place."""
+    from ..driver import lower
+    from ..target.sass_listing import disassemble
+
+    cubin = data if source == STAGES[-1].name else lower(data, source, STAGES[-1].name, job, file)[STAGES[-1].suffix]
+    return {f".{goal}": disassemble(cubin).encode()}
 
 
 def _targets(options: argparse.Namespace) -> list[Target]:
@@ -207,24 +221,35 @@ def _write(
     options: argparse.Namespace, suffix: str, outputs: dict[tuple[str, Target], dict[str, bytes]], named: bool
 ) -> None:
     """Write the files; several go into a folder, and with several targets (``named``) their names have the target's."""
-    if len(outputs) == 1 and not named:
-        ((stem, _), files) = next(iter(outputs.items()))
-        _write_one(options, suffix, files, stem)
-        return
     if options.output == _STDOUT:
-        message = f"{options.file} produces {len(outputs)} files"
-        raise InvalidInput("output-not-single", message, remedy="use -o FOLDER, or select one kernel and one target")
-    folder = Path(options.output or Path(options.file).parent)
+        sys.stdout.buffer.write(_only(options, outputs)[suffix])
+        return
     stems = {(stem, target): f"{stem}.{target.name}" if named else stem for stem, target in outputs}
-    write_files({folder / f"{stems[key]}{end}": data for key, files in outputs.items() for end, data in files.items()})
+    several = len(outputs) > 1 or named
+    files = {
+        _path(options, stems[key], ending, suffix, several): data
+        for key, contents in outputs.items()
+        for ending, data in contents.items()
+    }
+    write_files(files)
+    more = f" and {len(files) - _SHOWN} more" if len(files) > _SHOWN else ""
+    print(f"wrote {', '.join(map(str, [*files][:_SHOWN]))}{more}")
 
 
-def _write_one(options: argparse.Namespace, suffix: str, files: dict[str, bytes], stem: str) -> None:
-    if options.output == _STDOUT:
-        sys.stdout.buffer.write(files[suffix])
-        return
-    output = Path(options.output or Path(options.file).with_name(f"{stem}{suffix}"))
-    write_files({output if ending == suffix else output.with_suffix(ending): files[ending] for ending in files})
+def _only(options: argparse.Namespace, outputs: dict[tuple[str, Target], dict[str, bytes]]) -> dict[str, bytes]:
+    if len(outputs) == 1:
+        return next(iter(outputs.values()))
+    message = f"{options.file} produces {len(outputs)} files"
+    raise InvalidInput("output-not-single", message, remedy="use -o FOLDER, or select one kernel and one target")
+
+
+def _path(options: argparse.Namespace, stem: str, ending: str, suffix: str, several: bool) -> Path:
+    """Where a file is written: ``--output`` is the file with ``suffix``, or the folder of all."""
+    if options.output is None:
+        return Path(options.file).with_name(f"{stem}{ending}")
+    if several or options.output.endswith("/") or Path(options.output).is_dir():
+        return Path(options.output, f"{stem}{ending}")
+    return Path(options.output) if ending == suffix else Path(options.output).with_suffix(ending)
 
 
 # ---- diagnostics

@@ -1,0 +1,62 @@
+"""``lower``: the files that it writes, the message that names them, and the disassembly as a last stage."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tileiras_build.cli.dispatch import main
+
+BYTECODE = Path(__file__).resolve().parents[2] / "examples" / "prebuilt" / "vector_add_f32.tilebc"
+
+
+@pytest.fixture
+def file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return shutil.copy(BYTECODE, "k.tilebc")
+
+
+def run(*arguments: str) -> int:
+    return main(["lower", *arguments, "--in-process"])
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [
+        ([], "wrote k.ptx\n"),
+        (["-o", "a.txt"], "wrote a.txt\n"),
+        (["-o", "new/"], "wrote new/k.ptx\n"),
+        (["-o", "there"], "wrote there/k.ptx\n"),
+    ],
+)
+def test_the_written_file_is_named(file, capsys, output, message):
+    Path("there").mkdir()
+    run(file, "--to", "ptx", "--sm", "90", *output)
+    assert capsys.readouterr().out == message
+    assert Path(message.split()[1]).read_text().startswith("//")
+
+
+def test_several_targets_go_into_the_folder(file, capsys):
+    run(file, "--to", "ptx", "--sm", "a100,h100", "-o", "all")
+    assert capsys.readouterr().out == "wrote all/k.sm_80.ptx, all/k.sm_90.ptx\n"
+    assert ".target sm_80" in Path("all/k.sm_80.ptx").read_text()
+
+
+def test_only_the_first_of_many_files_are_named(file, capsys):
+    run(file, "--to", "tileaa", "--sm", "80,86,87,88,89,90,100,103")
+    assert capsys.readouterr().out.endswith("k.sm_90.tileaa and 2 more\n")
+
+
+def test_two_files_are_not_printed(file, capsys):
+    assert run(file, "--to", "ptx", "--sm", "80,90", "-o", "-") == 1
+    assert "error[output-not-single]: k.tilebc produces 2 files" in capsys.readouterr().err
+
+
+def test_the_last_stage_is_disassembly(file, capsys):
+    run(file, "--to", "cubin", "--sm", "90")
+    assert capsys.readouterr().out == "wrote k.cubin, k.json\n"
+    run("k.cubin", "--to", "sass", "--sm", "90")
+    from_cubin = Path("k.sass").read_bytes()
+    run(file, "--to", "sass", "--sm", "90")
+    assert Path("k.sass").read_bytes() == from_cubin
+    assert b"sm_90a" in from_cubin and b"EXIT" in from_cubin
