@@ -199,6 +199,102 @@ def some_of_a_loop(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: Const
             ct.store(out, (row, 0), acc)
 
 
+def bounded_by_a_branch(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
+    """A branch says how many steps a dot has, and from where on."""
+    row = ct.bid(0)
+    steps = ct.num_tiles(a, axis=1, shape=(M, K))
+    first = 0
+    if row < limit:
+        steps = ct.load(lengths, (row,), (1,)).item()
+    else:
+        first = 1
+    acc = ct.zeros((M, N), dtype=ct.float32)
+    for k in range(first, steps):
+        acc = _step(a, b, row, k, M, N, K, acc)
+    ct.store(out, (row, 0), acc)
+
+
+def expert(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
+    """Rows of tiles are looked up, with arithmetic on a tile of one element, where a block has one."""
+    row = ct.bid(0)
+    if row < limit:
+        source = (ct.load(lengths, (row,), (1,)) + 1).item() - 1
+        other = ct.gather(lengths, row)
+        acc = _dot(a, b, (source + other) // 2, M, N, K, ct.zeros((M, N), dtype=ct.float32))
+        ct.store(out, (row, 0), acc)
+
+
+def stores_in_the_loop(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
+    """Each step stores the sum so far to a row of its own."""
+    row = ct.bid(0)
+    acc = ct.zeros((M, N), dtype=ct.float32)
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+        acc = _step(a, b, row, k, M, N, K, acc)
+        ct.store(out, (row, k), acc)
+
+
+def behind_another_grid(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
+    """All loads come behind the grid that this one depends on."""
+    row = ct.bid(0)
+    ct.grid_dependency_control_wait()
+    if row < ct.load(lengths, (row,), (1,)).item():
+        ct.store(out, (row, 0), _dot(a, b, row, M, N, K, ct.zeros((M, N), dtype=ct.float32)))
+    ct.grid_dependency_control_launch_dependents()
+
+
+def once(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
+    """No loop: a dot, and in a branch another one of what follows along k."""
+    row = ct.bid(0)
+    acc = _step(a, b, row, 0, M, N, K, ct.zeros((M, N), dtype=ct.float32))
+    if row < limit:
+        acc = _step(a, b, row, 1, M, N, K, acc)
+    ct.store(out, (row, 0), acc)
+
+
+def groups(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
+    """A persistent loop over groups of rows whose numbers are loaded: a while loop in a counted one, with what both carry."""
+    row, first = ct.bid(0), 0
+    for group in range(limit):
+        count = ct.load(lengths, (group,), (1,)).item()
+        while row < first + count:
+            if row != 1:
+                acc = _dot(a, b, row, M, N, K, ct.zeros((M, N), dtype=ct.float32))
+                ct.store(out, (row, 0), acc + group)
+            row = row + ct.num_blocks(0)
+        first = first + count
+
+
+def searched(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
+    """A loop searches the first row whose number is that of the block."""
+    row, source = ct.bid(0), 0
+    while source < limit:
+        if ct.load(lengths, (source,), (1,)).item() == row:
+            break
+        source = source + 1
+    if source == limit:
+        return
+    ct.store(out, (row, 0), _dot(a, b, source, M, N, K, ct.zeros((M, N), dtype=ct.float32)))
+
+
+def counted_down(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
+    """How often the dot is added stands in an array that the kernel writes: each time one less."""
+    row = ct.bid(0)
+    acc = ct.zeros((M, N), dtype=ct.float32)
+    while ct.load(lengths, (row,), (1,)).item() > 0:
+        acc = _dot(a, b, row, M, N, K, acc)
+        ct.store(lengths, (row,), ct.load(lengths, (row,), (1,)) - 1)
+    ct.store(out, (row, 0), acc)
+
+
+def overwritten(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
+    """The array that says which rows are multiplied is overwritten behind the branch."""
+    row = ct.bid(0)
+    if ct.load(lengths, (row,), (1,)).item() > limit:
+        ct.store(lengths, (row,), ct.zeros((1,), dtype=ct.int32))
+        if ct.load(lengths, (row,), (1,)).item() == 0:
+            ct.store(out, (row, 0), _dot(a, b, row, M, N, K, ct.zeros((M, N), dtype=ct.float32)))
+
+
 def _case(name, function, shape, **hints):
     rows = Array("float16", 2, stride_divisible_by=8, shape_divisible_by=(1, 8))
     lengths = Array("int32", 1)
@@ -225,4 +321,13 @@ CASES = [
     _case("chosen_2ctas", chosen, (256, 64, 64), num_ctas=2),
     _case("either", either, (128, 64, 64)),
     _case("some_of_a_loop", some_of_a_loop, (128, 64, 64)),
+    _case("bounded_by_a_branch", bounded_by_a_branch, (128, 64, 64)),
+    _case("expert", expert, (128, 64, 64)),
+    _case("stores_in_the_loop", stores_in_the_loop, (128, 64, 64)),
+    _case("behind_another_grid", behind_another_grid, (128, 64, 64)),
+    _case("once", once, (128, 64, 64)),
+    _case("groups", groups, (128, 64, 64)),
+    _case("searched", searched, (128, 64, 64)),
+    _case("counted_down", counted_down, (128, 64, 64)),
+    _case("overwritten", overwritten, (128, 64, 64)),
 ]

@@ -9,6 +9,8 @@ from tests.emulated_kernels import cases, compiled, run, scheduled_case
 from tileiras_build.core.errors import InternalError
 from tileiras_build.pipeline.verifiers.mbarrier_pipelines import verify_pipelines
 from tileiras_build.pipeline.verifiers.tma_stores import verify_tma_stores
+from tileiras_build.reports.optimization_remarks import collect
+from tileiras_build.target.targets import find_target
 
 KERNELS = Path(__file__).with_name("dots_in_branches.py")
 SMS = ("sm_80", "sm_90", "sm_100", "sm_120")
@@ -16,16 +18,22 @@ FETCHING = SMS[1:]
 BEFORE = 9  # what the result holds before
 
 
-def launched(name, sm, steps, lengths, limit, **options):
+def operands(steps, rows, m=128, n=64, k=64):
+    """What a kernel multiplies, in f32."""
+    rng = np.random.default_rng(steps)
+    a, b = rng.integers(-2, 3, (rows * m, steps * k)), rng.integers(-2, 3, (steps * k, n))
+    return a.astype(np.float32), b.astype(np.float32)
+
+
+def launched(name, sm, steps, lengths, limit, columns=1, blocks=None, **options):
     """What a kernel leaves of as many rows of tiles as there are lengths, and the dot of all."""
     m, n, k = [argument for argument in cases(KERNELS)[name].arguments if isinstance(argument, int)]
-    rng, rows = np.random.default_rng(steps), len(lengths)
-    a = rng.integers(-2, 3, (rows * m, steps * k)).astype(np.float16)
-    b = rng.integers(-2, 3, (steps * k, n)).astype(np.float16)
-    out = np.full((rows * m, n), BEFORE, np.float32)
-    found = run(KERNELS, name, sm, [a, b, np.array(lengths, np.int32), out, limit], (rows, 1, 1), **options)[3]
-    whole = a.astype(np.float32) @ b.astype(np.float32)
-    return found.reshape(rows, m, n), whole.reshape(rows, m, n)
+    rows = len(lengths)
+    a, b = operands(steps, rows, m, n, k)
+    out = np.full((rows * m, columns * n), BEFORE, np.float32)
+    values = [a.astype(np.float16), b.astype(np.float16), np.array(lengths, np.int32), out, limit]
+    found = run(KERNELS, name, sm, values, (blocks or rows, 1, 1), **options)[3]
+    return found.reshape(rows, m, columns * n), (a @ b).reshape(rows, m, n)
 
 
 @pytest.mark.parametrize("steps", [1, 11], ids=["fewer than stages", "more than stages"])
@@ -141,7 +149,89 @@ def test_a_choice_in_a_loop(sm):
     assert (found[1] == BEFORE).all()
 
 
-FAST = ("guarded", "looked_up", "between", "chosen", "either", "some_of_a_loop")
+@pytest.mark.parametrize("sm", SMS)
+def test_a_branch_bounds_a_loop(sm):
+    found, _ = launched("bounded_by_a_branch", sm, 3, [2, 0, 0], 2)
+    a, b = operands(3, 3)
+    np.testing.assert_array_equal(found[0], a[:128, :128] @ b[:128])
+    assert (found[1] == 0).all()
+    np.testing.assert_array_equal(found[2], a[256:, 64:] @ b[64:])
+
+
+@pytest.mark.parametrize("sm", SMS)
+def test_places_are_looked_up(sm):
+    found, whole = launched("expert", sm, 5, [2, 0, 1], 2)
+    np.testing.assert_array_equal(found[:2], whole[[2, 0]])
+    assert (found[2] == BEFORE).all()
+
+
+@pytest.mark.parametrize("sm", SMS)
+def test_loads_run_ahead_of_stores_that_no_token_orders_before_them(sm):
+    steps = 6
+    a, b = operands(steps, 2)
+    sums = np.cumsum([a[:, k : k + 64] @ b[k : k + 64] for k in range(0, steps * 64, 64)], 0)
+    found, _ = launched("stores_in_the_loop", sm, steps, [0, 0], 0, columns=steps)
+    np.testing.assert_array_equal(found.reshape(256, -1), np.concatenate(list(sums), 1))
+
+
+@pytest.mark.parametrize("sm", SMS)
+def test_loads_behind_another_grid(sm):
+    found, whole = launched("behind_another_grid", sm, 3, [1, 1], 0)
+    np.testing.assert_array_equal(found[0], whole[0])
+    assert (found[1] == BEFORE).all()
+    waits = {"sm_80": 0, "sm_90": 2, "sm_100": 2, "sm_120": 2}  # one in each partition
+    assert compiled(KERNELS, "behind_another_grid", sm).ptx.count("griddepcontrol.wait") == waits[sm]
+
+
+@pytest.mark.parametrize("sm", SMS)
+def test_dots_outside_loops(sm):
+    found, whole = launched("once", sm, 2, [0, 0], 1)
+    a, b = operands(2, 2)
+    np.testing.assert_array_equal(found, [whole[0], a[128:, :64] @ b[:64]])
+
+
+@pytest.mark.parametrize("sm", SMS)
+def test_groups_of_rows(sm):
+    found, whole = launched("groups", sm, 3, [3, 0, 2, 1], 3, blocks=2)
+    np.testing.assert_array_equal(found[[0, 2]], whole[[0, 2]])
+    assert (found[1] == BEFORE).all()
+    np.testing.assert_array_equal(found[3] - 2, whole[3])
+
+
+@pytest.mark.parametrize("sm", SMS)
+def test_a_loop_searches_a_place(sm):
+    found, whole = launched("searched", sm, 3, [1, 7, 0], 3)
+    np.testing.assert_array_equal(found[:2], whole[[2, 0]])
+    assert (found[2] == BEFORE).all()
+
+
+@pytest.mark.parametrize("sm", SMS)
+def test_numbers_that_the_kernel_writes(sm):
+    found, whole = launched("counted_down", sm, 2, [2, 0, 1], 0)
+    np.testing.assert_array_equal(found, [2 * whole[0], 0 * whole[1], whole[2]])
+    found, whole = launched("overwritten", sm, 2, [2, 0], 1)
+    np.testing.assert_array_equal(found[0], whole[0])
+    assert (found[1] == BEFORE).all()
+
+
+FAST = (
+    "guarded", "looked_up", "between", "chosen", "either", "some_of_a_loop", "in_a_loop", "in_a_while_loop",
+    "once_in_a_while_loop", "between_steps", "while_there_are_steps", "in_nested_loops", "behind_a_store_in_a_loop", "divided",
+    "bounded_by_a_branch", "expert", "stores_in_the_loop", "behind_another_grid", "once", "groups", "searched",
+)  # fmt: skip
+SLOW = {
+    "after_a_tile": "the contents of a tile",
+    "while_a_result_is_small": "the contents of a tile",
+    "counted_down": "memory that the kernel writes",
+    "overwritten": "memory that the kernel writes",
+}
+
+
+@pytest.mark.parametrize("name", SLOW)
+def test_what_threads_cannot_know_alone_is_named(name):
+    found = collect(scheduled_case(KERNELS, name, "sm_90"), find_target("sm_90"))
+    [reasons] = {remark.reasons for remark in found if remark.name == "RemarkTensorCoreMMAGeneration"}
+    assert any(SLOW[name] in reason for reason in reasons[1:])
 
 
 @pytest.mark.parametrize("sm", FETCHING)

@@ -24,7 +24,7 @@ def buffer_sharing_class(dots: Iterable[tuple[TableOp, Iterable[int]]]) -> list[
     """
     keys: list[tuple[Hashable, Operation, int]] = []
     for dot, loaded in dots:
-        alike, loop = _sharing_key(dot, loaded), unwrap(enclosing_loops(dot))[-1]
+        alike, loop = _sharing_key(dot, loaded), enclosing_loops(dot)[-1]
         before = sum(key[:2] == (alike, loop) for key in keys)
         keys.append((alike, loop, before))
     return [(alike, loop.parent, before) for alike, loop, before in keys]

@@ -5,11 +5,12 @@ from __future__ import annotations
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...ir.casting import parent_block, parent_op, terminator
+from ...ir.casting import as_op, parent_block, parent_op, terminator, unwrap
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import (
     is_agent_switch,
+    is_break,
     is_continue,
     is_counted_loop,
     is_function,
@@ -18,7 +19,9 @@ from ...ir.dialects.op_traits import (
     is_loop_exit,
     is_mma,
     is_return,
+    is_structured_control_flow,
     preserves_zero,
+    waits_for_grid,
 )
 
 
@@ -35,32 +38,46 @@ def is_accumulation_loop(dot: TableOp) -> bool:
     return returns and others == 1
 
 
-def enclosing_loops(op: Operation) -> list[TableOp] | None:
-    """The counted loops around an operation, outermost first; None if it is in another region, or a loop has other
-    exits.
-
-    Branches may enclose the loops (``ifs_around_loops``).
-    """
+def enclosing_control_flow(op: Operation) -> list[TableOp] | None:
+    """The loops and branches around an operation, outermost first; None if it is in a region of another kind."""
     found: list[TableOp] = []
-    around = op.parent_op()
-    while around is not None and not _is_control_root(around):
-        if is_counted_loop(around) and has_no_early_exit(around):
-            found.insert(0, around)
-        elif not found or not is_if(around):
+    around = parent_op(op)
+    while not _is_control_root(around):
+        if not is_structured_control_flow(around):
             return None
-        around = around.parent_op()
+        found.insert(0, around)
+        around = parent_op(around)
     return found
 
 
-def ifs_around_loops(op: Operation) -> list[TableOp]:
-    """The branches around the loops around an operation."""
-    found: list[TableOp] = []
-    around = op.parent_op()
-    while around is not None and not _is_control_root(around):
-        if is_if(around):
-            found.insert(0, around)
-        around = around.parent_op()
-    return found
+def enclosing_loops(op: Operation) -> list[TableOp]:
+    """The loops around an operation, outermost first."""
+    return [around for around in unwrap(enclosing_control_flow(op)) if is_loop(around)]
+
+
+def branches_around(op: Operation) -> list[TableOp]:
+    """The branches around an operation, outermost first."""
+    return [around for around in unwrap(enclosing_control_flow(op)) if is_if(around)]
+
+
+def is_in_counted_loop(op: Operation) -> bool:
+    """Whether an operation is executed in each iteration of a counted loop, in all of it."""
+    loop = parent_op(op)
+    return is_counted_loop(loop) and has_no_early_exit(loop)
+
+
+def exits_of(loop: Operation, *, breaks: bool | None = None) -> list[Operation]:
+    """The operations that end an iteration of a loop, or the loop; only those that end the loop (``breaks``), or that do not."""
+    found = [op for op in walk(loop) if is_loop_exit(op) and loop_of(op) is loop]
+    return [op for op in found if breaks is None or is_break(op) is breaks]
+
+
+def loop_of(op: Operation) -> Operation:
+    """The innermost loop around an operation."""
+    around = parent_op(op)
+    while not is_loop(around):
+        around = parent_op(around)
+    return around
 
 
 def early_returns(func: Operation) -> list[Operation]:
@@ -68,16 +85,9 @@ def early_returns(func: Operation) -> list[Operation]:
     return [op for op in walk(func) if is_return(op) and op is not terminator(func.regions[0].blocks[0])]
 
 
-def enclosing_ifs(op: Operation) -> list[TableOp] | None:
-    """The branches around an operation, outermost first; None if it is in another region."""
-    found: list[TableOp] = []
-    around = parent_op(op)
-    while not _is_control_root(around):
-        if not is_if(around):
-            return None
-        found.insert(0, around)
-        around = parent_op(around)
-    return found
+def is_grid_wait(op: Operation) -> bool:
+    """Whether an operation waits for the grids that this one depends on."""
+    return waits_for_grid(op) and as_op(op).action == "wait"
 
 
 def _is_control_root(op: Operation) -> bool:
@@ -98,17 +108,7 @@ def has_no_early_exit(loop: Operation) -> bool:
     last = block.last_op
     if last is None or not is_continue(last):
         return False
-    return not any(
-        is_return(op) or (is_loop_exit(op) and op is not last and _exits_loop(op, loop)) for op in walk(block)
-    )
-
-
-def _exits_loop(op: Operation, loop: Operation) -> bool:
-    """Whether a continue or break belongs to ``loop`` and not to a loop inside it."""
-    around = op.parent_op()
-    while around is not None and not is_loop(around):
-        around = around.parent_op()
-    return around is loop
+    return not any(is_return(op) or (is_loop_exit(op) and op is not last and loop_of(op) is loop) for op in walk(block))
 
 
 def is_defined_in_loop(value: SSAValue, loop: Operation) -> bool:

@@ -7,17 +7,18 @@ from collections.abc import Iterator
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Operation
 
-from ...ir.casting import as_op, unwrap
+from ...ir.casting import ancestor_in, as_op, parent_block, unwrap
+from ...ir.dialects.cuda_tile.location import source_location
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
-from ...ir.dialects.op_traits import has_side_effects, waits_for_grid
+from ...ir.dialects.op_traits import is_token_ordered
 from ...ir.layouts import SharedLayout
 from ..common.optimization_hints import hint
 from ..job import Job
 from .axis_info import AxisAnalysis
 from .dot_operand_chains import dot_operand_load, smem_layout_after_views
-from .enclosing_control_flow import early_returns, enclosing_kernel, enclosing_loops, ifs_around_loops
-from .scalar_slice import ScalarSlice, is_unordered_token
+from .enclosing_control_flow import early_returns, enclosing_kernel, is_grid_wait, is_in_counted_loop
+from .scalar_slice import ScalarSlice, follows_no_write, writes_after
 from .tma_tensor_maps import TensorBox, tensor_box
 
 # A load, the operations between it and the dot, and the box of the load.
@@ -25,20 +26,18 @@ TmaOperand = tuple[TableOp, list[Operation], TensorBox]
 
 
 def tma_loads_allowed(func: Operation) -> bool:
-    """Whether tokens express all dependences of loads, and every partition can compute where a kernel returns.
-
-    Tokens do not order reads after the grid that a kernel depends on.
-    """
-    return not any(waits_for_grid(op) for op in walk(func)) and _return_obstacle(func) is None
+    """Whether every partition can compute where a kernel returns, and where it waits for other grids."""
+    return _return_obstacle(func) is None
 
 
 def may_prefetch_in_loop(op: Operation) -> bool:
-    """Whether a loop writes nothing, and scalars alone determine whether it runs and its trip counts, and those of the
-    loops around it.
-    """
-    if _control_flow_obstacle(op) is not None:
-        return False
-    return not any(has_side_effects(inner) for inner in walk(unwrap(enclosing_loops(op))[-1]))
+    """Whether a dot is in a counted loop, and scalars alone determine how often that loop runs, and whether."""
+    return is_in_counted_loop(op) and ScalarSlice().add_control(op)
+
+
+def is_prefetchable_once(dot: TableOp) -> bool:
+    """Whether a dot is in no counted loop, and scalars alone determine whether it runs."""
+    return dot.lhs_scale is None and not is_in_counted_loop(dot) and ScalarSlice().add_control(dot)
 
 
 def control_flow_obstacles(dot: Operation) -> list[str]:
@@ -48,22 +47,28 @@ def control_flow_obstacles(dot: Operation) -> list[str]:
 
 
 def _return_obstacle(func: Operation) -> str | None:
-    if all(map(ScalarSlice().add_return, early_returns(func))):
+    slice = ScalarSlice()
+    if all([slice.add_control(op) for op in (*early_returns(func), *filter(is_grid_wait, walk(func)))]):
         return None
-    return "a return is in a loop, or depends on a tile or on the result of a loop"
+    return f"whether the kernel returns early, or waits for another grid, depends on {_source_of(slice)}"
 
 
 def _control_flow_obstacle(op: Operation) -> str | None:
-    loops = enclosing_loops(op)
-    if loops is None:
-        return "a loop around it has a break, an early continue or no count, or it is in a branch inside of its loop"
-    if not loops:
-        return "it stands in no loop"
     slice = ScalarSlice()
-    conditions = [choice.condition for choice in ifs_around_loops(op)]
-    if all(map(slice.add, conditions)) and all(map(slice.add_loop, loops)):
+    if slice.add_control(op):
         return None
-    return "the bounds of a loop around it, or the condition of a branch, depend on a tile or on the result of a loop"
+    return f"whether it is executed, or how often, depends on {_source_of(slice)}"
+
+
+def _source_of(slice: ScalarSlice) -> str:
+    """What a slice cannot compute."""
+    if not slice.refused:
+        return "a region of another operation"
+    [op, *_] = slice.refused
+    location = source_location(op)
+    line = "" if location is None or not location.line else f" (line {location.line})"
+    kind = "memory that the kernel writes or synchronizes on" if is_token_ordered(op) else "the contents of a tile"
+    return kind + line
 
 
 def tma_operand(op: TableOp, index: int, job: Job, analysis: AxisAnalysis) -> TmaOperand | None:
@@ -75,12 +80,23 @@ def tma_operand(op: TableOp, index: int, job: Job, analysis: AxisAnalysis) -> Tm
 def with_tma_box(load: TableOp, chain: list[Operation], job: Job, analysis: AxisAnalysis) -> TmaOperand | None:
     """A load, the chain to a dot and the TMA box of the tile."""
     slice = ScalarSlice()
-    if not all(slice.add(coord) and coord.type == i32 for coord in load.coords) or not is_unordered_token(load.token):
+    if not all(slice.add(coord) and coord.type == i32 for coord in load.coords) or not follows_no_write(load.token):
         return None
-    if hint(load, job, "allow_tma") == 0:
+    if hint(load, job, "allow_tma") == 0 or _is_overwritten_before_read(load, chain):
         return None
     box = tensor_box(load, chain, analysis)
     return None if box is None else (load, chain, box)
+
+
+def _is_overwritten_before_read(load: TableOp, chain: list[Operation]) -> bool:
+    """Whether a token orders a write after a load that comes before the first reader of the tile, which waits for it."""
+    block, tile = parent_block(load), chain[-1].results[0] if chain else load.value
+    readers = [unwrap(ancestor_in(use.operation, block)) for use in tile.uses]
+    places = [place for op in writes_after(load.result_token) if (place := ancestor_in(op, block)) is not None]
+    return any(
+        load.is_before_in_block(place) and not any(reader.is_before_in_block(place) for reader in readers)
+        for place in places
+    )
 
 
 def operand_placement(found: TmaOperand) -> tuple[TableOp, TensorBox, SharedLayout | None]:

@@ -13,6 +13,8 @@ Sound: a load may run ahead of the program if its coordinates depend on scalars 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
@@ -24,13 +26,14 @@ from ...ir.layouts.matrix_descriptor import WIDE
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.chained_dots import DOT
 from ..analysis.dot_operand_chains import dot_operand_load
-from ..analysis.enclosing_control_flow import ifs_around_loops
+from ..analysis.enclosing_control_flow import branches_around
 from ..analysis.resource_model import MIN_WARPS, choose_warps, two_stages_fit
-from ..analysis.tma_operands import may_prefetch_in_loop, tma_loads_allowed, tma_operand
+from ..analysis.tma_operands import is_prefetchable_once, may_prefetch_in_loop, tma_loads_allowed, tma_operand
 from ..job import Job
-from ..mma.family import family_of
+from ..mma.family import MmaFamily, family_of, fastest_family
 from ..pass_manager import EdgePass
 from ..schedule.mma_choice import families_for
+from .one_trip_loops import OneTripLoop
 
 
 class SelectMmaAndTma(EdgePass):
@@ -50,22 +53,31 @@ def _select(func: Operation, job: Job, warps: int) -> None:
     if not tma_loads_allowed(func):
         return
     analysis = AxisAnalysis()
-    for place, op in enumerate(op for op in walk(func) if op.name == DOT):
+    for place, op in enumerate([as_op(op) for op in walk(func) if op.name == DOT]):
+        families = families_for(place, job)
         if may_prefetch_in_loop(op):
-            _select_mma(as_op(op), job, warps, analysis, place)
+            _select_mma(op, families, job, warps, analysis)
+        elif is_prefetchable_once(op) and (fastest := fastest_family(job.target)) in families:
+            loop = OneTripLoop.around(op)
+            selected = _select_mma(op, [fastest], job, warps, analysis)
+            loop.keep() if selected else loop.undo()
     for op in [as_op(op) for op in walk(func) if op.name == DOT]:
         if op.mma is not None:
             family_of(op).keep_lhs_in_smem(op, job)
 
 
-def _select_mma(op: TableOp, job: Job, warps: int, analysis: AxisAnalysis, place: int) -> None:
+def _select_mma(op: TableOp, families: Sequence[MmaFamily], job: Job, warps: int, analysis: AxisAnalysis) -> bool:
+    """Select the instruction of a dot, and the operands that TMA loads for it; return whether there is one."""
     loaded = {index: found for index in (0, 1) if (found := tma_operand(op, index, job, analysis)) is not None}
     bytes = sum(box.tile_bytes for _, _, box in loaded.values())
-    if ifs_around_loops(op) and (len(loaded) < 2 or op.lhs_scale is not None):
-        return  # what else comes before the loop would have to come in each arm
+    if branches_around(op) and (len(loaded) < 2 or op.lhs_scale is not None):
+        return False  # what else comes before the loop would have to come in each arm
     # A right operand may be computed; one that is loaded is loaded, or else nothing is.
     if not loaded or (1 not in loaded and dot_operand_load(op, 1) is not None) or not two_stages_fit(bytes, job):
-        return
-    takes = (family.select(op, loaded, job, warps) for family in families_for(place, job))
-    for load, _, box in next((read for read in takes if read is not None), {}).values():
-        load.tma, load.swizzle = True, WIDE if box.swizzle == WIDE else None
+        return False
+    for family in families:
+        if (read := family.select(op, loaded, job, warps)) is not None:
+            for load, _, box in read.values():
+                load.tma, load.swizzle = True, WIDE if box.swizzle == WIDE else None
+            return True
+    return False

@@ -27,10 +27,11 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region
 
 from ...ir.casting import as_op, defining_op, terminator, unwrap
+from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS, AgentSwitchOp
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_function
-from ..analysis.enclosing_control_flow import early_returns, is_accumulation_loop, is_zero
+from ..analysis.enclosing_control_flow import early_returns, is_accumulation_loop, is_grid_wait, is_zero
 from ..analysis.op_queries import is_pure, is_tile, may_divide_by_zero, may_end
 from ..analysis.resource_model import (
     PRODUCER_REGISTERS,
@@ -40,7 +41,7 @@ from ..analysis.resource_model import (
     setmaxnreg_split,
     uses_setmaxnreg,
 )
-from ..analysis.scalar_slice import TOKEN, ScalarSlice
+from ..analysis.scalar_slice import TOKEN, ScalarSlice, is_uniform_load
 from ..analysis.scale_stage_counts import scale_groups_per_load
 from ..analysis.tma_operands import dots_of_loaded_tiles
 from ..common.optimization_hints import occupancy
@@ -61,10 +62,12 @@ from .warp_specialization.mma_pipelines import (
     set_stationary_operands,
     stationary_operands_of,
 )
+from .warp_specialization.partition_slice import PartitionSlice
 from .warp_specialization.producer_partition import ProducerPartition
 from .warp_specialization.scale_load_partition import SIDES, ScaleLoadPartition
 
 CreateTokenOp, YieldOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("create_mem_token", "yield"))
+POINTER_LOAD = "nv_tileas.load"
 
 
 class SpecializeWarps(EdgePass):
@@ -113,21 +116,24 @@ class _WarpSpecializer:
         moved = [*loads, *(copy.load for copy in self.scale_loads)]
         for load in moved:
             hoist(load.view, self.entry)
-        loaded = self._scalar_slice(loads)
-        body = self._outline(self._scalar_slice(moved).lookups)
+        slices = self._slices(loads)
+        body = self._outline(self._scalar_slice(moved))
         self.allocation.run(body)
-        partitions = [ProducerPartition(self.mma_pipelines, loaded).run(body)]
-        if self.has_mma_partition or self.chained:
-            partition_class = FmhaMmaPartition if self.chained else MmaPartition
-            partitions.append(partition_class(self.mma_pipelines, self._scalar_slice([])).run(body))
-        for side in SIDES if self.scale_loads else ():
-            scales = self._scalar_slice(
-                [ring.scale_loads[side].load for ring in self.mma_pipelines if ring.scale_loads]
-            )
-            partitions.append(ScaleLoadPartition(self.mma_pipelines, scales, side).run(body))
+        partitions = [slice.run(body) for slice in slices]
         self._consumer_partition(self.mma_pipelines).run(body)
         switch = AgentSwitchOp.make([], [], {}, [Region(partition) for partition in (*partitions, body)])
         insert_before(switch, terminator(self.entry))
+
+    def _slices(self, loads: list[TableOp]) -> list[PartitionSlice]:
+        """The partitions that are slices of the kernel: all but the last one."""
+        rings = self.mma_pipelines
+        slices: list[PartitionSlice] = [ProducerPartition(rings, self._scalar_slice(loads))]
+        if self.has_mma_partition or self.chained:
+            slices.append((FmhaMmaPartition if self.chained else MmaPartition)(rings, self._scalar_slice([])))
+        for side in SIDES if self.scale_loads else ():
+            scales = self._scalar_slice([ring.scale_loads[side].load for ring in rings if ring.scale_loads])
+            slices.append(ScaleLoadPartition(rings, scales, side))
+        return slices
 
     @property
     def _consumer_partition(self) -> type[ConsumerPartition]:
@@ -147,13 +153,9 @@ class _WarpSpecializer:
     def _scalar_slice(self, loads: list[TableOp]) -> ScalarSlice:
         """The scalars that the control flow and the coordinates of loads depend on."""
         slice = ScalarSlice()
-        for ring in self.mma_pipelines:
-            for loop in ring.loops:
-                slice.add_loop(loop)
-            for if_op in ring.enclosing_ifs:
-                slice.add(if_op.condition)
-        for op in early_returns(self.func):
-            slice.add_return(op)
+        places = [*(ring.dot for ring in self.mma_pipelines), *early_returns(self.func), *loads]
+        for op in (*places, *filter(is_grid_wait, walk(self.func))):
+            slice.add_control(op)
         for coord in (coord for load in loads for coord in load.coords):
             slice.add(coord)
         return slice
@@ -167,15 +169,16 @@ class _WarpSpecializer:
             ctas = occupancy(self.func, self.job) or 1
             self.func.partition_registers = setmaxnreg_split(self.warps, self.job.target, ctas, producer_registers)
 
-    def _outline(self, lookups: set[Operation]) -> Block:
-        """Move all but the scalars that both partitions may need to a block of its own; ``lookups`` are the loads of
-        such scalars.
-        """
-        body, may_have_ended = Block(), False
+    def _outline(self, slice: ScalarSlice) -> Block:
+        """Move all but the scalars that partitions may share to a block of its own."""
+        body, may_have_ended, waits = Block(), False, False
         for op in list(self.entry.ops)[:-1]:
-            if op in lookups:
-                self._is_movable_to_entry(op)
-            if op in lookups or (self._is_shared_by_partitions(op) and not (may_have_ended and may_divide_by_zero(op))):
+            waits = waits or any(map(is_grid_wait, walk(op)))
+            loads = op in slice.needed and is_uniform_load(op) and not waits
+            if loads:
+                self._cut_tokens(op)
+            may_move = self._has_shared_operands(op) and not (may_have_ended and _may_fault(op))
+            if may_move and (loads or _is_pure_scalar(op, slice)):
                 self.shared.add(op)
             else:
                 may_have_ended = may_have_ended or may_end(op)
@@ -184,19 +187,29 @@ class _WarpSpecializer:
         body.add_op(YieldOp.make([[]], []))
         return body
 
-    def _is_movable_to_entry(self, op: Operation) -> None:
-        """Whether a load depends on no token of an operation that stays in the partition."""
+    def _cut_tokens(self, op: Operation) -> None:
+        """Let a load, which no token orders, depend on no token of an operation that stays in the partition."""
         for index, token in enumerate(op.operands):
             if token.type.name == TOKEN:
                 op.operands[index] = insert_before(CreateTokenOp.make([], [token.type]), op)
                 self.shared.add(defining_op(op.operands[index]))
 
-    def _is_shared_by_partitions(self, op: Operation) -> bool:
-        """Whether an operation is pure, has no tiles, and depends on nothing that stays in the partition."""
-        if not is_pure(op) or op.regions or any(is_tile(value) for value in (*op.operands, *op.results)):
-            return False
+    def _has_shared_operands(self, op: Operation) -> bool:
+        """Whether an operation depends on nothing that stays in the partition."""
         owners = (value.owner for value in op.operands)
         return all(isinstance(owner, Block) or owner in self.shared for owner in owners)
+
+
+def _is_pure_scalar(op: Operation, slice: ScalarSlice) -> bool:
+    """Whether an operation is pure, and has no tiles but those of one element."""
+    if not is_pure(op) or op.regions:
+        return False
+    return op in slice.needed or not any(is_tile(value) for value in (*op.operands, *op.results))
+
+
+def _may_fault(op: Operation) -> bool:
+    """Whether an operation may fail if a kernel that has returned before executes it."""
+    return may_divide_by_zero(op) or op.name == POINTER_LOAD
 
 
 def _accumulates_in_tmem(ring: MmaPipeline) -> bool:

@@ -20,22 +20,18 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from xdsl.dialects.builtin import ModuleOp, i32
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation
 
-from ...ir.casting import as_op, parent_block, parent_op, terminator, unwrap
+from ...ir.casting import as_op, parent_block, terminator, unwrap
 from ...ir.dialects.cute import layout_of
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import ST_SHARED, STMATRIX, AsyncTiledTmaStoreOp, AsyncTmaStoreWaitOp, BarrierOp
 from ...ir.dialects.op_definition import TableOp, location_of
 from ...ir.dialects.op_traits import (
     is_agent_switch,
-    is_counted_loop,
     is_function,
-    is_loop,
-    is_loop_exit,
     is_return,
     is_token_ordered,
-    is_yield,
 )
 from ...ir.layouts import MatrixAccess, SharedAccess, SharedRoundTrip, TileChunks, tile_chunks
 from ..analysis.axis_info import AxisAnalysis
@@ -43,7 +39,7 @@ from ..analysis.buffer_liveness import LiveRange
 from ..analysis.convert_layout_op_plans import conversion_plan
 from ..analysis.disjoint_stores import iterations_store_disjoint_tiles
 from ..analysis.kernel_lifetime_storage import lifetime_storage_bytes
-from ..analysis.scalar_slice import TOKEN, may_depend_on
+from ..analysis.scalar_slice import accesses_after, may_depend_on
 from ..analysis.scratch_memory_sizes import STAGE_ALIGNMENT, align_to_banks, buffer_bytes, max_chunk_bytes
 from ..analysis.tma_tensor_maps import TensorBox, tensor_box
 from ..common.llvm_element_types import element_of
@@ -255,9 +251,7 @@ def _is_ordinary(op: Operation) -> bool:
 # ---- ordering of later operations ------------------------------------------------------------------
 def _order(stores: list[TableOp]) -> None:
     """Before each operation that a token orders after a store: wait until TMA has written, and synchronize."""
-    for op in {
-        op for store in stores for op in _ordered_after(store.result_token, set()) if _must_wait_for_store(op, store)
-    }:
+    for op in {op for store in stores for op in accesses_after(store.result_token) if _must_wait_for_store(op, store)}:
         place = op.prev_op
         if place is None or place.name != BarrierOp.name:
             place = BarrierOp.make([], [])
@@ -268,40 +262,3 @@ def _order(stores: list[TableOp]) -> None:
 def _must_wait_for_store(op: Operation, store: TableOp) -> bool:
     """Whether an operation may access elements of a store that a token orders before it."""
     return op is not store or not iterations_store_disjoint_tiles(store)
-
-
-def _ordered_after(token: SSAValue, seen: set[SSAValue]) -> Iterator[Operation]:
-    """The first accesses on each path of a token after it."""
-    if token in seen:
-        return
-    seen.add(token)
-    for use in list(token.uses):
-        if is_token_ordered(use.operation):
-            yield use.operation
-            continue
-        for value in _passed_to(use.operation, use.index):
-            yield from _ordered_after(value, seen)
-
-
-def _passed_to(op: Operation, index: int) -> list[SSAValue]:
-    """The tokens that operand ``index`` of an operation may become."""
-    if is_loop(op):
-        return _carried(op, index - (3 if is_counted_loop(op) else 0))
-    if is_loop_exit(op):
-        return _carried(_loop_of(op), index)
-    results = parent_op(op).results if is_yield(op) else op.results
-    return [value for value in results if value.type.name == TOKEN]
-
-
-def _carried(loop: Operation, index: int) -> list[SSAValue]:
-    """The argument and the result of a loop-carried value."""
-    arguments = loop.regions[0].blocks[0].args[1 if is_counted_loop(loop) else 0 :]
-    values = [*arguments[index : index + 1], *loop.results[index : index + 1]]
-    return [value for value in values if value.type.name == TOKEN]
-
-
-def _loop_of(op: Operation) -> Operation:
-    around = parent_op(op)
-    while not is_loop(around):
-        around = parent_op(around)
-    return around

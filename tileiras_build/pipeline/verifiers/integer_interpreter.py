@@ -18,6 +18,9 @@ from ...ir.casting import str_attr
 from .control_flow_paths import BRANCH, BREAK, CONTINUE, LOOPS, RETURN
 
 
+MAX_KNOWN_TRIPS = 64  # of a loop until break, more than of one whose condition is unknown
+
+
 class IntegerInterpreter:
     """One run of a kernel: loops of ``trips`` trips, branches to region ``arm``, and the known integers.
 
@@ -31,6 +34,7 @@ class IntegerInterpreter:
     def __init__(self, kernel: Operation, trips: int, arm: int):
         self.kernel, self.trips, self.branch = kernel, trips, arm
         self.known_integers: dict[SSAValue, int | None] = {}
+        self.last_trip: set[Operation] = set()  # loops until break that end in this trip
 
     def step(self, op: Operation) -> None:
         """Run an operation without regions."""
@@ -58,9 +62,11 @@ class IntegerInterpreter:
         counted = op.name == LOOPS[0]
         block = op.regions[0].blocks[0]
         values = self._known(op.operands[3:] if counted else op.operands)
-        for index in self.indices(op) if counted else range(max(self.trips, 1)):
+        for index in self.indices(op) if counted else range(self.trips + MAX_KNOWN_TRIPS):
             if counted:
                 self.known_integers[block.args[0]] = index
+            elif index is not None and index >= self.trips:
+                self.last_trip.add(op)
             self.known_integers.update(zip(block.args[1:] if counted else block.args, values))
             left = self.block(block)
             if left is not None and left.name == RETURN:
@@ -69,16 +75,26 @@ class IntegerInterpreter:
                 values = self._known(left.operands)
                 if left.name == BREAK:
                     break
+        self.last_trip.discard(op)
         self.known_integers.update(zip(op.results, values))
         return None
 
     def _branch(self, op: Operation) -> Operation | None:
         condition = self.known_integers.get(op.operands[0])
-        block = op.regions[self.branch if condition is None else int(not condition)].blocks[0]
+        arm = self._unknown_arm(op) if condition is None else int(not condition)
+        block = op.regions[arm].blocks[0]
         left = self.block(block)
         if left is None and block.last_op is not None:
             self.known_integers.update(zip(op.results, self._known(block.last_op.operands)))
         return left
+
+    def _unknown_arm(self, op: Operation) -> int:
+        """The side of a branch whose condition is unknown: in the last trip of a loop, the one that ends with its break."""
+        for arm, region in enumerate(op.regions):
+            last = region.blocks[0].last_op
+            if last is not None and last.name == BREAK and _loop_of(last) in self.last_trip:
+                return arm
+        return self.branch
 
     # ---- integers ----------------------------------------------------------------------------------------------
     def _known(self, values: Iterable[SSAValue]) -> list[int | None]:
@@ -104,3 +120,10 @@ class IntegerInterpreter:
         raise InternalError(
             self.error_id, f"kernel {name}, loops run {self.trips} times: {message}", remedy="report this as a bug"
         )
+
+
+def _loop_of(op: Operation) -> Operation | None:
+    around = op.parent_op()
+    while around is not None and around.name not in LOOPS:
+        around = around.parent_op()
+    return around

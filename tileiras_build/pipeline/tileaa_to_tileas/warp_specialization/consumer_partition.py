@@ -6,15 +6,23 @@ from xdsl.dialects.builtin import i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ....ir.casting import as_op, next_op, parent_block, terminator, type_as, unwrap
+from ....ir.dialects.fast_xdsl import walk
 from ....ir.dialects.nv_tileas.ops import (
-    COUNTERPARTS,
     AdvanceOp,
     ConsumerReleaseOp,
     ConsumerWaitOp,
 )
 from ....ir.dialects.nv_tileas.types import PipelineType
 from ....ir.dialects.op_definition import TableOp
-from ....ir.dialects.op_traits import is_async_mma, is_if, is_structured_control_flow, is_yield
+from ....ir.dialects.op_traits import (
+    is_async_mma,
+    is_counted_loop,
+    is_if,
+    is_loop,
+    is_loop_exit,
+    is_region_end,
+    is_structured_control_flow,
+)
 from ...analysis.enclosing_control_flow import is_accumulation_loop
 from ...analysis.resource_model import MIN_STAGES
 from ...common.llvm_element_types import element_of
@@ -33,14 +41,15 @@ from .mma_pipelines import (
     stationary_operands_of,
 )
 
-ForOp, IfOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("for", "if"))
-
 
 class ConsumerPartition:
     """Rewrites the program in place."""
 
     def __init__(self, mma_pipelines: list[MmaPipeline]):
         self.mma_pipelines, self.accumulators = mma_pipelines, TmemAccumulators()
+        # The resources whose tokens pass through the loops, and the branches, around an operation.
+        self.loops: list[list[PipelineResource]] = []
+        self.branches: list[list[PipelineResource]] = []
 
     def run(self, body: Block) -> None:
         insert = insertion_before(unwrap(body.first_op))
@@ -55,8 +64,10 @@ class ConsumerPartition:
     # ---- loops and branches --------------------------------------------------------------------------------
     def _block(self, block: Block, tokens: Tokens) -> None:
         for op in list(block.ops):
-            if is_structured_control_flow(op) and (states := self.states(op)):
-                self._structure(op, states, tokens)
+            if is_structured_control_flow(op):
+                self._structure(op, tokens)
+            elif is_region_end(op):
+                self._leave(op, tokens)
             for stationary in stationary_operands_of(self.mma_pipelines):
                 if op is stationary.operand_load.load:
                     self._wait_for_stationary(stationary, tokens)
@@ -64,23 +75,30 @@ class ConsumerPartition:
                 if op is ring.dot:
                     self._emit_dot(ring, tokens)
 
-    def _structure(self, op: TableOp, states: list[PipelineResource], tokens: Tokens) -> None:
-        if is_if(op):
+    def _structure(self, op: TableOp, tokens: Tokens) -> None:
+        """Pass tokens through a loop or a branch that uses them, or that leaves a loop which does."""
+        states = self.states(op)
+        if is_if(op) and (states or any(map(is_loop_exit, walk(op)))):
             self._if(op, states, tokens)
-        else:
+        elif is_loop(op) and states:
             self._loop(op, states, tokens)
+
+    def _leave(self, op: Operation, tokens: Tokens) -> None:
+        """The end of an arm, of an iteration or of a loop passes the tokens on."""
+        passing = self.loops if is_loop_exit(op) else self.branches
+        if passing:
+            op.operands = [*op.operands, *(tokens[state] for state in passing[-1])]
 
     def _if(self, choice: TableOp, states: list[PipelineResource], tokens: Tokens) -> None:
         """A branch with the tokens that each arm yields."""
         blocks = [region.blocks[0] for region in choice.regions]
+        self.branches.append(states)
         for block in blocks:
-            left = dict(tokens)
-            self._block(block, left)
-            if is_yield(last := terminator(block)):
-                last.operands = [*last.operands, *(left[state] for state in states)]
+            self._block(block, dict(tokens))
+        self.branches.pop()
         types = [*(result.type for result in choice.results), *[i32] * len(states)]
         regions = [Region(region.detach_block(block)) for region, block in zip(choice.regions, blocks)]
-        new_op = IfOp.make([choice.condition], types, dict(choice.attributes), regions)
+        new_op = type(choice).make([choice.condition], types, dict(choice.attributes), regions)
         insert_before(new_op, choice)
         for old, new in zip(choice.results, new_op.results):
             old.replace_all_uses_with(new)
@@ -96,12 +114,13 @@ class ConsumerPartition:
         """
         block = loop.regions[0].blocks[0]
         carried: Tokens = {state: block.insert_arg(i32, len(block.args)) for state in states}
-        self._block(block, carried)
-        last = terminator(block)
-        last.operands = [*last.operands, *(carried[state] for state in states)]
+        self.loops.append(states)
+        self._block(block, tokens | carried)
+        self.loops.pop()
         kept = self.accumulators.drop_carried_in_tmem(block, len(loop.results))
         new_op = self._replaced(loop, kept, states, tokens)
-        self._wait_for_last(new_op, tokens)
+        if any(ring.loops[-1] is new_op for ring in self.mma_pipelines):
+            self._wait_for_last(new_op, tokens)
         self.accumulators.read_accumulators(loop, new_op, tokens)
         loop.detach()
         loop.erase()
@@ -111,8 +130,9 @@ class ConsumerPartition:
         block = loop.regions[0].blocks[0]
         initial = [loop.initial[index] for index in kept] + [tokens[state] for state in states]
         types = [loop.results[index].type for index in kept] + [i32] * len(states)
-        operands = [loop.lower, loop.upper, loop.step, initial]
-        new_op = ForOp.make(operands, types, dict(loop.attributes), [Region(loop.regions[0].detach_block(block))])
+        bounds = [loop.lower, loop.upper, loop.step] if is_counted_loop(loop) else []
+        regions = [Region(loop.regions[0].detach_block(block))]
+        new_op = type(loop).make([*bounds, initial], types, dict(loop.attributes), regions)
         insert_before(new_op, loop)
         tokens.update(zip(states, new_op.results[len(kept) :]))
         for index, result in zip(kept, new_op.results):
@@ -158,8 +178,8 @@ class ConsumerPartition:
 
     def _after_last_reader(self, stationary: StationaryOperand) -> Operation:
         """The operation after the last loop of the dots that read it, in the block of its load."""
-        readers = [ring.loops[len(stationary.loops)] for ring in self.mma_pipelines if ring.stationary is stationary]
-        block = parent_block(stationary.operand_load.load)
+        depth, block = len(stationary.enclosing_ops), parent_block(stationary.operand_load.load)
+        readers = [ring.enclosing_ops[depth] for ring in self.mma_pipelines if ring.stationary is stationary]
         return next_op([op for op in block.ops if op in readers][-1])
 
     # ---- dots ----------------------------------------------------------------------------------

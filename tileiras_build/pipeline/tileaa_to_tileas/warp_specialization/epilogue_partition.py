@@ -15,7 +15,7 @@ from ....ir.dialects.nv_tileas.ops import (
     TmemStoreOp,
 )
 from ....ir.dialects.op_definition import TableOp
-from ....ir.dialects.op_traits import is_structured_control_flow
+from ....ir.dialects.op_traits import is_region_end, is_structured_control_flow
 from ...analysis.op_queries import is_pure
 from ..op_insertion import insert_before, insertion_before, is_zero_trip
 from .consumer_operands import erase_load
@@ -35,8 +35,10 @@ class EpiloguePartition(ConsumerPartition):
         for op in list(block.ops):
             if (ring := next((ring for ring in self.mma_pipelines if ring.loops[-1] is op), None)) is not None:
                 _read_accumulator(ring, ring.loops[-1], tokens)
-            elif is_structured_control_flow(op) and (states := self.states(op)):
-                self._structure(op, states, tokens)
+            elif is_structured_control_flow(op):
+                self._structure(op, tokens)
+            elif is_region_end(op):
+                self._leave(op, tokens)
 
 
 def _read_accumulator(mma_pipeline: MmaPipeline, loop: TableOp, tokens: Tokens) -> None:

@@ -76,7 +76,8 @@ class FmhaMmaPartition(PartitionSlice):
         insert(ring.tmem_ops.commit.make([acc.pipeline], []))
 
     def _readers(self, stationary: StationaryOperand) -> list[Operation]:
-        return [ring.loops[len(stationary.loops)] for ring in self.mma_pipelines if ring.stationary is stationary]
+        depth = len(stationary.enclosing_ops)
+        return [ring.enclosing_ops[depth] for ring in self.mma_pipelines if ring.stationary is stationary]
 
     def emit(self, op: TableOp, insert: Inserter, tokens: Tokens) -> None:
         for stationary in stationary_operands_of(self.mma_pipelines):

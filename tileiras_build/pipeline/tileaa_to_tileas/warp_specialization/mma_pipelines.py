@@ -13,11 +13,12 @@ from ....ir.dialects import arith
 from ....ir.dialects.cute.shared_layout_attr import SharedLayoutAttr
 from ....ir.dialects.nv_tileas.types import PipelineType
 from ....ir.dialects.op_definition import TableOp
+from ....ir.dialects.op_traits import is_loop
 from ....ir.layouts.tmem_layout import WARPS
 from ...analysis.axis_info import AxisAnalysis
 from ...analysis.chained_dots import stationary_lhs_load
 from ...analysis.dot_operand_chains import dot_operand_load, smem_layout_after_views
-from ...analysis.enclosing_control_flow import enclosing_loops, ifs_around_loops
+from ...analysis.enclosing_control_flow import enclosing_control_flow
 from ...analysis.scale_stage_counts import warp_loaded_scale_groups
 from ...analysis.tma_tensor_maps import TensorBox, tensor_box
 from ...mma.dots import k_of
@@ -98,11 +99,11 @@ class ScaleStageBuffers:
 class StationaryOperand:
     """A left operand that TMA loads before the loops of its dots: a buffer of one stage.
 
-    ``loops``: those around its load, in each iteration of which it is loaded again.
+    ``enclosing_ops``: the loops around its load, in each iteration of which it is loaded again, and the branches.
     """
 
     operand_load: TmaOperandLoad
-    loops: list[TableOp]
+    enclosing_ops: list[TableOp]
     buffers: StageBuffers | None = None
 
     @property
@@ -110,22 +111,21 @@ class StationaryOperand:
         return unwrap(self.buffers)
 
     @property
-    def enclosing_ops(self) -> list[TableOp]:
-        return self.loops
+    def loops(self) -> list[TableOp]:
+        return [around for around in self.enclosing_ops if is_loop(around)]
 
 
 @dataclass(eq=False)
 class MmaPipeline:
     """The stages of one dot, and its accumulators if they are in tensor memory.
 
-    Equal dots of other loops use the same stages and accumulators (``is_reused``). ``choices``: the branches around its
-    loops.
+    Equal dots of other loops use the same stages and accumulators (``is_reused``). ``enclosing_ops``: the loops and branches
+    around its dot; the innermost one is a counted loop.
     """
 
     dot: TableOp
     operand_loads: list[TmaOperandLoad]
-    loops: list[TableOp]
-    enclosing_ifs: list[TableOp]
+    enclosing_ops: list[TableOp]
     buffers: StageBuffers | None = None
     loads: dict[Operation, TmaOperandLoad] = field(default_factory=dict)
     tmem_accumulator: TmemAccumulator | None = None
@@ -144,9 +144,14 @@ class MmaPipeline:
             if found is not None and found[0].tma:
                 box = unwrap(tensor_box(*found, analysis))
                 operand_loads.append(TmaOperandLoad(index, *found, box))
-        loops, copies = unwrap(enclosing_loops(dot)), scale_loads(dot)
+        around, copies = unwrap(enclosing_control_flow(dot)), scale_loads(dot)
         loads: dict[Operation, TmaOperandLoad] = {operand_load.load: operand_load for operand_load in operand_loads}
-        return cls(dot, operand_loads, loops, ifs_around_loops(dot), loads=loads, scale_loads=copies)
+        return cls(dot, operand_loads, around, loads=loads, scale_loads=copies)
+
+    @property
+    def loops(self) -> list[TableOp]:
+        """The loops around its dot."""
+        return [around for around in self.enclosing_ops if is_loop(around)]
 
     @property
     def consumers(self) -> int | None:
@@ -186,24 +191,14 @@ class MmaPipeline:
         return self.stages.pipeline
 
     @property
-    def enclosing_ops(self) -> list[TableOp]:
-        """The loops and choices around its dot."""
-        return [*self.loops, *self.enclosing_ifs]
-
-    @property
     def ops_around_accumulator(self) -> list[TableOp]:
         """The loops and branches around the wait for the accumulator."""
-        loops = (
-            self.loops[:-1]
-            if self.accumulator.carried_in_tmem and not self.accumulator.is_waited_each_iteration
-            else self.loops
-        )
-        return [*loops, *self.enclosing_ifs]
+        waits_after_loop = self.accumulator.carried_in_tmem and not self.accumulator.is_waited_each_iteration
+        return self.enclosing_ops[:-1] if waits_after_loop else self.enclosing_ops
 
     def replace(self, old: Operation, new: TableOp) -> None:
         """Replace a loop or branch around the dot by ``new``."""
-        self.loops = [new if around is old else around for around in self.loops]
-        self.enclosing_ifs = [new if around is old else around for around in self.enclosing_ifs]
+        self.enclosing_ops = [new if around is old else around for around in self.enclosing_ops]
 
 
 # The token of a partition in the stages of each buffer, of scales, and of each accumulator.
@@ -224,7 +219,7 @@ def set_stationary_operands(mma_pipelines: list[MmaPipeline]) -> None:
         load, chain = unwrap(stationary_lhs_load(ring.dot))
         if load not in new_op:
             operand_load = TmaOperandLoad(0, load, chain, unwrap(tensor_box(load, chain, analysis)))
-            new_op[load] = StationaryOperand(operand_load, unwrap(enclosing_loops(load)))
+            new_op[load] = StationaryOperand(operand_load, unwrap(enclosing_control_flow(load)))
         ring.stationary = new_op[load]
 
 
@@ -247,17 +242,19 @@ def accumulators_of(mma_pipelines: list[MmaPipeline], place: Operation | None = 
     )
 
 
-def lhs_tiles_of(mma_pipelines: list[MmaPipeline], loop: Operation | None = None) -> list[PipelineResource]:
-    """The left operands that warps write chunk by chunk, or those that are written inside ``loop``."""
+def lhs_tiles_of(mma_pipelines: list[MmaPipeline], place: Operation | None = None) -> list[PipelineResource]:
+    """The left operands that warps write chunk by chunk, or those that are written inside ``place``."""
     written = [(ring, ring.accumulator.lhs_written) for ring in mma_pipelines if ring.tmem_accumulator is not None]
-    return list(dict.fromkeys(left for ring, left in written if left and (loop is None or loop in ring.loops)))
+    return list(
+        dict.fromkeys(left for ring, left in written if left and (place is None or place in ring.enclosing_ops))
+    )
 
 
-def scales_of(mma_pipelines: list[MmaPipeline], loop: Operation | None = None) -> list[PipelineResource]:
-    """The block scales that partitions of their own load, or those that are loaded inside ``loop``."""
+def scales_of(mma_pipelines: list[MmaPipeline], place: Operation | None = None) -> list[PipelineResource]:
+    """The block scales that partitions of their own load, or those that are loaded inside ``place``."""
     return list(
         dict.fromkeys(
-            ring.scales for ring in mma_pipelines if ring.scale_loads and (loop is None or loop in ring.loops)
+            ring.scales for ring in mma_pipelines if ring.scale_loads and (place is None or place in ring.enclosing_ops)
         )
     )
 

@@ -1,15 +1,19 @@
 """The slice of a kernel that one warp partition executes.
 
-A slice has the same loops and branches as the kernel, with only the scalars that its own operations depend on, and a token for each
-pipeline and each accumulator that it uses (``mma_pipelines.py``). It returns where the kernel returns.
+A slice has the control flow of the kernel around its own operations: the same loops and branches, with only the scalars that
+decide where they go and what those operations read, and a token for each pipeline and each accumulator that it uses
+(``mma_pipelines.py``). It leaves loops, and returns, where the kernel does, and waits for other grids where the kernel does.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ....ir.casting import terminator
+from ....ir.casting import as_op
 from ....ir.dialects.fast_xdsl import walk
 from ....ir.dialects.nv_tileaa.ops import ReturnOp
 from ....ir.dialects.nv_tileas.ops import (
@@ -17,8 +21,17 @@ from ....ir.dialects.nv_tileas.ops import (
     ProducerTailOp,
 )
 from ....ir.dialects.op_definition import TableOp
-from ....ir.dialects.op_traits import is_counted_loop, is_if, is_return
-from ...analysis.scalar_slice import ScalarSlice
+from ....ir.dialects.op_traits import (
+    is_break,
+    is_counted_loop,
+    is_if,
+    is_loop_exit,
+    is_return,
+    is_structured_control_flow,
+    is_yield,
+)
+from ...analysis.enclosing_control_flow import is_grid_wait
+from ...analysis.scalar_slice import TOKEN, ScalarSlice
 from ..op_insertion import Inserter, constant_i32, insertion_at_end
 from .mma_pipelines import (
     MmaPipeline,
@@ -26,7 +39,16 @@ from .mma_pipelines import (
     Tokens,
 )
 
-ForOp, IfOp, YieldOp, ContinueOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("for", "if", "yield", "continue"))
+CreateTokenOp, YieldOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("create_mem_token", "yield"))
+
+
+@dataclass(frozen=True)
+class _Frame:
+    """A loop or a branch of the slice: the values that it carries, the results that it has, the resources whose tokens follow."""
+
+    carried: list[int]
+    results: list[int]
+    states: list[PipelineResource]
 
 
 class PartitionSlice:
@@ -39,6 +61,8 @@ class PartitionSlice:
     def __init__(self, mma_pipelines: list[MmaPipeline], slice: ScalarSlice):
         self.mma_pipelines, self.slice = mma_pipelines, slice
         self.values: dict[SSAValue, SSAValue] = {}
+        self.loops: list[_Frame] = []
+        self.branches: list[_Frame] = []
 
     def run(self, body: Block) -> Block:
         block = Block()
@@ -72,19 +96,32 @@ class PartitionSlice:
     def _block(self, source: Block, target: Block, tokens: Tokens) -> None:
         insert = insertion_at_end(target)
         for op in source.ops:
-            if is_counted_loop(op) and any(op in ring.loops for ring in self.mma_pipelines):
-                self.enter_loop(op, insert, tokens)
-                self._loop(op, insert, tokens)
-                self.exit_loop(op, insert, tokens)
+            if is_structured_control_flow(op) and self._has(op):
+                self._structure(op, insert, tokens)
             elif is_return(op):
                 self._end(insert, tokens)
                 insert(ReturnOp.make([[]], []))
-            elif is_if(op) and (self.states(op) or any(map(is_return, walk(op)))):
-                self._if(op, insert, tokens)
-            elif op in self.slice.needed:
-                insert(self._clone(op))
+            elif is_loop_exit(op) or (is_yield(op) and self.branches):
+                self._leave(op, insert, tokens)
+            elif op in self.slice.needed or is_grid_wait(op):
+                self._clone(op, insert)
             else:
                 self.emit(op, insert, tokens)
+
+    def _has(self, op: Operation) -> bool:
+        """Whether a loop or a branch is part of the slice."""
+        return bool(self.states(op)) or any(result in self.slice.values for result in op.results) or self._acts(op)
+
+    def _acts(self, op: Operation) -> bool:
+        """Whether a loop or a branch contains an operation of the slice, or leaves another one that is part of it."""
+        kept = (inner for inner in walk(op) if inner is not op)
+        return any(
+            inner in self.slice.needed or is_grid_wait(inner) or is_return(inner) or self._leaves(inner, op)
+            for inner in kept
+        )
+
+    def _leaves(self, exit: Operation, op: Operation) -> bool:
+        return is_loop_exit(exit) and is_if(op) and op in self.slice.control
 
     def _end(self, insert: Inserter, tokens: Tokens) -> None:
         """Emit the last operations of the partition, at its end or before a return."""
@@ -95,43 +132,76 @@ class PartitionSlice:
         """The partition's copy of a value of the program."""
         return self.values.get(value, value)
 
-    def _clone(self, op: Operation) -> Operation:
+    def _clone(self, op: Operation, insert: Inserter) -> None:
         clone = type(op).create(
-            operands=[self.value(operand) for operand in op.operands],
+            operands=[self._operand(operand, insert) for operand in op.operands],
             result_types=[result.type for result in op.results],
             properties=dict(op.properties),
             attributes=dict(op.attributes),
         )
+        insert(clone)
         self.values.update(zip(op.results, clone.results))
-        return clone
+
+    def _operand(self, value: SSAValue, insert: Inserter) -> SSAValue:
+        """No token of the program orders what a slice loads."""
+        return insert(CreateTokenOp.make([], [value.type])) if value.type.name == TOKEN else self.value(value)
+
+    # ---- loops and branches --------------------------------------------------------------------------------
+    def _structure(self, op: TableOp, insert: Inserter, tokens: Tokens) -> None:
+        if is_if(op):
+            self._if(op, insert, tokens)
+            return
+        self.enter_loop(op, insert, tokens)
+        self._loop(op, insert, tokens)
+        self.exit_loop(op, insert, tokens)
+
+    def _leave(self, op: Operation, insert: Inserter, tokens: Tokens) -> None:
+        """The end of an arm, of an iteration or of a loop, with the values of the slice."""
+        frame = self.branches[-1] if is_yield(op) else self.loops[-1]
+        indices = frame.carried if is_loop_exit(op) and not is_break(op) else frame.results
+        values = [self.value(op.operands[index]) for index in indices]
+        insert(as_op(op).make([[*values, *(tokens[state] for state in frame.states)]], []))
 
     def _if(self, choice: TableOp, insert: Inserter, tokens: Tokens) -> None:
-        """A branch that contains operations of the partition, or a return."""
-        states, arms = self.states(choice), [Block() for _ in choice.regions]
+        """A branch that contains operations of the partition, chooses scalars, or leaves a loop or the kernel."""
+        frame = _Frame([], self._needed(choice.results), self.states(choice))
+        arms = [Block() for _ in choice.regions]
+        self.branches.append(frame)
         for region, arm in zip(choice.regions, arms):
-            left = dict(tokens)
-            self._block(region.blocks[0], arm, left)
-            if arm.last_op is None or not is_return(arm.last_op):
-                arm.add_op(YieldOp.make([[left[state] for state in states]], []))
-        regions = [Region(arm) for arm in arms]
-        new_op = IfOp.make([self.value(choice.condition)], [i32] * len(states), dict(choice.attributes), regions)
-        insert(new_op)
-        tokens.update(zip(states, new_op.results))
+            self._block(region.blocks[0], arm, dict(tokens))
+        self.branches.pop()
+        self._replace(choice, frame, [self.value(choice.condition)], [], arms, insert, tokens)
 
     def _loop(self, loop: TableOp, insert: Inserter, tokens: Tokens) -> None:
-        block = loop.regions[0].blocks[0]
-        states = self.states(loop)
-        kept = [arg.index - 1 for arg in block.args[1:] if arg in self.slice.arguments]
-        types = [block.args[1 + index].type for index in kept] + [i32] * len(states)
-        inner = Block(arg_types=[block.args[0].type, *types])
-        self.values[block.args[0]] = inner.args[0]
-        self.values.update((block.args[1 + index], arg) for index, arg in zip(kept, inner.args[1:]))
-        carried = tokens | dict(zip(states, inner.args[1 + len(kept) :]))
-        self._block(block, inner, carried)
-        following = [self.value(terminator(block).operands[index]) for index in kept]
-        inner.add_op(ContinueOp.make([[*following, *(carried[state] for state in states)]], []))
-        initial = [self.value(loop.initial[index]) for index in kept] + [tokens[state] for state in states]
-        bounds = [self.value(value) for value in (loop.lower, loop.upper, loop.step)]
-        new_op = ForOp.make([*bounds, initial], types, dict(loop.attributes), [Region(inner)])
+        block, counted = loop.regions[0].blocks[0], is_counted_loop(loop)
+        kept = self._needed(block.args[counted:])
+        frame = _Frame(kept, kept if counted else self._needed(loop.results), self.states(loop))
+        arguments = [*block.args[:counted], *(block.args[counted + index] for index in kept)]
+        inner = Block(arg_types=[*(argument.type for argument in arguments), *[i32] * len(frame.states)])
+        self.values.update(zip(arguments, inner.args))
+        self.loops.append(frame)
+        self._block(block, inner, tokens | dict(zip(frame.states, inner.args[len(arguments) :])))
+        self.loops.pop()
+        bounds = [self.value(value) for value in (loop.lower, loop.upper, loop.step)] if counted else []
+        initial = [*(self.value(loop.initial[index]) for index in kept), *(tokens[state] for state in frame.states)]
+        self._replace(loop, frame, bounds, [initial], [inner], insert, tokens)
+
+    def _needed(self, values: Sequence[SSAValue]) -> list[int]:
+        return [index for index, value in enumerate(values) if value in self.slice.values]
+
+    def _replace(
+        self,
+        op: TableOp,
+        frame: _Frame,
+        operands: Sequence[SSAValue],
+        carried: list[list[SSAValue]],
+        blocks: list[Block],
+        insert: Inserter,
+        tokens: Tokens,
+    ) -> None:
+        """Insert the loop or branch of the slice in place of ``op``."""
+        types = [*(op.results[index].type for index in frame.results), *[i32] * len(frame.states)]
+        new_op = type(op).make([*operands, *carried], types, dict(op.attributes), list(map(Region, blocks)))
         insert(new_op)
-        tokens.update(zip(states, new_op.results[len(kept) :]))
+        self.values.update((op.results[index], result) for index, result in zip(frame.results, new_op.results))
+        tokens.update(zip(frame.states, new_op.results[len(frame.results) :]))
