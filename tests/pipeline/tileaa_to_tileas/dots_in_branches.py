@@ -225,7 +225,7 @@ def expert(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
 
 
 def stores_in_the_loop(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
-    """Each step stores the sum so far to a row of its own."""
+    """Each step stores the accumulator to columns of its own."""
     row = ct.bid(0)
     acc = ct.zeros((M, N), dtype=ct.float32)
     for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
@@ -252,7 +252,7 @@ def once(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
 
 
 def groups(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
-    """A persistent loop over groups of rows whose numbers are loaded: a while loop in a counted one, with what both carry."""
+    """A persistent loop over groups of rows whose lengths are loaded: a while loop in a counted one, with what both carry."""
     row, first = ct.bid(0), 0
     for group in range(limit):
         count = ct.load(lengths, (group,), (1,)).item()

@@ -169,9 +169,9 @@ def test_places_are_looked_up(sm):
 def test_loads_run_ahead_of_stores_that_no_token_orders_before_them(sm):
     steps = 6
     a, b = operands(steps, 2)
-    sums = np.cumsum([a[:, k : k + 64] @ b[k : k + 64] for k in range(0, steps * 64, 64)], 0)
+    partial = np.cumsum([a[:, k : k + 64] @ b[k : k + 64] for k in range(0, steps * 64, 64)], 0)
     found, _ = launched("stores_in_the_loop", sm, steps, [0, 0], 0, columns=steps)
-    np.testing.assert_array_equal(found.reshape(256, -1), np.concatenate(list(sums), 1))
+    np.testing.assert_array_equal(found.reshape(256, -1), np.concatenate(list(partial), 1))
 
 
 @pytest.mark.parametrize("sm", SMS)
@@ -206,7 +206,7 @@ def test_a_loop_searches_a_place(sm):
 
 
 @pytest.mark.parametrize("sm", SMS)
-def test_numbers_that_the_kernel_writes(sm):
+def test_scalars_that_the_kernel_writes(sm):
     found, whole = launched("counted_down", sm, 2, [2, 0, 1], 0)
     np.testing.assert_array_equal(found, [2 * whole[0], 0 * whole[1], whole[2]])
     found, whole = launched("overwritten", sm, 2, [2, 0], 1)
