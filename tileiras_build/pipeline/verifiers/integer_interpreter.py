@@ -17,7 +17,6 @@ from ...core.errors import InternalError
 from ...ir.casting import str_attr
 from .control_flow_paths import BRANCH, BREAK, CONTINUE, LOOPS, RETURN
 
-
 MAX_KNOWN_TRIPS = 64  # of a loop until break, more than of one whose condition is unknown
 
 
