@@ -5,12 +5,12 @@ import re
 import pytest
 from xdsl.dialects import arith, builtin, test
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32
-from xdsl.pattern_rewriter import RewritePattern
 
 from tileiras_build.core.errors import InternalError, InvalidInput
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.opt import parse_module
 from tileiras_build.pipeline.pass_manager import EdgePass, run_passes
+from tileiras_build.pipeline.rewriting.dialect_conversion import RuleTable
 from tileiras_build.target.targets import find_target
 
 JOB = Job(find_target("sm_90"))
@@ -21,12 +21,12 @@ def module() -> ModuleOp:
     return ModuleOp([constant, test.TestOp([constant.result], [i32])])
 
 
-def edge_pass(name="example", illegal_ops=(), run=lambda module: None, patterns=()):
+def edge_pass(name="example", illegal_ops=(), run=lambda module: None, rules=None):
     def run_on(self, module, job):
         run(module)
 
-    body = {"name": name, "illegal_ops": frozenset(illegal_ops), "patterns": patterns, "__doc__": "An example."}
-    return type("Example", (EdgePass,), body if patterns else body | {"run": run_on})
+    body = {"name": name, "illegal_ops": frozenset(illegal_ops), "__doc__": "An example."}
+    return type("Example", (EdgePass,), body | ({"rules": rules} if rules else {"run": run_on}))
 
 
 @pytest.mark.parametrize(
@@ -70,14 +70,9 @@ def test_what_a_later_pass_removes_is_found_after_each_pass_by_a_knob(monkeypatc
         run_passes(passes, module(), None)
 
 
-class EraseTests(RewritePattern):
-    def match_and_rewrite(self, op, rewriter):
-        if isinstance(op, test.TestOp):
-            rewriter.erase(op)
-
-
-def test_patterns_run_without_a_run_method():
-    changed = run_passes((edge_pass(illegal_ops={test.TestOp}, patterns=(EraseTests(),)),), module(), None)
+def test_rules_run_without_a_run_method():
+    rules = RuleTable({test.TestOp.name: lambda rewriter, op: rewriter.replace(op.operands[0])})
+    changed = run_passes((edge_pass(illegal_ops={test.TestOp}, rules=rules),), module(), JOB)
     assert not any(isinstance(op, test.TestOp) for op in changed.walk())
 
 

@@ -2,13 +2,11 @@
 
 Each stage package lists its passes, in order, as ``PASSES`` and runs them with ``run_passes(PASSES, module, job)``:
 
-    class ConvertBinary(RewritePattern): ...
-
-    class ConvertArithToLlvm(EdgePass):
-        '''Convert arith to llvm.'''
-        name = "convert-arith-to-llvm"
-        illegal_ops = frozenset({"arith."})     # operation classes, or dialect prefixes ending in a dot
-        patterns = (ConvertBinary(),)       # or override run(module, job)
+    class LegalizeDot(EdgePass):
+        '''Legalize dots.'''
+        name = "tileas-legalize-dot"
+        illegal_ops = frozenset({"nv_tileaa."})  # operation classes, or dialect prefixes ending in a dot
+        rules = RuleTable({"nv_tileas.dot": _legalize})  # or override run(module, job)
 """
 
 from __future__ import annotations
@@ -16,15 +14,15 @@ from __future__ import annotations
 import re
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriteWalker, RewritePattern
 
 from ..core.errors import InternalError, TileirasError, describe_exception
 from ..core.file_io import replace_files
@@ -33,6 +31,8 @@ from ..core.symbols.check_symbol_names import KERNEL
 from ..ir.dialects.fast_xdsl import walk
 from .common.module_symbols import symbols
 from .pass_verifiers import run_verifiers
+from .rewriting.dialect_conversion import Rule, apply_rules
+from .rewriting.rewriter import Rewriter
 
 if TYPE_CHECKING:
     from .job import Job
@@ -43,17 +43,19 @@ class EdgePass(ModulePass):
     """A pass of one stage.
 
     ``illegal_ops`` names the operations that may not survive the pass: operation classes, or dialect prefixes such as
-    ``"cuda_tile."``. The default ``run`` applies ``patterns`` greedily to a fixed point; other passes override it. A
-    pass has no state between modules: one instance may serve many jobs.
+    ``"cuda_tile."``. The default ``run`` applies the rule of each operation in ``rules`` once, in program order; operations
+    that rules insert are not visited. Other passes override it. A pass has no state between modules: one instance may
+    serve many jobs.
     """
 
     name: ClassVar[str]
     illegal_ops: ClassVar[frozenset[type[Operation] | str]] = frozenset()
-    patterns: ClassVar[tuple[RewritePattern, ...]] = ()
+    # Functions of a Rewriter and an operation, by the operation's name.
+    rules: ClassVar[Mapping[str, Rule]] = MappingProxyType({})
 
     def run(self, module: ModuleOp, job: Job) -> None:
         """Transform ``module`` in place. User errors are raised as InvalidInput or Unsupported."""
-        PatternRewriteWalker(GreedyRewritePatternApplier(list(self.patterns))).rewrite_module(module)
+        apply_rules(walk(module), self.rules, lambda op: Rewriter(op, job))
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """xDSL's entry point (``xdsl-opt`` and tests), which has no job."""

@@ -12,6 +12,7 @@ from tileiras_build.ir.bytecode.text_parser import parse_text
 from tileiras_build.ir.bytecode.writer import write_module
 from tileiras_build.pipeline import tilebc_to_tileaa
 from tileiras_build.pipeline.job import Job
+from tileiras_build.pipeline.rewriting.dialect_conversion import RuleTable
 from tileiras_build.pipeline.tilebc_to_tileaa import (
     arithmetic,
     control_flow,
@@ -20,7 +21,7 @@ from tileiras_build.pipeline.tilebc_to_tileaa import (
     memory,
     shapes,
 )
-from tileiras_build.pipeline.tilebc_to_tileaa.convert_cudatile_to_tileaa import HANDLERS, POPULATORS, populate
+from tileiras_build.pipeline.tilebc_to_tileaa.convert_cudatile_to_tileaa import POPULATORS, RULES, populate
 from tileiras_build.target.targets import find_target
 
 SAME_OPERANDS = arithmetic.SAME_OPERANDS | memory.SAME_OPERANDS | shapes.SAME_OPERANDS
@@ -77,13 +78,13 @@ def test_three_parts_fill_the_table_in_their_order():
     assert {"addf", "cmpi", "for", "if", "loop", "entry"} <= arithmetic_and_control
     assert {"load_view_tko", "offset", "join_tokens", "make_tensor_view", "make_partition_view"} <= memory_and_views
     assert last == {"mmaf", "mmaf_scaled", "mmai", "reduce", "scan"}
-    assert list(HANDLERS) == [name for part in POPULATORS for rows in part for name in rows]
+    assert list(RULES) == [f"cuda_tile.{name}" for part in POPULATORS for rows in part for name in rows]
 
 
 @pytest.mark.seed("lowering-overview", "populators")
 def test_an_operation_has_one_row():
-    with pytest.raises(InternalError, match="handler-twice.*mmaf.* has two conversions"):
-        populate([*POPULATORS, (matmul_reduce_scan.HANDLERS,)])
+    with pytest.raises(InternalError, match="rule-twice.*mmaf.* has two conversions"):
+        populate([*POPULATORS, (matmul_reduce_scan.RULES,)])
 
 
 def test_every_one_to_one_row_has_a_signature_here():
@@ -287,8 +288,8 @@ def test_a_reduction_is_converted_by_the_rows_of_the_parts_before(missing, monke
     given = "reduce", ["f32:4x8"], ["f32:4"], "dim = 1 : i32, identities = [0.0 : f32]"
     region = REDUCTION.replace("%z = ", one + "%z = ").replace("(%x, %y)", "(%x, %one)")
     assert names_of(convert(*given, region)[0].regions[0].blocks[0].ops) == ["constant", "addf", "yield"]
-    rest = [tuple(rows for rows in part if rows is not missing.HANDLERS) for part in POPULATORS]
-    monkeypatch.setattr(convert_cudatile_to_tileaa, "HANDLERS", populate(rest))
+    rest = [tuple(rows for rows in part if rows is not missing.RULES) for part in POPULATORS]
+    monkeypatch.setattr(convert_cudatile_to_tileaa, "RULES", populate(rest))
     with pytest.raises(Unsupported, match="operation-unsupported"):
         convert(*given, region)
 
@@ -365,8 +366,8 @@ def test_constant_tiles_are_splats_or_tables():
 
 def without_rows(monkeypatch, *names: str) -> None:
     """Another table: rows that are taken out and put back would stand at its end."""
-    rows = {name: row for name, row in HANDLERS.items() if name not in names}
-    monkeypatch.setattr(convert_cudatile_to_tileaa, "HANDLERS", rows)
+    rows = {name: row for name, row in RULES.items() if name.removeprefix("cuda_tile.") not in names}
+    monkeypatch.setattr(convert_cudatile_to_tileaa, "RULES", RuleTable(rows, otherwise=RULES.otherwise))
 
 
 # ---- refusals ----------------------------------------------------------------------------------------------------

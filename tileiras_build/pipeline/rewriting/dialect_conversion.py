@@ -14,22 +14,33 @@ from xdsl.dialects.llvm import LLVMFunctionType
 from xdsl.ir import Attribute, Operation
 
 from ...core.errors import Diagnostics, InternalError, Location, Unsupported
+from ...ir.dialects.cuda_tile.location import source_location
 
 Rule = Callable[..., Any]
+# A function of the converter and a type of the class of its key.
+TypeRow = Callable[[Any, Any], Attribute]
 Decorated = TypeVar("Decorated", bound=Rule)
+
+
+def illegal(builder: Any, op: Operation) -> None:
+    """The rule of an operation that a conversion does not know."""
+    raise illegal_operation(op, "no rule has it as its root")
 
 
 class RuleTable(dict[str, Rule]):
     """The rules of a conversion by operation name; an operation has one.
 
-    ``dialect`` is that of operations which are given by their names alone.
+    ``dialect`` is that of operations which are given by their names alone, ``otherwise`` the rule of all others.
     """
 
-    def __init__(self, *tables: Mapping[str, Rule], dialect: str = ""):
+    def __init__(self, *tables: Mapping[str, Rule], dialect: str = "", otherwise: Rule = illegal):
         super().__init__()
-        self.dialect = dialect
+        self.dialect, self.otherwise = dialect, otherwise
         for table in tables:
             self.add(table)
+
+    def __missing__(self, name: str) -> Rule:
+        return self.otherwise
 
     def add(self, rules: Mapping[str, Rule]) -> None:
         """Add rules of operations that have none yet."""
@@ -47,6 +58,17 @@ class RuleTable(dict[str, Rule]):
         return register
 
 
+def apply_rule(rule: Rule, builder: Any, op: Operation, failures: Diagnostics) -> bool:
+    """Whether a rule converts an operation; the reason why it does not is added to ``failures``, with the source line."""
+    try:
+        rule(builder, op)
+    except Unsupported as error:
+        error.location = error.location or source_location(op)
+        failures.add(error)
+        return False
+    return True
+
+
 def apply_rules(ops: Iterable[Operation], rules: Mapping[str, Rule], builder: Callable[[Operation], Any]) -> None:
     """Apply the rule of each operation that has one, in order; report all failures together.
 
@@ -55,10 +77,7 @@ def apply_rules(ops: Iterable[Operation], rules: Mapping[str, Rule], builder: Ca
     failures = Diagnostics()
     for op in ops:
         if (rule := rules.get(op.name)) is not None:
-            try:
-                rule(builder(op), op)
-            except Unsupported as error:
-                failures.add(error)
+            apply_rule(rule, builder(op), op, failures)
     failures.raise_if_any()
 
 
@@ -85,9 +104,9 @@ def location_of(op: Operation) -> Location | None:
 
 
 class TypeConverter:
-    """Converts types by ``rows``, by the type's name; a row is a function of the converter and the type."""
+    """Converts types by ``rows``, by the type's name."""
 
-    rows: ClassVar[Mapping[str, Callable[[Any, Any], Attribute]]]
+    rows: ClassVar[Mapping[str, TypeRow]]
 
     def convert(self, type: Attribute) -> Attribute:
         """The converted type."""

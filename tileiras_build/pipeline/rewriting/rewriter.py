@@ -15,14 +15,9 @@ from ...ir.casting import unwrap
 from ...ir.dialects import arith
 from ...ir.dialects.fast_xdsl import create, erase, insert_before, item, operands_of, replace_uses, set_type
 from ..job import Job
+from .arith_builder import ArithBuilder
 from .dialect_conversion import illegal_operation, location_of
 from .folding_builder import FoldingBuilder
-
-ARITH: dict[str, type[Operation]] = {
-    "add": arith.AddiOp, "sub": arith.SubiOp, "mul": arith.MuliOp, "sdiv": arith.DivSIOp, "srem": arith.RemSIOp,
-    "udiv": arith.DivUIOp, "urem": arith.RemUIOp, "and": arith.AndIOp, "or": arith.OrIOp, "xor": arith.XOrIOp,
-    "shl": arith.ShLIOp, "lshr": arith.ShRUIOp, "umin": arith.MinUIOp,
-}  # fmt: skip
 
 
 @dataclass
@@ -35,7 +30,7 @@ class Rewriter(FoldingBuilder):
     # Values that rules share, by block: stack objects of functions by type, descriptors by their fields.
     shared: dict[tuple[Block, object], SSAValue] = field(default_factory=dict)
 
-    operations: ClassVar[Mapping[str, builtins.type[Operation]]] = ARITH
+    operations: ClassVar[Mapping[str, builtins.type[Operation]]] = ArithBuilder.operations
     constants: ClassVar[builtins.type[Operation]] = arith.ConstantOp
     # The attributes of the root that new operations have too.
     inherited: ClassVar[tuple[str, ...]] = ("loc",)

@@ -8,11 +8,12 @@ from __future__ import annotations
 from math import prod
 
 from xdsl.dialects.builtin import Float4E2M1FNType, TensorType, bf16, f32
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 
-from ...ir.casting import parent_block, tile_type
+from ...ir.casting import tile_type
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
-from ...ir.dialects.op_definition import TableOp, location_of
+from ...ir.dialects.op_definition import TableOp
+from ..rewriting.rewriter import Rewriter
 
 FpToFpOp, MulFOp, ViewOp, BroadcastOp, PermuteOp, ReinterpretOp, DotOp = (
     COUNTERPARTS[f"nv_tileaa.{name}"]
@@ -21,62 +22,54 @@ FpToFpOp, MulFOp, ViewOp, BroadcastOp, PermuteOp, ReinterpretOp, DotOp = (
 fp4 = Float4E2M1FNType()
 
 
-def _insert(before: Operation, new: Operation) -> SSAValue:
-    new.attributes |= location_of(before)
-    parent_block(before).insert_op_before(new, before)
-    return new.results[0]
-
-
-def converted(op: Operation, value: SSAValue, element: Attribute) -> SSAValue:
-    """Convert a tile to another element type, before ``op``."""
+def converted(rewriter: Rewriter, value: SSAValue, element: Attribute) -> SSAValue:
+    """Convert a tile to another element type, before the root."""
     type = TensorType(element, tile_type(value).get_shape())
-    return _insert(op, FpToFpOp.make([value], [type], rounding_mode="nearest_even"))
+    return rewriter.insert(FpToFpOp.make([value], [type], rounding_mode="nearest_even"))
 
 
-def apply_scales(op: TableOp) -> None:
+def apply_scales(rewriter: Rewriter, op: TableOp) -> None:
     """Compute lhs[i, k] * lhs_scale[i, k / V] and rhs[k, j] * rhs_scale[k / V, j], with V elements per block."""
     rank = len(op.lhs.type.get_shape())
     sides = ((op.lhs, op.lhs_scale, rank - 1), (op.rhs, op.rhs_scale, rank - 2))
-    tiles = [_unpacked_fp4(op, value, k_dim) if op.packed else value for value, _, k_dim in sides]
-    scaled = [_scaled(op, tile, scale, k_dim) for tile, (_, scale, k_dim) in zip(tiles, sides)]
+    tiles = [_unpacked_fp4(rewriter, value, k_dim) if op.packed else value for value, _, k_dim in sides]
+    scaled = [_scaled(rewriter, tile, scale, k_dim) for tile, (_, scale, k_dim) in zip(tiles, sides)]
     operands = [*scaled, op.acc, None, None]
     attributes = {key: value for key, value in op.attributes.items() if key != "packed"}
     dot = DotOp.make(operands, [op.result.type], attributes)
-    op.result.replace_all_uses_with(_insert(op, dot))
-    op.detach()
-    op.erase()
+    rewriter.replace(dot)
 
 
-def _scaled(op: TableOp, value: SSAValue, scale: SSAValue, k_dim: int) -> SSAValue:
-    factors = _broadcast_scale(op, converted(op, scale, f32), tuple(tile_type(value).get_shape()), k_dim)
-    wide = converted(op, value, f32)
+def _scaled(rewriter: Rewriter, value: SSAValue, scale: SSAValue, k_dim: int) -> SSAValue:
+    factors = _broadcast_scale(rewriter, converted(rewriter, scale, f32), tuple(tile_type(value).get_shape()), k_dim)
+    wide = converted(rewriter, value, f32)
     dot = MulFOp.make([wide, factors], [wide.type], rounding_mode="nearest_even")
-    return converted(op, _insert(op, dot), bf16)
+    return converted(rewriter, rewriter.insert(dot), bf16)
 
 
-def _broadcast_scale(op: TableOp, scale: SSAValue, shape: tuple[int, ...], k_dim: int) -> SSAValue:
+def _broadcast_scale(rewriter: Rewriter, scale: SSAValue, shape: tuple[int, ...], k_dim: int) -> SSAValue:
     """Repeat each scale for the elements of its block: insert a dimension of the block's length, and merge it."""
     blocks = tile_type(scale).get_shape()[k_dim]
     if blocks == shape[k_dim]:
         return scale
     split = [*shape[:k_dim], blocks, shape[k_dim] // blocks, *shape[k_dim + 1 :]]
     single = [*split[: k_dim + 1], 1, *split[k_dim + 2 :]]
-    expanded = _insert(op, ViewOp.make([scale], [TensorType(f32, single)]))
-    repeated = _insert(op, BroadcastOp.make([expanded], [TensorType(f32, split)]))
-    return _insert(op, ViewOp.make([repeated], [TensorType(f32, shape)]))
+    expanded = rewriter.insert(ViewOp.make([scale], [TensorType(f32, single)]))
+    repeated = rewriter.insert(BroadcastOp.make([expanded], [TensorType(f32, split)]))
+    return rewriter.insert(ViewOp.make([repeated], [TensorType(f32, shape)]))
 
 
-def _unpacked_fp4(op: TableOp, value: SSAValue, k_dim: int) -> SSAValue:
+def _unpacked_fp4(rewriter: Rewriter, value: SSAValue, k_dim: int) -> SSAValue:
     """Unpack bytes of two elements each, which are neighbors along k."""
-    rows = _with_last_dim(op, value, k_dim)
+    rows = _with_last_dim(rewriter, value, k_dim)
     *outer, bytes = tile_type(rows).get_shape()
-    flat = _insert(op, ViewOp.make([rows], [TensorType(tile_type(value).element_type, [prod(outer) * bytes])]))
-    elements = _insert(op, ReinterpretOp.make([flat], [TensorType(fp4, [2 * prod(outer) * bytes])]))
-    tile = _insert(op, ViewOp.make([elements], [TensorType(fp4, [*outer, 2 * bytes])]))
-    return _with_last_dim(op, tile, k_dim)
+    flat = rewriter.insert(ViewOp.make([rows], [TensorType(tile_type(value).element_type, [prod(outer) * bytes])]))
+    elements = rewriter.insert(ReinterpretOp.make([flat], [TensorType(fp4, [2 * prod(outer) * bytes])]))
+    tile = rewriter.insert(ViewOp.make([elements], [TensorType(fp4, [*outer, 2 * bytes])]))
+    return _with_last_dim(rewriter, tile, k_dim)
 
 
-def _with_last_dim(op: TableOp, value: SSAValue, dim: int) -> SSAValue:
+def _with_last_dim(rewriter: Rewriter, value: SSAValue, dim: int) -> SSAValue:
     """Swap dimension ``dim`` of a tile with its last one."""
     shape = tile_type(value).get_shape()
     order = list(range(len(shape)))
@@ -84,4 +77,4 @@ def _with_last_dim(op: TableOp, value: SSAValue, dim: int) -> SSAValue:
     if order == sorted(order):
         return value
     turned = TensorType(tile_type(value).element_type, [shape[at] for at in order])
-    return _insert(op, PermuteOp.make([value], [turned], permutation=order))
+    return rewriter.insert(PermuteOp.make([value], [turned], permutation=order))

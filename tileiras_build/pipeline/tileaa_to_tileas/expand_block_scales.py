@@ -10,27 +10,14 @@ Sound: bf16 represents every product of an fp4 or fp8 value and a scale (4 + 4 s
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ModuleOp
-
-from ...ir.casting import as_op
-from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ..analysis.kernel_target import kernel_target
 from ..job import Job
 from ..mma.family import family_with_fragments
 from ..pass_manager import EdgePass
+from ..rewriting.dialect_conversion import RuleTable
+from ..rewriting.rewriter import Rewriter
 from .block_scale_multiply import apply_scales
-
-
-class ExpandBlockScales(EdgePass):
-    """Operands of dots without a scaling instruction are multiplied by their block scales."""
-
-    name = "tileas-expand-block-scales"
-
-    def run(self, module: ModuleOp, job: Job) -> None:
-        for op in walk(module):
-            if op.name == "nv_tileas.dot" and _needs_expansion(as_op(op), job):
-                apply_scales(as_op(op))
 
 
 def _needs_expansion(op: TableOp, job: Job) -> bool:
@@ -38,3 +25,15 @@ def _needs_expansion(op: TableOp, job: Job) -> bool:
         return False
     target = kernel_target(op, job)
     return family_with_fragments(op, target).row_for(op, target) is None
+
+
+def _expand(rewriter: Rewriter, op: TableOp) -> None:
+    if _needs_expansion(op, rewriter.job):
+        apply_scales(rewriter, op)
+
+
+class ExpandBlockScales(EdgePass):
+    """Operands of dots without a scaling instruction are multiplied by their block scales."""
+
+    name = "tileas-expand-block-scales"
+    rules = RuleTable({"nv_tileas.dot": _expand})

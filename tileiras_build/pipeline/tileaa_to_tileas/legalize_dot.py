@@ -9,37 +9,33 @@ Sound: f16 represents every fp8 value; expand_block_scales documents the range o
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ModuleOp, f16
+from xdsl.dialects.builtin import f16
 
-from ...ir.casting import as_op
-from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ..analysis.kernel_target import kernel_target
-from ..job import Job
 from ..mma.dots import element_types
 from ..mma.family import family_with_fragments, may_scale_in_instruction
 from ..pass_manager import EdgePass
+from ..rewriting.dialect_conversion import RuleTable
+from ..rewriting.rewriter import Rewriter
 from .block_scale_multiply import apply_scales, converted
 
 FP8 = ("f8E4M3FN", "f8E5M2")
+
+
+def _legalize(rewriter: Rewriter, op: TableOp) -> None:
+    job = rewriter.job
+    if op.lhs_scale is not None:
+        if not may_scale_in_instruction(op, kernel_target(op, job)):
+            apply_scales(rewriter, op)
+        return
+    if element_types(op)[0] in FP8 and family_with_fragments(op, job.target).row_for(op, job.target) is None:
+        for index, value in enumerate((op.lhs, op.rhs)):
+            op.operands[index] = converted(rewriter, value, f16)
 
 
 class LegalizeDot(EdgePass):
     """Operand types that the target's MMA instructions have."""
 
     name = "tileas-legalize-dot"
-
-    def run(self, module: ModuleOp, job: Job) -> None:
-        for op in walk(module):
-            if op.name == "nv_tileas.dot":
-                _legalize(as_op(op), job)
-
-
-def _legalize(op: TableOp, job: Job) -> None:
-    if op.lhs_scale is not None:
-        if not may_scale_in_instruction(op, kernel_target(op, job)):
-            apply_scales(op)
-        return
-    if element_types(op)[0] in FP8 and family_with_fragments(op, job.target).row_for(op, job.target) is None:
-        for index, value in enumerate((op.lhs, op.rhs)):
-            op.operands[index] = converted(op, value, f16)
+    rules = RuleTable({"nv_tileas.dot": _legalize})

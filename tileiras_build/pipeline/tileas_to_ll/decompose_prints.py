@@ -10,17 +10,17 @@ from __future__ import annotations
 
 import re
 
-from xdsl.dialects.builtin import ModuleOp, TensorType, f32, f64, i32, i64
+from xdsl.dialects.builtin import TensorType, f32, f64, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...ir.casting import as_op, parent_block, str_attr
+from ...ir.casting import as_op, str_attr
 from ...ir.dialects import arith
-from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ...ir.dialects.op_definition import TableOp
 from ..common.llvm_element_types import POINTER, element_of
-from ..job import Job
 from ..pass_manager import EdgePass
+from ..rewriting.dialect_conversion import RuleTable
+from ..rewriting.rewriter import Rewriter
 
 # vprintf takes C varargs: narrow integers as i32, floats as double (CUDA Programming Guide, "Formatted Output").
 _FORMAT = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?(?:hh|h|ll|l|j|z|t)?([diouxXeEfFgGaAcsp%])")
@@ -28,24 +28,6 @@ _UNSIGNED = frozenset("ouxX")
 VARARGS = (i32, i64, f64)
 PrintOp = COUNTERPARTS["nv_tileaa.print"]
 FpToFpOp, PtrToIntOp = COUNTERPARTS["nv_tileaa.fp_to_fp"], COUNTERPARTS["nv_tileaa.ptr_to_int"]
-
-
-class DecomposePrints(EdgePass):
-    """Convert print operands to C's argument types."""
-
-    name = "tileas-decompose-prints"
-
-    def run(self, module: ModuleOp, job: Job) -> None:
-        for op in walk(module):
-            if op.__class__ is PrintOp:
-                decompose(op)
-
-
-def decompose(op: Operation) -> None:
-    """Convert the operands of one print in place."""
-    kinds = conversions_of(str_attr(op, "format"), len(as_op(op).values))
-    for index, (value, kind) in enumerate(zip(as_op(op).values, kinds)):
-        op.operands[index] = _promoted(op, value, kind in _UNSIGNED)
 
 
 def format_pieces_of(text: str) -> list[tuple[str, str]]:
@@ -69,27 +51,37 @@ def is_decomposed(op: Operation) -> bool:
     return all(_element_type(value.type) in VARARGS for value in as_op(op).values)
 
 
-def _promoted(op: Operation, value: SSAValue, unsigned: bool) -> SSAValue:
+def _promoted(rewriter: Rewriter, value: SSAValue, unsigned: bool) -> SSAValue:
     element = element_of(value.type)
     if element is POINTER:
-        return _converted(op, PtrToIntOp, value, i64)
+        return _converted(rewriter, PtrToIntOp, value, i64)
     if element.is_float or element.name.startswith("f"):
-        single = value if element.name in ("f32", "f64") else _converted(op, FpToFpOp, value, f32)
-        return value if element.name == "f64" else _converted(op, FpToFpOp, single, f64)
+        single = value if element.name in ("f32", "f64") else _converted(rewriter, FpToFpOp, value, f32)
+        return value if element.name == "f64" else _converted(rewriter, FpToFpOp, single, f64)
     if element.bits >= 32:
         return value
     widen = arith.ExtUIOp if unsigned or element.name == "i1" else arith.ExtSIOp
-    return _converted(op, widen, value, i32)
+    return _converted(rewriter, widen, value, i32)
 
 
-def _converted(before: Operation, kind: type[TableOp], value: SSAValue, element: Attribute) -> SSAValue:
+def _converted(rewriter: Rewriter, kind: type[TableOp], value: SSAValue, element: Attribute) -> SSAValue:
     type = value.type
     result = TensorType(element, type.get_shape(), type.encoding) if isinstance(type, TensorType) else element
-    location = {key: before.attributes[key] for key in ("loc",) if key in before.attributes}
-    made = kind.make([value], [result], location)
-    parent_block(before).insert_op_before(made, before)
-    return made.results[0]
+    return rewriter.insert(kind.make([value], [result]))
 
 
 def _element_type(type: Attribute) -> Attribute:
     return type.element_type if isinstance(type, TensorType) else type
+
+
+def _decompose(rewriter: Rewriter, op: TableOp) -> None:
+    kinds = conversions_of(str_attr(op, "format"), len(op.values))
+    for index, (value, kind) in enumerate(zip(op.values, kinds)):
+        op.operands[index] = _promoted(rewriter, value, kind in _UNSIGNED)
+
+
+class DecomposePrints(EdgePass):
+    """Convert print operands to C's argument types."""
+
+    name = "tileas-decompose-prints"
+    rules = RuleTable({PrintOp.name: _decompose})

@@ -27,8 +27,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -59,6 +58,7 @@ from ...ir.dialects.nvgpu.types import address_space
 from ...ir.dialects.nvvm.intrinsic_or_inline_asm import bits_of
 from ..common import llvm_type_constructors
 from ..common.llvm_type_constructors import array
+from ..rewriting.dialect_conversion import TypeConverter, TypeRow
 
 # The address spaces of LLVM's NVPTX back end; pointers change them only by a cast.
 ADDRESS_SPACES = {
@@ -87,7 +87,7 @@ def struct(members: Sequence[Attribute]) -> LLVMStructType:
     return llvm_type_constructors.struct(*members)
 
 
-class LLVMTypeConverter:
+class LLVMTypeConverter(TypeConverter):
     """Converts types by the table above.
 
     ``index_width`` is in bits, 0 = the machine word; ``bare_pointers`` is the ABI of kernels.
@@ -96,12 +96,6 @@ class LLVMTypeConverter:
     def __init__(self, *, index_width: int = 64, bare_pointers: bool = False):
         self.index = llvm_type_constructors.integer(index_width or DEFAULT_INDEX_WIDTH)
         self.bare_pointers = bare_pointers
-
-    def convert(self, type: Attribute) -> Attribute:
-        """The LLVM form of a value's type; raises Unsupported[type-conversion] where it has none."""
-        if (row := ROWS.get(type.__class__) or COMPANION_ROWS.get(type.name)) is not None:
-            return row(self, type)
-        return type if type.name.startswith("llvm.") else self._float(type)
 
     def argument(self, type: Attribute) -> Attribute:
         """The LLVM form of a function's argument."""
@@ -158,8 +152,9 @@ class LLVMTypeConverter:
     def _integer(self, type: IntegerType) -> IntegerType:
         return IntegerType(BYTE) if 1 < type.width.data < BYTE else type
 
-    def _float(self, type: Attribute) -> Attribute:
-        if is_compatible_type(type):
+    def without_row(self, type: Attribute) -> Attribute:
+        """LLVM's own types, and floats; raises Unsupported[type-conversion] for others."""
+        if type.name.startswith("llvm.") or is_compatible_type(type):
             return type
         if isinstance(type, FloatTF32Type):
             return f32
@@ -191,30 +186,26 @@ def _interleaved(shape: object) -> LLVMStructType:
     return struct([member for mode in members for member in mode])
 
 
-# A row accepts the class of its type.
-Row = Callable[[LLVMTypeConverter, Any], Attribute]
-ROWS: dict[type[Attribute], Row] = {
-    MemRefType: LLVMTypeConverter._descriptor,
-    TileMemRefType: LLVMTypeConverter._descriptor,
-    UnrankedMemRefType: LLVMTypeConverter._unranked,
-    IndexType: lambda converter, type: converter.index,
-    IntegerType: LLVMTypeConverter._integer,
-    VectorType: LLVMTypeConverter._vector,
-    TupleType: LLVMTypeConverter._tuple,
-    FloatNV8E5M3FNUType: lambda converter, type: IntegerType(BYTE),
-    TokenType: lambda converter, type: i32,
-    AsyncTokenType: lambda converter, type: i32,
-    nvgpu.DeviceAsyncTokenType: lambda converter, type: i32,
-    nvgpu.MBarrierTokenType: lambda converter, type: i64,
-    nvgpu.MBarrierGroupType: LLVMTypeConverter._barriers,
-    nvgpu.TensorMapDescriptorType: lambda converter, type: pointer(),
-    nvgpu.WarpgroupDescriptorType: lambda converter, type: i64,
-    nvgpu.WarpgroupAccumulatorType: LLVMTypeConverter._accumulator,
-    TiledViewType: LLVMTypeConverter._view,
-    PointerType: lambda converter, type: pointer("global"),
-}
-# By name: kernels of tiles do not load the dialects of hand-written IR.
-COMPANION_ROWS: dict[str, Row] = {
+ROWS: dict[str, TypeRow] = {
+    MemRefType.name: LLVMTypeConverter._descriptor,
+    TileMemRefType.name: LLVMTypeConverter._descriptor,
+    UnrankedMemRefType.name: LLVMTypeConverter._unranked,
+    IndexType.name: lambda converter, type: converter.index,
+    IntegerType.name: LLVMTypeConverter._integer,
+    VectorType.name: LLVMTypeConverter._vector,
+    TupleType.name: LLVMTypeConverter._tuple,
+    FloatNV8E5M3FNUType.name: lambda converter, type: IntegerType(BYTE),
+    TokenType.name: lambda converter, type: i32,
+    AsyncTokenType.name: lambda converter, type: i32,
+    nvgpu.DeviceAsyncTokenType.name: lambda converter, type: i32,
+    nvgpu.MBarrierTokenType.name: lambda converter, type: i64,
+    nvgpu.MBarrierGroupType.name: LLVMTypeConverter._barriers,
+    nvgpu.TensorMapDescriptorType.name: lambda converter, type: pointer(),
+    nvgpu.WarpgroupDescriptorType.name: lambda converter, type: i64,
+    nvgpu.WarpgroupAccumulatorType.name: LLVMTypeConverter._accumulator,
+    TiledViewType.name: LLVMTypeConverter._view,
+    PointerType.name: lambda converter, type: pointer("global"),
+    # By name: kernels of tiles do not load the dialects of hand-written IR.
     **{
         f"cute.{name}": lambda converter, type: _nested(type.data)
         for name in ("int_tuple", "shape", "stride", "coord", "tile")
@@ -228,3 +219,4 @@ COMPANION_ROWS: dict[str, Row] = {
     "cutlass.pipeline": lambda converter, type: pointer("shared"),
     "cutlass.pipeline.state": lambda converter, type: struct([i32, i32, i32]),
 }
+LLVMTypeConverter.rows = ROWS

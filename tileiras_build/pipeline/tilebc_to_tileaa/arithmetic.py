@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from xdsl.dialects import math
 from xdsl.dialects.builtin import StringAttr, TensorType
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...ir.dialects import arith
 from ...ir.dialects.nv_tileaa import ops
-from .constants import scalar_constant
-from .op_converter import Converter, Handler, attributes_of, enum_text, is_signed, operands_of, same_operand_rules
+from ..rewriting.dialect_conversion import Rule
+from .op_converter import Converter, attributes_of, enum_text, is_signed, same_operand_rules
 
 # cuda_tile operation -> operation with the same operands, and without other attributes than those carried over.
 SAME_OPERANDS: dict[str, type[Operation]] = {
@@ -90,47 +90,45 @@ CMPF = {"equal": ("ueq", "oeq"), "not_equal": ("une", "one"), "less_than": ("ult
 CMPF |= {"less_than_or_equal": ("ule", "ole"), "greater_than": ("ugt", "ogt"), "greater_than_or_equal": ("uge", "oge")}
 
 
-def _convert_by_signedness(cv: Converter, op: Operation, block: Block) -> None:
+def _convert_by_signedness(cv: Converter, op: Operation) -> None:
     target = BY_SIGNEDNESS[op.name.removeprefix("cuda_tile.")][is_signed(op)]
-    cv.build(op, block, target, operands_of(cv, op), attributes_of(op))
+    cv.build(target, cv.operands(op), attributes_of(op))
 
 
-def _convert_divi(cv: Converter, op: Operation, block: Block) -> None:
+def _convert_divi(cv: Converter, op: Operation) -> None:
     rounding = enum_text(op.properties["rounding"]) if "rounding" in op.properties else "zero"
     target = DIVISIONS[rounding, is_signed(op)]
-    cv.build(op, block, target, operands_of(cv, op))
+    cv.build(target, cv.operands(op))
 
 
-def _convert_min_max(cv: Converter, op: Operation, block: Block) -> None:
+def _convert_min_max(cv: Converter, op: Operation) -> None:
     target = MIN_MAX[op.name.removeprefix("cuda_tile."), "propagate_nan" in op.properties]
-    cv.build(op, block, target, operands_of(cv, op), attributes_of(op))
+    cv.build(target, cv.operands(op), attributes_of(op))
 
 
-def _convert_compare(cv: Converter, op: Operation, block: Block) -> None:
+def _convert_compare(cv: Converter, op: Operation) -> None:
     predicate = enum_text(op.properties["comparison_predicate"])
     if op.name.endswith("cmpi"):
         target, code = arith.CmpiOp, CMPI[predicate][is_signed(op)]
     else:
         ordered = enum_text(op.properties["comparison_ordering"]) == "ordered"
         target, code = arith.CmpfOp, CMPF[predicate][ordered]
-    cv.build(op, block, target, operands_of(cv, op), {"predicate": StringAttr(code)})
+    cv.build(target, cv.operands(op), {"predicate": StringAttr(code)})
 
 
-def _convert_negi(cv: Converter, op: Operation, block: Block) -> None:
+def _convert_negi(cv: Converter, op: Operation) -> None:
     source = cv.value(op.operands[0])
-    zero = _constant_like(cv, op, block, source.type, 0)
-    cv.build(op, block, arith.SubiOp, [zero, source])
+    zero = _constant_like(cv, source.type, 0)
+    cv.build(arith.SubiOp, [zero, source])
 
 
-def _constant_like(cv: Converter, op: Operation, block: Block, type: Attribute, value: int) -> SSAValue:
-    element = type.element_type if isinstance(type, TensorType) else type
-    scalar = cv.emit(op, scalar_constant(value, element), block, bind=False).results[0]
+def _constant_like(cv: Converter, type: Attribute, value: int) -> SSAValue:
     if not isinstance(type, TensorType):
-        return scalar
-    return cv.build(op, block, ops.SplatOp, [scalar], types=[type]).results[0]
+        return cv.constant(value, type)
+    return cv.insert(ops.SplatOp.make([cv.constant(value, type.element_type)], [type]))
 
 
-HANDLERS: dict[str, Handler] = {
+RULES: dict[str, Rule] = {
     **same_operand_rules(SAME_OPERANDS),
     **dict.fromkeys(BY_SIGNEDNESS, _convert_by_signedness),
     **dict.fromkeys(("maxf", "minf"), _convert_min_max),

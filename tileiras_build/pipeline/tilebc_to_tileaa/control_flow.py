@@ -3,80 +3,81 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import StringAttr, i32
-from xdsl.ir import Block, Operation
+from xdsl.ir import Operation
 
 from ...core.errors import Unsupported
 from ...ir.dialects import cuda_tile
 from ...ir.dialects.nv_tileaa import ops
-from .op_converter import Converter, Handler, operands_of, optional
+from ..rewriting.dialect_conversion import Rule
+from .op_converter import Converter
 
 TERMINATORS = {"yield": ops.YieldOp, "break": ops.BreakOp, "continue": ops.ContinueOp}
 
 
-def _convert_entry(cv: Converter, op: cuda_tile.EntryOp, block: Block) -> None:
+def _convert_entry(cv: Converter, op: cuda_tile.EntryOp) -> None:
     name, hints = op.sym_name.data, op.optimization_hints
     regions = [cv.region(op.regions[0])]
-    cv.emit(op, ops.FuncOp.make([], [], regions=regions, sym_name=name, optimization_hints=hints), block)
+    cv.bind(ops.FuncOp.make([], [], regions=regions, sym_name=name, optimization_hints=hints))
 
 
-def _convert_for(cv: Converter, op: cuda_tile.ForOp, block: Block) -> None:
-    values = operands_of(cv, op)
+def _convert_for(cv: Converter, op: cuda_tile.ForOp) -> None:
+    values = cv.operands(op)
     unsigned = "unsigned_cmp" in op.properties or "unsignedCmp" in op.properties
     types = [cv.type(result.type) for result in op.results]
     regions = [cv.region(op.regions[0])]
-    cv.emit(op, ops.ForOp.make([*values[:3], values[3:]], types, regions=regions, unsigned=unsigned), block)
+    cv.bind(ops.ForOp.make([*values[:3], values[3:]], types, regions=regions, unsigned=unsigned))
 
 
-def _convert_loop(cv: Converter, op: cuda_tile.LoopOp, block: Block) -> None:
-    initial = operands_of(cv, op)
+def _convert_loop(cv: Converter, op: cuda_tile.LoopOp) -> None:
+    initial = cv.operands(op)
     types = [cv.type(result.type) for result in op.results]
-    cv.emit(op, ops.LoopOp.make([initial], types, {}, [cv.region(op.regions[0])]), block)
+    cv.bind(ops.LoopOp.make([initial], types, {}, [cv.region(op.regions[0])]))
 
 
-def _convert_if(cv: Converter, op: cuda_tile.IfOp, block: Block) -> None:
+def _convert_if(cv: Converter, op: cuda_tile.IfOp) -> None:
     types = [cv.type(result.type) for result in op.results]
     regions = [cv.region(region) for region in op.regions]
     for region in regions:
         if not region.blocks[0].ops:
             region.blocks[0].add_op(ops.YieldOp.make([[]], []))
-    cv.emit(op, ops.IfOp.make([cv.value(op.operands[0])], types, {}, regions), block)
+    cv.bind(ops.IfOp.make([cv.value(op.operands[0])], types, {}, regions))
 
 
-def _convert_terminator(cv: Converter, op: Operation, block: Block) -> None:
+def _convert_terminator(cv: Converter, op: Operation) -> None:
     target = TERMINATORS[op.name.removeprefix("cuda_tile.")]
-    cv.emit(op, target.make([operands_of(cv, op)], []), block)
+    cv.bind(target.make([cv.operands(op)], []))
 
 
-def _convert_return(cv: Converter, op: cuda_tile.ReturnOp, block: Block) -> None:
+def _convert_return(cv: Converter, op: cuda_tile.ReturnOp) -> None:
     if op.operands:
         raise Unsupported("kernel-returns", "Kernel functions do not support return with operands")
-    cv.emit(op, ops.ReturnOp.make([], []), block)
+    cv.bind(ops.ReturnOp.make([], []))
 
 
-def _convert_assert(cv: Converter, op: cuda_tile.AssertOp, block: Block) -> None:
-    cv.build(op, block, ops.AssertOp, [cv.value(op.operands[0])], {"message": op.properties["message"]})
+def _convert_assert(cv: Converter, op: cuda_tile.AssertOp) -> None:
+    cv.build(ops.AssertOp, [cv.value(op.operands[0])], {"message": op.properties["message"]})
 
 
-def _convert_print(cv: Converter, op: cuda_tile.PrintTkoOp, block: Block) -> None:
+def _convert_print(cv: Converter, op: cuda_tile.PrintTkoOp) -> None:
     text = op.properties.get("str") or op.properties["format"]
     values = [cv.value(value) for value in op.args]
-    cv.build(op, block, ops.PrintOp, [values, optional(cv, op.token)], {"format": text})
+    cv.build(ops.PrintOp, [values, cv.optional(op.token)], {"format": text})
 
 
-def _convert_block_id(cv: Converter, op: Operation, block: Block) -> None:
+def _convert_block_id(cv: Converter, op: Operation) -> None:
     target = ops.GetProgramIdOp if op.name.endswith("id") else ops.GetNumProgramsOp
     for axis, result in enumerate(op.results):
         new = target.make([], [i32], axis=axis)
-        cv.values[result] = cv.emit(op, new, block, bind=False).results[0]
+        cv.values[result] = cv.insert(new)
 
 
-def _convert_grid_dependency(cv: Converter, op: cuda_tile.TileOperation, block: Block) -> None:
+def _convert_grid_dependency(cv: Converter, op: cuda_tile.TileOperation) -> None:
     action = "launch_dependents" if "launch" in op.name else "wait"
     token = cv.value(op.operands[0]) if op.operands else None
-    cv.build(op, block, ops.GridDependencyOp, [token], {"action": StringAttr(action)})
+    cv.build(ops.GridDependencyOp, [token], {"action": StringAttr(action)})
 
 
-HANDLERS: dict[str, Handler] = {
+RULES: dict[str, Rule] = {
     **dict.fromkeys(TERMINATORS, _convert_terminator),
     **dict.fromkeys(("get_tile_block_id", "get_num_tile_blocks"), _convert_block_id),
     **dict.fromkeys(("gdc_launch_dependents_tko", "gdc_wait_tko"), _convert_grid_dependency),

@@ -14,34 +14,32 @@ from collections.abc import Iterable
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i32
 from xdsl.ir import Operation
 
-from ...core.errors import InternalError
 from ...frontend.argument_names_in_producer import signature_note
 from ...ir.casting import str_attr
 from ...ir.dialects.fast_xdsl import release
 from ..job import Job
 from ..pass_manager import EdgePass
+from ..rewriting.dialect_conversion import Rule, RuleTable
 from . import arithmetic, control_flow, matmul_reduce_scan, memory, shapes
-from .op_converter import Converter, Handler
+from .op_converter import Converter, refuse
 
 # The parts of the table: arithmetic and control flow; memory, pointers, tokens and views; operations that use both.
-POPULATORS: tuple[tuple[dict[str, Handler], ...], ...] = (
-    (arithmetic.HANDLERS, control_flow.HANDLERS),
-    (memory.HANDLERS, shapes.HANDLERS),
-    (matmul_reduce_scan.HANDLERS,),
+POPULATORS: tuple[tuple[dict[str, Rule], ...], ...] = (
+    (arithmetic.RULES, control_flow.RULES),
+    (memory.RULES, shapes.RULES),
+    (matmul_reduce_scan.RULES,),
 )
 
 
-def populate(parts: Iterable[tuple[dict[str, Handler], ...]]) -> dict[str, Handler]:
-    """The union of the conversion tables; an operation has one row."""
-    table: dict[str, Handler] = {}
+def populate(parts: Iterable[tuple[dict[str, Rule], ...]]) -> RuleTable:
+    """The union of the rules, by full names."""
+    table = RuleTable(otherwise=refuse)
     for rows in (rows for part in parts for rows in part):
-        if twice := table.keys() & rows.keys():
-            raise InternalError("handler-twice", f"{', '.join(sorted(twice))} has two conversions to nv_tileaa")
-        table |= rows
+        table.add({f"cuda_tile.{name}": rule for name, rule in rows.items()})
     return table
 
 
-HANDLERS = populate(POPULATORS)
+RULES = populate(POPULATORS)
 
 
 class ConvertCudaTileToTileAA(EdgePass):
@@ -52,9 +50,8 @@ class ConvertCudaTileToTileAA(EdgePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         public = next(op for op in module.body.block.ops if op.name == "cuda_tile.module")
-        converter = Converter(HANDLERS)
-        for op in public.regions[0].blocks[0].ops:
-            converter.convert(op, module.body.block)
+        converter = Converter(RULES)
+        converter.convert(public.regions[0].blocks[0], module.body.block)
         converter.diagnostics.raise_if_any()
         _preserve_names(public, module)
         public.detach()

@@ -25,7 +25,6 @@ from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, TensorType, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...ir.casting import as_op, int_attr, parent_block, parent_op
-from ...ir.dialects import arith
 from ...ir.dialects.cuda_tile.attrs import BoundedAttr
 from ...ir.dialects.fast_xdsl import append, block_operations, replace_uses, walk
 from ...ir.dialects.nv_tileaa.ops import (
@@ -38,7 +37,6 @@ from ...ir.dialects.nv_tileaa.ops import (
     ReturnOp,
     YieldOp,
 )
-from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_function, is_if
 from ...manifest.manifest_constants import AXES
 from ..analysis.op_queries import may_divide_by_zero, may_end
@@ -46,6 +44,7 @@ from ..common.cse import is_pure
 from ..common.nest_early_returns import nest_early_returns
 from ..job import Job
 from ..pass_manager import EdgePass
+from ..rewriting.arith_builder import ArithBuilder
 
 
 class MakePersistent(EdgePass):
@@ -107,34 +106,27 @@ class _TileLoop:
     """The loop over the tile programs of a grid, whose extents are parameters, at the end of ``block``."""
 
     def __init__(self, block: Block, extents: list[SSAValue]):
-        self.block = block
-        self.extents = [self.add(_max_with_one(extent)) for extent in extents]
-        self.plane = self.binary(arith.MuliOp, self.extents[0], self.extents[1])
-        self.programs = self.binary(arith.MuliOp, self.plane, self.extents[2])
-        self.first = self.add(GetProgramIdOp.make([], [i32], axis=0))
-        self.step = self.add(GetNumProgramsOp.make([], [i32], axis=0))
-
-    def add(self, op: Operation, block: Block | None = None) -> SSAValue:
-        append(block or self.block, op)
-        return op.results[0]
-
-    def binary(self, kind: type[TableOp], left: SSAValue, right: SSAValue, block: Block | None = None) -> SSAValue:
-        return self.add(kind.make([left, right], [i32]), block)
+        self.block, self.b = block, ArithBuilder.at_end(block)
+        b = self.b
+        self.extents = [b.insert(_max_with_one(extent)) for extent in extents]
+        self.plane = b.binary("mul", self.extents[0], self.extents[1])
+        self.programs = b.binary("mul", self.plane, self.extents[2])
+        self.first = b.insert(GetProgramIdOp.make([], [i32], axis=0))
+        self.step = b.insert(GetNumProgramsOp.make([], [i32], axis=0))
 
     def place(self, axis: int, body: Block) -> SSAValue:
         """The program id along an axis, computed in the loop body."""
-        number = body.args[0]
+        b, number = ArithBuilder.at_end(body), body.args[0]
         if axis == 0:
-            return self.binary(arith.RemUIOp, number, self.extents[0], body)
+            return b.binary("urem", number, self.extents[0])
         if axis == 1:
-            line = self.binary(arith.DivUIOp, number, self.extents[0], body)
-            return self.binary(arith.RemUIOp, line, self.extents[1], body)
-        return self.binary(arith.DivUIOp, number, self.plane, body)
+            return b.binary("urem", b.binary("udiv", number, self.extents[0]), self.extents[1])
+        return b.binary("udiv", number, self.plane)
 
     def close(self, body: Block) -> None:
         """Emit the loop itself, and the end of the kernel."""
-        append(self.block, ForOp.make([self.first, self.programs, self.step, []], [], regions=[Region(body)]))
-        append(self.block, ReturnOp.make([[]], []))
+        self.b.insert(ForOp.make([self.first, self.programs, self.step, []], [], regions=[Region(body)]))
+        self.b.insert(ReturnOp.make([[]], []))
 
 
 def _max_with_one(extent: SSAValue) -> Operation:

@@ -7,39 +7,39 @@ of arithmetic and control flow.
 from __future__ import annotations
 
 from xdsl.dialects.builtin import StringAttr
-from xdsl.ir import Block
 
 from ...ir.dialects import cuda_tile
 from ...ir.dialects.nv_tileaa import ops
-from .op_converter import Converter, Handler, attributes_of, enum_text, operands_of
+from ..rewriting.dialect_conversion import Rule
+from .op_converter import Converter, attributes_of, enum_text
 
 
-def _convert_mmaf(cv: Converter, op: cuda_tile.MmaFOp, block: Block) -> None:
+def _convert_mmaf(cv: Converter, op: cuda_tile.MmaFOp) -> None:
     operands = [cv.value(op.lhs), cv.value(op.rhs), cv.value(op.acc), None, None]
-    cv.build(op, block, ops.DotOp, operands, attributes_of(op))
+    cv.build(ops.DotOp, operands, attributes_of(op))
 
 
-def _convert_mmaf_scaled(cv: Converter, op: cuda_tile.MmaFScaledOp, block: Block) -> None:
+def _convert_mmaf_scaled(cv: Converter, op: cuda_tile.MmaFScaledOp) -> None:
     operands = [cv.value(value) for value in (op.lhs, op.rhs, op.acc, op.lhs_scale, op.rhs_scale)]
-    cv.build(op, block, ops.DotOp, operands, attributes_of(op))
+    cv.build(ops.DotOp, operands, attributes_of(op))
 
 
-def _convert_mmai(cv: Converter, op: cuda_tile.MmaIOp, block: Block) -> None:
+def _convert_mmai(cv: Converter, op: cuda_tile.MmaIOp) -> None:
     signs = {key: StringAttr(enum_text(op.properties[key])) for key in ("signedness_lhs", "signedness_rhs")}
-    cv.build(op, block, ops.DotOp, [cv.value(op.lhs), cv.value(op.rhs), cv.value(op.acc), None, None], signs)
+    cv.build(ops.DotOp, [cv.value(op.lhs), cv.value(op.rhs), cv.value(op.acc), None, None], signs)
 
 
-def _convert_collective(cv: Converter, op: cuda_tile.ReduceOp | cuda_tile.ScanOp, block: Block) -> None:
+def _convert_collective(cv: Converter, op: cuda_tile.ReduceOp | cuda_tile.ScanOp) -> None:
     target = ops.ReduceOp if op.name.endswith("reduce") else ops.ScanOp
-    sources = operands_of(cv, op)
+    sources = cv.operands(op)
     types = [cv.type(result.type) for result in op.results]
     new = target.make([sources], types, regions=[cv.region(op.regions[0])], axis=op.dim.value.data)
     if isinstance(op, cuda_tile.ScanOp):
         new.reverse = bool(op.reverse.value.data)
-    cv.emit(op, new, block)
+    cv.bind(new)
 
 
-HANDLERS: dict[str, Handler] = {
+RULES: dict[str, Rule] = {
     **dict.fromkeys(("reduce", "scan"), _convert_collective),
     "mmaf": _convert_mmaf,
     "mmaf_scaled": _convert_mmaf_scaled,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.ir import Attribute, Block, Operation
+from xdsl.ir import Attribute, Operation
 
 from ...core.errors import InvalidInput
 from ...ir.dialects import cuda_tile
@@ -11,7 +11,8 @@ from ...ir.dialects.cuda_tile.location import source_location
 from ...ir.dialects.cuda_tile.view_types import TileView
 from ...ir.dialects.nv_tileaa import MemRefType, ops
 from ...target.element_types import ELEMENT_TYPES
-from .op_converter import Converter, Handler, Operand, attributes_of, operands_of, optional, same_operand_rules
+from ..rewriting.dialect_conversion import Rule
+from .op_converter import Converter, Operand, attributes_of, same_operand_rules
 
 # cuda_tile operation -> operation with the same operands, and without other attributes than those carried over.
 SAME_OPERANDS: dict[str, type[Operation]] = {
@@ -29,21 +30,21 @@ SAME_OPERANDS: dict[str, type[Operation]] = {
 }
 
 
-def _convert_join_tokens(cv: Converter, op: Operation, block: Block) -> None:
-    cv.build(op, block, ops.JoinMemTokenOp, [operands_of(cv, op)])
+def _convert_join_tokens(cv: Converter, op: Operation) -> None:
+    cv.build(ops.JoinMemTokenOp, [cv.operands(op)])
 
 
-def _convert_make_tensor_view(cv: Converter, op: Operation, block: Block) -> None:
-    values = operands_of(cv, op)
+def _convert_make_tensor_view(cv: Converter, op: Operation) -> None:
+    values = cv.operands(op)
     type = cast(MemRefType, cv.type(op.results[0].type))
     sizes = sum(extent is None for extent in type.shape)
-    cv.build(op, block, ops.MakeMemRefOp, [values[0], values[1 : 1 + sizes], values[1 + sizes :]])
+    cv.build(ops.MakeMemRefOp, [values[0], values[1 : 1 + sizes], values[1 + sizes :]])
 
 
-def _convert_load_view(cv: Converter, op: cuda_tile.LoadViewTkoOp, block: Block) -> None:
+def _convert_load_view(cv: Converter, op: cuda_tile.LoadViewTkoOp) -> None:
     _check_padding(op)
     coords = [cv.value(index) for index in op.index]
-    cv.build(op, block, ops.TiledLoadOp, [cv.value(op.view), coords, optional(cv, op.token)], attributes_of(op))
+    cv.build(ops.TiledLoadOp, [cv.value(op.view), coords, cv.optional(op.token)], attributes_of(op))
 
 
 def _check_padding(op: cuda_tile.LoadViewTkoOp) -> None:
@@ -59,57 +60,57 @@ def _check_padding(op: cuda_tile.LoadViewTkoOp) -> None:
         )
 
 
-def _convert_store_view(cv: Converter, op: cuda_tile.StoreViewTkoOp, block: Block) -> None:
+def _convert_store_view(cv: Converter, op: cuda_tile.StoreViewTkoOp) -> None:
     coords = [cv.value(index) for index in op.index]
-    operands: list[Operand] = [cv.value(op.view), cv.value(op.tile), coords, optional(cv, op.token)]
-    cv.build(op, block, ops.TiledStoreOp, operands, attributes_of(op))
+    operands: list[Operand] = [cv.value(op.view), cv.value(op.tile), coords, cv.optional(op.token)]
+    cv.build(ops.TiledStoreOp, operands, attributes_of(op))
 
 
-def _convert_atomic_red_view(cv: Converter, op: cuda_tile.AtomicRedViewTkoOp, block: Block) -> None:
+def _convert_atomic_red_view(cv: Converter, op: cuda_tile.AtomicRedViewTkoOp) -> None:
     coords = [cv.value(index) for index in op.index]
-    operands: list[Operand] = [cv.value(op.view), cv.value(op.value), coords, optional(cv, op.token)]
-    cv.build(op, block, ops.TiledAtomicRmwOp, operands, attributes_of(op))
+    operands: list[Operand] = [cv.value(op.view), cv.value(op.value), coords, cv.optional(op.token)]
+    cv.build(ops.TiledAtomicRmwOp, operands, attributes_of(op))
 
 
-def _convert_load_ptr(cv: Converter, op: cuda_tile.LoadPtrTkoOp, block: Block) -> None:
-    operands = [cv.value(op.source), optional(cv, op.mask), optional(cv, op.padding_value), optional(cv, op.token)]
-    cv.build(op, block, ops.LoadOp, operands, attributes_of(op))
+def _convert_load_ptr(cv: Converter, op: cuda_tile.LoadPtrTkoOp) -> None:
+    operands = [cv.value(op.source), cv.optional(op.mask), cv.optional(op.padding_value), cv.optional(op.token)]
+    cv.build(ops.LoadOp, operands, attributes_of(op))
 
 
-def _convert_store_ptr(cv: Converter, op: cuda_tile.StorePtrTkoOp, block: Block) -> None:
-    operands = [cv.value(op.destination), cv.value(op.value), optional(cv, op.mask), optional(cv, op.token)]
-    cv.build(op, block, ops.StoreOp, operands, attributes_of(op))
+def _convert_store_ptr(cv: Converter, op: cuda_tile.StorePtrTkoOp) -> None:
+    operands = [cv.value(op.destination), cv.value(op.value), cv.optional(op.mask), cv.optional(op.token)]
+    cv.build(ops.StoreOp, operands, attributes_of(op))
 
 
-def _convert_atomic_rmw(cv: Converter, op: cuda_tile.AtomicRMWTkoOp, block: Block) -> None:
-    operands = [cv.value(op.pointers), cv.value(op.arg), optional(cv, op.mask), optional(cv, op.token)]
-    cv.build(op, block, ops.AtomicRmwOp, operands, attributes_of(op))
+def _convert_atomic_rmw(cv: Converter, op: cuda_tile.AtomicRMWTkoOp) -> None:
+    operands = [cv.value(op.pointers), cv.value(op.arg), cv.optional(op.mask), cv.optional(op.token)]
+    cv.build(ops.AtomicRmwOp, operands, attributes_of(op))
 
 
-def _convert_atomic_cas(cv: Converter, op: cuda_tile.AtomicCASTkoOp, block: Block) -> None:
-    operands = [cv.value(op.pointers), cv.value(op.cmp), cv.value(op.val), optional(cv, op.mask)]
-    cv.build(op, block, ops.AtomicCasOp, [*operands, optional(cv, op.token)], attributes_of(op))
+def _convert_atomic_cas(cv: Converter, op: cuda_tile.AtomicCASTkoOp) -> None:
+    operands = [cv.value(op.pointers), cv.value(op.cmp), cv.value(op.val), cv.optional(op.mask)]
+    cv.build(ops.AtomicCasOp, [*operands, cv.optional(op.token)], attributes_of(op))
 
 
-def _convert_get_global(cv: Converter, op: cuda_tile.GetGlobalOp, block: Block) -> None:
-    cv.build(op, block, ops.GetGlobalOp, [], {"symbol": op.symbol.root_reference})
+def _convert_get_global(cv: Converter, op: cuda_tile.GetGlobalOp) -> None:
+    cv.build(ops.GetGlobalOp, [], {"symbol": op.symbol.root_reference})
 
 
-def _convert_global(cv: Converter, op: cuda_tile.GlobalOp, block: Block) -> None:
+def _convert_global(cv: Converter, op: cuda_tile.GlobalOp) -> None:
     attributes: dict[str, Attribute] = {"sym_name": op.sym_name, "value": op.value}
     for key in ("alignment", "constant"):
         if key in op.properties:
             attributes[key] = op.properties[key]
-    cv.emit(op, ops.GlobalOp.make([], [], attributes), block)
+    cv.bind(ops.GlobalOp.make([], [], attributes))
 
 
-def _convert_alloca(cv: Converter, op: cuda_tile.AllocaOp, block: Block) -> None:
+def _convert_alloca(cv: Converter, op: cuda_tile.AllocaOp) -> None:
     given = op.properties
     attributes: dict[str, Attribute] = {key: given[key] for key in ("num_elem", "alignment", "global") if key in given}
-    cv.build(op, block, ops.AllocaOp, [], attributes)
+    cv.build(ops.AllocaOp, [], attributes)
 
 
-HANDLERS: dict[str, Handler] = {
+RULES: dict[str, Rule] = {
     **same_operand_rules(SAME_OPERANDS),
     "join_tokens": _convert_join_tokens,
     "make_tensor_view": _convert_make_tensor_view,

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from xdsl.dialects.builtin import StringAttr, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...core.errors import Diagnostics, Unsupported
+from ...ir.dialects import arith
 from ...ir.dialects.checked_cast import cast
 from ...ir.dialects.cuda_tile.enums import EnumAttr
-from ...ir.dialects.cuda_tile.location import source_location
 from ...ir.dialects.fast_xdsl import append
 from ...ir.dialects.nv_tileaa import ops
-from ...ir.dialects.op_definition import TableOp
-from .type_conversion import converted_type
+from ...ir.dialects.op_definition import TableOp, location_of
+from ..rewriting.dialect_conversion import Rule, RuleTable, apply_rule
+from ..rewriting.folding_builder import FoldingBuilder
+from .type_conversion import TileTypeConverter
 
 # Attributes carried over by name, as strings or units.
 ENUM_ATTRIBUTES = ("rounding_mode", "mode")
@@ -27,40 +29,43 @@ Kind = type[Operation]
 Operand = SSAValue | Sequence[SSAValue] | None  # one group
 
 
-class Converter:
+class Converter(FoldingBuilder):
     """Walks the public module once, building the new one at the end of the same builtin module.
 
-    ``handlers``: the conversion of each operation, by name without the dialect.
+    ``rules``: the conversion of each operation; ``op`` is the current one, ``block`` where its conversion is added.
     """
 
-    def __init__(self, handlers: Mapping[str, Handler]):
-        self.handlers = handlers
+    constants = arith.ConstantOp
+
+    def __init__(self, rules: RuleTable):
+        self.rules = rules
         self.values: dict[SSAValue, SSAValue] = {}
-        self.types: dict[Attribute, Attribute] = {}
+        self.type = TileTypeConverter().convert
         self.diagnostics = Diagnostics()
 
-    # ---- types ---------------------------------------------------------------------------------
-    def type(self, source: Attribute) -> Attribute:
-        """The converted type."""
-        if (known := self.types.get(source)) is None:
-            known = self.types[source] = converted_type(source, self.type)
-        return known
-
+    # ---- values --------------------------------------------------------------------------------
     def value(self, source: SSAValue) -> SSAValue:
         """The converted value."""
         return self.values[source]
 
+    def optional(self, source: SSAValue | None) -> SSAValue | None:
+        """The converted value; None where it is absent."""
+        return None if source is None else self.values[source]
+
+    def operands(self, op: Operation) -> list[SSAValue]:
+        """The converted operands."""
+        return [self.values[operand] for operand in op.operands]
+
     # ---- operations ----------------------------------------------------------------------------
-    def convert(self, op: Operation, block: Block) -> None:
-        """Append the conversion of an operation to a block; an error is kept until all operations are converted."""
-        name = op.name.removeprefix("cuda_tile.")
-        handler = self.handlers.get(name, refuse)
-        try:
-            handler(self, op, block)
-        except Unsupported as error:
-            error.location = error.location or source_location(op)
-            self.diagnostics.add(error)
-            self._poison(op)
+    def convert(self, block: Block, target: Block) -> None:
+        """Append the conversion of a block's operations to ``target``; errors are kept until all are converted."""
+        outer = getattr(self, "block", target)
+        self.block = target
+        for op in block.ops:
+            self.op = op
+            if not apply_rule(self.rules[op.name], self, op, self.diagnostics):
+                self._poison(op)
+        self.block = outer
 
     def _poison(self, op: Operation) -> None:
         """Map the results of a reported operation to placeholders, so that its users raise no further errors."""
@@ -69,43 +74,36 @@ class Converter:
                 result, ops.CreateMemTokenOp.create(result_types=[self.type(result.type)]).results[0]
             )
 
-    def emit(self, op: Operation, new: Operation, block: Block, *, bind: bool = True) -> Operation:
-        """Add ``new``, the conversion of ``op``; its results replace those of ``op`` if ``bind``."""
-        if (location := op.attributes.get("loc")) is not None:
-            new.attributes["loc"] = location
-        append(block, new)
-        if bind:
-            for old, result in zip(op.results, new.results):
-                self.values[old] = result
-        return new
+    def insert(self, op: Operation) -> Any:
+        """Add a part of the conversion of the current operation; return its first result, if it has one."""
+        op.attributes |= location_of(self.op)
+        append(self.block, op)
+        return op.results[0] if op.results else None
+
+    def bind(self, new: Operation) -> None:
+        """Add the conversion of the current operation, whose results replace its results."""
+        self.insert(new)
+        self.values |= zip(self.op.results, new.results)
 
     def build(
-        self,
-        op: Operation,
-        block: Block,
-        target: Kind,
-        operands: Sequence[Operand],
-        attributes: Mapping[str, Attribute] | None = None,
-        types: Sequence[Attribute] | None = None,
-    ) -> Operation:
-        """Add a ``target`` in place of ``op``, with its results' types unless others are given."""
-        result_types = [self.type(result.type) for result in op.results] if types is None else types
-        return self.emit(op, make(target, operands, result_types, attributes), block, bind=types is None)
+        self, target: Kind, operands: Sequence[Operand], attributes: Mapping[str, Attribute] | None = None
+    ) -> None:
+        """Add a ``target`` in place of the current operation, with the types of its results."""
+        self.bind(make(target, operands, [self.type(result.type) for result in self.op.results], attributes))
 
     def region(self, source: Region) -> Region:
         """The converted region."""
         if not source.blocks:
             return Region(Block([], arg_types=[]))
-        old = source.blocks[0]
+        old, op = source.blocks[0], self.op
         new = Block(arg_types=[self.type(arg.type) for arg in old.args])
-        for before, after in zip(old.args, new.args):
-            self.values[before] = after
-        for op in old.ops:
-            self.convert(op, new)
+        self.values |= zip(old.args, new.args)
+        self.convert(old, new)
+        self.op = op
         return Region(new)
 
 
-def refuse(cv: Converter, op: Operation, block: Block) -> None:
+def refuse(cv: Converter, op: Operation) -> None:
     """The diagnostic for an operation without a row."""
     raise Unsupported(
         "operation-unsupported",
@@ -118,12 +116,11 @@ def _types_text(op: Operation) -> str:
     return ", ".join(str(operand.type) for operand in op.operands) or "no operands"
 
 
-def same_operand_rules(rows: Mapping[str, type[Operation]]) -> dict[str, Handler]:
-    """Handlers for operations that become others with the same operands."""
+def same_operand_rules(rows: Mapping[str, type[Operation]]) -> dict[str, Rule]:
+    """The rules of operations that become others with the same operands."""
 
-    def convert(cv: Converter, op: Operation, block: Block) -> None:
-        target = rows[op.name.removeprefix("cuda_tile.")]
-        cv.build(op, block, target, operands_of(cv, op), attributes_of(op))
+    def convert(cv: Converter, op: Operation) -> None:
+        cv.build(rows[op.name.removeprefix("cuda_tile.")], cv.operands(op), attributes_of(op))
 
     return dict.fromkeys(rows, convert)
 
@@ -139,16 +136,6 @@ def make(
         return target.make(operands, result_types, attributes)
     values = [operand for operand in operands if isinstance(operand, SSAValue)]
     return target.create(operands=values, result_types=result_types, attributes=dict(attributes or {}))
-
-
-def operands_of(cv: Converter, op: Operation) -> list[SSAValue]:
-    """The converted operands."""
-    return [cv.value(operand) for operand in op.operands]
-
-
-def optional(cv: Converter, value: SSAValue | None) -> SSAValue | None:
-    """The converted operand; None where it is absent."""
-    return None if value is None else cv.value(value)
 
 
 def enum_text(attribute: Attribute) -> str:
@@ -174,7 +161,3 @@ def attributes_of(op: Operation) -> dict[str, Attribute]:
         elif key == "optimization_hints":
             carried["optimization_hints"] = value
     return carried
-
-
-# A handler accepts the operation class of its key.
-Handler = Callable[[Converter, Any, Block], None]

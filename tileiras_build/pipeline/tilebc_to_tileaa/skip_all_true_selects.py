@@ -14,11 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i1, i32
+from xdsl.dialects.builtin import ModuleOp, i1
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...ir.casting import as_op, parent_block, tile_type, unwrap
-from ...ir.dialects import arith
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileaa.ops import IfOp, YieldOp
 from ...ir.dialects.op_definition import TableOp
@@ -28,6 +27,7 @@ from ..analysis.scalar_plus_constant_tiles import VIEW_LIKE_OPS, ScalarPlusConst
 from ..common.cse import is_pure
 from ..job import Job
 from ..pass_manager import EdgePass
+from ..rewriting.arith_builder import ArithBuilder
 
 SELECT, COMPARE, BOTH = "arith.select", "arith.cmpi", "arith.andi"
 MIN_ELEMENTS = 4096  # minimal elements for which a branch is cheaper than the comparisons and selects of a thread
@@ -82,11 +82,11 @@ def _comparison(op: TableOp) -> list[tuple[str, ScalarPlusConstants, ScalarPlusC
 
 # ---- rewriting ---------------------------------------------------------------------------------------
 def _guard(select: Operation, comparisons: list[tuple[str, ScalarPlusConstants, ScalarPlusConstants]]) -> None:
-    block, place = parent_block(select), _ScalarBuilder(select)
-    conditions = [one for comparison in comparisons for one in place.compare(*comparison)]
+    block, place = parent_block(select), ArithBuilder.before(select)
+    conditions = [one for comparison in comparisons for one in _conditions(place, *comparison)]
     whole = conditions[0]
     for other in conditions[1:]:
-        whole = place.insert(arith.AndIOp.make([whole, other], [i1]))
+        whole = place.binary("and", whole, other, i1)
     as_it_is, masked = Block(), Block()
     as_it_is.add_op(YieldOp.make([[select.operands[1]]], []))
     made = IfOp.make([whole], [select.results[0].type], {}, [Region(as_it_is), Region(masked)])
@@ -111,35 +111,17 @@ def _used_only_by(masked: Block, made: Operation) -> Iterator[Operation]:
         op = before
 
 
-class _ScalarBuilder:
-    """Scalars computed before an operation."""
+def _conditions(
+    b: ArithBuilder, predicate: str, small: ScalarPlusConstants, large: ScalarPlusConstants
+) -> list[SSAValue]:
+    """The conditions under which a comparison of tiles holds for all elements."""
+    first, second = _scalar(b, small), _scalar(b, large)
+    found = [b.compare("sle", first, LARGEST - small.max), b.compare("sle", second, LARGEST - large.max)]
+    return [*found, b.compare(predicate, b.add(first, small.max), b.add(second, large.min))]
 
-    def __init__(self, op: Operation):
-        self.op = op
 
-    def insert(self, op: Operation) -> SSAValue:
-        parent_block(self.op).insert_op_before(op, self.op)
-        return op.results[0]
-
-    def compare(self, predicate: str, small: ScalarPlusConstants, large: ScalarPlusConstants) -> list[SSAValue]:
-        """The conditions under which a comparison of tiles holds for all elements."""
-        first, second = self._scalar(small), self._scalar(large)
-        found = [self._is_at_most(first, LARGEST - small.max), self._is_at_most(second, LARGEST - large.max)]
-        bounds = self._plus(first, small.max), self._plus(second, large.min)
-        found.append(self.insert(arith.CmpiOp.make([*bounds], [i1], predicate=predicate)))
-        return found
-
-    def _scalar(self, tile: ScalarPlusConstants) -> SSAValue:
-        total, *others = tile.scalars or (self._constant(0),)
-        for scalar in others:
-            total = self.insert(arith.AddiOp.make([total, scalar], [i32]))
-        return total
-
-    def _is_at_most(self, value: SSAValue, most: int) -> SSAValue:
-        return self.insert(arith.CmpiOp.make([value, self._constant(most)], [i1], predicate="sle"))
-
-    def _plus(self, value: SSAValue, number: int) -> SSAValue:
-        return self.insert(arith.AddiOp.make([value, self._constant(number)], [i32])) if number else value
-
-    def _constant(self, number: int) -> SSAValue:
-        return self.insert(arith.ConstantOp.create(result_types=[i32], properties={"value": IntegerAttr(number, i32)}))
+def _scalar(b: ArithBuilder, tile: ScalarPlusConstants) -> SSAValue:
+    total, *others = tile.scalars or (b.constant(0),)
+    for scalar in others:
+        total = b.binary("add", total, scalar)
+    return total

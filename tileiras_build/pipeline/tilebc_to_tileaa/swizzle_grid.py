@@ -15,18 +15,17 @@ Source: L2 hit rates are higher for a wave of programs that is a square of tiles
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i1, i32
+from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.ir import Operation, SSAValue
 
 from ...ir.casting import as_op, parent_block, unwrap
-from ...ir.dialects import arith
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileaa.ops import GetNumProgramsOp, GetProgramIdOp
-from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_function
 from ..analysis.memory_semantics import is_unordered, semantic_of
 from ..job import Job
 from ..pass_manager import EdgePass
+from ..rewriting.arith_builder import ArithBuilder
 
 ACROSS, DOWN = 0, 1
 MAX_EXTENT = (1 << 31) - 1
@@ -52,7 +51,7 @@ def _swizzle(func: Operation, group_size: int) -> None:
         as_op(func).grid_swizzle_declined = reason
         return
     as_op(func).grid_swizzle = group_size
-    places = _SwizzledIds(unwrap(func.regions[0].blocks[0].first_op)).of(group_size)
+    places = _swizzled_ids(ArithBuilder.before(unwrap(func.regions[0].blocks[0].first_op)), group_size)
     for op in queries:
         if op.axis in places:
             op.results[0].replace_all_uses_with(places[op.axis])
@@ -69,35 +68,14 @@ def _obstacle(func: Operation, axes: set[int]) -> str | None:
     return None
 
 
-class _SwizzledIds:
-    """Swizzled program ids, computed at the start of the kernel, before ``first``."""
-
-    def __init__(self, first: Operation):
-        self.first = first
-
-    def of(self, group: int) -> dict[int, SSAValue]:
-        """The program ids along both axes."""
-        row, column = (self._insert(GetProgramIdOp.make([], [i32], axis=axis)) for axis in (DOWN, ACROSS))
-        rows, columns = (self._insert(GetNumProgramsOp.make([], [i32], axis=axis)) for axis in (DOWN, ACROSS))
-        start = self._binary(arith.AndIOp, row, self._constant(-group))
-        left = self._binary(arith.SubiOp, rows, start)
-        height = self._binary(arith.MinUIOp, left, self._constant(group))
-        before = self._binary(arith.MuliOp, self._binary(arith.SubiOp, row, start), columns)
-        number = self._binary(arith.AddiOp, before, column)
-        down = self._binary(arith.AddiOp, start, self._binary(arith.RemUIOp, number, height))
-        across = self._binary(arith.DivUIOp, number, height)
-        fits = self._insert(arith.CmpiOp.make([columns, self._constant(MAX_EXTENT // group)], [i1], predicate="sle"))
-        return {DOWN: self._either(fits, down, row), ACROSS: self._either(fits, across, column)}
-
-    def _either(self, condition: SSAValue, first: SSAValue, second: SSAValue) -> SSAValue:
-        return self._insert(arith.SelectOp.make([condition, first, second], [i32]))
-
-    def _binary(self, kind: type[TableOp], left: SSAValue, right: SSAValue) -> SSAValue:
-        return self._insert(kind.make([left, right], [i32]))
-
-    def _constant(self, number: int) -> SSAValue:
-        return self._insert(arith.ConstantOp.create(result_types=[i32], properties={"value": IntegerAttr(number, i32)}))
-
-    def _insert(self, op: Operation) -> SSAValue:
-        parent_block(self.first).insert_op_before(op, self.first)
-        return op.results[0]
+def _swizzled_ids(b: ArithBuilder, group: int) -> dict[int, SSAValue]:
+    """The swizzled program ids along both axes."""
+    row, column = (b.insert(GetProgramIdOp.make([], [i32], axis=axis)) for axis in (DOWN, ACROSS))
+    rows, columns = (b.insert(GetNumProgramsOp.make([], [i32], axis=axis)) for axis in (DOWN, ACROSS))
+    start = b.binary("and", row, -group)
+    height = b.binary("umin", b.binary("sub", rows, start), group)
+    number = b.binary("add", b.mul(b.sub(row, start), columns), column)
+    down = b.binary("add", start, b.binary("urem", number, height))
+    across = b.binary("udiv", number, height)
+    fits = b.compare("sle", columns, MAX_EXTENT // group)
+    return {DOWN: b.select(fits, down, row), ACROSS: b.select(fits, across, column)}
