@@ -189,6 +189,10 @@ class BuildSession:
         """The executor, started for the first step that needs one."""
         return self._executor.get(env)
 
+    def shows_failure(self, node) -> bool:
+        """Whether the summary prints the failure of ``node`` where SCons prints it, too: to the same terminal, pipe or file."""
+        return node in self.progress.steps and not SCons.Script.GetOption("silent") and os.path.sameopenfile(1, 2)
+
     def finish(self) -> None:
         """At exit: show the summary and end the workers. After Ctrl-C only end them."""
         with suppress(KeyboardInterrupt):
@@ -204,6 +208,8 @@ class BuildSession:
         if self.build_dirs and not quiet:
             self.progress.summarize(SCons.Script.GetBuildFailures(), self.build_dirs[0])
             self.progress.add_line(self._executor.summary())
+        elif self.interrupted:
+            self.progress.print_failures(SCons.Script.GetBuildFailures())
         if not quiet or self.pruning:
             self._report_orphans(quiet)
         if self.build_dirs and not (option("no_exec") or option("clean")):

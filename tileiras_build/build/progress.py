@@ -1,7 +1,7 @@
 """The output of a build: a line per step with counts, and at the end the table of resources and the failures.
 
-On a terminal one line is updated in place, with percentage and remaining time; elsewhere (logs, CI) each step is a line. The
-last line names the next command.
+On a terminal one line is updated in place, with percentage and remaining time; elsewhere (logs, CI) each step is a line. As in
+ninja, the total becomes smaller where steps are found to be up to date. The last line names the next command.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import TextIO
 import SCons.Node
 import SCons.Node.Alias
 import SCons.Script
+from SCons.Errors import BuildError
 
 from ..core.errors import TileirasError
 from ..core.plurals import count_text
@@ -47,12 +48,11 @@ class Progress:
         self.stream, self.total_cubins = stream, total_cubins
         self.steps: dict[SCons.Node.Node, BuildStep] = {}
         self.manifests: dict[SCons.Node.Node, SCons.Node.Node] = {}
-        self.done = self.settled_steps = 0
-        self._begun: set[SCons.Node.Node] = set()
+        self.current_steps = 0  # known to be up to date
+        self._begun: dict[SCons.Node.Node, int] = {}
         self.running: dict[SCons.Node.Node, str] = {}
         self._start = self._last = time.monotonic()
         self._line = RunningLine(stream) if is_terminal(stream) else None
-        self._shown = self._ended = 0
         self._lock = threading.RLock()
 
     def add(self, node, step: BuildStep, manifest=None) -> None:
@@ -62,14 +62,14 @@ class Progress:
             self.manifests[node] = manifest
 
     def evaluated(self, node) -> None:
-        """SCons visits ``node``, to build it or to find it up to date."""
-        if node in self.steps:
+        """SCons visits ``node``, which it will build or has found up to date."""
+        if node in self.steps and node.get_state() == SCons.Node.up_to_date:
             with self._lock:
-                self.done += 1
+                self.current_steps += 1
 
     def skipped(self, node) -> None:
         """``node`` is current, and SCons will not visit it."""
-        self.settled_steps += node in self.steps
+        self.current_steps += node in self.steps
 
     def show(self, line: str, target, source, env) -> None:
         """SCons' PRINT_CMD_LINE_FUNC: show that ``target`` is being built."""
@@ -78,13 +78,13 @@ class Progress:
                 self.end_line()
                 self.stream.write(line + "\n")
                 return
-            self._begun.add(target[0])
+            self._begun.setdefault(target[0], len(self._begun) + 1)
             self.running[target[0]] = " ".join(line.split())
             if self._line is not None:
                 self._update(self._line)
             else:
-                done, total = self._count()
-                self.stream.write(f"[{done:>{len(str(total))}}/{total}] {line}\n")
+                total = self._total()
+                self.stream.write(f"[{self.built:>{len(str(total))}}/{total}] {line}\n")
                 self.stream.flush()
 
     def finished(self, node) -> None:
@@ -112,31 +112,35 @@ class Progress:
             if self._line is not None:
                 self._line.clear()
 
-    def _count(self) -> tuple[int, int]:
-        """The number of finished or running steps, and their total; neither ever decreases."""
-        self._shown = max(self._shown, self.done + self.settled_steps)
-        return self._shown, len(self.steps)
+    def _total(self) -> int:
+        """The number of steps, without those that are known to be up to date; never increases."""
+        return len(self.steps) - self.current_steps
 
     def _update(self, line: RunningLine) -> None:
-        begun, total = self._count()
-        # SCons visits a step before it starts: until then it counts as finished.
-        self._ended = max(self._ended, begun - len(self.running))
-        line.update(self._ended, total, " | ".join(self.running.values()))
+        line.update(self.built - len(self.running), self._total(), " | ".join(self.running.values()))
 
     def summarize(self, failures: list, build_dir: str) -> None:
         """Print the table of the current cubins, and the failures; nothing if nothing was built."""
         self.end_line()
-        failed = [(self.steps[node], failure) for failure in failures if (node := _node(failure)) in self.steps]
+        failed = self._failed(failures)
         if not self.built and not failed:
             return
         lost = {(step.target, step.kernel) for step, _ in failed}
         self._print_table(lost, build_dir)
-        if failed:
+        self.print_failures(failures)
+        seconds, made = time.monotonic() - self._start, len(self._begun.keys() - set(map(_node, failures)))
+        self.stream.write(f"\n{count_text(made, 'step')} in {seconds:.1f} s; {next_step_hint(failures)}\n")
+
+    def print_failures(self, failures: list) -> None:
+        """Print the failed steps with their diagnostics."""
+        if failed := self._failed(failures):
+            self.end_line()
             self.stream.write(f"\n{count_text(len(failed), 'step')} failed:\n")
             for step, failure in failed:
                 self._print_failure(step, str(failure.errstr))
-        seconds, made = time.monotonic() - self._start, len(self._begun.difference(map(_node, failures)))
-        self.stream.write(f"\n{count_text(made, 'step')} in {seconds:.1f} s; {next_step_hint(failures)}\n")
+
+    def _failed(self, failures: list) -> list[tuple[BuildStep, BuildError]]:
+        return [(self.steps[node], failure) for failure in failures if (node := _node(failure)) in self.steps]
 
     def _print_failure(self, step: BuildStep, text: str) -> None:
         """The failed step, followed by its diagnostic."""
@@ -157,14 +161,13 @@ class Progress:
             self.stream.write(f"\n{text}\n")
 
     def _print_table(self, lost: set[tuple[str, str]], build_dir: str) -> None:
-        """The table of all cubins, or in a large library of those that this run built."""
+        """The table of the cubins that this run built, and the number of all where that has more."""
         current = [node for node in self._current() if self._place(node) not in lost]
         count = len(current) if self.total_cubins is None else self.total_cubins - len(lost)
-        many = count > TABLE_LIMIT
-        shown = [node for node in current if node.get_state() == SCons.Node.executed] if many else current
-        if len(shown) <= TABLE_LIMIT:
-            self._print_rows(shown)
-        if many:
+        built = [node for node in current if node.get_state() == SCons.Node.executed]
+        if len(built) <= TABLE_LIMIT:
+            self._print_rows(built)
+        if count > len(built) or len(built) > TABLE_LIMIT:
             self.stream.write(f"\n{count_text(count, 'cubin')}; see: tileiras-build report {build_dir}\n")
 
     @property
@@ -212,6 +215,13 @@ def next_step_hint(failures: list) -> str:
     aliases = SCons.Node.Alias.default_ans
     left = [name for name in ("verify", "package") if name not in asked and (name == "verify" or aliases.lookup(name))]
     return f"next: scons {left[0]}" if left else "next: scons report"
+
+
+class StepError(BuildError):
+    """A failed step whose diagnostic the summary prints: SCons, which prints it at once, refers to that."""
+
+    def __str__(self) -> str:
+        return "failed: see the end of the output"
 
 
 class ProgressSafeStream:

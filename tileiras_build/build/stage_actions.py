@@ -26,6 +26,7 @@ from ..reports.build_timeline import BUILT, CACHED, FAILED
 from ..workers.executor import Executor
 from .artifact_node import ArtifactFile
 from .input_change_check import run_on_stable_inputs
+from .progress import StepError
 from .step_timeline import BUILD, time_step
 
 if TYPE_CHECKING:
@@ -81,7 +82,8 @@ class WorkerAction(FunctionAction):
             files = run_on_stable_inputs(target, lambda: self.call(self.executor(env), target, source, env))
             write_files({Path(node.path): files[node.name] for node in target})
         except TileirasError as error:
-            return BuildError(target, str(error), status=error.exit_code, exitstatus=error.exit_code)
+            kind = StepError if BUILD in env and env[BUILD].shows_failure(target[0]) else BuildError
+            return kind(target, str(error), status=error.exit_code, exitstatus=error.exit_code)
         for node in target:
             if isinstance(node, ArtifactFile):
                 node.written = hash_signature(files[node.name])
