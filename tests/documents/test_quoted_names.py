@@ -12,6 +12,7 @@ import pytest
 from tests.documents.test_document_words import DOCUMENTS, ROOT
 from tileiras_build.cli.cmd_completion import read_commands
 from tileiras_build.config.build_options import DEFAULTS
+from tileiras_build.core.error_index.explanations import explanations
 from tileiras_build.pipeline.opt import registry
 from tileiras_build.pipeline.stages import STAGES
 
@@ -88,11 +89,6 @@ def exists(path: str) -> bool:
     return False
 
 
-def is_id(name: str) -> bool:
-    """Whether an error can have this id; some ids end in a word that is computed."""
-    return f'"{name}"' in source() or f'f"{name.rpartition("-")[0]}-{{' in source()
-
-
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_commands_and_options_exist(document):
     assert [found for line in code(document) for found in unknown_options(line)] == []
@@ -101,13 +97,10 @@ def test_commands_and_options_exist(document):
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_passes_and_remarks_exist(document):
     lines = list(code(document))
-    passes = {*registry(), *(entry.name for stage in STAGES for entry in stage.passes)}
+    known = {*registry(), *(entry.name for stage in STAGES for entry in stage.passes), *explanations()}
     named = [name for line in lines for name in re.findall(r"^(?:tileaa|tileas|convert)-[a-z0-9-]+$", line)]
     remarks = [name for line in lines for name in re.findall(r"^Remark[A-Z]\w+$", line)]
-    unknown = [
-        name for name in remarks if name not in source() and not re.match("RemarkMemoryTma(Load|Store)Failed", name)
-    ]
-    assert [name for name in named if name not in passes] + unknown == []
+    assert [name for name in named + remarks if name not in known] == []
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
@@ -115,7 +108,9 @@ def test_errors_and_variables_exist(document):
     lines = list(code(document))
     ids = [name for line in lines for name in re.findall(r"error\[([\w-]+)\]", line)]
     variables = [name for line in lines for name in re.findall(r"\bTILEIRAS_[A-Z_]+[A-Z]", line)]
-    assert [name for name in ids if not is_id(name)] + [name for name in variables if name not in source()] == []
+    assert [name for name in ids if name not in explanations()] + [
+        name for name in variables if name not in source()
+    ] == []
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

@@ -21,7 +21,7 @@ from SCons.Errors import BuildError
 
 from ..core.errors import TileirasError
 from ..core.plurals import count_text
-from ..core.terminal import RunningLine, coloured, first_location, is_terminal
+from ..core.terminal import RunningLine, coloured, explain_hint, first_location, is_terminal
 from ..reports.resource_usage import print_resources, read_manifest
 
 TABLE_LIMIT = 200  # rows; a longer table is left to `tileiras-build report`
@@ -138,6 +138,7 @@ class Progress:
             self.stream.write(f"\n{count_text(len(failed), 'step')} failed:\n")
             for step, failure in failed:
                 self._print_failure(step, str(failure.errstr))
+            self.stream.write(explain_hint("\n".join(str(failure.errstr) for _, failure in failed), self.stream))
 
     def _failed(self, failures: list) -> list[tuple[BuildStep, BuildError]]:
         return [(self.steps[node], failure) for failure in failures if (node := _node(failure)) in self.steps]

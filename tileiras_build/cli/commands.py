@@ -145,6 +145,13 @@ COMMANDS: tuple[Command, ...] = (
         (("targets", "the GPUs that --sm and sm= name"), ("targets --json", "the same, as JSON")),
     ),
     Command(
+        "explain", "explain an error, remark or finding by its id",
+        (
+            ("explain shared-memory", "what error[shared-memory] means, and how to fix it"),
+            ("explain", "every id, with one sentence each"),
+        ),
+    ),
+    Command(
         "cache", "show, verify or trim a build cache folder",
         (
             ("cache ~/.cache/kernels", "size and entry count"),

@@ -66,9 +66,12 @@ def _escape_unencodable(stream: TextIO) -> None:
 
 
 def _print_error(error: TileirasError) -> int:
-    from ..core.terminal import coloured
+    from ..core.terminal import coloured, explain_hint
 
-    print(coloured(str(error), sys.stderr), file=sys.stderr)
+    text = str(error)
+    print(coloured(text, sys.stderr), file=sys.stderr)
+    if error.id != "explain-id":
+        sys.stderr.write(explain_hint(text, sys.stderr))
     return error.exit_code
 
 

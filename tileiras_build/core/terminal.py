@@ -28,6 +28,7 @@ _DIAGNOSTIC = re.compile(
     r"(?:(?P<file>[^\s:\[\]]+)(?::(?P<line>\d+):(?P<column>\d+))?: )?"
     r"(?P<kind>(?:internal error|error|warning|remark)\[[\w.-]+\])"
 )
+_ID = re.compile(r"error\[([\w-]+)\]")
 _KINDS = {"error": "bold red", "internal error": "bold red", "warning": "bold yellow", "remark": "cyan"}
 # Cells with good or bad news, by the prefix of the column's name ("": any).
 _CELLS = (("result", "match", "green"), ("spill", "0", ""), ("spill", "-", ""), ("spill", "", "yellow"))
@@ -170,6 +171,14 @@ def first_location(text: str) -> str | None:
     """The first file and line of diagnostics in ``text``: "k.py:17"."""
     found = next((found for found in _DIAGNOSTIC.finditer(text) if found["line"]), None)
     return None if found is None else f"{found['file']}:{found['line']}"
+
+
+def explain_hint(text: str, stream: TextIO) -> str:
+    """A line that names the command that explains the first diagnostic in ``text``; empty if nobody reads ``stream``
+    as it is written.
+    """
+    found = _ID.search(text)
+    return f"see `tileiras-build explain {found[1]}`\n" if found and is_terminal(stream) else ""
 
 
 # ---- the line of a running build
