@@ -73,6 +73,22 @@ def test_machines_are_exact():
     assert all(name in ptx for name in ("mul.rn.f32", "add.rn.f32", "div.rn.f32", "sqrt.rn.f32")) and "fma" not in ptx
 
 
+def test_the_code_generator_leaves_out_strength_reduction_of_straight_lines():
+    """It would compute the second sum as the first plus %s."""
+    assert emit(REQUEST, SUMS_WITH_MULTIPLES).count("mad.lo.s32") == 2
+
+
+SUMS_WITH_MULTIPLES = """
+define ptx_kernel void @k(ptr addrspace(1) %p, i32 %b, i32 %s) {
+  %m6 = mul i32 %s, 6
+  %x = add i32 %b, %m6
+  store volatile i32 %x, ptr addrspace(1) %p
+  %m7 = mul i32 %s, 7
+  %y = add i32 %b, %m7
+  store volatile i32 %y, ptr addrspace(1) %p
+  ret void
+}
+"""
 EXACT = """
 declare float @llvm.sqrt.f32(float)
 define ptx_kernel void @k(ptr addrspace(1) %p, float %f) {

@@ -15,6 +15,9 @@ from ...target.targets import TARGETS, Target
 # library, not a target.) ptxas 13 assembles the 64-bit form only.
 TRIPLES = tuple(DATA_LAYOUTS)
 _HUGE_FUNCTION_BLOCKS = 100
+# Straight-line strength reduction compares each expression with all others: it takes 58 % of LLVM's time where a
+# thread has hundreds of addresses, and changes 4 of 120 kernels by an instruction or two.
+_LEFT_OUT = "slsr"
 
 
 @dataclass(frozen=True)
@@ -34,12 +37,13 @@ def initialize_llvm() -> None:
     Short pointers need no conversion for "r" operands of inline assembly with shared addresses. The option is global to
     the process and must be set before the first target machine exists. In functions with more blocks than the second
     option, CodeGenPrepare revisits only the blocks that it changed; by default it revisits all of up to 10,000 blocks
-    each time.
+    each time. The third names passes of the code generator that do not run.
     """
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     llvm.set_option("tileiras", "-nvptx-short-ptr")
     llvm.set_option("tileiras", f"-cgpp-huge-func={_HUGE_FUNCTION_BLOCKS}")
+    llvm.set_option("tileiras", f"-opt-disable={_LEFT_OUT}")
 
 
 @cache
