@@ -115,7 +115,7 @@ class _Kernel:
         requested, schedule = self._requested_occupancy(), schedule_of(self.func)
         if schedule.occupancy and schedule.occupancy < requested and not schedule.spill:
             notes = (("Requested", requested), ("CTAs", schedule.occupancy))
-            reasons = ("accumulators would spill",)
+            reasons = ("the tiles of dots do not fit in so many shares of registers, tensor memory or shared memory",)
             message = "Requested occupancy reduced"
             yield self.remark(self.func, MISSED, MEMORY, "RemarkMemoryOccupancy", message, notes, reasons)
 

@@ -288,6 +288,44 @@ nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints
   nv_tileaa.return
 }
 
+// ---- tensor_memory_has_columns_for_two
+// run: tileas-choose-cta-shape sm_100
+nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints<default = {occupancy = 8}>} {
+^bb0(%a: tensor<128x64xf16>, %b: tensor<64x256xf16>, %zeros: tensor<128x256xf32>, %n: i32):
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %sum = nv_tileas.for %zero, %n, %one initial(%zeros) : (i32, i32, i32, tensor<128x256xf32>) -> (tensor<128x256xf32>) {
+  ^bb1(%i: i32, %total: tensor<128x256xf32>):
+    %more = nv_tileas.dot %a, %b, %total : (tensor<128x64xf16>, tensor<64x256xf16>, tensor<128x256xf32>) -> tensor<128x256xf32>
+    nv_tileas.continue %more : (tensor<128x256xf32>) -> ()
+  }
+  nv_tileaa.return
+}
+// ==>
+nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints<default = {occupancy = 8}>, schedule = {occupancy = 2 : i32}} {
+^bb0(%a: tensor<128x64xf16>, %b: tensor<64x256xf16>, %zeros: tensor<128x256xf32>, %n: i32):
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %sum = nv_tileas.for %zero, %n, %one initial(%zeros) : (i32, i32, i32, tensor<128x256xf32>) -> tensor<128x256xf32> {
+  ^bb0(%i: i32, %total: tensor<128x256xf32>):
+    %more = nv_tileas.dot %a, %b, %total : (tensor<128x64xf16>, tensor<64x256xf16>, tensor<128x256xf32>) -> tensor<128x256xf32>
+    nv_tileas.continue %more : (tensor<128x256xf32>) -> ()
+  }
+  nv_tileaa.return
+}
+
+// ---- one_restricts_nothing
+// run: tileas-choose-cta-shape sm_100
+nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints<default = {occupancy = 1}>} {
+^bb0(%a: tensor<128x128xf32>):
+  nv_tileaa.return
+}
+// ==>
+nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints<default = {occupancy = 1}>} {
+^bb0(%a: tensor<128x128xf32>):
+  nv_tileaa.return
+}
+
 // ---- without_matmuls_what_is_asked
 nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints<default = {occupancy = 16}>} {
 ^bb0(%a: tensor<128x128xf32>):

@@ -256,6 +256,10 @@ def _case(name: str, kernel, dtype: str, tiles: tuple[int, int, int]) -> Case:
 
 CASES = [
     _case("weighted", weighted, "float16", (128, 128, 64)),
+    *(
+        _case(f"weighted_hint_{ctas}", weighted.replace_hints(occupancy=ctas), "float16", (128, 128, 64))
+        for ctas in (1, 2, 4)
+    ),
     _case("weighted_tall", weighted, "float16", (256, 64, 64)),
     _case("weighted_wide", weighted, "float16", (128, 64, 256)),
     _case("weighted_bf16", weighted, "bfloat16", (64, 128, 64)),

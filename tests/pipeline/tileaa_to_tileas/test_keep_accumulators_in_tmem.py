@@ -57,6 +57,30 @@ def test_results(name, keys):
     np.testing.assert_allclose(found, expected, rtol=2**-8, atol=2**-10)
 
 
+HINTS = ("weighted_hint_1", "weighted_hint_2", "weighted_hint_4")
+
+
+@pytest.mark.parametrize("name", HINTS)
+def test_a_hint_has_the_schedule_that_none_has(name):
+    """Two CTAs share an SM: the hint of one restricts nothing, and four have too few columns."""
+    assert "occupancy = 2 : i32" in tileas(name)
+    assert _code(name) == _code("weighted")
+
+
+def _code(name):
+    return re.sub(r"(\$|\.)?\w*weighted\w*", "", compiled(KERNELS, name, "sm_100").ptx)
+
+
+@pytest.mark.parametrize("sm", ["sm_80", "sm_90", "sm_100", "sm_120"])
+def test_results_with_a_hint(sm):
+    rng = np.random.default_rng(11)
+    q, k, v = (rng.normal(size=(rows, 64)).astype(np.float16) / 2 for rows in (256, LENGTH, LENGTH))
+    out = np.full((256, 64), np.nan, np.float32)
+    found = run(KERNELS, "weighted_hint_2", sm, [q, k, v, out], (2, 1, 1))[3]
+    expected = attention(*(array.astype(np.float64) for array in (q, k, v)))
+    np.testing.assert_allclose(found, expected, rtol=2**-8, atol=2**-9)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_left_operands_take_the_columns_of_the_scores_and_nothing_else_is_carried(name):
     columns = re.findall(r"alloc_tmem %\w+ \{column = (\d+)", tileas(name))

@@ -18,7 +18,10 @@ def hint(op: Operation, job: Job, name: str) -> int | None:
     if not isinstance(hints, OptimizationHintsAttr):
         return None
     value = hints.for_target(job.target.name).get(name)
-    return int(value) if isinstance(value, int) and is_usable(name, value) else None
+    if not isinstance(value, int) or not is_usable(name, value):
+        return None
+    # One CTA per SM, at least, is what every kernel has: it restricts nothing.
+    return None if name == "occupancy" and value == 1 else int(value)
 
 
 def occupancy(func: Operation, job: Job) -> int | None:

@@ -6,12 +6,16 @@ from collections.abc import Iterator
 
 from xdsl.ir import Operation
 
-from ...ir.casting import unwrap
+from ...ir.casting import as_op, unwrap
+from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
-from ...ir.dialects.op_traits import is_combiner_region
+from ...ir.dialects.op_traits import is_combiner_region, is_counted_loop
+from ...ir.layouts.tmem_layout import ALL_COLUMNS, ROWS, allocated_columns
 from ...target.sm_limits import WARP
 from ..analysis.chained_dots import ChainedDots, chained_dots_of
 from ..analysis.dot_loop_registers import live_tile_registers, tile_registers
+from ..analysis.dot_operand_chains import dot_operand_load
+from ..analysis.enclosing_control_flow import is_accumulation_loop
 from ..analysis.op_queries import is_tile
 from ..analysis.resource_model import (
     choose_warps,
@@ -23,7 +27,7 @@ from ..analysis.resource_model import (
 from ..analysis.tma_operands import tma_loads_allowed
 from ..common.optimization_hints import hint
 from ..job import Job
-from ..mma.family import MmaFamily, fastest_family
+from ..mma.family import MmaFamily, Storage, fastest_family
 from ..pipelining_strategies import choose as choose_strategy
 from .choose import Candidate, choose
 from .schedule import Schedule
@@ -38,7 +42,8 @@ def choose_cta_shape(func: TableOp, job: Job) -> None:
 
     Chained dots (attention) have 64 rows for each warpgroup, with as many warpgroups per SM as fit: one issues MMAs while
     another computes the softmax. Other kernels have as many CTAs as they request, or fewer if the tiles that a loop keeps in
-    registers for its dots would not fit: they would spill to local memory in every iteration. Kernels without loops that load
+    registers for its dots would not fit, as they would spill to local memory in every iteration, or if tensor memory or shared
+    memory do not. Kernels without loops that load
     tiles after a reduction have as many as registers suffice for, so that ptxas allocates registers for loads in flight.
     """
     wanted = schedule_of(func)
@@ -57,8 +62,9 @@ def _occupancies(func: Operation, most: int, job: Job) -> Iterator[Candidate[int
     """From ``most`` CTAs per SM down to one, which always fits."""
     warps, family = choose_warps(func, job), fastest_family(job.target)
     regs = live_tile_registers(func, job.target, lambda dot: family.lhs_stays_in_smem(dot, job))
+    stage, columns = _memories_of_loops(func, job)
     for ctas in range(most, 1, -1):
-        yield Candidate(ctas, _register_limit(regs, warps, ctas, job))
+        yield Candidate(ctas, _register_limit(regs, warps, ctas, job) or _memory_limit(stage, columns, ctas, job))
     yield Candidate(1)
 
 
@@ -68,6 +74,36 @@ def _register_limit(regs: int, warps: int, ctas: int, job: Job) -> str | None:
         return None
     needed, available = registers_of_thread(regs, warps, ctas, job.target)
     return f"registers: a thread needs {needed} for the tiles of its dots, and has {available} with {ctas} CTAs per SM"
+
+
+def _memories_of_loops(func: Operation, job: Job) -> tuple[int, int]:
+    """Of the loop that needs most: bytes of a stage of what its dots load, and columns of accumulators in tensor memory."""
+    loops = [
+        [as_op(op) for op in loop.regions[0].blocks[0].ops if op.name == "nv_tileas.dot"]
+        for loop in walk(func)
+        if is_counted_loop(loop)
+    ]
+    has_columns = fastest_family(job.target).accumulator is Storage.TENSOR
+    kept = [dots for dots in loops if has_columns and all(map(is_accumulation_loop, dots))]
+    return max(map(_stage_bytes, loops), default=0), max(map(_columns, kept), default=0)
+
+
+def _stage_bytes(dots: list[TableOp]) -> int:
+    loads = [dot_operand_load(dot, index) for dot in dots for index in (0, 1)]
+    return sum(4 * tile_registers(tile) for tile in dict.fromkeys(load[0].value for load in loads if load is not None))
+
+
+def _columns(dots: list[TableOp]) -> int:
+    return sum(-(-tile_registers(dot.result) // ROWS) for dot in dots)
+
+
+def _memory_limit(stage: int, columns: int, ctas: int, job: Job) -> str | None:
+    """Why tensor memory or shared memory do not hold so many CTAs per SM, whose registers would only be fewer."""
+    if columns and ctas * allocated_columns(columns) > ALL_COLUMNS:
+        return f"tensor memory: a CTA has accumulators of {columns} columns, and there are {ALL_COLUMNS} for {ctas} CTAs per SM"
+    if stage > (available := job.target.shared_memory_of(ctas)):
+        return f"shared memory: a stage has {stage} bytes, and a CTA {available} with {ctas} CTAs per SM"
+    return None
 
 
 # ---- chained dots ------------------------------------------------------------------------------

@@ -39,12 +39,12 @@ from ..analysis.tma_operands import (
     with_tma_box,
 )
 from ..common.llvm_element_types import element_of
-from ..common.optimization_hints import occupancy
+from ..common.optimization_hints import hint
 from ..job import Job
 from ..mma.family import Storage, fastest_family
 from ..pass_manager import EdgePass
 from ..schedule.choose import is_declined
-from ..schedule.schedule_attribute import set_knobs
+from ..schedule.schedule_attribute import schedule_of, set_knobs
 from ..schedule.schedule_file import requested
 
 # Tiles of 128 rows per SM, in one or two CTAs: the MMAs of one tile overlap the softmax of the other.
@@ -86,7 +86,7 @@ def _keep_in_tmem(func: TableOp, job: Job) -> None:
     ):
         return
     set_knobs(func, num_warps=chains[0].warps, tmem_accumulators=True)
-    if ctas > 1:
+    if ctas > 1 or schedule_of(func).occupancy:
         set_knobs(func, occupancy=ctas)
     for chain in chains:
         chain.mark()
@@ -144,12 +144,15 @@ class _ChainedDots:
         return WARPS * self.tiles
 
     def fitting_ctas(self, func: Operation) -> int | None:
-        """How many CTAs share an SM; None where they do not fit."""
+        """How many CTAs share an SM; None where they do not fit, or the hint asks for fewer.
+
+        Where it asks for more, no other way of computing the chain has them, or is faster.
+        """
         m, n, columns = self.shape
         if m % ROWS or TILES % self.tiles or self.warps < MIN_WARPS:
             return None
         ctas = TILES // self.tiles
-        if occupancy(func, self.job) not in (None, ctas):
+        if (hint(func, self.job, "occupancy") or ctas) < ctas or requested(self.job).occupancy not in (None, ctas):
             return None
         columns_needed = self.tiles * (n + columns)
         fits = ctas * allocated_columns(columns_needed) <= ALL_COLUMNS and self._shared_bytes(
