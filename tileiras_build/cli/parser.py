@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 from ..core.errors import renamed, suggest
@@ -42,6 +43,11 @@ def build_parser(only: Command | None = None) -> Parser:
     """The parser of all commands, or of ``only`` one."""
     parser = Parser(prog=PROGRAM, description=DESCRIPTION, epilog=_examples("", EXAMPLES))
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
+    folder, what = (
+        Path(__file__).resolve().parents[1] / "build" / "cmake",
+        "print the folder of the CMake package and exit",
+    )
+    parser.add_argument("--cmake-dir", action="version", version=str(folder), help=what)
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND", dest="name")
     for command in COMMANDS if only is None else (only,):
         about = f"{command.help[0].upper()}{command.help[1:]}."

@@ -1,0 +1,1 @@
+"""CMake: the package configuration that `tileiras-build --cmake-dir` names."""
