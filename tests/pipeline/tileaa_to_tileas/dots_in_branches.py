@@ -276,6 +276,35 @@ def searched(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
     ct.store(out, (row, 0), _dot(a, b, source, M, N, K, ct.zeros((M, N), dtype=ct.float32)))
 
 
+def gathered(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
+    """Rows gathered by index are multiplied by what a loaded place says, where there are rows (a mixture of experts)."""
+    row = ct.bid(0)
+    if row * M < limit:
+        place = ct.load(lengths, (row,), (1,)).item()
+        rows = row * M + (M - 1) - ct.arange(M, dtype=ct.int32)
+        acc = ct.zeros((M, N), dtype=ct.float32)
+        for k in range(ct.num_tiles(a, axis=1, shape=(M, K)) - place):
+            columns = k * K + ct.arange(K, dtype=ct.int32)
+            x = ct.gather(a, (rows[:, None], columns[None, :]))
+            y = ct.load(b, (k + place, 0), (K, N), padding_mode=ZERO)
+            acc = ct.mma(x, y, acc)
+        ct.store(out, (row, 0), acc)
+
+
+def scattered(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
+    """Each step stores to the columns that the next one gathers: no load runs ahead of that store."""
+    row = ct.bid(0)
+    rows = row * M + ct.arange(M, dtype=ct.int32)
+    acc = ct.zeros((M, N), dtype=ct.float32)
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+        columns = k * K + ct.arange(K, dtype=ct.int32)
+        x = ct.gather(a, (rows[:, None], columns[None, :]))
+        ct.scatter(a, (rows[:, None], columns[None, :] + K), x)
+        y = ct.load(b, (k, 0), (K, N), padding_mode=ZERO)
+        acc = ct.mma(x, y, acc)
+    ct.store(out, (row, 0), acc)
+
+
 def counted_down(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
     """How often the dot is added stands in an array that the kernel writes: each time one less."""
     row = ct.bid(0)
@@ -328,6 +357,8 @@ CASES = [
     _case("once", once, (128, 64, 64)),
     _case("groups", groups, (128, 64, 64)),
     _case("searched", searched, (128, 64, 64)),
+    _case("gathered", gathered, (128, 64, 64)),
+    _case("scattered", scattered, (128, 64, 64)),
     _case("counted_down", counted_down, (128, 64, 64)),
     _case("overwritten", overwritten, (128, 64, 64)),
 ]

@@ -205,6 +205,24 @@ def test_a_loop_searches_a_place(sm):
     assert (found[2] == BEFORE).all()
 
 
+@pytest.mark.parametrize("steps", [1, 2, 5])
+@pytest.mark.parametrize("sm", SMS)
+def test_gathered_rows_by_a_looked_up_place(sm, steps):
+    found, _ = launched("gathered", sm, steps, [0, 1, 0], 256)
+    a, b = operands(steps, 3)
+    np.testing.assert_array_equal(found[0], a[127::-1] @ b)
+    np.testing.assert_array_equal(found[1], a[255:127:-1, :-64] @ b[64:])
+    assert (found[2] == BEFORE).all()
+
+
+@pytest.mark.parametrize("sm", SMS)
+def test_no_gather_runs_ahead_of_a_scatter_that_it_follows(sm):
+    steps = 4
+    found, _ = launched("scattered", sm, steps, [0], 0)
+    a, b = operands(steps, 1)
+    np.testing.assert_array_equal(found[0], np.tile(a[:, :64], steps) @ b)
+
+
 @pytest.mark.parametrize("sm", SMS)
 def test_scalars_that_the_kernel_writes(sm):
     found, whole = launched("counted_down", sm, 2, [2, 0, 1], 0)
@@ -218,6 +236,7 @@ FAST = (
     "guarded", "looked_up", "between", "chosen", "either", "some_of_a_loop", "in_a_loop", "in_a_while_loop",
     "once_in_a_while_loop", "between_steps", "while_there_are_steps", "in_nested_loops", "behind_a_store_in_a_loop", "divided",
     "bounded_by_a_branch", "expert", "stores_in_the_loop", "behind_another_grid", "once", "groups", "searched",
+    "gathered",
 )  # fmt: skip
 SLOW = {
     "after_a_tile": "the contents of a tile",

@@ -35,6 +35,7 @@ from .pack_fp4 import PackFp4
 from .ping_pong_warpgroups import PingPongWarpgroups
 from .plan_cta_cluster import PlanCtaCluster
 from .prefetch_fragments import PrefetchFragments
+from .prefetch_gathered_tiles import PrefetchGatheredTiles
 from .request_schedule import RequestSchedule
 from .retype_bitcast_loads import RetypeBitcastLoads
 from .rotate_mma_loop import RotateMmaLoop
@@ -74,6 +75,7 @@ PASSES = (
     RotateMmaLoop,  # after MulticastLoads: pipelines are complete; before SoftwarePipelineLoads, whose waits count copies
     HoistAsyncMmaIssue,  # after RotateMmaLoop: only loops that it did not rotate
     SoftwarePipelineLoads,  # after AssignLayouts: operand fragments determine the placement of stages
+    PrefetchGatheredTiles,  # after SpecializeWarps: only loops of asynchronous MMAs; after SoftwarePipelineLoads, which changes loops
     PrefetchFragments,  # after SoftwarePipelineLoads: all stage buffers have their readers; before SelectMemoryAtoms
     UseTmaStores,  # after SoftwarePipelineLoads: stage buffers have their sizes, and no later pass moves loads
     HoistBoundsChecks,  # after UseTmaStores: no later pass replaces accesses; before LimitConversionScratch: each loop has scratch of its own

@@ -26,7 +26,6 @@ from ...ir.layouts.matrix_descriptor import WIDE
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.chained_dots import DOT
 from ..analysis.dot_operand_chains import dot_operand_load
-from ..analysis.enclosing_control_flow import branches_around
 from ..analysis.resource_model import MIN_WARPS, choose_warps, two_stages_fit
 from ..analysis.tma_operands import is_prefetchable_once, may_prefetch_in_loop, tma_loads_allowed, tma_operand
 from ..job import Job
@@ -70,8 +69,6 @@ def _select_mma(op: TableOp, families: Sequence[MmaFamily], job: Job, warps: int
     """Select the instruction of a dot, and the operands that TMA loads for it; return whether there is one."""
     loaded = {index: found for index in (0, 1) if (found := tma_operand(op, index, job, analysis)) is not None}
     bytes = sum(box.tile_bytes for _, _, box in loaded.values())
-    if branches_around(op) and (len(loaded) < 2 or op.lhs_scale is not None):
-        return False  # what else comes before the loop would have to come in each arm
     # A right operand may be computed; one that is loaded is loaded, or else nothing is.
     if not loaded or (1 not in loaded and dot_operand_load(op, 1) is not None) or not two_stages_fit(bytes, job):
         return False

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from xdsl.ir import Operation, SSAValue
 
-from ....ir.casting import as_op, tile_type
+from ....ir.casting import as_op, parent_op, tile_type
 from ....ir.dialects.op_definition import TableOp
+from ....ir.dialects.op_traits import is_counted_loop
 from ....ir.layouts import LinearLayout
 from ...analysis.access_vectorization import ViewAccessInfo, pointer_vector
 from ...analysis.kernel_target import kernel_target
@@ -15,8 +16,9 @@ from . import layout_inference_rules as rules
 from .equivalence_classes import LayoutClasses, tile_size
 from .layout_constraints import has_free_layout
 
-# Vote weights of anchors, per element: a dot's accumulators are used in every iteration, memory once.
-DOT_WEIGHT, MEMORY_WEIGHT, SCAN_WEIGHT = 1000, 10, 5
+# Vote weights of anchors, per element: a dot's accumulators are used in every iteration, memory once. A gathered operand has
+# its addresses in its layout, which narrow accesses would repeat in every iteration.
+DOT_WEIGHT, MEMORY_WEIGHT, SCAN_WEIGHT, GATHER_WEIGHT = 1000, 10, 5, 4000
 
 
 def seed(classes: LayoutClasses, op: Operation) -> None:
@@ -54,7 +56,15 @@ def _seed_pointer(classes: LayoutClasses, op: TableOp) -> None:
         # Other accesses and dots also vote on this layout; the lowering of the access chooses the order.
         op.fastest = None if fastest == order[0] else fastest
         order = [fastest] + [dim for dim in order if dim != fastest]
-    _prefer_memory_layout(classes, op.value, classes.memory_layout(op.value, order, vector))
+    layout = classes.memory_layout(op.value, order, vector)
+    classes.prefer(op.value, layout, (GATHER_WEIGHT if _is_gathered(op) else MEMORY_WEIGHT) * tile_size(op.value))
+
+
+def _is_gathered(op: TableOp) -> bool:
+    """Whether each iteration of a loop gathers a tile that a dot reads, through shared memory: its addresses are computed in
+    the layout of the access.
+    """
+    return is_counted_loop(parent_op(op)) and any(use.operation.name == "nv_tileas.dot" for use in op.value.uses)
 
 
 def _seed_atomic(classes: LayoutClasses, op: TableOp) -> None:
