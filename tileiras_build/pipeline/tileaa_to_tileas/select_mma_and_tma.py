@@ -1,14 +1,15 @@
 """Select the MMA instruction of each dot, and the tiles that TMA loads.
 
-In:    nv_tileas dots in counted loops, without layouts.
+In:    nv_tileas dots without layouts.
 Out:   ``tma`` on the tiled_loads that TMA performs ahead of time, ``swizzle`` where their placement in shared memory
        differs from the default; ``mma`` on the dots that read these tiles there, a row of the target, with the
-       attributes of its family (``mma/<family>/family.py``). Other dots get their instruction with their layouts.
+       attributes of its family (``mma/<family>/family.py``). Of these, dots in no counted loop
+       are in a loop of one trip (``one_trip_loops.py``). Other dots get their instruction with their layouts.
 After: legalize_dot (operand types are final). Before: assign_layouts (accumulators have the layouts of their
        instruction), specialize_warps (which builds the pipelines).
-Sound: a load may run ahead of the program if its coordinates depend on scalars alone (including elements loaded without
-       token dependences), if no token orders it after a write or an acquire, and if only counted loops without early
-       exits, and scalar conditions around them, control its execution.
+Sound: a load may run ahead of the program if its coordinates and the control flow around it depend on scalars alone
+       (``scalar_slice.py``), if no token orders it after a write or an acquire, and if the dot, which waits for the tile,
+       comes before all writes that a token orders after the load.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 In:    tiled_loads marked ``tma`` in counted loops, dots that read their tiles, all with layouts.
 Out:   the scalars of the kernel, including scalar loads, then an agent_switch. Its first region (the producer) is the
-       slice of the program that loads tiles: the same loops, with only the computation of coordinates. Its last region
+       slice of the program that loads tiles: the same control flow, with only the computation of coordinates. Its last region
        (the consumer) is the program without those loads. Each dot has a multistage buffer in shared memory, with a full
        and an empty mbarrier per stage. Warpgroup dots read stages directly (async.dot), others by local_load.
        If all dots accumulate from zero in tensor memory, in a nested loop, a region in between issues them
@@ -13,8 +13,8 @@ Out:   the scalars of the kernel, including scalar loads, then an agent_switch. 
        and ``partition_registers`` if the partitions have different register counts.
 After: assign_layouts, select_mma_and_tma. Before: software_pipeline_loads (other loads), allocate_shared_memory (stages
        need shared memory).
-Sound: all partitions evaluate the same conditions, run the same loops over the same scalars, and return at the same
-       places, so the n-th stage that one fills is the n-th that another reads; a token in each partition identifies it.
+Sound: all partitions evaluate the same conditions, which depend on scalars alone, run the same loops, leave them and
+       return at the same places, so the n-th stage that one fills is the n-th that another reads; a token in each partition identifies it.
        A stage is refilled only after every consumer warp arrived at its empty mbarrier, which it does once its dots of
        that stage are complete; an accumulator buffer is reused once all consumer warps read it to registers; a stage of
        scales, once all dots of its group are complete. If a loop has no trips, the consumer warps write zeros to its

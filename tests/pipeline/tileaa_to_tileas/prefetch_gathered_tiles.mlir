@@ -1,0 +1,113 @@
+// A left operand that threads gather through pointers: each iteration loads that of the next one.
+// run: tileas-prefetch-gathered-tiles sm_90
+
+// ---- addresses_from_the_index_and_from_what_the_loop_carries
+#rows = #cute.layout<(64,16), (32,4,8):(1,256,32)>
+!pointers = tensor<64x16x!nv_tileaa.ptr<f16>, #rows>
+!offsets = tensor<64x16xi32, #rows>
+!mask = tensor<64x16xi1, #rows>
+!left = tensor<64x16xf16, #rows>
+!sum = tensor<64x8xf32, #cute.layout<(64,8), ((4,8),4,(2,2)):((128,1),16,(64,8))>>
+!right = !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<0,3,3> o (16,8):(8,1)>>
+nv_tileaa.func @k attributes {num_warps = 4 : i32} {
+^bb0(%start: !pointers, %bits: !mask, %zeros: !sum, %n: i32):
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %none = arith.constant 0.000000e+00 : f16
+  %other = nv_tileas.splat %none : (f16) -> !left
+  %b = nv_tileas.alloc_tensor : !right
+  %result, %last = nv_tileas.for %zero, %n, %one initial(%zeros, %start) : (i32, i32, i32, !sum, !pointers) -> (!sum, !pointers) {
+  ^bb1(%i: i32, %c: !sum, %place: !pointers):
+    %by = nv_tileas.splat %i : (i32) -> !offsets
+    %at = nv_tileas.addptr %place, %by : (!pointers, !offsets) -> !pointers
+    %a, %t = nv_tileas.load %at mask(%bits) other(%other) {mem_semantic = "weak", vector = 1 : i32} : (!pointers, !mask, !left) -> (!left, !nv_tileaa.mem_token)
+    %d = nv_tileas.async.dot %a, %b, %c rhs_stage(%zero) {mma = "wgmma_m64k16_f16_f16_f32", rhs_placement = #cute.shared<16, swizzle<0,3,3> o (16,8):(8,1)>, pending = 0 : i32} : (!left, !right, !sum, i32) -> !sum
+    nv_tileas.continue %d, %at : (!sum, !pointers) -> ()
+  }
+  nv_tileaa.return
+}
+// ==>
+#layout0 = #cute.layout<(64,16), (32,4,8):(1,256,32)>
+!tile_64x16xnv_tileaa_ptr_f16 = tensor<64x16x!nv_tileaa.ptr<f16>, #layout0>
+!tile_64x16xi1 = tensor<64x16xi1, #layout0>
+#layout1 = #cute.layout<(64,8), ((4,8),4,(2,2)):((128,1),16,(64,8))>
+!tile_64x8xf32 = tensor<64x8xf32, #layout1>
+!tile_64x16xf16 = tensor<64x16xf16, #layout0>
+!tile_64x16xi32 = tensor<64x16xi32, #layout0>
+nv_tileaa.func @k attributes {num_warps = 4 : i32} {
+^bb0(%start: !tile_64x16xnv_tileaa_ptr_f16, %bits: !tile_64x16xi1, %zeros: !tile_64x8xf32, %n: i32):
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %none = arith.constant 0.000000e+00 : f16
+  %other = nv_tileas.splat %none : (f16) -> !tile_64x16xf16
+  %b = nv_tileas.alloc_tensor : !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, (16,8):(8,1)>>
+  %0 = arith.cmpi %zero, %n {predicate = "slt"} : (i32, i32) -> i1
+  %1 = nv_tileas.splat %zero : (i32) -> !tile_64x16xi32
+  %2 = nv_tileas.addptr %start, %1 : (!tile_64x16xnv_tileaa_ptr_f16, !tile_64x16xi32) -> !tile_64x16xnv_tileaa_ptr_f16
+  %3 = nv_tileas.splat %0 : (i1) -> !tile_64x16xi1
+  %4 = arith.andi %bits, %3 : !tile_64x16xi1
+  %5, %6 = nv_tileas.load %2 mask(%4) other(%other) {mem_semantic = "weak", vector = 1 : i32} : (!tile_64x16xnv_tileaa_ptr_f16, !tile_64x16xi1, !tile_64x16xf16) -> (!tile_64x16xf16, !nv_tileaa.mem_token)
+  %7 = arith.addi %zero, %one : i32
+  %8 = arith.cmpi %7, %n {predicate = "slt"} : (i32, i32) -> i1
+  %9 = arith.andi %0, %8 : i1
+  %result, %last, %10 = nv_tileas.for %zero, %n, %one initial(%zeros, %start, %5) : (i32, i32, i32, !tile_64x8xf32, !tile_64x16xnv_tileaa_ptr_f16, !tile_64x16xf16) -> (!tile_64x8xf32, !tile_64x16xnv_tileaa_ptr_f16, !tile_64x16xf16) {
+  ^bb0(%i: i32, %c: !tile_64x8xf32, %place: !tile_64x16xnv_tileaa_ptr_f16, %a: !tile_64x16xf16):
+    %11 = arith.addi %i, %one : i32
+    %12 = arith.cmpi %11, %n {predicate = "slt"} : (i32, i32) -> i1
+    %13 = nv_tileas.splat %i : (i32) -> !tile_64x16xi32
+    %14 = nv_tileas.addptr %place, %13 : (!tile_64x16xnv_tileaa_ptr_f16, !tile_64x16xi32) -> !tile_64x16xnv_tileaa_ptr_f16
+    %15 = nv_tileas.splat %11 : (i32) -> !tile_64x16xi32
+    %16 = nv_tileas.addptr %14, %15 : (!tile_64x16xnv_tileaa_ptr_f16, !tile_64x16xi32) -> !tile_64x16xnv_tileaa_ptr_f16
+    %17 = nv_tileas.splat %12 : (i1) -> !tile_64x16xi1
+    %18 = arith.andi %bits, %17 : !tile_64x16xi1
+    %19, %20 = nv_tileas.load %16 mask(%18) other(%other) {mem_semantic = "weak", vector = 1 : i32} : (!tile_64x16xnv_tileaa_ptr_f16, !tile_64x16xi1, !tile_64x16xf16) -> (!tile_64x16xf16, !nv_tileaa.mem_token)
+    %by = nv_tileas.splat %i : (i32) -> !tile_64x16xi32
+    %at = nv_tileas.addptr %place, %by : (!tile_64x16xnv_tileaa_ptr_f16, !tile_64x16xi32) -> !tile_64x16xnv_tileaa_ptr_f16
+    %d = nv_tileas.async.dot %a, %b, %c rhs_stage(%zero) {mma = "wgmma_m64k16_f16_f16_f32", rhs_placement = #cute.shared<16, (16,8):(8,1)>, pending = 0 : i32} : (!tile_64x16xf16, !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, (16,8):(8,1)>>, !tile_64x8xf32, i32) -> !tile_64x8xf32
+    nv_tileas.continue %d, %at, %19 : (!tile_64x8xf32, !tile_64x16xnv_tileaa_ptr_f16, !tile_64x16xf16) -> ()
+  }
+  nv_tileaa.return
+}
+
+// ---- a_load_that_follows_a_store_of_the_loop_stays
+#rows = #cute.layout<(64,16), (32,4,8):(1,256,32)>
+!pointers = tensor<64x16x!nv_tileaa.ptr<f16>, #rows>
+!left = tensor<64x16xf16, #rows>
+!sum = tensor<64x8xf32, #cute.layout<(64,8), ((4,8),4,(2,2)):((128,1),16,(64,8))>>
+!right = !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<0,3,3> o (16,8):(8,1)>>
+nv_tileaa.func @k attributes {num_warps = 4 : i32} {
+^bb0(%start: !pointers, %zeros: !sum, %n: i32):
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %b = nv_tileas.alloc_tensor : !right
+  %first = nv_tileas.create_mem_token : !nv_tileaa.mem_token
+  %result, %last = nv_tileas.for %zero, %n, %one initial(%zeros, %first) : (i32, i32, i32, !sum, !nv_tileaa.mem_token) -> (!sum, !nv_tileaa.mem_token) {
+  ^bb1(%i: i32, %c: !sum, %token: !nv_tileaa.mem_token):
+    %a, %t = nv_tileas.load %start token(%token) {mem_semantic = "weak", vector = 1 : i32} : (!pointers, !nv_tileaa.mem_token) -> (!left, !nv_tileaa.mem_token)
+    %d = nv_tileas.async.dot %a, %b, %c rhs_stage(%zero) {mma = "wgmma_m64k16_f16_f16_f32", rhs_placement = #cute.shared<16, swizzle<0,3,3> o (16,8):(8,1)>, pending = 0 : i32} : (!left, !right, !sum, i32) -> !sum
+    %u = nv_tileas.store %start, %a token(%t) {mem_semantic = "weak", vector = 1 : i32} : (!pointers, !left, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
+    nv_tileas.continue %d, %u : (!sum, !nv_tileaa.mem_token) -> ()
+  }
+  nv_tileaa.return
+}
+// ==>
+#layout0 = #cute.layout<(64,16), (32,4,8):(1,256,32)>
+!tile_64x16xnv_tileaa_ptr_f16 = tensor<64x16x!nv_tileaa.ptr<f16>, #layout0>
+#layout1 = #cute.layout<(64,8), ((4,8),4,(2,2)):((128,1),16,(64,8))>
+!tile_64x8xf32 = tensor<64x8xf32, #layout1>
+!tile_64x16xf16 = tensor<64x16xf16, #layout0>
+nv_tileaa.func @k attributes {num_warps = 4 : i32} {
+^bb0(%start: !tile_64x16xnv_tileaa_ptr_f16, %zeros: !tile_64x8xf32, %n: i32):
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %b = nv_tileas.alloc_tensor : !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, (16,8):(8,1)>>
+  %first = nv_tileas.create_mem_token : !nv_tileaa.mem_token
+  %result, %last = nv_tileas.for %zero, %n, %one initial(%zeros, %first) : (i32, i32, i32, !tile_64x8xf32, !nv_tileaa.mem_token) -> (!tile_64x8xf32, !nv_tileaa.mem_token) {
+  ^bb0(%i: i32, %c: !tile_64x8xf32, %token: !nv_tileaa.mem_token):
+    %a, %t = nv_tileas.load %start token(%token) {mem_semantic = "weak", vector = 1 : i32} : (!tile_64x16xnv_tileaa_ptr_f16, !nv_tileaa.mem_token) -> (!tile_64x16xf16, !nv_tileaa.mem_token)
+    %d = nv_tileas.async.dot %a, %b, %c rhs_stage(%zero) {mma = "wgmma_m64k16_f16_f16_f32", rhs_placement = #cute.shared<16, (16,8):(8,1)>, pending = 0 : i32} : (!tile_64x16xf16, !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, (16,8):(8,1)>>, !tile_64x8xf32, i32) -> !tile_64x8xf32
+    %u = nv_tileas.store %start, %a token(%t) {mem_semantic = "weak", vector = 1 : i32} : (!tile_64x16xnv_tileaa_ptr_f16, !tile_64x16xf16, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
+    nv_tileas.continue %d, %u : (!tile_64x8xf32, !nv_tileaa.mem_token) -> ()
+  }
+  nv_tileaa.return
+}
