@@ -9,8 +9,8 @@ from tileiras_build.workers.executor import fork_server_preload
 EDGES = "tests.fake_edges"
 
 
-def _stage(suffix, edge, **more):
-    options = ("opt_level", "lineinfo")
+def _stage(suffix, edge, *own_options, **more):
+    options = ("opt_level", "lineinfo", *own_options)
     return Stage(suffix, f"fake {suffix}", f"{EDGES}:{edge}", options=options, **more)
 
 
@@ -19,7 +19,7 @@ CUT = Stage(".libdevice.bc", "fake cut", f"{EDGES}:cut", inputs=(InputFile(*LIBD
 TABLE = (
     Stage(".tilebc", "fake bytecode", f"{EDGES}:export"),
     _stage(".tileaa", "to_tileaa"),
-    _stage(".tileas", "to_tileas"),
+    _stage(".tileas", "to_tileas", "schedule"),
     _stage(".ll", "to_ll"),
     _stage(".ptx", "to_ptx", inputs=(InputFile(*LIBDEVICE, f"{EDGES}:request_of", CUT),)),
     _stage(

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from .core.errors import (
     ErrorGroup,
@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     Value = ModuleOp | str | bytes | tuple[bytes, dict]
 
 T = TypeVar("T")
+SCHEDULE_FILE = "schedule.json"  # of a dump
+SCHEDULED = "tileas"  # the artifact whose kernels have schedules
 
 
 @dataclass
@@ -196,6 +198,22 @@ def lower_until(data: bytes, source: str, last: str, job: Job, name: str | None 
     return run.render_until(stage, passes)
 
 
+def explain_schedule(data: bytes, source: str, job: Job, name: str | None = None) -> list[dict[str, object]]:
+    """The schedule of each kernel made from the bytes of artifact ``source``, with the candidates of each knob.
+
+    Each is the object of a schedule file. Raises like ``lower``; InvalidInput for an artifact that is already scheduled.
+    """
+    from .pipeline.schedule.choose import listening
+    from .pipeline.schedule.explain import explain
+
+    run = _Compilation(data, find(source), job, name)
+    with _gc_paused(), listening() as choices:
+        run.parse()
+        for stage in between(source, SCHEDULED):
+            run.step(stage)
+        return explain(cast("ModuleOp", run.value), choices, job)
+
+
 def _stage_of_pass(last: str, source: str, job: Job) -> tuple[Stage, tuple[type[EdgePass], ...]]:
     """The stage whose edge runs the pass ``last``, and the passes of that edge up to it."""
     offered: list[str] = []
@@ -326,6 +344,8 @@ class _Compilation:
             # A failing pass may leave IR half changed; text is unchanged.
             path = folder / f"input{self.reached.suffix}"
             files[path] = self.value.encode()
+        if self.job.schedule:
+            files[folder / SCHEDULE_FILE] = self.job.schedule.encode()
         text = "".join(traceback.format_exception(sys.exc_info()[1] or error))
         replace_files(files | {folder / "error.txt": text.encode(errors="replace")})
         return path
@@ -360,11 +380,14 @@ def reproducer(path: Path, stage: Stage, job: Job) -> str:
     except InvalidInput:
         # The message of the first error matters more.
         project = {}
-    return shlex.join(lower_command(path, stage, job, project))
+    schedule = path.parent / SCHEDULE_FILE if job.schedule else None
+    return shlex.join(lower_command(path, stage, job, project, schedule))
 
 
-def lower_command(path: Path | str, stage: Stage, job: Job, project: Container[str] = ()) -> list[str]:
-    """The same as a list of words, without the paths of libdevice and ptxas.
+def lower_command(
+    path: Path | str, stage: Stage, job: Job, project: Container[str] = (), schedule: Path | str | None = None
+) -> list[str]:
+    """The same as a list of words, without the paths of libdevice and ptxas; ``schedule`` is the path of its schedule file.
 
     Options that have defaults in the ``project`` are written even if they have their usual value.
     """
@@ -377,6 +400,7 @@ def lower_command(path: Path | str, stage: Stage, job: Job, project: Container[s
         ("debug", job.debug, ["--device-debug" if job.debug else "--no-device-debug"]),
         ("serializer", job.serializer != "nvptx", ["--serializer", job.serializer]),
         ("strategy", job.strategy != "auto", ["--strategy", job.strategy]),
+        ("schedule", schedule is not None, ["--schedule", str(schedule)]),
         *(
             (row.name, value != row.default, [row.flag, str(value)])
             for row, value in zip(TUNING, job.tuning.values(), strict=True)

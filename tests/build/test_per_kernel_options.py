@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.build.test_build_session import SCONSTRUCT, Project, chain, cuts
+from tests.build.test_build_session import SCONSTRUCT, Project, chain, cuts, steps_of
+from tests.examples.example_library import bytecode_of
 from tileiras_build.build.library_member import Kernel
 from tileiras_build.build.per_kernel_options import check_files, check_options, settings_by_kernel
 from tileiras_build.core.errors import InvalidInput
@@ -87,6 +88,49 @@ def test_wrong_option_of_a_kernel_is_one_sentence(project):
     done = project.run()
     assert done.returncode == 1
     assert "unknown target sm=91" in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def test_a_schedule_file_is_a_dependency_of_its_kernels(project):
+    rows = '{"a*": {"schedule": "fast.json"}}'
+    project.write("SConstruct", SCONSTRUCT.replace("key=str))", f"key=str), kernels={rows})"))
+    project.write("fast.json", '{"schedule": {"num_stages": 3}}')
+    assert project.run(sm="90").returncode == 0
+    assert project.steps(sm="90") == []
+    project.write("fast.json", '{"schedule": {"num_stages": 4}}')
+    again = project.run("explain=1", sm="90")
+    assert next(line.partition(":")[0] for line in steps_of(again)).startswith("tileas sm_90 a")
+    assert not any(" b" in line.partition(":")[0] for line in steps_of(again))
+    assert "fast.json" in again.stdout or "schedule" in again.stdout
+    project.write("fast.json", '{"schedule": {"num_stage": 4}}')
+    wrong = project.run(sm="90")
+    assert wrong.returncode != 0
+    assert "fast.json:1:15: error[schedule-file]: unknown knob 'num_stage'; did you mean num_stages?" in wrong.stderr
+    project.write("fast.json", '{"schedule": {"num_stages": 4}}')
+    assert project.steps(sm="90") == []
+
+
+def test_a_missing_schedule_file_is_one_sentence(project):
+    rows = '{"a": {"schedule": "none.json"}}'
+    project.write("SConstruct", SCONSTRUCT.replace("key=str))", f"key=str), kernels={rows})"))
+    done = project.run(sm="90")
+    assert done.returncode == 1 and "none.json" in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def test_a_refused_schedule_fails_its_kernel_and_names_the_line(tmp_path):
+    real = SCONSTRUCT.replace("fake_stages.use_own_preload()\n", "").replace(", fake_stages.TABLE", "")
+    rows = '{"matmul_f16_nt": {"schedule": "mine.json"}}'
+    project = Project(tmp_path)
+    for name in "ab":
+        (tmp_path / f"{name}.tilebc").unlink()
+    (tmp_path / "matmul_f16_nt.tilebc").write_bytes(bytecode_of("matmul_f16_nt"))
+    project.write("SConstruct", real.replace("key=str))", f"key=str), kernels={rows})"))
+    project.write("mine.json", '{"schedule": {\n  "num_stages": 99\n}}')
+    done = project.run("sm=90", "build/sm_90/matmul_f16_nt.tileas", sm=None)
+    assert done.returncode != 0
+    assert "mine.json:2:3: error[schedule-refused]: num_stages = 99 is refused: shared memory: 99 stages" in done.stderr
+    project.write("mine.json", '{"schedule": {\n  "num_stages": 3\n}}')
+    assert project.run("sm=90", "build/sm_90/matmul_f16_nt.tileas", sm=None).returncode == 0
+    assert "num_stages = 3 : i32" in (tmp_path / "build/sm_90/matmul_f16_nt.tileas").read_text()
 
 
 def test_variant_directories_build_the_same_sources_twice(project):

@@ -78,7 +78,7 @@ def _arguments(node, project: Container[str]) -> list[str] | None:
     if not isinstance(action, StageAction):
         return None
     paths = [word for option in action.stage.input_options for word in (f"--{option}", getattr(action.job, option))]
-    return [*lower_command(source, action.stage, action.job, project), *paths, "-o", node.path]
+    return [*lower_command(source, action.stage, action.job, project, action.schedule), *paths, "-o", node.path]
 
 
 def _compile_command(action: CompileAction, source: str, folder: str) -> list[str]:

@@ -312,13 +312,16 @@ class GraphBuilder:
         always = [
             self.build.digests.file(env, getattr(job, file.option)) for file in stage.inputs if file.extract is None
         ]
+        schedule = settings.schedule if "schedule" in stage.options else None
+        if schedule is not None:
+            always.append(env.fs.File(schedule))
         cuts = [
             self._libdevice_subsets(env, settings, target, file, file.extract, folder)
             for file in stage.inputs
             if file.extract
         ]
         builder = Builder(
-            action=StageAction(previous, stage, job, self.build.executor, cuts),
+            action=StageAction(previous, stage, job, self.build.executor, cuts, schedule),
             suffix=stage.suffix,
             src_suffix=previous.suffix,
             **({"source_scanner": cuts[0].scanner()} if cuts else {}),

@@ -9,9 +9,11 @@ from typing import Any
 
 from ..config.build_options import CHOICES, choice, yes_no
 from ..config.build_options import DEFAULTS as BUILD_DEFAULTS
+from ..core.errors import TileirasError
 from ..frontend.tilecpp.nvcc_flags import split_flags
 from ..pipeline.job import SERIALIZERS, Job, check_debug
 from ..pipeline.pipelining_strategies import AUTO
+from ..pipeline.schedule.schedule_file import read_schedule, with_file_name
 from ..pipeline.stages import Stage, load
 from ..pipeline.tuning_parameters import parse_tuning
 from ..target.isa.serializer_options import read_level
@@ -19,14 +21,14 @@ from ..target.targets import Target, is_native, parse_targets
 from .incremental.sconscript_trace import TRACE
 from .scons_variables import option_text
 
-DEFAULTS: dict[str, Any] = BUILD_DEFAULTS | {"instantiate": ()}
+DEFAULTS: dict[str, Any] = BUILD_DEFAULTS | {"instantiate": (), "schedule": ""}
 
 
 @dataclass(frozen=True)
 class Settings:
     """The options of one environment, checked. ``libdevice``, ``ptxas`` and ``nvcc`` are paths, None = the installed ones.
 
-    ``instantiate`` are C++ names of the template instances that nvcc compiles; ``tuning`` are values of ``TUNING`` by name.
+    ``schedule`` is the path of a schedule file, ``schedule_text`` its text. ``instantiate`` are C++ names of the template instances that nvcc compiles; ``tuning`` are values of ``TUNING`` by name.
     """
 
     targets: tuple[Target, ...]
@@ -42,11 +44,21 @@ class Settings:
     nvcc_flags: tuple[str, ...] = ()
     instantiate: tuple[str, ...] = ()
     tuning: tuple[tuple[str, int], ...] = ()
+    schedule: str | None = None
+    schedule_text: str = ""
 
     def choices(self, target: Target) -> Job:
         """The job for ``target``, without files."""
         level, strategy, serializer = self.opt_level, self.strategy, self.serializer
-        job = Job(target, level, self.lineinfo, self.debug, strategy=strategy, serializer=serializer)
+        job = Job(
+            target,
+            level,
+            self.lineinfo,
+            self.debug,
+            strategy=strategy,
+            serializer=serializer,
+            schedule=self.schedule_text,
+        )
         return job.with_tuning(dict(self.tuning))
 
     def job(self, target: Target, stage: Stage) -> Job:
@@ -73,7 +85,8 @@ def read_settings(env, **overrides: object) -> Settings:
     nvcc, flags, kernels = _tilecpp(env, option)
     how = (choices["strategy"], choices["serializer"])
     tuning = tuple(parse_tuning(option).items())
-    settings = Settings(targets, level, lines, debug, folder, *paths, *how, nvcc, flags, kernels, tuning)
+    schedule = _schedule(_path(env, str(option["schedule"])))
+    settings = Settings(targets, level, lines, debug, folder, *paths, *how, nvcc, flags, kernels, tuning, *schedule)
     check_debug(settings.choices(targets[0]))
     return settings
 
@@ -83,6 +96,16 @@ def _tilecpp(env, option: Mapping[str, Any]) -> tuple[str | None, tuple[str, ...
     kernels = option["instantiate"]
     kernels = (kernels,) if isinstance(kernels, str) else tuple(map(str, kernels))
     return _path(env, option["nvcc"]), split_flags(option["nvcc_flags"]), kernels
+
+
+def _schedule(path: str | None) -> tuple[str | None, str]:
+    """The path and the text of a schedule file. The trace of the build scripts records that it is read."""
+    if path is None:
+        return None, ""
+    try:
+        return path, read_schedule(path)
+    except TileirasError as error:
+        raise with_file_name(error, path) from error
 
 
 def _path(env, text: str) -> str | None:

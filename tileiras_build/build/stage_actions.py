@@ -21,6 +21,7 @@ from SCons.Util import hash_signature
 from ..core.errors import TileirasError
 from ..core.file_io import read_file, write_files
 from ..pipeline.job import Job
+from ..pipeline.schedule.schedule_file import with_file_name
 from ..pipeline.stages import Stage, source_digest
 from ..reports.build_timeline import BUILT, CACHED, FAILED
 from ..workers.executor import Executor
@@ -43,6 +44,8 @@ def step_timeout(env) -> float:
 
 class WorkerAction(FunctionAction):
     """Calls a function in the executor and writes the files that it returns."""
+
+    schedule: str | None = None  # the path of a schedule file, which errors name
 
     def __init__(self, stage: Stage, executor, signature: dict):
         self.stage, self.executor = stage, executor
@@ -81,7 +84,8 @@ class WorkerAction(FunctionAction):
         try:
             files = run_on_stable_inputs(target, lambda: self.call(self.executor(env), target, source, env))
             write_files({Path(node.path): files[node.name] for node in target})
-        except TileirasError as error:
+        except TileirasError as found:
+            error = with_file_name(found, self.schedule)
             kind = StepError if BUILD in env and env[BUILD].shows_failure(target[0]) else BuildError
             return kind(target, str(error), status=error.exit_code, exitstatus=error.exit_code)
         for node in target:
@@ -98,10 +102,21 @@ class WorkerAction(FunctionAction):
 
 
 class StageAction(WorkerAction):
-    """Makes one artifact from the previous one (``source_stage``) for one job; ``cuts`` are its requested subsets."""
+    """Makes one artifact from the previous one (``source_stage``) for one job; ``cuts`` are its requested subsets.
 
-    def __init__(self, source_stage: Stage, stage: Stage, job: Job, executor, cuts: Sequence[LibdeviceSubsets] = ()):
-        self.source_stage, self.job, self.subsets = source_stage, job, cuts
+    ``schedule`` is the path of the job's schedule file, as errors show it.
+    """
+
+    def __init__(
+        self,
+        source_stage: Stage,
+        stage: Stage,
+        job: Job,
+        executor,
+        cuts: Sequence[LibdeviceSubsets] = (),
+        schedule: str | None = None,
+    ):
+        self.source_stage, self.job, self.subsets, self.schedule = source_stage, job, cuts, schedule
         super().__init__(stage, executor, stage_signature(stage, job))
 
     def strfunction(self, target, source, env, executor=None) -> str:

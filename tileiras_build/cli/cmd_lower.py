@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
+from typing import Any
 
 from ..config.build_options import CHECKS, DEFAULTS, project_values, yes_no
 from ..core.errors import Diagnostics, ErrorGroup, InternalError, InvalidInput, Location, TileirasError
 from ..core.file_io import read_file, write_files
+from ..driver import SCHEDULED
 from ..pipeline.job import SERIALIZERS, Job, check_debug
 from ..pipeline.pipelining_strategies import AUTO
+from ..pipeline.schedule.schedule_file import read_schedule, with_file_name
 from ..pipeline.stages import STAGES, Stage, between, find, stage_of_file
 from ..pipeline.tuning_parameters import BY_NAME, parse_tuning
 from ..target.targets import Target, is_native, parse_targets, target_of_options
@@ -21,6 +25,7 @@ from .cmd_export import PYTHON, TILECPP, export_kernels
 from .command_options import (
     LIBDEVICE_HELP,
     add_compute_capability,
+    add_json,
     add_nvcc,
     add_opt_level,
     add_tuning,
@@ -78,6 +83,9 @@ def _add_goal(parser: argparse.ArgumentParser) -> None:
     goal.add_argument("--to", metavar="STAGE", help=f"one of {stages}, or {_SASS} (the text of nvdisasm)")
     what = "stop after this pass and write MLIR (`opt` can resume from it)"
     goal.add_argument("--until", metavar="PASS", help=what)
+    what = "print the schedule of each kernel, the candidates of each knob, and what binds them"
+    goal.add_argument("--explain-schedule", action="store_true", help=what)
+    add_json(parser)
     what = (
         "comma-separated targets, or all; 90, 90a and sm_90 are synonyms (this and the options below default to "
         "[tool.tileiras] in pyproject.toml)"
@@ -107,6 +115,8 @@ def _add_code_options(parser: argparse.ArgumentParser) -> None:
         f"warp-specialize (TMA producer warp) (default: {AUTO})"
     )
     parser.add_argument("--strategy", default=AUTO, metavar="STRATEGY", help=what)
+    what = "JSON file of a schedule, as --explain-schedule --json prints it; each knob in it is checked"
+    parser.add_argument("--schedule", metavar="FILE", help=what)
     add_tuning(parser)
 
 
@@ -115,7 +125,7 @@ def run(options: argparse.Namespace) -> None:
     _apply_project_defaults(options)
     goal, targets = _goal(options), _targets(options)
     jobs = [_job(options, target) for target in targets]
-    outputs: dict[tuple[str, Target], dict[str, bytes]] = {}
+    outputs: dict[tuple[str, Target], Any] = {}
     errors = Diagnostics()
     for job, sources in zip(jobs, _sources_for(options, targets)):
         for source in sources:
@@ -124,7 +134,9 @@ def run(options: argparse.Namespace) -> None:
             except TileirasError as error:
                 for single in getattr(error, "errors", [error]):
                     errors.add(single)
-    if outputs:
+    if outputs and options.explain_schedule:
+        _print_schedules(options, [one for found in outputs.values() for one in found])
+    elif outputs:
         _write(options, goal.suffix, outputs, len(jobs) > 1)
     errors.raise_if_any()
 
@@ -140,10 +152,23 @@ def _apply_project_defaults(options: argparse.Namespace) -> None:
             setattr(options, option, yes_no(name, text) if CHECKS[name] is yes_no else text)
 
 
+def _print_schedules(options: argparse.Namespace, explained: list[dict[str, Any]]) -> None:
+    """Print the schedules of all kernels; one alone is the object of a schedule file."""
+    from ..pipeline.schedule.explain import render_text
+
+    text = json.dumps(explained if len(explained) > 1 else explained[0], indent=2) if options.json else None
+    print(text or render_text(explained))
+
+
 def _goal(options: argparse.Namespace) -> Goal:
     source = STAGES[0] if _is_kernel_file(options.file) else stage_of_file(options.file)
     if options.until is not None:
         return Goal("tileiras_build.driver:lower_until", options.until, ".mlir")
+    if options.json and not options.explain_schedule:
+        raise InvalidInput("option-conflict", "--json needs --explain-schedule", remedy="drop --json")
+    if options.explain_schedule:
+        between(source.name, SCHEDULED)
+        return Goal("tileiras_build.driver:explain_schedule", SCHEDULED, ".json")
     if options.to == _SASS:
         return Goal(f"{__name__}:lower_to_sass", _SASS, f".{_SASS}")
     stage = find(options.to)
@@ -175,22 +200,33 @@ def _job(options: argparse.Namespace, target: Target) -> Job:
 
     level, lines, debug = read_level(options.opt), options.lineinfo, options.device_debug
     files = (options.libdevice or None, options.ptxas or None)
-    job = Job(target, level, lines, debug, *files, options.serializer, options.strategy)
+    job = Job(target, level, lines, debug, *files, options.serializer, options.strategy, _schedule(options))
     return check_debug(job.with_tuning(parse_tuning(vars(options))))
 
 
-def _lower(options: argparse.Namespace, source: Source, goal: Goal, job: Job) -> dict[str, bytes]:
+def _schedule(options: argparse.Namespace) -> str:
+    """The text of the schedule file; "" without one."""
+    if options.schedule is None:
+        return ""
+    try:
+        return read_schedule(options.schedule)
+    except TileirasError as error:
+        raise with_file_name(error, options.schedule) from error
+
+
+def _lower(options: argparse.Namespace, source: Source, goal: Goal, job: Job) -> Any:
     from ..workers.executor.forked_executor import ForkedExecutor
     from ..workers.executor.in_process_executor import InProcessExecutor
 
     executor = InProcessExecutor() if options.in_process else ForkedExecutor()
-    arguments = (source.data, source.stage.name, goal.name, job, options.file)
+    what = () if options.explain_schedule else (goal.name,)
+    arguments = (source.data, source.stage.name, *what, job, options.file)
     try:
         return executor.run(goal.function, *arguments, timeout=options.timeout)
     except TileirasError as error:
         if error.id == "worker-timeout":
             raise _timeout_error(goal.suffix, options) from None
-        raise _blame_file(error, source.stage, options.file) from error
+        raise with_file_name(_blame_file(error, source.stage, options.file), options.schedule) from error
 
 
 # ---- inputs

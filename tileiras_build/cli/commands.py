@@ -56,6 +56,7 @@ COMMANDS: tuple[Command, ...] = (
             ("lower k.tilebc --to cubin --sm sm_90", "k.cubin, and its launch manifest k.json"),
             ("lower kernels/add.py --to ptx --sm sm_80,sm_90 -o out", "every kernel of the file for two targets"),
             ("lower k.tilebc --to ptx --sm sm_90 -o -", "print PTX to standard output"),
+            ("lower k.tilebc --explain-schedule --json --sm sm_90", "how it uses an SM; edit it, and give it to --schedule"),
             ("lower k.tilebc --until convert-tile-as-to-llvm --sm sm_90", "stop after a pass; `opt` resumes from there"),
         ),
     ),

@@ -19,7 +19,7 @@ from ...core.errors import InternalError
 from ..job import Job
 from .schedule import BY_NAME, Value
 from .schedule_attribute import schedule_of, set_knobs
-from .schedule_file import refusal
+from .schedule_file import refusal, requested
 
 V = TypeVar("V", bound=Value)
 
@@ -81,7 +81,7 @@ def hear(
 
 def choose(func: Operation, job: Job, knob: str, candidates: Iterable[Candidate[V]]) -> V:
     """Choose a knob of a kernel and set it. Raises InvalidInput[schedule-refused] for an illegal request."""
-    value = select(func, job, knob, getattr(schedule_of(func), knob), candidates)
+    value = select(func, job, knob, getattr(requested(job), knob), candidates)
     set_knobs(func, **{knob: value})
     return value
 

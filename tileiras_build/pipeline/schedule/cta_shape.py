@@ -18,6 +18,7 @@ from ..analysis.dot_operand_chains import dot_operand_load
 from ..analysis.enclosing_control_flow import is_accumulation_loop
 from ..analysis.op_queries import is_tile
 from ..analysis.resource_model import (
+    MIN_STAGES,
     choose_warps,
     ctas_by_row_registers,
     registers_fit,
@@ -182,12 +183,18 @@ def _registers_live_across(ops: list[Operation], positions: dict[Operation, int]
 
 
 # ---- afterwards --------------------------------------------------------------------------------
-def limits_of(func: TableOp, ctas: int, job: Job) -> str | None:
-    """Why an SM does not hold so many CTAs of a finished kernel; None where it does."""
+def limits_of(func: TableOp, ctas: int, job: Job, spare: int = 0) -> str | None:
+    """Why an SM does not hold so many CTAs of a finished kernel, with ``spare`` bytes less; None where it does."""
     limits, warps = job.target.sm_limits, func.num_warps + (func.producer_warps or 0)
     if ctas > limits.ctas or ctas * warps * WARP > limits.threads:
         return f"threads: an SM has {limits.threads} and at most {limits.ctas} CTAs, {ctas} CTAs have {ctas * warps * WARP}"
-    used, available = func.shared_bytes or 0, job.target.shared_memory_of(ctas) if ctas > 1 else None
+    used, available = (func.shared_bytes or 0) - spare, job.target.shared_memory_of(ctas) if ctas > 1 else None
     if available is not None and used > available:
         return f"shared memory: a CTA uses {used} bytes, and has {available} with {ctas} CTAs per SM"
     return None
+
+
+def spare_stage_bytes(func: TableOp) -> int:
+    """The shared memory of all stages above the fewest that overlap."""
+    types = [as_op(op).result.type for op in walk(func) if op.name == "nv_tileas.alloc_tensor"]
+    return sum(type.stage_bytes * max(0, type.stages.data - MIN_STAGES) for type in types)

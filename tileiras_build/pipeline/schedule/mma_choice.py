@@ -14,6 +14,7 @@ from ..analysis.kernel_target import kernel_target
 from ..analysis.resource_model import MIN_WARPS, choose_warps
 from ..analysis.tma_operands import control_flow_obstacles
 from ..analysis.tma_tensor_maps import TMA_ALIGNMENT, alignment_faults
+from ..common.llvm_element_types import element_of
 from ..common.optimization_hints import hint
 from ..job import Job
 from ..mma.dots import element_types
@@ -24,7 +25,6 @@ from .schedule_attribute import set_knobs
 from .schedule_file import refusal, requested
 
 DOT = "nv_tileas.dot"
-PROMISE = "promise it: base_divisible_by and stride_divisible_by of the array, in elements"
 
 
 def families_for(place: int, job: Job) -> tuple[MmaFamily, ...]:
@@ -106,8 +106,8 @@ def _operand_obstacles(dot: TableOp, index: int, name: str, job: Job) -> Iterato
     load = found[0]
     if hint(load, job, "allow_tma") == 0:
         yield f"operand {name}: the hint allow_tma=False of its load", "drop the hint"
+    count = 8 * TMA_ALIGNMENT // element_of(load.value.type).bits
+    promise = f"promise Array(…, alignment={TMA_ALIGNMENT}, stride_divisible_by={count})"
     for what, bytes in alignment_faults(ViewAccessInfo(load.view, AxisAnalysis())):
-        yield (
-            f"operand {name}: {what} is known to be a multiple of {bytes} bytes only; TMA needs {TMA_ALIGNMENT}",
-            PROMISE,
-        )
+        limit = f"operand {name}: {what} is known to be a multiple of {bytes} bytes only; TMA needs {TMA_ALIGNMENT}"
+        yield limit, promise

@@ -99,7 +99,7 @@ KNOBS: tuple[Knob, ...] = (
         "swap_operands",
         bool,
         "A B is computed as the transpose of B' A'",
-        "the instruction reads B' and A', but not A and B, in the memory order that they have",
+        "an instruction that reads B' and A', but not A and B, in the memory order that they have",
     ),
     Knob(
         "tmem_accumulators",

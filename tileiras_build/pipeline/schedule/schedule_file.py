@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from ...core.errors import ErrorGroup, InvalidInput, Location, TileirasError, suggest
+from ...core.file_io import read_file
 from ..job import Job
 from .schedule import BY_NAME, NOTHING, Knob, Schedule, Value, of_values
 
@@ -43,6 +44,18 @@ def parse_schedule(text: str) -> Schedule:
     return of_values(found[SCHEDULE])
 
 
+def read_schedule(path: str) -> str:
+    """The text of a file, which has a schedule. Raises InvalidInput."""
+    try:
+        text = read_file(path).decode()
+    except UnicodeDecodeError:
+        raise _fault("not UTF-8 text", Location(PLACEHOLDER)) from None
+    if not text.strip():
+        raise _fault("the file is empty", Location(PLACEHOLDER))
+    parse_schedule(text)
+    return text
+
+
 def requested(job: Job) -> Schedule:
     """The knobs that the job's schedule file requests."""
     return parse_schedule(job.schedule)
@@ -50,8 +63,8 @@ def requested(job: Job) -> Schedule:
 
 def _problem(knob: Knob, value: Any) -> str | None:
     """Why no kernel can have the value; None where one may."""
-    if knob.many and not isinstance(value, list):
-        return f"{knob.name} is not a list"
+    if knob.many != isinstance(value, list):
+        return f"{knob.name} = {json.dumps(value)} is not {'a list' if knob.many else KINDS[knob.kind]}"
     values: list[Any] = value if isinstance(value, list) else [value]
     for one in values:
         least = 0 if knob.many else 1
@@ -89,8 +102,3 @@ def with_file_name(error: TileirasError, path: str | None) -> TileirasError:
         return error
     location = error.location._replace(file=path)
     return type(error)(error.id, error.message, location=location, remedy=error.remedy)
-
-
-def to_json(schedule: Schedule, **information: Any) -> dict[str, Any]:
-    """A schedule as the object of a file."""
-    return {**information, SCHEDULE: schedule.chosen}

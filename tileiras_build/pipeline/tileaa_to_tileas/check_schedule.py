@@ -17,7 +17,7 @@ from ..job import Job
 from ..pass_manager import EdgePass
 from ..pipelining_strategies import choose as choose_strategy
 from ..schedule.choose import Candidate, hear, is_listening
-from ..schedule.cta_shape import limits_of
+from ..schedule.cta_shape import limits_of, spare_stage_bytes
 from ..schedule.schedule import BY_NAME
 from ..schedule.schedule_attribute import schedule_of, set_knobs
 from ..schedule.schedule_file import refusal, requested
@@ -43,7 +43,9 @@ def _complete(func: TableOp, job: Job) -> None:
     strategy = choose_strategy(job).name
     set_knobs(func, num_warps=func.num_warps, num_ctas=func.num_ctas, strategy=strategy, conversion_chunk_bytes=chunk)
     if is_listening() and schedule_of(func).occupancy is None:
-        hear(func, "occupancy", None, [Candidate(ctas, limits_of(func, ctas, job)) for ctas in range(1, MAX_CTAS + 1)])
+        spare = spare_stage_bytes(func)
+        limits = ((ctas, limits_of(func, ctas, job, spare)) for ctas in range(1, MAX_CTAS + 1))
+        hear(func, "occupancy", None, [Candidate(ctas, limit) for ctas, limit in limits])
 
 
 def _check(func: TableOp, job: Job) -> None:

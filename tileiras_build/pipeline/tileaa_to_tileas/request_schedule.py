@@ -1,7 +1,8 @@
 """Request a schedule: give each kernel the knobs of the job's schedule file.
 
 In:    kernels; a job with the text of a schedule file.
-Out:   ``schedule`` on each kernel: the requested knobs. Kernels of other jobs are unchanged.
+Out:   ``schedule`` on each kernel: what passes read before they choose. That is its warps, its CTAs per SM and per cluster,
+       and the optimizations that it declines. Kernels of other jobs are unchanged.
 Before: all passes that choose knobs.
 Sound: passes check a requested value as they check a candidate of their own; check_schedule reports what none of them did.
 """
@@ -13,8 +14,9 @@ from xdsl.dialects.builtin import ModuleOp
 from ...ir.dialects.op_traits import is_function
 from ..job import Job
 from ..pass_manager import EdgePass
-from ..schedule.schedule_attribute import set_schedule
-from ..schedule.schedule_file import parse_schedule
+from ..schedule.schedule import Schedule
+from ..schedule.schedule_attribute import set_knobs, set_schedule
+from ..schedule.schedule_file import requested
 
 
 class RequestSchedule(EdgePass):
@@ -25,5 +27,9 @@ class RequestSchedule(EdgePass):
     def run(self, module: ModuleOp, job: Job) -> None:
         if not job.schedule:
             return
+        wanted = requested(job)
+        declined = {name: False for name, value in wanted.chosen.items() if value is False}
+        early = Schedule(num_ctas=wanted.num_ctas, num_warps=wanted.num_warps, occupancy=wanted.occupancy)
         for func in filter(is_function, module.body.block.ops):
-            set_schedule(func, parse_schedule(job.schedule))
+            set_schedule(func, early)
+            set_knobs(func, **declined)

@@ -20,6 +20,8 @@ Sound: a loop is changed only if nothing in it writes memory, so a load may move
 
 from __future__ import annotations
 
+from itertools import chain
+
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 
@@ -43,7 +45,7 @@ from ..analysis.scratch_memory_sizes import largest_scratch
 from ..common.optimization_hints import hint, occupancy
 from ..job import Job
 from ..pass_manager import EdgePass
-from ..schedule.choose import is_listening, select
+from ..schedule.choose import Candidate, is_listening, select
 from ..schedule.schedule_attribute import set_knobs
 from ..schedule.schedule_file import requested
 from ..schedule.stage_counts import StageBudget
@@ -122,11 +124,11 @@ def _choose_stages(
     while stages < most and sum(load.bytes * load.tiles(stages + 1) for load in loads) <= available:
         stages += 1
     preferred = min(stages, _most_stages(loads, job))
-    if wanted or is_listening():
+    if wanted is not None or is_listening():
         budget = StageBudget(stages, size, used, ctas)
-        candidates = budget.candidates(preferred, wanted, job, MIN_STAGES)
+        candidates = chain(budget.candidates(preferred, wanted, job, MIN_STAGES), [Candidate(0)])
         return select(kernel, job, "cp_async_stages", wanted, candidates, place), ctas
-    return (preferred if wanted is None else 0), ctas
+    return preferred, ctas
 
 
 def _most_stages(loads: list[CpAsyncLoad], job: Job) -> int:

@@ -33,7 +33,7 @@ from ...common.llvm_element_types import element_of
 from ...job import Job
 from ...mma.tmem_tiles import lhs_k_chunks, scale_columns, tmem_tiles
 from ...schedule.choose import Candidate, choose
-from ...schedule.schedule_attribute import schedule_of
+from ...schedule.schedule_file import requested
 from ...schedule.stage_counts import StageBudget
 from ...shared_memory_fallbacks import FALLBACKS
 from ..chunked_layout_conversions import limit_conversion_chunks
@@ -100,7 +100,7 @@ class PipelineAllocation:
         if self.accumulators_stay and self.ctas < most:
             self._limit_chunks(body)
             stages = self._stages_with_scratch(body)
-        wanted = schedule_of(self.func).num_stages
+        wanted = requested(self.job).num_stages
         if wanted is not None and wanted > stages and as_op(self.func).num_ctas is not None:
             return stages  # a CTA pair may have more of them (use_two_cta_mma)
         return choose(self.func, self.job, "num_stages", self.budget.candidates(stages, wanted, self.job))

@@ -1,0 +1,141 @@
+"""Schedules that a person edits: other code with the same results, or a refusal that says why."""
+
+import json
+
+import numpy as np
+import pytest
+
+from tests.compiled_once import compiled
+from tests.examples.example_library import bytecode_of, launch
+from tileiras_build import driver
+from tileiras_build.core.errors import InvalidInput
+from tileiras_build.pipeline.job import Job
+from tileiras_build.pipeline.schedule.explain import render_text
+from tileiras_build.target.targets import find_target
+
+MATMUL, ATTENTION, ROWS = "matmul_f16_nt", "attention_f16", "softmax_f16"
+
+
+def request(**knobs) -> str:
+    return json.dumps({"schedule": knobs})
+
+
+def explained(name: str, sm: str, schedule: str = "") -> dict:
+    [found] = driver.explain_schedule(bytecode_of(name), ".tilebc", Job(find_target(sm), schedule=schedule))
+    return found
+
+
+def refused(name: str, sm: str, **knobs) -> str:
+    with pytest.raises(InvalidInput) as error:
+        compiled(bytecode_of(name), sm, schedule=request(**knobs))
+    assert error.value.id == "schedule-refused"
+    assert error.value.location is not None and error.value.location.line == 1
+    return str(error.value)
+
+
+@pytest.mark.parametrize("sm", ["sm_80", "sm_90", "sm_100", "sm_120"])
+@pytest.mark.parametrize("name", [MATMUL, ATTENTION, ROWS])
+def test_the_printed_schedule_given_back_makes_the_same_code(name, sm):
+    printed = json.dumps(explained(name, sm))
+    assert compiled(bytecode_of(name), sm, schedule=printed).ptx == compiled(bytecode_of(name), sm).ptx
+
+
+EDITED = [
+    (MATMUL, "sm_80", {"cp_async_stages": [2], "num_warps": 8}),
+    (MATMUL, "sm_80", {"cp_async_stages": [0], "prefetch_fragments": False}),
+    (MATMUL, "sm_90", {"num_stages": 2, "num_warps": 8, "occupancy": 2}),
+    (MATMUL, "sm_90", {"mma": ["mma_sync"], "num_stages": 3}),
+    (MATMUL, "sm_90", {"strategy": "none", "occupancy": 3}),
+    (MATMUL, "sm_100", {"num_stages": 1, "num_warps": 8}),
+    (MATMUL, "sm_100", {"strategy": "unspecialize", "cp_async_stages": [5]}),
+    (ATTENTION, "sm_90", {"rotate": False, "num_stages": 3, "tma_stores": False}),
+    (ATTENTION, "sm_100", {"issue_ahead": False, "occupancy": 2}),
+    (ROWS, "sm_80", {"num_warps": 8}),
+]
+
+
+@pytest.mark.parametrize(("name", "sm", "knobs"), EDITED)
+def test_an_edited_schedule_is_followed_and_gives_the_same_results(name, sm, knobs):
+    data, text = bytecode_of(name), request(**knobs)
+    edited, usual = compiled(data, sm, schedule=text), compiled(data, sm)
+    assert edited.ptx != usual.ptx
+    found = explained(name, sm, text)["schedule"]
+    assert {
+        knob: list(value) if isinstance(value, tuple) else value for knob, value in found.items() if knob in knobs
+    } == knobs
+    before, after = launch(name, usual), launch(name, edited)
+    for key, value in before.items():
+        if isinstance(value, np.ndarray):
+            np.testing.assert_allclose(after[key].astype(np.float64), value.astype(np.float64), rtol=2e-3, atol=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("name", "sm", "knobs", "reason"),
+    [
+        (
+            MATMUL,
+            "sm_80",
+            {"strategy": "warp-specialize"},
+            "sm_80 does not support the pipeline strategy warp-specialize",
+        ),
+        (MATMUL, "sm_90", {"strategy": "fast"}, "'fast' is not a pipeline strategy; use one of auto, none"),
+        (MATMUL, "sm_90", {"num_stages": 99}, "shared memory: 99 stages of "),
+        (ROWS, "sm_90", {"num_stages": 2}, "it needs operands that a producer warp loads by TMA"),
+        (MATMUL, "sm_80", {"cp_async_stages": [99]}, "shared memory: 99 stages of "),
+        (MATMUL, "sm_80", {"cp_async_stages": [2, 2]}, "it needs one value for each loop"),
+        (MATMUL, "sm_80", {"cp_async_stages": [1]}, "legal here: 4, "),
+        (MATMUL, "sm_90", {"occupancy": 32}, "registers: a thread needs "),
+        (ROWS, "sm_90", {"occupancy": 32, "num_warps": 16}, "threads: an SM has 2048"),
+        (MATMUL, "sm_80", {"mma": ["wgmma"]}, 'mma = "wgmma" is refused'),
+        (MATMUL, "sm_90", {"mma": ["fma"]}, "mma_sync computes the same in less time"),
+        (MATMUL, "sm_90", {"mma": ["wgmma", "wgmma"]}, "it has 2 values, and the kernel 1 dots"),
+        (
+            MATMUL,
+            "sm_90",
+            {"strategy": "none", "mma": ["wgmma"]},
+            "strategy none has no TMA loads; strategy warp-specialize",
+        ),
+        (
+            "matmul_f16_nt_odd",
+            "sm_90",
+            {"mma": ["wgmma"]},
+            "is known to be a multiple of 2 bytes only; TMA needs 16; promise Array(…, alignment=16, stride_divisible_by=8)",
+        ),
+        (MATMUL, "sm_80", {"num_ctas": 2}, "num_ctas = 2 is refused"),
+        (MATMUL, "sm_90", {"accumulator_buffers": 2}, "it needs a dot that accumulates in tensor memory"),
+        (MATMUL, "sm_100", {"accumulator_buffers": 2}, "legal here: 1"),
+        (MATMUL, "sm_90", {"setmaxnreg": True}, "it follows from num_warps and occupancy of an attention kernel"),
+        *(
+            (MATMUL, "sm_90", {knob: True}, "it needs ")
+            for knob in ("swap_operands", "tmem_accumulators", "mma_warp", "two_cta_mma", "multicast", "rotate")
+        ),
+        *(
+            (ROWS, "sm_90", {knob: True}, "it needs ")
+            for knob in ("issue_ahead", "ping_pong", "prefetch_fragments", "tma_stores")
+        ),
+        ("vector_add_f32", "sm_90", {"spill": True}, "it needs a kernel with reductions"),
+    ],
+)
+def test_what_a_kernel_cannot_have_is_refused_with_the_reason(name, sm, knobs, reason):
+    assert reason in refused(name, sm, **knobs)
+
+
+def test_an_explanation_says_what_binds_each_candidate():
+    text = render_text([explained("matmul_f16_nt_odd", "sm_90")])
+    assert text.startswith("matmul_f16_nt_odd on sm_90\n")
+    assert (
+        "not wgmma: operand A: the stride of dimension 0 is known to be a multiple of 2 bytes only; TMA needs 16"
+        in text
+    )
+    assert "stride_divisible_by" in text and "not used, as it needs:" in text
+    assert "not warp-specialize: sm_80 has no tma" in render_text([explained(MATMUL, "sm_80")])
+    assert "not 15: shared memory: 15 stages of 8192 bytes" in render_text([explained(MATMUL, "sm_90")])
+
+
+def test_the_schedule_is_in_the_text_of_the_scheduled_module():
+    text = compiled(bytecode_of(MATMUL), "sm_90").tileas
+    assert (
+        'schedule = {strategy = "warp-specialize", num_warps = 4 : i32, mma = ["wgmma"], num_stages = 14 : i32}' in text
+    )
+    again = driver.lower(text.encode(), ".tileas", "ptx", Job(find_target("sm_90")))[".ptx"].decode()
+    assert again == compiled(bytecode_of(MATMUL), "sm_90").ptx
