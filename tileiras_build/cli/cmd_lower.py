@@ -165,7 +165,7 @@ def _goal(options: argparse.Namespace) -> Goal:
     if options.until is not None:
         return Goal("tileiras_build.driver:lower_until", options.until, ".mlir")
     if options.json and not options.explain_schedule:
-        raise InvalidInput("option-conflict", "--json needs --explain-schedule", remedy="drop --json")
+        raise InvalidInput("option-value", "--json needs --explain-schedule", remedy="drop --json")
     if options.explain_schedule:
         between(source.name, SCHEDULED)
         return Goal("tileiras_build.driver:explain_schedule", SCHEDULED, ".json")
