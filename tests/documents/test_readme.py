@@ -1,94 +1,61 @@
-"""Every command of the README, run in a checkout whose library has one kernel file, and its Python."""
+"""README, typed line by line by somebody who has installed the project; its figures are those of the pages that it names."""
 
 import re
-import shutil
-import textwrap
-from pathlib import Path
+from math import exp, log
 
-import pytest
+from tests.documents.test_document_words import ROOT
+from tests.documents.test_tutorial import INSTALLS
+from tests.documents.typed import Command, File, execute, steps
 
-ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()
-PROGRAMS = ("tileiras-build", "scons", "pip", "pytest", "python")
-# Commands that are not typed here, and why.
-NOT_TYPED = {
-    "pip install -e '.[dev]' && scons sm=90,100": "the environment is made already, and the rest is typed below",
-    "pip install -e '.[dev]' && pytest -n auto": "runs this test",
-    "pytest -p tileiras_build.cutile.pytest --tile-device cpu --tile-sm 90": "the environment has no pytest; "
-    "tests/cutile/test_cutile_pytest.py runs a suite so",
-    "scons -j64 sm=all executor=tcp://host:8786": "there is no cluster; tests/workers/executor/ starts one",
-}
-# What the README calls "your script".
-SCRIPT = """
-import numpy as np
-import cuda.tile as ct
-
-@ct.kernel
-def double(x):
-    tile = ct.load(x, (ct.bid(0),), (16,))
-    ct.store(x, (ct.bid(0),), tile + tile)
-
-def main():
-    x = np.arange(32, dtype=np.float32)
-    ct.launch(0, (2,), double, (x,))
-    assert x[17] == 34
-
-main()
-"""
 
 
-def blocks() -> list[str]:
-    """The indented blocks, without their indentation."""
-    found = re.findall(r"(?:^ {4}[^\n]*\n|^\n(?= {4}))+", README, re.MULTILINE)
-    return [textwrap.dedent(block).strip("\n") for block in found]
+def test_readme(shell, tmp_path):
+    done = [step for step in steps(README) if not isinstance(step, Command) or not step.line.startswith(INSTALLS)]
+    for step in done:
+        execute(step, tmp_path, shell)
+    assert sum(isinstance(step, Command) for step in done) == 5 and sum(isinstance(step, File) for step in done) == 2
+    for made in ("my_kernels/build/sm_90/softmax_f32.cubin", "build/package/my_package/manifest.json"):
+        assert (tmp_path / made).is_file(), made
 
 
-def lines() -> list[str]:
-    """What is typed into a shell, without the remarks behind it."""
-    found = [line for block in blocks() for line in block.splitlines() if line.split(" ", 1)[0] in PROGRAMS]
-    return [re.sub(r"\s+# .*", "", line) for line in found]
+def test_it_is_short():
+    assert len(README.splitlines()) <= 80
+    assert len(re.findall(r"\]\((?!https?:)", README.partition("## More")[2])) == 8
 
 
-TYPED = [line for line in lines() if line not in NOT_TYPED]
+def compared() -> list[list[str]]:
+    """The rows of docs/performance.md that compare machine code with tileiras."""
+    lines = (ROOT / "docs/performance.md").read_text().splitlines()
+    return [line.strip("| ").split(" | ") for line in lines if re.match(r"\| sm_\d+ \| \w+ \| \d+ / ", line)]
 
 
-@pytest.fixture
-def checkout(tmp_path) -> Path:
-    """The files that the commands name, in ``tmp_path``; of the example kernels one file and what it imports."""
-    shutil.copy(ROOT / "SConstruct", tmp_path)
-    shutil.copytree(ROOT / "site_scons", tmp_path / "site_scons")
-    (tmp_path / "examples/kernels").mkdir(parents=True)
-    for file in [*(ROOT / "examples/kernels").glob("_*.py"), ROOT / "examples/kernels/vector_add.py"]:
-        shutil.copy(file, tmp_path / "examples/kernels")
-    (tmp_path / "script.py").write_text(SCRIPT)
-    return tmp_path
+def geometric_mean(rows: list[list[str]], column: int) -> tuple[int, str]:
+    """How many rows have a figure in a column, and the mean of them."""
+    found = [float(row[column]) for row in rows if len(row) > column and re.fullmatch(r"[\d.]+", row[column])]
+    return len(found), f"{exp(sum(map(log, found)) / len(found)):.2f}"
 
 
-def test_what_is_not_typed_is_there():
-    assert set(NOT_TYPED) <= set(lines())
+def test_the_figures_are_those_of_the_tables():
+    rows = compared()
+    (instructions, ratio), (compiled, time) = geometric_mean(rows, 10), geometric_mean(rows, 12)
+    assert f"| SASS instructions, geometric mean of {instructions} kernels | {ratio} | 1 |" in README
+    assert f"| compile time, geometric mean of {compiled} kernels | {time} | 1 |" in README
+    spills = [row[6].split(" / ") for row in rows if not row[6].endswith("-")]
+    ours, theirs = (sum(pair[side] != "0" for pair in spills) for side in (0, 1))
+    assert f"| kernels of those that spill registers | {ours} | {theirs} |" in README
 
 
-def test_commands(shell, checkout):
-    assert len(TYPED) >= 12
-    for line in TYPED:
-        # The folder is everybody's.
-        done = shell(line.replace("/tmp/k", f"{checkout}/k"))
-        assert done.returncode == 0, f"{line}\n{done.stdout[-2000:]}{done.stderr[-4000:]}"
-    assert {file.name for file in checkout.glob("k/vector_add_f32.*")} == {
-        f"vector_add_f32.{kind}" for kind in ("tilebc", "cubin", "json")
-    }
-    for made in ("sm_90/vector_add_f32.cubin", "report/index.html", "compile_commands.json"):
-        assert (checkout / "build" / made).is_file(), made
-    (program,) = [block for block in blocks() if block.startswith("import tileiras_build")]
-    (checkout / "program.py").write_text(program + "\nprint(len(artifacts.cubin) > 1000, '.entry' in artifacts.ptx)\n")
-    said = shell("cp k/vector_add_f32.tilebc . && python program.py")
-    assert said.stdout == "True True\n", said.stderr
+def test_the_count_of_cutiles_tests_is_that_of_the_table():
+    table = re.findall(
+        r"^\| test_\w+ \| (\d+) / (\d+) / \d+ \|", (ROOT / "docs/conformance.md").read_text(), re.MULTILINE
+    )
+    passed, failed = (sum(int(row[side]) for row in table) for side in (0, 1))
+    assert f"| {passed} of {passed + failed} that need no GPU | |" in README
 
 
-def test_the_project_of_a_few_lines(shell, tmp_path):
-    (script,) = [block for block in blocks() if block.startswith("from tileiras_build import scons_tool")]
-    (tmp_path / "SConstruct").write_text(script)
-    shutil.copytree(ROOT / "examples/project/kernels", tmp_path / "kernels")
-    (tmp_path / "kernels/matmul.py").write_text((tmp_path / "kernels/add.py").read_text().replace("add", "matmul"))
-    done = shell("scons -Q -j2 sm=90")
-    assert done.returncode == 0 and (tmp_path / "build/sm_90/matmul_f32.cubin").is_file(), done.stderr
+def test_modelled_figures_are_those_of_the_table():
+    page = (ROOT / "docs/performance.md").read_text()
+    ((time,),) = [re.findall(r"^\| sm_90 \| matmul_f16_128x256x64 \| ([\d.]+) \|", page, re.MULTILINE)]
+    assert f"modelled, not measured | {float(time):.0f} µs | |" in README
+    assert "| sm_90 | softmax_f16_4096 |" in page and "modelled, not measured | DRAM 100 % busy | |" in README

@@ -66,16 +66,12 @@ def test_the_journey_of_an_operation_is_the_one_it_makes():
     assert b"math.exp" in thread and b"__nv_expf" not in thread
 
 
-def test_readme_has_the_commands_at_the_top():
-    top = "\n".join((ROOT / "README.md").read_text().splitlines()[:20])
-    assert "pip install -e '.[dev]' && scons sm=90,100" in top
-    assert "pip install -e '.[dev]' && pytest -n auto" in top
+COMMAND_LINE = (ROOT / "docs" / "command-line.md").read_text()
 
 
-def test_readme_shows_the_knobs():
-    assert markdown() in (ROOT / "README.md").read_text()
+def test_the_page_of_the_command_line_shows_the_knobs():
+    assert markdown() in COMMAND_LINE
 
 
-def test_readme_shows_the_stages():
-    text = (ROOT / "README.md").read_text()
-    assert all(f"| `{stage.suffix}` | {stage.description} |" in text for stage in STAGES)
+def test_the_page_of_the_command_line_shows_the_stages():
+    assert all(f"| `{stage.suffix}` | {stage.description} |" in COMMAND_LINE for stage in STAGES)

@@ -1,7 +1,7 @@
 """KNOBS: every environment variable that the project reads, in one frozen table.
 
 ``affects_output``: whether an artifact's bytes may depend on the knob; such knobs are part of build signatures. The
-README's table of knobs is generated from these rows (``markdown``).
+The table of knobs in docs/command-line.md is generated from these rows (``markdown``).
 """
 
 from __future__ import annotations
@@ -130,6 +130,6 @@ def user_cache_folder() -> str | None:
 
 
 def markdown() -> str:
-    """The README's table of knobs."""
+    """The table of knobs for docs/command-line.md."""
     rows = [f"| `{knob.name}` | `{knob.default}` | {knob.help} |" for knob in KNOBS]
     return "\n".join(["| variable | default | meaning |", "|---|---|---|", *rows])
