@@ -74,11 +74,11 @@ def test_machines_are_exact():
 
 
 def test_the_code_generator_leaves_out_strength_reduction_of_straight_lines():
-    """It would compute the second sum as the first plus %s."""
-    assert emit(REQUEST, SUMS_WITH_MULTIPLES).count("mad.lo.s32") == 2
+    """It would compute %y as %x plus %s."""
+    assert emit(REQUEST, ADDS_OF_MULTIPLES).count("mad.lo.s32") == 2
 
 
-SUMS_WITH_MULTIPLES = """
+ADDS_OF_MULTIPLES = """
 define ptx_kernel void @k(ptr addrspace(1) %p, i32 %b, i32 %s) {
   %m6 = mul i32 %s, 6
   %x = add i32 %b, %m6
