@@ -343,7 +343,7 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", action="append", metavar="PATTERN", help="rows whose names match, * for anything")
-    parser.add_argument("--markdown", action="store_true", help="as docs/performance.md has it")
+    parser.add_argument("--markdown", action="store_true", help="as docs/measurements.md has it")
     parser.add_argument("--json", metavar="FILE", help="write each row's times there, too")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="processes (default: 2)")
     return parser.parse_args()

@@ -110,7 +110,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--only", action="append", metavar="PATTERN", help="kernels whose names match, * for anything")
     parser.add_argument("--tune", action="append", type=_tuning, default=[], metavar="NAME=N", help="of our build")
     parser.add_argument("--triton", action="store_true", help="ask about Triton's code, too")
-    parser.add_argument("--markdown", action="store_true", help="as docs/performance.md has it")
+    parser.add_argument("--markdown", action="store_true", help="as docs/measurements.md has it")
     return parser.parse_args()
 
 

@@ -129,7 +129,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--sm", default="90,100", help="the targets (default: 90,100)")
     parser.add_argument("--only", action="append", metavar="PATTERN", help="kernels whose names match, * for anything")
     parser.add_argument("--peer", action="store_true", help="run tileiras where its figures are missing, and keep them")
-    parser.add_argument("--markdown", action="store_true", help="as docs/performance.md has it")
+    parser.add_argument("--markdown", action="store_true", help="as docs/measurements.md has it")
     return parser.parse_args()
 
 

@@ -1,4 +1,4 @@
-"""The table of docs/performance.md from the results of ``run.py``, complete or not: python report.py RESULTS.jsonl [DOCUMENT]
+"""The table of docs/measurements.md from the results of ``run.py``, complete or not: python report.py RESULTS.jsonl [DOCUMENT]
 
 It is printed, or put into a document between the lines BEGIN and END, in place of what is there.
 """

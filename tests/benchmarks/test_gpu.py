@@ -360,7 +360,7 @@ def test_the_table_is_complete(gpu_modules, plan, results):
 
 
 def test_the_table_goes_into_the_documentation(gpu_modules, results, tmp_path, monkeypatch):
-    report, page = gpu_modules["report"], FOLDER.parents[1] / "docs" / "performance.md"
+    report, page = gpu_modules["report"], FOLDER.parents[1] / "docs" / "measurements.md"
     (tmp_path / "results.jsonl").write_text(results[0])
     (tmp_path / "page.md").write_text(page.read_text())
     monkeypatch.setattr(sys, "argv", ["report.py", str(tmp_path / "results.jsonl"), str(tmp_path / "page.md")])

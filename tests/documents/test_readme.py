@@ -25,8 +25,8 @@ def test_it_is_short():
 
 
 def compared() -> list[list[str]]:
-    """The rows of docs/performance.md that compare machine code with tileiras."""
-    lines = (ROOT / "docs/performance.md").read_text().splitlines()
+    """The rows of docs/measurements.md that compare machine code with tileiras."""
+    lines = (ROOT / "docs/measurements.md").read_text().splitlines()
     return [line.strip("| ").split(" | ") for line in lines if re.match(r"\| sm_\d+ \| \w+ \| \d+ / ", line)]
 
 
@@ -55,7 +55,7 @@ def test_the_count_of_cutiles_tests_is_that_of_the_table():
 
 
 def test_modelled_figures_are_those_of_the_table():
-    page = (ROOT / "docs/performance.md").read_text()
+    page = (ROOT / "docs/measurements.md").read_text()
     ((time,),) = [re.findall(r"^\| sm_90 \| matmul_f16_128x256x64 \| ([\d.]+) \|", page, re.MULTILINE)]
     assert f"modelled, not measured | {float(time):.0f} µs | |" in README
     assert "| sm_90 | softmax_f16_4096 |" in page and "modelled, not measured | DRAM 100 % busy | |" in README

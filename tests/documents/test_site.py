@@ -88,6 +88,16 @@ def test_every_document_is_in_the_menu():
     assert written - set(pages) == set()
 
 
+def test_evidence_stands_on_pages_of_its_own():
+    """Guides have no dates: a date is when something was measured."""
+    from mkdocs.config import load_config
+
+    (guides,) = [part["Guides"] for part in load_config(str(ROOT / "mkdocs.yml"))["nav"] if "Guides" in part]
+    pages = [page for row in guides for page in row.values()]
+    dated = {page: re.findall(r"\b20\d\d-\d\d-\d\d\b", (ROOT / "docs" / page).read_text()) for page in pages}
+    assert {page: dates for page, dates in dated.items() if dates} == {}
+
+
 def test_the_reference_has_what_docstrings_say(site):
     text = (site / "api.html").read_text()
     assert "A package of kernels: a mapping from names to" in text and "Compile Tile IR bytecode for one GPU" in text
