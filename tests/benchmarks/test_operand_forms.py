@@ -20,7 +20,7 @@ FAMILY = {"sm_90": "wgmma.mma_async", "sm_100": "tcgen05.mma"}
 STEPS, TILE_K = 3, 64
 # What an array holds where its elements are the bits of another type.
 BITS_OF = {"bitcast": ml_dtypes.bfloat16, "bitcast_fp8_transposed": ml_dtypes.float8_e4m3fn}
-FAST = ("direct", "bitcast", "bitcast_fp8_transposed")
+SLOW = ("columns_8",)  # rows of 16 bytes, which TMA does not load to stages
 
 
 @pytest.fixture(autouse=True)
@@ -74,7 +74,7 @@ def test_results(name, sm):
 
 
 @pytest.mark.parametrize("sm", FAMILY)
-@pytest.mark.parametrize("name", FAST)
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in SLOW])
 def test_asynchronous_instructions_multiply(name, sm):
     assert FAMILY[sm] in compiled(KERNELS, name, sm).ptx
 

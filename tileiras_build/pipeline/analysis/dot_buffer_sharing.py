@@ -35,7 +35,8 @@ def _sharing_key(dot: TableOp, loaded: Iterable[int]) -> Hashable:
     types = tuple((string_of(value.type.element_type), tuple(value.type.get_shape())) for value in values)
     tiles = tuple((index, *_tile(dot, index)) for index in sorted(loaded))
     marks = tuple(string_of(dot.attributes.get(mark)) for mark in MMA_SELECTION_ATTRIBUTES)
-    return types, tiles, marks, is_accumulation_loop(dot), is_lhs_computed_in_loop(dot), _scales(dot)
+    own = None if dot.stored is None else dot
+    return types, tiles, marks, is_accumulation_loop(dot), is_lhs_computed_in_loop(dot), _scales(dot), own
 
 
 def _scales(dot: TableOp) -> Hashable:

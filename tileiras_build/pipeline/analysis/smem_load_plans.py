@@ -1,4 +1,4 @@
-"""Plans for reading the tile of a stage, or a slice of it, from shared memory."""
+"""Plans for reading the tile of a stage, or a slice of it, from shared memory, and for writing it."""
 
 from __future__ import annotations
 
@@ -34,3 +34,13 @@ def _chunk_offset(op: TableOp) -> int:
     if op.starts is None:
         return 0
     return placement.offset(pack(op.starts, placement.shape)) * placement.element_bits // 8
+
+
+def vector_store_plan(op: TableOp) -> SharedAccess:
+    """The plan of a local_store by vector stores of each thread."""
+    return shared_access(layout_of(op.value), op.buffer.type.placement.data)
+
+
+def stmatrix_plan(op: TableOp) -> MatrixAccess | None:
+    """The plan of a local_store by stmatrix; None if stmatrix cannot write the layout."""
+    return matrix_access(layout_of(op.value), op.buffer.type.placement.data)

@@ -108,11 +108,13 @@ def operand_placement(found: TmaOperand) -> tuple[TableOp, TensorBox, SharedLayo
 def is_tma_operand(op: TableOp, index: int) -> bool:
     """Whether TMA was selected to load an operand."""
     found = dot_operand_load(op, index)
-    return found is not None and found[0].tma
+    return found is not None and found[0].tma and not found[0].read_by_threads
 
 
 def dots_of_loaded_tiles(func: Operation) -> Iterator[TableOp]:
     """The dots with operands that TMA loads, in program order."""
     for op in walk(func):
-        if op.name == "nv_tileas.dot" and any(is_tma_operand(as_op(op), index) for index in (0, 1)):
+        if op.name == "nv_tileas.dot" and (
+            as_op(op).stored is not None or any(is_tma_operand(as_op(op), index) for index in (0, 1))
+        ):
             yield as_op(op)

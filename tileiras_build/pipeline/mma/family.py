@@ -13,7 +13,7 @@ is its role (``op_traits.MmaRole``). Both modules are imported by name: families
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from enum import Flag, auto
 from functools import cache
 from importlib import import_module
@@ -105,10 +105,12 @@ class MmaFamily(ABC, Generic[Row]):
 
     # ---- selection -------------------------------------------------------------------------------
     def select(
-        self, op: TableOp, loaded: Mapping[int, TmaOperand], job: Job, warps: int
+        self, op: TableOp, loaded: Mapping[int, TmaOperand], job: Job, warps: int, stored: Collection[int] | None = None
     ) -> Mapping[int, TmaOperand] | None:
         """Take a dot whose operands ``loaded`` TMA can load, by index: set its attributes, and return the operands with the
         placements that the instruction reads. None, and the dot as it was, where it cannot.
+
+        ``stored``: threads compute the other operands, and write these to shared memory; None where they write none.
         """
         return None
 
@@ -117,6 +119,10 @@ class MmaFamily(ABC, Generic[Row]):
         shapes and places.
         """
         return None
+
+    def mn_major(self, row: Row) -> tuple[str, ...]:
+        """The swizzles in which an instruction reads operands that are contiguous along m or n."""
+        return ()
 
     def prefers_swapped(self, op: TableOp, job: Job, warps: int) -> bool:
         """Whether only the transpose of a dot, B' A' for A B, has operands that the instruction reads."""

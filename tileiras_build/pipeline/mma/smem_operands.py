@@ -14,14 +14,15 @@ from ..analysis.tma_tensor_maps import TensorBox, widened_box
 
 
 def readable_operands(
-    op: TableOp, loaded: Mapping[int, TmaOperand], mn_major: tuple[str, ...]
+    op: TableOp, loaded: Mapping[int, TmaOperand], mn_major: tuple[str, ...], *, others_computed: bool = False
 ) -> dict[int, TmaOperand] | None:
     """The loaded operands of a dot with the placements that an instruction reads; None where there are none for one of them,
     or where the left one is loaded, but not by TMA.
 
-    ``mn_major``: the swizzles in which the instruction reads operands that are contiguous along m or n.
+    ``mn_major``: the swizzles in which the instruction reads operands that are contiguous along m or n. ``others_computed``:
+    whatever the others come from, threads compute them.
     """
-    if 0 not in loaded and dot_operand_load(op, 0) is not None:
+    if not others_computed and 0 not in loaded and dot_operand_load(op, 0) is not None:
         return None
     found = {index: readable_operand(operand, 1 - index, mn_major) for index, operand in loaded.items()}
     readable = {index: operand for index, operand in found.items() if operand is not None}

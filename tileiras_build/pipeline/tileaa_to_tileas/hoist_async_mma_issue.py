@@ -31,7 +31,7 @@ from ..pass_manager import EdgePass
 from ..schedule.choose import is_declined
 from ..schedule.schedule_attribute import set_knobs
 from .op_insertion import loop_continues_at
-from .rotate_mma_loop import BARRIER, has_two_stages, loads_of, ops_on_same_stage, users
+from .rotate_mma_loop import BARRIER, has_two_stages, loads_of, ops_on_same_stage, stores_operands, users
 from .warp_specialization.deadlock_check import load_completes_before
 
 IfOp, YieldOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("if", "yield"))
@@ -48,7 +48,11 @@ class HoistAsyncMmaIssue(EdgePass):
             if is_declined(func, "issue_ahead"):
                 continue
             for switch in [op for op in walk(func) if is_agent_switch(op)]:
-                for loop in [op for op in walk(switch.regions[-1]) if is_counted_loop(op) and has_no_early_exit(op)]:
+                for loop in [
+                    op
+                    for op in walk(switch.regions[-1])
+                    if is_counted_loop(op) and has_no_early_exit(op) and not stores_operands(op)
+                ]:
                     for dot in [op for op in loop.regions[0].blocks[0].ops if accumulates_in_tmem(op)]:
                         if (issue := _find_mma_issue(dot)) is not None:
                             _move(loop, issue)

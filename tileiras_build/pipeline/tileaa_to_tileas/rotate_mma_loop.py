@@ -55,6 +55,11 @@ DELAYED_OPS = frozenset(
 CLONED_OPS = ("nv_tileas.broadcast", "nv_tileas.splat", "nv_tileas.view", "arith.constant")
 
 
+def stores_operands(loop: Operation) -> bool:
+    """Whether threads write operands to stages in a loop: their MMAs follow those writes."""
+    return any(op.name == "nv_tileas.local_store" for op in walk(loop))
+
+
 class RotateMmaLoop(EdgePass):
     """MMAs of two iterations in flight at once."""
 
@@ -115,6 +120,8 @@ class _LoopStages:
 
 def _loop_stages(loop: Operation) -> _LoopStages | None:
     """The two stages of a loop; None where it cannot be rotated."""
+    if stores_operands(loop):
+        return None
     block = loop.regions[0].blocks[0]
     found = [as_op(op) for op in block.ops if is_async_mma(op)]
     # partial accumulators are added before the dot is left in flight.

@@ -18,13 +18,14 @@ from xdsl.dialects.builtin import ModuleOp
 from ...ir.casting import as_op
 from ...ir.dialects.cute import layout_of
 from ...ir.dialects.fast_xdsl import walk
-from ...ir.dialects.nv_tileas.ops import ATOM, ATOM_LOOP, LD_SHARED, LDMATRIX, LocalLoadOp
+from ...ir.dialects.nv_tileas.ops import LocalLoadOp, LocalStoreOp
+from ...ir.dialects.nv_tileas.scheduling_attributes import ATOM, ATOM_LOOP, LD_SHARED, LDMATRIX, ST_SHARED, STMATRIX
 from ...ir.dialects.op_definition import TableOp
 from ...target.targets import Target
 from ..analysis.access_vectorization import SECTOR_BYTES, ViewAccessInfo
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.cache_reuse import Reuse, grid_axes, load_reuse
-from ..analysis.smem_load_plans import ldmatrix_plan, vector_load_plan
+from ..analysis.smem_load_plans import ldmatrix_plan, stmatrix_plan, vector_load_plan, vector_store_plan
 from ..common.llvm_element_types import element_of
 from ..job import Job
 from ..pass_manager import EdgePass
@@ -63,6 +64,14 @@ def _select_local_load(op: TableOp, kernel: _Kernel) -> None:
     op.copy_atom = LDMATRIX if is_better else LD_SHARED
 
 
+def _select_local_store(op: TableOp, kernel: _Kernel) -> None:
+    """stmatrix where it takes no more shared-memory cycles."""
+    has_matrices = kernel.target.has("stmatrix") and element_of(op.value.type).bits == 16
+    matrix = stmatrix_plan(op) if has_matrices else None
+    is_better = matrix is not None and matrix.wavefronts <= vector_store_plan(op).wavefronts
+    op.copy_atom = STMATRIX if is_better else ST_SHARED
+
+
 def _select_reduce_atom(op: TableOp, kernel: _Kernel) -> None:
     capability = CAS_LOOP_MODES.get((op.mode, element_of(op.value.type).name))
     op.reduce_atom = ATOM if capability is None or kernel.target.has(capability) else ATOM_LOOP
@@ -89,6 +98,7 @@ def _fills_l2_sectors(op: TableOp) -> bool:
 
 SELECTORS: dict[str, Callable[[TableOp, _Kernel], None]] = {
     LocalLoadOp.name: _select_local_load,
+    LocalStoreOp.name: _select_local_store,
     "nv_tileas.tiled_load": _select_cache_hint,
     "nv_tileas.atomic_rmw": _select_reduce_atom,
     "nv_tileas.tiled_atomic_rmw": _select_reduce_atom,

@@ -14,21 +14,30 @@ Sound: a load may run ahead of the program if its coordinates and the control fl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
-from ...ir.casting import as_op
+from ...ir.casting import as_op, tile_type
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_function
 from ...ir.layouts.matrix_descriptor import WIDE
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.chained_dots import DOT
-from ..analysis.dot_operand_chains import dot_operand_load
+from ..analysis.dot_operand_chains import dot_operand_load, smem_layout_after_views, source_load_of
+from ..analysis.enclosing_control_flow import enclosing_kernel
 from ..analysis.resource_model import MIN_WARPS, choose_warps, two_stages_fit
-from ..analysis.tma_operands import is_prefetchable_once, may_prefetch_in_loop, tma_loads_allowed, tma_operand
+from ..analysis.stored_operands import fastest_first, is_computed_from_loads, placements, source_loads, stored_bytes
+from ..analysis.tma_operands import (
+    TmaOperand,
+    is_prefetchable_once,
+    may_prefetch_in_loop,
+    tma_loads_allowed,
+    tma_operand,
+    with_tma_box,
+)
 from ..job import Job
 from ..mma.family import MmaFamily, family_of, fastest_family
 from ..pass_manager import EdgePass
@@ -52,30 +61,124 @@ class SelectMmaAndTma(EdgePass):
 def _select(func: Operation, job: Job, warps: int) -> None:
     if not tma_loads_allowed(func):
         return
-    analysis = AxisAnalysis()
     for place, op in enumerate([as_op(op) for op in walk(func) if op.name == DOT]):
         families = families_for(place, job)
         if may_prefetch_in_loop(op):
-            _select_mma(op, families, job, warps, analysis)
+            _select_mma(op, families, job, warps)
         elif is_prefetchable_once(op) and (fastest := fastest_family(job.target)) in families:
             loop = OneTripLoop.around(op)
-            selected = _select_mma(op, [fastest], job, warps, analysis)
+            selected = _select_mma(op, [fastest], job, warps)
             loop.keep() if selected else loop.undo()
     for op in [as_op(op) for op in walk(func) if op.name == DOT]:
         if op.mma is not None:
             family_of(op).keep_lhs_in_smem(op, job)
 
 
-def _select_mma(op: TableOp, families: Sequence[MmaFamily], job: Job, warps: int, analysis: AxisAnalysis) -> bool:
-    """Select the instruction of a dot, and the operands that TMA loads for it; return whether there is one."""
+def _select_mma(op: TableOp, families: Sequence[MmaFamily], job: Job, warps: int) -> bool:
+    """Select the fastest instruction that reads the operands where TMA puts them, or where threads may write them; return
+    whether there is one.
+    """
+    analysis = AxisAnalysis()
     loaded = {index: found for index in (0, 1) if (found := tma_operand(op, index, job, analysis)) is not None}
-    bytes = sum(box.tile_bytes for _, _, box in loaded.values())
-    # A right operand may be computed; one that is loaded is loaded, or else nothing is.
-    if not loaded or (1 not in loaded and dot_operand_load(op, 1) is not None) or not two_stages_fit(bytes, job):
-        return False
     for family in families:
-        if (read := family.select(op, loaded, job, warps)) is not None:
+        read = _select_in_family(family, op, loaded, job, warps)
+        if read is not None:
             for load, _, box in read.values():
                 load.tma, load.swizzle = True, WIDE if box.swizzle == WIDE else None
             return True
     return False
+
+
+def _select_in_family(
+    family: MmaFamily, op: TableOp, loaded: Mapping[int, TmaOperand], job: Job, warps: int
+) -> Mapping[int, TmaOperand] | None:
+    """The loaded operands that an instruction of a family reads, if it has one. A left operand that is computed from other tiles
+    may come from registers, but then the instruction waits for each of them.
+    """
+    ways = [_select_loaded] if family.async_ops is None else [_select_loaded, _select_stored]
+    if _computes_left(op, loaded):
+        ways.reverse()
+    found = (select(family, op, loaded, job, warps) for select in ways)
+    return next((read for read in found if read is not None), None)
+
+
+def _computes_left(op: TableOp, loaded: Mapping[int, TmaOperand]) -> bool:
+    return 0 not in loaded and is_computed_from_loads(op, 0)
+
+
+def _select_loaded(
+    family: MmaFamily, op: TableOp, loaded: Mapping[int, TmaOperand], job: Job, warps: int
+) -> Mapping[int, TmaOperand] | None:
+    """The loaded operands that an instruction of a family reads where TMA puts them, if it has one."""
+    bytes = sum(box.tile_bytes for _, _, box in loaded.values())
+    # A right operand may be computed; one that is loaded is loaded, or else nothing is.
+    if not loaded or (1 not in loaded and dot_operand_load(op, 1) is not None) or not two_stages_fit(bytes, job):
+        return None
+    return family.select(op, loaded, job, warps)
+
+
+def _select_stored(
+    family: MmaFamily, op: TableOp, loaded: Mapping[int, TmaOperand], job: Job, warps: int
+) -> Mapping[int, TmaOperand] | None:
+    """The same where threads write some of the operands to shared memory, from tiles that TMA loads to stages."""
+    if op.lhs_scale is not None or as_op(enclosing_kernel(op)).num_ctas is not None:
+        return None
+    if (row := family.row_for(op, job.target)) is None:
+        return None
+    mn_major = family.mn_major(row)
+    for direct, stored in _divisions(op, loaded):
+        if (sources := _sources(op, direct, job)) is None or any(
+            _transposes(mn_major, op, index, sources) for index in stored
+        ):
+            continue
+        bytes = sum(box.tile_bytes for _, _, box in (*direct.values(), *sources))
+        bytes += sum(stored_bytes(op, index) for index in stored)
+        if not (direct or sources) or not two_stages_fit(bytes, job):
+            continue
+        if (read := family.select(op, direct, job, warps, stored)) is not None:
+            for load, _, _ in sources:
+                load.tma = load.read_by_threads = True
+            return read
+    return None
+
+
+def _divisions(
+    op: TableOp, loaded: Mapping[int, TmaOperand]
+) -> Iterator[tuple[Mapping[int, TmaOperand], tuple[int, ...]]]:
+    """The operands that TMA puts where the instruction reads them, and those that threads write."""
+    for stored in ((0,), (0, 1), (1,)) if _computes_left(op, loaded) else ((1,), (0,), (0, 1)):
+        yield {index: found for index, found in loaded.items() if index not in stored}, stored
+
+
+def _transposes(mn_major: tuple[str, ...], op: TableOp, index: int, sources: list[TmaOperand]) -> bool:
+    """Whether threads would write an operand element by element: it comes from tiles that lie along m or n in memory, and
+    the instruction reads only operands along k.
+    """
+    if len(placements(op, index, mn_major)) > 1:
+        return False
+    loads, k_dim = source_loads(op, index), 1 - index
+    return any(not _lies_along(k_dim, op.operands[index], source) for source in sources if source[0] in loads)
+
+
+def _lies_along(dim: int, operand: SSAValue, source: TmaOperand) -> bool:
+    """Whether neighbors in memory of a loaded tile are neighbors along ``dim`` of the operand that is computed from it."""
+    load, _, box = source
+    found, shape = source_load_of(operand), tile_type(operand).get_shape()
+    chain = found[1] if found is not None and found[0] is load else []
+    placement = smem_layout_after_views(chain, box.placement, renames_only=False)
+    if placement is None or len(placement.shape) != len(shape):
+        return True
+    if placement.shape != tuple(shape):
+        dim = 1 - dim
+    return fastest_first(placement)[0] == dim
+
+
+def _sources(op: TableOp, direct: Mapping[int, TmaOperand], job: Job) -> list[TmaOperand] | None:
+    """The loads by TMA of the tiles from which threads compute the other operands; None where it cannot load one of them: an
+    instruction that reads fragments has such tiles copied ahead.
+    """
+    analysis = AxisAnalysis()
+    loads = (load for index in (0, 1) if index not in direct for load in source_loads(op, index))
+    found = [with_tma_box(load, [], job, analysis) for load in dict.fromkeys(loads) if not load.tma]
+    boxed = [one for one in found if one is not None]
+    return boxed if len(boxed) == len(found) else None

@@ -87,7 +87,7 @@ class _WarpSpecializer:
         self.warps = func.num_warps
         self.mma_pipelines = [MmaPipeline.of(dot) for dot in found]
         set_stationary_operands(self.mma_pipelines)
-        self.operand_loads = [operand_load for ring in self.mma_pipelines for operand_load in ring.operand_loads]
+        self.operand_loads = [operand_load for ring in self.mma_pipelines for operand_load in ring.tma_loads]
         self.operand_loads += [stationary.operand_load for stationary in stationary_operands_of(self.mma_pipelines)]
         self.entry = func.regions[0].blocks[0]
         self.shared: set[Operation] = set()
@@ -217,5 +217,10 @@ def _accumulates_in_tmem(ring: MmaPipeline) -> bool:
     nothing else.
     """
     dot, loop = ring.dot, ring.loops[-1]
-    loaded = ring.consumers and len(ring.operand_loads) == 2 and (dot.lhs_scale is None or ring.scale_loads)
+    loaded = (
+        ring.consumers
+        and len(ring.operand_loads) == 2
+        and not ring.stored
+        and (dot.lhs_scale is None or ring.scale_loads)
+    )
     return bool(loaded and is_accumulation_loop(dot) and is_zero(as_op(loop).initial[dot.acc.index - 1]))

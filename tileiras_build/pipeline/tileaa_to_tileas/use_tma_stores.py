@@ -25,7 +25,8 @@ from xdsl.ir import Block, Operation
 from ...ir.casting import as_op, parent_block, terminator, unwrap
 from ...ir.dialects.cute import layout_of
 from ...ir.dialects.fast_xdsl import walk
-from ...ir.dialects.nv_tileas.ops import ST_SHARED, STMATRIX, AsyncTiledTmaStoreOp, AsyncTmaStoreWaitOp, BarrierOp
+from ...ir.dialects.nv_tileas.ops import AsyncTiledTmaStoreOp, AsyncTmaStoreWaitOp, BarrierOp
+from ...ir.dialects.nv_tileas.scheduling_attributes import ST_SHARED, STMATRIX
 from ...ir.dialects.op_definition import TableOp, location_of
 from ...ir.dialects.op_traits import (
     is_agent_switch,

@@ -23,6 +23,7 @@ from .tmem_scale_hazards import TmemScaleFactors
 
 PIPELINE = "nv_tileas.async.pipeline."
 TMEM_LOAD, TMEM_STORE = "nv_tileas.tmem_load", "nv_tileas.tmem_store"
+LOCAL_STORE = "nv_tileas.local_store"
 STORE_SCALES, COPY_SCALES = "nv_tileas.store_scales", "nv_tileas.async.copy_scales"
 COMPARE = {
     "eq": lambda a, b: a == b, "ne": lambda a, b: a != b, "slt": lambda a, b: a < b, "ult": lambda a, b: a < b,
@@ -72,6 +73,10 @@ class PartitionInterpreter(IntegerInterpreter):
         self.readers: dict[tuple[SSAValue, int], dict] = {}  # the MMAs that had read scales when an item was filled
         self.copied: dict[SSAValue, SSAValue] = {}  # the pipeline of each tile of scales that tcgen05.cp fills
         self.events: list[PipelineEvent] = []
+        self.unsynchronized: set[SSAValue] = set()  # buffers that threads have written since the last barrier
+        # Buffers of operands that are written before a loop.
+        stores = (as_op(op) for op in kernel.walk() if op.name == LOCAL_STORE)
+        self.resident = {store.buffer for store in stores if store.pipeline is None}
         self.pipelines, self.accumulators = kernel_pipelines.pipelines, kernel_pipelines.accumulators
         self.reused, self.assumed = kernel_pipelines.acquired, assumed
         for op in kernel.regions[0].blocks[0].ops:
@@ -175,9 +180,13 @@ class PartitionInterpreter(IntegerInterpreter):
         """The item of each stage that an operation reads. Each must be waited for and not released."""
         if hasattr(op, "stage"):
             return {self._item(op, op.buffer, self.known_integers.get(op.stage))}
-        operands = ((op.lhs, op.lhs_stage), (op.rhs, op.rhs_stage))
+        operands = [(op.lhs, op.lhs_stage), (op.rhs, op.rhs_stage)]
+        if any(buffer in self.unsynchronized for buffer, _ in operands):
+            self.fail(f"{op.name} reads an operand that other threads may still write")
         return {
-            self._item(op, buffer, self.known_integers.get(stage)) for buffer, stage in operands if stage is not None
+            self._item(op, buffer, self.known_integers.get(stage))
+            for buffer, stage in operands
+            if stage is not None and buffer not in self.resident
         }
 
     def _item(self, op: TableOp, buffer: SSAValue, stage: int | None) -> tuple[SSAValue, int]:
@@ -191,6 +200,12 @@ class PartitionInterpreter(IntegerInterpreter):
     def read(self, op: TableOp) -> None:
         """Read a stage that another partition fills; ``cp_async_buffers`` checks stages that this one fills."""
         if op.buffer in self.pipelines:
+            self._items(op)
+
+    def store_operand(self, op: TableOp) -> None:
+        """Write an operand, to a stage that others read until a barrier and an MMA follow."""
+        self.unsynchronized.add(op.buffer)
+        if op.pipeline is not None:
             self._items(op)
 
     def mma(self, op: TableOp) -> None:
@@ -278,6 +293,7 @@ class PartitionInterpreter(IntegerInterpreter):
 
     def barrier(self, op: TableOp) -> None:
         self.scales.barrier()
+        self.unsynchronized.clear()
 
     def use_accumulator(self, op: TableOp) -> None:
         """Check that the stage of a tile in tensor memory holds an item that was waited for and is not released."""
@@ -306,9 +322,11 @@ def stages_of(pipeline: SSAValue) -> int:
 def _buffer_pipelines(kernel: Operation) -> dict[SSAValue, SSAValue]:
     """The pipeline of each buffer: that of the TMA loads to it, or for scales that of the operation after their store."""
     loads = [as_op(op) for op in kernel.walk() if op.name == "nv_tileas.async.tiled_tma_load"]
+    stored = [as_op(op) for op in kernel.walk() if op.name == LOCAL_STORE]
+    operands = {store.buffer: store.pipeline for store in stored if store.pipeline is not None}
     stores = [as_op(op) for op in kernel.walk() if op.name == STORE_SCALES]
     scales = {store.buffer: as_op(store.next_op).pipeline for store in stores}
-    return {load.buffer: load.pipeline for load in loads} | scales
+    return {load.buffer: load.pipeline for load in loads} | scales | operands
 
 
 def _acquired_pipelines(kernel: Operation) -> set[SSAValue]:
@@ -343,6 +361,7 @@ STEPS = {
     STORE_SCALES: PartitionInterpreter.store_scales,
     COPY_SCALES: PartitionInterpreter.copy_scales,
     "nv_tileas.barrier": PartitionInterpreter.barrier,
+    LOCAL_STORE: PartitionInterpreter.store_operand,
     "nv_tileas.local_load": PartitionInterpreter.read,
     TMEM_LOAD: PartitionInterpreter.use_accumulator,
     TMEM_STORE: PartitionInterpreter.use_accumulator,

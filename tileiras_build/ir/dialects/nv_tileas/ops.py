@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from xdsl.traits import IsTerminator, Pure
 
-from ...layouts import LinearLayout, SharedLayout
-from ..attribute_kinds import BOOLS, FLAG, I32, I32S, I64S, TEXT, Declared, data_kind
-from ..cute.layout_attr import LayoutAttr
-from ..cute.shared_layout_attr import SharedLayoutAttr
-from ..nv_tileaa.ops import OPERATIONS, SIGNS
+from ..attribute_kinds import FLAG, I32, I64S, TEXT
+from ..nv_tileaa.ops import OPERATIONS
 from ..op_definition import TableOp, define
 from ..op_traits import (
     CUSTOM_LAYOUT,
@@ -20,74 +17,21 @@ from ..op_traits import (
     RegionKind,
     ValueForwarding,
 )
-
-LAYOUT = data_kind("a layout", LayoutAttr, LinearLayout)
-PLACEMENT = data_kind("a placement in shared memory", SharedLayoutAttr, SharedLayout)
+from .scheduling_attributes import (
+    BOUNDS_CHECKS,
+    COPY_ATOM,
+    LAYOUT,
+    LIFETIME_STORAGE,
+    MMA,
+    OPERAND_PLACEMENTS,
+    PLACEMENT,
+    SCHEDULING_ATTRIBUTES,
+    SCRATCH,
+    VIEW_ACCESS,
+)
 
 # Unchanged until the kernel's signature is converted.
 NOT_CONVERTED = frozenset({"nv_tileaa.func", "nv_tileaa.return", "nv_tileaa.global"})
-
-# Scratch shared memory of an operation; ``sync_before``: a barrier first, because another operation's scratch may still be read.
-SCRATCH: Declared = {"scratch_bytes": I32.optional(), "scratch_offset": I32.optional(), "sync_before": FLAG}
-# The offset of storage with the kernel's lifetime.
-LIFETIME_STORAGE: Declared = {"shared_offset": I32.optional()}
-# Elements per access; ``has_boundary_tile``: single ones in the boundary tile; dimensions without a partial tile.
-VECTOR_WIDTH: Declared = {"vector": I32.optional()}
-# The contiguous dimension of a tile of pointers; default: the last.
-POINTER_VECTOR: Declared = VECTOR_WIDTH | {"fastest": I32.optional()}
-# The checks of each tile index (``analysis/integer_ranges.py:Check``); default: all.
-BOUNDS_CHECKS: Declared = {"index_checks": I32S.optional()}
-VIEW_ACCESS: Declared = VECTOR_WIDTH | BOUNDS_CHECKS | {"has_boundary_tile": FLAG, "in_bounds": BOOLS.optional()}
-# The instruction of a copy through shared memory or of a reduction in memory; default: the plain one.
-LDMATRIX, LD_SHARED, STMATRIX, ST_SHARED = "ldmatrix", "ld.shared", "stmatrix", "st.shared"
-ATOM, ATOM_LOOP = "atom", "atom.cas"
-COPY_ATOM: Declared = {"copy_atom": TEXT.optional()}
-REDUCE_ATOM: Declared = {"reduce_atom": TEXT.optional()}
-# Lowering of a dot: promotion of partial accumulators, a left operand in registers, two fp4 per byte.
-MMA: Declared = SIGNS | {
-    "fast_acc": FLAG,
-    "packed": FLAG,
-    "promotion": I32S.optional(),
-    "a_via_registers": FLAG,
-    # Loop iterations per tile of scales.
-    "scale_steps": I32.optional(1),
-}
-# Its operands in shared memory.
-OPERAND_PLACEMENTS: Declared = {"lhs_placement": PLACEMENT.optional(), "rhs_placement": PLACEMENT}
-
-# Attributes that scheduling adds to operations of nv_tileaa.
-SCHEDULING_ATTRIBUTES: dict[str, Declared] = {
-    # ``steps``: consecutive loop iterations that load the same tile.
-    # ``cache``: the cache hint in PTX's spelling. ``lazy``: each access is issued where its elements are used, while the
-    # next one is in flight. ``full_tile_version``: a second version of the code, without bounds checks, for tiles inside the tensor.
-    "tiled_load": VIEW_ACCESS
-    | {"cache": TEXT.optional(), "tma": FLAG, "swizzle": TEXT.optional(), "steps": I32.optional(1)}
-    | {"lazy": FLAG, "full_tile_version": FLAG},
-    "tiled_store": VIEW_ACCESS,
-    "tiled_atomic_rmw": VIEW_ACCESS | REDUCE_ATOM,
-    "load": POINTER_VECTOR,
-    "store": POINTER_VECTOR,
-    "atomic_rmw": SCRATCH | REDUCE_ATOM,
-    "atomic_cas": SCRATCH,
-    "reduce": SCRATCH,
-    # Bits of an element's packed index that index the passes of a tile through scratch.
-    "extract_slice": SCRATCH | {"chunk_bits": I32.optional(0)},
-    "insert_slice": SCRATCH | {"chunk_bits": I32.optional(0)},
-    "alloca": LIFETIME_STORAGE,
-    # The row of its instruction; the split of warps over m, n and batch; columns of tensor memory.
-    "dot": MMA
-    | SCRATCH
-    | {
-        "mma": TEXT.optional(),
-        "warps": I32S.optional(),
-        "tmem_columns": I32.optional(),
-        # The accumulator stays in tensor memory, where each iteration rescales it; the left operand stays in shared memory.
-        "rescaled": FLAG,
-        "stationary": FLAG,
-        # Chunks along k in which operands of FMA dots pass through scratch.
-        "k_chunks": I32.optional(1),
-    },
-}
 
 
 def _spec(groups: tuple[tuple[str, str], ...]) -> str:
@@ -191,6 +135,17 @@ LocalLoadOp = define(
     "read a stage, or the slice of its tile at ``starts``, into registers",
     pure=False,
     attributes=COPY_ATOM | {"starts": I64S.optional()},
+    op_traits=CUSTOM_LAYOUT,
+)
+
+LocalStoreOp = define(
+    "nv_tileas.local_store",
+    "value buffer stage pipeline?",
+    "",
+    "write a tile to a stage, where instructions of the asynchronous proxy read it after the next barrier; ``pipeline``: the one whose "
+    "stages the buffer has, too",
+    pure=False,
+    attributes=COPY_ATOM,
     op_traits=CUSTOM_LAYOUT,
 )
 
@@ -438,7 +393,7 @@ AgentSwitchOp = define(
 )
 SCHEDULED = (
     ConvertLayoutOp, SpillOp, ReloadOp, CtaRankOp, BarrierOp, AllocTensorOp, AsyncTiledLoadOp, AsyncCommitOp,
-    AsyncWaitOp, LocalLoadOp, MakeTiledTmaDescOp, CreatePipelineOp, ProducerAcquireOp, ProducerCommitOp,
+    AsyncWaitOp, LocalLoadOp, LocalStoreOp, MakeTiledTmaDescOp, CreatePipelineOp, ProducerAcquireOp, ProducerCommitOp,
     ProducerTailOp, ConsumerWaitOp, ConsumerReleaseOp, AdvanceOp, AsyncTiledTmaLoadOp, AsyncTiledTmaStoreOp,
     AsyncTmaStoreWaitOp, AsyncDotOp, AsyncDotWaitOp, CreateTmemOp, AllocTmemOp, TmemLoadOp, TmemStoreOp,
     TmemScaleOp, StoreScalesOp, CopyScalesOp, AsyncUmmaOp, UmmaCommitOp, UmmaAcquireOp, UmmaReleaseOp,

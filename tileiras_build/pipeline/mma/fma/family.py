@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from ....ir.dialects.op_definition import TableOp
@@ -23,7 +23,7 @@ class Fma(MmaFamily[MmaRow]):
         return None
 
     def select(
-        self, op: TableOp, loaded: Mapping[int, TmaOperand], job: Job, warps: int
+        self, op: TableOp, loaded: Mapping[int, TmaOperand], job: Job, warps: int, stored: Collection[int] | None = None
     ) -> Mapping[int, TmaOperand] | None:
         """Scales are multiplied before. A dot that has an instruction for fragments is that instruction's."""
         return loaded if op.lhs_scale is None and family_with_fragments(op, job.target) is self else None

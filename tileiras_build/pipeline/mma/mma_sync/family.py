@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from ....ir.casting import tile_shape, unwrap
@@ -40,7 +40,7 @@ class MmaSync(MmaFamily[MmaAtom]):
         return next((row for row in rows if row.k <= k), min(rows, key=lambda row: row.k, default=None))
 
     def select(
-        self, op: TableOp, loaded: Mapping[int, TmaOperand], job: Job, warps: int
+        self, op: TableOp, loaded: Mapping[int, TmaOperand], job: Job, warps: int, stored: Collection[int] | None = None
     ) -> Mapping[int, TmaOperand] | None:
         """The instruction itself is chosen with the layouts, which divide the tile."""
         if self.row_for(op, kernel_target(op, job)) is None:

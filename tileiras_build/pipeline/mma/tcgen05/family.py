@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from ....ir.casting import as_op, unwrap
@@ -17,6 +17,7 @@ from ...analysis.dot_buffer_sharing import buffer_sharing_class
 from ...analysis.enclosing_control_flow import enclosing_kernel
 from ...analysis.kernel_target import kernel_target
 from ...analysis.resource_model import max_stages
+from ...analysis.stored_operands import stores_fit
 from ...analysis.tma_operands import TmaOperand, is_tma_operand
 from ...job import Job
 from ..dots import rows_of_types, scaled_types
@@ -44,30 +45,39 @@ class Tcgen05(MmaFamily[Tcgen05Atom]):
         return None if too_deep else row
 
     def reads(self, op: TableOp, loaded: Mapping[int, TmaOperand], target: Target) -> Mapping[int, TmaOperand] | None:
+        return self._reads(op, loaded, target, others_computed=False)
+
+    def _reads(
+        self, op: TableOp, loaded: Mapping[int, TmaOperand], target: Target, others_computed: bool
+    ) -> Mapping[int, TmaOperand] | None:
         atom = self.row_for(op, target)
         if atom is None or len(op.lhs.type.get_shape()) != 2 or not _has_shape(op, atom):
             return None
-        return readable_operands(op, loaded, atom.mn_major)
+        return readable_operands(op, loaded, atom.mn_major, others_computed=others_computed)
 
     def select(
-        self, op: TableOp, loaded: Mapping[int, TmaOperand], job: Job, warps: int
+        self, op: TableOp, loaded: Mapping[int, TmaOperand], job: Job, warps: int, stored: Collection[int] | None = None
     ) -> Mapping[int, TmaOperand] | None:
         """Where the accumulators, the scales, and the left operand unless it is loaded, fit in tensor memory."""
         scaled = op.lhs_scale is not None
         target = kernel_target(op, job) if scaled else job.target
-        read = self.reads(op, loaded, target) if 1 in loaded else None
-        if read is None or scaled and not _has_scaled_shape(op, loaded):
+        in_shared = (*loaded, *(stored or ()))
+        read = self._reads(op, loaded, target, stored is not None) if 1 in in_shared else None
+        if read is None or scaled and (stored is not None or not _has_scaled_shape(op, loaded)):
             return None
         atom = unwrap(self.row_for(op, target))
-        columns = _columns(op, atom, read, job, warps)
-        if columns is None:
+        columns = _columns(op, atom, read, job, warps, in_shared)
+        if columns is None or not stores_fit(op, stored or (), atom.mn_major):
             return None
-        op.mma = atom.name
+        op.mma, op.stored = atom.name, stored
         if columns + _columns_of_others(op, read) > ALL_COLUMNS:
-            op.mma = None
+            op.mma = op.stored = None
             return None
         op.tmem_columns = columns
         return read
+
+    def mn_major(self, row: Tcgen05Atom) -> tuple[str, ...]:
+        return row.mn_major
 
     def layouts(self, op: TableOp, num_warps: int) -> DotLayouts:
         left, accumulators = tmem_tiles(op, num_warps)
@@ -90,15 +100,22 @@ def _has_scaled_shape(op: TableOp, loaded: Mapping[int, TmaOperand]) -> bool:
     return 0 in loaded and m >= ROWS and n <= MAX_TMEM_COLUMNS
 
 
-def _columns(op: TableOp, atom: Tcgen05Atom, loaded: Mapping[int, TmaOperand], job: Job, warps: int) -> int | None:
+def _columns(
+    op: TableOp,
+    atom: Tcgen05Atom,
+    loaded: Mapping[int, TmaOperand],
+    job: Job,
+    warps: int,
+    in_shared: Collection[int],
+) -> int | None:
     """The columns of tensor memory of a dot; None where its tiles do not lie in lanes."""
     (m, k), n = op.lhs.type.get_shape(), op.rhs.type.get_shape()[1]
     tiles = [tmem_tile(m, n, COLUMN_BITS, warps)]
-    tiles += [] if 0 in loaded else [tmem_tile(m, k, ELEMENT_BITS[atom.a_type], warps)]
+    tiles += [] if 0 in in_shared else [tmem_tile(m, k, ELEMENT_BITS[atom.a_type], warps)]
     if None in tiles:
         return None
     stage_bytes = sum(box.tile_bytes for _, _, box in loaded.values())
-    stages = min(max_stages(op), job.target.max_shared_memory // stage_bytes)
+    stages = min(max_stages(op), job.target.max_shared_memory // max(stage_bytes, 1))
     scales = [] if op.lhs_scale is None else [stages * one.tmem_columns for one in scale_columns(op, warps)]
     return sum(unwrap(tile).total_tmem_columns for tile in tiles) + sum(scales)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from ....ir.dialects.nv_tileas.ops import AsyncDotOp, AsyncDotWaitOp
@@ -15,6 +15,7 @@ from ....target.targets import Target
 from ...analysis.axis_info import AxisAnalysis
 from ...analysis.enclosing_control_flow import enclosing_kernel, is_accumulation_loop
 from ...analysis.resource_model import accumulators_fit
+from ...analysis.stored_operands import stores_fit
 from ...analysis.tma_operands import TmaOperand, may_prefetch_in_loop, tma_operand
 from ...common.llvm_element_types import element_of
 from ...job import Job
@@ -41,31 +42,36 @@ class Wgmma(MmaFamily[WgmmaAtom]):
         return row_for_types(op, target)
 
     def select(
-        self, op: TableOp, loaded: Mapping[int, TmaOperand], job: Job, warps: int
+        self, op: TableOp, loaded: Mapping[int, TmaOperand], job: Job, warps: int, stored: Collection[int] | None = None
     ) -> Mapping[int, TmaOperand] | None:
         """Where threads have registers for the accumulators, and the operands have the memory order that it needs."""
         atom = row_for_types(op, job.target)
-        if atom is None or 1 not in loaded:
+        written = stored or ()
+        if atom is None or 1 not in (*loaded, *written) or not stores_fit(op, written, atom.mn_major):
             return None
         (m, k), n = op.lhs.type.get_shape(), op.rhs.type.get_shape()[1]
         tiling = wgmma_tiling(m, n, k, ELEMENT_BITS[atom.a_type], warps)
         registers = m * n * element_of(op.result.type).bits // 32
         if tiling is None or not accumulators_fit(registers, enclosing_kernel(op), job, warps):
             return None
-        in_shared = readable_operands(op, loaded, atom.mn_major)
-        read = in_shared or via_registers(loaded, atom)
+        in_shared = readable_operands(op, loaded, atom.mn_major, others_computed=stored is not None)
+        read = in_shared if in_shared is not None or 1 not in loaded else via_registers(loaded, atom)
         if read is None:
             return None
         promotion = None
         if atom.promotion_interval:
-            shared = in_shared is not None and (0 in loaded or is_stationary(op, job))
+            shared = in_shared is not None and (0 in (*loaded, *written) or is_stationary(op, job))
             registers += 0 if shared else tiling.groups_n * m * k * tiling.element_bits // 32
             interval = max(atom.promotion_interval, job.fp8_promotion_interval)
             promotion = _promotion(op, tiling, interval, registers, job)
             if promotion is None:
                 return None
         op.mma, op.a_via_registers, op.promotion = atom.name, in_shared is None, promotion
+        op.stored = stored
         return read
+
+    def mn_major(self, row: WgmmaAtom) -> tuple[str, ...]:
+        return row.mn_major
 
     def prefers_swapped(self, op: TableOp, job: Job, warps: int) -> bool:
         """Where the left operand is along k, and the right one is not, but may come through registers as the left one."""

@@ -9,8 +9,9 @@ from ....ir.dialects.op_definition import TableOp
 from ....ir.dialects.op_traits import is_counted_loop, is_loop, is_view_like
 from ....ir.layouts import LinearLayout
 from ...analysis.access_vectorization import SECTOR_BYTES, ViewAccessInfo
-from ...analysis.dot_operand_chains import dot_operand_load
 from ...analysis.op_queries import ELEMENTWISE, FREE, POINTER, SHAPE, element_kind, is_tile, tiles
+from ...analysis.stored_operands import is_stored
+from ...analysis.tma_operands import is_tma_operand
 from ...common.llvm_element_types import element_of
 from ...mma.family import Storage, family_of
 from . import layout_inference_rules as rules
@@ -130,8 +131,7 @@ def _is_lhs_in_registers(op: TableOp) -> bool:
     """Whether a dot's left operand passes through registers: its instruction does not read it from where TMA puts it."""
     if Storage.SHARED not in family_of(op).a_storage or op.a_via_registers:
         return True
-    source = dot_operand_load(op, 0)
-    return not op.stationary and (source is None or not source[0].tma)
+    return not op.stationary and not is_stored(op, 0) and not is_tma_operand(op, 0)
 
 
 def _write_reduce(writer: ConvertLayoutInserter, op: TableOp) -> None:

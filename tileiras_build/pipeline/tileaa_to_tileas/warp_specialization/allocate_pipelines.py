@@ -9,7 +9,7 @@ from math import prod
 from xdsl.dialects.builtin import IntAttr, IntegerAttr, i32
 from xdsl.ir import Block, Operation, SSAValue
 
-from ....ir.casting import as_op, terminator, unwrap
+from ....ir.casting import as_op, terminator, tile_type, unwrap
 from ....ir.dialects.cute.shared_layout_attr import SharedLayoutAttr
 from ....ir.dialects.fast_xdsl import walk
 from ....ir.dialects.nv_tileas.ops import AllocTensorOp, AllocTmemOp, ConvertLayoutOp, CreatePipelineOp, CreateTmemOp
@@ -79,7 +79,7 @@ class PipelineAllocation:
             for ring in (first, *others):
                 ring.buffers = first.stages
                 ring.is_reused = len(ring.loops) > 1 or bool(others)
-                _set_buffers(ring.operand_loads, ring.stages)
+                _set_buffers(ring.tma_loads, ring.stages)
         if groups := [group for group in self.groups if group[0].consumers]:
             self._create_accumulators(groups, stages)
 
@@ -118,6 +118,7 @@ class PipelineAllocation:
             stationary.operand_load.box.tile_bytes + STAGES_SMEM_OVERHEAD
             for stationary in stationary_operands_of(self.mma_pipelines)
         )
+        scratch += sum(ring.resident_bytes for ring in self.mma_pipelines)
         scratch += sum(_bytes_of_scales(group[0]) for group in self.groups if self._has_scale_load_warps(group[0]))
         copied = (
             sum(_scale_bytes(ring.dot) for ring in self.mma_pipelines if not self._has_scale_load_warps(ring))
@@ -137,7 +138,7 @@ class PipelineAllocation:
         """Shared memory for the rings of other operands that all threads copy ahead in the same loops
         (SoftwarePipelineLoads).
         """
-        loaded = {operand_load.load for ring in self.mma_pipelines for operand_load in ring.operand_loads}
+        loaded = {op for ring in self.mma_pipelines for op in ring.loads}
         blocks = dict.fromkeys(ring.loops[-1].regions[0].blocks[0] for ring in self.mma_pipelines)
         loads = (cp_async_load(op, block, self.warps) for block in blocks for op in block.ops if op not in loaded)
         return sum(MAX_CP_ASYNC_STAGES * load.bytes for load in loads if load is not None and not load.is_scale)
@@ -156,7 +157,14 @@ class PipelineAllocation:
         return [op for op in body.ops if op is last or op.is_before_in_block(last)]
 
     def _create_stages(self, ring: MmaPipeline, count: int) -> StageBuffers:
-        return self._create(ring.operand_loads, count, ring.consumers or self.warps)
+        stages = self._create(ring.tma_loads, count, ring.consumers or self.warps)
+        for stored in ring.stored:
+            element = tile_type(ring.dot.operands[stored.index]).element_type
+            held = IntAttr(1 if stored.is_invariant else count)
+            stored.buffer = self._add(
+                AllocTensorOp.make([], [BufferType(element, held, SharedLayoutAttr(stored.placement))])
+            )
+        return stages
 
     def _create(self, operand_loads: list[TmaOperandLoad], count: int, consumers: int) -> StageBuffers:
         descriptors, buffers = [], []
@@ -281,7 +289,8 @@ def _buffer_sharing_groups(mma_pipelines: list[MmaPipeline]) -> list[list[MmaPip
 def _tmem_columns_of(ring: MmaPipeline, warps: int) -> tuple[int, int]:
     """Columns of tensor memory for the left operand (0 where it is loaded) and for the accumulators."""
     left, accumulators = tmem_tiles(ring.dot, warps)
-    loaded = ring.stationary is not None or any(operand_load.index == 0 for operand_load in ring.operand_loads)
+    indices = [*(load.index for load in ring.operand_loads), *(stored.index for stored in ring.stored)]
+    loaded = ring.stationary is not None or 0 in indices
     return 0 if loaded else unwrap(left).total_tmem_columns, accumulators.total_tmem_columns
 
 

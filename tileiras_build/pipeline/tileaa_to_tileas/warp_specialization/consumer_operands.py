@@ -6,9 +6,10 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....ir.casting import as_op, tile_type, unwrap
-from ....ir.dialects.nv_tileas.ops import COUNTERPARTS, LocalLoadOp
+from ....ir.dialects.nv_tileas.ops import COUNTERPARTS, BarrierOp, LocalLoadOp, LocalStoreOp
 from ....ir.dialects.op_definition import TableOp
 from ...analysis.dot_operand_chains import rounds_to_tf32
+from ...analysis.enclosing_control_flow import is_defined_in_loop
 from ..layout_assignment.view_chain_layouts import fragment_at_load, layout_through_view, with_layout
 from ..op_insertion import constant_i32, insert_before
 from .mma_pipelines import MmaPipeline, TmaOperandLoad, async_mma_attributes
@@ -26,6 +27,9 @@ def mma_operands_of(
     if mma_pipeline.stationary is not None:
         operands[0] = unwrap(mma_pipeline.stationary.operand_load.buffer)
         stages[0] = insert_before(constant_i32(0), dot)
+    for stored in mma_pipeline.stored:
+        operands[stored.index] = stored.buffer
+        stages[stored.index] = insert_before(constant_i32(0), dot) if stored.is_invariant else stage
     for loaded in mma_pipeline.operand_loads:
         if loaded.index == 0 and dot.a_via_registers:
             operands[0] = read_fragment(loaded, stage, dot)
@@ -50,6 +54,32 @@ def read_fragment(operand_load: TmaOperandLoad, stage: SSAValue, dot: TableOp) -
         current = insert_before(as_op(link).make([current], [with_layout(type, layout)], dict(link.attributes)), dot)
     dot.operands[operand_load.index] = current
     return current
+
+
+def read_source(operand_load: TmaOperandLoad, stage: SSAValue) -> None:
+    """Threads read a tile from its stage, in place of its load."""
+    load = operand_load.load
+    value = insert_before(LocalLoadOp.make([operand_load.buffer, stage], [load.value.type]), load)
+    load.value.replace_all_uses_with(value)
+    erase_load(load, [])
+
+
+def store_operands(mma_pipeline: MmaPipeline, stage: SSAValue) -> None:
+    """Threads write operands of a dot to shared memory: into the stage, or before the loops that do not compute them."""
+    dot = mma_pipeline.dot
+    for stored in mma_pipeline.stored:
+        value, place, pipeline = dot.operands[stored.index], dot, mma_pipeline.pipeline
+        if stored.is_invariant:
+            place = next(loop for loop in mma_pipeline.loops if not is_defined_in_loop(value, loop))
+            if place is not mma_pipeline.loops[0]:
+                insert_before(BarrierOp.make([], []), place)  # no thread multiplies the last one any more
+        at = insert_before(constant_i32(0), place) if stored.is_invariant else stage
+        operands = [value, stored.buffer, at, None if stored.is_invariant else pipeline]
+        insert_before(LocalStoreOp.make(operands, []), place)
+        if stored.is_invariant:
+            insert_before(BarrierOp.make([], []), place)
+    if not all(stored.is_invariant for stored in mma_pipeline.stored):
+        insert_before(BarrierOp.make([], []), dot)
 
 
 def erase_tma_operand_load(operand_load: TmaOperandLoad) -> None:

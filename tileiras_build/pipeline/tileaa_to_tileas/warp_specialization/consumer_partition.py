@@ -28,7 +28,7 @@ from ...analysis.resource_model import MIN_STAGES
 from ...common.llvm_element_types import element_of
 from ...mma.family import Storage, family_of, register_mma_ops
 from ..op_insertion import constant_i32, insert_before, insertion_before, is_not_first_iteration, loop_continues_at
-from .consumer_operands import erase_tma_operand_load, mma_operands_of, read_fragment
+from .consumer_operands import erase_tma_operand_load, mma_operands_of, read_fragment, read_source, store_operands
 from .consumer_tmem_mma import TmemAccumulators
 from .mma_pipelines import (
     MmaPipeline,
@@ -50,6 +50,7 @@ class ConsumerPartition:
         # The resources whose tokens pass through the loops, and the branches, around an operation.
         self.loops: list[list[PipelineResource]] = []
         self.branches: list[list[PipelineResource]] = []
+        self.stages: dict[MmaPipeline, SSAValue] = {}
 
     def run(self, body: Block) -> None:
         insert = insertion_before(unwrap(body.first_op))
@@ -74,6 +75,9 @@ class ConsumerPartition:
             for ring in self.mma_pipelines:
                 if op is ring.dot:
                     self._emit_dot(ring, tokens)
+                for source in ring.sources:
+                    if op is source.load:
+                        read_source(source, self._wait(ring, tokens, op))
 
     def _structure(self, op: TableOp, tokens: Tokens) -> None:
         """Pass tokens through a loop or a branch that uses them, or that leaves a loop which does."""
@@ -186,8 +190,8 @@ class ConsumerPartition:
     def _emit_dot(self, mma_pipeline: MmaPipeline, tokens: Tokens) -> None:
         """Wait, multiply, release the stage."""
         dot, token = mma_pipeline.dot, tokens[mma_pipeline.stages]
-        insert_before(ConsumerWaitOp.make([mma_pipeline.pipeline, token], []), dot)
-        stage = stage_of(insertion_before(dot), mma_pipeline.pipeline, token)
+        stage = self._wait(mma_pipeline, tokens, dot)
+        store_operands(mma_pipeline, stage)
         if mma_pipeline.tmem_accumulator is not None:
             self.accumulators.accumulate(mma_pipeline, stage, tokens)
         else:
@@ -198,6 +202,14 @@ class ConsumerPartition:
             dot.erase()
         for operand_load in mma_pipeline.operand_loads:
             erase_tma_operand_load(operand_load)
+
+    def _wait(self, mma_pipeline: MmaPipeline, tokens: Tokens, place: Operation) -> SSAValue:
+        """Wait for a stage, if nothing in this iteration has waited for it yet, and return its number."""
+        if mma_pipeline not in self.stages:
+            token, insert = tokens[mma_pipeline.stages], insertion_before(place)
+            insert(ConsumerWaitOp.make([mma_pipeline.pipeline, token], []))
+            self.stages[mma_pipeline] = stage_of(insert, mma_pipeline.pipeline, token)
+        return self.stages[mma_pipeline]
 
 
 def _emit_mma_and_release(mma_pipeline: MmaPipeline, stage: SSAValue, token: SSAValue) -> None:

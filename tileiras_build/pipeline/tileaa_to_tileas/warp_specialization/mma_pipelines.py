@@ -10,16 +10,20 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....ir.casting import type_as, unwrap
 from ....ir.dialects import arith
+from ....ir.dialects.cute import layout_of
 from ....ir.dialects.cute.shared_layout_attr import SharedLayoutAttr
 from ....ir.dialects.nv_tileas.types import PipelineType
 from ....ir.dialects.op_definition import TableOp
 from ....ir.dialects.op_traits import is_loop
+from ....ir.layouts import SharedLayout
 from ....ir.layouts.tmem_layout import WARPS
 from ...analysis.axis_info import AxisAnalysis
 from ...analysis.chained_dots import stationary_lhs_load
 from ...analysis.dot_operand_chains import dot_operand_load, smem_layout_after_views
 from ...analysis.enclosing_control_flow import enclosing_control_flow
 from ...analysis.scale_stage_counts import warp_loaded_scale_groups
+from ...analysis.stored_operands import is_invariant, own_sources, stored_placement
+from ...analysis.tma_operands import is_tma_operand
 from ...analysis.tma_tensor_maps import TensorBox, tensor_box
 from ...mma.dots import k_of
 from ...mma.family import Storage, TmemMmaOps, family_of, tmem_mma_ops
@@ -28,7 +32,7 @@ from ..op_insertion import Inserter, constant_i32
 from .scale_load_candidates import ScaleLoad, scale_loads
 
 # Attributes that mark a dot, and that its instruction does not have.
-MMA_SELECTION_ATTRIBUTES = ("tmem_columns", "warps", "rescaled", "stationary")
+MMA_SELECTION_ATTRIBUTES = ("tmem_columns", "warps", "rescaled", "stationary", "stored")
 tf32 = FloatTF32Type()
 
 
@@ -47,6 +51,22 @@ class TmaOperandLoad:
     def element(self) -> Attribute:
         """The element type in shared memory."""
         return tf32 if self.box.rounds else self.load.value.type.element_type
+
+
+@dataclass(eq=False)
+class StoredOperand:
+    """One operand that threads write to shared memory: in each iteration to the stage that they read tiles of, or once before
+    the loop if it does not depend on it.
+    """
+
+    index: int
+    placement: SharedLayout
+    is_invariant: bool
+    buffer: SSAValue | None = None
+
+    @property
+    def bytes(self) -> int:
+        return self.placement.size_bytes
 
 
 @dataclass(eq=False)
@@ -119,12 +139,16 @@ class StationaryOperand:
 class MmaPipeline:
     """The stages of one dot, and its accumulators if they are in tensor memory.
 
+    ``sources``: tiles that threads read from stages, to compute operands; ``stored``: operands that threads write.
+
     Equal dots of other loops use the same stages and accumulators (``is_reused``). ``enclosing_ops``: the loops and branches
     around its dot; the innermost one is a counted loop.
     """
 
     dot: TableOp
     operand_loads: list[TmaOperandLoad]
+    sources: list[TmaOperandLoad]
+    stored: list[StoredOperand]
     enclosing_ops: list[TableOp]
     buffers: StageBuffers | None = None
     loads: dict[Operation, TmaOperandLoad] = field(default_factory=dict)
@@ -141,12 +165,14 @@ class MmaPipeline:
         operand_loads = []
         for index in (0, 1):
             found = dot_operand_load(dot, index)
-            if found is not None and found[0].tma:
+            if found is not None and is_tma_operand(dot, index):
                 box = unwrap(tensor_box(*found, analysis))
                 operand_loads.append(TmaOperandLoad(index, *found, box))
         around, copies = unwrap(enclosing_control_flow(dot)), scale_loads(dot)
-        loads: dict[Operation, TmaOperandLoad] = {operand_load.load: operand_load for operand_load in operand_loads}
-        return cls(dot, operand_loads, around, loads=loads, scale_loads=copies)
+        sources = [TmaOperandLoad(-1, load, [], unwrap(tensor_box(load, [], analysis))) for load in own_sources(dot)]
+        loads: dict[Operation, TmaOperandLoad] = {load.load: load for load in (*operand_loads, *sources)}
+        stored = [_stored_operand(dot, index) for index in dot.stored or ()]
+        return cls(dot, operand_loads, sources, stored, around, loads=loads, scale_loads=copies)
 
     @property
     def loops(self) -> list[TableOp]:
@@ -165,7 +191,20 @@ class MmaPipeline:
 
     @property
     def stage_bytes(self) -> int:
-        return sum(operand_load.box.tile_bytes for operand_load in self.operand_loads)
+        stored = sum(operand.bytes for operand in self.stored if not operand.is_invariant)
+        return stored + sum(load.box.tile_bytes for load in self.tma_loads)
+
+    @property
+    def tma_loads(self) -> list[TmaOperandLoad]:
+        """The loads of a stage, in program order."""
+        block = self.dot.parent
+        order = {op: place for place, op in enumerate(unwrap(block).ops)}
+        return sorted((*self.operand_loads, *self.sources), key=lambda one: order[one.load])
+
+    @property
+    def resident_bytes(self) -> int:
+        """Shared memory for operands that are written before the loop."""
+        return sum(operand.bytes for operand in self.stored if operand.is_invariant)
 
     @property
     def stages(self) -> StageBuffers:
@@ -204,6 +243,13 @@ class MmaPipeline:
 # The token of a partition in the stages of each buffer, of scales, and of each accumulator.
 PipelineResource = StageBuffers | TmemAccumulator | ScaleStageBuffers | LhsInTmem
 Tokens = dict[PipelineResource, SSAValue]
+
+
+def _stored_operand(dot: TableOp, index: int) -> StoredOperand:
+    layout = layout_of(dot.operands[index])
+    family = family_of(dot)
+    placement = stored_placement(dot, index, family.mn_major(family.row_of(dot)), layout)
+    return StoredOperand(index, placement, is_invariant(dot, index))
 
 
 def stationary_operands_of(mma_pipelines: list[MmaPipeline]) -> list[StationaryOperand]:
@@ -269,6 +315,8 @@ def async_mma_attributes(mma_pipeline: MmaPipeline) -> dict[str, Attribute]:
     ]:
         placement = unwrap(smem_layout_after_views(operand_load.chain, operand_load.box.placement))
         kept[("lhs", "rhs")[operand_load.index] + "_placement"] = SharedLayoutAttr(placement)
+    for stored in mma_pipeline.stored:
+        kept[("lhs", "rhs")[stored.index] + "_placement"] = SharedLayoutAttr(stored.placement)
     return kept
 
 

@@ -46,9 +46,7 @@ class ProducerPartition(PartitionSlice):
         ring = next((ring for ring in self.mma_pipelines if op in ring.loads), None)
         if ring is None:
             return
-        first, last = ring.operand_loads[0].load, ring.operand_loads[-1].load
-        if len(ring.operand_loads) == 2 and not first.is_before_in_block(last):
-            first, last = last, first
+        first, *_, last = [load.load for load in (ring.tma_loads[0], *ring.tma_loads)]
         if op is first:
             insert(ProducerAcquireOp.make([ring.pipeline, tokens[ring.stages]], []))
         self._load(ring.loads[op], ring.stages, insert, tokens)

@@ -14,7 +14,7 @@ from xdsl.ir import Operation
 
 from ....core.errors import InternalError
 from ....ir.casting import int_attr, str_attr
-from ....ir.dialects.nv_tileas.ops import LD_SHARED, ST_SHARED
+from ....ir.dialects.nv_tileas.scheduling_attributes import LD_SHARED, ST_SHARED
 from ....ir.dialects.op_definition import TableOp
 from ....ir.dialects.op_traits import is_mma
 from ....target.targets import Target

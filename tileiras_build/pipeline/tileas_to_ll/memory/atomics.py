@@ -15,7 +15,7 @@ from xdsl.ir import SSAValue
 from ....core.errors import Unsupported
 from ....ir.casting import int_attr, str_attr
 from ....ir.dialects.cute import layout_of
-from ....ir.dialects.nv_tileas.ops import ATOM_LOOP
+from ....ir.dialects.nv_tileas.scheduling_attributes import ATOM_LOOP
 from ....ir.dialects.nvvm.memory_access import AtomLoopOp, AtomOp
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import LinearLayout

@@ -46,14 +46,19 @@ def _address(e: KernelEmitter, access: Access, xor: int, scratch: int, start: Va
 
 
 def store_registers(
-    e: KernelEmitter, access: Access, element: Element, registers: Sequence[RegisterValue], scratch: int
+    e: KernelEmitter,
+    access: Access,
+    element: Element,
+    registers: Sequence[RegisterValue],
+    scratch: int,
+    start: Value | None = None,
 ) -> None:
-    """Write the registers of this thread to the region at byte ``scratch``."""
+    """Write the registers of this thread to the region at byte ``scratch``; ``start`` is its address if that is dynamic."""
     if isinstance(access, MatrixAccess):
-        return _store_matrices(e, access, element, registers, scratch)
+        return _store_matrices(e, access, element, registers, scratch, start)
     holder = holder_of(e.threads, access.free_lanes, access.free_warps)
     for vector in access.vectors:
-        base, offset = _address(e, access, vector.xor, scratch)
+        base, offset = _address(e, access, vector.xor, scratch, start)
         values = [materialize(e.b, registers[register]) for register in vector.registers]
         store_shared(e.b, element, values, base, offset + vector.add, holder)
 
@@ -180,11 +185,16 @@ def _extract_from_register(
 
 
 def _store_matrices(
-    e: KernelEmitter, access: MatrixAccess, element: Element, registers: Sequence[RegisterValue], scratch: int
+    e: KernelEmitter,
+    access: MatrixAccess,
+    element: Element,
+    registers: Sequence[RegisterValue],
+    scratch: int,
+    start: Value | None = None,
 ) -> None:
     kind = matrices_atom("stsm", access.count, access.transposed)
     for instruction in access.instructions:
-        base, offset = _address(e, access, instruction.xor, scratch)
+        base, offset = _address(e, access, instruction.xor, scratch, start)
         packed = [
             pack_register(e.b, element, [registers[register] for register in members])
             for members in instruction.registers

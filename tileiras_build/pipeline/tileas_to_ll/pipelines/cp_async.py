@@ -11,21 +11,22 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....ir.casting import type_as, unwrap
 from ....ir.dialects.fast_xdsl import integer_attr
-from ....ir.dialects.nv_tileas.ops import LDMATRIX
+from ....ir.dialects.nv_tileas.scheduling_attributes import LDMATRIX, STMATRIX
 from ....ir.dialects.nv_tileas.types import BufferType
 from ....ir.dialects.nvgpu import ops_async_copy as nvgpu
 from ....ir.dialects.nvgpu.types import DeviceAsyncTokenType
+from ....ir.dialects.nvvm import cluster_sync_and_fences
 from ....ir.dialects.nvvm.target_independent_intrinsics import SMaxOp, SMinOp
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import LinearLayout, shared_access
-from ...analysis.smem_load_plans import ldmatrix_plan, vector_load_plan
+from ...analysis.smem_load_plans import ldmatrix_plan, stmatrix_plan, vector_load_plan, vector_store_plan
 from ...common.llvm_element_types import element_of
 from ...common.llvm_type_constructors import GLOBAL, I1, I8, I32, SHARED
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import INDEX, InstructionBuilder
 from ..emission.kernel_emitter import Handler, KernelEmitter
 from ..memory.global_memory import TileAddresses, tile_addresses, vector_of
-from ..memory.shared_memory import holder_of, load_registers
+from ..memory.shared_memory import holder_of, load_registers, store_registers
 
 LARGEST = 16
 SHARED_BYTES, GLOBAL_BYTES = (
@@ -129,6 +130,15 @@ def emit_local_load(e: KernelEmitter, op: TableOp) -> None:
     e.values[op.result] = [loaded[number] for number in access.register_source]
 
 
+def emit_local_store(e: KernelEmitter, op: TableOp) -> None:
+    """Each thread makes its writes visible to the asynchronous proxy; a barrier follows."""
+    element, is_matrix = element_of(op.value.type), op.copy_atom == STMATRIX
+    access = unwrap(stmatrix_plan(op)) if is_matrix else vector_store_plan(op)
+    base = stage_address(e, op.buffer, e.values.scalar(op.stage))
+    store_registers(e, access, element, e.values.packed(op.value), 0, base)
+    e.b.issue(cluster_sync_and_fences.FenceProxyAsyncOp, shared=True)
+
+
 def _feeds_next_mma(op: TableOp) -> bool:
     """Whether only an MMA uses the tile, and no operation in between accesses shared memory."""
     user: Operation = op
@@ -149,4 +159,5 @@ HANDLERS: dict[str, Handler] = {
     "nv_tileas.async_commit": emit_async_commit,
     "nv_tileas.async_wait": emit_async_wait,
     "nv_tileas.local_load": emit_local_load,
+    "nv_tileas.local_store": emit_local_store,
 }

@@ -16,7 +16,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from ....ir.casting import cast, defining_table_op, int_array_attr, int_attr, str_attr, unwrap
 from ....ir.dialects.cute import layout_of
-from ....ir.dialects.nv_tileas.ops import STMATRIX
+from ....ir.dialects.nv_tileas.scheduling_attributes import STMATRIX
 from ....ir.dialects.nvgpu import ops_tma as nvgpu
 from ....ir.dialects.nvgpu import types as nvgpu_types
 from ....ir.dialects.nvgpu.types import TensorMapDescriptorType

@@ -1,0 +1,110 @@
+"""Operands of dots that threads write to shared memory, and the loads from whose tiles an iteration computes them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from math import prod
+
+from xdsl.ir import Operation, SSAValue
+
+from ...ir.casting import as_op, parent_op, tile_type, unwrap
+from ...ir.dialects.fast_xdsl import walk
+from ...ir.dialects.op_definition import TableOp
+from ...ir.layouts import LinearLayout, SharedLayout, matrix_operand
+from ...ir.layouts.matrix_descriptor import WIDE_CHUNK
+from ...ir.layouts.shared_layout import VECTOR_BYTES
+from ..common.llvm_element_types import element_of
+from .enclosing_control_flow import is_defined_in_loop
+from .op_queries import is_tile
+from .tma_tensor_maps import LONGEST_LINE, PATTERN_LINES, SHORTEST_LINE
+
+DOT, LOAD = "nv_tileas.dot", "nv_tileas.tiled_load"
+
+
+def is_stored(dot: TableOp, index: int) -> bool:
+    """Whether threads write an operand to shared memory."""
+    return dot.stored is not None and index in dot.stored
+
+
+def is_invariant(dot: TableOp, index: int) -> bool:
+    """Whether the loop around a dot does not compute an operand."""
+    return not is_defined_in_loop(dot.operands[index], parent_op(dot))
+
+
+def source_loads(dot: TableOp, index: int) -> list[TableOp]:
+    """The tiled_loads of the dot's block from whose tiles an operand is computed."""
+    return [as_op(op) for op in _computation(dot, index) if op.name == LOAD]
+
+
+def is_computed_from_loads(dot: TableOp, index: int) -> bool:
+    """Whether an operand is computed from tiles that the same iteration loads, and from no result of a dot."""
+    names = {op.name for op in _computation(dot, index)}
+    return LOAD in names and DOT not in names
+
+
+def _computation(dot: TableOp, index: int) -> list[Operation]:
+    """The operations of the dot's block that compute an operand, from the results of loads and of other dots on."""
+    seen: set[Operation] = set()
+    waiting: list[SSAValue] = [dot.operands[index]]
+    while waiting:
+        op = waiting.pop().owner
+        if not isinstance(op, Operation) or op.parent is not dot.parent or op in seen:
+            continue
+        seen.add(op)
+        if op.name not in (LOAD, DOT):
+            waiting += [operand for inner in walk(op) for operand in inner.operands if is_tile(operand)]
+    return [op for op in unwrap(dot.parent).ops if op in seen]
+
+
+def own_sources(dot: TableOp) -> list[TableOp]:
+    """The loads by TMA whose tiles threads read, and of whose stages this dot is the first to read others."""
+    if dot.stored is None:
+        return []
+    before = [as_op(op) for op in unwrap(dot.parent).ops if op.name == DOT and op.is_before_in_block(dot)]
+    taken = {load for other in before if other.stored is not None for load in _sources(other)}
+    return [load for load in _sources(dot) if load not in taken]
+
+
+def _sources(dot: TableOp) -> list[TableOp]:
+    loads = (load for index in (0, 1) for load in source_loads(dot, index) if load.read_by_threads)
+    return list(dict.fromkeys(loads))
+
+
+def stores_fit(dot: TableOp, stored: Collection[int], mn_major: tuple[str, ...]) -> bool:
+    """Whether the operands ``stored`` have placements that an instruction reads."""
+    return all(placements(dot, index, mn_major) for index in stored)
+
+
+def stored_bytes(dot: TableOp, index: int) -> int:
+    """The shared memory of an operand."""
+    type = tile_type(dot.operands[index])
+    return prod(type.get_shape()) * element_of(type).bits // 8
+
+
+def stored_placement(dot: TableOp, index: int, mn_major: tuple[str, ...], layout: LinearLayout) -> SharedLayout:
+    """Where threads put an operand: along k, or along m or n if the instruction reads that and the registers of ``layout`` have
+    longer vectors so.
+    """
+    return max(placements(dot, index, mn_major), key=lambda one: layout.contiguous(fastest_first(one)))
+
+
+def placements(dot: TableOp, index: int, mn_major: tuple[str, ...]) -> list[SharedLayout]:
+    """The places of an operand that an instruction can read: along k, then along m or n."""
+    type, k_dim = tile_type(dot.operands[index]), 1 - index
+    shape, bits = type.get_shape(), element_of(type).bits
+    found = []
+    for fastest, chunk in ((k_dim, VECTOR_BYTES), (1 - k_dim, VECTOR_BYTES), (1 - k_dim, WIDE_CHUNK)):
+        line = min(LONGEST_LINE, shape[fastest] * bits // 8)
+        lines = shape[0] * shape[1] * bits // 8 // line
+        if line < (SHORTEST_LINE if chunk == VECTOR_BYTES else LONGEST_LINE) or lines % PATTERN_LINES:
+            continue
+        placement = SharedLayout.boxed(shape, (fastest, 1 - fastest), bits, line, chunk)
+        operand = matrix_operand(placement, k_dim)
+        if operand is not None and (operand.k_major or operand.swizzle in mn_major):
+            found.append(placement)
+    return found
+
+
+def fastest_first(placement: SharedLayout) -> tuple[int, int]:
+    """The dimensions of a placement in the order of its memory."""
+    return (1, 0) if placement.bases[0] & (placement.shape[1] - 1) else (0, 1)
