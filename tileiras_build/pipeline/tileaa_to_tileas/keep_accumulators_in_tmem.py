@@ -28,7 +28,6 @@ from ...ir.layouts.matrix_descriptor import WIDE
 from ...ir.layouts.tmem_layout import ALL_COLUMNS, COLUMN_BITS, MAX_TMEM_COLUMNS, ROWS, WARPS, allocated_columns
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.chained_dots import ChainedDots, chained_dots_of, stationary_lhs_load
-from ..analysis.enclosing_control_flow import branches_around
 from ..analysis.resource_model import MIN_WARPS, STAGES_SMEM_OVERHEAD, min_stages, registers_fit_with_setmaxnreg
 from ..analysis.tma_operands import (
     TmaOperand,
@@ -181,9 +180,9 @@ class _ChainedDots:
 
 
 def _is_plain(dot: TableOp) -> bool:
-    """Whether a loop without branches multiplies unscaled matrices with 32-bit accumulators, and its loads may run
+    """Whether a loop multiplies unscaled matrices with 32-bit accumulators, and its loads may run
     ahead.
     """
-    if element_of(dot.result.type).bits != COLUMN_BITS or branches_around(dot):
+    if element_of(dot.result.type).bits != COLUMN_BITS:
         return False
     return len(dot.lhs.type.get_shape()) == 2 and dot.lhs_scale is None and may_prefetch_in_loop(dot)

@@ -14,7 +14,7 @@ from ...analysis.chained_dots import DOT, stationary_lhs_load
 from ...analysis.dot_buffer_sharing import is_lhs_computed_in_loop
 from ...analysis.dot_loop_registers import tile_registers
 from ...analysis.dot_operand_chains import source_load_of
-from ...analysis.enclosing_control_flow import branches_around, enclosing_kernel
+from ...analysis.enclosing_control_flow import enclosing_kernel
 from ...analysis.resource_model import (
     STAGES_SMEM_OVERHEAD,
     choose_warps,
@@ -76,7 +76,7 @@ def dots_reading_same_lhs(dot: TableOp) -> list[TableOp]:
 def _operand_location(other: TableOp, job: Job, analysis: AxisAnalysis) -> TmaOperand | None:
     """The placement of the operand for an instruction, if TMA may load it and the right operand ahead of the program."""
     source, atom = stationary_lhs_load(other), row_for_types(other, job.target)
-    if source is None or atom is None or branches_around(other) or not may_prefetch_in_loop(other):
+    if source is None or atom is None or not may_prefetch_in_loop(other):
         return None
     held, right = with_tma_box(*source, job, analysis), tma_operand(other, 1, job, analysis)
     if held is None or right is None or readable_operand(right, 0, atom.mn_major) is None:

@@ -56,13 +56,13 @@ class FmhaMmaPartition(PartitionSlice):
         accumulators = [acc for acc in accumulators_of(self.mma_pipelines, loop) if acc in again]
         return [*stages_of(self.mma_pipelines, loop), *lhs_tiles_of(self.mma_pipelines, loop), *accumulators]
 
-    def exit_loop(self, loop: TableOp, insert: Inserter, tokens: Tokens) -> None:
+    def exit(self, op: TableOp, insert: Inserter, tokens: Tokens) -> None:
         """After a loop of dots its accumulator is complete, and after its last reader the left operand is released."""
         for ring in self.mma_pipelines:
-            if ring.loops[-1] is loop and ring.dot.rescaled:
+            if ring.loops[-1] is op and ring.dot.rescaled:
                 self._commit_accumulator(ring, insert, tokens)
         for stationary in stationary_operands_of(self.mma_pipelines):
-            if stationary.loops and self._readers(stationary)[-1] is loop:
+            if stationary.loops and self._readers(stationary)[-1] is op:
                 token = tokens[stationary.stages]
                 insert(self.mma_pipelines[0].tmem_ops.release.make([stationary.stages.pipeline, token], []))
                 tokens[stationary.stages] = insert(AdvanceOp.make([stationary.stages.pipeline, token], [i32]))

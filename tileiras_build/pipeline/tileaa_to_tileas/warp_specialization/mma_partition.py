@@ -49,8 +49,8 @@ class MmaPartition(PartitionSlice):
             insert(ring.tmem_ops.acquire.make([acc.pipeline, tokens[acc]], []))
             self.buffers[acc] = stage_of(insert, acc.pipeline, tokens[acc])
 
-    def exit_loop(self, loop: TableOp, insert: Inserter, tokens: Tokens) -> None:
-        for ring, acc in self._accumulators_filled_in(loop):
+    def exit(self, op: TableOp, insert: Inserter, tokens: Tokens) -> None:
+        for ring, acc in self._accumulators_filled_in(op):
             insert(ring.tmem_ops.commit.make([acc.pipeline, tokens[acc]], []))
             tokens[acc] = insert(AdvanceOp.make([acc.pipeline, tokens[acc]], [i32]))
 

@@ -90,8 +90,8 @@ class PartitionSlice:
     def enter_loop(self, loop: TableOp, insert: Inserter, tokens: Tokens) -> None:
         """Before a loop."""
 
-    def exit_loop(self, loop: TableOp, insert: Inserter, tokens: Tokens) -> None:
-        """After a loop."""
+    def exit(self, op: TableOp, insert: Inserter, tokens: Tokens) -> None:
+        """After a loop or a branch."""
 
     def _block(self, source: Block, target: Block, tokens: Tokens) -> None:
         insert = insertion_at_end(target)
@@ -150,10 +150,10 @@ class PartitionSlice:
     def _structure(self, op: TableOp, insert: Inserter, tokens: Tokens) -> None:
         if is_if(op):
             self._if(op, insert, tokens)
-            return
-        self.enter_loop(op, insert, tokens)
-        self._loop(op, insert, tokens)
-        self.exit_loop(op, insert, tokens)
+        else:
+            self.enter_loop(op, insert, tokens)
+            self._loop(op, insert, tokens)
+        self.exit(op, insert, tokens)
 
     def _leave(self, op: Operation, insert: Inserter, tokens: Tokens) -> None:
         """The end of an arm, of an iteration or of a loop, with the values of the slice."""
