@@ -36,7 +36,7 @@ def test_a_stride_that_was_assumed():
 
 def test_a_name_that_is_no_identifier():
     message, _, remedy = str(check_symbol_names.name_error(check_symbol_names.KERNEL, "a b")).partition(", not")
-    assert remedy and message in page("names.md")
+    assert remedy and message in page("sources.md")
 
 
 def test_a_file_that_cannot_be_traced():

@@ -107,6 +107,6 @@ def test_a_link_that_leads_nowhere_fails(tmp_path):
     (tmp_path / "docs").mkdir()
     for path in (ROOT / "docs").glob("*.md"):
         (tmp_path / "docs" / path.name).write_text("# Empty\n")
-    (tmp_path / "docs/names.md").write_text("[there](where.md)\n")
+    (tmp_path / "docs/sources.md").write_text("[there](where.md)\n")
     done = build(settings_for(tmp_path / "docs", tmp_path))
-    assert done.returncode == 1 and "'names.md' contains a link 'where.md'" in done.stderr
+    assert done.returncode == 1 and "'sources.md' contains a link 'where.md'" in done.stderr
