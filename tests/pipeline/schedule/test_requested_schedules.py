@@ -51,6 +51,7 @@ EDITED = [
     (ATTENTION, "sm_90", {"rotate": False, "num_stages": 3, "tma_stores": False}),
     (ATTENTION, "sm_100", {"issue_ahead": False, "occupancy": 2}),
     (ROWS, "sm_80", {"num_warps": 8}),
+    ("transpose_f32", "sm_80", {"conversion_chunk_bytes": 2048, "strategy": "none"}),
 ]
 
 

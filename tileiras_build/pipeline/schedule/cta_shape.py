@@ -19,6 +19,7 @@ from ..analysis.enclosing_control_flow import is_accumulation_loop
 from ..analysis.op_queries import is_tile
 from ..analysis.resource_model import (
     MIN_STAGES,
+    STAGES_SMEM_OVERHEAD,
     choose_warps,
     ctas_by_row_registers,
     registers_fit,
@@ -30,12 +31,13 @@ from ..common.optimization_hints import hint
 from ..job import Job
 from ..mma.family import MmaFamily, Storage, fastest_family
 from ..pipelining_strategies import choose as choose_strategy
-from .choose import Candidate, choose
+from .choose import Candidate, choose, hear, is_listening
 from .schedule import Schedule
 from .schedule_attribute import schedule_of, set_knobs
 
 MAX_WARPGROUPS, MIN_WARPGROUPS = 4, 2  # warpgroups of a CTA of chained dots, and of all CTAs that share an SM
 CTAS = (2, 1)
+EXPLAINED_CTAS = 4  # CTAs per SM up to which candidates are explained where none is chosen
 
 
 def choose_cta_shape(func: TableOp, job: Job) -> None:
@@ -57,6 +59,8 @@ def choose_cta_shape(func: TableOp, job: Job) -> None:
     elif regs := _live_registers(func):
         ctas = ctas_by_row_registers(regs, choose_warps(func, job), job.target)
         set_knobs(func, occupancy=ctas if ctas > 1 else None)
+    elif is_listening():
+        hear(func, "occupancy", None, _occupancies(func, EXPLAINED_CTAS, job))
 
 
 def _occupancies(func: Operation, most: int, job: Job) -> Iterator[Candidate[int]]:
@@ -195,6 +199,7 @@ def limits_of(func: TableOp, ctas: int, job: Job, spare: int = 0) -> str | None:
 
 
 def spare_stage_bytes(func: TableOp) -> int:
-    """The shared memory of all stages above the fewest that overlap."""
+    """The shared memory of all stages above the fewest that overlap, but for their barriers."""
     types = [as_op(op).result.type for op in walk(func) if op.name == "nv_tileas.alloc_tensor"]
-    return sum(type.stage_bytes * max(0, type.stages.data - MIN_STAGES) for type in types)
+    spare = sum(type.stage_bytes * max(0, type.stages.data - MIN_STAGES) for type in types)
+    return max(0, spare - STAGES_SMEM_OVERHEAD)

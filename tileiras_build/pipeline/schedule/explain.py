@@ -38,12 +38,21 @@ def _candidates(schedule: Schedule, heard: list[Choice], job: Job) -> dict[str, 
     """By knob: the candidates; a list of them for each dot or loop where there are several."""
     found: dict[str, list] = {}
     for knob in KNOBS:
-        last = {one.place: one.candidates for one in heard if one.knob == knob.name}
+        last = _heard([one for one in heard if one.knob == knob.name])
         rows = [_as_rows(last[place]) for place in sorted(last, key=lambda place: place or 0)]
         if rows:
             found[knob.name] = rows if knob.many else rows[-1]
         elif default := _as_rows(_unheard(knob, schedule, job)):
             found[knob.name] = default
+    return found
+
+
+def _heard(choices: list[Choice]) -> dict[int | None, tuple[Candidate, ...]]:
+    """The candidates by place. Those of the last choice count, but where nothing was chosen, each passes on what it refuses."""
+    found: dict[int | None, tuple[Candidate, ...]] = {}
+    for one in choices:
+        before = {other.value: other for other in found.get(one.place, ()) if other.refused and one.value is None}
+        found[one.place] = tuple(before.get(other.value, other) for other in one.candidates)
     return found
 
 

@@ -17,13 +17,11 @@ from ..job import Job
 from ..pass_manager import EdgePass
 from ..pipelining_strategies import choose as choose_strategy
 from ..schedule.choose import Candidate, hear, is_listening
-from ..schedule.cta_shape import limits_of, spare_stage_bytes
+from ..schedule.cta_shape import EXPLAINED_CTAS, limits_of, spare_stage_bytes
 from ..schedule.schedule import BY_NAME
 from ..schedule.schedule_attribute import schedule_of, set_knobs
 from ..schedule.schedule_file import refusal, requested
 from ..shared_memory_fallbacks import fallback_of
-
-MAX_CTAS = 4  # per SM, as candidates that are explained
 
 
 class CheckSchedule(EdgePass):
@@ -39,12 +37,12 @@ class CheckSchedule(EdgePass):
 
 def _complete(func: TableOp, job: Job) -> None:
     """Set what the code says of itself."""
-    chunk = fallback_of(job).chunk_bytes if job.fallback or schedule_of(func).conversion_chunk_bytes else None
+    chunk = fallback_of(job).chunk_bytes if job.fallback or requested(job).conversion_chunk_bytes else None
     strategy = choose_strategy(job).name
     set_knobs(func, num_warps=func.num_warps, num_ctas=func.num_ctas, strategy=strategy, conversion_chunk_bytes=chunk)
     if is_listening() and schedule_of(func).occupancy is None:
         spare = spare_stage_bytes(func)
-        limits = ((ctas, limits_of(func, ctas, job, spare)) for ctas in range(1, MAX_CTAS + 1))
+        limits = ((ctas, limits_of(func, ctas, job, spare)) for ctas in range(EXPLAINED_CTAS, 0, -1))
         hear(func, "occupancy", None, [Candidate(ctas, limit) for ctas, limit in limits])
 
 

@@ -47,7 +47,7 @@ from ..analysis.tma_tensor_maps import LONGEST_LINE, PATTERN_LINES, SHORTEST_LIN
 from ..job import Job
 from ..mma.dots import accumulates_in_tmem
 from ..pass_manager import EdgePass
-from ..schedule.choose import is_declined
+from ..schedule.choose import Candidate, hear, is_declined
 from ..schedule.schedule_attribute import set_knobs
 from ..schedule.schedule_file import requested
 from .op_insertion import binary, insert_before, insertion_before
@@ -199,6 +199,7 @@ def _resize(op: TableOp, half: SharedLayout, wanted: int | None) -> int:
     size = sum(type.stage_bytes for type in types)
     fitting = max(stages, min(max_stages(op), available // size))
     chosen = min(fitting, wanted or fitting)
+    hear(enclosing_kernel(op), "num_stages", chosen, [Candidate(number) for number in range(fitting, 0, -1)])
     count = IntAttr(chosen)
     for buffer, type in zip((op.lhs, op.rhs), types):
         Rewriter.replace_value_with_new_type(buffer, BufferType(type.element_type, count, type.placement))
