@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tileiras_build.core.errors import InvalidInput
 from tileiras_build.target import sass_listing
-from tileiras_build.target.sass_listing import cycles, disassemble, read_listings
+from tileiras_build.target.sass_listing import cycles, disassemble, read_listings, read_section
 
 HEAD = """
 //--------------------- .text.k  --------------------------
@@ -128,3 +128,10 @@ def test_a_cubin_on_which_nvdisasm_does_not_end_is_refused(tmp_path, monkeypatch
     monkeypatch.setattr(sass_listing, "_MIN_SECONDS", 1)
     with pytest.raises(InvalidInput, match="nvdisasm rejects the cubin: it has not ended after 1 seconds of processor"):
         disassemble(b"none")
+
+
+def test_the_section_of_a_kernel_has_lines_that_are_like_sections():
+    head = '\t.section\t.text.k,"ax",@progbits\n'
+    rows = "\t.sectioninfo\t@\"SHI_REGISTERS=26\"\n        /*0000*/                   EXIT ;\n.L_x_0:\n"
+    other = '\t.section\t.debug_line,"",@progbits\n        /*0010*/                   NOP ;\n'
+    assert [row.split()[0] for row in read_section(head + rows + other, "k")] == ["/*0000*/", ".L_x_0:"]

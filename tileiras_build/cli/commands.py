@@ -61,6 +61,13 @@ COMMANDS: tuple[Command, ...] = (
         ),
     ),
     Command(
+        "show", "print source lines with their optimization remarks and SASS",
+        (
+            ("show kernels/add.py --sm h100", "every kernel of the file"),
+            ("show k.tilebc --sm sm_90,sm_100 --counts", "instructions for each line, on two targets"),
+        ),
+    ),
+    Command(
         "as", "drop-in tileiras: compile bytecode to a cubin with NVIDIA's options (as --help)",
         (("as --gpu-name=sm_90 -O3 k.tilebc -o k.cubin", "the call that cuTile Python makes"),),
         has_options=False,

@@ -242,7 +242,7 @@ def read_section(text: str, kernel: str) -> Iterator[str]:
     """The lines of nvdisasm's text that are labels, instructions and source lines, per kernel."""
     inside = False
     for row in text.splitlines():
-        if row.lstrip().startswith(".section"):
+        if row.split(maxsplit=1)[:1] == [".section"]:  # not .sectioninfo, which sm_80 has
             found = _KERNEL.match(row)
             inside = found is not None and found[1] == kernel
         elif inside and _SHOWN_LINES.match(row):
