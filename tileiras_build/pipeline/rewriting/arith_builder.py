@@ -43,10 +43,19 @@ class ArithBuilder(FoldingBuilder):
 
     __call__ = insert
 
-    def compare(self, predicate: str, a: Value, b: Value, type: Attribute = i32) -> SSAValue:
+    def binary(self, opcode: str, a: Value, b: Value, type: Attribute | None = None) -> SSAValue:
+        """An operation of ``operations``, of the type of its operands unless told otherwise."""
+        return super().binary(opcode, a, b, type or _type_of(a, b))
+
+    def compare(self, predicate: str, a: Value, b: Value) -> SSAValue:
         """``arith.cmpi``"""
+        type = _type_of(a, b)
         return self.insert(arith.CmpiOp.make([self.of(a, type), self.of(b, type)], [i1], predicate=predicate))
 
     def select(self, condition: SSAValue, then: SSAValue, otherwise: SSAValue) -> SSAValue:
         """``arith.select``"""
         return self.insert(arith.SelectOp.make([condition, then, otherwise], [then.type]))
+
+
+def _type_of(*values: Value) -> Attribute:
+    return next((value.type for value in values if isinstance(value, SSAValue)), i32)

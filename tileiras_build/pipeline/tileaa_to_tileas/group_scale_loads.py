@@ -18,13 +18,11 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...ir.casting import as_op, defining_table_op, parent_block, tile_type, view_type
-from ...ir.dialects import arith
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileaa.types import TiledViewType
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS, BarrierOp
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import has_side_effects
-from ...ir.layouts.linear_layout import log2_exact
 from ...ir.layouts.tmem_layout import ALL_COLUMNS, SCALES_PER_REGISTER, WARPS, allocated_columns
 from ..analysis.access_vectorization import VECTOR_BYTES, ViewAccessInfo
 from ..analysis.axis_info import AxisAnalysis
@@ -35,7 +33,7 @@ from ..common.llvm_element_types import element_of
 from ..job import Job
 from ..mma.tmem_tiles import scale_columns, tmem_tiles
 from ..pass_manager import EdgePass
-from .op_insertion import binary, constant_i32, insert_before
+from .op_insertion import group_index, insert_before, insertion_before
 from .software_pipelining.async_stage_copies import erase_dead
 from .software_pipelining.cp_async_loads import is_outside
 
@@ -161,9 +159,8 @@ def _fits(op: TableOp, steps: int, job: Job) -> bool:
 # ---- the tiles of a group ------------------------------------------------------------------------------
 def _widened(scale: _Scale, steps: int, block: Block) -> SSAValue:
     load, dim = scale.load, scale.dim
-    shift = insert_before(constant_i32(log2_exact(steps)), load)
     coords = list(load.coords)
-    coords[dim] = insert_before(binary(arith.ShRUIOp, block.args[0], shift), load)
+    coords[dim] = group_index(block.args[0], steps, insertion_before(load))
     tile = _wide(load.value, dim, steps)
     types: list[Attribute] = [tile, *(result.type for result in load.results[1:])]
     attributes = dict(load.attributes)

@@ -31,7 +31,7 @@ from ..analysis.op_queries import is_tile
 from ..job import Job
 from ..pass_manager import EdgePass
 from .elide_bounds_checks import ACCESSES
-from .op_insertion import Inserter, binary, insert_before, insertion_before
+from .op_insertion import Inserter, insert_before, insertion_before
 from .subtile_indices import GetTileCountOp, bounds_checks_of
 
 IfOp, YieldOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("if", "yield"))
@@ -96,7 +96,7 @@ def _version_loop(loop: TableOp, accesses: list[TableOp]) -> None:
     conditions = [condition for access in accesses for condition in _conditions(access, loop, insert)]
     first, *others = conditions
     for other in others:
-        first = insert(binary(arith.AndIOp, first, other))
+        first = insert.binary("and", first, other)
     unchecked = loop.clone()
     for op, copy in zip(walk(loop), walk(unchecked), strict=True):
         if op in accesses:

@@ -34,7 +34,7 @@ from ..common.nest_early_returns import nest_early_returns
 from ..job import Job
 from ..mma.family import fastest_family
 from ..pass_manager import EdgePass
-from .op_insertion import constant_i32, insert_before
+from .op_insertion import insert_before, insertion_before
 from .sharded_program import ShardedProgram
 from .sharding_plan import duplicate_cheap_tiles, sharding_of
 
@@ -112,7 +112,7 @@ def _loop_over_slices(func: Operation, slices: int) -> Block:
             op.detach()
             body.add_op(op)
     last = terminator(entry)
-    bounds = [insert_before(constant_i32(number), last) for number in (0, slices, 1)]
+    bounds = [insertion_before(last).constant(number) for number in (0, slices, 1)]
     body.add_op(ContinueOp.make([[]], []))
     insert_before(ForOp.make([*bounds, []], [], {}, [Region(body)]), last)
     return body

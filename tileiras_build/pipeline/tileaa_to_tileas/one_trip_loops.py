@@ -15,7 +15,7 @@ from ...ir.casting import as_op, parent_block
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ...ir.dialects.op_definition import TableOp
 from ..analysis.dot_operand_chains import dot_operand_load
-from .op_insertion import constant_i32, insert_before
+from .op_insertion import insert_before, insertion_before
 
 ForOp, ContinueOp, CreateTokenOp = (
     COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("for", "continue", "create_mem_token")
@@ -35,7 +35,7 @@ class OneTripLoop:
     def around(cls, dot: TableOp) -> OneTripLoop:
         """Move a dot and its loads to a loop of one trip."""
         inner, acc = Block(arg_types=[i32, dot.acc.type]), dot.acc
-        bounds = [insert_before(constant_i32(number), dot) for number in (0, 1, 1)]
+        bounds = [insertion_before(dot).constant(number) for number in (0, 1, 1)]
         loop = ForOp.make([*bounds, [acc]], [acc.type], {}, [Region(inner)])
         insert_before(loop, dot)
         dot.result.replace_all_uses_with(loop.results[0])

@@ -25,7 +25,6 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...ir.casting import as_op, terminator, unwrap
-from ...ir.dialects import arith
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import (
     COUNTERPARTS,
@@ -45,7 +44,7 @@ from ..pass_manager import EdgePass
 from ..schedule.choose import is_declined
 from ..schedule.schedule_attribute import set_knobs
 from .k_step_operands import KStepOperand, k_step_operand
-from .op_insertion import Inserter, binary, insertion_at_end, insertion_before
+from .op_insertion import Inserter, insertion_at_end, insertion_before
 from .speculation_guards import speculated
 
 ForOp, ContinueOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("for", "continue"))
@@ -202,7 +201,7 @@ class _Writer:
         forwarded: Values = dict(zip(self.parts.forwarded_values, rest[len(self.arguments) :]))
         insert = insertion_at_end(inner)
         total, last = self._all_k_steps_but_last(acc, fragments, forwarded, insert)
-        following = insert(binary(arith.AddiOp, index, self.loop.step))
+        following = insert.binary("add", index, self.loop.step)
         values: Values = {self.parts.block.args[0]: following, **dict(zip(self.arguments, rest))}
         first = self._begin(values, insert)
         total = self._multiply(last, total, insert)

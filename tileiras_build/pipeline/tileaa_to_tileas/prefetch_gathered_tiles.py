@@ -15,7 +15,6 @@ from xdsl.dialects.builtin import ModuleOp, TensorType, i1
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
 from ...ir.casting import as_op, defining_op, terminator, tile_type, unwrap
-from ...ir.dialects import arith
 from ...ir.dialects.cute import layout_of
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
@@ -27,7 +26,7 @@ from ..analysis.op_queries import is_pure, is_tile, may_divide_by_zero
 from ..analysis.scalar_slice import TOKEN, follows_no_write
 from ..job import Job
 from ..pass_manager import EdgePass
-from .op_insertion import Inserter, binary, insert_before, insertion_before, loop_continues_at
+from .op_insertion import Inserter, insert_before, insertion_before, loop_continues_at
 from .software_pipelining.cp_async_loads import is_outside
 from .software_pipelining.loop_continuation import LoopContinuation
 
@@ -108,7 +107,7 @@ class _Prefetch:
         for distance in range(DISTANCE):
             tiles.append([iteration.load(load, distance, enabled) for load in self.loads])
             continues = self.before(loop_continues_at(self.loop, iteration.index(distance + 1)))
-            enabled = self.before(binary(arith.AndIOp, enabled, continues))
+            enabled = self.before.binary("and", enabled, continues)
         return list(map(list, zip(*tiles, strict=True))), enabled
 
     def _replace_loop(self, initial: list[SSAValue]) -> None:
@@ -151,7 +150,7 @@ class _Iteration:
             self.insert(clone)
             self.known.update(((old, distance), new) for old, new in zip(op.results, clone.results))
         elif value.index == 0:
-            self.known[value, distance] = self.insert(binary(arith.AddiOp, self.at(value, distance - 1), self.step))
+            self.known[value, distance] = self.insert.binary("add", self.at(value, distance - 1), self.step)
         else:
             passed = terminator(self.block).operands[value.index - 1]
             self.known[value, distance] = self.at(passed, distance - 1)
@@ -162,7 +161,7 @@ class _Iteration:
         type = TensorType(i1, tile_type(pointer).get_shape(), tile_type(pointer).encoding)
         mask = self.insert(SplatOp.make([enabled], [type]))
         if load.mask is not None:
-            mask = self.insert(binary(arith.AndIOp, self.at(load.mask, distance), mask))
+            mask = self.insert.binary("and", self.at(load.mask, distance), mask)
         results = [result.type for result in load.results]
         return self.insert(as_op(load).make([pointer, mask, other, None], results, dict(load.attributes)))
 

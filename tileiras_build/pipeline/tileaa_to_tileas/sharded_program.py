@@ -25,7 +25,7 @@ from ..analysis.access_vectorization import ViewAccessInfo
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.integer_ranges import BoundsCheck
 from ..analysis.sharding_propagation import VIEW_ACCESSES, Sharding, propagate, shard_type
-from .op_insertion import binary, constant, constant_i32, equal, insert_before, insertion_before
+from .op_insertion import insert_before, insertion_before
 from .sharding_plan import sharded_dim
 from .subtile_indices import clamped_index, relax_checks_past_end, scaled_index
 
@@ -82,7 +82,7 @@ class ShardedProgram:
         place, type = unwrap(defining_op(value).next_op), tile_type(value)
         start = self._times_rank(type.get_shape()[0], cast(IntegerType, type.element_type), place)
         tile = insert_before(SplatOp.make([start], [value.type]), place)
-        return insert_before(binary(arith.AddiOp, value, tile), place)
+        return insertion_before(place).binary("add", value, tile)
 
     def _times_rank(self, count: int, type: IntegerType, place: Operation) -> SSAValue:
         """The rank times a constant, as a value of an integer type."""
@@ -92,7 +92,7 @@ class ShardedProgram:
             rank = insert_before(resize.make([rank], [type]), place)
         if count == 1:
             return rank
-        return insert_before(binary(arith.MuliOp, rank, insert_before(constant(count, type), place)), place)
+        return insertion_before(place).binary("mul", rank, count)
 
     # ---- memory
     def _access(self, op: TableOp) -> None:
@@ -119,13 +119,12 @@ class ShardedProgram:
         index = [name for name, _ in op.operand_groups].index("coords") + dim
         scaled = scaled_index(clamped_index(op, dim, insertion_before(op)), factor, insertion_before(op))
         start = self._times_rank(per_rank, type_as(scaled, IntegerType), op)
-        op.operands[index] = insert_before(binary(arith.AddiOp, scaled, start), op)
+        op.operands[index] = insertion_before(op).binary("add", scaled, start)
         relax_checks_past_end(op, [dim], replaced_check=BoundsCheck.ANY)
 
     def _on_first_cta(self, op: Operation) -> None:
         """Only the first CTA writes a replicated tile."""
-        zero = insert_before(constant_i32(0), op)
-        first = insert_before(equal(self.rank, zero), op)
+        first = insertion_before(op).compare("eq", self.rank, 0)
         write, skip = Block(), Block()
         types = [result.type for result in op.results]
         around = IfOp.make([first], types, location_of(op), [Region(write), Region(skip)])

@@ -18,11 +18,10 @@ Sound: iteration i of the old loop is iterations i f to i f + f - 1 of the new o
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IntegerType, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
-from ...ir.casting import as_op, cast, is_int_constant, parent_op
-from ...ir.dialects import arith
+from ...ir.casting import as_op, is_int_constant, parent_op
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import has_side_effects, is_counted_loop, is_function
@@ -35,7 +34,7 @@ from ..job import Job
 from ..pass_manager import EdgePass
 from ..shared_memory_fallbacks import fallback_of
 from .k_tiled_operands import KTiledOperand, k_tiled_operand
-from .op_insertion import binary, constant, insertion_before
+from .op_insertion import insertion_before
 from .software_pipelining.tile_k_loop import MIN_LINE_BYTES, tile_k_loops
 
 UPPER = 1  # operand of a loop, after its lower bound
@@ -123,4 +122,4 @@ def _shrink(dot: TableOp, operands: list[KTiledOperand], factor: int) -> None:
 
 def _times(loop: Operation, value: SSAValue, factor: int) -> SSAValue:
     before = insertion_before(loop)
-    return before(binary(arith.MuliOp, value, before(constant(factor, cast(IntegerType, value.type)))))
+    return before.binary("mul", value, factor)

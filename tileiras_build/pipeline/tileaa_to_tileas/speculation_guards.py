@@ -10,9 +10,8 @@ from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Operation, SSAValue
 
 from ...ir.casting import type_as
-from ...ir.dialects import arith
 from ..analysis.op_queries import SHIFTS, may_divide_by_zero
-from .op_insertion import Inserter, below, binary, constant, equal
+from .op_insertion import Inserter
 
 UNSIGNED = frozenset(f"arith.{name}" for name in ("divui", "remui", "ceildivui"))
 
@@ -40,16 +39,16 @@ def _of(op: Operation, operands: list[SSAValue]) -> Operation:
 def _divisor(op: Operation, dividend: SSAValue, divisor: SSAValue, insert: Inserter) -> SSAValue:
     """Replace a divisor of 0 by 1, and -1 where the quotient would overflow."""
     type = type_as(divisor, IntegerType)
-    undefined = insert(equal(divisor, insert(constant(0, type))))
+    undefined = insert.compare("eq", divisor, 0)
     if op.name not in UNSIGNED:
-        least = insert(constant(-(1 << type.width.data - 1), type))
-        overflows = insert(equal(divisor, insert(constant(-1, type)))), insert(equal(dividend, least))
-        undefined = insert(binary(arith.OrIOp, undefined, insert(binary(arith.AndIOp, *overflows))))
-    return insert(arith.SelectOp.make([undefined, insert(constant(1, type)), divisor], [type]))
+        least = insert.constant(-(1 << type.width.data - 1), type)
+        overflows = insert.compare("eq", divisor, -1), insert.compare("eq", dividend, least)
+        undefined = insert.binary("or", undefined, insert.binary("and", *overflows))
+    return insert.select(undefined, insert.constant(1, type), divisor)
 
 
 def _amount(bits: SSAValue, insert: Inserter) -> SSAValue:
     """Replace a shift amount that is not below the bit width by 0."""
     type = type_as(bits, IntegerType)
-    defined = insert(below(bits, insert(constant(type.width.data, type))))
-    return insert(arith.SelectOp.make([defined, bits, insert(constant(0, type))], [type]))
+    defined = insert.compare("ult", bits, type.width.data)
+    return insert.select(defined, bits, insert.constant(0, type))

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from xdsl.dialects.builtin import IntegerType, i32
+from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
-from ...ir.casting import type_as
 from ...ir.dialects import arith
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ...ir.dialects.op_definition import TableOp
 from ..analysis.integer_ranges import BoundsCheck, width
-from .op_insertion import Inserter, binary, constant
+from .op_insertion import Inserter
 
 GetTileCountOp = COUNTERPARTS["nv_tileaa.get_tile_count"]
 
@@ -31,12 +30,12 @@ def clamped_index(access: TableOp, dim: int, insert: Inserter) -> SSAValue:
         index = insert(arith.ExtUIOp.make([index], [i32]))
     counts = GetTileCountOp.make([access.view], [index.type] * len(access.coords))
     insert(counts)
-    return insert(binary(arith.MinUIOp, index, counts.results[dim]))
+    return insert.binary("umin", index, counts.results[dim])
 
 
 def scaled_index(index: SSAValue, factor: int, insert: Inserter) -> SSAValue:
     """The index of the first of ``factor`` smaller tiles."""
-    return insert(binary(arith.MuliOp, index, insert(constant(factor, type_as(index, IntegerType)))))
+    return insert.binary("mul", index, factor)
 
 
 def relax_checks_past_end(access: TableOp, dims: Iterable[int], *, replaced_check: BoundsCheck) -> None:

@@ -20,7 +20,6 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from ...ir.casting import as_op, parent_op, unwrap
-from ...ir.dialects import arith
 from ...ir.dialects.cute.shared_layout_attr import SharedLayoutAttr
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileaa.types import TiledViewType
@@ -50,7 +49,7 @@ from ..pass_manager import EdgePass
 from ..schedule.choose import Candidate, hear, is_declined
 from ..schedule.schedule_attribute import set_knobs
 from ..schedule.schedule_file import requested
-from .op_insertion import binary, insert_before, insertion_before
+from .op_insertion import insert_before, insertion_before
 from .subtile_indices import clamped_index, relax_checks_past_end, scaled_index
 
 PAIR, COLUMN_UNIT = 2, 32  # columns of a dot of a pair, whatever its types and orders (table 39)
@@ -170,7 +169,7 @@ def _load_half(load: TableOp, dim: int, half: SharedLayout) -> None:
     insert = insertion_before(load)
     index = [name for name, _ in load.operand_groups].index("coords") + dim
     scaled = scaled_index(clamped_index(load, dim, insert), old.steps[dim] // tile[dim], insert)
-    load.operands[index] = insert(binary(arith.AddiOp, scaled, _rank(load)))
+    load.operands[index] = insert.binary("add", scaled, _rank(load))
     relax_checks_past_end(load, [dim], replaced_check=BoundsCheck.ANY)
     position = _order(load).index(dim)
     box[position] = min(box[position], tile[dim])

@@ -6,7 +6,6 @@ from xdsl.dialects.builtin import IntAttr
 from xdsl.ir import Operation, SSAValue
 
 from ....ir.casting import as_op, defining_op, parent_op
-from ....ir.dialects import arith
 from ....ir.dialects.cute.shared_layout_attr import SharedLayoutAttr
 from ....ir.dialects.nv_tileas.ops import (
     COUNTERPARTS,
@@ -21,7 +20,7 @@ from ....ir.dialects.op_definition import TableOp, location_of
 from ....ir.dialects.op_traits import is_function
 from ...common.cse import eliminate_dead_code
 from ..layout_assignment.view_chain_layouts import layout_through_view, with_layout
-from ..op_insertion import Inserter, binary, constant_i32, group_index, insert_before, insertion_before
+from ..op_insertion import Inserter, group_index, insert_before, insertion_before
 from ..speculation_guards import speculated
 from .cp_async_loads import CpAsyncLoad, is_outside
 
@@ -36,9 +35,10 @@ class AsyncStageCopies:
         self.block = loop.regions[0].blocks[0]
         self.buffers: list[SSAValue] = []
 
-    def before(self, op: Operation) -> SSAValue:
-        """Insert an operation before the loop; return its result."""
-        return insert_before(op, self.loop)
+    @property
+    def before(self) -> Inserter:
+        """Inserts operations before the loop."""
+        return insertion_before(self.loop)
 
     @property
     def runs_again(self) -> bool:
@@ -96,8 +96,8 @@ class AsyncStageCopies:
 
     def tile_of(self, load: CpAsyncLoad, index: SSAValue, insert: Inserter) -> SSAValue:
         """The stage of the tile that the iterations of a group share."""
-        count = insert(constant_i32(load.tiles(self.stages)))
-        return insert(binary(arith.RemUIOp, group_index(index, load.steps, insert), count))
+        count = insert.constant(load.tiles(self.stages))
+        return insert.binary("urem", group_index(index, load.steps, insert), count)
 
     def _replace_load(self, copied: CpAsyncLoad, buffer: SSAValue, stage: SSAValue) -> None:
         """Read the tile from its stage in the fragment layout of its use. The operations in between get that layout

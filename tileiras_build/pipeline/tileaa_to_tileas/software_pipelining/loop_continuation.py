@@ -15,7 +15,7 @@ from xdsl.ir import SSAValue
 from ....ir.casting import cast, is_int_constant
 from ....ir.dialects import arith
 from ....ir.dialects.op_definition import TableOp
-from ..op_insertion import Inserter, binary, constant, is_below_bound, loop_continues_at
+from ..op_insertion import Inserter, is_below_bound, loop_continues_at
 
 
 class LoopContinuation:
@@ -52,8 +52,8 @@ class _UnitStepContinuation(LoopContinuation):
         type = cast(IntegerType, loop.upper.type)
         least = 0 if loop.unsigned else -(1 << type.bitwidth - 1)
         larger = arith.MaxUIOp if loop.unsigned else arith.MaxSIOp
-        enough = before(binary(larger, loop.upper, before(constant(least + distance, type))))
-        self.end = before(binary(arith.SubiOp, enough, before(constant(distance, type))))
+        enough = before(larger.make([loop.upper, before.constant(least + distance, type)], [type]))
+        self.end = before.binary("sub", enough, distance)
 
     def at(self, ahead: SSAValue, insert: Inserter) -> SSAValue:
         """The body's index is below the bound minus the distance."""
@@ -69,5 +69,5 @@ class _AnyStepContinuation(LoopContinuation):
 
     def at(self, ahead: SSAValue, insert: Inserter) -> SSAValue:
         """The loop reached the previous iteration, and continues."""
-        self.next_values = [insert(binary(arith.AndIOp, self.going, insert(loop_continues_at(self.loop, ahead))))]
+        self.next_values = [insert.binary("and", self.going, insert(loop_continues_at(self.loop, ahead)))]
         return self.next_values[0]

@@ -5,10 +5,9 @@ from __future__ import annotations
 from xdsl.ir import Operation
 
 from ....ir.casting import parent_block
-from ....ir.dialects import arith
 from ....ir.dialects.nv_tileas.ops import BarrierOp
 from ....ir.dialects.op_definition import TableOp
-from ..op_insertion import binary, constant_i1, constant_i32, insertion_before, loop_continues_at
+from ..op_insertion import constant_i1, insertion_before, loop_continues_at
 from .async_stage_copies import AsyncStageCopies, emit_wait
 from .cp_async_loads import CpAsyncLoad
 
@@ -23,7 +22,7 @@ class SingleStageLoop(AsyncStageCopies):
 
     def run(self) -> None:
         self.allocate()
-        self.stage, self.always = self.before(constant_i32(0)), self.before(constant_i1(True))
+        self.stage, self.always = self.before.constant(0), self.before(constant_i1(True))
         if self.runs_again:
             self.before(BarrierOp.make([], []))
         lower = self.loop.lower
@@ -41,7 +40,7 @@ class SingleStageLoop(AsyncStageCopies):
             self.copy_all(group, index, self.stage, self.always, insertion_before(place))
         insert = insertion_before(insertion_points[-1])
         self._insert_barrier(insertion_points[-1])
-        following = insert(binary(arith.AddiOp, index, self.loop.step))
+        following = insert.binary("add", index, self.loop.step)
         self.copy_all(self.groups[0], following, self.stage, insert(loop_continues_at(self.loop, following)), insert)
 
     def _insert_barrier(self, place: Operation) -> None:

@@ -11,10 +11,7 @@ from ....ir.dialects.nv_tileas.ops import COUNTERPARTS, BarrierOp
 from ...analysis.resource_model import MIN_STAGES
 from ..op_insertion import (
     Inserter,
-    binary,
     build_if,
-    constant_i32,
-    equal,
     insert_before,
     insertion_at_end,
     insertion_before,
@@ -50,17 +47,17 @@ class MultistageLoop(AsyncStageCopies):
         """
         index = self.loop.lower
         enabled = self.before(loop_continues_at(self.loop, index))
-        self._start_first(0, index, self.before(constant_i32(0)), enabled)
+        self._start_first(0, index, self.before.constant(0), enabled)
         for stage in range(1, self.stages - 1):
-            index = self.before(binary(arith.AddiOp, index, self.loop.step))
-            enabled = self.before(binary(arith.AndIOp, enabled, self.before(loop_continues_at(self.loop, index))))
-            self._start_first(stage, index, self.before(constant_i32(stage)), enabled)
+            index = self.before.binary("add", index, self.loop.step)
+            enabled = self.before.binary("and", enabled, self.before(loop_continues_at(self.loop, index)))
+            self._start_first(stage, index, self.before.constant(stage), enabled)
         return enabled
 
     def _start_first(self, stage: int, index: SSAValue, place: SSAValue, enabled: SSAValue) -> None:
         """The copies of an iteration before the first one, with those of the groups that begin with it."""
         for load in (load for load in self.loads if load.steps > 1 and stage % load.steps == 0):
-            own = self.before(constant_i32(stage // load.steps))
+            own = self.before.constant(stage // load.steps)
             self.start_copies([load], index, own, enabled, self.before)
         self.copy_all(self._copy_single_iteration, index, place, enabled, self.before)
 
@@ -85,7 +82,7 @@ class MultistageLoop(AsyncStageCopies):
         insert = insertion_before(self._copy_insertion_point(first))
         ahead: SSAValue = self.block.args[0]
         for _ in range(self.stages - 1):
-            ahead = insert(binary(arith.AddiOp, ahead, self.loop.step))
+            ahead = insert.binary("add", ahead, self.loop.step)
         enabled = runs.at(ahead, insert)
         self._start_groups(ahead, enabled, insert)
         self.copy_all(self._copy_single_iteration, ahead, write, enabled, insert)
@@ -106,14 +103,14 @@ class MultistageLoop(AsyncStageCopies):
 
     def _next_stage(self, stage: SSAValue, insert: Inserter) -> SSAValue:
         """The next stage of the ring."""
-        one, end, zero = (insert(constant_i32(number)) for number in (1, self.stages, 0))
-        raised = insert(binary(arith.AddiOp, stage, one))
-        wraps = insert(equal(raised, end))
+        one, end, zero = (insert.constant(number) for number in (1, self.stages, 0))
+        raised = insert.binary("add", stage, one)
+        wraps = insert.compare("eq", raised, end)
         return insert(arith.SelectOp.make([wraps, zero, raised], [i32]))
 
     def _replace_loop(self, runs: LoopContinuation) -> None:
         loop = self.loop
-        starts = [self.before(constant_i32(0)), self.before(constant_i32(self.stages - 1)), *runs.initial]
+        starts = [self.before.constant(0), self.before.constant(self.stages - 1), *runs.initial]
         types = [*(result.type for result in loop.results), *(start.type for start in starts)]
         region = Region(loop.regions[0].detach_block(self.block))
         operands = [loop.lower, loop.upper, loop.step, [*loop.initial, *starts]]

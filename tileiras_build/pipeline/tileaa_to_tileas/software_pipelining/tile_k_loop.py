@@ -9,7 +9,6 @@ from xdsl.dialects.builtin import i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ....ir.casting import as_op, parent_block, tile_type
-from ....ir.dialects import arith
 from ....ir.dialects.fast_xdsl import erase, walk
 from ....ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ....ir.dialects.op_definition import TableOp, location_of
@@ -23,7 +22,7 @@ from ...common.llvm_element_types import element_of
 from ...common.optimization_hints import occupancy
 from ...job import Job
 from ..k_tiled_operands import KTiledOperand, k_dim_of, k_tiled_operand, with_shorter_dim
-from ..op_insertion import Inserter, binary, constant_i32, insert_before, insertion_at_end, insertion_before
+from ..op_insertion import Inserter, insert_before, insertion_at_end, insertion_before
 from ..subtile_indices import clamped_index, relax_checks_past_end, scaled_index
 
 # Bytes along k of a tensor core instruction. Shorter lines along k need more and smaller copies than they are worth.
@@ -83,11 +82,11 @@ class _KLoop:
         """Rewrite the dot as a loop over k, in which each operand is loaded or sliced from its tile."""
         dot, before = self.dot, insertion_before(self.dot)
         starts = {index: self._start(operand, before) for index, (operand, _) in self.loaded.items()}
-        bounds = [before(constant_i32(number)) for number in (0, self.factor, 1)]
+        bounds = [before.constant(number) for number in (0, self.factor, 1)]
         body = Block(arg_types=[i32, dot.acc.type])
         add, (step, acc) = insertion_at_end(body), body.args
         operands = [
-            self._load(index, add(binary(arith.AddiOp, starts[index], step)), add)
+            self._load(index, add.binary("add", starts[index], step), add)
             if index in self.loaded
             else self._slice(index, step, add)
             for index in (0, 1)
@@ -126,7 +125,7 @@ class _KLoop:
 
     def _slice(self, index: int, step: SSAValue, add: Inserter) -> SSAValue:
         value, dim = self.dot.operands[index], k_dim_of(self.dot, index)
-        zero = add(constant_i32(0))
+        zero = add.constant(0)
         indices = [step if place == dim else zero for place in range(len(tile_type(value).get_shape()))]
         return add(ExtractSliceOp.make([value, indices], [with_shorter_dim(tile_type(value), dim, self.factor)]))
 

@@ -11,7 +11,7 @@ from ....ir.dialects.op_definition import TableOp
 from ...analysis.dot_operand_chains import rounds_to_tf32
 from ...analysis.enclosing_control_flow import is_defined_in_loop
 from ..layout_assignment.view_chain_layouts import fragment_at_load, layout_through_view, with_layout
-from ..op_insertion import constant_i32, insert_before
+from ..op_insertion import insert_before, insertion_before
 from .mma_pipelines import MmaPipeline, TmaOperandLoad, async_mma_attributes
 
 CreateTokenOp = COUNTERPARTS["nv_tileaa.create_mem_token"]
@@ -26,10 +26,10 @@ def mma_operands_of(
     stages: list[SSAValue | None] = [None, None]
     if mma_pipeline.stationary is not None:
         operands[0] = unwrap(mma_pipeline.stationary.operand_load.buffer)
-        stages[0] = insert_before(constant_i32(0), dot)
+        stages[0] = insertion_before(dot).constant(0)
     for stored in mma_pipeline.stored:
         operands[stored.index] = stored.buffer
-        stages[stored.index] = insert_before(constant_i32(0), dot) if stored.is_invariant else stage
+        stages[stored.index] = insertion_before(dot).constant(0) if stored.is_invariant else stage
     for loaded in mma_pipeline.operand_loads:
         if loaded.index == 0 and dot.a_via_registers:
             operands[0] = read_fragment(loaded, stage, dot)
@@ -73,7 +73,7 @@ def store_operands(mma_pipeline: MmaPipeline, stage: SSAValue) -> None:
             place = next(loop for loop in mma_pipeline.loops if not is_defined_in_loop(value, loop))
             if place is not mma_pipeline.loops[0]:
                 insert_before(BarrierOp.make([], []), place)  # no thread multiplies the last one any more
-        at = insert_before(constant_i32(0), place) if stored.is_invariant else stage
+        at = insertion_before(place).constant(0) if stored.is_invariant else stage
         operands = [value, stored.buffer, at, None if stored.is_invariant else pipeline]
         insert_before(LocalStoreOp.make(operands, []), place)
         if stored.is_invariant:

@@ -27,7 +27,7 @@ from ...analysis.enclosing_control_flow import is_accumulation_loop
 from ...analysis.resource_model import MIN_STAGES
 from ...common.llvm_element_types import element_of
 from ...mma.family import Storage, family_of, register_mma_ops
-from ..op_insertion import constant_i32, insert_before, insertion_before, is_not_first_iteration, loop_continues_at
+from ..op_insertion import insert_before, insertion_before, is_not_first_iteration, loop_continues_at
 from .consumer_operands import erase_tma_operand_load, mma_operands_of, read_fragment, read_source, store_operands
 from .consumer_tmem_mma import TmemAccumulators
 from .mma_pipelines import (
@@ -54,7 +54,7 @@ class ConsumerPartition:
 
     def run(self, body: Block) -> None:
         insert = insertion_before(unwrap(body.first_op))
-        self._block(body, {state: insert(constant_i32(0)) for state in self.states()})
+        self._block(body, {state: insert.constant(0) for state in self.states()})
         for stationary in stationary_operands_of(self.mma_pipelines):
             erase_tma_operand_load(stationary.operand_load)
 

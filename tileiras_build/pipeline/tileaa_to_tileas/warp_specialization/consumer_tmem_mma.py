@@ -21,10 +21,8 @@ from ...analysis.enclosing_control_flow import is_defined_in_loop, is_zero
 from ...analysis.scale_stage_counts import tmem_scale_groups
 from ..op_insertion import (
     Inserter,
-    binary,
     build_if,
     constant_i1,
-    constant_i32,
     group_index,
     insert_before,
     insertion_at_end,
@@ -153,7 +151,7 @@ def _store_scales(mma_pipeline: MmaPipeline, stage: SSAValue) -> SSAValue | None
         return None
     index, insert = parent_block(dot).args[0], insertion_before(dot)
     groups = tmem_scale_groups(steps, type_as(mma_pipeline.pipeline, PipelineType).stages.data)
-    scale_slot = insert(binary(arith.RemUIOp, index, insert(constant_i32(groups * steps))))
+    scale_slot = insert.binary("urem", index, groups * steps)
     first, block = is_first_of_group(index, steps, insert), Block()
     group = group_index(scale_slot, steps, insertion_at_end(block))
     _store_scale_tiles(mma_pipeline, group, insertion_at_end(block))

@@ -26,7 +26,7 @@ from ....ir.dialects.op_definition import TableOp
 from ...analysis.chained_dots import rescaled_accumulator
 from ...analysis.enclosing_control_flow import is_zero
 from ...analysis.op_queries import is_pure
-from ..op_insertion import Inserter, constant_i1, constant_i32, insert_before, is_not_first_iteration
+from ..op_insertion import Inserter, constant_i1, insert_before, is_not_first_iteration
 from .consumer_operands import erase_tma_operand_load
 from .consumer_partition import ConsumerPartition
 from .consumer_tmem_mma import TmemAccumulators, store_initial_accumulator, wait_for_accumulator
@@ -101,7 +101,7 @@ class FmhaMmaPartition(PartitionSlice):
             self._issue_k_chunks(mma_pipeline, stage, insert, tokens)
         else:
             left = unwrap(unwrap(mma_pipeline.stationary).operand_load.buffer)
-            read = [left, insert(constant_i1(False)), insert(constant_i32(0)), stage]
+            read = [left, insert(constant_i1(False)), insert.constant(0), stage]
             self._multiply(
                 mma_pipeline, read, [mma_pipeline.pipeline, token, mma_pipeline.accumulator.pipeline], insert
             )

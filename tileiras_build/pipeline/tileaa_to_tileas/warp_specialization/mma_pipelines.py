@@ -28,7 +28,7 @@ from ...analysis.tma_tensor_maps import TensorBox, tensor_box
 from ...mma.dots import k_of
 from ...mma.family import Storage, TmemMmaOps, family_of, tmem_mma_ops
 from ...mma.tmem_tiles import tmem_tiles
-from ..op_insertion import Inserter, constant_i32
+from ..op_insertion import Inserter
 from .scale_load_candidates import ScaleLoad, scale_loads
 
 # Attributes that mark a dot, and that its instruction does not have.
@@ -329,5 +329,5 @@ def tmem_mma_attributes(dot: TableOp) -> dict[str, Any]:
 def stage_of(insert: Inserter, pipeline: SSAValue, token: SSAValue) -> SSAValue:
     """The stage of a pipeline that a token names."""
     if type_as(pipeline, PipelineType).stages.data == 1:
-        return insert(constant_i32(0))
-    return insert(arith.ShRUIOp.make([token, insert(constant_i32(1))], [i32]))
+        return insert.constant(0)
+    return insert(arith.ShRUIOp.make([token, insert.constant(1)], [i32]))

@@ -32,7 +32,7 @@ from ....ir.dialects.op_traits import (
 )
 from ...analysis.enclosing_control_flow import is_grid_wait
 from ...analysis.scalar_slice import TOKEN, ScalarSlice
-from ..op_insertion import Inserter, constant_i32, insertion_at_end
+from ..op_insertion import Inserter, insertion_at_end
 from .mma_pipelines import (
     MmaPipeline,
     PipelineResource,
@@ -67,7 +67,7 @@ class PartitionSlice:
     def run(self, body: Block) -> Block:
         block = Block()
         insert = insertion_at_end(block)
-        tokens = {state: insert(constant_i32(0)) for state in self.states()}
+        tokens = {state: insert.constant(0) for state in self.states()}
         self._block(body, block, tokens)
         self._end(insert, tokens)
         block.add_op(YieldOp.make([[]], []))

@@ -8,12 +8,11 @@ from xdsl.dialects.builtin import i32
 from xdsl.ir import Operation, SSAValue
 
 from ....ir.casting import defining_op
-from ....ir.dialects import arith
 from ....ir.dialects.nv_tileas.ops import AdvanceOp, ProducerCommitOp, StoreScalesOp
 from ....ir.dialects.op_definition import TableOp
 from ...analysis.scalar_slice import ScalarSlice
 from ...analysis.scale_stage_counts import scale_groups_per_load
-from ..op_insertion import Inserter, binary, constant_i32, is_first_of_group, loop_continues_at
+from ..op_insertion import Inserter, is_first_of_group, loop_continues_at
 from ..software_pipelining.cp_async_loads import is_outside
 from ..speculation_guards import speculated
 from .mma_pipelines import MmaPipeline, PipelineResource, Tokens, scales_of, stage_of
@@ -52,7 +51,7 @@ class ScaleLoadPartition(PartitionSlice):
         """Issue all loads before waiting for a stage. Those past the loop's end are out of bounds, or not used."""
         starts, steps = [index], mma_pipeline.dot.scale_steps
         while len(starts) < scale_groups_per_load(steps):
-            starts.append(insert(binary(arith.AddiOp, starts[-1], insert(constant_i32(steps)))))
+            starts.append(insert.binary("add", starts[-1], steps))
         tiles = [self._load(mma_pipeline, start, insert) for start in starts]
         self._store_scales(mma_pipeline, tiles[0], token, insert)
         for start, tile in zip(starts[1:], tiles[1:]):

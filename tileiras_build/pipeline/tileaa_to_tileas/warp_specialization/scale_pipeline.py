@@ -18,10 +18,8 @@ from ....ir.dialects.nv_tileas.ops import AdvanceOp, ConsumerWaitOp, CopyScalesO
 from ....ir.dialects.op_definition import TableOp
 from ..op_insertion import (
     Inserter,
-    binary,
     build_if,
     constant_i1,
-    constant_i32,
     insertion_at_end,
     is_first_of_group,
     loop_continues_at,
@@ -49,8 +47,8 @@ class ScaleStage:
         stage = stage_of(insert, self.mma_pipeline.scales.pipeline, self.token)
         if self.steps == 1:
             return stage
-        own = insert(binary(arith.AndIOp, self.index, insert(constant_i32(self.steps - 1))))
-        return insert(binary(arith.AddiOp, insert(binary(arith.MuliOp, stage, insert(constant_i32(self.steps)))), own))
+        own = insert.binary("and", self.index, self.steps - 1)
+        return insert.binary("add", insert.binary("mul", stage, self.steps), own)
 
     def _copy(self, insert: Inserter) -> None:
         scales = self.mma_pipeline.scales
@@ -72,7 +70,7 @@ class ScaleStage:
     def _is_last(self, insert: Inserter, value: Callable[[SSAValue], SSAValue]) -> SSAValue | None:
         if self.steps == 1:
             return None
-        following = insert(binary(arith.AddiOp, self.index, value(self.loop.step)))
+        following = insert.binary("add", self.index, value(self.loop.step))
         continues = loop_continues_at(self.loop, following)
         continues.operands = [following, value(self.loop.upper)]
         begins = is_first_of_group(following, self.steps, insert)
