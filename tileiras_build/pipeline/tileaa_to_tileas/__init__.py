@@ -21,6 +21,7 @@ from .choose_cta_shape import ChooseCtaShape
 from .convert_tileaa_to_tileas import ConvertTileAAToTileAS
 from .elide_bounds_checks import ElideBoundsChecks
 from .expand_block_scales import ExpandBlockScales
+from .fold_constant_shapes import FoldConstantShapes
 from .group_scale_loads import GroupScaleLoads
 from .hoist_async_mma_issue import HoistAsyncMmaIssue
 from .hoist_bounds_checks import HoistBoundsChecks
@@ -51,6 +52,7 @@ from .use_two_cta_mma import UseTwoCtaMma
 
 PASSES = (
     ConvertTileAAToTileAS,  # first: all later passes match nv_tileas operations
+    FoldConstantShapes,  # before RetypeBitcastLoads and HoistViews: it changes types of views
     RetypeBitcastLoads,  # before HoistViews: it makes views
     RequestSchedule,  # before all passes that choose a knob of the schedule
     HoistViews,  # before all passes that compare views

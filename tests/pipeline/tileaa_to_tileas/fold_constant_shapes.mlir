@@ -1,0 +1,29 @@
+// Extents and strides that are computed from constants are those of the memory reference's type.
+// run: tileas-fold-constant-shapes sm_90
+
+// ---- a_stride_of_two_constants_and_an_extent_that_only_the_launch_knows
+!m = !nv_tileaa.memref<f16, [?, 64], [?, 1]>
+!v = !nv_tileaa.tiled_view<partition, !m, tile = [64, 32], dim_map = [0, 1], steps = [64, 32], sparse = -1, padding = zero>
+nv_tileaa.func @k {
+^bb0(%p: !nv_tileaa.ptr<f16>, %n: i32, %at: i32):
+  %eight = arith.constant 8 : i32
+  %rows = arith.constant 128 : i32
+  %s = arith.muli %eight, %rows : i32
+  %r = nv_tileas.make_memref %p sizes(%n) strides(%s) : (!nv_tileaa.ptr<f16>, i32, i32) -> !m
+  %a = nv_tileas.block_tile %r : (!m) -> !v
+  %x, %t0 = nv_tileas.tiled_load %a coords(%at, %at) {mem_semantic = "weak"} : (!v, i32, i32) -> (tensor<64x32xf16>, !nv_tileaa.mem_token)
+  nv_tileaa.return
+}
+// ==>
+!memref0 = !nv_tileaa.memref<f16, [?, 64], [1024, 1]>
+!view0 = !nv_tileaa.tiled_view<partition, !memref0, tile = [64, 32], dim_map = [0, 1], steps = [64, 32], sparse = -1, padding = zero>
+nv_tileaa.func @k {
+^bb0(%p: !nv_tileaa.ptr<f16>, %n: i32, %at: i32):
+  %eight = arith.constant 8 : i32
+  %rows = arith.constant 128 : i32
+  %s = arith.constant 1024 : i32
+  %r = nv_tileas.make_memref %p sizes(%n) : (!nv_tileaa.ptr<f16>, i32) -> !memref0
+  %a = nv_tileas.block_tile %r : (!memref0) -> !view0
+  %x, %t0 = nv_tileas.tiled_load %a coords(%at, %at) {mem_semantic = "weak"} : (!view0, i32, i32) -> (tensor<64x32xf16>, !nv_tileaa.mem_token)
+  nv_tileaa.return
+}
