@@ -2,7 +2,7 @@
 
 In:    nv_tileas memory references with extents and strides that are computed, also from constants alone.
 Out:   constants in place of integers that are computed from constants; memory references whose types have all known extents and
-       strides, so that TMA, vectors and bounds checks depend on the numbers, however they are written.
+       strides, so that TMA, vectors and bounds checks depend on their values, however they are written.
 After: convert_tileaa_to_tileas. Before: hoist_views, and all passes that ask memory references for extents and strides.
 Sound: arithmetic wraps at the width of its type; a division by zero stays as it is.
 """
@@ -87,7 +87,7 @@ def _make_static(op: TableOp) -> None:
 
 
 def _merged(static: tuple[int | None, ...], dynamic: list[SSAValue]) -> tuple[list[int | None], list[SSAValue]]:
-    """The numbers of a type with the constants among the values that it lacks, and the other values."""
+    """The static extents or strides of a type with the constants among those that it lacks, and the values of the others."""
     numbers: list[int | None] = []
     kept: list[SSAValue] = []
     for number in static:
