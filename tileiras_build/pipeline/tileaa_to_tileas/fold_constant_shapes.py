@@ -88,16 +88,16 @@ def _make_static(op: TableOp) -> None:
 
 def _merged(static: tuple[int | None, ...], dynamic: list[SSAValue]) -> tuple[list[int | None], list[SSAValue]]:
     """The static extents or strides of a type with the constants among those that it lacks, and the values of the others."""
-    numbers: list[int | None] = []
+    statics: list[int | None] = []
     kept: list[SSAValue] = []
     for number in static:
         value = dynamic.pop(0) if number is None else None
         constant = None if value is None else _constant(value)
         known = constant if constant is not None and constant > 0 else None
-        numbers.append(number if value is None else known)
+        statics.append(number if value is None else known)
         if value is not None and known is None:
             kept.append(value)
-    return numbers, kept
+    return statics, kept
 
 
 def _of_memref(type: TiledViewType, memref: SSAValue) -> Attribute:
