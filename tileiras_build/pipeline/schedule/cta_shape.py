@@ -52,6 +52,8 @@ def choose_cta_shape(func: TableOp, job: Job) -> None:
     wanted = schedule_of(func)
     if _is_attention(func, job) and (shape := _attention_shape(func, job, wanted)) is not None:
         set_knobs(func, num_warps=shape.num_warps, occupancy=shape.occupancy or wanted.occupancy, setmaxnreg=True)
+        if is_listening():
+            hear(func, "occupancy", shape.occupancy, _attention_occupancies(func, job))
         return
     if ctas := wanted.occupancy or hint(func, job, "occupancy"):
         candidates = _occupancies(func, ctas, job)
@@ -145,6 +147,13 @@ def _chains_fit(chains: list[ChainedDots], family: MmaFamily, func: TableOp, sha
     fits = all(_fits(chain, family, func, shape.occupancy or 1, job) for chain in chains)
     set_knobs(func, num_warps=before.num_warps, occupancy=before.occupancy, setmaxnreg=before.setmaxnreg)
     return fits
+
+
+def _attention_occupancies(func: TableOp, job: Job) -> Iterator[Candidate[int]]:
+    """CTAs per SM of chained dots that fit as attention, or as other kernels do."""
+    for other in list(_occupancies(func, EXPLAINED_CTAS, job)):
+        fits = _attention_shape(func, job, Schedule(occupancy=other.value)) is not None
+        yield Candidate(other.value) if fits else other
 
 
 def _has_instructions(chain: ChainedDots, family: MmaFamily, job: Job) -> bool:

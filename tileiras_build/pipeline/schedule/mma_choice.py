@@ -67,13 +67,18 @@ def _candidates(func: TableOp, dot: TableOp, used: str, job: Job) -> Iterator[Ca
 def _limit(func: TableOp, dot: TableOp, family: MmaFamily, job: Job) -> tuple[str | None, str | None]:
     """Why a dot cannot use a family, and what would allow it; (None, None) where it could."""
     from_registers = Storage.SHARED not in family.b_storage
-    if family.row_for(dot, job.target) is None and Storage.SCRATCH not in family.b_storage:
+    is_expanded = from_registers and dot.lhs_scale is not None  # other instructions multiply scales before
+    if not is_expanded and family.row_for(dot, job.target) is None and Storage.SCRATCH not in family.b_storage:
         a, b, result = element_types(dot)
         return f"{job.target.name} has no {family.name} instruction for {a} x {b} -> {result}", None
     if from_registers:
-        best = family_with_fragments(dot, job.target)
+        best = _first_from_registers(job) if is_expanded else family_with_fragments(dot, job.target)
         return (None, None) if best is family else (f"{best.name} computes the same in less time", None)
     return next(_obstacles(func, dot, job), (_shape_limit(dot, family), "other tile sizes, or fewer or more num_warps"))
+
+
+def _first_from_registers(job: Job) -> MmaFamily:
+    return next(family for family in families_of(job.target) if Storage.SHARED not in family.b_storage)
 
 
 def _shape_limit(dot: TableOp, family: MmaFamily) -> str:
