@@ -1,9 +1,12 @@
 """The limits of an SM that passes use: registers that partitions divide, stages and CTAs that shared memory holds."""
 
 from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import pytest
 
+from tests.emulated_kernels import compiled, run
 from tileiras_build.pipeline.analysis.resource_model import (
     ASYNC_MMA_REG_OVERHEAD,
     STAGES_SMEM_OVERHEAD,
@@ -65,7 +68,7 @@ def test_without_tma_no_warp_loads():
 @pytest.mark.parametrize(("ctas", "has"), [(2, True), (3, False)])
 def test_another_warp_costs_registers_where_a_partition_gets_one_more(ctas, has):
     """Four warps and two that compute nothing: those of two CTAs lie three to a partition, of three CTAs five to some."""
-    text = f"builtin.module {{ nv_tileaa.func @k attributes {{occupancy = {ctas} : i32}} {{ nv_tileaa.return }} }}"
+    text = f"builtin.module {{ nv_tileaa.func @k attributes {{schedule = {{occupancy = {ctas} : i32}}}} {{ nv_tileaa.return }} }}"
     [kernel] = parse_module(text).body.block.ops
     assert registers_allow_mma_warp(100 * 128, kernel, JOB, 4) is has
 
@@ -109,3 +112,30 @@ def test_a_row_that_is_reduced_has_fewer_warps(reduction, warps):
     module = parse_module(f"builtin.module {{ nv_tileaa.func @k {{ {body} }} }}")
     [kernel] = module.body.block.ops
     assert choose_warps(kernel, JOB) == warps
+
+
+ROWS = Path(__file__).with_name("persistent_rows.py")
+WARPS = {
+    "gathered_float32_256": 1, "gathered_float32_1024": 8, "gathered_float32_4096": 8,
+    "loaded_float32_256": 1, "loaded_float32_1024": 8, "loaded_float16_1024": 8,
+    "one_row_float32_256": 1, "one_row_float32_1024": 1, "one_row_float32_4096": 2,
+    "gathered_by_16_float32_1024": 4,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "warps"), WARPS.items())
+def test_a_loop_over_rows_has_more_warps(name, warps):
+    """The launch has few CTAs; a hint says how many, which share the threads of an SM."""
+    [kernel] = compiled(ROWS, name, "sm_90").manifest["kernels"].values()
+    assert kernel["threads_per_cta"] == 32 * warps
+
+
+@pytest.mark.parametrize("sm", ["sm_80", "sm_90", "sm_100", "sm_120"])
+@pytest.mark.parametrize("name", ["gathered_float32_1024", "loaded_float16_1024"])
+def test_rows_of_a_loop(name, sm):
+    dtype = np.float16 if "16_" in name else np.float32
+    x = np.random.default_rng(3).normal(size=(5, 1024)).astype(dtype)
+    found = run(ROWS, name, sm, [x, np.zeros_like(x)], grid=(2, 1, 1))[1]
+    powers = np.exp(x.astype(np.float64) - x.max(axis=1, keepdims=True))
+    expected = powers / powers.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(found, expected, rtol=2e-3 if dtype == np.float16 else 1e-5, atol=1e-6)

@@ -16,6 +16,7 @@ from ...ir.casting import as_op, parent_op
 from ...ir.dialects.cute import layout_of
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
+from ...ir.dialects.op_traits import is_counted_loop
 from ...target.sm_limits import WARP
 from ...target.targets import Target
 from ..common.llvm_element_types import element_of
@@ -27,12 +28,16 @@ from ..schedule.schedule_file import requested
 from .dot_loop_registers import live_tile_registers
 
 # ---- warps -----------------------------------------------------------------------------------------
+PROGRAM_ID, STORES = "nv_tileas.get_program_id", ("nv_tileas.store", "nv_tileas.tiled_store")
 # Elements of the largest tile -> warps. With 1,024 elements, each of 128 threads has two 16-byte accesses of f32; above
 # 8,192 elements, a thread would hold more than 64 of them.
 WARP_STEPS = ((256, 1), (512, 2), (8192, 4), (32768, 8))
 # The same for kernels with reductions and without dots: the fixed cost of a reduction (shuffles, a barrier, shared
 # memory between warps) is per warp, so each warp has more elements.
 REDUCTION_WARP_STEPS = ((1024, 1), (4096, 2), (8192, 4), (16384, 8))
+# The same for kernels whose loop has a row in each iteration: the launch has a few CTAs per SM, whose warps alone hide the
+# latency of loads and reductions. Threads have at least four elements.
+PERSISTENT_ROW_WARP_STEPS = ((256, 1), (512, 2), (16384, 8))
 MAX_WARPS = 16
 # With fewer warps, none can be reserved for the producer.
 MIN_WARPS = 4
@@ -48,9 +53,37 @@ def choose_warps(func: Operation, job: Job) -> int:
         return chosen
     operations = walk(func)
     types = {id(result.type): result.type for op in operations for result in op.results}
-    largest = max(map(_size, types.values()), default=1)
-    steps = REDUCTION_WARP_STEPS if reduces_only(operations) else WARP_STEPS
-    return next((warps for limit, warps in steps if largest <= limit), MAX_WARPS)
+    largest = max(types.values(), key=_size, default=None)
+    size = 1 if largest is None else _size(largest)
+    if not reduces_only(operations):
+        return _warps_of_step(WARP_STEPS, size)
+    warps = _warps_of_step(REDUCTION_WARP_STEPS, size)
+    if largest is None or max(_shape(largest), default=1) < size or not has_rows_in_loop(func, operations):
+        return warps
+    shared_by = hint(func, job, "occupancy") or 1
+    most = max(1, job.target.sm_limits.threads // (WARP * shared_by))
+    return max(warps, min(_warps_of_step(PERSISTENT_ROW_WARP_STEPS, size), 1 << most.bit_length() - 1))
+
+
+def _warps_of_step(steps: Sequence[tuple[int, int]], size: int) -> int:
+    return next((warps for limit, warps in steps if size <= limit), MAX_WARPS)
+
+
+def has_rows_in_loop(func: Operation, operations: Sequence[Operation]) -> bool:
+    """Whether a loop from the CTA's number on, that the kernel itself has, reduces and stores a row in each iteration."""
+    loops = [op for op in operations if is_counted_loop(op) and _is_program_dependent(op.operands[0])]
+    return "persistent_axes" not in func.attributes and any(
+        "nv_tileas.reduce" in (names := {op.name for op in walk(loop)}) and not names.isdisjoint(STORES)
+        for loop in loops
+    )
+
+
+def _is_program_dependent(value: SSAValue) -> bool:
+    """Whether scalar arithmetic computes a value from the CTA's number."""
+    op = value.owner
+    if not isinstance(op, Operation) or op.regions:
+        return False
+    return op.name == PROGRAM_ID or any(map(_is_program_dependent, op.operands))
 
 
 def reduces_only(operations: Sequence[Operation]) -> bool:
@@ -59,8 +92,12 @@ def reduces_only(operations: Sequence[Operation]) -> bool:
     return "nv_tileas.reduce" in names and "nv_tileas.dot" not in names
 
 
+def _shape(type: Attribute) -> tuple[int, ...]:
+    return tuple(type.get_shape()) if isinstance(type, TensorType) else ()
+
+
 def _size(type: Attribute) -> int:
-    return prod(type.get_shape()) if isinstance(type, TensorType) else 1
+    return prod(_shape(type))
 
 
 # ---- registers -------------------------------------------------------------------------------------
