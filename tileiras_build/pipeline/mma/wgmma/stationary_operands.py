@@ -55,8 +55,8 @@ def stationary_lhs(other: TableOp, job: Job) -> TmaOperand | None:
     func = enclosing_kernel(other)
     if not tma_loads_allowed(func) or as_op(func).num_ctas is not None or not choose(job).uses_tma:
         return None
-    readers = dots_reading_same_lhs(other)
-    found = [one for reader in readers if (one := _operand_location(reader, job, AxisAnalysis())) is not None]
+    readers, analysis = dots_reading_same_lhs(other), AxisAnalysis()
+    found = [one for reader in readers if (one := _operand_location(reader, job, analysis)) is not None]
     # All its readers must read it there: it is not in registers.
     if len(found) < len(readers) or len({operand_placement(one) for one in found}) > 1:
         return None
@@ -113,23 +113,22 @@ def _other_live_registers(other: TableOp) -> list[TableOp]:
 
 def _fits_shared_memory(dot: TableOp, job: Job) -> bool:
     """Whether as many stages fit beside the operand as without it, or at least the minimum."""
-    ctas = occupancy(enclosing_kernel(dot), job) or 1
-    without = _stages(dot, 0, ctas, job)
-    held = sum(
-        _stationary_bytes(other, job, AxisAnalysis()) for other in _other_live_registers(dot) if other.lhs is dot.lhs
-    )
-    return _stages(dot, held, ctas, job) >= min(max(without, 1), min_stages(ctas))
+    ctas, analysis = occupancy(enclosing_kernel(dot), job) or 1, AxisAnalysis()
+    without = _stages(dot, 0, ctas, job, analysis)
+    held = sum(_stationary_bytes(other, job, analysis) for other in _other_live_registers(dot) if other.lhs is dot.lhs)
+    return _stages(dot, held, ctas, job, analysis) >= min(max(without, 1), min_stages(ctas))
 
 
 def stages_fit(other: TableOp, ctas: int, job: Job) -> bool:
     """Whether the stages of a dot's loop and its stationary operands fit in the shared memory of each CTA."""
-    held = _stationary_bytes(other, job, AxisAnalysis()) if is_stationary(other, job) else 0
-    return _stages(other, held, ctas, job) >= min_stages(ctas)
+    analysis = AxisAnalysis()
+    held = _stationary_bytes(other, job, analysis) if is_stationary(other, job) else 0
+    return _stages(other, held, ctas, job, analysis) >= min_stages(ctas)
 
 
-def _stages(dot: TableOp, held: int, ctas: int, job: Job) -> int:
+def _stages(dot: TableOp, held: int, ctas: int, job: Job, analysis: AxisAnalysis) -> int:
     """The stages of a dot's loop that fit in a CTA's shared memory beside ``held`` bytes."""
-    analysis, dots = AxisAnalysis(), _other_live_registers(dot)
+    dots = _other_live_registers(dot)
     size = sum(box.tile_bytes for other in dots for box in _stage_boxes(other, job, analysis))
     available = job.target.shared_memory_of(ctas) - STAGES_SMEM_OVERHEAD * (len(dots) + 1) - held
     return available // size if size else 0
