@@ -93,6 +93,9 @@ TARGETS_OF = {
     "tileaa_to_tileas/tall_dots.py": ("sm_90",),
     "tileaa_to_tileas/dots_in_branches.py": ("sm_90", "sm_100"),
 }
+OPERAND_FORMS = ["bitcast", "right_int8", "left_gathered"]
+SCHEDULED = ("matmul_f16_nn", "attention_f16")
+REFUSED_SCHEDULE = '{"num_stages": "many"}'
 CHECKED = ("matmul_f16_nn", "histogram_i32")
 RANDOM_PROGRAMS = range(4)
 
@@ -266,6 +269,26 @@ def run_test_kernels(kernels: Mapping[str, bytes]) -> None:
                 _compile(_kernels(path, [case.name for case in load_cases(path)]))
 
 
+def run_operand_forms(kernels: Mapping[str, bytes]) -> None:
+    """Dots whose operands are bitcast, converted, computed or gathered."""
+    forms = _kernels(ROOT / "benchmarks" / "operand_forms.py", OPERAND_FORMS)
+    _compile(forms, ("sm_90", "sm_100"))
+
+
+def run_schedules(kernels: Mapping[str, bytes]) -> None:
+    """The schedule of a kernel with its candidates as text and as JSON, which is given back."""
+    from tileiras_build import driver
+    from tileiras_build.pipeline.job import Job
+    from tileiras_build.pipeline.schedule.explain import render_text
+    from tileiras_build.target.targets import find_target
+
+    for name, sm in product(SCHEDULED, ("sm_90", "sm_100")):
+        explained = driver.explain_schedule(kernels[name], "tilebc", Job(find_target(sm)))
+        render_text(explained)
+        for schedule in (json.dumps(explained[0]), REFUSED_SCHEDULE):
+            _compile({name: kernels[name]}, (sm,), schedule=schedule)
+
+
 def run_random_programs(kernels: Mapping[str, bytes]) -> None:
     """Random programs, whose operations have all element types."""
     from tests.fuzz.tile_program_builder import SeededChoices
@@ -379,7 +402,9 @@ def run_debug_values(kernels: Mapping[str, bytes]) -> None:
     opt.parse_module(opt.run(DEBUG_VALUES, ["convert-debuginfo-to-llvm"], job=job))
 
 
-PRODUCTION = (run_sample, run_options, run_files, run_tile_kernels, run_random_programs)
+PRODUCTION = (
+    run_sample, run_options, run_files, run_tile_kernels, run_operand_forms, run_schedules, run_random_programs,
+)  # fmt: skip
 WHOLE_PRODUCTION = (run_examples, *PRODUCTION, run_test_kernels)
 FRONT_ENDS = (run_bytecode, run_looks_inside, run_opt, run_opt_to_llvm, run_users_llvm, run_debug_values)
 
