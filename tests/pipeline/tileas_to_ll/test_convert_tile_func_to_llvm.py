@@ -162,7 +162,7 @@ def test_a_register_limit_where_one_is_given():
 )
 def test_no_thread_has_more_registers_than_its_partition_holds(warps, ctas, limit):
     """ptxas gives as many where they are asked for, and no GPU starts the kernel."""
-    kernel = entry(f", occupancy = {ctas} : i32" + spec(f"numWarps={warps}"))
+    kernel = entry(f", schedule = {{occupancy = {ctas} : i32}}" + spec(f"numWarps={warps}"))
     assert kernel.attributes["nvvm.maxnreg"] == IntegerAttr(limit, i32)
 
 
