@@ -92,7 +92,7 @@ def _listing(code: list[Line], details: ArtifactDetails, file: Path, counts: boo
     for place, text in _instructions(code, file):
         lines.setdefault(place, _SourceLine([], [])).code.append(text)
     for remark in details.remarks:
-        place = (remark.location.file, remark.location.line or 0) if remark.location else _UNKNOWN
+        place = (remark.location.file or "", remark.location.line or 0) if remark.location else _UNKNOWN
         lines.setdefault(place, _SourceLine([], [])).remarks.append(_remark_text(remark))
     yield from (f"no {name}: {why}" for name, why in details.missing.items())
     shown = ""
