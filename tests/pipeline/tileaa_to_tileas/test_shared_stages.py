@@ -48,7 +48,7 @@ def test_accumulators_that_two_loops_inside_another_make(steps, sm):
 )
 def test_each_dot_has_its_memory_once(name, rings, buffers, sm):
     text = compiled(KERNELS, name, sm).tileas
-    held = (name, sm) == ("in_two_loops", "sm_90")  # the left operand, which both loops read
+    held = name == "in_two_loops" and sm in ("sm_90", "sm_100")  # the left operand, which both loops read
     assert text.count("= nv_tileas.alloc_tensor") == buffers + held
     assert text.count("= nv_tileas.make_tiled_tma_desc") <= buffers + 1
     pipelines = [line for line in text.splitlines() if "async.pipeline.create" in line]
