@@ -50,7 +50,7 @@ def test_each_dot_has_its_memory_once(name, rings, buffers, sm):
     text = compiled(KERNELS, name, sm).tileas
     held = name == "in_two_loops" and sm in ("sm_90", "sm_100")  # the left operand, which both loops read
     assert text.count("= nv_tileas.alloc_tensor") == buffers + held
-    assert text.count("= nv_tileas.make_tiled_tma_desc") <= buffers + 1
+    assert text.count("= nv_tileas.make_tiled_tma_desc") <= buffers + held + 1  # and that of the result
     pipelines = [line for line in text.splitlines() if "async.pipeline.create" in line]
     assert sum("bytes = 0 " not in line for line in pipelines) == rings + held
 
