@@ -94,7 +94,7 @@ TARGETS_OF = {
     "tileaa_to_tileas/dots_in_branches.py": ("sm_90", "sm_100"),
 }
 OPERAND_FORMS = ["bitcast", "right_int8", "left_gathered"]
-SCHEDULED = ("matmul_f16_nn", "attention_f16")
+SCHEDULED = {"matmul_f16_nn": "sm_90", "attention_f16": "sm_100"}
 REFUSED_SCHEDULE = '{"num_stages": "many"}'
 CHECKED = ("matmul_f16_nn", "histogram_i32")
 RANDOM_PROGRAMS = range(4)
@@ -282,7 +282,7 @@ def run_schedules(kernels: Mapping[str, bytes]) -> None:
     from tileiras_build.pipeline.schedule.explain import render_text
     from tileiras_build.target.targets import find_target
 
-    for name, sm in product(SCHEDULED, ("sm_90", "sm_100")):
+    for name, sm in SCHEDULED.items():
         explained = driver.explain_schedule(kernels[name], "tilebc", Job(find_target(sm)))
         render_text(explained)
         for schedule in (json.dumps(explained[0]), REFUSED_SCHEDULE):

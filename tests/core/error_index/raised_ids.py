@@ -52,8 +52,15 @@ def trees() -> dict[str, ast.Module]:
     return {name: ast.parse(path.read_text()) for name, path in module_files().items()}
 
 
+@cache
+def _walked() -> dict[str, list[ast.AST]]:
+    """The nodes of each module that anything here asks for."""
+    kinds = (ast.ClassDef, ast.FunctionDef, ast.Call)
+    return {module: [node for node in ast.walk(tree) if isinstance(node, kinds)] for module, tree in trees().items()}
+
+
 def _nodes(kind: type) -> Iterator[tuple[str, ast.AST]]:
-    return ((module, node) for module, tree in trees().items() for node in ast.walk(tree) if isinstance(node, kind))
+    return ((module, node) for module, nodes in _walked().items() for node in nodes if isinstance(node, kind))
 
 
 @cache
@@ -127,9 +134,7 @@ def _is_super(call: ast.Call) -> bool:
 
 def _error_constructors(module: str) -> set[int]:
     """The calls of ``super().__init__`` in classes of errors, by identity."""
-    classes = [
-        one for one in ast.walk(trees()[module]) if isinstance(one, ast.ClassDef) and one.name in error_classes()
-    ]
+    classes = [one for one in _walked()[module] if isinstance(one, ast.ClassDef) and one.name in error_classes()]
     return {id(node) for one in classes for node in ast.walk(one) if isinstance(node, ast.Call) and _is_super(node)}
 
 
@@ -137,7 +142,7 @@ def raised() -> Iterator[Raised]:
     """Every place that makes an error or a remark with an id."""
     for module in trees():
         constructors = _error_constructors(module)
-        for node in ast.walk(trees()[module]):
+        for node in _walked()[module]:
             if isinstance(node, ast.FunctionDef):
                 yield from (Raised(module, default, "") for default in _defaults(node))
             if not isinstance(node, ast.Call):
