@@ -13,12 +13,12 @@ import operator
 from collections.abc import Callable
 
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
-from ...ir.casting import as_op, memref_type, view_type
+from ...ir.casting import as_op, view_type
 from ...ir.dialects import arith
 from ...ir.dialects.fast_xdsl import set_type, walk
-from ...ir.dialects.nv_tileaa.types import MemRefType, TiledViewType
+from ...ir.dialects.nv_tileaa.types import MemRefType
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ...ir.dialects.op_definition import TableOp
 from ..job import Job
@@ -83,7 +83,7 @@ def _make_static(op: TableOp) -> None:
     for use in new_op.results[0].uses:
         if use.operation.__class__ is BlockTileOp:
             view = use.operation.results[0]
-            set_type(view, _of_memref(view_type(view), new_op.results[0]))
+            set_type(view, view_type(view).over(type))
 
 
 def _merged(static: tuple[int | None, ...], dynamic: list[SSAValue]) -> tuple[list[int | None], list[SSAValue]]:
@@ -98,16 +98,3 @@ def _merged(static: tuple[int | None, ...], dynamic: list[SSAValue]) -> tuple[li
         if value is not None and known is None:
             kept.append(value)
     return statics, kept
-
-
-def _of_memref(type: TiledViewType, memref: SSAValue) -> Attribute:
-    """The type of a view for another type of its memory reference."""
-    return TiledViewType.of(
-        type.kind.data,
-        memref_type(memref),
-        type.tile,
-        type.dim_map,
-        type.steps,
-        sparse=type.sparse.data,
-        padding=type.padding.data,
-    )

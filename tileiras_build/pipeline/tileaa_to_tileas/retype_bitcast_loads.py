@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...ir.casting import as_op, defining_op, memref_type, tile_type, view_type
 from ...ir.dialects.fast_xdsl import set_type, string_of, walk
-from ...ir.dialects.nv_tileaa.types import MemRefType, PointerType, TiledViewType
+from ...ir.dialects.nv_tileaa.types import MemRefType, PointerType
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_value_forwarding
@@ -88,17 +88,9 @@ def _retype(load: TableOp, views: list[Operation], bitcasts: list[Operation], el
 
 def _retyped_view(view: SSAValue, element: Attribute) -> SSAValue:
     """The view of the same memory as elements of another type."""
-    block, type = defining_op(view), view_type(view)
+    block = defining_op(view)
     memref = _retyped_memref(as_op(defining_op(block.operands[0])), element)
-    retyped = TiledViewType.of(
-        type.kind.data,
-        memref_type(memref),
-        type.tile,
-        type.dim_map,
-        type.steps,
-        sparse=type.sparse.data,
-        padding=type.padding.data,
-    )
+    retyped = view_type(view).over(memref_type(memref))
     return insert_before(BlockTileOp.make([memref], [retyped], dict(block.attributes)), block)
 
 

@@ -138,6 +138,10 @@ class TiledViewType(ParametrizedAttribute, TypeAttribute):
             StringAttr(padding),
         )
 
+    def over(self, source: MemRefType) -> TiledViewType:
+        """The same partition of another memory reference."""
+        return TiledViewType(self.kind, source, self.tile_dims, self.dims, self.step_dims, self.sparse, self.padding)
+
     @property
     def tile(self) -> tuple[int, ...]:
         return tuple(dim.data for dim in self.tile_dims)
