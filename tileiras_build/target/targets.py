@@ -193,9 +193,9 @@ def find_target(text: str) -> Target:
 
     Raises InvalidInput[unknown-target] with the valid values; InvalidInput[native-gpu] without a GPU, or with GPUs of two targets.
     """
-    if is_native(text):
-        return _only_native_row()
     row = _SPELLINGS.get(str(text).strip().lower()) or _GPUS.get(plain_name(str(text)))
+    if row is None and is_native(text):
+        return _only_native_row()
     if row is None:
         raise InvalidInput("unknown-target", f"unknown target sm={text}", remedy=_valid_values(str(text)))
     return row
