@@ -49,7 +49,7 @@ class Progress:
         self.steps: dict[SCons.Node.Node, BuildStep] = {}
         self.manifests: dict[SCons.Node.Node, SCons.Node.Node] = {}
         self.current_steps = 0  # known to be up to date
-        self._begun: dict[SCons.Node.Node, int] = {}
+        self._begun: set[SCons.Node.Node] = set()
         self.running: dict[SCons.Node.Node, str] = {}
         self._start = self._last = time.monotonic()
         self._line = RunningLine(stream) if is_terminal(stream) else None
@@ -78,7 +78,7 @@ class Progress:
                 self.end_line()
                 self.stream.write(line + "\n")
                 return
-            self._begun.setdefault(target[0], len(self._begun) + 1)
+            self._begun.add(target[0])
             self.running[target[0]] = " ".join(line.split())
             if self._line is not None:
                 self._update(self._line)
@@ -128,7 +128,7 @@ class Progress:
         lost = {(step.target, step.kernel) for step, _ in failed}
         self._print_table(lost, build_dir)
         self.print_failures(failures)
-        seconds, made = time.monotonic() - self._start, len(self._begun.keys() - set(map(_node, failures)))
+        seconds, made = time.monotonic() - self._start, len(self._begun.difference(map(_node, failures)))
         self.stream.write(f"\n{count_text(made, 'step')} in {seconds:.1f} s; {next_step_hint(failures)}\n")
 
     def print_failures(self, failures: list) -> None:
