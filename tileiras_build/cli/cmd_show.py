@@ -16,6 +16,7 @@ from .command_options import DEFAULT_TARGET, add_nvcc, add_opt_level
 if TYPE_CHECKING:
     from ..reports.cached_disassembly import ArtifactDetails
     from ..reports.optimization_remarks import Remark
+    from ..reports.source_files import SourceFiles
     from ..reports.stage_source_lines import Line, Place
     from ..target.targets import Target
 
@@ -88,6 +89,8 @@ class _SourceLine:
 
 
 def _listing(code: list[Line], details: ArtifactDetails, file: Path, counts: bool) -> Iterator[str]:
+    from ..reports.source_files import SourceFiles
+
     lines: dict[Place, _SourceLine] = {}
     for place, text in _instructions(code, file):
         lines.setdefault(place, _SourceLine([], [])).code.append(text)
@@ -95,12 +98,12 @@ def _listing(code: list[Line], details: ArtifactDetails, file: Path, counts: boo
         place = (remark.location.file or "", remark.location.line or 0) if remark.location else _UNKNOWN
         lines.setdefault(place, _SourceLine([], [])).remarks.append(_remark_text(remark))
     yield from (f"no {name}: {why}" for name, why in details.missing.items())
-    shown = ""
+    sources, shown = SourceFiles(file.resolve().parent), ""
     for (name, number), found in sorted(lines.items()):
         if name != shown:
             yield f"\n{name}"
             shown = name
-        yield f"{number:>5}  {_source(name, number, file)}" if number else "       (no line)"
+        yield f"{number:>5}  {_source(sources, name, number, file)}" if number else "       (no line)"
         yield from (f"       {text}" for text in dict.fromkeys(found.remarks))
         amount = count_text(sum(not text.startswith(".") for text in found.code), "instruction")
         yield from [f"         {amount}"] if counts else (f"         {text}" for text in found.code)
@@ -131,11 +134,8 @@ def _remark_text(remark: Remark) -> str:
     return f"{remark.kind}: {remark.message}{f' ({notes})' if notes else ''}{reasons}"
 
 
-def _source(name: str, number: int, file: Path) -> str:
+def _source(sources: SourceFiles, name: str, number: int, file: Path) -> str:
     """The text of a line; empty if the file is not there, or is not below the folder of the kernel file."""
-    from ..reports.source_files import SourceFiles
-
-    root = file.resolve().parent
-    found = SourceFiles(root).read(file.name if Path(name).name == file.name else name, file)
+    found = sources.read(file.name if Path(name).name == file.name else name, file)
     rows = (found.text or "").splitlines()
     return rows[number - 1].rstrip() if 0 < number <= len(rows) else ""
