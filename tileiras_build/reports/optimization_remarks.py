@@ -26,6 +26,8 @@ from ..pipeline.analysis.axis_info import AxisAnalysis
 from ..pipeline.analysis.tma_operands import control_flow_obstacles
 from ..pipeline.analysis.tma_tensor_maps import TMA_ALIGNMENT, alignment_faults
 from ..pipeline.common.llvm_element_types import element_of
+from ..pipeline.common.optimization_hints import hint
+from ..pipeline.job import Job
 from ..pipeline.mma.family import family_of, fastest_family
 from ..pipeline.schedule.schedule_attribute import schedule_of
 from ..target.targets import Target
@@ -112,20 +114,12 @@ class _Kernel:
 
     def _occupancy(self) -> Iterator[Remark]:
         """Whether the hint occupancy was applied."""
-        requested, schedule = self._requested_occupancy(), schedule_of(self.func)
+        requested, schedule = hint(self.func, Job(self.target), "occupancy") or 0, schedule_of(self.func)
         if schedule.occupancy and schedule.occupancy < requested and not schedule.spill:
             notes = (("Requested", requested), ("CTAs", schedule.occupancy))
             reasons = ("the tiles of dots do not fit in so many shares of registers, tensor memory or shared memory",)
             message = "Requested occupancy reduced"
             yield self.remark(self.func, MISSED, MEMORY, "RemarkMemoryOccupancy", message, notes, reasons)
-
-    def _requested_occupancy(self) -> int:
-        """The hint occupancy of the kernel; 0 if it has none that is usable."""
-        hints = self.func.attributes.get("optimization_hints")
-        value = (
-            hints.for_target(self.target.name).get("occupancy") if isinstance(hints, OptimizationHintsAttr) else None
-        )
-        return int(value) if isinstance(value, int) and HINTS["occupancy"].accepts(value) else 0
 
     def _hints(self, op: Operation) -> Iterator[Remark]:
         """The optimization hints of an operation that have invalid values."""
