@@ -29,10 +29,10 @@ from pathlib import Path
 from statistics import median
 
 import compile_speed
+from result_table import result_table
 
 from tileiras_build import driver
 from tileiras_build.core.errors import TileirasError
-from tileiras_build.core.terminal import table_text
 from tileiras_build.frontend.export_cutile import export_kernels
 from tileiras_build.frontend.tilecpp.nvcc_toolchain import find_nvcc
 from tileiras_build.manifest.launch_manifest import read_launch_manifest
@@ -329,9 +329,9 @@ def main() -> int:
     with ProcessPoolExecutor(options.jobs) as pool:
         found = list(pool.map(result, rows))
     results = [one for one in found if isinstance(one, Result)]
-    print(_table(HEADER, [cells(one) for one in results], options.markdown))
+    print(result_table(HEADER, [cells(one) for one in results], options.markdown))
     print()
-    print(_table(SUMMARY, list(summaries(results)), options.markdown))
+    print(result_table(SUMMARY, list(summaries(results)), options.markdown))
     for message in (one for one in found if isinstance(one, str)):
         print(message, file=sys.stderr)
     if options.json:
@@ -347,12 +347,6 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--json", metavar="FILE", help="write each row's times there, too")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="processes (default: 2)")
     return parser.parse_args()
-
-
-def _table(header: tuple[str, ...], rows: list[tuple[str, ...]], markdown: bool) -> str:
-    if not markdown:
-        return table_text(header, rows)
-    return "\n".join(f"| {' | '.join(line)} |" for line in (header, ("---",) * len(header), *rows))
 
 
 if __name__ == "__main__":

@@ -26,10 +26,10 @@ sys.path.insert(0, str(Path(__file__).with_name("gpu")))
 import compile_speed
 import triton_peer
 import variants
+from result_table import result_table
 
 from tileiras_build import driver
 from tileiras_build.core.errors import TileirasError
-from tileiras_build.core.terminal import table_text
 from tileiras_build.frontend.export_cutile import Case, export_kernels, load_cases
 from tileiras_build.manifest.launch_manifest import Launch as Manifest
 from tileiras_build.manifest.launch_manifest import read_launch_manifest
@@ -99,7 +99,7 @@ def main() -> int:
             rows.append(row(case, code, target, chosen, options.triton, dict(options.tune)))
             print("\t".join(rows[-1]), file=sys.stderr, flush=True)
     header = chosen.header(options.triton)
-    print(_markdown(header, rows) if options.markdown else table_text(header, rows))
+    print(result_table(header, rows, options.markdown))
     return 0
 
 
@@ -207,11 +207,6 @@ def _peer_cubin(code: bytes, target: Target) -> bytes | None:
         return compile_speed.peer_cubin(code, target.name)
     except (FileNotFoundError, subprocess.CalledProcessError):
         return None
-
-
-def _markdown(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    lines = (header, ("---",) * len(header), *rows)
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 if __name__ == "__main__":

@@ -22,10 +22,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import compile_speed
+from result_table import result_table
 
 from tileiras_build import driver
 from tileiras_build.core.errors import TileirasError
-from tileiras_build.core.terminal import table_text
 from tileiras_build.manifest.launch_manifest import Launch as Manifest
 from tileiras_build.manifest.launch_manifest import read_launch_manifest
 from tileiras_build.simulate.estimate.constant_bank_values import Launch
@@ -115,7 +115,7 @@ def main() -> int:
     rows.sort(key=lambda row: row.badness, reverse=True)
     header = ("kernel", "sm", "family", "instructions", "local memory", "clocks", "ratio")
     cells = [row.cells() for row in rows]
-    print(_markdown(header, cells) if options.markdown else table_text(header, cells))
+    print(result_table(header, cells, options.markdown))
     compared = [row for row in rows if row.theirs is not None]
     print(
         f"\n{sum(not any(row.badness[:2]) for row in compared)} of {len(compared)} have a family as fast as tileiras'."
@@ -221,11 +221,6 @@ def _clocks(cubin: bytes, launch: Launch, is_peer: bool) -> int | None:
         return round(estimate(kernel, launch).clocks)
     except TileirasError:
         return None
-
-
-def _markdown(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    lines = (header, ("---",) * len(header), *rows)
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 if __name__ == "__main__":
