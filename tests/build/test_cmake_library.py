@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.launch.packages.test_build_files import PROJECT, C
 from tests.launch.runtime import fake_libcuda
 from tests.launch.runtime.fake_libcuda import compiler, cuda_include, run
 from tileiras_build.cli.dispatch import main
@@ -24,23 +25,7 @@ def scale(x, TILE: ct.Constant[int]):
 
 CASES = [Case("scale", scale, (Array("float32", 1), 128))]
 '''
-MAIN = """
-#include "sample.h"
-
-int main(void)
-{
-    sample_library *library;
-    CUresult status = sample_open_embedded(&library);
-    sample_close(library);
-    return (int)status;
-}
-"""
-LISTS = """
-cmake_minimum_required(VERSION 3.18)
-project(probe C)
-add_library(CUDA::cuda_driver INTERFACE IMPORTED)  # what find_package(CUDAToolkit) brings
-target_include_directories(CUDA::cuda_driver INTERFACE "{include}")
-target_link_libraries(CUDA::cuda_driver INTERFACE "{driver}/libcuda.so")
+KERNELS = """
 find_package(tileiras_build CONFIG REQUIRED)
 tileiras_add_library(sample SOURCES kernels/scale.py SM 80 h100 OPTIONS opt=2)
 add_executable(probe main.c)
@@ -59,8 +44,8 @@ def project(tmp_path, cuda):
     folder = tmp_path / "project"
     (folder / "kernels").mkdir(parents=True)
     (folder / "kernels/scale.py").write_text(KERNEL)
-    (folder / "main.c").write_text(MAIN)
-    (folder / "CMakeLists.txt").write_text(LISTS.format(include=cuda_include(), driver=cuda.folder))
+    (folder / "main.c").write_text(C)
+    (folder / "CMakeLists.txt").write_text((PROJECT + KERNELS).format(include=cuda_include(), driver=cuda.folder))
     return folder
 
 

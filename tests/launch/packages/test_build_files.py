@@ -20,12 +20,16 @@ int main(void)
     return (int)status;
 }
 """
-CMAKE = """
+PROJECT = """
 cmake_minimum_required(VERSION 3.18)
 project(probe C)
 add_library(CUDA::cuda_driver INTERFACE IMPORTED)  # what find_package(CUDAToolkit) brings
 target_include_directories(CUDA::cuda_driver INTERFACE "{include}")
 target_link_libraries(CUDA::cuda_driver INTERFACE "{driver}/libcuda.so")
+"""
+CMAKE = (
+    PROJECT
+    + """
 find_package(sample CONFIG REQUIRED PATHS "{package}/cmake" NO_DEFAULT_PATH)
 if(NOT EXISTS "${{sample_IMAGE}}" OR NOT sample_TARGETS STREQUAL "sm_80 sm_90")
   message(FATAL_ERROR "${{sample_IMAGE}} ${{sample_TARGETS}}")
@@ -33,6 +37,7 @@ endif()
 add_executable(probe main.c)
 target_link_libraries(probe PRIVATE sample::sample)
 """
+)
 
 
 @pytest.fixture(scope="module")
