@@ -34,7 +34,7 @@ from tileiras_build.pipeline.common.cse import Cse
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.pass_manager import run_passes
 from tileiras_build.pipeline.tile_ir_text_format import context
-from tileiras_build.target.targets import TARGETS
+from tileiras_build.target.targets import FAMILY_TARGETS, TARGETS
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "coverage.md"
 PIPELINE = PAGE.parents[1] / "tileiras_build" / "pipeline"
@@ -415,6 +415,17 @@ def matmul_table() -> str:
     return "\n".join(lines)
 
 
+def family_table() -> str:
+    lines = ["| family | cubins run on | what its GPU has and the family has not |", "|---|---|---|"]
+    for name, family in FAMILY_TARGETS.items():
+        gpus = ", ".join(f"sm_{number}" for number in sorted(family.members))
+        lacking = ", ".join(
+            f"`{need}`" for need in sorted(TARGETS[family.generation].capabilities - family.capabilities)
+        )
+        lines.append(f"| {name} | {gpus} | {lacking} |")
+    return "\n".join(lines)
+
+
 # What each version is tried with: text as the disassembler prints it.
 VERSIONED = """entry @k(%arg0: tile<ptr<f32>>) optimization_hints=<default = {occupancy = 2}> {
   %tview = make_tensor_view %arg0, shape = [64], strides = [1] : tensor_view<64xf32, strides=[1]>
@@ -479,6 +490,13 @@ The table has the shape of the mma.sync instruction. `as f16`: the operands are 
 multiply-adds of each thread.
 
 {matmul_table()}
+
+## Family targets
+
+Code for a family target uses the instructions that all its GPUs have (`tileiras_build/target/capabilities.py`), and is tuned for the
+first one. The table of matmuls holds for it, too.
+
+{family_table()}
 
 ## Other forms
 

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from tileiras_build.cli.cmd_completion import SCRIPTS, read_commands
-from tileiras_build.target.targets import TARGETS
+from tileiras_build.target.targets import ALL_TARGETS
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def test_bash_offers(complete, words, offered):
 def test_all_commands_and_targets_are_offered(complete, commands):
     assert set(complete("")) == {*(one.name for one in commands), "--help", "--version"}
     assert set(complete("targets", "--")) == {"--help", "--json"}
-    assert set(complete("lower", "--sm", "")) == {*TARGETS, "native", "all"}
+    assert set(complete("lower", "--sm", "")) == {*ALL_TARGETS, "native", "all"}
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])

@@ -8,7 +8,7 @@ from tests.examples.example_library import bytecode_of
 from tileiras_build.cli.dispatch import main
 from tileiras_build.pipeline.opt import PASSES
 from tileiras_build.pipeline.stages import STAGES
-from tileiras_build.target.targets import TARGETS
+from tileiras_build.target.targets import ALL_TARGETS, TARGETS
 
 
 @pytest.fixture
@@ -24,8 +24,10 @@ def printed(capsys):
 
 def test_targets(printed):
     rows, _ = printed("targets", "--json")
-    assert [row["name"] for row in rows] == list(TARGETS)
-    assert rows[0] == {"name": "sm_80", "arch": "sm_80", "ptx": "9.0", "shared_memory": 163 << 10}
+    assert [row["name"] for row in rows] == list(ALL_TARGETS)
+    runs_on = ["sm_80", "sm_86", "sm_89"]
+    assert rows[0] == {"name": "sm_80", "arch": "sm_80", "ptx": "9.0", "shared_memory": 163 << 10, "runs_on": runs_on}
+    assert rows[len(TARGETS)]["runs_on"] == ["sm_100", "sm_103", "sm_107"]
 
 
 def test_passes(printed):

@@ -46,6 +46,17 @@ def test_kernel_computes_its_reference(name, sm):
     assert find_faults(CASES[name], inputs_of(name), launch(name, artifacts)) == []
 
 
+@pytest.mark.parametrize(("name", "family"), [("matmul_f16_nt", "sm_100f"), ("batch_matmul_f16", "sm_120f")])
+def test_code_for_a_family_is_that_of_its_first_gpu(name, family):
+    made, own = (compiled(bytecode_of(name), sm, stop_at="cubin") for sm in (family, family.removesuffix("f")))
+    assert made.manifest["target"] == family and f".target {family}\n" in made.ptx
+    assert sm_of(made.cubin) == TARGETS[family.removesuffix("f")].number
+    ours, theirs = (
+        [line for line in one.ptx.splitlines() if family.removesuffix("f") not in line] for one in (made, own)
+    )
+    assert ours == theirs
+
+
 @pytest.mark.parametrize(("name", "sm"), assembled())
 def test_kernel_assembles(name, sm):
     artifacts = compiled(bytecode_of(name), sm, stop_at="cubin")

@@ -41,7 +41,15 @@ def test_lists_mix_names_of_gpus_and_targets():
 
 
 @pytest.mark.parametrize(
-    ("text", "near"), [("h10", "h100"), ("rtx509", "rtx5090"), ("sm90", "sm_90"), ("b20", "b200"), ("120f", "sm_120")]
+    ("text", "near"),
+    [
+        ("h10", "h100"),
+        ("rtx509", "rtx5090"),
+        ("sm90", "sm_90"),
+        ("b20", "b200"),
+        ("sm_120_f", "sm_120f"),
+        ("90f", "sm_90"),
+    ],
 )
 def test_a_wrong_name_has_the_nearest_as_remedy(text, near):
     with pytest.raises(InvalidInput, match=f"unknown target sm={text}; did you mean {near}\\?"):

@@ -11,7 +11,7 @@ from tileiras_build.pipeline.job import Job
 from tileiras_build.target.capabilities import CAPABILITIES
 from tileiras_build.target.mma_atoms import MMA_ATOMS
 from tileiras_build.target.sm_limits import COMMON_SHARED_MEMORY
-from tileiras_build.target.targets import TARGETS, Target, find_target, parse_targets
+from tileiras_build.target.targets import FAMILY_TARGETS, TARGETS, Target, find_target, parse_targets
 
 NAMES = list(TARGETS)
 
@@ -105,13 +105,25 @@ def test_spellings_of_one_target(text):
     assert find_target(text) is TARGETS["sm_90"]
 
 
-@pytest.mark.parametrize("text", ["91", "sm_101", "80a", "", "ninety", "90f", "sm_sm_90"])
+@pytest.mark.parametrize("text", ["91", "sm_101", "80a", "", "ninety", "90f", "100g", "sm_sm_90"])
 def test_unknown_target_names_the_valid_values(text):
     with pytest.raises(InvalidInput) as caught:
         find_target(text)
     assert caught.value.id == "unknown-target"
     assert f"sm={text}" in str(caught.value)
     assert all(str(row.number) in caught.value.remedy for row in TARGETS.values())
+
+
+def test_a_family_has_what_all_its_gpus_have():
+    assert list(FAMILY_TARGETS) == ["sm_100f", "sm_103f", "sm_107f", "sm_110f", "sm_120f", "sm_121f"]
+    assert find_target("100F") is find_target("sm_100f") is FAMILY_TARGETS["sm_100f"]
+    family = FAMILY_TARGETS["sm_100f"]
+    assert (family.number, family.generation, family.arch, family.llvm_cpu) == (100, "sm_100", "sm_100f", "sm_100f")
+    assert family.members == {100, 103, 107} and family.has("tcgen05") and not family.has("tcgen05_i8")
+    common = frozenset.intersection(*(TARGETS[f"sm_{n}"].capabilities for n in family.members))
+    assert common - family.capabilities == {"cvt_stochastic", "tcgen05_shift"}
+    assert not family.portable and [row.name for row in parse_targets("100f,100")] == ["sm_100f", "sm_100"]
+    assert not set(FAMILY_TARGETS) & {row.name for row in parse_targets("all")}
 
 
 def test_parse_targets():

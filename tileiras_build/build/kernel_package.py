@@ -23,7 +23,7 @@ from ..core.errors import InvalidInput, TileirasError
 from ..core.file_io import write_files
 from ..launch.packages.ptx_option import AUTO, NONE, ptx_target
 from ..pipeline.stages import Stage, source_digest
-from ..target.targets import TARGETS, find_target
+from ..target.targets import find_target
 from ..workers.executor import Executor
 from .incremental.partial_scons_graph import LibraryAlias, LibraryNodes
 from .incremental.sconscript_trace import TRACE
@@ -203,8 +203,8 @@ class PackageBuilder:
         if ptx == NONE:
             return []
         if ptx == AUTO:
-            able = [node for node in cubins if TARGETS[node.dir.name].portable]
-            newest = max(able, key=lambda node: TARGETS[node.dir.name].number, default=None)
+            able = [node for node in cubins if find_target(node.dir.name).portable]
+            newest = max(able, key=lambda node: find_target(node.dir.name).number, default=None)
             return [] if newest is None else [newest.dir.File(f"{kernel_name(newest)}.ptx")]
         target = ptx_target(ptx)
         node = cubins[0].dir.up().Dir(target.name).File(f"{kernel_name(cubins[0])}.ptx")

@@ -23,9 +23,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _targets() -> list[str]:
-    from ..target.targets import TARGETS
+    from ..target.targets import ALL_TARGETS
 
-    return [*TARGETS, "native", "all"]
+    return [*ALL_TARGETS, "native", "all"]
 
 
 def _stages() -> list[str]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ..core.errors import InternalError, InvalidInput
 from ..target.isa.serializer_options import DEBUG_FLAG, LEVELS, NVGPUCOMP_FLAG, find_level, flags_for, level_of
-from ..target.targets import TARGETS, Target
+from ..target.targets import ALL_TARGETS, Target
 from .job import Job
 
 NOTE = "tileiras.target"
@@ -38,7 +38,7 @@ class Serialization:
         """Parse a note; raises InternalError[target-note]."""
         chip, level, *flags = note.split() if len(note.split()) > 1 else ("", "")
         number = level.removeprefix(_LEVEL)
-        if chip not in TARGETS or number not in map(str, {row.number for row in LEVELS.values()}):
+        if chip not in ALL_TARGETS or number not in map(str, {row.number for row in LEVELS.values()}):
             message = f"!{NOTE} is {note!r}, which names no GPU and level"
             raise InternalError("target-note", message, remedy=f'write it as "sm_90 {_LEVEL}3 -Xopt"')
         return cls(chip, int(number), tuple(flags))
@@ -51,7 +51,7 @@ class Serialization:
     @property
     def target(self) -> Target:
         """The row of the GPU."""
-        return TARGETS[self.chip]
+        return ALL_TARGETS[self.chip]
 
     @property
     def opt_level(self) -> int | str:

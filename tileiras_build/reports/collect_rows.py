@@ -13,7 +13,7 @@ from ..core.symbols.itanium_demangler import demangle
 from ..manifest.launch_manifest import read_launch_manifest
 from ..simulate.estimate.estimate_kernel import KernelEstimate, Problem, estimate_kernel
 from ..target.occupancy import occupancy
-from ..target.targets import TARGETS, Target, find_target, name_of
+from ..target.targets import Target, find_target, name_of
 from .build_diff import Key
 from .build_history import METRICS, History, Values
 from .count_sass_instructions import count_instructions
@@ -106,7 +106,7 @@ def read_built(
     found = [one for member in chosen for one in _built_of(member, problems, several)]
     if not found:
         raise InvalidInput("report-no-cubins", "no .cubin files in this folder", location=Location(str(build_dir)))
-    return sorted(found, key=lambda one: (one.row.kernel, TARGETS[one.row.target].number, one.row.library or ""))
+    return sorted(found, key=lambda one: (one.row.kernel, find_target(one.row.target).number, one.row.library or ""))
 
 
 def _built_of(member: Member, problems: EstimateProblems, several: bool) -> Iterator[BuiltKernel]:

@@ -124,7 +124,7 @@ class _Kernel:
     def _hints(self, op: Operation) -> Iterator[Remark]:
         """The optimization hints of an operation that have invalid values."""
         hints = op.attributes.get("optimization_hints")
-        values = hints.for_target(self.target.name) if isinstance(hints, OptimizationHintsAttr) else {}
+        values = hints.for_target(self.target.generation) if isinstance(hints, OptimizationHintsAttr) else {}
         for name, value in values.items():
             if name in HINTS and not HINTS[name].accepts(value):
                 reason = f"the value must be {HINTS[name].values()}"

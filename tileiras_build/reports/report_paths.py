@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..target.targets import TARGETS
+from ..target.targets import ALL_TARGETS
 
 NAME = "report"
 
 
 def cubins_of(build_dir: Path) -> list[Path]:
     """The cubins in the per-GPU folders of a build; if there are none, all cubins below the folder."""
-    found = [path for target in TARGETS for path in sorted((build_dir / target).glob("*.cubin"))]
+    found = [path for target in ALL_TARGETS for path in sorted((build_dir / target).glob("*.cubin"))]
     return found or sorted(build_dir.rglob("*.cubin"))
 
 

@@ -11,6 +11,10 @@ from __future__ import annotations
 SM_ARCHITECTURES = (80, 86, 87, 88, 89, 90, 100, 103, 107, 110, 120, 121)
 _DATACENTER = (100, 103, 107, 110)
 _CONSUMER = (120, 121)
+# GPUs of one family run each other's family-specific code ("sm_100f"), if they are not older (what ptxas 13.5 accepts).
+FAMILIES = ((100, 103, 107), (110,), (120, 121))
+# Capabilities that family-specific code has not, whatever its GPUs have (PTX ISA 9.0, and what ptxas 13.5 refuses).
+ARCH_SPECIFIC = frozenset({"cvt_stochastic", "tcgen05_i8", "tcgen05_shift"})
 
 
 def _from(first: int) -> frozenset[int]:

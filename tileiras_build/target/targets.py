@@ -1,20 +1,22 @@
 """TARGETS: one frozen, validated row per GPU generation, from sm_80 to sm_121.
 
+A family target ("sm_100f") is a row of its own: its code uses what all GPUs of the family have, and runs on each of them.
+
 Only this folder compares architectures. All other code queries a row: ``target.has("tma")``,
 ``target.mma_atoms("f16", "f16", "f32")``, ``target.tier``. The underlying tables are ``capabilities.py``,
 ``mma_atoms.py``, ``copy_atoms.py`` and ``sm_limits.py``.
 
-Sources: CUDA C++ Programming Guide ("Technical Specifications per Compute Capability"), and what LLVM 22 and ptxas 13.5
-accept (tests/target/test_targets.py assembles every row).
+Sources: CUDA C++ Programming Guide ("Technical Specifications per Compute Capability"), PTX ISA 9.0 (``.target``, family-specific
+architectures), and what LLVM 22 and ptxas 13.5 accept (tests/target/test_targets.py assembles every row).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 from ..core.errors import InvalidInput, nearest
-from .capabilities import CAPABILITIES, SM_ARCHITECTURES
+from .capabilities import ARCH_SPECIFIC, CAPABILITIES, FAMILIES, SM_ARCHITECTURES
 from .copy_atoms import COPY_ATOMS, CopyAtom
 from .gpu_names import GPU_NAMES, plain_name
 from .mma_atoms import MMA_ATOMS, MMA_ROWS, MmaAtom, MmaRow
@@ -54,9 +56,9 @@ TIERS = {
 
 @dataclass(frozen=True)
 class Target:
-    """One GPU generation.
+    """One GPU generation, or the family that begins with it.
 
-    ``name`` is the user's name ("sm_90"), ``arch`` that of ptxas and the PTX ``.target`` line ("sm_90a"), ``llvm_cpu``
+    ``name`` is the user's name ("sm_90", "sm_100f"), ``arch`` that of ptxas and the PTX ``.target`` line ("sm_90a"), ``llvm_cpu``
     and ``llvm_features`` are LLVM's, ``ptx_version`` is the printed (major, minor). ``max_shared_memory`` is the limit
     of a CTA in bytes, with opt-in dynamic shared memory.
     """
@@ -74,7 +76,7 @@ class Target:
     def __post_init__(self) -> None:
         if self.number not in SM_ARCHITECTURES:
             raise ValueError(f"{self.name}: not one of {SM_ARCHITECTURES}")
-        if self.arch.rstrip("a") != self.name:
+        if self.arch not in (self.generation, f"{self.generation}a", f"{self.generation}f"):
             raise ValueError(f"{self.name}: arch {self.arch} is another GPU")
         if not self.has(self.tier.mma_family) or not self.has(self.tier.copy_family):
             raise ValueError(f"{self.name}: tier {self.tier_name} needs capabilities it lacks")
@@ -85,13 +87,29 @@ class Target:
 
     @property
     def name(self) -> str:
-        """The user's name, e.g. "sm_90"."""
+        """The user's name, e.g. "sm_90" or "sm_100f"."""
+        return self.arch if self.is_family else self.generation
+
+    @property
+    def generation(self) -> str:
+        """The GPU that the code is tuned for, e.g. "sm_100" of "sm_100f"."""
         return f"sm_{self.number}"
+
+    @property
+    def is_family(self) -> bool:
+        """Whether the code is family-specific ("sm_100f")."""
+        return self.arch.endswith("f")
+
+    @cached_property
+    def members(self) -> frozenset[int]:
+        """The GPUs that the code may use all capabilities of: its own, or those of the family that are not older."""
+        family = next((one for one in FAMILIES if self.is_family and self.number in one), (self.number,))
+        return frozenset(number for number in family if number >= self.number)
 
     @cached_property
     def capabilities(self) -> frozenset[str]:
-        """The CAPABILITIES of this GPU."""
-        return frozenset(name for name, architectures in CAPABILITIES.items() if self.number in architectures)
+        """The CAPABILITIES of this GPU, or those of its family."""
+        return frozenset(filter(self.has, CAPABILITIES))
 
     @property
     def tier(self) -> Tier:
@@ -119,12 +137,23 @@ class Target:
 
     @property
     def portable(self) -> bool:
-        """Whether code for this GPU also runs on later ones: not architecture-specific code ("sm_90a")."""
-        return self.arch == self.name
+        """Whether code for this GPU also runs on later ones: neither architecture- nor family-specific ("sm_90a", "sm_100f")."""
+        return self.arch == self.generation
+
+    def runs_on(self, number: int) -> bool:
+        """Whether a GPU with this compute capability (90 for 9.0) runs a cubin made for this target.
+
+        Portable code runs on later GPUs of its major version, but embedded GPUs share cubins with no others.
+        """
+        if number in self.members or not self.portable:
+            return number in self.members
+        gpu = TARGETS.get(f"sm_{number}")
+        later = self.number < number and self.number // 10 == number // 10
+        return later and not self.has("embedded") and not (gpu is not None and gpu.has("embedded"))
 
     def has(self, capability: str) -> bool:
         """Whether this GPU has a capability; KeyError for an unknown name."""
-        return self.number in CAPABILITIES[capability]
+        return self.members <= CAPABILITIES[capability] and not (self.is_family and capability in ARCH_SPECIFIC)
 
     @cached_property
     def mma_rows(self) -> tuple[MmaRow, ...]:
@@ -182,14 +211,23 @@ _ROWS = (
     Target(121, "sm_121a", "blackwell_consumer", 99 * _KIB, "sm_121a"),
 )
 TARGETS: dict[str, Target] = {row.name: row for row in _ROWS}
+FAMILY_TARGETS: dict[str, Target] = {
+    f"{row.name}f": replace(row, arch=f"{row.name}f", llvm_cpu=f"{row.llvm_cpu.rstrip('a')}f")
+    for row in _ROWS
+    if any(row.number in family for family in FAMILIES)
+}
+ALL_TARGETS = TARGETS | FAMILY_TARGETS
 _SPELLINGS = {
-    spelling: row for row in _ROWS for full in (row.name, row.arch) for spelling in (full, full.removeprefix("sm_"))
+    spelling: row
+    for row in ALL_TARGETS.values()
+    for full in (row.name, row.arch)
+    for spelling in (full, full.removeprefix("sm_"))
 }
 _GPUS = {gpu: TARGETS[f"sm_{number}"] for number, gpus in GPU_NAMES.items() for gpu in gpus}
 
 
 def find_target(text: str) -> Target:
-    """The row of "90", "sm_90", "90a" or "sm_90a", of a GPU, such as "h100" or "rtx-5090", or of this machine's: "native".
+    """The row of "90", "sm_90", "90a", "sm_90a" or "sm_100f", of a GPU, such as "h100" or "rtx-5090", or of this machine's: "native".
 
     Raises InvalidInput[unknown-target] with the valid values; InvalidInput[native-gpu] without a GPU, or with GPUs of two targets.
     """
@@ -271,4 +309,4 @@ def _valid_values(spelling: str = "") -> str:
     )
     near = near or nearest(spelling, _SPELLINGS)
     meant = "" if near is None else f"did you mean {near if near in _GPUS else _SPELLINGS[near].name}? "
-    return f"{meant}use one or more of {', '.join(TARGETS)} (also written 90, 90a or sm_90a), a GPU such as h100, native, or all"
+    return f"{meant}use one or more of {', '.join(TARGETS)} (also written 90, 90a or sm_90a), a family such as {next(iter(FAMILY_TARGETS))}, a GPU such as h100, native, or all"

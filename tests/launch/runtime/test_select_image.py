@@ -21,6 +21,10 @@ def image(target, kind=CUBIN, shared=0):
         ("sm_89", CUBIN, {89}),
         ("sm_90a", CUBIN, {90}),
         ("sm_100a", CUBIN, {100}),
+        ("sm_100f", CUBIN, {100, 103}),
+        ("sm_100f", PTX, {100, 103}),
+        ("sm_103f", CUBIN, {103}),
+        ("sm_120f", CUBIN, {121}),
         ("sm_80", PTX, {80, 86, 87, 89, 90, 100, 103, 121}),
         ("sm_89", PTX, {89, 90, 100, 103, 121}),
         ("sm_90a", PTX, {90}),
@@ -53,6 +57,12 @@ def test_a_gpu_with_less_shared_memory_is_refused():
     ) as caught:
         require_image("k", images, 89)
     assert "sm=89" in str(caught.value)
+
+
+def test_a_gpu_prefers_its_own_code_to_its_familys():
+    images = [image("sm_100f"), image("sm_100"), image("sm_103f")]
+    assert [select_image(images, number).target for number in (100, 103)] == ["sm_100", "sm_103f"]
+    assert select_image([image("sm_100f")], 110) is None
 
 
 def test_best_image_is_a_cubin_then_the_newest():

@@ -17,7 +17,7 @@ from tileiras_build.pipeline.stages import PACKAGE
 from tileiras_build.target.capabilities import CAPABILITIES
 from tileiras_build.target.isa.ptx_instructions import ASSEMBLY, SPECIAL_REGISTERS
 from tileiras_build.target.mma_atoms import MMA_ATOMS, TCGEN05_ATOMS, WGMMA_ATOMS
-from tileiras_build.target.targets import TARGETS
+from tileiras_build.target.targets import ALL_TARGETS, FAMILY_TARGETS, TARGETS
 
 GATED = [(need, text) for need, text in SAMPLES if need is not None and any(not t.has(need) for t in TARGETS.values())]
 SM80, SM90, SM120 = TARGETS["sm_80"], TARGETS["sm_90"], TARGETS["sm_120"]
@@ -66,7 +66,7 @@ def assemble(texts, target, folder):
     return done.stderr + done.stdout if done.returncode else ""
 
 
-@pytest.mark.parametrize("target", TARGETS.values(), ids=lambda target: target.name)
+@pytest.mark.parametrize("target", ALL_TARGETS.values(), ids=lambda target: target.name)
 def test_ptxas_takes_all_that_is_accepted(target, tmp_path):
     assert assemble([text for _, text in SAMPLES if not [*faults(text, target)]], target, tmp_path) == ""
 
@@ -76,6 +76,15 @@ def test_ptxas_refuses_what_is_refused(need, text, tmp_path):
     """On the newest GPU that lacks it: a row that asks for too much shows there first."""
     target = [target for target in TARGETS.values() if [*faults(text, target)]][-1]
     assert assemble([text], target, tmp_path) != ""
+
+
+@pytest.mark.parametrize("target", FAMILY_TARGETS.values(), ids=lambda target: target.name)
+def test_ptxas_refuses_what_a_family_lacks(target, tmp_path):
+    """Capabilities that the GPU has and its family has not."""
+    own = TARGETS[target.generation].capabilities
+    for need, text in GATED:
+        if need in own and [*faults(text, target)]:
+            assert assemble([text], target, tmp_path) != "", text
 
 
 def test_every_row_is_of_a_known_instruction_and_needs_a_capability():

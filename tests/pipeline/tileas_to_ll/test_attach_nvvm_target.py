@@ -43,6 +43,13 @@ def test_the_capability_is_asked_first():
     assert chip(module(f'{CAPABILITY} = 80 : i32, {SPECIFICATION} = "sm_90"', outer="")) == "sm_80"
 
 
+@pytest.mark.parametrize(
+    ("specification", "expected"), [("sm_100f", "sm_100f"), ("sm_100a", "sm_100"), ("sm_103f", "sm_100")]
+)
+def test_the_specification_keeps_the_family_of_the_capability(specification, expected):
+    assert chip(module(f'{CAPABILITY} = 100 : i32, {SPECIFICATION} = "{specification}"', outer="")) == expected
+
+
 @pytest.mark.seed("target-and-debug-info", "source-target-spec", "chip-normalized")
 @pytest.mark.parametrize(("text", "expected"), [("sm_90", "sm_90"), ("sm_100a", "sm_100"), ("SM_120f", "sm_120")])
 def test_the_specification_is_the_fallback(text, expected):

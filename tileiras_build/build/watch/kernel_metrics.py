@@ -13,7 +13,7 @@ from ...reports.build_diff import KernelMetrics, Key
 from ...reports.count_sass_instructions import count_instructions
 from ...reports.resource_usage import read_document, rows_of_manifest
 from ...simulate.estimate.estimate_kernel import Problem, estimate_kernel
-from ...target.targets import TARGETS
+from ...target.targets import ALL_TARGETS
 
 
 class MetricsReader:
@@ -32,7 +32,7 @@ class MetricsReader:
         return found
 
     def _cubins(self) -> list[Path]:
-        return [cubin for target in TARGETS for cubin in sorted((self.folder / target).glob("*.cubin"))]
+        return [cubin for target in ALL_TARGETS for cubin in sorted((self.folder / target).glob("*.cubin"))]
 
     def _of_cubin(self, cubin: Path) -> dict[Key, KernelMetrics]:
         try:

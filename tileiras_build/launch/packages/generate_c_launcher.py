@@ -187,7 +187,7 @@ def _image_rows(images: Sequence[Image]) -> Iterator[ImageRow]:
 def _highest(image: Image) -> int:
     """The highest compute capability that runs the image, by the rules of ``launch/runtime/select_image.py``."""
     if not image.gpu.portable:
-        return image.gpu.number
+        return max(image.gpu.members)
     if image.kind != CUBIN:
         return _ANY_LATER_GPU
     return image.gpu.number if image.gpu.has("embedded") else image.gpu.number // 10 * 10 + 9

@@ -15,8 +15,12 @@ def ptx_target(text: str) -> Target:
         return target
     remedy = f"use ptx={', '.join(str(row.number) for row in TARGETS.values() if row.portable)}, auto or none"
     raise InvalidInput(
-        "package-ptx", f"{target.arch} PTX is not forward-compatible (runs on {target.name} only)", remedy=remedy
+        "package-ptx", f"{target.arch} PTX is not forward-compatible (runs on {_runs_on(target)} only)", remedy=remedy
     )
+
+
+def _runs_on(target: Target) -> str:
+    return ", ".join(f"sm_{number}" for number in sorted(target.members))
 
 
 def check_ptx(text: str) -> None:

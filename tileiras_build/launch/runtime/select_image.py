@@ -2,7 +2,7 @@
 
 CUDA C++ Programming Guide, "Compute Capabilities" and PTX ISA 9.0, section 11.1.2 (``.target``): a cubin runs on GPUs
 of its major version with the same or a higher minor one, PTX on its own GPU and later ones; arch-specific code (``sm_90a``)
-only on its own GPU. Embedded GPUs share cubins with no others. An image must not need more shared memory than a block may
+only on its own GPU, family-specific code (``sm_100f``) on its own and later ones of its family. Embedded GPUs share cubins with no others. An image must not need more shared memory than a block may
 have ("Technical Specifications per Compute Capability"): 163 KB on sm_80, 99 KB on sm_86, 89 and 120.
 """
 
@@ -23,13 +23,9 @@ def runs_on(image: Image, number: int) -> bool:
 
 def _can_load(image: Image, number: int) -> bool:
     made_for = image.gpu
-    if made_for.number == number:
-        return True
-    if not made_for.portable or made_for.number > number:
-        return False
-    if image.kind == PTX:
-        return True
-    return made_for.number // 10 == number // 10 and not (_embedded(made_for.number) or _embedded(number))
+    if image.kind == PTX and made_for.portable:
+        return made_for.number <= number
+    return made_for.runs_on(number)
 
 
 def _fits_shared_memory(image: Image, number: int) -> bool:
@@ -38,14 +34,9 @@ def _fits_shared_memory(image: Image, number: int) -> bool:
     return target is None or image.shared_memory <= target.max_shared_memory
 
 
-def _embedded(number: int) -> bool:
-    target = TARGETS.get(f"sm_{number}")
-    return target is not None and target.has("embedded")
-
-
 def by_preference(images: Iterable[Image]) -> list[Image]:
-    """The images in order of preference: cubins before PTX, then the newest target."""
-    return sorted(images, key=lambda image: (image.kind != CUBIN, -image.gpu.number))
+    """The images in order of preference: cubins before PTX, then the newest target, a GPU's own code before its family's."""
+    return sorted(images, key=lambda image: (image.kind != CUBIN, -image.gpu.number, image.gpu.is_family))
 
 
 def select_image(images: Iterable[Image], number: int) -> Image | None:

@@ -17,7 +17,7 @@ def hint(op: Operation, job: Job, name: str) -> int | None:
     hints = op.attributes.get("optimization_hints")
     if not isinstance(hints, OptimizationHintsAttr):
         return None
-    value = hints.for_target(job.target.name).get(name)
+    value = hints.for_target(job.target.generation).get(name)
     if not isinstance(value, int) or not is_usable(name, value):
         return None
     # One CTA per SM, at least, is what every kernel has: it restricts nothing.

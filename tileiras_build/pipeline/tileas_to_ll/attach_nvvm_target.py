@@ -21,7 +21,7 @@ from ...core.errors import InternalError, InvalidInput
 from ...ir.dialects.gpu_ext import GPUModuleOp
 from ...ir.dialects.nvvm.target import TargetAttr
 from ...target.isa.serializer_options import find_level, flags_for
-from ...target.targets import TARGETS, Target, find_target
+from ...target.targets import ALL_TARGETS, Target, find_target
 from ..job import Job
 from ..pass_manager import EdgePass
 from ..serialization_target import Serialization
@@ -30,7 +30,7 @@ TARGET = "nvvm.target"
 CAPABILITY, SPECIFICATION = "nv_tileaa.compute_capability", "nv_tileaa.target_spec"
 USE_NVGPUCOMP = "nv_tileaa.libnvvm_use_nvgpucomp"
 KERNEL_MARKERS = ("cute.kernel", "nvvm.kernel")
-_SM = re.compile(r"sm_(\d{2,3})[af]?\Z")
+_SM = re.compile(r"(sm_\d{2,3})[af]?\Z")
 
 
 def find_attribute(op: Operation | None, name: str) -> Attribute | None:
@@ -44,13 +44,20 @@ def find_attribute(op: Operation | None, name: str) -> Attribute | None:
 
 def _from_capability(op: Operation) -> str | None:
     value = find_attribute(op, CAPABILITY)
-    return f"sm_{value.value.data}" if isinstance(value, IntegerAttr) else None
+    if not isinstance(value, IntegerAttr):
+        return None
+    chip, specified = f"sm_{value.value.data}", _specified(op)
+    return f"{chip}f" if specified is not None and specified[0] == f"{chip}f" else chip
+
+
+def _specified(op: Operation) -> re.Match | None:
+    value = find_attribute(op, SPECIFICATION)
+    return _SM.match(value.data.lower()) if isinstance(value, StringAttr) else None
 
 
 def _from_specification(op: Operation) -> str | None:
-    value = find_attribute(op, SPECIFICATION)
-    match = _SM.match(value.data.lower()) if isinstance(value, StringAttr) else None
-    return f"sm_{match[1]}" if match else None
+    match = _specified(op)
+    return match[1] if match else None
 
 
 # In order of precedence.
@@ -60,7 +67,7 @@ SOURCES: tuple[Callable[[Operation], str | None], ...] = (_from_capability, _fro
 def chip_of(op: Operation) -> str:
     """The chip, as "sm_90", that a device module is for; raises InvalidInput where nothing names a known GPU."""
     for source in SOURCES:
-        if (chip := source(op)) in TARGETS:
+        if (chip := source(op)) in ALL_TARGETS:
             return chip
     raise InvalidInput(
         "target-capability",
