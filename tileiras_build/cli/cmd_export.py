@@ -50,10 +50,10 @@ def export_kernels(options: argparse.Namespace, target: Target, root: str | None
 
         return select_named(bytecode, options.kernel, stem, options.file, target.name)
     from ..core.user_tmp import tempdir_in_scratch
-    from ..frontend.export_cutile import export_kernels as export
+    from ..frontend.export_cutile import export_with_variants
 
     with tempdir_in_scratch():
-        return export(options.file, options.kernel, source_root=root)
+        return export_with_variants(options.file, options.kernel, source_root=root)
 
 
 def _compile_tilecpp(options: argparse.Namespace, target: Target, root: str) -> bytes:

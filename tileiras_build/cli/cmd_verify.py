@@ -49,13 +49,14 @@ def _compare_kernels(options: argparse.Namespace, target: str) -> Iterator[dict[
     """One JSON object per kernel: its grid, the number of its arrays, and where they differ."""
     from ..driver import compile
     from ..simulate.interpreter.compare_with_compiled import run_in_emulator
+    from ..simulate.interpreter.verify_kernels import compiled_entries
     from ..target.isa.serializer_options import read_level
 
     silenced, level = _silenced(options.silence), read_level(options.opt)
     module, entries = read_kernels(options)
     tuning: dict[str, Any] = tuning_of(options)
     artifacts = compile(read_file(options.file), target, opt_level=level, stop_at="ptx", name=options.file, **tuning)
-    for entry in entries:
+    for entry in [entry for entry in entries if options.entry or entry in compiled_entries(module, artifacts)]:
         inputs, expected = make_inputs(options, module, entry, _interpret(module, entry, options.max_steps))
         actual = run_in_emulator(artifacts, entry, inputs, silenced, expected.steps)
         differences = [str(difference) for difference in expected.compare(actual)]

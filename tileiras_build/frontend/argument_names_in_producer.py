@@ -4,7 +4,8 @@
 
 Bytecode has no names of parameters, and its producer is any string. An argument with a rank is an array: 1 + 2n parameters,
 its address, lengths and strides; the value after the rank is the axis whose stride is assumed to be 1. ``grid`` describes each
-axis of the launch grid, where that is known.
+axis of the launch grid, where that is known. ``variant_of`` names the kernel with fewer assumptions in whose place this one
+may be launched.
 """
 
 from __future__ import annotations
@@ -32,10 +33,11 @@ class Argument:
 
 @dataclass(frozen=True)
 class Signature:
-    """The arguments of a launch in order, and a description of each axis of its grid."""
+    """The arguments of a launch in order, and a description of each axis of its grid; a variant names its kernel."""
 
     arguments: tuple[Argument, ...]
     grid: tuple[str, ...] = ()
+    variant_of: str | None = None
 
     @property
     def parameters(self) -> int:
@@ -59,12 +61,19 @@ def signature_note(producer: str, entry: str) -> str | None:
     return json.dumps(row)
 
 
+def is_variant(producer: str, entry: str) -> bool:
+    """Whether a kernel of a file with this producer string is a variant of another one."""
+    note = signature_note(producer, entry)
+    signature = None if note is None else parse(note)
+    return signature is not None and signature.variant_of is not None
+
+
 def parse(note: str) -> Signature | None:
     """The signature in a note; None for a producer of any other format."""
     try:
         row = json.loads(note)
         arguments = tuple(Argument(*fields) for fields in row["arguments"])
-        signature = Signature(arguments, tuple(row.get("grid", ())))
+        signature = Signature(arguments, tuple(row.get("grid", ())), row.get("variant_of"))
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
     return signature if _well_formed(signature) else None
@@ -73,7 +82,8 @@ def parse(note: str) -> Signature | None:
 def _row(signature: Signature) -> dict:
     arguments = [(one.name, one.rank, one.unit_axis) for one in signature.arguments]
     known = [[part for part in row if part is not None] for row in arguments]
-    return {"arguments": known} | ({"grid": list(signature.grid)} if signature.grid else {})
+    grid = {"grid": list(signature.grid)} if signature.grid else {}
+    return {"arguments": known} | grid | ({"variant_of": signature.variant_of} if signature.variant_of else {})
 
 
 def _well_formed(signature: Signature) -> bool:
@@ -82,7 +92,8 @@ def _well_formed(signature: Signature) -> bool:
     ranks = [argument.rank for argument in signature.arguments if argument.rank is not None]
     axes = [(argument.unit_axis, argument.rank) for argument in signature.arguments if argument.unit_axis is not None]
     return (
-        all(isinstance(word, str) for word in words)
+        isinstance(signature.variant_of, str | None)
+        and all(isinstance(word, str) for word in words)
         and all(name.isidentifier() and name.isascii() for name in names)
         and len(set(names)) == len(names)
         and all(isinstance(rank, int) and rank >= 0 for rank in ranks)

@@ -13,6 +13,7 @@ neither cuda-tile nor the file's imports. ``export_file`` imports the file and c
 Same sources, same bytes, on any machine and in any folder:
 - the bytecode version is fixed (``BYTECODE_VERSION``), whatever compiler is installed;
 - no target is named (``gpu_code=None``, bytecode 13.3 and newer): hints per target stay keyed in the bytecode;
+- a case with unpromised arrays has a second kernel in its bytecode (``aligned_variant.py``);
 - file names in debug info are made relative (``portable_source_names.make_paths_portable``): to ``source_root`` for the kernel file
   and the modules beside it, to the package for functions that cuTile inlines from installed ones. Lines are kept.
 """
@@ -30,6 +31,7 @@ from pathlib import Path
 from tileiras_build.core.errors import InvalidInput, Location, nearest
 from tileiras_build.core.file_io import write_files
 from tileiras_build.core.tracing.audit_hooks import tracer
+from tileiras_build.frontend import aligned_variant
 from tileiras_build.frontend.argument_names_in_producer import Argument as NamedArgument
 from tileiras_build.frontend.argument_names_in_producer import Signature, render
 from tileiras_build.frontend.cases_table_from_ast import (
@@ -122,12 +124,23 @@ def _checked_rows(
 
 
 # ---- exporting ---------------------------------------------------------------------------------------------------
-def export_kernels(
+def export_with_variants(
     path: str | os.PathLike, names: Sequence[str] | None = None, *, source_root: str | os.PathLike | None = None
+) -> dict[str, bytes]:
+    """As ``export_kernels``, with the aligned variants: what a build exports."""
+    return export_kernels(path, names, source_root=source_root, variants=True)
+
+
+def export_kernels(
+    path: str | os.PathLike,
+    names: Sequence[str] | None = None,
+    *,
+    source_root: str | os.PathLike | None = None,
+    variants: bool = False,
 ) -> dict[str, bytes]:
     """The bytecode of the file's cases, or of those in ``names``, by case name.
 
-    ``source_root`` is what file names in debug info are relative to: the file's own folder by default, a project's
+    ``variants`` adds the aligned variant of a case to its bytecode (``aligned_variant.py``). ``source_root`` is what file names in debug info are relative to: the file's own folder by default, a project's
     top folder in a build. Raises InvalidInput as ``load_cases`` does, and [export] at the Python line cuTile rejects.
     """
     tree = parse(path)
@@ -138,17 +151,27 @@ def export_kernels(
     rows = {row.name: row for row in table}
     chosen = [case for case in cases if names is None or case.name in names]
     root = source_root or folder_of(path)
-    bytecode = {case.name: _export(case, rows[case.name], path) for case in chosen}
+    bytecode = {case.name: _export(case, rows[case.name], path, variants) for case in chosen}
     with tracer().untraced():
-        return {case.name: _with_signature(case, make_paths_portable(bytecode[case.name], root)) for case in chosen}
+        portable = {name: make_paths_portable(data, root) for name, data in bytecode.items()}
+        return {case.name: _with_signatures(case, portable[case.name], variants) for case in chosen}
 
 
-def _with_signature(case: Case, data: bytes) -> bytes:
+def _with_signatures(case: Case, data: bytes, variants: bool) -> bytes:
     """The bytecode with the source's argument names in its producer string."""
     code = case.kernel._pyfunc.__code__
-    named = zip(code.co_varnames, case.arguments)
-    arguments = [one for name, argument in named for one in _named(name, argument)]
-    return with_producer(data, render({case.name: Signature(tuple(arguments), case.grid_axes)}))
+    signatures: dict[str, Signature] = {}
+    for symbol, arguments in _kernels(case, variants).items():
+        named = zip(code.co_varnames, arguments)
+        names = tuple(one for name, argument in named for one in _named(name, argument))
+        signatures[symbol] = Signature(names, case.grid_axes, case.name if symbol != case.name else None)
+    return with_producer(data, render(signatures))
+
+
+def _kernels(case: Case, variants: bool) -> dict[str, tuple[Argument, ...]]:
+    """The arguments of each kernel of a case, by symbol: its own, and with ``variants`` those of its aligned variant."""
+    aligned = aligned_variant.aligned_arguments(case.arguments) if variants else None
+    return {case.name: case.arguments} | ({case.name + aligned_variant.SUFFIX: aligned} if aligned else {})
 
 
 def _named(name: str, argument: Argument) -> Iterator[NamedArgument]:
@@ -188,20 +211,19 @@ def export_file(
     return list(files)
 
 
-def _export(case: Case, row: CaseRow, path) -> bytes:
+def _export(case: Case, row: CaseRow, path, variants: bool) -> bytes:
     from cuda.tile.compilation import CallingConvention, KernelSignature, export_kernel
 
     at_row, buffer = Location(os.fspath(path), row.line, row.column), io.BytesIO()
     with users_code(folder_of(path), at_row, f"case {case.name!r}: "):
         _check_arity(case, at_row)
-        signature = KernelSignature(
-            [_make_constraint(argument) for argument in case.arguments],
-            CallingConvention.cutile_python_v2(),
-            symbol=case.name,
-        )
+        signatures = [
+            KernelSignature(list(map(_make_constraint, arguments)), CallingConvention.cutile_python_v2(), symbol=symbol)
+            for symbol, arguments in _kernels(case, variants).items()
+        ]
         export_kernel(
             case.kernel,
-            [signature],
+            signatures,
             buffer,
             gpu_code=None,
             output_format="tileir_bytecode",
@@ -261,6 +283,6 @@ def _make_constraint(argument: Argument):
 
 
 __all__ = [
-    "Array", "ArrayList", "Case", "Scalar", "export_file", "export_kernels", "list_cases", "load_cases",
+    "Array", "ArrayList", "Case", "Scalar", "export_file", "export_kernels", "export_with_variants", "list_cases", "load_cases",
     "opened_cases", "opened_module", "pack_arguments", "python_error",
 ]  # fmt: skip

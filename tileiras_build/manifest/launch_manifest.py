@@ -119,7 +119,11 @@ class TensorMapSpec(ManifestStruct, frozen=True):
 
 
 class Launch(ManifestStruct, frozen=True, dict=True):
-    """How one kernel is launched."""
+    """How one kernel is launched.
+
+    A kernel with ``variant_of`` may be launched in place of the kernel of that name, with the same arguments, if they satisfy
+    all assumptions of its parameters.
+    """
 
     threads_per_cta: int
     shared_memory: SharedMemory = SharedMemory()
@@ -130,6 +134,7 @@ class Launch(ManifestStruct, frozen=True, dict=True):
     cluster: tuple[int, int, int] = (1, 1, 1)
     tensor_maps: list[TensorMapSpec] = []
     resources: dict[str, int] = {}
+    variant_of: str | None = None
 
     def __post_init__(self):
         filled = sum(argument.parameters for argument in self.arguments)

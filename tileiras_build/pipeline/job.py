@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import InvalidInput
-from .tuning_parameters import EXP2_POLYNOMIAL, FP8_PROMOTION_INTERVAL, GRID_SWIZZLE, PERSISTENT, TUNING
+from .tuning_parameters import EXP2_POLYNOMIAL, FP8_PROMOTION_INTERVAL, GRID_SWIZZLE, PERSISTENT, TUNING, VARIANTS
 
 if TYPE_CHECKING:
     from ..target.targets import Target
@@ -44,6 +44,7 @@ class Job:
     grid_swizzle: int = GRID_SWIZZLE.default
     persistent: int = PERSISTENT.default
     exp2_polynomial: int = EXP2_POLYNOMIAL.default
+    variants: int = VARIANTS.default
     index_width: int = 64
 
     def __post_init__(self) -> None:

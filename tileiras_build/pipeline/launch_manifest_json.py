@@ -8,7 +8,8 @@
         "shared_memory": {"static": n, "dynamic": n}, "cluster": [1, 1, 1],
         "tensor_maps": [{"param", "element", "base", "shape", "strides", "box", "element_strides", "swizzle",
                          "interleave", "fill", "l2_promotion"}...],
-        "resources": {"registers", "spill_stores", "spill_loads", "stack", "shared"}}}}      # from the cubin
+        "resources": {"registers", "spill_stores", "spill_loads", "stack", "shared"},      # from the cubin
+        "variant_of": entry}}}
 
 ``manifest/launch_manifest.py`` documents each member of a parameter and an argument; unknown ones are omitted.
 ``param_sizes`` are those of the parameters that the program declares; ``params`` also has the parameters after them. A
@@ -25,6 +26,8 @@ tile programs; more than fit at once are correct, but slower.
 
 ``shared_memory`` is in bytes; a kernel's memory is all dynamic if it exceeds the static limit
 (``target/sm_limits.py``), and the launcher sets ``CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES``.
+
+``variant_of`` is present in the entry of a variant: a kernel with the same arguments as that one, and more assumptions.
 
 ``opt_level`` is ptxas' optimization level, if that is not 3.
 

@@ -128,7 +128,7 @@ class Stage:
 TILEBC = Stage(
     ".tilebc",
     "Tile IR bytecode, one kernel per file",
-    "tileiras_build.frontend.export_cutile:export_kernels",
+    "tileiras_build.frontend.export_cutile:export_with_variants",
     parse="tileiras_build.ir.bytecode.reader:read_module",
     render=None,
     modules=("tileiras_build.frontend.cases_api",),  # imported by kernel files
@@ -163,7 +163,7 @@ STAGES: tuple[Stage, ...] = (
         "tileiras_build.pipeline.tilebc_to_tileaa:lower",
         parse=f"{_IR_TEXT}:parse",
         render=f"{_IR_TEXT}:render",
-        options=("opt_level", "lineinfo", "debug", "grid_swizzle", "persistent"),
+        options=("opt_level", "lineinfo", "debug", "grid_swizzle", "persistent", "variants"),
         sources=_RUN,
         libraries=_IR_LIBRARIES,
     ),

@@ -77,7 +77,14 @@ EXP2_POLYNOMIAL = Tuning(
     0,
     (0, 2, 4, 6),
 )
-TUNING: tuple[Tuning, ...] = (FP8_PROMOTION_INTERVAL, GRID_SWIZZLE, PERSISTENT, EXP2_POLYNOMIAL)
+VARIANTS = Tuning(
+    "variants",
+    "1 = also compile the aligned variant of a kernel whose arrays promise no alignment, for launches that keep the usual promises; 0 = the general kernel alone",
+    0,
+    (0, 1),
+    affects_launch=True,
+)
+TUNING: tuple[Tuning, ...] = (FP8_PROMOTION_INTERVAL, GRID_SWIZZLE, PERSISTENT, EXP2_POLYNOMIAL, VARIANTS)
 BY_NAME = {row.name: row for row in TUNING}
 FORMER_NAMES = {"fp8_sum_k": "fp8_promotion_interval", "tile_group": "grid_swizzle"}
 

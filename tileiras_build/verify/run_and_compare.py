@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,11 +20,13 @@ from ..frontend.cases_table_from_ast import display_path
 from ..frontend.kernel_case import Checked
 from ..ir.bytecode.reader import read_module
 from ..manifest.launch_manifest import Launch, read_launch_manifest
+from ..manifest.variant_assumptions import conditions, hold
 from ..simulate import emulator
-from ..simulate.interpreter import Memory, entry_names
+from ..simulate.interpreter import Memory
 from ..simulate.interpreter.compare_with_compiled import block_limit
 from ..simulate.interpreter.tile_block_interpreter import launch as interpret
 from ..simulate.interpreter.tile_block_interpreter import tile_block_ids
+from ..simulate.interpreter.verify_kernels import compiled_entries
 from .compare_arrays import ArrayMismatch, differences, flat_arrays, tolerance_used
 from .estimate_settings import settings_of
 from .find_references import load_references, reference_file
@@ -72,14 +75,26 @@ class KernelUnderTest:
         """The demangled name."""
         return demangle(self.entry)
 
+    @cached_property
+    def launches(self) -> dict[str, Launch]:
+        """The rows of the launch manifest."""
+        return read_launch_manifest(self.compiled.manifest).kernels
+
     @property
     def launch(self) -> Launch:
         """Its row of the launch manifest."""
-        return read_launch_manifest(self.compiled.manifest).kernels[self.entry]
+        return self.launches[self.entry]
+
+    @property
+    def general(self) -> str | None:
+        """The kernel whose variant it is."""
+        return self.compiled.manifest.get("kernels", {}).get(self.entry, {}).get("variant_of")
 
 
 def check_kernels(bytecode: bytes, compiled: Any, target: str, source: str) -> list[Outcome]:
     """One Outcome per kernel of ``bytecode`` that has a reference; ``compiled`` has ``ptx`` and ``manifest`` for ``target``.
+
+    A variant has the reference of its kernel; it is left out where the arguments of that do not satisfy its assumptions.
 
     ``source`` is the kernels' source file: Python, or a file with a Python file next to it (``find_references.py``). Raises
     InvalidInput[reference-mismatch] if the kernel itself does not match its reference, InternalError[verify-mismatch] if only
@@ -89,12 +104,22 @@ def check_kernels(bytecode: bytes, compiled: Any, target: str, source: str) -> l
     # The files that this package and its libraries read are part of the step's signature already.
     with tracer().untraced():
         module = read_module(bytecode, source)
-        subjects = [KernelUnderTest(entry, module, compiled, target, source) for entry in entry_names(module)]
-    with load_references(source, [subject.entry for subject in subjects]) as rows:
+        names = compiled_entries(module, compiled)
+        subjects = [KernelUnderTest(entry, module, compiled, target, source) for entry in names]
+    with load_references(source, [subject.entry for subject in subjects if subject.general is None]) as rows:
         path = reference_file(source)
         trials = {entry: make_reference_launch(row, path) for entry, row in rows.items()}
     with tracer().untraced():
-        return [_check(subject, trials[subject.entry]) for subject in subjects if subject.entry in trials]
+        launches = [(subject, trials.get(subject.general or subject.entry)) for subject in subjects]
+        return [_check(subject, trial) for subject, trial in launches if trial and _accepts(subject, trial)]
+
+
+def _accepts(subject: KernelUnderTest, trial: ReferenceLaunch) -> bool:
+    """Whether the arguments satisfy what a variant assumes beyond its kernel."""
+    if subject.general is None:
+        return True
+    _, params = _place(subject, trial)
+    return hold(conditions(subject.launches[subject.general], subject.launch), params)
 
 
 def _check(subject: KernelUnderTest, trial: ReferenceLaunch) -> Outcome:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 
 from ..driver import compile
-from ..frontend.export_cutile import export_kernels
+from ..frontend.export_cutile import export_with_variants
 from ..frontend.tilecpp.compile_and_check import compile_checked
 from ..frontend.tilecpp.run_nvcc import BYTECODE, Request
 from ..target.targets import Target, find_target
@@ -30,6 +30,6 @@ def verify_file(path: str | os.PathLike, target: str, names: Sequence[str] | Non
 
 def _bytecode(path: str, target: Target, names: Sequence[str] | None) -> dict[str, bytes]:
     if not path.endswith(TILECPP):
-        return export_kernels(path, names)
+        return export_with_variants(path, names)
     made = compile_checked(Request(os.path.basename(path), target.number), os.path.dirname(os.path.abspath(path)))
     return {os.path.basename(path): made.files[BYTECODE]}

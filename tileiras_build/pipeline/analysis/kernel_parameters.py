@@ -82,7 +82,7 @@ class ViewInfo:
 @dataclass
 class Parameters:
     """Parameters in order; ``arguments`` are those of the caller; ``views`` by the index of a pointer that is not an
-    array.
+    array. ``variant_of``: the kernel whose variant this one is.
     """
 
     rows: list[ParameterInfo]
@@ -90,6 +90,7 @@ class Parameters:
     axes: list[int]
     grid: tuple[str, ...] = ()
     views: dict[int, ViewInfo] = field(default_factory=dict)
+    variant_of: str | None = None
 
     @property
     def extents(self) -> int:
@@ -121,7 +122,9 @@ def describe(function: Operation, entry: str) -> Parameters:
     arguments = list(found.arguments) if found is not None else _inferred_parameters(body, entry)
     rows = [*_rows(arguments, body), *(ParameterInfo(f"grid_{axis}", GRID, axis=axis) for axis in range(body.extents))]
     _add_assumptions(rows, body)
-    parameters = Parameters(rows, arguments, body.axes, found.grid if found is not None else ())
+    parameters = Parameters(rows, arguments, body.axes)
+    if found is not None:
+        parameters.grid, parameters.variant_of = found.grid, found.variant_of
     _add_views(parameters, body)
     return parameters
 

@@ -17,6 +17,7 @@ from ...target.isa.serializer_options import FLAGS, TRIPLE
 from ..job import Job
 from ..serialization_target import NOTE, Serialization
 from . import libnvvm
+from .drop_equal_variants import drop_equal_variants
 from .embedded_metadata import named_string, read_manifest, read_serialization
 from .fix_line_directives import LineDirectives
 from .hoist_setmaxnreg import hoist_setmaxnreg
@@ -50,7 +51,8 @@ def compile_module(text: str, job: Job) -> str:
         _prepare(module, triple)
         _link(module, context, text, job.libdevice, made_for)
         ptx = emit.run(module, target_machine_for(made_for.target, made_for.number, triple), made_for)
-    return fix_header(ptx, made_for, _manifest(text, made_for), has_assembly=" asm " in text)
+    ptx, manifest = drop_equal_variants(ptx, _manifest(text, made_for))
+    return fix_header(ptx, made_for, manifest, has_assembly=" asm " in text)
 
 
 def _manifest(text: str, made_for: Serialization) -> dict | None:

@@ -15,7 +15,7 @@ from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...core.errors import InternalError
-from ...ir.casting import cast
+from ...ir.casting import cast, int_attr
 from ...ir.dialects.llvm_ext import make_global
 from ..common.llvm_type_constructors import array
 from ..job import Job
@@ -39,8 +39,14 @@ class EmitGlobalSmem(EdgePass):
 
 def needed_bytes(container: Operation) -> int:
     """The largest shared memory of a kernel, in bytes."""
-    kernels = (op for op in container.regions[0].block.ops if "shared_bytes" in op.attributes)
-    return max((op.attributes["shared_bytes"].value.data for op in kernels), default=0)
+    return max(kernel_bytes(container), default=0)
+
+
+def kernel_bytes(container: Operation) -> list[int]:
+    """The shared memory of each kernel, in bytes."""
+    attributes = ("num_warps", "shared_bytes")  # each kernel has the first, kernels that use shared memory the second
+    kernels = (op for op in container.regions[0].block.ops if any(name in op.attributes for name in attributes))
+    return [int_attr(op, "shared_bytes", 0) for op in kernels]
 
 
 def find_global_smem(container: Operation) -> GlobalOp | None:

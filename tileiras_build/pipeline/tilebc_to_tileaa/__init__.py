@@ -8,12 +8,14 @@ from ..common.cse import Cse
 from ..job import Job
 from ..pass_manager import run_passes
 from .convert_cudatile_to_tileaa import ConvertCudaTileToTileAA
+from .drop_variants import DropVariants
 from .make_persistent import MakePersistent
 from .skip_all_true_selects import SkipFullTileMasks
 from .swizzle_grid import SwizzleGrid
 
 PASSES = (
-    ConvertCudaTileToTileAA,  # first: all later passes match nv_tileaa
+    DropVariants,  # first: what is dropped needs no lowering
+    ConvertCudaTileToTileAA,  # all later passes match nv_tileaa
     Cse,  # front ends repeat constants and assumptions at each use
     SwizzleGrid,  # after Cse: unused program ids are erased
     SkipFullTileMasks,  # after Cse: equal masks are one operation

@@ -7,14 +7,15 @@ from itertools import chain, count
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, ModuleOp, TensorType
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation
 
 from ....core.symbols.check_symbol_names import GLOBAL as GLOBAL_NAME
+from ....ir.casting import int_attr
 from ....ir.dialects.llvm_ext import make_function, make_global
 from ....target.targets import COMMON_SHARED_MEMORY
 from ...common.llvm_type_constructors import GLOBAL, I8, SHARED, array, integer
 from ...common.module_symbols import symbols
-from ..emit_global_smem import ALIGNMENT, SYMBOL, global_smem_bytes
+from ..emit_global_smem import ALIGNMENT, SYMBOL, global_smem_bytes, kernel_bytes
 
 
 class GlobalSymbols:
@@ -58,10 +59,21 @@ class GlobalSymbols:
         """The largest shared memory of all kernels, which share one symbol."""
         return global_smem_bytes(self._module)
 
+    @cached_property
+    def _is_uniform(self) -> bool:
+        """Whether all kernels of the module use equally much shared memory."""
+        return len(set(kernel_bytes(self._module))) <= 1
+
+    def shared_bytes_of(self, kernel: Operation) -> int:
+        """The shared memory of a kernel."""
+        return self.shared_bytes if self._is_uniform else int_attr(kernel, "shared_bytes", 0)
+
     @property
     def dynamic_shared(self) -> bool:
-        """Whether the launch must request the shared memory: static ``.shared`` variables are limited to less."""
-        return self.shared_bytes > COMMON_SHARED_MEMORY
+        """Whether the launch must request the shared memory: static ``.shared`` variables are limited to less, and
+        one of several kernels would have the size of the largest.
+        """
+        return self.shared_bytes > COMMON_SHARED_MEMORY or not self._is_uniform
 
     def shared_global(self) -> llvm.GlobalOp:
         size, linkage = (0, "external") if self.dynamic_shared else (self.shared_bytes, "internal")

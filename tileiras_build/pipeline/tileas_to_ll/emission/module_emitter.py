@@ -64,10 +64,9 @@ class ModuleEmitter:
         self.symbols, self.locations = GlobalSymbols(module), SourceLocations(job)
         self.manifest: dict[str, Any] = {"version": VERSION, "target": job.target.arch, "kernels": {}}
 
-    @property
-    def fills_sm(self) -> bool:
-        """Whether the kernels' shared memory limits an SM to one CTA."""
-        return 2 * self.symbols.shared_bytes > self.job.target.sm_limits.shared_memory
+    def _fills_sm(self, kernel: Operation) -> bool:
+        """Whether a kernel's shared memory limits an SM to one CTA."""
+        return 2 * self.symbols.shared_bytes_of(kernel) > self.job.target.sm_limits.shared_memory
 
     def emit(self) -> GPUModuleOp:
         """The device module of all kernels."""
@@ -112,10 +111,11 @@ class ModuleEmitter:
         self.locations.start_function(op)
         self.locations.show_parameters(e.values, block.args)
         e.emit_body(op)
-        manifest = self._kernel_manifest(known, block.args, descriptors, warps + producers)
+        manifest = self._kernel_manifest(op, known, descriptors, warps + producers)
         _check_parameters(op, name, manifest["params"])
         manifest["grid"] |= {"group": group} if (group := int_attr(op, "grid_swizzle", 1)) > 1 else {}
         manifest["grid"] |= {"persistent": 1} if known.extents else {}
+        manifest |= {"variant_of": known.variant_of} if known.variant_of else {}
         self.manifest["kernels"][name] = manifest | {"cluster": cluster_of(op)}
         return self._function(e, op, 32 * (warps + producers))
 
@@ -141,15 +141,15 @@ class ModuleEmitter:
         if e.pipelines.map_parameters:
             plain = [DictionaryAttr({})] * (len(types) - len(e.pipelines.map_parameters))
             made.properties["arg_attrs"] = ArrayAttr([*plain, *[MAP_ATTRIBUTES] * len(e.pipelines.map_parameters)])
-        alone = self.symbols.dynamic_shared and e.max_registers is None and (e.producer_warps > 0 or self.fills_sm)
+        alone = self.symbols.dynamic_shared and e.max_registers is None and (e.producer_warps > 0 or self._fills_sm(op))
         made.attributes |= {"nvvm.kernel": UnitAttr(), "nvvm.reqntid": DenseArrayBase.from_list(i32, [threads])}
         made.attributes |= launch_attributes(op, alone) | self.locations.function_attributes()
         return made
 
     def _kernel_manifest(
-        self, known: Parameters, arguments: tuple[SSAValue, ...], descriptors: list[TableOp], warps: int
+        self, op: Operation, known: Parameters, descriptors: list[TableOp], warps: int
     ) -> dict[str, Any]:
-        parameters, offset = [], 0
+        parameters, offset, arguments = [], 0, op.regions[0].blocks[0].args
         for argument, facts in zip(arguments, known.rows):
             element = element_of(argument.type)
             size = element.bytes
@@ -165,14 +165,15 @@ class ModuleEmitter:
             placed = {"name": f"map{index}", "kind": TENSOR_MAP, "size": MAP_BYTES, "offset": offset}
             parameters.append(placed | {"role": TENSOR_MAP})
             offset += MAP_BYTES
-        static = 0 if self.symbols.dynamic_shared else self.symbols.shared_bytes
+        shared = self.symbols.shared_bytes_of(op)
+        static = 0 if self.symbols.dynamic_shared else shared
         return {
             "params": parameters,
             "param_sizes": [parameter["size"] for parameter in parameters[: len(arguments) - known.extents]],
             "arguments": known.argument_rows(),
             "grid": {"axes": known.axes} | ({"meaning": list(known.grid)} if known.grid else {}),
             "threads_per_cta": 32 * warps,
-            "shared_memory": {"static": static, "dynamic": self.symbols.shared_bytes - static},
+            "shared_memory": {"static": static, "dynamic": shared - static},
             "cluster": [1, 1, 1],
             "tensor_maps": maps,
         }

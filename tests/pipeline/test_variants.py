@@ -1,0 +1,76 @@
+"""Aligned variants on their way through the compiler: their own code and memory, both kernels' numbers, equal ones dropped."""
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests import compiled_once
+from tileiras_build.frontend.export_cutile import export_with_variants
+from tileiras_build.manifest.launch_manifest import read_launch_manifest
+from tileiras_build.manifest.variant_assumptions import conditions
+from tileiras_build.target.sm_limits import COMMON_SHARED_MEMORY
+from tileiras_build.verify import check_kernels
+
+KERNELS = Path(__file__).with_name("variant_kernels.py")
+SMS = ("sm_80", "sm_90", "sm_100", "sm_120")
+
+
+@cache
+def exported():
+    return compiled_once.once(("variants", KERNELS), lambda: export_with_variants(KERNELS))
+
+
+def compiled(name, sm, **options):
+    return compiled_once.compiled(exported()[name], sm, **{"variants": 1} | options)
+
+
+def launches(name, sm, **options):
+    return read_launch_manifest(compiled(name, sm, **options).manifest).kernels
+
+
+@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize("name", ["product", "product_odd", "add", "add_odd"])
+def test_both_kernels_match_the_reference_where_arrays_keep_the_promises(name, sm, monkeypatch):
+    monkeypatch.setenv("TILEIRAS_EMULATOR_RACES", "1")
+    outcomes = check_kernels(exported()[name], compiled(name, sm), sm, str(KERNELS))
+    odd = name.endswith("odd")
+    assert [outcome.entry for outcome in outcomes] == [name] + [f"{name}__aligned"] * (not odd)
+
+
+def test_the_variant_says_what_it_assumes():
+    found = launches("product", "sm_90")
+    variant = found["product__aligned"]
+    assert variant.variant_of == "product" and found["product"].variant_of is None
+    wanted = {param.name: param.divisible_by for _, param in conditions(found["product"], variant)}
+    assert wanted == {
+        "a_shape_1": 8, "a_stride_0": 8, "b_shape_1": 8, "b_stride_0": 8, "out_shape_1": 4, "out_stride_0": 4,
+    }  # fmt: skip
+
+
+def test_a_kernel_takes_its_own_shared_memory_only():
+    found = launches("product", "sm_90")
+    general, variant = found["product"].shared_memory, found["product__aligned"].shared_memory
+    assert general.static == variant.static == 0  # a variable of the module would have the larger size in both
+    assert 0 < general.dynamic <= COMMON_SHARED_MEMORY < variant.dynamic
+    alone = launches("product", "sm_90", variants=0)["product"].shared_memory
+    assert (alone.static, alone.dynamic) == (general.dynamic, 0)
+
+
+def test_only_the_variant_is_fast():
+    general, variant = compiled("product", "sm_90").ptx.split(".visible .entry product__aligned(")
+    assert "wgmma" in variant and "cp.async.bulk.tensor" in variant
+    assert "wgmma" not in general and "cp.async.bulk" not in general
+
+
+def test_without_variants_the_general_kernel_is_alone():
+    made = compiled("product", "sm_90", variants=0)
+    assert list(made.manifest["kernels"]) == ["product"] and made.ptx.count(".entry") == 1
+
+
+def test_a_variant_with_equal_code_is_dropped():
+    made = compiled("number", "sm_90")
+    assert b"number__aligned" in exported()["number"]
+    assert list(made.manifest["kernels"]) == ["number"] and made.ptx.count(".entry") == 1
+    assert made.ptx == compiled("number", "sm_90", variants=0).ptx
+    assert check_kernels(exported()["number"], made, "sm_90", str(KERNELS)) == []

@@ -1,0 +1,62 @@
+"""Kernels whose arrays promise little: a product and a sum with an aligned variant, and a kernel whose variant is equal."""
+
+import cuda.tile as ct
+import numpy as np
+
+from tileiras_build.cases import Array, Case, ceil_div, first_tiles, place, poisoned, tolerate, wide
+
+M, N, K, TILE = 72, 80, 104, 64
+
+
+@ct.kernel
+def product(a, b, out, TILE: ct.Constant[int]):
+    row, column = ct.bid(0), ct.bid(1)
+    total = ct.full((TILE, TILE), 0.0, dtype=ct.float32)
+    for k in range(ct.cdiv(a.shape[1], TILE)):
+        total = ct.mma(ct.load(a, (row, k), (TILE, TILE)), ct.load(b, (k, column), (TILE, TILE)), total)
+    ct.store(out, (row, column), total)
+
+
+@ct.kernel
+def add(x, y, out, TILE: ct.Constant[int]):
+    ct.store(out, (ct.bid(0),), ct.load(x, (ct.bid(0),), (TILE,)) + ct.load(y, (ct.bid(0),), (TILE,)))
+
+
+@ct.kernel
+def number(out):
+    ct.scatter(out, ct.bid(0), ct.bid(0))
+
+
+def _product(name, k):
+    def inputs(rng):
+        a, b = (place(rng.uniform(-1, 1, shape), "float16") for shape in ((M, k), (k, N)))
+        return {"a": a, "b": b, "out": poisoned((M, N), "float32")}
+
+    half, grid = Array("float16", 2), (ceil_div(M, TILE), ceil_div(N, TILE))
+    arguments = (half, half, Array("float32", 2), TILE)
+    close = tolerate("float32", depth=K, magnitude=K)
+    return Case(name, product, arguments, inputs=inputs, reference=_multiplied, grid=grid, tolerance=close)
+
+
+def _multiplied(values):
+    return {"out": (wide(values["a"]) @ wide(values["b"])).astype(np.float32)}
+
+
+def _add(name, length):
+    def inputs(rng):
+        x, y = (place(rng.uniform(-1, 1, length), "float16") for _ in range(2))
+        return {"x": x, "y": y, "out": poisoned((length,), "float16")}
+
+    vector, reference = Array("float16", 1), lambda values: {"out": values["x"] + values["y"]}
+    return Case(
+        name, add, (vector, vector, vector, 256), inputs=inputs, reference=reference, grid=first_tiles("out", 256)
+    )
+
+
+CASES = [
+    _product("product", K),
+    _product("product_odd", K - 1),
+    _add("add", 1000),
+    _add("add_odd", 1001),
+    Case("number", number, (Array("int32", 1),)),
+]
