@@ -6,21 +6,23 @@ Out:   the next iteration's dot is issued right after that read, in an ``if`` th
        the first iteration is issued before the loop. The MMA overlaps the computation with the accumulator just read.
 After: rotate_mma_loop (which can issue more ahead in the loops that it rotates). Before: allocate_shared_memory.
 Sound: a barrier separates the read of the accumulator from the dot that overwrites it. The stage that the dot waits for
-       is filled independently of everything that now follows the dot (``deadlock_check.py``).
+       is filled independently of everything that now follows the dot (``_load_completes_before``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ...ir.casting import parent_block, terminator
+from ...ir.casting import as_op, parent_block, terminator, type_as
 from ...ir.dialects import arith
 from ...ir.dialects.fast_xdsl import walk
-from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
+from ...ir.dialects.nv_tileas.ops import COUNTERPARTS, AsyncTiledTmaLoadOp, ConsumerReleaseOp, ConsumerWaitOp
+from ...ir.dialects.nv_tileas.types import PipelineType
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_agent_switch, is_counted_loop
 from ..analysis.enclosing_control_flow import has_no_early_exit, is_zero
@@ -32,10 +34,10 @@ from ..schedule.choose import is_declined
 from ..schedule.schedule_attribute import set_knobs
 from .op_insertion import loop_continues_at
 from .rotate_mma_loop import BARRIER, has_two_stages, loads_of, ops_on_same_stage, stores_operands, users
-from .warp_specialization.deadlock_check import load_completes_before
 
 IfOp, YieldOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("if", "yield"))
 LOAD, STORE = "nv_tileas.tmem_load", "nv_tileas.tmem_store"
+UNBOUNDED = 1 << 16  # count in an inner loop: more than there are stages
 
 
 class HoistAsyncMmaIssue(EdgePass):
@@ -79,7 +81,7 @@ def _find_mma_issue(dot: TableOp) -> _MmaIssue | None:
     if dot.ready is None or len(reads) != 1 or not is_zero(dot.accumulate) or not _has_no_other_dependence(dot):
         return None
     barrier = _barrier_before(dot)
-    if not barrier or not has_two_stages(dot) or not load_completes_before(loads_of(dot), reads[0]):
+    if not barrier or not has_two_stages(dot) or not _load_completes_before(loads_of(dot), reads[0]):
         return None
     acts = [*ops_on_same_stage(dot, "consumer_wait"), *barrier, dot]
     scalars = _scalars([value for op in acts for value in op.operands], block)
@@ -161,3 +163,59 @@ def _guarded(loop: TableOp, issue: _MmaIssue, index: SSAValue, values: dict[SSAV
     for arm in (body, never):
         arm.add_op(YieldOp.make([[]], []))
     return [runs, IfOp.make([runs.results[0]], [], {}, [Region(body), Region(never)])]
+
+
+def _load_completes_before(loads: Collection[Operation], position: Operation) -> bool:
+    """Whether the tiles that ``loads`` load for the next iteration arrive before anything after ``position``, in a
+    loop, runs, so that the producer and the consumer cannot wait for each other forever.
+
+    The producer fills the stages of its pipelines in program order, and blocks at the first stage that is not released. Let
+    a pipeline have s stages. Let an iteration load b tiles to it, up to the tile that the consumer waits for one iteration
+    ahead, at a position where a tiles of this iteration are not released. The last of the b tiles overwrites the tile s
+    before it, which must have been released by then: a + b <= s.
+    """
+    blocks = {load.parent for load in loads}
+    if len(blocks) != 1 or (block := blocks.pop()) is None:
+        return False
+    ops = list(block.ops)
+    loaded = _count(ops[: 1 + max(map(ops.index, loads))], AsyncTiledTmaLoadOp)
+    held = _stages_held_past(position)
+    return all(loaded[ring] + held[ring] <= _stages(ring) for ring in _count(ops, AsyncTiledTmaLoadOp))
+
+
+def _stages_held_past(position: Operation) -> Counter[SSAValue]:
+    """The number of stages of each ring that are released only after ``position``, in the same or the next iteration."""
+    loop = position.parent_op()
+    later = [] if loop is None else [op for op in _ops_after(loop) if not is_counted_loop(op)]
+    ops = [*_ops_after(position), *later]
+    return _count(ops, ConsumerWaitOp) | _count(ops, ConsumerReleaseOp)
+
+
+def _ops_after(position: Operation) -> list[Operation]:
+    found = []
+    while (following := position.next_op) is not None:
+        position = following
+        found.append(position)
+    return found
+
+
+def _count(ops: Sequence[Operation], kind: type[Operation]) -> Counter[SSAValue]:
+    """How many operations of a kind, among ``ops`` or inside them, use each ring."""
+    found: Counter[SSAValue] = Counter()
+    for op in ops:
+        for inner in walk(op):
+            if isinstance(inner, kind):
+                found[as_op(inner).pipeline] += UNBOUNDED if _is_repeated(inner, op.parent) else 1
+    return found
+
+
+def _is_repeated(op: Operation, block: Block | None) -> bool:
+    """Whether an operation is inside a loop that is inside ``block``."""
+    around = op.parent_op() if op.parent is not block else None
+    while around is not None and not is_counted_loop(around):
+        around = around.parent_op() if around.parent is not block else None
+    return around is not None
+
+
+def _stages(ring: SSAValue) -> int:
+    return type_as(ring, PipelineType).stages.data

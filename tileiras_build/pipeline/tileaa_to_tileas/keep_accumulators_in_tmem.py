@@ -8,7 +8,7 @@ Out:   ``rescaled`` on the second dot: its accumulator stays in tensor memory, a
        per row), and ``occupancy`` if two CTAs have a tile of 128 rows each.
 After: select_mma_and_tma (whose choice it replaces). Before: expand_block_scales, assign_layouts.
 Sound: rescaling by 1 is exact. A thread overwrites only the scores of its own row, which it already holds in registers.
-       The MMAs of one thread (``fmha_partitions.py``) execute in the order of issue, so the next scores are written
+       The MMAs of one thread (``mma_issuer.py``) execute in the order of issue, so the next scores are written
        after the dot that reads what they overwrite.
 """
 

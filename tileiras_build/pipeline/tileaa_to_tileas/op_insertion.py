@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from xdsl.dialects.builtin import IntegerAttr, i1
@@ -44,6 +45,16 @@ def build_if(condition: SSAValue, block: Block) -> Operation:
     for arm in (block, never):
         arm.add_op(YieldOp.make([[]], []))
     return IfOp.make([condition], [], {}, [Region(block), Region(never)])
+
+
+def insert_if(condition: SSAValue | None, insert: Inserter, emit: Callable[[Inserter], object]) -> None:
+    """Insert the operations of ``emit``, under a condition if there is one."""
+    if condition is None:
+        emit(insert)
+        return
+    block = Block()
+    emit(insertion_at_end(block))
+    insert(build_if(condition, block))
 
 
 def loop_continues_at(loop: TableOp, index: SSAValue) -> Operation:

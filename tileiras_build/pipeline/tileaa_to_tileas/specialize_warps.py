@@ -1,16 +1,15 @@
 """Specialize warps: a producer warp loads tiles by TMA, consumer warps compute, and one warp may issue all MMAs.
 
 In:    tiled_loads marked ``tma`` in counted loops, dots that read their tiles, all with layouts.
-Out:   the scalars of the kernel, including scalar loads, then an agent_switch. Its first region (the producer) is the
-       slice of the program that loads tiles: the same control flow, with only the computation of coordinates. Its last region
-       (the consumer) is the program without those loads. Each dot has a multistage buffer in shared memory, with a full
-       and an empty mbarrier per stage. Warpgroup dots read stages directly (async.dot), others by local_load.
-       If all dots accumulate from zero in tensor memory, in a nested loop, a region in between issues them
-       (producer_partition.py): accumulators are multibuffered, too, with two buffers if they fit, and the last region
-       only reads them. Such a region also issues chained dots whose accumulators stay in tensor memory
-       (fmha_partitions.py). If a warp can load block scales in vectors, two more regions load them
-       (scale_load_partition.py), and the issuing region copies them to tensor memory. ``producer_warps`` on the kernel,
-       and ``partition_registers`` if the partitions have different register counts.
+Out:   the scalars of the kernel, including scalar loads, then an agent_switch with a region for each role
+       (``warp_specialization/``). The producer loads tiles; its region is a slice of the program: the same control flow, with
+       only the computation of coordinates. The last region, the consumer, is the program without those loads. Each dot has
+       a multistage buffer in shared memory, with a full and an empty mbarrier per stage. Warpgroup dots read stages
+       directly (async.dot), others by local_load. If all dots accumulate from zero in tensor memory, in a nested loop, an
+       MMA issuer issues them: accumulators are multibuffered, too, with two buffers if they fit, and the last region, the
+       epilogue, only reads them. An issuer also issues chained dots whose accumulators stay in tensor memory. If a warp can
+       load block scales in vectors, two scale loaders do so, and the issuer copies them to tensor memory. ``producer_warps``
+       on the kernel, and ``partition_registers`` if the roles have different register counts.
 After: assign_layouts, select_mma_and_tma. Before: software_pipeline_loads (other loads), allocate_shared_memory (stages
        need shared memory).
 Sound: all partitions evaluate the same conditions, which depend on scalars alone, run the same loops, leave them and
@@ -52,19 +51,17 @@ from ..schedule.schedule_attribute import set_knobs
 from .op_insertion import insert_before
 from .tma_descriptors import hoist
 from .warp_specialization.allocate_pipelines import PipelineAllocation
-from .warp_specialization.consumer_partition import ConsumerPartition
-from .warp_specialization.epilogue_partition import EpiloguePartition
-from .warp_specialization.fmha_partitions import FmhaMmaPartition, FmhaSoftmaxPartition
-from .warp_specialization.mma_partition import MmaPartition
-from .warp_specialization.mma_pipelines import (
-    MmaPipeline,
+from .warp_specialization.consumer import Consumer
+from .warp_specialization.epilogue import Epilogue, FmhaSoftmax
+from .warp_specialization.mma_issuer import FmhaMmaIssuer, MmaIssuer, TmemConsumer
+from .warp_specialization.partition_slice import PartitionSlice
+from .warp_specialization.pipelines import (
+    Mainloop,
     accumulators_stay_in_tmem,
     set_stationary_operands,
     stationary_operands_of,
 )
-from .warp_specialization.partition_slice import PartitionSlice
-from .warp_specialization.producer_partition import ProducerPartition
-from .warp_specialization.scale_load_partition import SIDES, ScaleLoadPartition
+from .warp_specialization.producer import SIDES, Producer, ScaleLoader, scale_loads
 
 CreateTokenOp, YieldOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("create_mem_token", "yield"))
 POINTER_LOAD = "nv_tileas.load"
@@ -85,32 +82,27 @@ class _WarpSpecializer:
     def __init__(self, func: TableOp, job: Job, found: list[TableOp]):
         self.func, self.job = func, job
         self.warps = func.num_warps
-        self.mma_pipelines = [MmaPipeline.of(dot) for dot in found]
-        set_stationary_operands(self.mma_pipelines)
-        self.operand_loads = [operand_load for ring in self.mma_pipelines for operand_load in ring.tma_loads]
-        self.operand_loads += [stationary.operand_load for stationary in stationary_operands_of(self.mma_pipelines)]
+        self.mainloops = [Mainloop.of(dot) for dot in found]
+        set_stationary_operands(self.mainloops)
+        self.operand_loads = [operand_load for mainloop in self.mainloops for operand_load in mainloop.tma_loads]
+        self.operand_loads += [stationary.operand_load for stationary in stationary_operands_of(self.mainloops)]
         self.entry = func.regions[0].blocks[0]
         self.shared: set[Operation] = set()
-        groups = max(scale_groups_per_load(ring.dot.scale_steps) for ring in self.mma_pipelines)
-        self.copying = scale_load_registers(groups, self._accumulator_registers, func, job, self.warps)
-        for ring in self.mma_pipelines if self.copying is None else ():
-            ring.scale_loads = []
-        # In a loop over output tiles, the dots of the next tile need not wait until the last accumulator is stored;
-        # scales that other warps load need no consumer thread.
-        gains = any(len(ring.loops) > 1 or ring.scale_loads for ring in self.mma_pipelines)
-        self.has_mma_partition = (
-            gains
-            and all(map(_accumulates_in_tmem, self.mma_pipelines))
-            and self._has_registers()
-            and not is_declined(func, "mma_warp")
-        )
-        self.scale_loads = [copy for ring in self.mma_pipelines for copy in ring.scale_loads if self.has_mma_partition]
-        self.chained = accumulators_stay_in_tmem(self.mma_pipelines)
-        self.allocation = PipelineAllocation(func, job, self.warps, self.mma_pipelines, self.has_mma_partition)
+        self.chained = accumulators_stay_in_tmem(self.mainloops)
+        groups = max(scale_groups_per_load(mainloop.dot.scale_steps) for mainloop in self.mainloops)
+        self.scale_registers = scale_load_registers(groups, self._accumulator_registers, func, job, self.warps)
+        for mainloop in self.mainloops if self.scale_registers is not None else ():
+            mainloop.scale_loads = scale_loads(mainloop.dot)
+        self.has_mma_issuer = self._gains_by_mma_issuer() and not is_declined(func, "mma_warp")
+        for mainloop in () if self.has_mma_issuer else self.mainloops:
+            mainloop.scale_loads = []
+        self.scale_loads = [load for mainloop in self.mainloops for load in mainloop.scale_loads]
+        self.issuer, self.consumer = self._choose_roles()
+        self.allocation = PipelineAllocation(func, job, self.warps, self.mainloops, self.has_mma_issuer)
 
     def run(self) -> None:
         self._set_warps()
-        if self.has_mma_partition:
+        if self.has_mma_issuer:
             set_knobs(self.func, mma_warp=True)
         loads = [operand_load.load for operand_load in self.operand_loads]
         moved = [*loads, *(copy.load for copy in self.scale_loads)]
@@ -120,40 +112,50 @@ class _WarpSpecializer:
         body = self._outline(self._scalar_slice(moved))
         self.allocation.run(body)
         partitions = [slice.run(body) for slice in slices]
-        self._consumer_partition(self.mma_pipelines).run(body)
+        self.consumer(self.mainloops).run(body)
         switch = AgentSwitchOp.make([], [], {}, [Region(partition) for partition in (*partitions, body)])
         insert_before(switch, terminator(self.entry))
 
     def _slices(self, loads: list[TableOp]) -> list[PartitionSlice]:
-        """The partitions that are slices of the kernel: all but the last one."""
-        rings = self.mma_pipelines
-        slices: list[PartitionSlice] = [ProducerPartition(rings, self._scalar_slice(loads))]
-        if self.has_mma_partition or self.chained:
-            slices.append((FmhaMmaPartition if self.chained else MmaPartition)(rings, self._scalar_slice([])))
+        """The roles that are slices of the kernel: all but the consumer."""
+        slices: list[PartitionSlice] = [Producer(self.mainloops, self._scalar_slice(loads))]
+        if self.issuer is not None:
+            slices.append(self.issuer(self.mainloops, self._scalar_slice([])))
         for side in SIDES if self.scale_loads else ():
-            scales = self._scalar_slice([ring.scale_loads[side].load for ring in rings if ring.scale_loads])
-            slices.append(ScaleLoadPartition(rings, scales, side))
+            own = [mainloop.scale_loads[side].load for mainloop in self.mainloops if mainloop.scale_loads]
+            slices.append(ScaleLoader(self.mainloops, self._scalar_slice(own), side))
         return slices
-
-    @property
-    def _consumer_partition(self) -> type[ConsumerPartition]:
-        if self.chained:
-            return FmhaSoftmaxPartition
-        return EpiloguePartition if self.has_mma_partition else ConsumerPartition
 
     @property
     def _accumulator_registers(self) -> int:
         """32-bit registers of the largest accumulator."""
-        return max(ring.dot.result.type.encoding.data.size for ring in self.mma_pipelines)
+        return max(mainloop.dot.result.type.encoding.data.size for mainloop in self.mainloops)
 
-    def _has_registers(self) -> bool:
-        copies = any(ring.scale_loads for ring in self.mma_pipelines)
-        return copies or registers_allow_mma_warp(self._accumulator_registers, self.func, self.job, self.warps)
+    def _choose_roles(self) -> tuple[type[MmaIssuer] | None, type[Consumer]]:
+        """Who issues MMAs in tensor memory, and who has the rest of the program."""
+        if self.chained:
+            return FmhaMmaIssuer, FmhaSoftmax
+        if self.has_mma_issuer:
+            return MmaIssuer, Epilogue
+        return None, TmemConsumer if any(mainloop.consumers for mainloop in self.mainloops) else Consumer
+
+    def _gains_by_mma_issuer(self) -> bool:
+        """Whether a warp of its own may issue all dots, and they or what surrounds them gains by it.
+
+        In a loop over output tiles, the dots of the next tile need not wait until the last accumulator is stored;
+        scales that other warps load need no consumer thread.
+        """
+        scaled = any(mainloop.scale_loads for mainloop in self.mainloops)
+        if not (scaled or any(len(mainloop.loops) > 1 for mainloop in self.mainloops)):
+            return False
+        if not all(map(_accumulates_in_tmem, self.mainloops)):
+            return False
+        return scaled or registers_allow_mma_warp(self._accumulator_registers, self.func, self.job, self.warps)
 
     def _scalar_slice(self, loads: list[TableOp]) -> ScalarSlice:
         """The scalars that the control flow and the coordinates of loads depend on."""
         slice = ScalarSlice()
-        places = [*(ring.dot for ring in self.mma_pipelines), *early_returns(self.func), *loads]
+        places = [*(mainloop.dot for mainloop in self.mainloops), *early_returns(self.func), *loads]
         for op in (*places, *filter(is_grid_wait, walk(self.func))):
             slice.add_control(op)
         for coord in (coord for load in loads for coord in load.coords):
@@ -162,10 +164,10 @@ class _WarpSpecializer:
 
     def _set_warps(self) -> None:
         splits_registers = uses_setmaxnreg(self.func, self.job, self.warps)
-        partitions = 1 + (self.has_mma_partition or self.chained) + (len(SIDES) if self.scale_loads else 0)
+        partitions = 1 + (self.issuer is not None) + (len(SIDES) if self.scale_loads else 0)
         self.func.producer_warps = WARPGROUP if splits_registers else partitions
         if splits_registers:
-            producer_registers = unwrap(self.copying) if self.scale_loads else PRODUCER_REGISTERS
+            producer_registers = unwrap(self.scale_registers) if self.scale_loads else PRODUCER_REGISTERS
             ctas = occupancy(self.func, self.job) or 1
             self.func.partition_registers = setmaxnreg_split(self.warps, self.job.target, ctas, producer_registers)
 
@@ -212,15 +214,15 @@ def _may_fault(op: Operation) -> bool:
     return may_divide_by_zero(op) or op.name == POINTER_LOAD
 
 
-def _accumulates_in_tmem(ring: MmaPipeline) -> bool:
+def _accumulates_in_tmem(mainloop: Mainloop) -> bool:
     """Whether all operands of a dot are loaded, and it accumulates in tensor memory, from zero, in a loop that adds
     nothing else.
     """
-    dot, loop = ring.dot, ring.loops[-1]
+    dot, loop = mainloop.dot, mainloop.loops[-1]
     loaded = (
-        ring.consumers
-        and len(ring.operand_loads) == 2
-        and not ring.stored
-        and (dot.lhs_scale is None or ring.scale_loads)
+        mainloop.consumers
+        and len(mainloop.operand_loads) == 2
+        and not mainloop.stored
+        and (dot.lhs_scale is None or mainloop.scale_loads)
     )
     return bool(loaded and is_accumulation_loop(dot) and is_zero(as_op(loop).initial[dot.acc.index - 1]))

@@ -1,1 +1,1 @@
-"""The partitions of ``specialize_warps.py``: producer, MMA issuer, consumer and epilogue warps."""
+"""The roles of warps that ``specialize_warps.py`` creates: producer, MMA issuer, consumer, epilogue; and their pipelines."""

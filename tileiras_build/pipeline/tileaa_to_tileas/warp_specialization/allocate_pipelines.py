@@ -40,11 +40,11 @@ from ..chunked_layout_conversions import limit_conversion_chunks
 from ..op_insertion import insert_before
 from ..software_pipelining.cp_async_loads import cp_async_load
 from ..tma_descriptors import descriptor_of
-from .mma_pipelines import (
-    LhsInTmem,
-    MmaPipeline,
-    ScaleStageBuffers,
-    StageBuffers,
+from .pipelines import (
+    LhsChunks,
+    Mainloop,
+    OperandStages,
+    ScaleStages,
     TmaOperandLoad,
     TmemAccumulator,
     accumulators_stay_in_tmem,
@@ -58,34 +58,28 @@ ACCUMULATOR_BUFFERS = 2  # one is read while MMAs accumulate into the other
 class PipelineAllocation:
     """Shared memory and tensor memory of all pipelines, created in the block that all partitions share (``entry``)."""
 
-    def __init__(
-        self, func: Operation, job: Job, warps: int, mma_pipelines: list[MmaPipeline], has_mma_partition: bool
-    ):
-        self.func, self.job, self.warps, self.has_mma_partition = func, job, warps, has_mma_partition
-        self.mma_pipelines, self.groups = mma_pipelines, _buffer_sharing_groups(mma_pipelines)
+    def __init__(self, func: Operation, job: Job, warps: int, mainloops: list[Mainloop], has_mma_issuer: bool):
+        self.func, self.job, self.warps, self.has_mma_issuer = func, job, warps, has_mma_issuer
+        self.mainloops, self.groups = mainloops, _buffer_sharing_groups(mainloops)
         self.entry = func.regions[0].blocks[0]
         self.ctas = 1  # that share an SM
-        self.accumulators_stay = accumulators_stay_in_tmem(mma_pipelines)
+        self.accumulators_stay = accumulators_stay_in_tmem(mainloops)
         # CTAs of chained dots: one computes the softmax while another's MMAs execute.
-        self.shares_smem = self.accumulators_stay or bool(stationary_operands_of(mma_pipelines))
+        self.shares_smem = self.accumulators_stay or bool(stationary_operands_of(mainloops))
 
     def run(self, body: Block) -> None:
         """``body``: the program of the consumer partition."""
         stages = self._choose_stages(body)
-        for stationary in stationary_operands_of(self.mma_pipelines):
+        for stationary in stationary_operands_of(self.mainloops):
             stationary.buffers = self._create([stationary.operand_load], 1, 1 if self.accumulators_stay else self.warps)
         for first, *others in self.groups:
             first.buffers = self._create_stages(first, stages)
-            for ring in (first, *others):
-                ring.buffers = first.stages
-                ring.is_reused = len(ring.loops) > 1 or bool(others)
-                _set_buffers(ring.tma_loads, ring.stages)
+            for mainloop in (first, *others):
+                mainloop.buffers = first.stages
+                mainloop.is_reused = len(mainloop.loops) > 1 or bool(others)
+                _set_buffers(mainloop.tma_loads, mainloop.stages)
         if groups := [group for group in self.groups if group[0].consumers]:
             self._create_accumulators(groups, stages)
-
-    def _has_scale_load_warps(self, ring: MmaPipeline) -> bool:
-        """Whether warps of their own load the block scales of a dot."""
-        return self.has_mma_partition and bool(ring.scale_loads)
 
     def _add(self, op: Operation) -> SSAValue:
         """Insert an operation at the end of the block that all partitions share."""
@@ -93,7 +87,7 @@ class PipelineAllocation:
 
     # ---- stages in shared memory ---------------------------------------------------------------------
     def _choose_stages(self, body: Block) -> int:
-        """As many stages as shared memory holds beside the scratch that is used while a ring is live. The scratch is
+        """As many stages as shared memory holds beside the scratch that is used while a mainloop is live. The scratch is
         limited to chunks where a CTA per SM would be lost otherwise.
         """
         stages, most = self._stages_with_scratch(body), ctas_per_sm(self.func, body, self.job)
@@ -106,7 +100,7 @@ class PipelineAllocation:
         return choose(self.func, self.job, "num_stages", self.budget.candidates(stages, wanted, self.job))
 
     def _limit_chunks(self, body: Block) -> None:
-        """Convert layouts in small chunks while a ring is live."""
+        """Convert layouts in small chunks while a mainloop is live."""
         for op in [op for top in self._ops_while_live(body) for op in walk(top)]:
             if isinstance(op, ConvertLayoutOp):
                 limit_conversion_chunks(op, SMALL_CHUNK_BYTES, self.job)
@@ -116,12 +110,12 @@ class PipelineAllocation:
         scratch, most = self._concurrent_scratch(body), ctas_per_sm(self.func, body, self.job)
         scratch += sum(
             stationary.operand_load.box.tile_bytes + STAGES_SMEM_OVERHEAD
-            for stationary in stationary_operands_of(self.mma_pipelines)
+            for stationary in stationary_operands_of(self.mainloops)
         )
-        scratch += sum(ring.resident_bytes for ring in self.mma_pipelines)
-        scratch += sum(_bytes_of_scales(group[0]) for group in self.groups if self._has_scale_load_warps(group[0]))
+        scratch += sum(mainloop.resident_bytes for mainloop in self.mainloops)
+        scratch += sum(_bytes_of_scales(group[0]) for group in self.groups if group[0].scale_loads)
         copied = (
-            sum(_scale_bytes(ring.dot) for ring in self.mma_pipelines if not self._has_scale_load_warps(ring))
+            sum(_scale_bytes(mainloop.dot) for mainloop in self.mainloops if not mainloop.scale_loads)
             + self._copied_bytes()
         )
         min_count = min_stages(most) if self.shares_smem else MIN_STAGES
@@ -130,7 +124,7 @@ class PipelineAllocation:
             stages, self.ctas = choose_stages(size, used, most, self.job, min_count)
             if stages >= min_count:
                 break
-        cap = min(max_stages(ring.dot) for ring in self.mma_pipelines)
+        cap = min(max_stages(mainloop.dot) for mainloop in self.mainloops)
         self.budget = StageBudget(max(1, min(stages, cap)), size, used, self.ctas, cap)
         return self.budget.fitting
 
@@ -138,14 +132,16 @@ class PipelineAllocation:
         """Shared memory for the rings of other operands that all threads copy ahead in the same loops
         (SoftwarePipelineLoads).
         """
-        loaded = {op for ring in self.mma_pipelines for op in ring.loads}
-        blocks = dict.fromkeys(ring.loops[-1].regions[0].blocks[0] for ring in self.mma_pipelines)
+        loaded = {one.load for mainloop in self.mainloops for one in mainloop.loads}
+        blocks = dict.fromkeys(mainloop.loops[-1].regions[0].blocks[0] for mainloop in self.mainloops)
         loads = (cp_async_load(op, block, self.warps) for block in blocks for op in block.ops if op not in loaded)
         return sum(MAX_CP_ASYNC_STAGES * load.bytes for load in loads if load is not None and not load.is_scale)
 
     def _concurrent_scratch(self, body: Block) -> int:
         """Bytes of scratch in use while rings are live, up to the last of their loops."""
-        gone = {op for ring in self.mma_pipelines for operand_load in ring.operand_loads for op in operand_load.chain}
+        gone = {
+            op for mainloop in self.mainloops for operand_load in mainloop.operand_loads for op in operand_load.chain
+        }
         scratch = largest_scratch(
             (op for top in self._ops_while_live(body) for op in walk(top) if op not in gone), self.job
         )
@@ -153,27 +149,27 @@ class PipelineAllocation:
 
     def _ops_while_live(self, body: Block) -> list[Operation]:
         """The operations before the last loop of the rings, and in it."""
-        last = [op for op in body.ops if any(op in ring.enclosing_ops for ring in self.mma_pipelines)][-1]
+        last = [op for op in body.ops if any(op in mainloop.enclosing_ops for mainloop in self.mainloops)][-1]
         return [op for op in body.ops if op is last or op.is_before_in_block(last)]
 
-    def _create_stages(self, ring: MmaPipeline, count: int) -> StageBuffers:
-        stages = self._create(ring.tma_loads, count, ring.consumers or self.warps)
-        for stored in ring.stored:
-            element = tile_type(ring.dot.operands[stored.index]).element_type
+    def _create_stages(self, mainloop: Mainloop, count: int) -> OperandStages:
+        stages = self._create(mainloop.tma_loads, count, mainloop.consumers or self.warps)
+        for stored in mainloop.stored:
+            element = tile_type(mainloop.dot.operands[stored.index]).element_type
             held = IntAttr(1 if stored.is_invariant else count)
             stored.buffer = self._add(
                 AllocTensorOp.make([], [BufferType(element, held, SharedLayoutAttr(stored.placement))])
             )
         return stages
 
-    def _create(self, operand_loads: list[TmaOperandLoad], count: int, consumers: int) -> StageBuffers:
+    def _create(self, operand_loads: list[TmaOperandLoad], count: int, consumers: int) -> OperandStages:
         descriptors, buffers = [], []
         for operand_load in operand_loads:
             descriptors.append(self._descriptor(operand_load))
             type = BufferType(operand_load.element, IntAttr(count), SharedLayoutAttr(operand_load.box.placement))
             buffers.append(self._add(AllocTensorOp.make([], [type])))
         pipeline = self._pipeline(count, consumers, sum(operand_load.box.tile_bytes for operand_load in operand_loads))
-        stages = StageBuffers(pipeline, buffers, descriptors)
+        stages = OperandStages(pipeline, buffers, descriptors)
         _set_buffers(operand_loads, stages)
         return stages
 
@@ -187,10 +183,10 @@ class PipelineAllocation:
         return self._add(CreatePipelineOp.make([], [PipelineType(IntAttr(stages))], attributes))
 
     # ---- accumulators in tensor memory -----------------------------------------------------------------------
-    def _create_accumulators(self, groups: list[list[MmaPipeline]], stages: int) -> None:
+    def _create_accumulators(self, groups: list[list[Mainloop]], stages: int) -> None:
         rings = [group[0] for group in groups]
-        tiles = [_tmem_columns_of(ring, self.warps) for ring in rings]
-        scales = [self._scale_columns(ring, stages) for ring in rings]
+        tiles = [_tmem_columns_of(mainloop, self.warps) for mainloop in rings]
+        scales = [self._scale_columns(mainloop, stages) for mainloop in rings]
         buffers, columns = self._choose_columns(tiles, scales)
         tensor_memory = _TmemColumns(self.entry, self._add(CreateTmemOp.make([], [TmemType(IntAttr(columns))])))
         for group, (left, accumulators), words in zip(groups, tiles, scales):
@@ -200,25 +196,25 @@ class PipelineAllocation:
             operand = tensor_memory.allocate(left) if left and operand is None else operand
             acc = self._accumulator(group[0], tile, operand, buffers)
             places = list(map(tensor_memory.allocate, words))
-            scaled = self._create_scales(group[0], places) if self._has_scale_load_warps(group[0]) else None
+            scaled = self._create_scales(group[0], places) if group[0].scale_loads else None
             acc.scales.extend(places if scaled is None else ())
-            for ring in group:
-                ring.tmem_accumulator, ring.scale_buffers = acc, scaled
+            for mainloop in group:
+                mainloop.tmem_accumulator, mainloop.scale_buffers = acc, scaled
 
-    def _create_scales(self, ring: MmaPipeline, tiles: list[SSAValue]) -> ScaleStageBuffers:
+    def _create_scales(self, mainloop: Mainloop, tiles: list[SSAValue]) -> ScaleStages:
         """Stages of block scales, one buffer for each operand. Scale load warps fill them, and a commit releases them."""
-        groups, buffers = ring.scale_groups, []
-        for copy, value in zip(ring.scale_loads, (ring.dot.lhs_scale, ring.dot.rhs_scale), strict=True):
+        groups, buffers = mainloop.scale_groups, []
+        for copy, value in zip(mainloop.scale_loads, (mainloop.dot.lhs_scale, mainloop.dot.rhs_scale), strict=True):
             placement = SharedLayoutAttr(copy.columns.placement)
             type = BufferType(value.type.element_type, IntAttr(groups), placement)
             buffers.append(self._add(AllocTensorOp.make([], [type])))
-        return ScaleStageBuffers(self._pipeline(groups, 1, 0, producers=len(buffers)), buffers, tiles)
+        return ScaleStages(self._pipeline(groups, 1, 0, producers=len(buffers)), buffers, tiles)
 
     def _choose_columns(self, tiles: list[tuple[int, int]], scales: list[list[int]]) -> tuple[int, int]:
         """(buffers of each accumulator, columns of all): two buffers where those of all CTAs of an SM fit."""
         acc_columns = sum(accumulators for _, accumulators in tiles)
         others = sum(left for left, _ in tiles if not self.accumulators_stay) + sum(map(sum, scales))
-        again = self.has_mma_partition and any(len(ring.loops) > 1 for ring in self.mma_pipelines)
+        again = self.has_mma_issuer and any(len(mainloop.loops) > 1 for mainloop in self.mainloops)
         candidates = [Candidate(1)]
         if again:
             columns = self.ctas * allocated_columns(ACCUMULATOR_BUFFERS * acc_columns + others)
@@ -227,29 +223,30 @@ class PipelineAllocation:
         buffers = choose(self.func, self.job, "accumulator_buffers", candidates)
         return buffers, allocated_columns(buffers * acc_columns + others)
 
-    def _scale_columns(self, ring: MmaPipeline, stages: int) -> list[int]:
+    def _scale_columns(self, mainloop: Mainloop, stages: int) -> list[int]:
         """Columns of tensor memory for the scales of each operand, of all stages."""
-        if ring.dot.lhs_scale is None:
+        if mainloop.dot.lhs_scale is None:
             return []
-        steps = ring.dot.scale_steps
-        groups = ring.scale_groups if self._has_scale_load_warps(ring) else tmem_scale_groups(steps, stages)
-        return [groups * columns.tmem_columns for columns in scale_columns(ring.dot, self.warps)]
+        steps = mainloop.dot.scale_steps
+        groups = mainloop.scale_groups if mainloop.scale_loads else tmem_scale_groups(steps, stages)
+        return [groups * columns.tmem_columns for columns in scale_columns(mainloop.dot, self.warps)]
 
     def _accumulator(
-        self, ring: MmaPipeline, tile: SSAValue, operand: SSAValue | None, buffers: int
+        self, mainloop: Mainloop, tile: SSAValue, operand: SSAValue | None, buffers: int
     ) -> TmemAccumulator:
-        running = is_accumulation_loop(ring.dot) or ring.dot.rescaled
+        running = is_accumulation_loop(mainloop.dot) or mainloop.dot.rescaled
         waited = (
-            is_accumulation_loop(ring.dot) and operand is not None and is_defined_in_loop(ring.dot.lhs, ring.loops[-1])
+            is_accumulation_loop(mainloop.dot)
+            and operand is not None
+            and is_defined_in_loop(mainloop.dot.lhs, mainloop.loops[-1])
         )
-        rescaled = ring.dot.rescaled
-        pipeline = self._pipeline(buffers, self.warps if self.has_mma_partition or rescaled else 1, 0)
-        written = self._lhs_pipeline(ring) if rescaled else None
-        return TmemAccumulator(running, waited, pipeline, tile, operand, lhs_written=written)
+        rescaled = mainloop.dot.rescaled
+        pipeline = self._pipeline(buffers, self.warps if self.has_mma_issuer or rescaled else 1, 0)
+        written = self._lhs_pipeline(mainloop) if rescaled else None
+        return TmemAccumulator(pipeline, running, waited, tile, operand, lhs_written=written)
 
-    def _lhs_pipeline(self, ring: MmaPipeline) -> LhsInTmem:
-        parts = lhs_k_chunks(ring.dot)
-        return LhsInTmem(self._pipeline(parts, 1, 0, producers=self.warps), parts)
+    def _lhs_pipeline(self, mainloop: Mainloop) -> LhsChunks:
+        return LhsChunks(self._pipeline(lhs_k_chunks(mainloop.dot), 1, 0, producers=self.warps))
 
 
 class _TmemColumns:
@@ -269,35 +266,35 @@ class _TmemColumns:
         return insert_before(tile, terminator(self.entry))
 
 
-def _set_buffers(operand_loads: list[TmaOperandLoad], stages: StageBuffers) -> None:
+def _set_buffers(operand_loads: list[TmaOperandLoad], stages: OperandStages) -> None:
     """Set the buffers and descriptors of loads."""
     for operand_load, buffer, descriptor in zip(operand_loads, stages.buffers, stages.descriptors):
         operand_load.buffer, operand_load.descriptor = buffer, descriptor
 
 
-def _buffer_sharing_groups(mma_pipelines: list[MmaPipeline]) -> list[list[MmaPipeline]]:
+def _buffer_sharing_groups(mainloops: list[Mainloop]) -> list[list[Mainloop]]:
     """The pipelines that share stages, each in a loop of its own, in program order."""
     keys = buffer_sharing_class(
-        (ring.dot, [operand_load.index for operand_load in ring.operand_loads]) for ring in mma_pipelines
+        (mainloop.dot, [operand_load.index for operand_load in mainloop.operand_loads]) for mainloop in mainloops
     )
-    groups: dict[Hashable, list[MmaPipeline]] = {}
-    for key, ring in zip(keys, mma_pipelines):
-        groups.setdefault(key, []).append(ring)
+    groups: dict[Hashable, list[Mainloop]] = {}
+    for key, mainloop in zip(keys, mainloops):
+        groups.setdefault(key, []).append(mainloop)
     return list(groups.values())
 
 
-def _tmem_columns_of(ring: MmaPipeline, warps: int) -> tuple[int, int]:
+def _tmem_columns_of(mainloop: Mainloop, warps: int) -> tuple[int, int]:
     """Columns of tensor memory for the left operand (0 where it is loaded) and for the accumulators."""
-    left, accumulators = tmem_tiles(ring.dot, warps)
-    indices = [*(load.index for load in ring.operand_loads), *(stored.index for stored in ring.stored)]
-    loaded = ring.stationary is not None or 0 in indices
+    left, accumulators = tmem_tiles(mainloop.dot, warps)
+    indices = [*(load.index for load in mainloop.operand_loads), *(stored.index for stored in mainloop.stored)]
+    loaded = mainloop.stationary is not None or 0 in indices
     return 0 if loaded else unwrap(left).total_tmem_columns, accumulators.total_tmem_columns
 
 
-def _bytes_of_scales(ring: MmaPipeline) -> int:
+def _bytes_of_scales(mainloop: Mainloop) -> int:
     """Shared memory for the block scales that scale load warps load for a dot."""
-    bytes = (copy.columns.placement.size_bytes for copy in ring.scale_loads)
-    return STAGES_SMEM_OVERHEAD + sum(ring.scale_groups * size for size in bytes)
+    bytes = (copy.columns.placement.size_bytes for copy in mainloop.scale_loads)
+    return STAGES_SMEM_OVERHEAD + sum(mainloop.scale_groups * size for size in bytes)
 
 
 def _scale_bytes(dot: TableOp) -> int:

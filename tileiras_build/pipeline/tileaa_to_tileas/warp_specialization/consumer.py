@@ -1,0 +1,347 @@
+"""The consumer: the program, whose dots wait for their stages, multiply and release them.
+
+Its warps issue warpgroup MMAs, or read operands to registers. ``mma_issuer.py`` has what is in tensor memory.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import TensorType, i32
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from ....ir.casting import as_op, next_op, parent_block, terminator, tile_type, unwrap
+from ....ir.dialects.fast_xdsl import walk
+from ....ir.dialects.nv_tileas.ops import (
+    COUNTERPARTS,
+    BarrierOp,
+    LocalLoadOp,
+    LocalStoreOp,
+)
+from ....ir.dialects.op_definition import TableOp
+from ....ir.dialects.op_traits import (
+    is_counted_loop,
+    is_if,
+    is_loop,
+    is_loop_exit,
+    is_region_end,
+    is_structured_control_flow,
+)
+from ...analysis.dot_operand_chains import rounds_to_tf32
+from ...analysis.enclosing_control_flow import is_accumulation_loop, is_defined_in_loop
+from ...analysis.resource_model import MIN_STAGES
+from ...common.llvm_element_types import element_of
+from ...mma.family import Storage, family_of, register_mma_ops
+from ..layout_assignment.view_chain_layouts import fragment_at_load, layout_through_view, with_layout
+from ..op_insertion import (
+    insert_before,
+    insertion_before,
+    is_not_first_iteration,
+    loop_continues_at,
+)
+from .pipelines import (
+    PLACEMENTS,
+    Mainloop,
+    Operands,
+    Pipeline,
+    PipelineState,
+    StationaryOperand,
+    TmaOperandLoad,
+    accumulators_of,
+    async_mma_attributes,
+    operands_by_name,
+    stages_of,
+    stationary_operands_of,
+)
+
+SIDES = ("lhs", "rhs")
+CreateTokenOp = COUNTERPARTS["nv_tileaa.create_mem_token"]
+
+
+class Consumer:
+    """Rewrites the program in place."""
+
+    def __init__(self, mainloops: list[Mainloop]):
+        self.mainloops = mainloops
+        # The pipelines whose tokens pass through the loops, and the branches, around an operation.
+        self.loops: list[list[Pipeline]] = []
+        self.branches: list[list[Pipeline]] = []
+        self.stages: dict[Mainloop, SSAValue] = {}
+        # By the body of a loop: carried accumulators that stay in tensor memory, and the MMA that the next iteration waits for.
+        self.carried_in_tmem: dict[Block, list[tuple[int, Mainloop]]] = {}
+        self.in_flight: dict[Block, tuple[int, Mainloop, TableOp]] = {}
+
+    def run(self, body: Block) -> None:
+        insert = insertion_before(unwrap(body.first_op))
+        self._block(body, PipelineState(insert, {pipeline: insert.constant(0) for pipeline in self.pipelines()}))
+        for stationary in stationary_operands_of(self.mainloops):
+            erase_load(stationary.operand_load.load, stationary.operand_load.chain)
+
+    def pipelines(self, place: Operation | None = None) -> list[Pipeline]:
+        """The pipelines whose tokens the role has, or those used inside ``place``, a loop or a branch."""
+        return [*stages_of(self.mainloops, place), *accumulators_of(self.mainloops, place)]
+
+    def emit(self, op: Operation, state: PipelineState) -> None:
+        """Rewrite an operation; ``state``: before it."""
+        for stationary in stationary_operands_of(self.mainloops):
+            if op is stationary.operand_load.load:
+                self._wait_for_stationary(stationary, state)
+        for mainloop in self.mainloops:
+            if op is mainloop.dot:
+                self._multiply(mainloop, state)
+            for source in mainloop.sources:
+                if op is source.load:
+                    _read_source(source, self._wait(mainloop, state))
+
+    # ---- loops and branches --------------------------------------------------------------------------------
+    def _block(self, block: Block, state: PipelineState) -> None:
+        for op in list(block.ops):
+            if is_structured_control_flow(op):
+                self._structure(as_op(op), state.before(op))
+            elif is_region_end(op):
+                self._leave(op, state)
+            else:
+                self.emit(op, state.before(op))
+
+    def _structure(self, op: TableOp, state: PipelineState) -> None:
+        """Pass tokens through a loop or a branch that uses them, or that leaves a loop which does."""
+        pipelines = self.pipelines(op)
+        if is_if(op) and (pipelines or any(map(is_loop_exit, walk(op)))):
+            self._if(op, pipelines, state)
+        elif is_loop(op) and pipelines:
+            self._loop(op, pipelines, state)
+
+    def _leave(self, op: Operation, state: PipelineState) -> None:
+        """The end of an arm, of an iteration or of a loop passes the tokens on."""
+        passing = self.loops if is_loop_exit(op) else self.branches
+        if passing:
+            op.operands = [*op.operands, *(state.tokens[pipeline] for pipeline in passing[-1])]
+
+    def _if(self, choice: TableOp, pipelines: list[Pipeline], state: PipelineState) -> None:
+        """A branch with the tokens that each arm yields."""
+        self.branches.append(pipelines)
+        for region in choice.regions:
+            self._block(region.blocks[0], state.inside(state.insert))
+        self.branches.pop()
+        self._rebuild(choice, [choice.condition], list(range(len(choice.results))), pipelines, state)
+        choice.detach()
+        choice.erase()
+
+    def _loop(self, loop: TableOp, pipelines: list[Pipeline], state: PipelineState) -> None:
+        """The loop with loop-carried tokens of the pipelines that it uses, without the accumulators that stay in tensor
+        memory.
+        """
+        block = loop.regions[0].blocks[0]
+        carried = [(pipeline, block.insert_arg(i32, len(block.args))) for pipeline in pipelines]
+        self.loops.append(pipelines)
+        self._block(block, state.inside(state.insert, carried))
+        self.loops.pop()
+        gone = {index for index, _ in self.carried_in_tmem.get(block, ())}
+        new_op = self.rebuild_loop(loop, gone, pipelines, state)
+        self._wait_for_last(new_op, state)
+        for index, mainloop in self.carried_in_tmem.get(block, ()):
+            result = self.read_accumulator(mainloop, loop.initial[index], new_op, state)
+            loop.results[index].replace_all_uses_with(result)
+        loop.detach()
+        loop.erase()
+
+    def rebuild_loop(self, loop: TableOp, gone: set[int], pipelines: list[Pipeline], state: PipelineState) -> TableOp:
+        """A loop with the body of ``loop`` that carries its values but ``gone``, and the tokens."""
+        block, kept = loop.regions[0].blocks[0], [index for index in range(len(loop.results)) if index not in gone]
+        last = terminator(block)
+        last.operands = [value for index, value in enumerate(last.operands) if index not in gone]
+        for index in sorted(gone, reverse=True):
+            block.erase_arg(block.args[1 + index])
+        initial = [loop.initial[index] for index in kept] + [state.tokens[pipeline] for pipeline in pipelines]
+        bounds = [loop.lower, loop.upper, loop.step] if is_counted_loop(loop) else []
+        return self._rebuild(loop, [*bounds, initial], kept, pipelines, state)
+
+    def _rebuild(
+        self,
+        op: TableOp,
+        operands: list[SSAValue | list[SSAValue]],
+        kept: list[int],
+        pipelines: list[Pipeline],
+        state: PipelineState,
+    ) -> TableOp:
+        """A loop or branch with the regions of ``op`` that has its results ``kept`` and the tokens."""
+        types = [*(op.results[index].type for index in kept), *[i32] * len(pipelines)]
+        regions = [Region(region.detach_block(region.blocks[0])) for region in op.regions]
+        new_op = type(op).make(operands, types, dict(op.attributes), regions)
+        state.insert(new_op)
+        state.tokens.update(zip(pipelines, new_op.results[len(kept) :]))
+        for index, result in zip(kept, new_op.results):
+            op.results[index].replace_all_uses_with(result)
+        for mainloop in self.mainloops:
+            mainloop.replace(op, new_op)
+        return new_op
+
+    def _wait_for_last(self, loop: TableOp, state: PipelineState) -> None:
+        """The dot that the last iteration left in flight completes after the loop, and its stage is released."""
+        if (found := self.in_flight.get(loop.regions[0].blocks[0])) is None:
+            return
+        index, mainloop, issued = found
+        result, uses = loop.results[index], list(loop.results[index].uses)
+        complete = state.insert(register_mma_ops(issued).wait.make([result], [result.type], pending=0))
+        for use in uses:
+            use.operation.operands[use.index] = complete
+        if mainloop.is_reused:
+            state.release_previous(mainloop.stages, state.insert(loop_continues_at(loop, loop.lower)))
+
+    def read_accumulator(self, mainloop: Mainloop, initial: SSAValue, loop: TableOp, state: PipelineState) -> SSAValue:
+        """Write the initial accumulator that stays in tensor memory before a loop, and read it after it."""
+        raise NotImplementedError
+
+    # ---- stationary operands ------------------------------------------------------------------------
+    def _wait_for_stationary(self, stationary: StationaryOperand, state: PipelineState) -> None:
+        """Wait for a stationary operand. Where another one follows it, release it after the last loop that reads it, in
+        which all dots were waited for.
+        """
+        state.wait(stationary.stages)
+        if stationary.loops:
+            state.before(self._after_last_reader(stationary)).release(stationary.stages)
+        state.advance(stationary.stages)
+
+    def _after_last_reader(self, stationary: StationaryOperand) -> Operation:
+        """The operation after the last loop of the dots that read it, in the block of its load."""
+        depth, block = len(stationary.enclosing_ops), parent_block(stationary.operand_load.load)
+        readers = [one.enclosing_ops[depth] for one in self.mainloops if one.stationary is stationary]
+        return next_op([op for op in block.ops if op in readers][-1])
+
+    # ---- dots ----------------------------------------------------------------------------------
+    def _wait(self, mainloop: Mainloop, state: PipelineState) -> SSAValue:
+        """Wait for a stage, if nothing in this iteration has waited for it yet, and return its number."""
+        if mainloop not in self.stages:
+            state.wait(mainloop.stages)
+            self.stages[mainloop] = state.stage(mainloop.stages)
+        return self.stages[mainloop]
+
+    def _multiply(self, mainloop: Mainloop, state: PipelineState) -> None:
+        """Wait, multiply, release the stage."""
+        dot, stage = mainloop.dot, self._wait(mainloop, state)
+        _store_operands(mainloop, stage)
+        if Storage.SHARED in family_of(dot).b_storage:
+            self._issue(mainloop, stage, state)
+        else:
+            for operand_load in mainloop.operand_loads:
+                _read_fragment(operand_load, stage, dot)
+            state.before(next_op(dot)).release(mainloop.stages)
+        state.before(next_op(dot)).advance(mainloop.stages)
+        erase_dot(mainloop)
+
+    def _issue(self, mainloop: Mainloop, stage: SSAValue, state: PipelineState) -> None:
+        """Issue an MMA with its accumulator in registers. Where it stays in flight, the stage before it is released."""
+        dot, block = mainloop.dot, parent_block(mainloop.dot)
+        operands, attributes = mma_operands(mainloop, stage, state)
+        behind = operands.get("lhs_stage") is not None and _may_stay_in_flight(mainloop)
+        kind = register_mma_ops(dot).issue
+        given = operands_by_name(kind, operands | {"acc": dot.acc})
+        issued = kind.make(given, [dot.result.type], attributes, pending=int(behind))
+        dot.result.replace_all_uses_with(state.insert(issued))
+        after = state.before(next_op(dot))
+        if not behind:
+            after.release(mainloop.stages)
+            return
+        self.in_flight[block] = (dot.acc.index - 1, mainloop, issued)
+        later = is_not_first_iteration(as_op(block.parent_op()), block.args[0])
+        after.release_previous(mainloop.stages, after.insert(later))
+
+
+# ---- operands ------------------------------------------------------------------------------------------------------
+def mma_operands(mainloop: Mainloop, stage: SSAValue, state: PipelineState) -> tuple[Operands, dict[str, Attribute]]:
+    """The operands of an MMA with the stages of those in shared memory, and its attributes."""
+    dot, insert, attributes = mainloop.dot, state.insert, async_mma_attributes(mainloop)
+    operands: Operands = {"lhs": dot.lhs, "rhs": dot.rhs}
+    if mainloop.stationary is not None:
+        operands |= {"lhs": mainloop.stationary.operand_load.buffer, "lhs_stage": insert.constant(0)}
+    for stored in mainloop.stored:
+        side = SIDES[stored.index]
+        operands |= {side: stored.buffer, f"{side}_stage": insert.constant(0) if stored.is_invariant else stage}
+    for loaded in mainloop.operand_loads:
+        side = SIDES[loaded.index]
+        if loaded.index == 0 and dot.a_via_registers:
+            operands[side] = _read_fragment(loaded, stage, dot)
+            del attributes[PLACEMENTS[0]]
+        else:
+            operands |= {side: loaded.buffer, f"{side}_stage": stage}
+    return operands, attributes
+
+
+def _read_fragment(operand_load: TmaOperandLoad, stage: SSAValue, dot: TableOp) -> SSAValue:
+    """An operand in registers, read from its stage in the fragment layout of the dot."""
+    layout = fragment_at_load(operand_load.load, operand_load.chain)
+    type = TensorType(operand_load.element, operand_load.load.value.type.get_shape())
+    current = insert_before(LocalLoadOp.make([operand_load.buffer, stage], [with_layout(type, layout)]), dot)
+    for link in operand_load.chain:
+        if link.name == "nv_tileas.convert_layout" or rounds_to_tf32(link):
+            continue
+        layout = layout_through_view(as_op(link), layout)
+        type = TensorType(tile_type(current).element_type, tile_type(link.results[0]).get_shape())
+        if link.name == "nv_tileas.fp_to_fp":
+            type = tile_type(link.results[0])
+        current = insert_before(as_op(link).make([current], [with_layout(type, layout)], dict(link.attributes)), dot)
+    dot.operands[operand_load.index] = current
+    return current
+
+
+def _read_source(operand_load: TmaOperandLoad, stage: SSAValue) -> None:
+    """Threads read a tile from its stage, in place of its load."""
+    load = operand_load.load
+    value = insert_before(LocalLoadOp.make([operand_load.buffer, stage], [load.value.type]), load)
+    load.value.replace_all_uses_with(value)
+    erase_load(load, [])
+
+
+def _store_operands(mainloop: Mainloop, stage: SSAValue) -> None:
+    """Threads write operands of a dot to shared memory: into the stage, or before the loops that do not compute them."""
+    dot = mainloop.dot
+    for stored in mainloop.stored:
+        value = dot.operands[stored.index]
+        if not stored.is_invariant:
+            insert_before(LocalStoreOp.make([value, stored.buffer, stage, mainloop.stages.pipeline], []), dot)
+            continue
+        place = next(loop for loop in mainloop.loops if not is_defined_in_loop(value, loop))
+        insert = insertion_before(place)
+        if place is not mainloop.loops[0]:
+            insert(BarrierOp.make([], []))  # no thread multiplies the last one any more
+        insert(LocalStoreOp.make([value, stored.buffer, insert.constant(0), None], []))
+        insert(BarrierOp.make([], []))
+    if not all(stored.is_invariant for stored in mainloop.stored):
+        insert_before(BarrierOp.make([], []), dot)
+
+
+# ---- results -------------------------------------------------------------------------------------------------------
+def _may_stay_in_flight(mainloop: Mainloop) -> bool:
+    """Whether the next iteration may start before a dot is complete, with its left operand in shared memory.
+
+    The tiles of the next iteration arrive only if there is another stage. 16-bit accumulators are packed in pairs, and
+    loop-carried values are unpacked, so they must be complete. A left operand in registers is in flight with its dot,
+    and the next iteration has another one. Partial accumulators are added at once.
+    """
+    dot = mainloop.dot
+    whole = element_of(dot.result.type).bits == 32 and not dot.promotion
+    return mainloop.stages.stage_count >= MIN_STAGES and is_accumulation_loop(dot) and whole
+
+
+def erase_dot(mainloop: Mainloop) -> None:
+    """Erase a dot that is replaced, and the loads of its operands."""
+    dot = mainloop.dot
+    if not list(dot.result.uses):
+        dot.detach()
+        dot.erase()
+    for operand_load in mainloop.operand_loads:
+        erase_load(operand_load.load, operand_load.chain)
+    for scale_load in mainloop.scale_loads:
+        erase_load(scale_load.load, scale_load.chain)
+
+
+def erase_load(load: TableOp, chain: list[Operation]) -> None:
+    """Erase a load and the operations that only it fed. Users of its token depend on the load's own token."""
+    for link in reversed(chain):
+        link.detach()
+        link.erase()
+    if load.result_token is not None and list(load.result_token.uses):
+        token = load.token
+        if token is None:
+            token = insert_before(CreateTokenOp.make([], [load.result_token.type]), load)
+        load.result_token.replace_all_uses_with(token)
+    load.detach()
+    load.erase()

@@ -1,0 +1,409 @@
+"""What the roles of a warp-specialized kernel share: pipelines, their state, and the mainloop of each dot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from xdsl.dialects.builtin import FloatTF32Type, i32
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ....ir.casting import parent_block, type_as, unwrap
+from ....ir.dialects.cute import layout_of
+from ....ir.dialects.cute.shared_layout_attr import SharedLayoutAttr
+from ....ir.dialects.nv_tileas.ops import (
+    AdvanceOp,
+    ConsumerReleaseOp,
+    ConsumerWaitOp,
+    ProducerAcquireOp,
+    ProducerCommitOp,
+    ProducerTailOp,
+)
+from ....ir.dialects.nv_tileas.types import PipelineType
+from ....ir.dialects.op_definition import TableOp
+from ....ir.dialects.op_traits import is_loop
+from ....ir.layouts import SharedLayout
+from ....ir.layouts.tmem_layout import WARPS
+from ...analysis.axis_info import AxisAnalysis
+from ...analysis.chained_dots import stationary_lhs_load
+from ...analysis.dot_operand_chains import dot_operand_load, smem_layout_after_views
+from ...analysis.enclosing_control_flow import enclosing_control_flow
+from ...analysis.scale_stage_counts import warp_loaded_scale_groups
+from ...analysis.stored_operands import is_invariant, own_sources, stored_placement
+from ...analysis.tma_operands import is_tma_operand
+from ...analysis.tma_tensor_maps import TensorBox, tensor_box
+from ...mma.dots import k_of
+from ...mma.family import Storage, TmemMmaOps, family_of, tmem_mma_ops
+from ...mma.tmem_tiles import tmem_tiles
+from ..op_insertion import Inserter, insertion_before
+
+if TYPE_CHECKING:
+    from .producer import ScaleLoad
+
+# Attributes that mark a dot, and that its instruction does not have.
+MMA_SELECTION_ATTRIBUTES = ("tmem_columns", "warps", "rescaled", "stationary", "stored")
+PLACEMENTS = ("lhs_placement", "rhs_placement")
+tf32 = FloatTF32Type()
+Operands = dict[str, SSAValue | None]  # of an operation, by name
+
+
+# ---- pipelines -----------------------------------------------------------------------------------------------------
+@dataclass(eq=False)
+class Pipeline:
+    """Stages that one role fills and another one reads and releases."""
+
+    pipeline: SSAValue
+
+    @property
+    def stage_count(self) -> int:
+        return type_as(self.pipeline, PipelineType).stages.data
+
+
+@dataclass(eq=False)
+class OperandStages(Pipeline):
+    """Stages in shared memory: buffers and TMA descriptors of each loaded operand."""
+
+    buffers: list[SSAValue]
+    descriptors: list[SSAValue]
+
+
+@dataclass(eq=False)
+class ScaleStages(Pipeline):
+    """Stages of block scales, each for a group of iterations: a buffer and tensor memory columns for each operand."""
+
+    buffers: list[SSAValue]
+    tiles: list[SSAValue]
+
+
+@dataclass(eq=False)
+class LhsChunks(Pipeline):
+    """A left operand that warps write to tensor memory in chunks along k, each a stage."""
+
+
+@dataclass(eq=False)
+class TmemAccumulator(Pipeline):
+    """The accumulators of one dot in tensor memory; a stage is full when they are complete.
+
+    ``carried_in_tmem``: they stay there for all of the innermost loop. ``is_waited_each_iteration``: the left operand
+    of the next dot overwrites that of the previous one. ``stationary_lhs_tile``: the left operand that stays in tensor
+    memory. If the MMA issuer issues the dots, the accumulators are multibuffered and the consumers release
+    them, or ``lhs_written`` is the pipeline through which the consumers pass the left operand.
+    """
+
+    carried_in_tmem: bool
+    is_waited_each_iteration: bool
+    tile: SSAValue
+    lhs_tile: SSAValue | None
+    scales: list[SSAValue] = field(default_factory=list)
+    stationary_lhs_tile: SSAValue | None = None
+    lhs_written: LhsChunks | None = None
+
+
+@dataclass(frozen=True)
+class PipelineState:
+    """Where a role inserts operations, and the token (stage and phase) that it has of each pipeline there.
+
+    A producer acquires a stage, fills it and commits it; a consumer waits for it, reads it and releases it. Both advance.
+    """
+
+    insert: Inserter
+    tokens: dict[Pipeline, SSAValue]
+
+    def at(self, insert: Inserter) -> PipelineState:
+        """The same tokens at another insertion point."""
+        return PipelineState(insert, self.tokens)
+
+    def before(self, place: Operation) -> PipelineState:
+        return self.at(insertion_before(place))
+
+    def inside(self, insert: Inserter, carried: Iterable[tuple[Pipeline, SSAValue]] = ()) -> PipelineState:
+        """The state in a region, which has the tokens ``carried`` of its own."""
+        return PipelineState(insert, self.tokens | dict(carried))
+
+    def stage(self, pipeline: Pipeline) -> SSAValue:
+        """The stage that a token names."""
+        if pipeline.stage_count == 1:
+            return self.insert.constant(0)
+        return self.insert.binary("lshr", self.tokens[pipeline], 1)
+
+    def acquire(self, pipeline: Pipeline, kind: type[TableOp] = ProducerAcquireOp) -> None:
+        """Wait until the stage is empty."""
+        self._act(kind, pipeline)
+
+    def commit(self, pipeline: Pipeline, kind: type[TableOp] = ProducerCommitOp) -> None:
+        """The stage is full once what the role has written is visible."""
+        self._act(kind, pipeline)
+
+    def tail(self, pipeline: Pipeline) -> None:
+        """Wait until all stages are released."""
+        self._act(ProducerTailOp, pipeline)
+
+    def wait(self, pipeline: Pipeline) -> None:
+        """Wait until the stage is full."""
+        self._act(ConsumerWaitOp, pipeline)
+
+    def release(self, pipeline: Pipeline, kind: type[TableOp] = ConsumerReleaseOp) -> None:
+        """The stage is empty once all warps, or all MMAs that were issued before, are done with it."""
+        self._act(kind, pipeline)
+
+    def release_previous(self, pipeline: Pipeline, enabled: SSAValue) -> None:
+        """Release the stage before this one."""
+        self._act(ConsumerReleaseOp, pipeline, enabled, previous_stage=True)
+
+    def advance(self, pipeline: Pipeline, condition: SSAValue | None = None) -> None:
+        """Go to the next stage, under a condition if there is one."""
+        token = self.tokens[pipeline]
+        following = self.insert(AdvanceOp.make([pipeline.pipeline, token], [i32]))
+        self.tokens[pipeline] = following if condition is None else self.insert.select(condition, following, token)
+
+    def _act(self, kind: type[TableOp], pipeline: Pipeline, *operands: SSAValue, **values: Any) -> None:
+        self.insert(kind.make([pipeline.pipeline, self.tokens[pipeline], *operands], [], **values))
+
+
+# ---- operands of dots ----------------------------------------------------------------------------------------------
+@dataclass(eq=False)
+class TmaOperandLoad:
+    """One operand of a dot: its load, the operations between, and the placement of its tiles."""
+
+    index: int
+    load: TableOp
+    chain: list[Operation]
+    box: TensorBox
+    buffer: SSAValue | None = None
+    descriptor: SSAValue | None = None
+
+    @classmethod
+    def of(cls, index: int, load: TableOp, chain: list[Operation], analysis: AxisAnalysis) -> TmaOperandLoad:
+        return cls(index, load, chain, unwrap(tensor_box(load, chain, analysis)))
+
+    @property
+    def element(self) -> Attribute:
+        """The element type in shared memory."""
+        return tf32 if self.box.rounds else self.load.value.type.element_type
+
+
+@dataclass(eq=False)
+class StoredOperand:
+    """One operand that threads write to shared memory: in each iteration to the stage that they read tiles of, or once before
+    the loop if it does not depend on it.
+    """
+
+    index: int
+    placement: SharedLayout
+    is_invariant: bool
+    buffer: SSAValue | None = None
+
+    @classmethod
+    def of(cls, dot: TableOp, index: int) -> StoredOperand:
+        family, layout = family_of(dot), layout_of(dot.operands[index])
+        placement = stored_placement(dot, index, family.mn_major(family.row_of(dot)), layout)
+        return cls(index, placement, is_invariant(dot, index))
+
+    @property
+    def bytes(self) -> int:
+        return self.placement.size_bytes
+
+
+@dataclass(eq=False)
+class StationaryOperand:
+    """A left operand that TMA loads before the loops of its dots: a buffer of one stage.
+
+    ``enclosing_ops``: the loops around its load, in each iteration of which it is loaded again, and the branches.
+    """
+
+    operand_load: TmaOperandLoad
+    enclosing_ops: list[TableOp]
+    buffers: OperandStages | None = None
+
+    @property
+    def stages(self) -> OperandStages:
+        return unwrap(self.buffers)
+
+    @property
+    def loops(self) -> list[TableOp]:
+        return [around for around in self.enclosing_ops if is_loop(around)]
+
+
+@dataclass(eq=False)
+class Mainloop:
+    """The stages of one dot, and its accumulators if they are in tensor memory.
+
+    ``sources``: tiles that threads read from stages, to compute operands; ``stored``: operands that threads write.
+
+    Equal dots of other loops use the same stages and accumulators (``is_reused``). ``enclosing_ops``: the loops and branches
+    around its dot; the innermost one is a counted loop.
+    """
+
+    dot: TableOp
+    operand_loads: list[TmaOperandLoad]
+    sources: list[TmaOperandLoad]
+    stored: list[StoredOperand]
+    enclosing_ops: list[TableOp]
+    buffers: OperandStages | None = None
+    tmem_accumulator: TmemAccumulator | None = None
+    is_reused: bool = False
+    stationary: StationaryOperand | None = None
+    scale_loads: list[ScaleLoad] = field(default_factory=list)
+    scale_buffers: ScaleStages | None = None
+
+    @classmethod
+    def of(cls, dot: TableOp) -> Mainloop:
+        """The mainloop of a dot whose operands TMA loads."""
+        analysis = AxisAnalysis()
+        operand_loads = []
+        for index in (0, 1):
+            found = dot_operand_load(dot, index)
+            if found is not None and is_tma_operand(dot, index):
+                operand_loads.append(TmaOperandLoad.of(index, *found, analysis))
+        sources = [TmaOperandLoad.of(-1, load, [], analysis) for load in own_sources(dot)]
+        stored = [StoredOperand.of(dot, index) for index in dot.stored or ()]
+        return cls(dot, operand_loads, sources, stored, unwrap(enclosing_control_flow(dot)))
+
+    @property
+    def loops(self) -> list[TableOp]:
+        """The loops around its dot."""
+        return [around for around in self.enclosing_ops if is_loop(around)]
+
+    @property
+    def consumers(self) -> int | None:
+        """The arrivals that release a stage: one commit for tensor memory; None for one arrival of each warp."""
+        return 1 if family_of(self.dot).accumulator is Storage.TENSOR else None
+
+    @property
+    def tmem_ops(self) -> TmemMmaOps:
+        """The operations that issue its dot, whose accumulators are in tensor memory."""
+        return tmem_mma_ops(self.dot)
+
+    @property
+    def stage_bytes(self) -> int:
+        stored = sum(operand.bytes for operand in self.stored if not operand.is_invariant)
+        return stored + sum(load.box.tile_bytes for load in self.loads)
+
+    @property
+    def loads(self) -> list[TmaOperandLoad]:
+        """The loads of a stage."""
+        return [*self.operand_loads, *self.sources]
+
+    @property
+    def tma_loads(self) -> list[TmaOperandLoad]:
+        """The loads of a stage, in program order."""
+        order = {op: place for place, op in enumerate(parent_block(self.dot).ops)}
+        return sorted(self.loads, key=lambda one: order[one.load])
+
+    @property
+    def resident_bytes(self) -> int:
+        """Shared memory for operands that are written before the loop."""
+        return sum(operand.bytes for operand in self.stored if operand.is_invariant)
+
+    @property
+    def stages(self) -> OperandStages:
+        return unwrap(self.buffers)
+
+    @property
+    def accumulator(self) -> TmemAccumulator:
+        return unwrap(self.tmem_accumulator)
+
+    @property
+    def scale_groups(self) -> int:
+        """Stages of block scales: as many as hide the latency of loads, and as the dot has columns for."""
+        acc_columns = tmem_tiles(self.dot, WARPS)[1].total_tmem_columns
+        columns = (self.dot.tmem_columns - acc_columns) // sum(copy.columns.tmem_columns for copy in self.scale_loads)
+        return max(1, min(warp_loaded_scale_groups(self.dot.scale_steps), columns))
+
+    @property
+    def scales(self) -> ScaleStages:
+        return unwrap(self.scale_buffers)
+
+    @property
+    def ops_around_accumulator(self) -> list[TableOp]:
+        """The loops and branches around the wait for the accumulator."""
+        waits_after_loop = self.accumulator.carried_in_tmem and not self.accumulator.is_waited_each_iteration
+        return self.enclosing_ops[:-1] if waits_after_loop else self.enclosing_ops
+
+    def replace(self, old: Operation, new: TableOp) -> None:
+        """Replace a loop or branch around the dot by ``new``."""
+        self.enclosing_ops = [new if around is old else around for around in self.enclosing_ops]
+
+
+def stationary_operands_of(mainloops: list[Mainloop]) -> list[StationaryOperand]:
+    """The left operands that stay in shared memory. Several dots may read one."""
+    return list(dict.fromkeys(loop.stationary for loop in mainloops if loop.stationary is not None))
+
+
+def set_stationary_operands(mainloops: list[Mainloop]) -> None:
+    """Set the stationary operand of dots that are marked ``stationary``."""
+    found: dict[Operation, StationaryOperand] = {}
+    analysis = AxisAnalysis()
+    for mainloop in (one for one in mainloops if one.dot.stationary):
+        load, chain = unwrap(stationary_lhs_load(mainloop.dot))
+        if load not in found:
+            around = unwrap(enclosing_control_flow(load))
+            found[load] = StationaryOperand(TmaOperandLoad.of(0, load, chain, analysis), around)
+        mainloop.stationary = found[load]
+
+
+def accumulators_stay_in_tmem(mainloops: list[Mainloop]) -> bool:
+    """Whether accumulators are rescaled in tensor memory. All dots of the kernel are then chained."""
+    return any(mainloop.dot.rescaled for mainloop in mainloops)
+
+
+# ---- the pipelines that a role has a token of: all, or those used inside ``place``, a loop or a branch -------------------------
+def stages_of(mainloops: list[Mainloop], place: Operation | None = None) -> list[Pipeline]:
+    """The stages of operands."""
+    users: list[Mainloop | StationaryOperand] = [*stationary_operands_of(mainloops), *mainloops]
+    return _used_inside(place, ((user.stages, user.enclosing_ops) for user in users))
+
+
+def scales_of(mainloops: list[Mainloop], place: Operation | None = None) -> list[Pipeline]:
+    """The block scales that scale loaders load."""
+    return _used_inside(place, ((one.scales, one.enclosing_ops) for one in mainloops if one.scale_loads))
+
+
+def accumulators_of(mainloops: list[Mainloop], place: Operation | None = None) -> list[Pipeline]:
+    """The accumulators in tensor memory, where they are waited for."""
+    found = (one for one in mainloops if one.tmem_accumulator is not None)
+    return _used_inside(place, ((one.accumulator, one.ops_around_accumulator) for one in found))
+
+
+def lhs_chunks_of(mainloops: list[Mainloop], place: Operation | None = None) -> list[Pipeline]:
+    """The left operands that warps write chunk by chunk."""
+    found = (one for one in mainloops if one.tmem_accumulator is not None)
+    return _used_inside(place, ((one.accumulator.lhs_written, one.enclosing_ops) for one in found))
+
+
+def _used_inside(place: Operation | None, users: Iterable[tuple[Pipeline | None, list[TableOp]]]) -> list[Pipeline]:
+    return list(dict.fromkeys(one for one, around in users if one and (place is None or place in around)))
+
+
+# ---- MMAs ----------------------------------------------------------------------------------------------------------
+def async_mma_attributes(mainloop: Mainloop) -> dict[str, Attribute]:
+    """How the instructions of a dot address shared memory, and their other attributes."""
+    dot, kept = mainloop.dot, {}
+    for load in (*mainloop.operand_loads, *([mainloop.stationary.operand_load] if mainloop.stationary else ())):
+        kept[PLACEMENTS[load.index]] = SharedLayoutAttr(unwrap(smem_layout_after_views(load.chain, load.box.placement)))
+    for stored in mainloop.stored:
+        kept[PLACEMENTS[stored.index]] = SharedLayoutAttr(stored.placement)
+    return {key: value for key, value in dot.attributes.items() if key not in MMA_SELECTION_ATTRIBUTES} | kept
+
+
+def operands_by_name(kind: type[TableOp], operands: Operands) -> list[SSAValue | None]:
+    """The operands of an operation, in its order."""
+    names = [name for name, _ in kind.operand_groups]
+    assert operands.keys() <= set(names), operands.keys() - set(names)
+    return [operands.get(name) for name in names]
+
+
+def issue_tmem_mma(
+    mainloop: Mainloop,
+    state: PipelineState,
+    operands: Operands,
+    attributes: dict[str, Attribute] | None = None,
+    chunk: tuple[int, int] | None = None,
+) -> None:
+    """Issue an MMA whose accumulator is in tensor memory."""
+    kind, (m, n) = mainloop.tmem_ops.issue, mainloop.dot.result.type.get_shape()
+    given = operands_by_name(kind, operands | {"acc": mainloop.accumulator.tile})
+    values: dict[str, Any] = {} if chunk is None else {"chunk": chunk}
+    shape = (m, n, k_of(mainloop.dot))
+    state.insert(kind.make(given, [], attributes or async_mma_attributes(mainloop), shape=shape, **values))
