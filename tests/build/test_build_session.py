@@ -492,3 +492,14 @@ def read_terminal(descriptor: int) -> str:
         pass
     os.close(descriptor)
     return data.decode()
+
+
+def test_other_warnings_repeat_the_steps_that_they_come_from(built):
+    spills = "warning[spill]: kernel {} for sm_90 spills registers: 0 bytes of stores and 8 of loads"
+    done = built.run("warnings=spill", sm="90")
+    assert steps_of(done) == chain("a", "b", stages=["cubin"], targets=["sm_90"])
+    assert all(spills.format(kernel) in done.stdout for kernel in "ab")
+    assert "warning[" not in built.run("warnings=spill", sm="90").stdout
+    refused = built.run("-k", "warnings=spill", "werror=1", sm="90")
+    assert refused.returncode and spills.format("a").replace("warning", "error") in refused.stdout
+    assert not (built.folder / "build/sm_90/a.cubin").exists()

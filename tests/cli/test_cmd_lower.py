@@ -60,3 +60,27 @@ def test_the_last_stage_is_disassembly(file, capsys):
     run(file, "--to", "sass", "--sm", "90")
     assert Path("k.sass").read_bytes() == from_cubin
     assert b"sm_90a" in from_cubin and b"EXIT" in from_cubin
+
+
+MATMUL = BYTECODE.with_name("matmul_f16_nt.tilebc")
+
+
+def test_warnings_are_selected_as_in_a_c_compiler(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(MATMUL, "k.tilebc")
+    assert run("k.tilebc", "--to", "tileas", "--sm", "80", "-Wall", "-Wno-tma") == 0
+    assert "warning[" not in (plain := capsys.readouterr()).err or "warning[tma]" not in plain.err
+    assert run("k.tilebc", "--to", "tileas", "--sm", "90", "--strategy", "none", "-Wmma") == 0
+    first = capsys.readouterr()
+    assert "warning[mma]: MMA operation does not use wgmma" in first.err and first.out == "wrote k.tileas\n"
+    Path("k.tileas").unlink()
+    assert run("k.tilebc", "--to", "tileas", "--sm", "90", "--strategy", "none", "-Wmma", "-Werror") == 1
+    assert "error[mma]: MMA operation" in capsys.readouterr().err and not Path("k.tileas").exists()
+    Path("pyproject.toml").write_text('[tool.tileiras]\nwarnings = "mma"\nwerror = true\n')
+    assert run("k.tilebc", "--to", "tileas", "--sm", "90", "--strategy", "none", "-Wno-error") == 0
+    assert "warning[mma]" in capsys.readouterr().err
+
+
+def test_an_unknown_warning_is_refused(file, capsys):
+    assert run(file, "--to", "ptx", "--sm", "90", "-Wspil") == 1
+    assert "error[option-value]: -Wspil names no class of warnings; did you mean spill?" in capsys.readouterr().err

@@ -321,7 +321,7 @@ class GraphBuilder:
             if file.extract
         ]
         builder = Builder(
-            action=StageAction(previous, stage, job, self.build.executor, cuts, schedule),
+            action=StageAction(previous, stage, job, self.build.executor, cuts, schedule, settings.warnings),
             suffix=stage.suffix,
             src_suffix=previous.suffix,
             **({"source_scanner": cuts[0].scanner()} if cuts else {}),

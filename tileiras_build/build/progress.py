@@ -94,6 +94,12 @@ class Progress:
             if self.running.pop(node, None) and self._line is not None:
                 self._update(self._line)
 
+    def warn(self, text: str) -> None:
+        """Print a warning of the running step."""
+        with self._lock:
+            self.end_line()
+            self.stream.write(coloured(f"{text}\n", self.stream))
+
     @property
     def built(self) -> int:
         """The number of started steps."""

@@ -16,6 +16,7 @@ from ..pipeline.pipelining_strategies import AUTO
 from ..pipeline.schedule.schedule_file import read_schedule, with_file_name
 from ..pipeline.stages import Stage, load
 from ..pipeline.tuning_parameters import parse_tuning
+from ..pipeline.warning_classes import NO_WARNINGS, WarningOptions, parse_warnings
 from ..target.isa.serializer_options import read_level
 from ..target.targets import Target, is_native, parse_targets
 from .incremental.sconscript_trace import TRACE
@@ -46,6 +47,7 @@ class Settings:
     tuning: tuple[tuple[str, int], ...] = ()
     schedule: str | None = None
     schedule_text: str = ""
+    warnings: WarningOptions = NO_WARNINGS
 
     def choices(self, target: Target) -> Job:
         """The job for ``target``, without files."""
@@ -86,7 +88,10 @@ def read_settings(env, **overrides: object) -> Settings:
     how = (choices["strategy"], choices["serializer"])
     tuning = tuple(parse_tuning(option).items())
     schedule = _schedule(_path(env, str(option["schedule"])))
-    settings = Settings(targets, level, lines, debug, folder, *paths, *how, nvcc, flags, kernels, tuning, *schedule)
+    warnings = WarningOptions(parse_warnings(option["warnings"]), yes_no("werror", option["werror"]))
+    settings = Settings(
+        targets, level, lines, debug, folder, *paths, *how, nvcc, flags, kernels, tuning, *schedule, warnings
+    )
     check_debug(settings.choices(targets[0]))
     return settings
 

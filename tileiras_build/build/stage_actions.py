@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -20,9 +20,11 @@ from SCons.Util import hash_signature
 
 from ..core.errors import TileirasError
 from ..core.file_io import read_file, write_files
+from ..core.terminal import print_stderr
 from ..pipeline.job import Job
 from ..pipeline.schedule.schedule_file import with_file_name
-from ..pipeline.stages import Stage, source_digest
+from ..pipeline.stages import STAGES, Stage, source_digest
+from ..pipeline.warning_classes import NO_WARNINGS, REMARKED, WarningOptions
 from ..reports.build_timeline import BUILT, CACHED, FAILED
 from ..workers.executor import Executor
 from .artifact_node import ArtifactFile
@@ -115,9 +117,11 @@ class StageAction(WorkerAction):
         executor,
         cuts: Sequence[LibdeviceSubsets] = (),
         schedule: str | None = None,
+        warnings: WarningOptions = NO_WARNINGS,
     ):
         self.source_stage, self.job, self.subsets, self.schedule = source_stage, job, cuts, schedule
-        super().__init__(stage, executor, stage_signature(stage, job))
+        self.warnings = _warnings_of(stage, warnings)
+        super().__init__(stage, executor, stage_signature(stage, job) | _warnings_signature(self.warnings))
 
     def strfunction(self, target, source, env, executor=None) -> str:
         """The displayed line: stage, target and kernel."""
@@ -138,8 +142,21 @@ class StageAction(WorkerAction):
             timeout=step_timeout(env),
             lookahead=lambda: self._next_steps(target[0]),
         )
+        self._warn(executor, files, env)
         kernel = kernel_name(target[0])
         return {kernel + suffix: data for suffix, data in files.items()}
+
+    def _warn(self, executor, files: Mapping[str, bytes], env) -> None:
+        """Print the selected warnings about this stage's files; raises them if they are errors."""
+        from ..reports import compiler_warnings
+
+        target, found = self.job.target.name, []
+        if self.warnings.of_remarks:
+            arguments = (files[self.stage.suffix], target, self.warnings.of_remarks)
+            found = executor.run(compiler_warnings.FROM_REMARKS, *arguments, timeout=step_timeout(env))
+        if self.warnings.of_manifest:
+            found = compiler_warnings.of_manifest(files[self.stage.side_outputs[0]], target, self.warnings.of_manifest)
+        compiler_warnings.report(found, self.warnings, env[BUILD].progress.warn if BUILD in env else print_stderr)
 
     def _next_steps(self, node) -> tuple[NextStep, ...]:
         """The chain of steps that this build runs on ``node`` and its results.
@@ -167,6 +184,17 @@ def _will_be_made_from(parent, node) -> bool:
     """Whether ``parent`` is a missing artifact that a stage makes from ``node``."""
     action = parent.builder.action if parent.has_builder() else None
     return isinstance(action, StageAction) and parent.sources[0] is node and not os.path.lexists(parent.path)
+
+
+def _warnings_of(stage: Stage, options: WarningOptions) -> WarningOptions:
+    """The warnings that the files of ``stage`` tell."""
+    readable = {REMARKED: options.of_remarks, STAGES[-1].name: options.of_manifest}
+    return replace(options, classes=readable.get(stage.name, ()))
+
+
+def _warnings_signature(options: WarningOptions) -> dict:
+    """Other warnings repeat the steps that they come from, as other flags of a C compiler do."""
+    return {"warnings": [*options.classes, *["error"] * options.are_errors]} if options.classes else {}
 
 
 def stage_signature(stage: Stage, job: Job) -> dict:

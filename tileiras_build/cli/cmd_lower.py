@@ -20,6 +20,7 @@ from ..pipeline.pipelining_strategies import AUTO
 from ..pipeline.schedule.schedule_file import read_schedule, with_file_name
 from ..pipeline.stages import STAGES, Stage, between, find, stage_of_file
 from ..pipeline.tuning_parameters import BY_NAME, parse_tuning
+from ..pipeline.warning_classes import ALL, NONE, REMARKED, WARNINGS, WarningOptions, parse_warnings
 from ..target.targets import Target, is_native, parse_targets, target_of_options
 from .cmd_export import PYTHON, TILECPP, export_kernels
 from .command_options import (
@@ -34,6 +35,8 @@ from .command_options import (
 
 _STDOUT = "-"
 _SASS = "sass"
+_LOWER, _EXPLAIN = "tileiras_build.driver:lower", "tileiras_build.driver:explain_schedule"
+_ERROR = "error"  # -Werror
 _SHOWN = 6  # names of files in one line
 
 
@@ -118,19 +121,21 @@ def _add_code_options(parser: argparse.ArgumentParser) -> None:
     what = "JSON file of a schedule, as --explain-schedule --json prints it; each knob in it is checked"
     parser.add_argument("--schedule", metavar="FILE", help=what)
     add_tuning(parser)
+    what = f"warn about a class, or not about it (-Wno-CLASS): {', '.join(WARNINGS)}, {ALL}, {NONE}; -Werror makes warnings errors"
+    parser.add_argument("-W", dest="warnings", action="append", default=[], metavar="CLASS", help=what)
 
 
 def run(options: argparse.Namespace) -> None:
     """Write the output of every kernel for every target; errors are raised together, at the end."""
     _apply_project_defaults(options)
-    goal, targets = _goal(options), _targets(options)
+    goal, targets, warnings = _goal(options), _targets(options), _warnings(options)
     jobs = [_job(options, target) for target in targets]
     outputs: dict[tuple[str, Target], Any] = {}
     errors = Diagnostics()
     for job, sources in zip(jobs, _sources_for(options, targets)):
         for source in sources:
             try:
-                outputs[source.stem, job.target] = _lower(options, source, goal, job)
+                outputs[source.stem, job.target] = _lower_and_warn(options, source, goal, job, warnings)
             except TileirasError as error:
                 for single in getattr(error, "errors", [error]):
                     errors.add(single)
@@ -168,12 +173,12 @@ def _goal(options: argparse.Namespace) -> Goal:
         raise InvalidInput("option-value", "--json needs --explain-schedule", remedy="drop --json")
     if options.explain_schedule:
         between(source.name, SCHEDULED)
-        return Goal("tileiras_build.driver:explain_schedule", SCHEDULED, ".json")
+        return Goal(_EXPLAIN, SCHEDULED, ".json")
     if options.to == _SASS:
         return Goal(f"{__name__}:lower_to_sass", _SASS, f".{_SASS}")
     stage = find(options.to)
     between(source.name, stage.name)
-    return Goal("tileiras_build.driver:lower", stage.name, stage.suffix)
+    return Goal(_LOWER, stage.name, stage.suffix)
 
 
 def lower_to_sass(data: bytes, source: str, goal: str, job: Job, file: str) -> dict[str, bytes]:
@@ -214,7 +219,47 @@ def _schedule(options: argparse.Namespace) -> str:
         raise with_file_name(error, options.schedule) from error
 
 
-def _lower(options: argparse.Namespace, source: Source, goal: Goal, job: Job) -> Any:
+def _warnings(options: argparse.Namespace) -> WarningOptions:
+    """The project's warnings, then those of the command line."""
+    project = project_values(("warnings", "werror"))
+    are_errors = yes_no("werror", project.get("werror", DEFAULTS["werror"]))
+    for word in options.warnings:
+        are_errors = {_ERROR: True, f"no-{_ERROR}": False}.get(word, are_errors)
+    words = [word for word in options.warnings if word.removeprefix("no-") != _ERROR]
+    return WarningOptions(parse_warnings(",".join([project.get("warnings", ""), *words]), "-W"), are_errors)
+
+
+def _lower_and_warn(options: argparse.Namespace, source: Source, goal: Goal, job: Job, warnings: WarningOptions) -> Any:
+    """As ``_lower``, with warnings on the way: remarks are read from the artifact of their stage."""
+    from ..core.terminal import coloured
+    from ..reports import compiler_warnings
+
+    if not warnings.classes or goal.function == _EXPLAIN or options.until is not None:
+        return _lower(options, source, goal, job)
+    remarked, found = find(REMARKED), []
+    start = source
+    if warnings.of_remarks and _passes(source.stage, remarked, goal):
+        through = Goal(_LOWER, remarked.name, remarked.suffix)
+        data = source.data if source.stage is remarked else _lower(options, source, through, job)[remarked.suffix]
+        start = Source(remarked, data, source.stem)
+        found += compiler_warnings.of_tileas(data, job.target.name, warnings.of_remarks)
+    files = (
+        {goal.suffix: start.data} if start.stage.suffix == goal.suffix else _lower(options, start, goal, job, source)
+    )
+    for manifest in filter(files.get, STAGES[-1].side_outputs):
+        found += compiler_warnings.of_manifest(files[manifest], job.target.name, warnings.of_manifest)
+    compiler_warnings.report(found, warnings, lambda text: print(coloured(text, sys.stderr), file=sys.stderr))
+    return files
+
+
+def _passes(source: Stage, middle: Stage, goal: Goal) -> bool:
+    """Whether a stage lies on the way from ``source`` to the goal."""
+    last = STAGES[-1] if goal.name == _SASS else find(goal.name)
+    return STAGES.index(source) <= STAGES.index(middle) <= STAGES.index(last)
+
+
+def _lower(options: argparse.Namespace, source: Source, goal: Goal, job: Job, given: Source | None = None) -> Any:
+    """The files of a goal; errors name ``given``, which ``source`` was made from."""
     from ..workers.executor.forked_executor import ForkedExecutor
     from ..workers.executor.in_process_executor import InProcessExecutor
 
@@ -226,7 +271,7 @@ def _lower(options: argparse.Namespace, source: Source, goal: Goal, job: Job) ->
     except TileirasError as error:
         if error.id == "worker-timeout":
             raise _timeout_error(goal.suffix, options) from None
-        raise with_file_name(_blame_file(error, source.stage, options.file), options.schedule) from error
+        raise with_file_name(_blame_file(error, (given or source).stage, options.file), options.schedule) from error
 
 
 # ---- inputs

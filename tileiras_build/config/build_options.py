@@ -13,6 +13,7 @@ from ..core.errors import InvalidInput, suggest
 from ..pipeline.job import SERIALIZERS
 from ..pipeline.pipelining_strategies import AUTO, NAMES
 from ..pipeline.tuning_parameters import TUNING
+from ..pipeline.warning_classes import WARNINGS, parse_warnings
 from ..target.isa.serializer_options import LEVEL_NAMES, read_level
 from ..target.targets import TARGETS, parse_targets
 from .pyproject_table import read_table
@@ -105,6 +106,8 @@ OPTIONS: tuple[BuildOption, ...] = (
     BuildOption("strategy", f"software pipelining of loads: {', '.join(NAMES)}", AUTO, choice),
     BuildOption("serializer", f"PTX backend: {' or '.join(SERIALIZERS)}", SERIALIZERS[0], choice),
     *(BuildOption(row.name, f"{row.help}: {row.values_text}", str(row.default), row.check) for row in TUNING),
+    BuildOption("warnings", f"classes of warnings, separated by commas: {', '.join(WARNINGS)}, all, no-tma and so on", "", lambda _, text: parse_warnings(text)),
+    BuildOption("werror", "make warnings errors (yes/no)", "no", yes_no),
     BuildOption("build_dir", "build folder", "build", _check_folder),
     BuildOption("ptxas", "path to ptxas (empty: from the nvidia-cuda-nvcc wheel)", "", _check_file),
     BuildOption("libdevice", "path to libdevice.10.bc (empty: from the nvidia-nvvm wheel)", "", _check_file),

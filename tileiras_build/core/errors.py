@@ -166,6 +166,13 @@ class InternalError(TileirasError):
     exit_code = 3
 
 
+class CompilerWarning(TileirasError):
+    """What the compiler did less well than it could, of a class that the user selected."""
+
+    kind = "warning"
+    exit_code = 0
+
+
 def missing_package(error: ImportError) -> InvalidInput | None:
     """The diagnostic for a missing dependency; None for a missing module of this package."""
     package = (error.name or "").partition(".")[0]

@@ -15,6 +15,7 @@ from tileiras_build.launch.runtime.pack_arguments import _REMEDIES
 from tileiras_build.pipeline.stages import STAGES
 from tileiras_build.pipeline.verifiers.cp_async_buffers import _Run
 from tileiras_build.pipeline.verifiers.partition_interpreter import PartitionInterpreter
+from tileiras_build.pipeline.warning_classes import WARNINGS
 from tileiras_build.simulate.emulator.errors import KINDS
 from tileiras_build.verify.reference_launch import IDS
 
@@ -29,10 +30,11 @@ COMPUTED = {
     "f'{KERNEL_NAME}-name'": {f"{KERNEL}-name"},
     "f'{GLOBAL_NAME}-name'": {f"{GLOBAL}-name"},
     "self.error_id": {_Run.error_id, PartitionInterpreter.error_id},
+    "row.name": {*WARNINGS},
     "id of file_io": {id for id, _ in _READ_FAULTS.values()} | {"file-unreadable"},
     "id of reference_launch": {*IDS.values()},
 }
-_PASSED_ON = ("error.id", "located.id")
+_PASSED_ON = ("error.id", "located.id", "one.id")
 
 
 class Raised(NamedTuple):

@@ -7,6 +7,7 @@ import pytest
 from tests.core.error_index.raised_ids import ids
 from tests.meta.import_graph import module_files
 from tileiras_build.core.error_index.explanations import KINDS, explanations
+from tileiras_build.pipeline.warning_classes import CLASS_OF_REMARK, WARNINGS
 from tileiras_build.simulate.emulator.sanitizers.finding_severities import FINDINGS
 
 ROWS = explanations()
@@ -29,8 +30,18 @@ def test_every_id_has_a_row_and_every_row_an_id():
     assert {*ids(), *remarks(), *FINDINGS} ^ {*ROWS} == set()
 
 
+def test_warnings_are_classes_of_remarks():
+    assert CLASS_OF_REMARK.keys() <= remarks()
+    assert {name for name, row in ROWS.items() if row.kind == "warning"} == WARNINGS.keys()
+
+
 def test_kinds_are_those_of_the_code():
-    of = {"InternalError": "internal", "Unsupported": "unsupported", "InvalidInput": "error"}
+    of = {
+        "InternalError": "internal",
+        "Unsupported": "unsupported",
+        "InvalidInput": "error",
+        "CompilerWarning": "warning",
+    }
     found = {id: {of[name] for name in made if name in of} for id, made in ids().items()}
     assert {id: ROWS[id].kind for id, kinds in found.items() if kinds and ROWS[id].kind not in kinds} == {}
     assert {row.kind for row in ROWS.values()} == {*KINDS}

@@ -16,6 +16,7 @@ KINDS = {
     "error": "invalid input",
     "unsupported": "valid input that this compiler or the GPU does not support",
     "internal": "bugs of this compiler, or failures around it",
+    "warning": "classes of remarks that `warnings=` and `-W` report; errors with `werror=1` and `-Werror`",
     "remark": "which instruction was selected, and why not a better one",
     "finding": "what the emulator finds in PTX that relies on unspecified behavior",
 }
