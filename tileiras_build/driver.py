@@ -207,11 +207,11 @@ def explain_schedule(data: bytes, source: str, job: Job, name: str | None = None
     from .pipeline.schedule.explain import explain
 
     run = _Compilation(data, find(source), job, name)
-    with _gc_paused(), listening() as choices:
+    with _gc_paused(), listening() as heard:
         run.parse()
         for stage in between(source, SCHEDULED):
             run.step(stage)
-        return explain(cast("ModuleOp", run.value), choices, job)
+        return explain(cast("ModuleOp", run.value), heard, job)
 
 
 def _stage_of_pass(last: str, source: str, job: Job) -> tuple[Stage, tuple[type[EdgePass], ...]]:

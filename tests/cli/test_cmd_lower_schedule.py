@@ -22,8 +22,10 @@ def lower(*words: str) -> int:
 def test_the_printed_schedule_of_a_kernel_is_a_schedule_file(kernel, capsys):
     assert lower("--explain-schedule", "--json", "--sm", "90") == 0
     printed = json.loads(capsys.readouterr().out)
-    assert list(printed) == ["kernel", "target", "schedule", "candidates"]
-    assert {"value": 14} in printed["candidates"]["num_stages"] and printed["schedule"]["num_stages"] == 14
+    assert list(printed) == ["kernel", "target", "schedule", "cost", "candidates"]
+    clocks = printed["cost"]["clocks"]
+    assert {"value": 14, "clocks": clocks} in printed["candidates"]["num_stages"]
+    assert printed["schedule"]["num_stages"] == 14
     printed["schedule"]["num_stages"] = 3
     (kernel / "mine.json").write_text(json.dumps(printed, indent=2))
     assert lower("--to", "tileas", "--sm", "90", "--schedule", "mine.json") == 0
@@ -38,7 +40,7 @@ def test_several_schedules_are_a_list(kernel, capsys):
 def test_an_explanation_is_text_for_a_terminal(kernel, capsys):
     assert lower("--explain-schedule", "--sm", "80") == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "matmul_f16_nt on sm_80"
+    assert lines[0].startswith("matmul_f16_nt on sm_80: modelled ")
     assert any(line.split()[:2] == ["cp_async_stages", "4"] for line in lines)
 
 

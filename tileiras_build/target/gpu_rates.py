@@ -30,6 +30,12 @@ L2_BYTES_PER_CLOCK = 64  # from L2 to one SM [A, "A100 L2 cache"]
 CLUSTER_LATENCY = 180  # clocks to the shared memory of another block of the cluster [M, "Distributed shared memory"]
 TMA_LATENCY = 170  # clocks that a copy by TMA takes longer than a load: fitted (benchmarks/calibration.py)
 TENSOR_MEMORY_READ, TENSOR_MEMORY_WRITE = 512, 256  # bytes a clock: 128 lanes of 4, half of it to write [N]
+# Element type of a dot's operands, as OPERAND_TYPES names it, without a row of its own in ``SmRates.tensor`` -> the row.
+TENSOR_RATES = {
+    "bf16": "f16",
+    **dict.fromkeys(("f8E4M3FN", "f8E5M2", "f6E2M3FN", "f6E3M2FN", "f4E2M1FN"), "f8"),
+    "f4E2M1FNx2": "f4",
+}
 
 
 @dataclass(frozen=True)
@@ -53,6 +59,11 @@ class SmRates:
     exponential: int = 16
     warp_tensor: float = 1.0
     f32_accumulate: float = 1.0
+
+    def multiply_adds(self, operand_type: str) -> float:
+        """Of the tensor pipe each clock, for operands of a type of ``OPERAND_TYPES``."""
+        name = TENSOR_RATES.get(operand_type, operand_type)
+        return self.tensor.get(name, self.tensor["f16"]) or self.float64
 
 
 def _tensor(

@@ -58,7 +58,9 @@ def test_a_listener_hears_all_candidates_of_the_last_attempt(kernel):
         choose(kernel, Job(HOPPER), "num_stages", STAGES[1:])
         forget_choices()
         choose(kernel, Job(HOPPER), "num_stages", STAGES)
-    assert [(one.kernel, one.knob, one.value, one.candidates) for one in heard] == [("k", "num_stages", 3, STAGES)]
+    assert [(one.kernel, one.knob, one.value, one.candidates) for one in heard.choices] == [
+        ("k", "num_stages", 3, STAGES)
+    ]
 
 
 def test_the_attribute_holds_each_kind_of_value(kernel):

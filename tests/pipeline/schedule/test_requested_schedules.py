@@ -123,14 +123,20 @@ def test_what_a_kernel_cannot_have_is_refused_with_the_reason(name, sm, knobs, r
 
 def test_an_explanation_says_what_binds_each_candidate():
     text = render_text([explained("matmul_f16_nt_odd", "sm_90")])
-    assert text.startswith("matmul_f16_nt_odd on sm_90\n")
-    assert (
-        "not wgmma: operand A: the stride of dimension 0 is known to be a multiple of 2 bytes only; TMA needs 16"
-        in text
-    )
+    assert text.startswith("matmul_f16_nt_odd on sm_90: modelled ") and "bound by " in text.splitlines()[0]
+    assert "%): operand A: the stride of dimension 0 is known to be a multiple of 2 bytes only; TMA needs 16" in text
     assert "stride_divisible_by" in text and "not used, as it needs:" in text
     assert "not warp-specialize: sm_80 has no tma" in render_text([explained(MATMUL, "sm_80")])
     assert "not 15: shared memory: 15 stages of 8192 bytes" in render_text([explained(MATMUL, "sm_90")])
+
+
+def test_an_explanation_prices_each_candidate():
+    found = explained(MATMUL, "sm_90")
+    clocks = {row["value"]: row["clocks"] for row in found["candidates"]["num_stages"]}
+    assert clocks[found["schedule"]["num_stages"]] == found["cost"]["clocks"] < clocks[1]
+    assert found["cost"]["bound"] == next(iter(found["cost"]["pipes"])) == "L2"
+    assert "[0] legal too: mma_sync (+" in render_text([found])
+    assert "on sm_88\n" in render_text([explained(MATMUL, "sm_88")])  # no rates are published
 
 
 def test_the_schedule_is_in_the_text_of_the_scheduled_module():

@@ -71,19 +71,19 @@ def _warps_of_step(steps: Sequence[tuple[int, int]], size: int) -> int:
 
 def has_rows_in_loop(func: Operation, operations: Sequence[Operation]) -> bool:
     """Whether a loop from the CTA's number on, that the kernel itself has, reduces and stores a row in each iteration."""
-    loops = [op for op in operations if is_counted_loop(op) and _is_program_dependent(op.operands[0])]
+    loops = [op for op in operations if is_counted_loop(op) and is_program_dependent(op.operands[0])]
     return "persistent_axes" not in func.attributes and any(
         "nv_tileas.reduce" in (names := {op.name for op in walk(loop)}) and not names.isdisjoint(STORES)
         for loop in loops
     )
 
 
-def _is_program_dependent(value: SSAValue) -> bool:
+def is_program_dependent(value: SSAValue) -> bool:
     """Whether scalar arithmetic computes a value from the CTA's number."""
     op = value.owner
     if not isinstance(op, Operation) or op.regions:
         return False
-    return op.name == PROGRAM_ID or any(map(_is_program_dependent, op.operands))
+    return op.name == PROGRAM_ID or any(map(is_program_dependent, op.operands))
 
 
 def reduces_only(operations: Sequence[Operation]) -> bool:

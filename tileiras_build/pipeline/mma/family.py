@@ -27,7 +27,9 @@ from ..job import Job
 from .dots import FP4, element_types, row_of
 
 if TYPE_CHECKING:
+    from ...target.gpu_rates import SmRates
     from ..analysis.tma_operands import TmaOperand
+    from ..schedule.kernel import Dot
 
 Row = TypeVar("Row", bound=MmaRow)
 
@@ -148,6 +150,21 @@ class MmaFamily(ABC, Generic[Row]):
     @abstractmethod
     def layouts(self, op: TableOp, num_warps: int) -> DotLayouts | None:
         """The layouts of a dot; None where any layout of the accumulator will do."""
+
+    # ---- cost ------------------------------------------------------------------------------------
+    pipe: str = "tensor"  # of an SM, which multiplies
+
+    def clocks(self, dot: Dot, rates: SmRates) -> float:
+        """The cycles that the pipe takes for a dot's tile."""
+        return dot.multiply_adds / rates.multiply_adds(dot.a_type)
+
+    @abstractmethod
+    def shared_bytes(self, dot: Dot, warps: int) -> float:
+        """The bytes of shared memory that a dot's instructions, or the copies to their operands, access."""
+
+    def instructions(self, dot: Dot, warps: int) -> float:
+        """The instructions that all warps issue for a dot's tile, where they are many."""
+        return 0.0
 
     # ---- reports ---------------------------------------------------------------------------------
     @abstractmethod

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Generic, TypeVar
 
@@ -17,6 +17,7 @@ from xdsl.ir import Operation
 
 from ...core.errors import InternalError
 from ..job import Job
+from .kernel import Kernel
 from .schedule import BY_NAME, Value
 from .schedule_attribute import schedule_of, set_knobs
 from .schedule_file import refusal, requested
@@ -44,24 +45,32 @@ class Choice:
     place: int | None = None
 
 
-_heard: ContextVar[list[Choice] | None] = ContextVar("heard", default=None)
+@dataclass
+class Heard:
+    """The choices, and what each kernel is, by name."""
+
+    choices: list[Choice] = field(default_factory=list)
+    kernels: dict[str, Kernel] = field(default_factory=dict)
+
+
+_heard: ContextVar[Heard | None] = ContextVar("heard", default=None)
 
 
 @contextmanager
-def listening() -> Iterator[list[Choice]]:
+def listening() -> Iterator[Heard]:
     """The choices inside of the block."""
-    choices: list[Choice] = []
-    token = _heard.set(choices)
+    heard = Heard()
+    token = _heard.set(heard)
     try:
-        yield choices
+        yield heard
     finally:
         _heard.reset(token)
 
 
 def forget_choices() -> None:
     """The choices so far were those of an attempt that failed."""
-    if (choices := _heard.get()) is not None:
-        choices.clear()
+    if (heard := _heard.get()) is not None:
+        heard.choices.clear()
 
 
 def is_listening() -> bool:
@@ -73,10 +82,19 @@ def hear(
     func: Operation, knob: str, value: Value | None, candidates: Iterable[Candidate[Any]], place: int | None = None
 ) -> None:
     """Tell the listener of a choice."""
-    if (choices := _heard.get()) is not None:
-        name = func.attributes.get("sym_name")
-        kernel = name.data if isinstance(name, StringAttr) else ""
-        choices.append(Choice(kernel, knob, value, tuple(candidates), place))
+    if (heard := _heard.get()) is not None:
+        heard.choices.append(Choice(_name_of(func), knob, value, tuple(candidates), place))
+
+
+def hear_kernel(func: Operation, kernel: Kernel) -> None:
+    """Tell the listener what a kernel is."""
+    if (heard := _heard.get()) is not None:
+        heard.kernels[_name_of(func)] = kernel
+
+
+def _name_of(func: Operation) -> str:
+    name = func.attributes.get("sym_name")
+    return name.data if isinstance(name, StringAttr) else ""
 
 
 def choose(func: Operation, job: Job, knob: str, candidates: Iterable[Candidate[V]]) -> V:

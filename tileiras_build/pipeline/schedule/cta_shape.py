@@ -31,7 +31,8 @@ from ..common.optimization_hints import hint
 from ..job import Job
 from ..mma.family import MmaFamily, Storage, fastest_family
 from ..pipelining_strategies import choose as choose_strategy
-from .choose import Candidate, choose, hear, is_listening
+from .choose import Candidate, choose, hear, hear_kernel, is_listening
+from .kernel import describe
 from .schedule import Schedule
 from .schedule_attribute import schedule_of, set_knobs
 
@@ -49,6 +50,8 @@ def choose_cta_shape(func: TableOp, job: Job) -> None:
     memory do not. Kernels without loops that load
     tiles after a reduction have as many as registers suffice for, so that ptxas allocates registers for loads in flight.
     """
+    if is_listening():
+        hear_kernel(func, describe(func, job))
     wanted = schedule_of(func)
     if _is_attention(func, job) and (shape := _attention_shape(func, job, wanted)) is not None:
         set_knobs(func, num_warps=shape.num_warps, occupancy=shape.occupancy or wanted.occupancy, setmaxnreg=True)

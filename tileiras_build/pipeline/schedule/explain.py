@@ -1,8 +1,9 @@
-"""Explain schedules: what was chosen for each kernel, what else was considered, and what binds it."""
+"""Explain schedules: what was chosen for each kernel, what else was considered, what binds it, and what each would cost."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
@@ -12,26 +13,53 @@ from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_function
 from ..job import Job
 from ..pipelining_strategies import STRATEGIES
-from .choose import Candidate, Choice
+from .choose import Candidate, Choice, Heard
+from .cost import PRICED, cost
+from .kernel import Kernel
 from .schedule import KNOBS, Knob, Schedule
 from .schedule_attribute import schedule_of
 from .schedule_file import SCHEDULE
 
-KERNEL, TARGET, CANDIDATES = "kernel", "target", "candidates"
+KERNEL, TARGET, COST, CANDIDATES = "kernel", "target", "cost", "candidates"
+CLOCKS, BOUND, PIPES = "clocks", "bound", "pipes"
+SHOWN_PIPES = 3  # the busiest
+NOTABLE = 0.005  # a smaller part of the cost is not told
 DERIVED = ("setmaxnreg", "conversion_chunk_bytes")  # follow from other knobs, or from what does not fit
 Explained = dict[str, Any]  # the object of a schedule file, with its information
 
 
-def explain(module: ModuleOp, choices: Iterable[Choice], job: Job) -> list[Explained]:
+def explain(module: ModuleOp, heard: Heard, job: Job) -> list[Explained]:
     """The schedule of each kernel of a ``.tileas`` module, as an object that a schedule file may hold."""
-    heard = list(choices)
     return [_explained(as_op(func), heard, job) for func in filter(is_function, module.body.block.ops)]
 
 
-def _explained(func: TableOp, heard: list[Choice], job: Job) -> Explained:
-    schedule, own = schedule_of(func), [one for one in heard if one.kernel == func.sym_name]
+def _explained(func: TableOp, heard: Heard, job: Job) -> Explained:
+    schedule, own = schedule_of(func), [one for one in heard.choices if one.kernel == func.sym_name]
+    kernel, candidates = heard.kernels[func.sym_name], _candidates(schedule, own, job)
     found = {KERNEL: func.sym_name, TARGET: job.target.name, SCHEDULE: schedule.chosen}
-    return found | {CANDIDATES: _candidates(schedule, own, job)}
+    if (price := cost(kernel, schedule, job.target)) is not None:
+        found[COST] = {CLOCKS: round(price.clocks), BOUND: price.bound, PIPES: price.shares}
+        _add_costs(candidates, kernel, schedule, job)
+    return found | {CANDIDATES: candidates}
+
+
+def _add_costs(candidates: dict[str, list], kernel: Kernel, schedule: Schedule, job: Job) -> None:
+    """The modelled cost of each candidate, with all other knobs as they were chosen."""
+    for knob in filter(lambda knob: knob.name in PRICED, KNOBS):
+        rows = candidates.get(knob.name, [])
+        for place, one in enumerate(rows if knob.many else [rows]):
+            for row in one:
+                changed = _with_value(schedule, knob, place, row["value"])
+                if (price := cost(kernel, changed, job.target)) is not None:
+                    row[CLOCKS] = round(price.clocks)
+
+
+def _with_value(schedule: Schedule, knob: Knob, place: int, value: Any) -> Schedule:
+    if knob.many:
+        old = getattr(schedule, knob.name)
+        value = (*old[:place], value, *old[place + 1 :])
+    changed: dict[str, Any] = {knob.name: value}
+    return replace(schedule, **changed)
 
 
 def _candidates(schedule: Schedule, heard: list[Choice], job: Job) -> dict[str, list]:
@@ -83,8 +111,8 @@ def render_text(explained: Iterable[Explained]) -> str:
 
 
 def _lines(explained: Explained) -> Iterator[str]:
-    yield f"{explained[KERNEL]} on {explained[TARGET]}"
-    unused = []
+    yield f"{explained[KERNEL]} on {explained[TARGET]}{_shown_cost(explained.get(COST))}"
+    clocks, unused = explained.get(COST, {}).get(CLOCKS), []
     for knob in KNOBS:
         value, rows = explained[SCHEDULE].get(knob.name), explained[CANDIDATES].get(knob.name, [])
         if value is None and (knob.kind is bool or not rows):
@@ -92,19 +120,33 @@ def _lines(explained: Explained) -> Iterator[str]:
             continue
         yield f"  {knob.name:22} {_shown(value):20} {knob.help}"
         for place, one in enumerate(rows if knob.many else [rows]):
-            yield from _candidate_lines(one, value[place] if knob.many else value, f"[{place}] " if knob.many else "")
+            chosen = value[place] if knob.many else value
+            yield from _candidate_lines(one, chosen, f"[{place}] " if knob.many else "", clocks)
     yield "  not used, as it needs:"
     yield from (f"    {knob.name:20} {knob.needs}" for knob in unused if knob.name not in DERIVED)
 
 
-def _candidate_lines(rows: list[dict[str, Any]], value: object, which: str) -> Iterator[str]:
-    legal = [_shown(row["value"]) for row in rows if "refused" not in row and row["value"] != value]
+def _shown_cost(cost: dict[str, Any] | None) -> str:
+    if cost is None:
+        return ""
+    busy = ", ".join(f"{name} {share:.0%}" for name, share in list(cost[PIPES].items())[:SHOWN_PIPES])
+    return f": modelled {cost[CLOCKS]} clocks of an SM for a tile program, bound by {cost[BOUND]} (busy: {busy})"
+
+
+def _candidate_lines(rows: list[dict[str, Any]], value: object, which: str, clocks: int | None) -> Iterator[str]:
+    legal = [_priced(row, clocks) for row in rows if "refused" not in row and row["value"] != value]
     if legal:
         yield f"    {'':20} {which}legal too: {', '.join(legal)}"
     for row in rows:
         if "refused" in row:
             remedy = f"; {row['remedy']}" if "remedy" in row else ""
-            yield f"    {'':20} {which}not {_shown(row['value'])}: {row['refused']}{remedy}"
+            yield f"    {'':20} {which}not {_priced(row, clocks)}: {row['refused']}{remedy}"
+
+
+def _priced(row: dict[str, Any], clocks: int | None) -> str:
+    """A candidate, and by how much its modelled cost differs from that of the schedule."""
+    change = row[CLOCKS] / clocks - 1 if clocks and CLOCKS in row else 0.0
+    return _shown(row["value"]) + (f" ({change:+.0%})" if abs(change) >= NOTABLE else "")
 
 
 def _shown(value: Any) -> str:

@@ -1,47 +1,14 @@
-"""CTAs that share an SM: how long they take together, and the clock that the board holds under that load.
-
-The resident CTAs of an SM are the customers of a closed queueing network, and its pipes and memories the stations: each CTA
-waits where another one is served. Mean value analysis has the exact throughput of such a network for exponential times
-[Reiser and Lavenberg, "Mean-Value Analysis of Closed Multichain Queuing Networks", Journal of the ACM 27(2), 1980]: overlap is
-imperfect where few CTAs are resident, and nearly perfect where many are.
-"""
+"""The clock that a board holds under the load of a launch, and how long its CTAs take at that clock (``target/shared_sm.py``)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from ...target.shared_sm import sm_clocks
 from .roofline import RooflineInputs, roofline
 
 _ITERATIONS = 8  # the clock depends on the load, and that on the clock
-
-
-def batch_clocks(ctas: int, alone: float, demands: Sequence[float]) -> float:
-    """Cycles of ``ctas`` resident CTAs in steady state: each takes ``alone`` by itself, and ``demands`` of each resource."""
-    served = _stations(alone, demands)
-    elsewhere = max(alone - sum(served), 0.0)
-    waiting, throughput = [0.0] * len(served), 0.0
-    for count in range(1, ctas + 1):
-        responses = [demand * (1 + others) for demand, others in zip(served, waiting, strict=True)]
-        throughput = count / (elsewhere + sum(responses))
-        waiting = [throughput * response for response in responses]
-    return ctas / throughput
-
-
-def _stations(alone: float, demands: Sequence[float]) -> list[float]:
-    """The demands one after the other: where a CTA uses resources at the same time, the busiest one has all of its time, and
-    the others what is left."""
-    busiest, *others = sorted(demands, reverse=True) or [0.0]
-    busiest, wanted = min(busiest, alone), sum(others)
-    share = min((alone - busiest) / wanted, 1.0) if wanted else 0.0
-    return [busiest, *(demand * share for demand in others)]
-
-
-def sm_clocks(ctas: int, resident: int, alone: float, demands: Sequence[float]) -> float:
-    """Cycles of an SM that runs ``ctas`` CTAs, at most ``resident`` of them at once."""
-    full, rest = divmod(ctas, resident)
-    found = full * batch_clocks(resident, alone, demands) if full else 0.0
-    return found + (batch_clocks(rest, alone, demands) if rest else 0.0)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ....ir.casting import tile_shape, unwrap
 from ....ir.dialects.op_definition import TableOp
@@ -18,10 +18,16 @@ from ..dots import FP4_PAIR, dot_shape, rows_of_types, scaled_types
 from ..family import DotLayouts, MmaFamily
 from .tiling import layout_atom, padded_shape, sliced_to_shape, tiling_of
 
+if TYPE_CHECKING:
+    from ....target.gpu_rates import SmRates
+    from ...schedule.kernel import Dot
+
 # The scales that have no sign. What negative scales do, Tile IR leaves open (specification of mmaf_scaled), and these
 # instructions do not read the sign. Where elements are not read in pairs, they are scaled first, with the sign.
 UNSIGNED_SCALE = "f8E8M0FNU"
 TRANSPOSED_BITS = (16, 32)
+# What an instruction multiplies, whatever the types, and the bytes that one ldmatrix loads.
+ATOM_ROWS, ATOM_COLUMNS, ATOM_K_BYTES, FRAGMENT_LOAD_BYTES = 16, 8, 32, 512
 
 
 class MmaSync(MmaFamily[MmaAtom]):
@@ -69,10 +75,36 @@ class MmaSync(MmaFamily[MmaAtom]):
             )
         return DotLayouts(a, b, c, scales)
 
+    def clocks(self, dot: Dot, rates: SmRates) -> float:
+        accumulates_f32 = dot.c_type == "f32" and not dot.is_scaled
+        share = rates.warp_tensor * (rates.f32_accumulate if accumulates_f32 else 1.0)
+        return dot.multiply_adds / (share * rates.multiply_adds(dot.a_type))
+
+    def shared_bytes(self, dot: Dot, warps: int) -> float:
+        """Each warp reads the rows of A and the columns of B that its part of the result needs."""
+        rows, columns = _warps_of(dot, warps)
+        return columns * (dot.a_size() if dot.a_bytes else 0) + rows * dot.b_size()
+
+    def instructions(self, dot: Dot, warps: int) -> float:
+        """With a load of four 8 x 8 matrices for each 512 bytes of fragments."""
+        k = ATOM_K_BYTES * dot.m * dot.k / dot.a_size()
+        return dot.multiply_adds / (ATOM_ROWS * ATOM_COLUMNS * k) + self.shared_bytes(dot, warps) / FRAGMENT_LOAD_BYTES
+
     def description(self, op: TableOp) -> tuple[str, dict[str, Any]]:
         atom = self.row_of(op)
         instruction = atom.ptx.partition(".{")[0].partition(".row.col")[0]
         return instruction, {"Shape": list(atom.shape), "Warps": list(op.warps)}
+
+
+def _warps_of(dot: Dot, warps: int) -> tuple[int, int]:
+    """How warps divide rows and columns, as ``divide`` does."""
+    rows = columns = 1
+    while rows * columns < warps:
+        if not dot.is_chained and dot.n // columns > max(dot.m // rows, ATOM_COLUMNS):
+            columns *= 2
+        else:
+            rows *= 2
+    return rows, columns
 
 
 def _suits_fragments(op: TableOp, index: int, found: TmaOperand) -> bool:

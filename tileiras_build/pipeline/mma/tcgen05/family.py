@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ....ir.casting import as_op, unwrap
 from ....ir.dialects.fast_xdsl import walk
@@ -24,6 +24,10 @@ from ..dots import rows_of_types, scaled_types
 from ..family import DotLayouts, MmaFamily, Storage, TmemMmaOps
 from ..smem_operands import readable_operands
 from ..tmem_tiles import scale_columns, tmem_tiles
+
+if TYPE_CHECKING:
+    from ....target.gpu_rates import SmRates
+    from ...schedule.kernel import Dot
 
 COLUMN_UNIT = {128: 16, 64: 8}  # rows of a dot -> what its columns are a multiple of
 
@@ -83,6 +87,13 @@ class Tcgen05(MmaFamily[Tcgen05Atom]):
         left, accumulators = tmem_tiles(op, num_warps)
         scales = () if op.lhs_scale is None else tuple(columns.layout for columns in scale_columns(op, num_warps))
         return DotLayouts(None if left is None else left.layout, None, accumulators.layout, scales, fixed=True)
+
+    def clocks(self, dot: Dot, rates: SmRates) -> float:
+        return super().clocks(dot, rates) * max(1.0, ROWS / dot.m)
+
+    def shared_bytes(self, dot: Dot, warps: int) -> float:
+        """For each 128 rows the columns are read once."""
+        return (0 if dot.is_computed else dot.a_size()) + max(1, dot.m // ROWS) * dot.b_size()
 
     def description(self, op: TableOp) -> tuple[str, dict[str, Any]]:
         return f"tcgen05.mma of {self.row_of(op).a_type}", {"Atom": op.mma}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ....ir.dialects.nv_tileas.ops import AsyncDotOp, AsyncDotWaitOp
 from ....ir.dialects.op_definition import TableOp
@@ -24,6 +24,9 @@ from ..smem_operands import readable_operand, readable_operands
 from .operands import row_for_types, rows_need_registers, via_registers
 from .stationary_operands import dots_reading_same_lhs, is_stationary, stages_fit, stationary_lhs
 from .tiling import AccumulatorPromotion, tiling_of
+
+if TYPE_CHECKING:
+    from ...schedule.kernel import Dot
 
 MIN_COLUMNS = 32  # of a partial accumulator: with fewer, the tensor core waits for its operands
 
@@ -103,6 +106,10 @@ class Wgmma(MmaFamily[WgmmaAtom]):
     def layouts(self, op: TableOp, num_warps: int) -> DotLayouts:
         tiling = tiling_of(op, num_warps)
         return DotLayouts(tiling.a, None, tiling.c, fixed=True)
+
+    def shared_bytes(self, dot: Dot, warps: int) -> float:
+        """For each 64 rows the columns are read once."""
+        return (0 if dot.is_computed else dot.a_size()) + max(1, dot.m // ROWS) * dot.b_size()
 
     def description(self, op: TableOp) -> tuple[str, dict[str, Any]]:
         return self.row_of(op).ptx.partition(".m64")[0], {"Atom": op.mma}

@@ -1,0 +1,81 @@
+"""Which way knobs change the modelled cost of a schedule."""
+
+from dataclasses import replace
+
+import pytest
+
+from tileiras_build.pipeline.mma.family import families_of
+from tileiras_build.pipeline.schedule.cost import DRAM, L2, LATENCY, SHARED, TENSOR, cost
+from tileiras_build.pipeline.schedule.kernel import Dot, Kernel
+from tileiras_build.pipeline.schedule.schedule import Schedule
+from tileiras_build.target.gpu_rates import SM_RATES
+from tileiras_build.target.targets import find_target
+
+HOPPER, BLACKWELL, AMPERE = map(find_target, ("sm_90", "sm_100", "sm_80"))
+
+
+def gemm(m=128, n=128, k=64, trips=64.0) -> Kernel:
+    dot = Dot(m, n, k, "f16", "f16", "f32", trips, 2 * m * k, 2 * n * k)
+    return Kernel((dot,), rest={"alu": m * n / 2}, stored=2 * m * n, warps=8)
+
+
+def clocks(kernel: Kernel, target, **knobs) -> float:
+    return cost(kernel, Schedule(**{"num_warps": 8, "num_stages": 4} | knobs), target).nanoseconds
+
+
+@pytest.mark.parametrize("target", [HOPPER, BLACKWELL])
+def test_the_tensor_pipe_takes_what_its_rate_says(target):
+    found = cost(gemm(), Schedule(num_warps=8, num_stages=4), target)
+    assert found.demands[TENSOR] == 64 * 128 * 128 * 64 / SM_RATES[target.number].tensor["f16"]
+    assert found.clocks >= max(found.demands.values()) and max(found.shares.values()) <= 1.0
+
+
+def test_more_stages_cost_nothing_and_hide_latency():
+    costs = [clocks(gemm(), HOPPER, num_stages=count) for count in range(1, 8)]
+    assert costs == sorted(costs, reverse=True) and costs[0] > 1.5 * costs[-1]
+    assert cost(gemm(), Schedule(num_warps=8, num_stages=1), HOPPER).bound == LATENCY
+
+
+def test_wider_tiles_take_less_of_l2():
+    """The same multiply-adds: two tiles of 128 columns against one of 256."""
+    assert clocks(gemm(n=256), HOPPER) < 2 * clocks(gemm(), HOPPER)
+    assert cost(gemm(), Schedule(num_warps=8, num_stages=6), HOPPER).bound == L2
+
+
+def test_a_pair_of_ctas_halves_the_columns_that_each_reads():
+    one, pair = (clocks(gemm(m=256), BLACKWELL, num_ctas=2, two_cta_mma=wanted) for wanted in (None, True))
+    assert pair < one
+    found = cost(gemm(m=256), Schedule(num_ctas=2, two_cta_mma=True, num_stages=6), BLACKWELL)
+    alone = cost(gemm(m=256), Schedule(num_ctas=2, num_stages=6), BLACKWELL)
+    assert found.demands[SHARED] < alone.demands[SHARED] and found.demands[TENSOR] == alone.demands[TENSOR]
+
+
+def test_multicast_takes_less_of_l2():
+    several, shared = (
+        cost(gemm(m=256), Schedule(num_ctas=2, multicast=wanted, num_stages=6), HOPPER) for wanted in (None, True)
+    )
+    assert shared.demands[L2] < several.demands[L2] and shared.demands[SHARED] == several.demands[SHARED]
+
+
+def test_instructions_from_registers_are_slower():
+    first, *_ = families_of(HOPPER)
+    others = [family.name for family in families_of(HOPPER) if family is not first]
+    costs = [clocks(gemm(), HOPPER, mma=(name,)) for name in (first.name, *others)]
+    assert costs == sorted(costs) and costs[1] > 1.2 * costs[0]
+
+
+def test_more_ctas_hide_what_one_waits_for():
+    rows = Kernel((), rest={"special": 4096.0}, loaded=8192, stored=8192, reductions=2)
+    costs = [cost(rows, Schedule(num_warps=4, occupancy=ctas), AMPERE).nanoseconds for ctas in (1, 2, 4, 8, 16)]
+    assert costs == sorted(costs, reverse=True)
+    assert cost(rows, Schedule(num_warps=4, occupancy=16), AMPERE).bound == DRAM
+
+
+def test_chained_dots_gain_where_one_overlaps_the_others_softmax():
+    dot = Dot(128, 128, 128, "f16", "f16", "f32", 32.0, 0, 32768, is_chained=True)
+    kernel = Kernel((dot, replace(dot, is_computed=True)), loop={"special": 32 * 128 * 128.0}, warps=8)
+    assert clocks(kernel, HOPPER, rotate=True, num_stages=2) < clocks(kernel, HOPPER, num_stages=2)
+
+
+def test_a_target_without_published_rates_has_no_cost():
+    assert cost(gemm(), Schedule(), find_target("sm_88")) is None

@@ -1,0 +1,262 @@
+"""The modelled cost of a schedule: cycles of an SM for one tile program, on a GPU that is full of them.
+
+Each pipe and memory has the cycles of what a tile program demands of it; none can take less. A CTA alone takes longer: before
+its loop, in what the stages of the loop do not hide, and after it. CTAs that share an SM overlap (``target/shared_sm.py``). Rates are those of ``target/``, which ``tileiras-build estimate`` uses for the finished code; the GPU
+is the target's default one. The cost is modelled, never measured: it ranks schedules of one kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from ...target.gpu_models import DEFAULT_GPUS, GPUS, GpuModel, dram_efficiency
+from ...target.gpu_rates import CLUSTER_LATENCY, L2_BYTES_PER_CLOCK, SHARED_BYTES_PER_CLOCK, SM_PARTITIONS, TMA_LATENCY
+from ...target.occupancy import occupancy
+from ...target.shared_sm import batch_clocks
+from ...target.sm_limits import RESERVED_SHARED_MEMORY, WARP
+from ...target.targets import Target
+from ..analysis.resource_model import MAX_REGISTERS, MIN_WARPS_FOR_SETMAXNREG, SYNC_MMA_REG_OVERHEAD
+from ..mma.family import MmaFamily, Storage, families_of, family_named
+from .kernel import Dot, Kernel
+from .schedule import Schedule
+
+TENSOR, FMA, ALU, SPECIAL = "tensor pipe", "FMA pipe", "ALU pipe", "special functions"
+ISSUE, SHARED, L2, DRAM, LATENCY = "issue slots", "shared memory", "L2", "DRAM", "latency"
+PIPES = {"tensor": TENSOR, "FMA": FMA}  # of families
+# The knobs that the cost depends on.
+PRICED = frozenset(
+    (
+        *("num_ctas", "num_warps", "occupancy", "mma", "num_stages", "cp_async_stages", "two_cta_mma", "multicast"),
+        *("mma_warp", "rotate", "ping_pong", "issue_ahead", "tmem_accumulators", "prefetch_fragments"),
+    )
+)
+THREADS = (FMA, ALU, SPECIAL, ISSUE)  # what threads do between MMAs
+LOADED_LATENCY = 1.4  # of L2 under load, times the idle one
+ITERATIONS = 4  # the clock depends on the load, and that on the clock
+LATENCY_BINDS = 1.15  # times the largest demand: what takes longer waits
+MMA_LATENCY = 33  # cycles of an MMA that warps execute [Luo et al., arXiv 2402.13499]
+STEP_OVERHEAD = 30  # cycles of a trip: wait for a stage, issue, release
+LAUNCH_OVERHEAD = 500  # cycles of a CTA before its first load: parameters, barriers, descriptors
+REDUCTION_LATENCY = 250  # cycles of a reduction over warps: shuffles, shared memory, two barriers
+
+
+@dataclass(frozen=True)
+class Cost:
+    """``clocks`` of an SM for one tile program; ``demands`` of its pipes and memories for it; ``ctas`` share the SM, which holds
+    ``clock_mhz`` under this load.
+    """
+
+    clocks: float
+    demands: Mapping[str, float]
+    ctas: int
+    clock_mhz: float
+
+    @property
+    def nanoseconds(self) -> float:
+        """The time of an SM for one tile program: what schedules are compared by, as the clock depends on them."""
+        return self.clocks / self.clock_mhz * 1e3
+
+    @property
+    def bound(self) -> str:
+        """What binds: the busiest pipe or memory, or latency where all of them wait."""
+        name = max(self.demands, key=lambda name: self.demands[name])
+        return LATENCY if self.clocks > LATENCY_BINDS * self.demands[name] else name
+
+    def busy(self, name: str) -> float:
+        """The share of the time in which a pipe is busy."""
+        return min(1.0, self.demands.get(name, 0.0) / self.clocks)
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """The share of the time in which each pipe is busy, the busiest first."""
+        busy = {name: round(self.busy(name), 3) for name, clocks in self.demands.items() if clocks}
+        return dict(sorted(busy.items(), key=lambda item: -item[1]))
+
+
+@cache
+def default_gpu(target: Target) -> GpuModel | None:
+    """The GPU that costs are for; None for a target without published rates."""
+    name = DEFAULT_GPUS.get(target.number)
+    return None if name is None else GPUS[name]
+
+
+def cost(kernel: Kernel, schedule: Schedule, target: Target) -> Cost | None:
+    """The modelled cost; None for a target without published rates."""
+    gpu = default_gpu(target)
+    return None if gpu is None else _Model(kernel, schedule, target, gpu).cost()
+
+
+class _Model:
+    def __init__(self, kernel: Kernel, schedule: Schedule, target: Target, gpu: GpuModel):
+        self.schedule, self.target, self.gpu, self.rates = schedule, target, gpu, gpu.rates
+        wanted = schedule.num_ctas or kernel.ctas
+        self.kernel = kernel if wanted <= kernel.ctas else kernel.divided(wanted // kernel.ctas)
+        self.warps = schedule.num_warps or kernel.warps
+        self.families = _families(self.kernel, schedule, target)
+        self._dots = list(zip(self.kernel.dots, self.families, strict=True))
+        self.is_async = any(family.async_ops is not None for family in self.families)
+        self.clock_mhz = gpu.clock_mhz
+        self.stages = schedule.num_stages or max(schedule.cp_async_stages or (0,))
+
+    def cost(self) -> Cost:
+        for _ in range(ITERATIONS):
+            found = self._cost()
+            self.clock_mhz = (self.clock_mhz + self.gpu.sustained_mhz(found.busy(TENSOR), found.busy(FMA))) / 2
+        return found
+
+    def _cost(self) -> Cost:
+        """The cost at the clock so far."""
+        loop, rest = self._loop_demands(), self._rest_demands()
+        demands = {name: loop.get(name, 0.0) + rest.get(name, 0.0) for name in loop | rest}
+        groups, ctas, kernel_ctas = self._groups(), self._resident_ctas(), self.kernel.ctas
+        inner = self._loop_alone(loop | {L2: loop[L2] * self._l2_share}, groups)
+        outer = self._rest_alone(rest)
+        alone = max(inner, outer) if self.schedule.mma_warp else inner + outer
+        together = batch_clocks(ctas * groups, alone, [clocks / groups for clocks in demands.values()])
+        clocks = kernel_ctas * max(together / ctas, *demands.values())
+        return Cost(clocks, {name: kernel_ctas * each for name, each in demands.items()}, ctas, self.clock_mhz)
+
+    def _loop_demands(self) -> dict[str, float]:
+        found = self._work(self.kernel.loop)
+        shared = instructions = loaded = 0.0
+        for dot, family in self._dots:
+            pipe = PIPES[family.pipe]
+            found[pipe] = found.get(pipe, 0.0) + dot.trips * family.clocks(dot, self.rates)
+            copied, from_l2 = self._copied(dot)
+            shared += dot.trips * (copied + self._read(family, dot))
+            loaded += dot.trips * from_l2
+            instructions += dot.trips * family.instructions(dot, self.warps)
+        found[ISSUE] = found.get(ISSUE, 0.0) + instructions / SM_PARTITIONS
+        return found | {SHARED: shared / SHARED_BYTES_PER_CLOCK, L2: loaded / self._l2_rate}
+
+    def _rest_demands(self) -> dict[str, float]:
+        kernel, found = self.kernel, self._work(self.kernel.rest)
+        through_shared = 2 * kernel.stored if self.kernel.dots else 0.0
+        total, loaded = kernel.loaded + kernel.stored, kernel.loaded - kernel.reused
+        efficiency = dram_efficiency(loaded, kernel.stored) if loaded + kernel.stored else 1.0
+        dram = self.gpu.dram_gb_per_s * 1e3 / self.clock_mhz / self.gpu.sm_count * efficiency
+        return found | {
+            SHARED: through_shared / SHARED_BYTES_PER_CLOCK,
+            L2: total / self._l2_rate,
+            DRAM: (loaded + kernel.stored) / dram,
+        }
+
+    def _work(self, instructions: Mapping[str, float]) -> dict[str, float]:
+        """The pipes of instructions of single threads."""
+        count, rates = instructions.get, self.rates
+        found = {
+            FMA: count("float32", 0) / rates.float32 + count("half2", 0) / rates.half2,
+            ALU: count("alu", 0) / rates.alu,
+            SPECIAL: count("special", 0) / rates.exponential,
+        }
+        if count("float64", 0):
+            found[FMA] += count("float64", 0) / rates.float64
+        return found | {ISSUE: sum(instructions.values()) / (WARP * SM_PARTITIONS)}
+
+    def _copied(self, dot: Dot) -> tuple[float, float]:
+        """Bytes that a trip's loads write to shared memory, and those that come from L2."""
+        right = dot.b_bytes / (2 if self.schedule.two_cta_mma else 1)
+        shared_by = self.kernel.ctas if self.schedule.multicast and not self.schedule.two_cta_mma else 1
+        return dot.a_bytes + right, dot.a_bytes + right / shared_by
+
+    def _read(self, family: MmaFamily, dot: Dot) -> float:
+        """Bytes of shared memory that a trip's instructions read; each CTA of a pair has half of the columns."""
+        halved = dot.b_size() * max(1, dot.m // 128) / 2 if self.schedule.two_cta_mma else 0.0
+        return family.shared_bytes(dot, self.warps) - halved
+
+    @property
+    def _l2_rate(self) -> float:
+        return min(L2_BYTES_PER_CLOCK, self.gpu.l2_gb_per_s * 1e3 / self.clock_mhz / self.gpu.sm_count)
+
+    @property
+    def _l2_share(self) -> float:
+        """How much less a CTA takes of L2 than all of them together leave to each other."""
+        return self._l2_rate / L2_BYTES_PER_CLOCK
+
+    # ---- latency -------------------------------------------------------------------------------
+    def _loop_alone(self, demands: Mapping[str, float], groups: int) -> float:
+        """The cycles of the loop of dots for a group of warps that has the SM to itself."""
+        trips = max(self.kernel.trips, 1.0)
+        return trips * self._trip({name: clocks / trips / groups for name, clocks in demands.items()})
+
+    def _trip(self, busy: Mapping[str, float]) -> float:
+        """The cycles of one trip: its pipes, one after the other where each waits for the last, and the wait for its stage."""
+        if not self.kernel.dots:
+            return 0.0
+        computed = max(busy.values()) + STEP_OVERHEAD
+        if self.kernel.is_chained and not self._overlaps:
+            computed = busy[TENSOR] + max(busy[name] for name in THREADS) + STEP_OVERHEAD
+        if not self.is_async:
+            computed = max(computed, busy.get(TENSOR, 0.0) * max(1.0, SM_PARTITIONS / self.warps)) + self._fragments()
+        return max(computed, *(self._stage_wait(dot, computed) for dot in self.kernel.dots))
+
+    def _stage_wait(self, dot: Dot, trip: float) -> float:
+        """The cycles of a trip as far as loads of a dot's operands allow: a stage is filled, and held until it is read."""
+        bytes = dot.a_bytes + dot.b_bytes
+        if not bytes:
+            return 0.0
+        filled, stages = self._fill(bytes), max(self.stages, 1)
+        if self.is_async and self.families[0].accumulator is Storage.REGISTERS and not dot.is_chained and stages > 1:
+            return filled / (stages - 1)  # one is held until the next MMA has been issued
+        held = trip * dot.multiply_adds / sum(other.multiply_adds for other in self.kernel.dots)
+        return (filled + held) / stages
+
+    @property
+    def _overlaps(self) -> bool:
+        """Whether a dot of a chain runs while threads compute the operand of another."""
+        one = self.schedule
+        return bool(one.rotate or one.ping_pong or one.issue_ahead or one.tmem_accumulators)
+
+    def _fragments(self) -> float:
+        """The wait for the first fragments of a trip, and the last result."""
+        return MMA_LATENCY + (0 if self.schedule.prefetch_fragments else self.gpu.shared_latency)
+
+    def _fill(self, bytes: float) -> float:
+        """The cycles from a load to its data."""
+        copies = TMA_LATENCY if self.schedule.num_stages else 0
+        cluster = CLUSTER_LATENCY if self.schedule.multicast or self.schedule.two_cta_mma else 0
+        return LOADED_LATENCY * self.gpu.l2_latency + copies + cluster + bytes / L2_BYTES_PER_CLOCK
+
+    def _rest_alone(self, rest: Mapping[str, float]) -> float:
+        """The cycles before the first load, of loads, and of work after the loop; stores need not be waited for."""
+        kernel = self.kernel
+        busy = sum(clocks for name, clocks in rest.items() if name not in (DRAM, L2)) * max(
+            1.0, SM_PARTITIONS / self.warps
+        )
+        reductions = kernel.reductions * (REDUCTION_LATENCY if self.warps > 1 else REDUCTION_LATENCY / 2)
+        first = self._fill(kernel.stage_bytes) if kernel.dots else 0.0
+        others = self.gpu.dram_latency + kernel.loaded / L2_BYTES_PER_CLOCK if kernel.loaded else 0.0
+        return LAUNCH_OVERHEAD + max(first, others) + busy + reductions
+
+    # ---- CTAs ----------------------------------------------------------------------------------
+    def _groups(self) -> int:
+        """Groups of warps of a CTA, each with rows of its own, that compute while others multiply."""
+        return max(1, self.warps // SM_PARTITIONS) if self.kernel.is_chained and not self._in_tensor_memory else 1
+
+    @property
+    def _in_tensor_memory(self) -> bool:
+        return any(family.accumulator is Storage.TENSOR for family in self.families)
+
+    def _resident_ctas(self) -> int:
+        """The CTAs of an SM: those that registers are divided for, or as many as fit."""
+        if self.schedule.occupancy is not None:
+            return self.schedule.occupancy
+        shared = self.stages * self.kernel.stage_bytes + RESERVED_SHARED_MEMORY
+        loads = bool(self.schedule.num_stages)
+        if loads and self.is_async and self.warps >= MIN_WARPS_FOR_SETMAXNREG and self.target.has("setmaxnreg"):
+            return 1  # the launch has all registers of an SM
+        return max(1, occupancy(self.target, WARP * (self.warps + loads), self._registers(), shared).ctas)
+
+    def _registers(self) -> int:
+        """Of a thread: its part of the accumulators, and all else."""
+        words = (dot.m * dot.n for dot, family in self._dots if family.accumulator is Storage.REGISTERS)
+        return min(MAX_REGISTERS, sum(words) // (WARP * self.warps) + SYNC_MMA_REG_OVERHEAD)
+
+
+def _families(kernel: Kernel, schedule: Schedule, target: Target) -> list[MmaFamily]:
+    """The family of each dot: the schedule's, or the GPU's fastest."""
+    names: Iterable[str] = schedule.mma or ()
+    found = list(map(family_named, names))
+    return found if len(found) == len(kernel.dots) else [families_of(target)[0]] * len(kernel.dots)

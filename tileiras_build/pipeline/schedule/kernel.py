@@ -1,0 +1,263 @@
+"""What a kernel is, as far as its cost depends on it: dots, bytes that it loads and stores, and work on elements.
+
+A tile program is described before layouts: one CTA's share of it, or all of it where no cluster divides it yet. All
+counts are per tile program. Sizes of arrays are not known: loops without constant bounds run as if their arrays had ``ASSUMED_EXTENT``
+elements along them, and a loop over tile programs (a persistent kernel's) once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from math import ceil, prod
+
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, TensorType
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...ir.casting import as_op, parent_op, tile_type
+from ...ir.dialects.fast_xdsl import walk
+from ...ir.dialects.op_definition import TableOp
+from ...ir.dialects.op_traits import is_combiner_region, is_counted_loop, is_loop
+from ...target.element_types import OPERAND_TYPES
+from ...target.targets import Target
+from ..analysis.chained_dots import find_chained_dots
+from ..analysis.dot_operand_chains import dot_operand_load, source_load_of
+from ..analysis.op_queries import ELEMENTWISE, element_kind, is_tile
+from ..analysis.resource_model import choose_warps, is_program_dependent
+from ..common.llvm_element_types import element_of
+from ..job import Job
+from ..mma.dots import FP4, FP4_PAIR, dot_shape, element_types
+from ..mma.family import scales_in_instruction
+
+ASSUMED_EXTENT = 4096
+DOT, REDUCE = "nv_tileas.dot", "nv_tileas.reduce"
+LOADS = ("nv_tileas.tiled_load", "nv_tileas.load")
+STORES = ("nv_tileas.tiled_store", "nv_tileas.store")
+REARRANGING = ("nv_tileas.broadcast", "nv_tileas.splat", "arith.constant")  # tiles with fewer different elements
+MAXIMA = ("arith.maxnumf", "arith.minnumf", "arith.maximumf", "arith.minimumf", "arith.maxsi", "arith.minsi")
+# The instructions of an operation of one element by pipe, a field of ``SmRates``; others have one of ``float32`` or ``alu``.
+INSTRUCTIONS = {
+    "exp2": {"special": 1.0},
+    "tanh": {"special": 1.0},
+    **{name: {"special": 1.0, "float32": 1.0} for name in ("exp", "log", "log2", "sqrt", "rsqrt", "sin", "cos")},
+    "divf": {"special": 1.0, "float32": 8.0},
+    "powf": {"special": 2.0, "float32": 4.0},
+    "fp_to_fp": {"alu": 0.5},  # two at once
+}
+
+
+@dataclass(frozen=True)
+class Dot:
+    """C (m, n) += A (m, k) B (k, n), ``trips`` times. ``a_bytes`` and ``b_bytes`` are loaded for each: 0 for an operand that is
+    computed, or loaded before; ``is_computed``: the left one is no loaded tile. ``is_chained``: one of two dots, of which the
+    second waits for the first. Types have the names of ``OPERAND_TYPES``.
+    """
+
+    m: int
+    n: int
+    k: int
+    a_type: str
+    b_type: str
+    c_type: str
+    trips: float
+    a_bytes: int = 0
+    b_bytes: int = 0
+    is_computed: bool = False
+    is_scaled: bool = False
+    is_chained: bool = False
+
+    @property
+    def multiply_adds(self) -> int:
+        """Of one trip."""
+        return self.m * self.n * self.k
+
+    def a_size(self) -> float:
+        """Bytes of the left operand."""
+        return self.m * self.k * operand_bytes(self.a_type)
+
+    def b_size(self) -> float:
+        """Bytes of the right operand."""
+        return self.k * self.n * operand_bytes(self.b_type)
+
+
+def operand_bytes(name: str) -> float:
+    """Bytes of an element of a dot's operand in shared memory."""
+    return 0.5 if name == FP4_PAIR else OPERAND_TYPES[name].load_bits / 8
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """``loop``: instructions by pipe in the loops of dots, ``rest`` those outside, both times their trips. ``loaded`` and ``stored``:
+    bytes of tiles besides the operands of dots that loops load; ``reused``: of those that other tile programs load, too.
+    ``reductions``: one after the other, outside of the loops of dots. ``warps``: those that it has unless a schedule says
+    otherwise. ``ctas`` of a cluster have divided its tiles.
+    """
+
+    dots: tuple[Dot, ...]
+    loop: Mapping[str, float] = field(default_factory=dict)
+    rest: Mapping[str, float] = field(default_factory=dict)
+    loaded: float = 0
+    reused: float = 0
+    stored: float = 0
+    reductions: int = 0
+    warps: int = 4
+    ctas: int = 1
+
+    @property
+    def trips(self) -> float:
+        """Trips of the loops of dots."""
+        return max((dot.trips for dot in self.dots), default=0)
+
+    @property
+    def is_chained(self) -> bool:
+        """Whether a dot waits for another one."""
+        return any(dot.is_chained for dot in self.dots)
+
+    @property
+    def stage_bytes(self) -> int:
+        """Bytes of one stage of what the dots load."""
+        return sum(dot.a_bytes + dot.b_bytes for dot in self.dots)
+
+    def divided(self, ctas: int) -> Kernel:
+        """One CTA's share where so many divide the rows of each result, and each of them needs all columns."""
+        share = 1 / ctas
+        return replace(
+            self,
+            dots=tuple(replace(dot, m=dot.m // ctas, a_bytes=dot.a_bytes // ctas) for dot in self.dots),
+            loop={pipe: share * count for pipe, count in self.loop.items()},
+            rest={pipe: share * count for pipe, count in self.rest.items()},
+            loaded=share * self.loaded,
+            reused=share * self.reused,
+            stored=share * self.stored,
+            ctas=self.ctas * ctas,
+        )
+
+
+def describe(func: TableOp, job: Job) -> Kernel:
+    """The description of a kernel before layouts."""
+    found = _Description(job.target)
+    found.add(func.regions[0].blocks[0], 1.0)
+    return Kernel(
+        tuple(found.dots),
+        dict(found.loop),
+        dict(found.rest),
+        found.loaded,
+        found.reused,
+        found.stored,
+        found.reductions,
+        choose_warps(func, job),
+        func.num_ctas or 1,
+    )
+
+
+class _Description:
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self.dots: list[Dot] = []
+        self.loop: Counter[str] = Counter()
+        self.rest: Counter[str] = Counter()
+        self.loaded = self.reused = self.stored = 0.0
+        self.reductions = 0
+
+    def add(self, block: Block, trips: float) -> None:
+        """Add the operations of a block that runs so often."""
+        dots = [as_op(op) for op in block.ops if op.name == DOT]
+        is_chained = bool(dots) and find_chained_dots(parent_op(dots[0])) is not None
+        self.dots += [_dot(dot, trips, is_chained, self.target) for dot in dots]
+        fed = {load[0] for dot in dots for index in (0, 1) if (load := dot_operand_load(dot, index)) is not None}
+        work = self.loop if dots else self.rest
+        for op in block.ops:
+            self._add_operation(op, trips, work, op in fed, bool(dots))
+
+    def _add_operation(self, op: Operation, trips: float, work: Counter[str], is_fed: bool, in_dot_loop: bool) -> None:
+        if op.name in LOADS and not is_fed:
+            self.loaded += trips * _bytes(op.results[0])
+            self.reused += trips * _bytes(op.results[0]) * (in_dot_loop or _is_same_for_all(as_op(op)))
+        elif op.name in STORES:
+            self.stored += trips * max(map(_bytes, op.operands), default=0)
+        for pipe, count in _instructions(op).items():
+            work[pipe] += trips * count  # type: ignore[assignment]
+        self.reductions += op.name == REDUCE and not in_dot_loop
+        if not is_combiner_region(op):
+            inner = trips * _trips(op) if is_loop(op) else trips
+            for region in op.regions:
+                for block in region.blocks:
+                    self.add(block, inner)
+
+
+def _is_same_for_all(load: TableOp) -> bool:
+    """Whether all tile programs load the same tile."""
+    return load.name == "nv_tileas.tiled_load" and not any(map(is_program_dependent, load.coords))
+
+
+def _dot(op: TableOp, trips: float, is_chained: bool, target: Target) -> Dot:
+    batch, m, n, k = dot_shape(op)
+    a, b, c = element_types(op)
+    is_scaled, is_computed = op.lhs_scale is not None, source_load_of(op.lhs) is None
+    if op.packed or (is_scaled and a == FP4 and scales_in_instruction(op, target, packed_fp4=True)):
+        a, b, k = FP4_PAIR, FP4_PAIR, 2 * k if op.packed else k
+    dot = Dot((batch or 1) * m, n, k, a, b, c, trips, 0, 0, is_computed, is_scaled, is_chained)
+    sizes = (dot.a_size(), dot.b_size())
+    loaded = (round(size) if dot_operand_load(op, index) is not None else 0 for index, size in enumerate(sizes))
+    return replace(dot, **dict(zip(("a_bytes", "b_bytes"), loaded)))
+
+
+def _trips(loop: Operation) -> float:
+    """How often a loop runs: known, or assumed."""
+    bounds = [_constant(value) for value in loop.operands[:3]] if is_counted_loop(loop) else [None]
+    if None not in bounds:
+        first, last, step = bounds
+        return max(0, ceil((last - first) / step))  # type: ignore[operator]
+    inside = list(loop.regions[0].blocks[0].ops)
+    if dots := [as_op(op) for op in inside if op.name == DOT]:
+        return max(1.0, ASSUMED_EXTENT / (dot_shape(dots[-1])[3] * (2 if dots[-1].packed else 1)))
+    if any(op.name == DOT for op in walk(loop)):
+        return 1.0
+    extents = [tile_type(op.results[0]).get_shape()[-1] for op in inside if op.name in LOADS and is_tile(op.results[0])]
+    return max(1.0, ASSUMED_EXTENT / max(extents)) if extents else 1.0
+
+
+def _constant(value: SSAValue) -> int | None:
+    op = value.owner
+    if not isinstance(op, Operation) or op.name != "arith.constant":
+        return None
+    found = op.properties["value"]
+    return found.value.data if isinstance(found, IntegerAttr) and not isinstance(found, FloatAttr) else None
+
+
+def _bytes(value: SSAValue) -> int:
+    return _size(value) * element_of(value.type).bytes if isinstance(value.type, TensorType) else 0
+
+
+def _size(value: SSAValue) -> int:
+    return prod(tile_type(value).get_shape())
+
+
+# ---- work on elements --------------------------------------------------------------------------
+def _instructions(op: Operation) -> dict[str, float]:
+    """Instructions of single threads by pipe, of all elements of an operation together."""
+    if op.name == REDUCE:
+        pipe = "alu" if any(inner.name in MAXIMA for inner in walk(op)) else "float32"
+        return {pipe: float(_size(op.operands[0]))}
+    if not op.results or not is_tile(op.results[0]) or element_kind(op) is not ELEMENTWISE:
+        return {}
+    if all(_is_rearranged(value) for value in op.operands):
+        return {}
+    return {pipe: _size(op.results[0]) * count for pipe, count in _instructions_of_element(op).items()}
+
+
+def _is_rearranged(value: SSAValue) -> bool:
+    return isinstance(value.owner, Operation) and value.owner.name in REARRANGING
+
+
+def _instructions_of_element(op: Operation) -> dict[str, float]:
+    name, element = op.name.partition(".")[2], element_of(op.results[0].type)
+    if name in INSTRUCTIONS:
+        return INSTRUCTIONS[name]
+    if not element.is_float or op.name in MAXIMA:
+        return {"alu": 1.0}
+    return {_FLOAT_PIPES.get(element.bits, "float32"): 0.5 if element.bits == 16 else 1.0}
+
+
+_FLOAT_PIPES = {16: "half2", 32: "float32", 64: "float64"}
