@@ -1,7 +1,7 @@
 """Tuning parameters: integers that select among schedules of the same program, one frozen row each.
 
-Each is an option of the build, of ``lower`` and of ``compile``, and a field of ``Job`` with the same name. With the
-defaults, accuracy and the order of tile programs are those of the source program.
+Each is an option of the build, of ``lower`` and of ``compile``, and a field of ``Job`` with the same name. The defaults
+are what libraries choose; the order of tile programs is that of the grid.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Tuning:
 FP8_PROMOTION_INTERVAL = Tuning(
     "fp8_promotion_interval",
     "sm_90 FP8: K elements accumulated in the tensor core before promotion to an FP32 accumulator (larger: faster, less accurate)",
-    32,
+    128,
     (32, 64, 128),
 )
 GRID_SWIZZLE = Tuning(

@@ -46,7 +46,7 @@ nv_tileaa.func @k {
     %x, %t0 = nv_tileas.tiled_load %a coords(%zero, %k) {mem_semantic = "weak", tma} : (!view0, i32, i32) -> (tensor<128x128xf8E4M3FN>, !nv_tileaa.mem_token)
     %y, %t1 = nv_tileas.tiled_load %b coords(%zero, %k) {mem_semantic = "weak", tma} : (!view0, i32, i32) -> (tensor<128x128xf8E4M3FN>, !nv_tileaa.mem_token)
     %r = nv_tileas.permute %y {permutation = array<i32: 1, 0>} : tensor<128x128xf8E4M3FN>
-    %d = nv_tileas.dot %x, %r, %c {mma = "wgmma_m64k32_f8E4M3FN_f8E4M3FN_f32", promotion = array<i32: 128, 2, 32>} : (tensor<128x128xf8E4M3FN>, tensor<128x128xf8E4M3FN>, tensor<128x128xf32>) -> tensor<128x128xf32>
+    %d = nv_tileas.dot %x, %r, %c {mma = "wgmma_m64k32_f8E4M3FN_f8E4M3FN_f32", promotion = array<i32: 128, 1, 128>} : (tensor<128x128xf8E4M3FN>, tensor<128x128xf8E4M3FN>, tensor<128x128xf32>) -> tensor<128x128xf32>
     nv_tileas.continue %d : (tensor<128x128xf32>) -> ()
   }
   %double = nv_tileas.addf %sum, %sum : tensor<128x128xf32>
@@ -99,7 +99,7 @@ nv_tileaa.func @k {
     %x, %t0 = nv_tileas.tiled_load %a coords(%zero, %k) {mem_semantic = "weak", tma} : (!view0, i32, i32) -> (tensor<128x64xf8E5M2>, !nv_tileaa.mem_token)
     %y, %t1 = nv_tileas.tiled_load %b coords(%zero, %k) {mem_semantic = "weak", tma} : (!view1, i32, i32) -> (tensor<256x64xf8E5M2>, !nv_tileaa.mem_token)
     %r = nv_tileas.permute %y {permutation = array<i32: 1, 0>} : (tensor<256x64xf8E5M2>) -> tensor<64x256xf8E5M2>
-    %d = nv_tileas.dot %x, %r, %c {mma = "wgmma_m64k32_f8E5M2_f8E5M2_f32", promotion = array<i32: 128, 1, 32>} : (tensor<128x64xf8E5M2>, tensor<64x256xf8E5M2>, tensor<128x256xf32>) -> tensor<128x256xf32>
+    %d = nv_tileas.dot %x, %r, %c {mma = "wgmma_m64k32_f8E5M2_f8E5M2_f32", promotion = array<i32: 128, 1, 128>} : (tensor<128x64xf8E5M2>, tensor<64x256xf8E5M2>, tensor<128x256xf32>) -> tensor<128x256xf32>
     nv_tileas.continue %d : (tensor<128x256xf32>) -> ()
   }
   %double = nv_tileas.addf %sum, %sum : tensor<128x256xf32>
