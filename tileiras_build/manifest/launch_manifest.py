@@ -78,12 +78,13 @@ class Grid(ManifestStruct, frozen=True):
     """The grid axes whose block index or extent the kernel uses; ``meaning`` describes each.
 
     ``group``: rows per group of a grouped (swizzled) block order. ``persistent``: CTAs per SM of a persistent kernel; 0 for
-    all other kernels.
+    all other kernels. ``cluster``: tile blocks along axis 0 that form a cluster; the extent of each launch is a multiple of it.
     """
 
     axes: list[int] = []
     meaning: list[str] = []
     group: int = 1
+    cluster: int = 1
     persistent: int = 0
 
 

@@ -4,7 +4,7 @@
         "params": [{"name", "kind", "size", "offset", "role", "argument", "axis", "element", "access", "divisible_by",
                     "minimum", "maximum", "value"}...], "param_sizes": [bytes...],
         "arguments": [{"name", "kind", "param", "rank", "view"}...], "grid": {"axes": [0], "meaning": [words...], "group": n,
-        "persistent": n}, "threads_per_cta": 128,
+        "cluster": n, "persistent": n}, "threads_per_cta": 128,
         "shared_memory": {"static": n, "dynamic": n}, "cluster": [1, 1, 1],
         "tensor_maps": [{"param", "element", "base", "shape", "strides", "box", "element_strides", "swizzle",
                          "interleave", "fill", "l2_promotion"}...],
@@ -32,7 +32,9 @@ tile programs; more than fit at once are correct, but slower.
 ``opt_level`` is ptxas' optimization level, if that is not 3.
 
 ``cluster`` is the shape of the cluster of CTAs that executes one tile program; it is compiled into the kernel, whose
-grid counts tile programs (``.blocksareclusters``), so the launch needs no attribute.
+grid counts tile programs (``.blocksareclusters``), so the launch needs no attribute. ``grid.cluster`` is present if a
+cluster executes so many tile programs, neighbours along x (``.reqnctapercluster``): the extent of a grid along x is a
+multiple of it.
 
 The manifest is named metadata in ``.ll``, one comment line in ``.ptx`` (``ll_to_ptx/embedded_metadata.py`` reads both),
 and a ``.json`` file beside the cubin.

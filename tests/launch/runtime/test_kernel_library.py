@@ -269,6 +269,14 @@ def persistent_library(library, driver):
     return library
 
 
+def test_a_grid_of_clusters_of_tile_blocks_is_a_multiple_of_them():
+    clusters = Launch(threads_per_cta=128, grid=Grid(cluster=2))
+    assert [check_grid("k", grid, clusters) for grid in (4, (2, 3))] == [(4, 1, 1), (2, 3, 1)]
+    for grid in (3, (1, 2)):
+        with pytest.raises(InvalidInput, match="form clusters along the first axis; use a multiple of 2"):
+            check_grid("k", grid, clusters)
+
+
 def test_a_grid_that_a_persistent_kernel_cannot_number_is_refused():
     params = [Parameter(name=f"grid_{n}", kind="i32", size=4, offset=4 * n, role="grid", axis=n) for n in range(3)]
     persistent = Launch(threads_per_cta=128, params=params, grid=Grid(persistent=1))

@@ -254,7 +254,7 @@ class Kernel:
 def check_grid(entry: str, grid: int | Sequence[int], launch: Launch) -> tuple[int, int, int]:
     """The three extents of the grid in tile blocks, one cluster of CTAs each; raises InvalidInput[launch-grid]."""
     cluster = launch.cluster
-    if type(grid) is int and 0 < grid <= _GRID_ON_EVERY_GPU and cluster == _NO_CLUSTER:
+    if type(grid) is int and 0 < grid <= _GRID_ON_EVERY_GPU and cluster == _NO_CLUSTER and launch.grid.cluster == 1:
         return grid, 1, 1
     try:
         extents = tuple(islice(grid, _MAX_AXES)) if isinstance(grid, Iterable) else (grid,)
@@ -267,6 +267,11 @@ def check_grid(entry: str, grid: int | Sequence[int], launch: Launch) -> tuple[i
         message = f"invalid grid {extents} for kernel {entry}"
         raise InvalidInput("launch-grid", message, remedy=f"use 1 to 3 positive integers up to {most}")
     x, y, z = blocks
+    if x % launch.grid.cluster:
+        message = f"grid {extents} for kernel {entry}, whose tile blocks form clusters along the first axis"
+        raise InvalidInput(
+            "launch-grid", message, remedy=f"use a multiple of {launch.grid.cluster} as the first extent"
+        )
     if launch.grid.persistent and x * y * z > MAX_TILE_PROGRAMS:
         message = f"grid {extents} is too large for persistent kernel {entry}"
         raise InvalidInput("launch-grid", message, remedy=f"use at most {MAX_TILE_PROGRAMS} tile blocks")

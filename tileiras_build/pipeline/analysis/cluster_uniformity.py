@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import chain
+
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from ...ir.casting import cast, defining_op, parent_op, terminator
+from ...ir.casting import as_op, defining_op, parent_op, unwrap
 from ...ir.dialects.nv_tileas.ops import CtaRankOp
 from ...ir.dialects.op_definition import TableOp
-from ...ir.dialects.op_traits import is_counted_loop, is_structured_control_flow
+from ...ir.dialects.op_traits import is_counted_loop, is_if, is_structured_control_flow
+from .enclosing_control_flow import exits_of
+from .sharding_propagation import loop_carried_group
 
 
 def is_rank_dependent(load: TableOp) -> bool:
@@ -30,9 +35,24 @@ def _bounds(load: TableOp) -> list[SSAValue]:
     values: list[SSAValue] = []
     around = parent_op(load)
     while is_structured_control_flow(around):
-        values += [around.lower, around.upper, around.step] if is_counted_loop(around) else around.operands
+        values += _control_values(around)
         around = parent_op(around)
     return values
+
+
+def _control_values(op: TableOp) -> list[SSAValue]:
+    """The condition of a branch; the bounds of a loop, and the conditions of branches that leave it or an iteration."""
+    if is_if(op):
+        return [op.operands[0]]
+    bounds = [op.lower, op.upper, op.step] if is_counted_loop(op) else []
+    return bounds + [condition for exit in exits_of(op) for condition in _conditions_inside(exit, op)]
+
+
+def _conditions_inside(op: Operation, loop: Operation) -> Iterator[SSAValue]:
+    around = parent_op(op)
+    while around is not loop:
+        yield from around.operands if is_if(around) else ()
+        around = parent_op(around)
 
 
 def _derives_from_rank(value: SSAValue, seen: set[SSAValue]) -> bool:
@@ -40,15 +60,13 @@ def _derives_from_rank(value: SSAValue, seen: set[SSAValue]) -> bool:
     if value in seen:
         return False
     seen.add(value)
-    sources = _carried(value) if isinstance(value, BlockArgument) else list(defining_op(value).operands)
-    return isinstance(value.owner, CtaRankOp) or any(_derives_from_rank(source, seen) for source in sources)
+    return isinstance(value.owner, CtaRankOp) or any(_derives_from_rank(source, seen) for source in _sources(value))
 
 
-def _carried(argument: BlockArgument) -> list[SSAValue]:
-    block = argument.block
-    loop = cast(Operation, block.parent_op())
-    if not is_counted_loop(loop):
-        return []
-    if argument.index == 0:
-        return [loop.lower, loop.upper, loop.step]
-    return [loop.initial[argument.index - 1], terminator(block).operands[argument.index - 1]]
+def _sources(value: SSAValue) -> list[SSAValue]:
+    """The values that a value is computed from, or one of if control flow decides."""
+    is_argument = isinstance(value, BlockArgument)
+    op = unwrap(value.owner.parent_op()) if is_argument else defining_op(value)
+    if not is_structured_control_flow(op):
+        return [] if is_argument else list(op.operands)
+    return [*chain(*(group for group in loop_carried_group(as_op(op)) if value in group)), *_control_values(as_op(op))]

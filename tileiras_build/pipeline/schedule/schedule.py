@@ -20,6 +20,7 @@ class Schedule:
 
     strategy: str | None = None
     num_ctas: int | None = None
+    grid_cluster: int | None = None
     num_warps: int | None = None
     occupancy: int | None = None
     setmaxnreg: bool | None = None
@@ -74,6 +75,13 @@ KNOBS: tuple[Knob, ...] = (
         int,
         "CTAs of a cluster that share a tile program (thread block cluster)",
         "a GPU with clusters, and tiles that CTAs can divide without exchanging data",
+    ),
+    Knob(
+        "grid_cluster",
+        int,
+        "neighbouring tile programs along axis 0 of the grid that form a cluster and share loads",
+        "a GPU with clusters, num_ctas = 1, no early return, and launches whose first grid extent is a multiple of it",
+        values=(1, 2, 4),
     ),
     Knob("num_warps", int, "warps that compute, besides producer and MMA warps", "16 warps at most", values=POWERS),
     Knob(

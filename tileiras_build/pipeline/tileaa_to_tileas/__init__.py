@@ -18,6 +18,7 @@ from .allocate_shared_memory import AllocateSharedMemory
 from .assign_layouts import AssignLayouts
 from .check_schedule import CheckSchedule
 from .choose_cta_shape import ChooseCtaShape
+from .cluster_grid import ClusterGrid
 from .convert_tileaa_to_tileas import ConvertTileAAToTileAS
 from .elide_bounds_checks import ElideBoundsChecks
 from .expand_block_scales import ExpandBlockScales
@@ -60,6 +61,7 @@ PASSES = (
     LegalizeDot,  # before AssignLayouts: it changes operand types
     PackFp4,  # after LegalizeDot: only dots with hardware scaling read fp4 pairs; before PlanCtaCluster and SelectMemoryAtoms
     PlanCtaCluster,  # after LegalizeDot: operand types are final; before barriers, layouts and schedules, which are per CTA
+    ClusterGrid,  # after PlanCtaCluster: a tile program has one CTA; before the passes that ask for the CTAs of a cluster
     LoopOverTileSlices,  # after PlanCtaCluster: tiles are per CTA; before ChooseCtaShape: it counts live registers
     ShrinkKTile,  # after LoopOverTileSlices: tiles have their rows; before passes that choose copies: they need two stages
     InsertTokenBarriers,  # before AllocateSharedMemory: these barriers also separate the users of scratch

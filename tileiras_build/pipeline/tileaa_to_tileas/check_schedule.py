@@ -39,7 +39,9 @@ def _complete(func: TableOp, job: Job) -> None:
     """Set what the code says of itself."""
     chunk = fallback_of(job).chunk_bytes if job.fallback or requested(job).conversion_chunk_bytes else None
     strategy = choose_strategy(job).name
-    set_knobs(func, num_warps=func.num_warps, num_ctas=func.num_ctas, strategy=strategy, conversion_chunk_bytes=chunk)
+    shared = None if func.grid_cluster else func.num_ctas
+    set_knobs(func, num_warps=func.num_warps, num_ctas=shared, grid_cluster=func.grid_cluster)
+    set_knobs(func, strategy=strategy, conversion_chunk_bytes=chunk)
     if is_listening() and schedule_of(func).occupancy is None:
         spare = spare_stage_bytes(func)
         limits = ((ctas, limits_of(func, ctas, job, spare)) for ctas in range(EXPLAINED_CTAS, 0, -1))
@@ -49,7 +51,11 @@ def _complete(func: TableOp, job: Job) -> None:
 def _check(func: TableOp, job: Job) -> None:
     wanted, found = requested(job), schedule_of(func)
     for name, value in wanted.chosen.items():
-        if getattr(found, name) != value and (name, value) not in (("num_ctas", 1), ("strategy", "auto")):
+        if getattr(found, name) != value and (name, value) not in (
+            ("num_ctas", 1),
+            ("grid_cluster", 1),
+            ("strategy", "auto"),
+        ):
             raise refusal(job.schedule, name, value, _reason(name, func), f"{name}: {BY_NAME[name].help}")
     if (ctas := wanted.occupancy) is not None and (limit := limits_of(func, ctas, job)) is not None:
         raise refusal(job.schedule, "occupancy", ctas, limit, "use fewer num_stages or a lower occupancy")

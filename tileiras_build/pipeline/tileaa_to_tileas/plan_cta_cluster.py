@@ -1,9 +1,10 @@
-"""Shard the tiles of a kernel over the CTAs of a cluster, as its hint ``num_cta_in_cga`` requests.
+"""Shard the tiles of a kernel over the CTAs of a cluster, as its hint ``num_cta_in_cga`` requests, or as a pair is faster.
 
-In:    nv_tileas without layouts; a kernel whose hint requests several CTAs per tile program.
+In:    nv_tileas without layouts; a kernel whose hint requests several CTAs per tile program, or one without the hint that two
+       CTAs compute in less time (``schedule/cta_pairs.py``).
 Out:   the program of one CTA: it computes its shards of sharded tiles, and loads and stores the corresponding part of
        the view's tile. Every CTA computes replicated tiles, and the first one stores them. ``num_ctas`` on the kernel,
-       or ``num_ctas_declined`` with the reason why one CTA computes everything.
+       or ``num_ctas_declined`` with the reason why one CTA computes everything although more were requested.
 After: legalize_dot (operands of dots are final). Before: insert_token_barriers (which orders one CTA), assign_layouts.
 Sound: the sharding follows the rules of analysis/sharding_propagation, under which no CTA needs another's shard.
        Accesses that tokens order are of the same shard of the same view, hence of one CTA. A kernel stays unsharded if
@@ -23,6 +24,7 @@ from ..common.cse import Cse
 from ..common.optimization_hints import hint
 from ..job import Job
 from ..pass_manager import EdgePass
+from ..schedule.cta_pairs import CTAS, prefers_cta_pair
 from ..schedule.schedule_attribute import schedule_of
 from .op_insertion import insert_before
 from .sharded_program import ShardedProgram
@@ -38,26 +40,24 @@ class PlanCtaCluster(EdgePass):
     name = "tileas-plan-cta-cluster"
 
     def run(self, module: ModuleOp, job: Job) -> None:
-        asking = [func for func in module.body.block.ops if _requested_ctas(func, job) > 1]
-        if not asking or not job.target.has("cluster"):
+        if not job.target.has("cluster"):
             return
-        for func in asking:
-            _shard_over_ctas(func, job)
-        Cse().run(module, job)
+        for func in filter(is_function, module.body.block.ops):
+            requested = schedule_of(func).num_ctas or hint(func, job, "num_cta_in_cga")
+            ctas = requested or (CTAS if prefers_cta_pair(as_op(func), job) else 1)
+            if ctas > 1:
+                _shard_over_ctas(func, job, ctas, is_requested=requested is not None)
+                Cse().run(module, job)
 
 
-def _requested_ctas(func: Operation, job: Job) -> int:
-    return schedule_of(func).num_ctas or hint(func, job, "num_cta_in_cga") or 1 if is_function(func) else 1
-
-
-def _shard_over_ctas(func: Operation, job: Job) -> None:
+def _shard_over_ctas(func: Operation, job: Job, ctas: int, *, is_requested: bool) -> None:
     duplicate_cheap_tiles(func)
     try:
         if job.serializer not in SERIALIZERS:
             raise ShardingError(f"{job.serializer} does not support clusters")
-        sharding = best_sharding(func, job, min(_requested_ctas(func, job), MAX_CLUSTER_CTAS))
+        sharding = best_sharding(func, job, min(ctas, MAX_CLUSTER_CTAS))
     except ShardingError as reason:
-        as_op(func).num_ctas_declined = str(reason)
+        as_op(func).num_ctas_declined = str(reason) if is_requested else None
     else:
         rank = insert_before(CtaRankOp.make([], [i32]), unwrap(func.regions[0].blocks[0].first_op))
         ShardedProgram(func, sharding, rank).run()

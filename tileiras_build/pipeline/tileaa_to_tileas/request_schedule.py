@@ -1,7 +1,7 @@
 """Request a schedule: give each kernel the knobs of the job's schedule file.
 
 In:    kernels; a job with the text of a schedule file.
-Out:   ``schedule`` on each kernel: what passes read before they choose. That is its warps, its CTAs per SM and per cluster,
+Out:   ``schedule`` on each kernel: what passes read before they choose. That is its warps, its CTAs per SM and per cluster, its clusters,
        and the optimizations that it declines. Kernels of other jobs are unchanged.
 Before: all passes that choose knobs.
 Sound: passes check a requested value as they check a candidate of their own; check_schedule reports what none of them did.
@@ -29,7 +29,12 @@ class RequestSchedule(EdgePass):
             return
         wanted = requested(job)
         declined = {name: False for name, value in wanted.chosen.items() if value is False}
-        early = Schedule(num_ctas=wanted.num_ctas, num_warps=wanted.num_warps, occupancy=wanted.occupancy)
+        early = Schedule(
+            num_ctas=wanted.num_ctas,
+            grid_cluster=wanted.grid_cluster,
+            num_warps=wanted.num_warps,
+            occupancy=wanted.occupancy,
+        )
         for func in filter(is_function, module.body.block.ops):
             set_schedule(func, early)
             set_knobs(func, **declined)

@@ -187,7 +187,8 @@ def launch_bounds(spec: KernelSpecAttr, op: Operation, job: Job) -> dict[str, At
         bounds["nvvm.maxnreg"] = IntegerAttr(limit, i32)
     if job.target.has("cluster") and prod(spec.cluster_dim) > 1:
         bounds["nvvm.cluster_dim"] = DenseArrayBase.from_list(i32, spec.cluster_dim)
-        bounds["nvvm.blocksareclusters"] = UnitAttr()
+        if "grid_cluster" not in op.attributes:  # its grid counts CTAs
+            bounds["nvvm.blocksareclusters"] = UnitAttr()
     return bounds
 
 

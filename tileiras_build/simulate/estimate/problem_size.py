@@ -58,9 +58,8 @@ def launch_of_manifest(manifest: Manifest, settings: Mapping[str, str], grid: Sh
     extents = [Argument(param.offset, param.size, extent) for param, extent in zip(manifest.extents, grid)]
     known = (*ordinary, *extents)
     maps = [Argument(param.offset, param.size, None) for param in manifest.params[len(known) :]]
-    launch = Launch(
-        grid, (manifest.threads_per_cta, 1, 1), (*known, *maps), manifest.cluster, manifest.shared_memory.dynamic
-    )
+    cluster = (manifest.cluster[0] * manifest.grid.cluster, *manifest.cluster[1:])
+    launch = Launch(grid, (manifest.threads_per_cta, 1, 1), (*known, *maps), cluster, manifest.shared_memory.dynamic)
     if not manifest.grid.persistent:
         return launch
     clusters, (x, y, z) = manifest.blocks(grid, sm_count)[0], manifest.cluster

@@ -346,6 +346,7 @@ KERNEL: Declared = {
     "schedule": SCHEDULE.optional(),
     "num_ctas": I32.optional(),
     "num_ctas_declined": TEXT.optional(),
+    "grid_cluster": I32.optional(),
     "grid_swizzle": I32.optional(1),
     "grid_swizzle_declined": TEXT.optional(),
     "persistent_axes": I32S.optional(),

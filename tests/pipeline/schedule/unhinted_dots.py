@@ -1,0 +1,46 @@
+"""Matmuls of one large tile, without hints or with those that keep one CTA."""
+
+import cuda.tile as ct
+
+from tileiras_build.frontend.export_cutile import Array, Case
+
+ConstInt = ct.Constant[int]
+ZERO = ct.PaddingMode.ZERO
+
+
+def matmul(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = a @ b."""
+    acc = ct.zeros((M, N), dtype=ct.float32)
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+        x = ct.load(a, (ct.bid(0), k), (M, K), padding_mode=ZERO)
+        y = ct.load(b, (k, ct.bid(1)), (K, N), padding_mode=ZERO)
+        acc = ct.mma(x, y, acc)
+    ct.store(out, (ct.bid(0), ct.bid(1)), acc.astype(out.dtype))
+
+
+def added(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out += a @ b: the accumulator starts from a tile."""
+    acc = ct.load(out, (ct.bid(0), ct.bid(1)), (M, N)).astype(ct.float32)
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+        acc = ct.mma(ct.load(a, (ct.bid(0), k), (M, K)), ct.load(b, (k, ct.bid(1)), (K, N)), acc)
+    ct.store(out, (ct.bid(0), ct.bid(1)), acc.astype(out.dtype))
+
+
+F16 = Array("float16", 2, stride_divisible_by=16, shape_divisible_by=16)
+UNALIGNED = Array("float16", 2)
+
+
+def _case(name, m, n, kernel=matmul, array=F16, **hints) -> Case:
+    return Case(name, ct.kernel(**hints)(kernel), (array, array, F16, m, n, 64))
+
+
+CASES = [
+    _case("tall", 256, 128),
+    _case("square", 256, 256),
+    _case("narrow", 256, 64),
+    _case("wide", 128, 256),
+    _case("one_cta", 256, 128, num_ctas=1),
+    _case("two_of_an_sm", 256, 128, occupancy=2),
+    _case("from_a_tile", 256, 128, added),
+    _case("without_tma", 256, 128, array=UNALIGNED),
+]

@@ -1,0 +1,67 @@
+"""Let neighbouring tile programs of the grid share loads: each runs in a CTA of its own, ``grid_cluster`` of them in a cluster.
+
+In:    nv_tileas without layouts; a kernel whose schedule requests ``grid_cluster``, with a CTA for each tile program.
+Out:   ``num_ctas`` and ``grid_cluster`` on the kernel, whose grid counts CTAs. A program id along axis 0 is that of the
+       cluster, times its CTAs, plus the rank; so later passes see which tiles all programs of a cluster load, for multicast
+       or MMAs of CTA pairs.
+After: plan_cta_cluster (a tile program has one CTA). Before: all passes that ask for the CTAs of a cluster.
+Sound: the program ids are those of the CTAs, as clusters are neighbours along x (CUDA C++ Programming Guide, "Thread Block
+       Clusters"). A launch whose extent is no multiple of the cluster fails. Passes that let CTAs share tiles check that their
+       loops do not depend on the rank; a program that returns early would not take part, so such kernels are refused.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp, i32
+
+from ...ir.casting import as_op, parent_block, unwrap
+from ...ir.dialects.fast_xdsl import replace_uses, walk
+from ...ir.dialects.nv_tileas.ops import COUNTERPARTS, CtaRankOp
+from ...ir.dialects.op_definition import TableOp
+from ...ir.dialects.op_traits import is_function
+from ..analysis.enclosing_control_flow import early_returns
+from ..job import Job
+from ..pass_manager import EdgePass
+from ..rewriting.arith_builder import ArithBuilder
+from ..schedule.schedule_attribute import schedule_of
+from ..schedule.schedule_file import refusal
+from .plan_cta_cluster import SERIALIZERS
+
+ProgramIdOp, NumProgramsOp = (COUNTERPARTS[f"nv_tileaa.get_{name}"] for name in ("program_id", "num_programs"))
+
+
+class ClusterGrid(EdgePass):
+    """Clusters of tile programs."""
+
+    name = "tileas-cluster-grid"
+
+    def run(self, module: ModuleOp, job: Job) -> None:
+        for func in filter(is_function, module.body.block.ops):
+            ctas = schedule_of(func).grid_cluster or 1
+            if ctas > 1:
+                _check(as_op(func), ctas, job)
+                _cluster(as_op(func), ctas)
+
+
+def _check(func: TableOp, ctas: int, job: Job) -> None:
+    """Raise InvalidInput[schedule-refused] for a kernel whose grid cannot have clusters."""
+    if not job.target.has("cluster") or job.serializer not in SERIALIZERS:
+        raise refusal(job.schedule, "grid_cluster", ctas, f"{job.target.name} by {job.serializer} has no clusters")
+    if func.num_ctas is not None or func.persistent_axes is not None:
+        raise refusal(job.schedule, "grid_cluster", ctas, "the grid has no CTA for each tile program", "num_ctas: 1")
+    if early_returns(func):
+        raise refusal(
+            job.schedule, "grid_cluster", ctas, "a tile program may return early, and not load for the others"
+        )
+
+
+def _cluster(func: TableOp, ctas: int) -> None:
+    b = ArithBuilder.before(unwrap(func.regions[0].blocks[0].first_op))
+    rank = b.insert(CtaRankOp.make([], [i32]))
+    queries = [op for op in walk(func) if isinstance(op, ProgramIdOp | NumProgramsOp) and as_op(op).axis == 0]
+    for op in queries:
+        clusters = b.binary("mul", b.insert(type(op).make([], [i32], axis=0)), ctas)
+        replace_uses(op.results[0], b.binary("add", clusters, rank) if isinstance(op, ProgramIdOp) else clusters)
+    for op in queries:
+        parent_block(op).erase_op(op)
+    func.num_ctas = func.grid_cluster = ctas
