@@ -45,7 +45,7 @@ def project(tmp_path, cuda):
     (folder / "kernels").mkdir(parents=True)
     (folder / "kernels/scale.py").write_text(KERNEL)
     (folder / "main.c").write_text(C)
-    (folder / "CMakeLists.txt").write_text((PROJECT + KERNELS).format(include=cuda_include(), driver=cuda.folder))
+    (folder / "CMakeLists.txt").write_text((PROJECT + KERNELS).format(include=cuda_include()))
     return folder
 
 

@@ -3,7 +3,7 @@
 #   tileiras_add_library(<name> SOURCES <file>... [SM <target>...] [OPTIONS <option=value>...])
 #
 # compiles kernel files (.py, .cu, .tilebc) into a package, and adds the static library <name>: the launchers in C and the
-# kernels' images, with the include folder of <name>.h and <name>.hpp. OPTIONS are those of scons, such as opt=2.
+# kernels' images, with the include folders of <name>.h, <name>.hpp and cuda.h. They load the CUDA driver at run time. OPTIONS are those of scons, such as opt=2.
 # SCons runs in every build, since it tracks all that an export reads; without changes that takes a fraction of a second.
 include_guard(GLOBAL)
 set(tileiras_build_DIRECTORY "${CMAKE_CURRENT_LIST_DIR}")
@@ -25,7 +25,7 @@ function(tileiras_add_library name)
   if(NOT arg_SOURCES OR arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "use tileiras_add_library(<name> SOURCES <file>... [SM <target>...] [OPTIONS <option=value>...])")
   endif()
-  if(NOT TARGET CUDA::cuda_driver)
+  if(NOT CUDAToolkit_INCLUDE_DIRS)  # or the folder of cuda.h, where there is no toolkit
     find_package(CUDAToolkit REQUIRED)
   endif()
   set(NAME "${name}")
@@ -50,6 +50,6 @@ function(tileiras_add_library name)
   add_library(${name} STATIC "${package}/src/${name}.c" "${package}/src/${name}_image.c")
   add_dependencies(${name} ${name}_kernels)
   set_target_properties(${name} PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON POSITION_INDEPENDENT_CODE ON)
-  target_include_directories(${name} SYSTEM PUBLIC "${package}/include")
-  target_link_libraries(${name} PUBLIC CUDA::cuda_driver)
+  target_include_directories(${name} SYSTEM PUBLIC "${package}/include" ${CUDAToolkit_INCLUDE_DIRS})
+  target_link_libraries(${name} PUBLIC ${CMAKE_DL_LIBS})
 endfunction()
