@@ -41,6 +41,8 @@ class ArtifactFile(SCons.Node.FS.File):
 
     __slots__ = ("on_current", "reads", "reason", "requested_inputs", "scan_later", "was_visited", "written")
     explaining = False
+    # Moves the outdated file of a node elsewhere, before its step runs.
+    keep_replaced: Callable[[ArtifactFile], None] | None = None
 
     def diskcheck_match(self) -> None:
         """Do nothing: the check costs a system call, and a folder in this place fails the step that writes here."""
@@ -59,6 +61,8 @@ class ArtifactFile(SCons.Node.FS.File):
 
     def prepare(self) -> None:
         """Create the folder, or remove the outdated files of the step. Raises BuildError."""
+        if self.keep_replaced is not None and self.get_state() != _UP_TO_DATE:
+            self.keep_replaced(self)
         try:
             super().prepare()
         except BuildError as error:
@@ -198,11 +202,11 @@ def _is_ordinary_run() -> bool:
 
 def is_current(node: ArtifactFile) -> bool:
     """Whether record, dependencies and file agree; if so, the node gets the recorded info."""
-    entry = _record(node.dir, node.name)
+    entry = record_of(node)
     if entry is None or not matches(entry.ninfo, node.stat()):
         return False
     record = entry.binfo
-    if getattr(record, "bactsig", None) != _signature(node) or not _same_children(node, record):
+    if getattr(record, "bactsig", None) != action_signature(node) or not _same_children(node, record):
         return False
     if node.changed_dependency() is not None:
         return False
@@ -210,14 +214,14 @@ def is_current(node: ArtifactFile) -> bool:
     return True
 
 
-def _record(folder, name: str) -> SConsignEntry | None:
-    """The record of the last build for the file ``name`` in ``folder``; read-only."""
-    return peek(folder.sconsign().entries, name)
+def record_of(node: SCons.Node.FS.File) -> SConsignEntry | None:
+    """The record of the last build for the file of ``node``; read-only."""
+    return peek(node.dir.sconsign().entries, node.name)
 
 
 def recorded_signature(folder, name: str) -> dict | None:
     """The signature of our step that made the file ``name`` in ``folder``; None if no such step did."""
-    build = getattr(_record(folder, name), "binfo", None)
+    build = getattr(peek(folder.sconsign().entries, name), "binfo", None)
     return parse_signature(str(getattr(build, "bact", "")))
 
 
@@ -228,7 +232,7 @@ def matches(recorded, found: os.stat_result | None) -> bool:
     return recorded.size == found.st_size and stat.S_ISREG(found.st_mode)
 
 
-def _signature(node) -> str | None:
+def action_signature(node) -> str | None:
     """SCons' signature of the node's action; None if the build script has changed the action."""
     executor = getattr(node, "executor", None)
     action = node.builder.action

@@ -30,6 +30,7 @@ from .incremental.sconscript_trace import TRACE
 from .orphaned_artifacts import describe, find_orphans, remove_orphans
 from .progress import Progress, ProgressSafeStream
 from .python_to_bytecode_step import ExportDependencies
+from .replaced_artifacts import ReplacedArtifacts
 from .scons_variables import exit_with_error
 from .sconsign_writer import SconsignWriter, open_sconsign
 from .select_executor import start_executor
@@ -70,6 +71,7 @@ class BuildSession:
         self.progress = Progress(sys.stdout, self.subset.full_graph.cubins if self.subset is not None else None)
         self.recorder = Recorder()
         self.records = SconsignWriter()
+        self.replaced = ReplacedArtifacts(shortcut.folder)
         self._begun = False
         self.build_dirs: list[str] = []
         self.packages: set[str] = set()  # names of packages
@@ -200,6 +202,7 @@ class BuildSession:
 
     def _finish(self) -> None:
         self._executor.close()
+        self.replaced.close(keep=not (self.pruning or SCons.Script.GetOption("clean")))
         if not self._begun:
             return
         self._notify_watch()
@@ -208,6 +211,7 @@ class BuildSession:
         if self.build_dirs and not quiet:
             self.progress.summarize(SCons.Script.GetBuildFailures(), self.build_dirs[0])
             self.progress.add_line(self._executor.summary())
+            self.progress.add_line(self.replaced.summary())
         elif self.interrupted:
             self.progress.print_failures(SCons.Script.GetBuildFailures())
         if not quiet or self.pruning:

@@ -50,6 +50,11 @@ class StepInputs:
                 _replace(target.get_binfo(), node, csig)
 
 
+def has_decided_inputs(target: SCons.Node.Node) -> bool:
+    """Whether the input files are those for which SCons has decided to run the step of ``target``."""
+    return all(_matches_scons_stat(node) for node in target.children() if isinstance(node, SCons.Node.FS.File))
+
+
 def run_on_stable_inputs(targets: list, make: Callable[[], dict[str, bytes]]) -> dict[str, bytes]:
     """The result of ``make`` for the inputs of ``targets``; ``make`` runs twice if one of them changed meanwhile.
 

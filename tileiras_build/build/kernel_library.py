@@ -108,6 +108,8 @@ def _session_of_this_run(env, executor: Executor | None) -> BuildSession:
             sys.exit(0)
         _current = BuildSession(shortcut, executor, pruning, standing)
         _current.attach()
+        if not env.get("cache", ""):
+            ArtifactFile.keep_replaced = _current.replaced.keep
         if executor is None and changes_files() and shortcut.has_work():
             with TRACE.untraced():
                 warm_up(env)

@@ -48,6 +48,7 @@ class WorkerAction(FunctionAction):
     """Calls a function in the executor and writes the files that it returns."""
 
     schedule: str | None = None  # the path of a schedule file, which errors name
+    is_restorable = False  # whether replaced artifacts may come back instead of a step
 
     def __init__(self, stage: Stage, executor, signature: dict):
         self.stage, self.executor = stage, executor
@@ -75,16 +76,21 @@ class WorkerAction(FunctionAction):
     def _build(self, target, source, env) -> BuildError | None:
         try:
             with time_step(env, target[0]) as timed:
-                error = self._make(target, source, env)
-                timed.outcome = FAILED if error else self._outcome(env)
+                restored = self._restored(target, env)
+                error = self._make(target, source, env, restored)
+                timed.outcome = FAILED if error else CACHED if restored else self._outcome(env)
         finally:
             if BUILD in env:
                 env[BUILD].progress.finished(target[0])
         return error
 
-    def _make(self, target, source, env) -> BuildError | None:
+    def _restored(self, target, env) -> dict[str, bytes] | None:
+        """The artifacts that an earlier build made from the same inputs with the same options, by file name."""
+        return env[BUILD].replaced.take(target) if self.is_restorable and BUILD in env else None
+
+    def _make(self, target, source, env, restored: dict[str, bytes] | None) -> BuildError | None:
         try:
-            files = run_on_stable_inputs(target, lambda: self.call(self.executor(env), target, source, env))
+            files = restored or run_on_stable_inputs(target, lambda: self.call(self.executor(env), target, source, env))
             write_files({Path(node.path): files[node.name] for node in target})
         except TileirasError as found:
             error = with_file_name(found, self.schedule)
@@ -121,6 +127,7 @@ class StageAction(WorkerAction):
     ):
         self.source_stage, self.job, self.subsets, self.schedule = source_stage, job, cuts, schedule
         self.warnings = _warnings_of(stage, warnings)
+        self.is_restorable = not self.warnings.classes  # a restored step would not warn
         super().__init__(stage, executor, stage_signature(stage, job) | _warnings_signature(self.warnings))
 
     def strfunction(self, target, source, env, executor=None) -> str:
