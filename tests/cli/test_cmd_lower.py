@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.compiled_once import CUTILE_FOLDER
 from tileiras_build.cli.dispatch import main
 
 BYTECODE = Path(__file__).resolve().parents[2] / "examples" / "prebuilt" / "vector_add_f32.tilebc"
@@ -84,3 +85,37 @@ def test_warnings_are_selected_as_in_a_c_compiler(tmp_path, monkeypatch, capsys)
 def test_an_unknown_warning_is_refused(file, capsys):
     assert run(file, "--to", "ptx", "--sm", "90", "-Wspil") == 1
     assert "error[option-value]: -Wspil names no class of warnings; did you mean spill?" in capsys.readouterr().err
+
+
+SOURCE = """
+import cuda.tile as ct
+from sizes import TILE
+from tileiras_build.cases import Array, Case
+
+
+@ct.kernel
+def scale(x, tile: ct.Constant[int]):
+    ct.store(x, (ct.bid(0),), ct.load(x, (ct.bid(0),), (tile,)) * 2.0)
+
+
+CASES = [Case("scale", scale, (Array("float32", 1), TILE))]
+"""
+
+
+def test_a_dependency_file_names_what_an_export_read(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(CUTILE_FOLDER, str(tmp_path))  # there already: what an export creates is no dependency
+    Path("my kernels").mkdir()
+    Path("my kernels/k.py").write_text(SOURCE)
+    Path("my kernels/sizes.py").write_text("TILE = 128\n")
+    assert run("my kernels/k.py", "--to", "tileaa", "--sm", "80", "-o", "out/", "-MD") == 0, capsys.readouterr().err
+    inputs = ["my\\ kernels/k.py", "my\\ kernels/sizes.py"]
+    rules = f"out/scale.tileaa: {' '.join(inputs)}\n{inputs[0]}:\n{inputs[1]}:\n"
+    assert Path("out/scale.d").read_text() == rules
+
+
+def test_a_dependency_file_has_another_name(file, capsys):
+    assert run(file, "--to", "ptx", "--sm", "90", "-o", "-", "-MF", "deps") == 0
+    assert Path("deps").read_text() == "deps: k.tilebc\nk.tilebc:\n"
+    assert run(file, "--to", "ptx", "--sm", "90", "-o", "-", "-MD") == 1
+    assert "error[option-value]: -MD has no output to stand beside; name the file with -MF" in capsys.readouterr().err

@@ -12,6 +12,7 @@ from ..core.file_io import read_file, write_files
 from .command_options import DEFAULT_TARGET, add_nvcc
 
 if TYPE_CHECKING:
+    from ..core.tracing.dependency_record import TracedResult
     from ..target.targets import Target
 
 BYTECODE = ".tilebc"
@@ -40,15 +41,35 @@ def run(options: argparse.Namespace) -> None:
     write_files({Path(options.output) / f"{name}{BYTECODE}": data for name, data in kernels.items()})
 
 
+def export_and_list_reads(options: argparse.Namespace, target: Target) -> tuple[dict[str, bytes], list[str]]:
+    """As ``export_kernels``, and the files that the export read, without those of the Python installation."""
+    from ..core.tracing.portable_paths import PortablePaths
+
+    if Path(options.file).suffix == TILECPP:
+        root = os.path.realpath(os.curdir)
+        made = _compile_tilecpp(options, target, root)
+        kernels = _named_kernels(options, made, target)
+    else:
+        root = os.path.realpath(os.path.dirname(options.file))
+        made = _export_traced(options, root)
+        kernels = made.files
+    places = PortablePaths(root)
+    reads = {places.path(read.name) for read in made.record.reads if read.kind == "contents"}
+    return kernels, sorted(path for path in reads if not path.startswith(places.prefix + os.sep))
+
+
+def _export_traced(options: argparse.Namespace, root: str) -> TracedResult:
+    from ..workers.executor.traced_fork_call import call, run_traced
+
+    arguments = (options.file, options.kernel)
+    run = lambda: call("tileiras_build.frontend.export_cutile:export_with_variants", root, *arguments)
+    return run_traced(run, options.file, root)
+
+
 def export_kernels(options: argparse.Namespace, target: Target, root: str | None = None) -> dict[str, bytes]:
     """The bytecode of a kernel file for ``target``: by kernel for a Python file, by the file's stem for CUDA Tile C++."""
     if Path(options.file).suffix == TILECPP:
-        bytecode, stem = _compile_tilecpp(options, target, root or os.curdir), Path(options.file).stem
-        if not options.kernel:
-            return {stem: bytecode}
-        from ..frontend.tilecpp.extract_kernels import select_named
-
-        return select_named(bytecode, options.kernel, stem, options.file, target.name)
+        return _named_kernels(options, _compile_tilecpp(options, target, root or os.curdir), target)
     from ..core.user_tmp import tempdir_in_scratch
     from ..frontend.export_cutile import export_with_variants
 
@@ -56,10 +77,19 @@ def export_kernels(options: argparse.Namespace, target: Target, root: str | None
         return export_with_variants(options.file, options.kernel, source_root=root)
 
 
-def _compile_tilecpp(options: argparse.Namespace, target: Target, root: str) -> bytes:
+def _named_kernels(options: argparse.Namespace, made: TracedResult, target: Target) -> dict[str, bytes]:
+    from ..frontend.tilecpp.extract_kernels import select_named
+    from ..frontend.tilecpp.run_nvcc import BYTECODE as OUTPUT
+
+    bytecode, stem = made.files[OUTPUT], Path(options.file).stem
+    return (
+        select_named(bytecode, options.kernel, stem, options.file, target.name) if options.kernel else {stem: bytecode}
+    )
+
+
+def _compile_tilecpp(options: argparse.Namespace, target: Target, root: str) -> TracedResult:
     from ..frontend.tilecpp.compile_and_check import compile_checked
     from ..frontend.tilecpp.nvcc_flags import split_flags
-    from ..frontend.tilecpp.run_nvcc import BYTECODE as OUTPUT
     from ..frontend.tilecpp.run_nvcc import Request
     from ..workers.executor.traced_fork_call import run_traced
 
@@ -71,4 +101,4 @@ def _compile_tilecpp(options: argparse.Namespace, target: Target, root: str) -> 
     result = run_traced(lambda: compile_checked(request, root), options.file, root)
     for remark in result.remarks:
         print(remark, file=sys.stderr)
-    return result.files[OUTPUT]
+    return result

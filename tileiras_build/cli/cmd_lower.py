@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from ..pipeline.stages import STAGES, Stage, between, find, stage_of_file
 from ..pipeline.tuning_parameters import BY_NAME, parse_tuning
 from ..pipeline.warning_classes import ALL, NONE, REMARKED, WARNINGS, WarningOptions, parse_warnings
 from ..target.targets import Target, is_native, parse_targets, target_of_options
-from .cmd_export import PYTHON, TILECPP, export_kernels
+from .cmd_export import PYTHON, TILECPP, export_and_list_reads, export_kernels
 from .command_options import (
     LIBDEVICE_HELP,
     add_compute_capability,
@@ -97,6 +98,10 @@ def _add_goal(parser: argparse.ArgumentParser) -> None:
     add_compute_capability(parser)
     what = "output file (default: FILE with the new suffix), a folder (must end with / unless it exists), or - for standard output"
     parser.add_argument("-o", "--output", metavar="OUT", help=what)
+    what = "also write a dependency file for make and ninja, beside the output, with the suffix .d"
+    parser.add_argument("-MD", dest="dependencies", action="store_true", help=what)
+    what = "write the dependency file to FILE (implies -MD)"
+    parser.add_argument("-MF", dest="dependency_file", metavar="FILE", help=what)
     what = "only this kernel of a .py or .cu file; repeatable (default: all)"
     parser.add_argument("--kernel", action="append", metavar="NAME", help=what)
 
@@ -131,8 +136,8 @@ def run(options: argparse.Namespace) -> None:
     goal, targets, warnings = _goal(options), _targets(options), _warnings(options)
     jobs = [_job(options, target) for target in targets]
     outputs: dict[tuple[str, Target], Any] = {}
-    errors = Diagnostics()
-    for job, sources in zip(jobs, _sources_for(options, targets)):
+    errors, reads = Diagnostics(), _named_inputs(options)
+    for job, sources in zip(jobs, _sources_for(options, targets, reads)):
         for source in sources:
             try:
                 outputs[source.stem, job.target] = _lower_and_warn(options, source, goal, job, warnings)
@@ -142,7 +147,8 @@ def run(options: argparse.Namespace) -> None:
     if outputs and options.explain_schedule:
         _print_schedules(options, [one for found in outputs.values() for one in found])
     elif outputs:
-        _write(options, goal.suffix, outputs, len(jobs) > 1)
+        written = _write(options, goal.suffix, outputs, len(jobs) > 1)
+        _write_dependencies(options, written, reads)
     errors.raise_if_any()
 
 
@@ -279,32 +285,66 @@ def _is_kernel_file(path: str) -> bool:
     return Path(path).suffix in (PYTHON, TILECPP)
 
 
-def _sources_for(options: argparse.Namespace, targets: list[Target]) -> Iterator[list[Source]]:
+def _sources_for(options: argparse.Namespace, targets: list[Target], reads: set[str]) -> Iterator[list[Source]]:
     """The inputs for each target: C++ is compiled for each target, all others are the same for all."""
     if Path(options.file).suffix == TILECPP:
-        yield from (list(_sources(options, target)) for target in targets)
+        yield from (list(_sources(options, target, reads)) for target in targets)
     else:
-        yield from repeat(list(_sources(options, targets[0])), len(targets))
+        yield from repeat(list(_sources(options, targets[0], reads)), len(targets))
 
 
-def _sources(options: argparse.Namespace, target: Target) -> Iterator[Source]:
+def _sources(options: argparse.Namespace, target: Target, reads: set[str]) -> Iterator[Source]:
     path = options.file
     if not _is_kernel_file(path):
         yield Source(stage_of_file(path), read_file(path), Path(path).stem)
         return
     read_file(path)
-    for name, data in export_kernels(options, target).items():
+    if _wants_dependencies(options):
+        kernels, found = export_and_list_reads(options, target)
+        reads.update(map(os.path.relpath, found))
+    else:
+        kernels = export_kernels(options, target)
+    for name, data in kernels.items():
         yield Source(STAGES[0], data, name)
+
+
+# ---- dependencies
+def _wants_dependencies(options: argparse.Namespace) -> bool:
+    return options.dependencies or options.dependency_file is not None
+
+
+def _named_inputs(options: argparse.Namespace) -> set[str]:
+    """The files that the command line names."""
+    return {
+        os.path.relpath(path) for path in (options.file, options.schedule, options.libdevice, options.ptxas) if path
+    }
+
+
+def _write_dependencies(options: argparse.Namespace, written: list[Path], reads: set[str]) -> None:
+    """A rule of make: the outputs depend on what was read; each input is a target, too, as one may be deleted later."""
+    if not _wants_dependencies(options):
+        return
+    if options.dependency_file is None and not written:
+        raise InvalidInput("option-value", "-MD has no output to stand beside", remedy="name the file with -MF")
+    path = Path(options.dependency_file) if options.dependency_file else written[0].with_suffix(".d")
+    inputs = sorted(map(_escaped, reads))
+    rule = f"{' '.join(_escaped(str(one)) for one in written) or _escaped(str(path))}: {' '.join(inputs)}\n"
+    write_files({path: (rule + "".join(f"{one}:\n" for one in inputs)).encode()})
+
+
+def _escaped(path: str) -> str:
+    """A file name as make and ninja read it."""
+    return path.replace("$", "$$").replace("#", "\\#").replace(" ", "\\ ")
 
 
 # ---- outputs
 def _write(
     options: argparse.Namespace, suffix: str, outputs: dict[tuple[str, Target], dict[str, bytes]], named: bool
-) -> None:
-    """Write the files; several go into a folder, and with several targets (``named``) their names have the target's."""
+) -> list[Path]:
+    """Write the files, and return their paths; several go into a folder, and with several targets (``named``) their names have the target's."""
     if options.output == _STDOUT:
         sys.stdout.buffer.write(_only(options, outputs)[suffix])
-        return
+        return []
     stems = {(stem, target): f"{stem}.{target.name}" if named else stem for stem, target in outputs}
     several = len(outputs) > 1 or named
     files = {
@@ -315,6 +355,7 @@ def _write(
     write_files(files)
     more = f" and {len(files) - _SHOWN} more" if len(files) > _SHOWN else ""
     print(f"wrote {', '.join(map(str, [*files][:_SHOWN]))}{more}")
+    return [*files]
 
 
 def _only(options: argparse.Namespace, outputs: dict[tuple[str, Target], dict[str, bytes]]) -> dict[str, bytes]:
