@@ -145,6 +145,26 @@ def few_columns(a, b, c, COLUMNS: ConstInt):
 
 
 @ct.kernel
+def few_columns_transposed(a, b, c, COLUMNS: ConstInt):
+    """The right operand lies along k, as keys and queries do."""
+    total = ct.zeros((TILE_M, COLUMNS), ct.float32)
+    for k in range(steps_of(a)):
+        right = tile_of(b, ct.bid(1), k, (COLUMNS, TILE_K))
+        total = ct.mma(tile_of(a, ct.bid(0), k, (TILE_M, TILE_K)), ct.transpose(right), total)
+    finish(c, total)
+
+
+@ct.kernel
+def few_columns_computed(a, b, c, COLUMNS: ConstInt):
+    """The right operand is computed, as probabilities are."""
+    total = ct.zeros((TILE_M, COLUMNS), ct.float32)
+    for k in range(steps_of(a)):
+        right = tile_of(b, k, ct.bid(1), (TILE_K, COLUMNS))
+        total = ct.mma(tile_of(a, ct.bid(0), k, (TILE_M, TILE_K)), right + right, total)
+    finish(c, total)
+
+
+@ct.kernel
 def left_gathered(a, b, c):
     """The rows of the left operand are gathered."""
     rows = ct.bid(0) * TILE_M + (ct.arange(TILE_M, dtype=ct.int32) ^ 1)
@@ -177,5 +197,7 @@ CASES = [
     _case("right_used_twice", right_used_twice, "bfloat16", "bfloat16"),
     _case("columns_8", few_columns, "bfloat16", "bfloat16", 8),
     _case("columns_16", few_columns, "bfloat16", "bfloat16", 16),
+    _case("columns_8_transposed", few_columns_transposed, "bfloat16", "bfloat16", 8),
+    _case("columns_8_computed", few_columns_computed, "bfloat16", "bfloat16", 8),
     _case("left_gathered", left_gathered, "bfloat16", "bfloat16"),
 ]

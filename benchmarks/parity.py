@@ -1,12 +1,12 @@
 """The instructions of tensor cores that we and NVIDIA's tileiras choose for the same bytecode, the worst kernels first.
 
-    python benchmarks/parity.py [--sm 90,100] [--only PATTERN]... [--peer] [--markdown] [FILE.tilebc | FILE.mlir | FOLDER]...
+    python benchmarks/parity.py [--sm 90,100] [--only PATTERN]... [--peer] [--worst N] [--markdown] [FILE.tilebc | FILE.mlir | FOLDER]...
 
 A row has the family of instructions, the instructions in all, those of local memory, and the clocks of the model
-(docs/estimate.md), ours / tileiras'. Without files the kernels are those of ``operand_forms.py``, at m = n = 4096, k = 1024;
-a file's arrays are guessed by their ranks, which both compilers get alike. Figures of tileiras are kept in ``parity.json``, by kernel and
-target, with a digest of the bytecode; ``--peer`` runs tileiras for those that are missing, and writes them there.
-Exit status 1 if a family is slower than tileiras', or local memory has more than 8 instructions more.
+(docs/estimate.md), ours / tileiras'. Without files the kernels are those of ``operand_forms.py``, at m = n = 4096, k = 1024.
+Of files and folders the kernels with a matrix product count, each program once; their arrays are guessed by their ranks, which both
+compilers get alike. Figures of tileiras are kept in ``parity.json``, by kernel and target, with a digest of the bytecode; ``--peer`` runs tileiras for those that are missing, and writes them there.
+Exit status 1 if a family is slower than tileiras', local memory has more than 8 instructions more, or the clocks are more than 1.05 of its.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import argparse
 import fnmatch
 import hashlib
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -26,6 +27,9 @@ from result_table import result_table
 
 from tileiras_build import driver
 from tileiras_build.core.errors import TileirasError
+from tileiras_build.ir.bytecode import disassemble
+from tileiras_build.ir.bytecode.reader import read_module
+from tileiras_build.ir.bytecode.text_parser import assemble
 from tileiras_build.manifest.launch_manifest import Launch as Manifest
 from tileiras_build.manifest.launch_manifest import read_launch_manifest
 from tileiras_build.simulate.estimate.constant_bank_values import Launch
@@ -42,7 +46,9 @@ TRANSPOSED = "transposed"  # in the name of a form whose right operand is (n, k)
 M, N, K, TILE_M = 4096, 4096, 1024, 128
 GUESSED_SHAPES = {None: "16777216", 1: "4096", 2: "4096x4096", 3: "8x1024x1024", 4: "4x8x1024x128", 5: "2x2x8x1024x128"}
 GUESSED_SCALAR, GUESSED_GRID = "1024", (32, 32, 1)
-MORE_LOCAL_MEMORY = 8
+MORE_LOCAL_MEMORY, MORE_CLOCKS = 8, 1.05
+MODEL_SECONDS = 4  # of processor time: guessed arguments may make loops without end
+PRODUCTS = {"cuda_tile.mmaf", "cuda_tile.mmai", "cuda_tile.mmaf_scaled"}
 
 # Families from the slowest to the fastest, and the opcodes of each.
 FAMILIES = {
@@ -66,6 +72,10 @@ class Figures:
     clocks: int | None
 
 
+Peer = dict[str, tuple[str, Figures]]
+"""Figures of tileiras by kernel and target, with a digest of the bytecode."""
+
+
 @dataclass(frozen=True)
 class Row:
     """One kernel on one target; ``ours`` is a message where it is refused."""
@@ -76,13 +86,18 @@ class Row:
     theirs: Figures | None
 
     @property
-    def badness(self) -> tuple:
-        """Greater for what is worse beside tileiras: a slower family, more local memory, more clocks."""
+    def faults(self) -> tuple[bool, bool, bool]:
+        """Whether the family is slower, local memory has more instructions, the clocks are more."""
         ours, theirs = self.ours, self.theirs
-        if isinstance(ours, str) or theirs is None:
-            return (theirs is not None, 0, 0, 0.0)
-        slower = max(0, ORDER.index(theirs.family) - ORDER.index(ours.family))
-        return (False, slower, ours.local_memory > theirs.local_memory + MORE_LOCAL_MEMORY, self.ratio or 0.0)
+        if theirs is None:
+            return (False, False, False)
+        if isinstance(ours, str):
+            return (True, False, False)
+        return (
+            ORDER.index(theirs.family) > ORDER.index(ours.family),
+            ours.local_memory > theirs.local_memory + MORE_LOCAL_MEMORY,
+            (self.ratio or 0) > MORE_CLOCKS,
+        )
 
     @property
     def ratio(self) -> float | None:
@@ -104,23 +119,41 @@ class Row:
 def main() -> int:
     """Print the table."""
     options = _options()
-    known: dict[str, dict] = json.loads(PEER_FIGURES.read_text()) if PEER_FIGURES.exists() else {}
+    known = _read_peer_figures()
     rows = []
     for name, code in _kernels(options):
         for target in parse_targets(options.sm):
             rows.append(_row(name, code, target, known, options.peer))
             print("\t".join(rows[-1].cells()), file=sys.stderr, flush=True)
-    if options.peer:
-        PEER_FIGURES.write_text(json.dumps(known, indent=0, sort_keys=True) + "\n")
-    rows.sort(key=lambda row: row.badness, reverse=True)
+        if options.peer:
+            _write_peer_figures(known)
+    rows.sort(key=lambda row: (*row.faults, row.ratio or 0), reverse=True)
     header = ("kernel", "sm", "family", "instructions", "local memory", "clocks", "ratio")
-    cells = [row.cells() for row in rows]
-    print(result_table(header, cells, options.markdown))
-    compared = [row for row in rows if row.theirs is not None]
-    print(
-        f"\n{sum(not any(row.badness[:2]) for row in compared)} of {len(compared)} have a family as fast as tileiras'."
+    print(result_table(header, [row.cells() for row in rows[: options.worst]], options.markdown))
+    print(_summary([row for row in rows if row.theirs is not None]))
+    return int(any(any(row.faults) for row in rows))
+
+
+def _summary(compared: list[Row]) -> str:
+    family, local, clocks = (sum(found) for found in zip(*(row.faults for row in compared), strict=True))
+    return (
+        f"\n{len(compared)} compared with tileiras: {family} have a slower family, {local} more local memory,"
+        f" {clocks} more than {MORE_CLOCKS} of its clocks."
     )
-    return int(any(any(row.badness[:3]) for row in compared))
+
+
+def _read_peer_figures() -> Peer:
+    found = json.loads(PEER_FIGURES.read_text()) if PEER_FIGURES.exists() else {}
+    return {name: (digest, Figures(*figures)) for name, (digest, *figures) in found.items()}
+
+
+def _write_peer_figures(known: Peer) -> None:
+    """A line for each kernel."""
+    lines = (
+        f"{json.dumps(name)}: {json.dumps([digest, *asdict(figures).values()])}"
+        for name, (digest, figures) in sorted(known.items())
+    )
+    PEER_FIGURES.write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
 def _options() -> argparse.Namespace:
@@ -129,6 +162,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--sm", default="90,100", help="the targets (default: 90,100)")
     parser.add_argument("--only", action="append", metavar="PATTERN", help="kernels whose names match, * for anything")
     parser.add_argument("--peer", action="store_true", help="run tileiras where its figures are missing, and keep them")
+    parser.add_argument("--worst", type=int, metavar="N", help="print the N worst rows")
     parser.add_argument("--markdown", action="store_true", help="as docs/measurements.md has it")
     return parser.parse_args()
 
@@ -143,17 +177,26 @@ def _kernels(options: argparse.Namespace) -> Iterator[tuple[str, bytes]]:
 
 
 def _read(paths: list[Path]) -> dict[str, bytes]:
-    from tileiras_build.ir.bytecode.text_parser import assemble
-
+    """The kernels of files and folders that have a matrix product; of equal programs the first."""
     files = [file for path in paths for file in (sorted(path.rglob("*")) if path.is_dir() else [path])]
-    found = {file: file.read_bytes() for file in files if file.suffix in (".tilebc", ".mlir")}
-    return {
-        f"{file.parent.name}/{file.stem}": assemble(code.decode()) if file.suffix == ".mlir" else code
-        for file, code in found.items()
-    }
+    found: dict[str, tuple[str, bytes]] = {}
+    for file in files:
+        if file.suffix in (".tilebc", ".mlir") and (code := _multiplying(file)) is not None:
+            found.setdefault(disassemble(code), (f"{file.parent.name}/{file.stem}", code))
+    return dict(found.values())
 
 
-def _row(name: str, code: bytes, target: Target, known: dict[str, dict], runs_peer: bool) -> Row:
+def _multiplying(file: Path) -> bytes | None:
+    """A file's bytecode if it has a matrix product, and can be read."""
+    try:
+        code = assemble(file.read_text()) if file.suffix == ".mlir" else file.read_bytes()
+        names = {operation.name for operation in read_module(code, check=False).walk()}
+    except TileirasError:
+        return None
+    return code if names & PRODUCTS else None
+
+
+def _row(name: str, code: bytes, target: Target, known: Peer, runs_peer: bool) -> Row:
     try:
         artifacts = driver.compile(code, target.name)
     except TileirasError as error:
@@ -166,19 +209,19 @@ def _row(name: str, code: bytes, target: Target, known: dict[str, dict], runs_pe
 
 
 def _theirs(
-    name: str, code: bytes, target: Target, launch: Launch | None, known: dict[str, dict], runs_peer: bool
+    name: str, code: bytes, target: Target, launch: Launch | None, known: Peer, runs_peer: bool
 ) -> Figures | None:
     """Tileiras' figures, from the file or by running it."""
     key, digest = f"{name} {target.name}", hashlib.sha256(code).hexdigest()[:16]
-    if known.get(key, {}).get("digest") == digest:
-        return Figures(**{field: value for field, value in known[key].items() if field != "digest"})
+    if key in known and known[key][0] == digest:
+        return known[key][1]
     if not runs_peer:
         return None
     try:
         found = _figures(compile_speed.peer_cubin(code, target.name), launch, is_peer=True)
     except (FileNotFoundError, subprocess.CalledProcessError):
         return None
-    known[key] = {"digest": digest, **asdict(found)}
+    known[key] = (digest, found)
     return found
 
 
@@ -188,7 +231,7 @@ def _launch(name: str, manifest: Manifest, target: Target) -> Launch | None:
     if "/" in name:
         shapes, grid = [], GUESSED_GRID
     else:
-        columns = int(name.removeprefix("columns_")) if name.startswith("columns_") else TILE_M
+        columns = int(name.split("_")[1]) if name.startswith("columns_") else TILE_M
         grid = (M // TILE_M, N // columns, 1)
     settings = {
         one.name: GUESSED_SCALAR if one.kind == "scalar" else GUESSED_SHAPES[one.rank] for one in manifest.arguments
@@ -217,10 +260,18 @@ def _clocks(cubin: bytes, launch: Launch, is_peer: bool) -> int | None:
     if not launch.tile_programs:
         x, y, z = launch.grid
         launch = replace(launch, grid=(x * launch.cluster_blocks, y, z))
+    signal.signal(signal.SIGVTALRM, _give_up)
+    signal.setitimer(signal.ITIMER_VIRTUAL, MODEL_SECONDS)
     try:
         return round(estimate(kernel, launch).clocks)
-    except TileirasError:
+    except (TileirasError, TimeoutError):
         return None
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+
+
+def _give_up(*_: object) -> None:
+    raise TimeoutError
 
 
 if __name__ == "__main__":

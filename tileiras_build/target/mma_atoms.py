@@ -338,7 +338,7 @@ _TCGEN05_FORMATS = {"f16": 0, "bf16": 1, "tf32": 2, "f8E4M3FN": 0, "f8E5M2": 1, 
 _TCGEN05_KINDS = {"f16": 0, "bf16": 0, "tf32": 1, "f8E4M3FN": 2, "f8E5M2": 2, "i8": 3}
 _TCGEN05_ACCUMULATORS = {"f32": 1, "i32": 2}
 # Bits of an element -> swizzles of MN-major operands.
-_MN_MAJOR = {**dict.fromkeys((8, 16), ("128B", "64B", "32B")), 32: ("128B_ATOM_32B",)}
+_MN_MAJOR = {**dict.fromkeys((8, 16), ("128B", "64B", "32B", "none")), 32: ("128B_ATOM_32B",)}
 
 
 def _tcgen05(a_type: str, b_type: str, accumulator_type: str, capability: str = "tcgen05") -> Tcgen05Atom:

@@ -8,9 +8,12 @@ XORed with bits 7 to 9). With e elements in a line:
     MN-major   a line is e neighbors along the rows, the 8 lines are k; 8 further k are ``stride`` bytes later,
                e further rows ``leading`` bytes later
 
+Lines of 16 bytes are not swizzled; then ``leading`` is of the next line along K, ``stride`` of further rows, in both orders.
+
 tcgen05 has a fourth pattern, for MN-major elements of 32 bits: 4 lines of 128 bytes whose 32-byte chunks are swizzled
 (address bits 5 and 6 are XORed with bits 7 and 8; section 9.7.16.4, "Canonical Layouts").
 
+A placement without further rows has the stride 0: an instruction that reads more of them reads the same again.
 A placement is canonical if its matrix has one of these forms. Elements beyond one instruction's K (or rows) may be
 anywhere: each instruction has its own start address.
 """
@@ -32,8 +35,8 @@ ADDRESS_BITS, ADDRESS_MASK = 14, 0x3FFFF
 UNIT_SHIFT, LEADING_SHIFT, STRIDE_SHIFT, BASE_OFFSET_SHIFT = 4, 16, 32, 49
 # Swizzle -> the descriptor's mode: wgmma's bits 62 and 63, tcgen05's bits 61 to 63.
 WGMMA_MODES = {0: 0, 128: 1, 64: 2, 32: 3}
-WIDE = "128B_ATOM_32B"
-TCGEN05_MODES = {WIDE: 1, "128B": 2, "64B": 4, "32B": 6}
+WIDE, UNSWIZZLED = "128B_ATOM_32B", "none"
+TCGEN05_MODES = {UNSWIZZLED: 0, WIDE: 1, "128B": 2, "64B": 4, "32B": 6}
 TCGEN05_VERSION = 1 << 46
 
 
@@ -59,7 +62,7 @@ def _descriptor_fields(leading: int, stride: int, address: int = 0) -> int:
 
 @dataclass(frozen=True)
 class MatrixOperand:
-    """``leading`` and ``stride`` in bytes (0 where unused); ``row_offsets``, ``k_offsets``: bytes of each coordinate bit,
+    """``leading`` and ``stride`` in bytes (0 where unused or without further rows); ``row_offsets``, ``k_offsets``: bytes of each coordinate bit,
     before swizzling."""
 
     swizzle: str
@@ -90,6 +93,8 @@ def matrix_operand(shared: SharedLayout, k_dim: int) -> MatrixOperand | None:
     rows, ks = ([bytes << places[log2_exact(unit)] for unit in dim_bases(shared.shape)[d]] for d in (1 - k_dim, k_dim))
     if (swizzle.bits, swizzle.base, swizzle.shift) == (2, log2_exact(max(1, WIDE_CHUNK // bytes)), 2):
         return _mn_major(WIDE, bytes, rows, ks, WIDE_PATTERN_LINES)
+    if not swizzle.bits:
+        return _unswizzled(bytes, rows, ks)
     line = VECTOR_BYTES << swizzle.bits
     name = f"{line}B"
     if (swizzle.base, swizzle.shift) != (log2_exact(VECTOR_BYTES // bytes), 3) or line not in WGMMA_MODES:
@@ -97,11 +102,25 @@ def matrix_operand(shared: SharedLayout, k_dim: int) -> MatrixOperand | None:
     return _k_major(line, bytes, rows, ks) or _mn_major(name, bytes, rows, ks, PATTERN_LINES)
 
 
+def _unswizzled(bytes: int, rows: list[int], ks: list[int]) -> MatrixOperand | None:
+    """Lines of 16 bytes along K, or else along the rows; 8 of them follow each other."""
+    inside, pattern = log2_exact(VECTOR_BYTES // bytes), log2_exact(PATTERN_LINES)
+    for k_major in (True, False):
+        along, across = (ks, rows) if k_major else (rows, ks)
+        if _doubles(along[:inside], bytes, inside) and _doubles(across[:pattern], VECTOR_BYTES, pattern):
+            further = rows[pattern if k_major else inside :]
+            next_k = ks[inside if k_major else pattern :]
+            if not _doubles(further) or not next_k:
+                return None
+            return MatrixOperand(UNSWIZZLED, k_major, next_k[0], (*further, 0)[0], tuple(rows), tuple(ks))
+    return None
+
+
 def _k_major(line: int, bytes: int, rows: list[int], ks: list[int]) -> MatrixOperand | None:
     inside = log2_exact(line // bytes)
     if not _doubles(ks[:inside], bytes, inside) or not _doubles(rows[:3], line, 3) or not _doubles(rows[3:]):
         return None
-    stride = rows[3] if len(rows) > 3 else PATTERN_LINES * line
+    stride = rows[3] if len(rows) > 3 else 0
     return MatrixOperand(f"{line}B", True, 0, stride, tuple(rows), tuple(ks))
 
 

@@ -28,6 +28,7 @@ from .shared_layout import SharedLayout
 LANES, SCALES_PER_REGISTER = 32, 4
 COPIED_REGISTERS = 4  # columns per tcgen05.cp, 16 bytes of each lane
 ROWS, HALF_ROWS, WARPS, MAX_TMEM_COLUMNS, K_BYTES = 128, 64, 4, 256, 32
+MIN_COLUMNS = {HALF_ROWS: 8, ROWS: 16}  # of an instruction, by its rows
 COLUMN_BITS, ALL_COLUMNS, MIN_TMEM_COLUMNS = 32, 512, 32
 
 
@@ -102,7 +103,8 @@ class TmemTile:
 
     @property
     def total_tmem_columns(self) -> int:
-        return self.tmem_columns * max(1, self.rows // ROWS)
+        """Columns of tensor memory for all rows, with those that the smallest instruction writes beyond the tile."""
+        return max(self.tmem_columns * max(1, self.rows // ROWS), MIN_COLUMNS[min(self.rows, ROWS)])
 
     @property
     def tmem_columns_per_warp(self) -> int:
@@ -226,7 +228,9 @@ class ScaleColumns:
 
 @dataclass(frozen=True)
 class TcgenMma:
-    """An MMA of M x K by K x N elements as instructions of 64 or 128 rows and up to 256 columns."""
+    """An MMA of M x K by K x N elements as instructions of 64 or 128 rows and up to 256 columns. Where N is less than the columns
+    of the smallest instruction, that reads the N columns again, and writes more columns of tensor memory than the tile has.
+    """
 
     m: int
     n: int
@@ -239,7 +243,7 @@ class TcgenMma:
 
     @property
     def columns(self) -> int:
-        return min(self.n, MAX_TMEM_COLUMNS)
+        return max(min(self.n, MAX_TMEM_COLUMNS), MIN_COLUMNS[self.rows])
 
     @property
     def depth(self) -> int:

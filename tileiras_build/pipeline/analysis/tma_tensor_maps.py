@@ -23,7 +23,7 @@ from ...ir.dialects.fast_xdsl import string_of
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_function
 from ...ir.layouts import SharedLayout
-from ...ir.layouts.matrix_descriptor import WIDE, WIDE_CHUNK
+from ...ir.layouts.matrix_descriptor import UNSWIZZLED, WIDE, WIDE_CHUNK
 from ...ir.layouts.shared_layout import VECTOR_BYTES
 from ...target.element_types import ELEMENT_TYPES
 from ..common.llvm_element_types import element_of
@@ -34,8 +34,8 @@ from .dot_operand_chains import rounds_to_tf32
 TMA_ALIGNMENT = 16
 MAX_TENSOR_RANK, MAX_BOX_DIM = 5, 256
 MAP_BYTES = 128  # size and alignment of a CUtensorMap (CUDA driver API, cuTensorMapEncodeTiled)
-# Bytes of a swizzled line; shorter rows than the shortest have no swizzle mode.
-LONGEST_LINE, SHORTEST_LINE, PATTERN_LINES = 128, 32, 8
+# Bytes of a line. The shortest is not swizzled; it is for operands of MMAs, and stores have longer ones.
+LONGEST_LINE, SHORTEST_SWIZZLED_LINE, SHORTEST_LINE, PATTERN_LINES = 128, 32, 16, 8
 # Element types by their names in tensor maps; booleans and packed types have no row.
 MAP_ELEMENTS = {name: row.tma for name, row in ELEMENT_TYPES.items() if row.tma is not None}
 LOAD = "nv_tileas.tiled_load"
@@ -120,7 +120,8 @@ def tensor_box(access: TableOp, chain: list[Operation], analysis: AxisAnalysis) 
     if not _is_aligned(facts) or not _is_on_host(facts):
         return None
     swizzle = access.swizzle if access.name == LOAD else None
-    box = _box(facts, element.bytes, swizzle)
+    shortest = SHORTEST_LINE if access.name == LOAD else SHORTEST_SWIZZLED_LINE
+    box = _box(facts, element.bytes, swizzle, shortest)
     return box if box is None else replace(box, rounds=any(rounds_to_tf32(link) for link in chain))
 
 
@@ -158,15 +159,15 @@ def _is_on_host(facts: ViewAccessInfo) -> bool:
     return narrow and known and all(host_value(value) is not None for value in values)
 
 
-def _box(facts: ViewAccessInfo, bytes: int, swizzle: str | None) -> TensorBox | None:
+def _box(facts: ViewAccessInfo, bytes: int, swizzle: str | None, shortest: int) -> TensorBox | None:
     tile, order = facts.type.tile, facts.order
     line = min(LONGEST_LINE, tile[order[0]] * bytes)
     size = bytes
     for extent in tile:
         size *= extent
-    if line < SHORTEST_LINE or size % (line * PATTERN_LINES) or any(tile[dim] > MAX_BOX_DIM for dim in order[1:]):
+    if line < shortest or size % (line * PATTERN_LINES) or any(tile[dim] > MAX_BOX_DIM for dim in order[1:]):
         return None
-    swizzle = swizzle or f"{line}B"
+    swizzle = swizzle or (UNSWIZZLED if line == SHORTEST_LINE else f"{line}B")
     placement = SharedLayout.boxed(tile, order, 8 * bytes, line, WIDE_CHUNK if swizzle == WIDE else VECTOR_BYTES)
     box = (line // bytes, *(tile[dim] for dim in order[1:]))
     return TensorBox(tuple(facts.type.dim_map[dim] for dim in order), box, swizzle, False, placement)

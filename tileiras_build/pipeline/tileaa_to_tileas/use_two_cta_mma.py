@@ -42,7 +42,7 @@ from ..analysis.cluster_uniformity import is_rank_dependent
 from ..analysis.enclosing_control_flow import enclosing_kernel
 from ..analysis.integer_ranges import BoundsCheck
 from ..analysis.resource_model import max_stages
-from ..analysis.tma_tensor_maps import LONGEST_LINE, PATTERN_LINES, SHORTEST_LINE
+from ..analysis.tma_tensor_maps import LONGEST_LINE, PATTERN_LINES, SHORTEST_SWIZZLED_LINE
 from ..job import Job
 from ..mma.dots import accumulates_in_tmem
 from ..pass_manager import EdgePass
@@ -129,7 +129,7 @@ def _placed(load: TableOp, dim: int) -> SharedLayout | None:
     """Half a tile as TMA puts it into shared memory; None where TMA cannot."""
     tile, order, bytes = _halved(load, dim), _order(load), load.buffer.type.placement.data.element_bits // 8
     line, wide = min(LONGEST_LINE, tile[order[0]] * bytes), _is_wide(load)
-    if line < (LONGEST_LINE if wide else SHORTEST_LINE) or tile[0] * tile[1] * bytes % (line * PATTERN_LINES):
+    if line < (LONGEST_LINE if wide else SHORTEST_SWIZZLED_LINE) or tile[0] * tile[1] * bytes % (line * PATTERN_LINES):
         return None
     return SharedLayout.boxed(tile, order, 8 * bytes, line, WIDE_CHUNK if wide else VECTOR_BYTES)
 

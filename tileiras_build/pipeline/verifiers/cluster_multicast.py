@@ -39,7 +39,7 @@ from .control_flow_paths import BRANCH, BREAK, CONTINUE, LOOPS, kernels_of
 RANK, LOAD, YIELD = "nv_tileas.get_cta_rank", "nv_tileas.async.tiled_tma_load", "nv_tileas.yield"
 PIPELINE, MEMORY = "nv_tileas.async.pipeline.create", "nv_tileas.create_tmem"
 # Swizzling mode -> number of address bits that are XORed with those from bit 7 on, and the first of them.
-SWIZZLES = {"128B": (3, 4), "64B": (2, 4), "32B": (1, 4), "128B_ATOM_32B": (2, 5)}
+SWIZZLES = {"128B": (3, 4), "64B": (2, 4), "32B": (1, 4), "none": (0, 4), "128B_ATOM_32B": (2, 5)}
 
 
 def verify_cluster_multicast(module: ModuleOp) -> int:

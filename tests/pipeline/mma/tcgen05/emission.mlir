@@ -544,3 +544,116 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22targe
     llvm.return
   }
 }
+
+// ---- eight_columns_are_read_twice
+!columns = !nv_tileas.tmem<#builtin.int<16>>
+!lhs = !nv_tileas.buffer<f16, #builtin.int<1>, #cute.shared<16, swizzle<2,3,3> o (128,32):(32,1)>>
+!rhs = !nv_tileas.buffer<f16, #builtin.int<1>, #cute.shared<16, (32,8):(8,1)>>
+nv_tileaa.func @k attributes {num_warps = 4 : i32, producer_warps = 1 : i32, shared_bytes = 8720 : i32} {
+^bb0(%more: i1):
+  %a = nv_tileas.alloc_tensor {shared_offset = 0 : i32} : !lhs
+  %b = nv_tileas.alloc_tensor {shared_offset = 8192 : i32} : !rhs
+  %all = nv_tileas.create_tmem {shared_offset = 8704 : i32} : !columns
+  %d = nv_tileas.alloc_tmem %all {column = 0 : i32} : !columns
+  nv_tileas.agent_switch {
+    nv_tileas.yield
+  } {
+    %t = arith.constant 0 : i32
+    nv_tileas.async.umma %a, %b, %d, %more lhs_stage(%t) rhs_stage(%t) {lhs_placement = #cute.shared<16, swizzle<2,3,3> o (128,32):(32,1)>, rhs_placement = #cute.shared<16, (32,8):(8,1)>, mma = "tcgen05_k16_f16_f16_f32", shape = array<i64: 128, 8, 32>} : (!lhs, !rhs, !columns, i1, i32, i32) -> ()
+    nv_tileas.yield
+  } {
+    nv_tileas.yield
+  }
+  nv_tileaa.return
+}
+// ==>
+gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22target\22: \22sm_100a\22, \22kernels\22: {\22k\22: {\22params\22: [{\22name\22: \22arg0\22, \22kind\22: \22i1\22, \22size\22: 1, \22offset\22: 0, \22role\22: \22scalar\22, \22argument\22: 0}], \22param_sizes\22: [1], \22arguments\22: [{\22name\22: \22arg0\22, \22kind\22: \22scalar\22, \22param\22: 0}], \22grid\22: {\22axes\22: []}, \22threads_per_cta\22: 160, \22shared_memory\22: {\22static\22: 8720, \22dynamic\22: 0}, \22cluster\22: [1, 1, 1], \22tensor_maps\22: []}}}"} {
+  llvm.mlir.global internal @global_smem() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<8720 x i8>
+  llvm.func @k(%a0: i8) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 160>} {
+    %0 = llvm.mlir.constant(0 : i8) : i8
+    %1 = llvm.icmp "ne" %a0, %0 : i8
+    %2 = gpu.thread_id x
+    %3 = arith.index_cast %2 : index to i32
+    %4 = llvm.mlir.constant(0 : i32) : i32
+    %5 = llvm.icmp "eq" %3, %4 : i32
+    %6 = llvm.mlir.constant(5 : i32) : i32
+    %7 = llvm.lshr %3, %6 : i32
+    %8 = llvm.mlir.constant(32 : i32) : i32
+    %9, %10 = gpu.shuffle idx %7, %4, %8 : i32
+    %11 = llvm.icmp "eq" %9, %4 : i32
+    %12 = llvm.mlir.addressof @global_smem : !llvm.ptr<3>
+    %13 = llvm.ptrtoint %12 : !llvm.ptr<3> to i32
+    %14 = llvm.mlir.constant(8704 : i32) : i32
+    %15 = llvm.mlir.constant(4 : i32) : i32
+    %16 = llvm.icmp "uge" %9, %15 : i32
+    %17 = llvm.mlir.constant(-1 : i32) : i32
+    %18 = llvm.mlir.constant(262143 : i32) : i32
+    %19 = llvm.mlir.constant(-9223301530671644672) : i64
+    %20 = llvm.mlir.constant(8192 : i32) : i32
+    %21 = llvm.mlir.constant(70368744701952) : i64
+    %22 = llvm.mlir.constant(16) : i64
+    %23 = llvm.mlir.constant(2) : i64
+    %24 = llvm.mlir.constant(true) : i1
+    %25 = llvm.mlir.constant(1 : i32) : i32
+    %26 = llvm.mlir.constant(128 : i32) : i32
+    llvm.cond_br %5, ^bb1, ^bb2
+  ^bb1:
+    nvvm.fence.mbarrier.init
+    llvm.br ^bb2
+  ^bb2:
+    llvm.cond_br %11, ^bb3, ^bb4
+  ^bb3:
+    %27 = llvm.add %13, %14 : i32
+    %28 = llvm.inttoptr %27 : i32 to !llvm.ptr<3>
+    cute_nvgpu.arch.sm100.alloc_tmem %28 {columns = 16 : i64, cta_group = 1 : i64} : (!llvm.ptr<3>) -> ()
+    cute_nvgpu.arch.sm100.relinquish_tmem_alloc_permit {cta_group = 1 : i64}
+    llvm.br ^bb4
+  ^bb4:
+    nvvm.tcgen05.fence.before_thread_sync
+    gpu.barrier
+    nvvm.tcgen05.fence.after_thread_sync
+    %29 = llvm.add %13, %14 : i32
+    %30 = llvm.inttoptr %29 : i32 to !llvm.ptr<3>
+    %31 = cute_nvgpu.arch.sm100.retrieve_tmem_ptr %30 : (!llvm.ptr<3>) -> i32
+    llvm.cond_br %16, ^bb5, ^bb10
+  ^bb5:
+    %32 = nvvm.elect.sync %17 : (i32) -> !llvm.struct<(i32, i1)>
+    %33 = llvm.extractvalue %32[1] : !llvm.struct<(i32, i1)>
+    llvm.cond_br %33, ^bb6, ^bb7
+  ^bb6:
+    llvm.br ^bb13
+  ^bb7:
+    llvm.cond_br %33, ^bb8, ^bb9
+  ^bb8:
+    nvvm.tcgen05.fence.after_thread_sync
+    %34 = llvm.and %13, %18 : i32
+    %35 = llvm.lshr %34, %15 : i32
+    %36 = llvm.zext %35 : i32 to i64
+    %37 = llvm.or %36, %19 : i64
+    %38 = llvm.add %13, %20 : i32
+    %39 = llvm.and %38, %18 : i32
+    %40 = llvm.lshr %39, %15 : i32
+    %41 = llvm.zext %40 : i32 to i64
+    %42 = llvm.or %41, %21 : i64
+    nvvm.tcgen05.fence.after_thread_sync
+    %43 = llvm.inttoptr %31 : i32 to !llvm.ptr<6>
+    cute_nvgpu.arch.mma.SM100.umma %43, %37, %42, %1 {atom = !cute_nvgpu.sm100.mma<"128x16x16 f16 f16 f32">, cta_group = 1 : i64, b_mn_major} : (!llvm.ptr<6>, i64, i64, i1) -> ()
+    %44 = llvm.add %42, %22 : i64
+    %45 = llvm.add %37, %23 : i64
+    cute_nvgpu.arch.mma.SM100.umma %43, %45, %44, %24 {atom = !cute_nvgpu.sm100.mma<"128x16x16 f16 f16 f32">, cta_group = 1 : i64, b_mn_major} : (!llvm.ptr<6>, i64, i64, i1) -> ()
+    llvm.br ^bb13
+  ^bb9:
+    llvm.br ^bb13
+  ^bb10:
+    nvvm.barrier.cta.sync.aligned.count %25, %26 : (i32, i32) -> ()
+    llvm.cond_br %11, ^bb11, ^bb12
+  ^bb11:
+    %46 = llvm.inttoptr %31 : i32 to !llvm.ptr<6>
+    cute_nvgpu.arch.sm100.dealloc_tmem %46 {columns = 16 : i64, cta_group = 1 : i64} : (!llvm.ptr<6>) -> ()
+    llvm.br ^bb12
+  ^bb12:
+    llvm.br ^bb13
+  ^bb13:
+    llvm.return
+  }
+}

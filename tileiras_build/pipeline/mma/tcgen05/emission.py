@@ -281,7 +281,7 @@ class _Umma:
         self.pair = int("pair" in op.attributes)
         self.left = self._in_shared("lhs", op.lhs, op.lhs_stage, 1) if op.lhs_stage is not None else None
         self.right = self._in_shared("rhs", op.rhs, op.rhs_stage, 0)
-        words = m // self.mma.rows * n
+        words = max(m // self.mma.rows * n, self.mma.columns)
         self.acc = tile_start(e, op.acc, op.acc_stage, words)
         self.scales = [] if op.lhs_scale is None else self._scales(m, n, k // self.atom.scale_block)
 

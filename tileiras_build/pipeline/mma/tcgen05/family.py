@@ -10,7 +10,7 @@ from ....ir.dialects.fast_xdsl import walk
 from ....ir.dialects.nv_tileas.ops import AsyncUmmaOp, UmmaAcquireOp, UmmaCommitOp, UmmaReleaseOp
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import tmem_tile
-from ....ir.layouts.tmem_layout import ALL_COLUMNS, COLUMN_BITS, MAX_TMEM_COLUMNS, ROWS
+from ....ir.layouts.tmem_layout import ALL_COLUMNS, COLUMN_BITS, HALF_ROWS, MAX_TMEM_COLUMNS, MIN_COLUMNS, ROWS
 from ....target.mma_atoms import ELEMENT_BITS, TCGEN05_ATOMS, Tcgen05Atom
 from ....target.targets import Target
 from ...analysis.dot_buffer_sharing import buffer_sharing_class
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from ....target.gpu_rates import SmRates
     from ...schedule.kernel import Dot
 
-COLUMN_UNIT = {128: 16, 64: 8}  # rows of a dot -> what its columns are a multiple of
-
 
 class Tcgen05(MmaFamily[Tcgen05Atom]):
     """``tmem_columns`` of a dot: its columns of tensor memory. ``rescaled``: its accumulator stays there, where each iteration
@@ -40,7 +38,7 @@ class Tcgen05(MmaFamily[Tcgen05Atom]):
     name, rows = "tcgen05", TCGEN05_ATOMS
     a_storage, b_storage, accumulator = Storage.SHARED | Storage.TENSOR, Storage.SHARED, Storage.TENSOR
     async_ops = TmemMmaOps(AsyncUmmaOp, acquire=UmmaAcquireOp, commit=UmmaCommitOp, release=UmmaReleaseOp)
-    tile_steps = ((64, 16), (128, 16))  # 64 rows take as long as 128
+    tile_steps = ((64, 8), (128, 16))  # 64 rows take as long as 128
     max_chained_rows = ROWS
 
     def row_for(self, op: TableOp, target: Target, *, packed_fp4: bool = False) -> Tcgen05Atom | None:
@@ -102,8 +100,9 @@ class Tcgen05(MmaFamily[Tcgen05Atom]):
 def _has_shape(op: TableOp, atom: Tcgen05Atom) -> bool:
     """Whether instructions divide the tile of a dot."""
     (m, k), n = op.lhs.type.get_shape(), op.rhs.type.get_shape()[1]
-    unit = COLUMN_UNIT.get(min(m, ROWS))
-    return unit is not None and n % unit == 0 and k >= atom.k
+    if m < HALF_ROWS or k < atom.k:
+        return False
+    return n % MIN_COLUMNS[min(m, ROWS)] == 0 or m == ROWS and n == MIN_COLUMNS[HALF_ROWS]
 
 
 def _has_scaled_shape(op: TableOp, loaded: Mapping[int, TmaOperand]) -> bool:

@@ -30,6 +30,7 @@ from ....ir.dialects.nvvm.wgmma import WgmmaWaitOp
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import MatrixOperand, SharedLayout, WgmmaTiling, matrix_operand
 from ....ir.layouts.linear_layout import log2_exact
+from ....ir.layouts.matrix_descriptor import UNSWIZZLED
 from ....ir.layouts.wgmma_layout import ROWS
 from ...common.llvm_element_types import Element, element_of
 from ...common.llvm_type_constructors import I32, SHARED, struct, vector
@@ -188,7 +189,7 @@ def _descriptor_type(rows: int, columns: int, element: Attribute) -> WarpgroupDe
 
 @cache
 def _swizzle(name: str) -> SwizzleAttr:
-    return SwizzleAttr(int(name.removesuffix("B")))
+    return SwizzleAttr(0 if name == UNSWIZZLED else int(name.removesuffix("B")))
 
 
 @cache
