@@ -4,7 +4,7 @@
 
 A row has the family of instructions, the instructions in all, those of local memory, and the clocks of the model
 (docs/estimate.md), ours / tileiras'. Without files the kernels are those of ``operand_forms.py``, at m = n = 4096, k = 1024.
-Of files and folders the kernels with a matrix product count, each program once; their arrays are guessed by their ranks, which both
+Of files and folders the kernels with a dot count, each program once; their arrays are guessed by their ranks, which both
 compilers get alike. Figures of tileiras are kept in ``parity.json``, by kernel and target, with a digest of the bytecode; ``--peer`` runs tileiras for those that are missing, and writes them there.
 Exit status 1 if a family is slower than tileiras', local memory has more than 8 instructions more, or the clocks are more than 1.05 of its.
 """
@@ -48,7 +48,7 @@ GUESSED_SHAPES = {None: "16777216", 1: "4096", 2: "4096x4096", 3: "8x1024x1024",
 GUESSED_SCALAR, GUESSED_GRID = "1024", (32, 32, 1)
 MORE_LOCAL_MEMORY, MORE_CLOCKS = 8, 1.05
 MODEL_SECONDS = 4  # of processor time: guessed arguments may make loops without end
-PRODUCTS = {"cuda_tile.mmaf", "cuda_tile.mmai", "cuda_tile.mmaf_scaled"}
+DOTS = {"cuda_tile.mmaf", "cuda_tile.mmai", "cuda_tile.mmaf_scaled"}
 
 # Families from the slowest to the fastest, and the opcodes of each.
 FAMILIES = {
@@ -177,23 +177,23 @@ def _kernels(options: argparse.Namespace) -> Iterator[tuple[str, bytes]]:
 
 
 def _read(paths: list[Path]) -> dict[str, bytes]:
-    """The kernels of files and folders that have a matrix product; of equal programs the first."""
+    """The kernels of files and folders that have a dot; of equal programs the first."""
     files = [file for path in paths for file in (sorted(path.rglob("*")) if path.is_dir() else [path])]
     found: dict[str, tuple[str, bytes]] = {}
     for file in files:
-        if file.suffix in (".tilebc", ".mlir") and (code := _multiplying(file)) is not None:
+        if file.suffix in (".tilebc", ".mlir") and (code := _code_with_dot(file)) is not None:
             found.setdefault(disassemble(code), (f"{file.parent.name}/{file.stem}", code))
     return dict(found.values())
 
 
-def _multiplying(file: Path) -> bytes | None:
-    """A file's bytecode if it has a matrix product, and can be read."""
+def _code_with_dot(file: Path) -> bytes | None:
+    """A file's bytecode if it has a dot, and can be read."""
     try:
         code = assemble(file.read_text()) if file.suffix == ".mlir" else file.read_bytes()
         names = {operation.name for operation in read_module(code, check=False).walk()}
     except TileirasError:
         return None
-    return code if names & PRODUCTS else None
+    return code if names & DOTS else None
 
 
 def _row(name: str, code: bytes, target: Target, known: Peer, runs_peer: bool) -> Row:

@@ -1,8 +1,10 @@
 """Compute scalar integers from constants, and make extents and strides that are constants part of their memory reference's type.
 
-In:    nv_tileas memory references with extents and strides that are computed, also from constants alone.
-Out:   constants in place of integers that are computed from constants; memory references whose types have all known extents and
-       strides, so that TMA, vectors and bounds checks depend on their values, however they are written.
+In:    nv_tileas memory references with extents and strides that are computed, also from constants alone: layouts of CUDA C++ count
+       their modes by comparisons.
+Out:   constants in place of integers that are computed from constants, and operands in place of their multiplication by 1 and their
+       addition to 0; memory references whose types have all known extents and strides, so that TMA, vectors and bounds checks
+       depend on their values, however they are written.
 After: convert_tileaa_to_tileas. Before: hoist_views, and all passes that ask memory references for extents and strides.
 Sound: arithmetic wraps at the width of its type; a division by zero stays as it is.
 """
@@ -10,12 +12,12 @@ Sound: arithmetic wraps at the width of its type; a division by zero stays as it
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp
 from xdsl.ir import Operation, SSAValue
 
-from ...ir.casting import as_op, view_type
+from ...ir.casting import as_op, cast, unwrap, view_type
 from ...ir.dialects import arith
 from ...ir.dialects.fast_xdsl import set_type, walk
 from ...ir.dialects.nv_tileaa.types import MemRefType
@@ -26,14 +28,23 @@ from ..pass_manager import EdgePass
 from .op_insertion import insert_before
 
 MakeMemRefOp, BlockTileOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("make_memref", "block_tile"))
-SAME = ("arith.extsi", "nv_tileas.assume")
-ARITHMETIC: dict[str, Callable[[int, int], int]] = {
+# Functions of signed values, and of these modulo 2^width; both give numbers that wrap at the width of the result.
+SIGNED: dict[str, Callable[..., int]] = {
+    "arith.extsi": operator.pos,
+    "arith.trunci": operator.pos,
+    "nv_tileas.assume": operator.pos,
     "arith.addi": operator.add,
     "arith.subi": operator.sub,
     "arith.muli": operator.mul,
+    "arith.andi": operator.and_,
+    "arith.ori": operator.or_,
+    "arith.xori": operator.xor,
     "arith.maxsi": max,
     "arith.minsi": min,
 }
+UNSIGNED: dict[str, Callable[..., int]] = {"arith.extui": operator.pos, "arith.maxui": max, "arith.minui": min}
+COMPARISONS = {name: getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge")}
+NEUTRAL = {"arith.addi": 0, "arith.muli": 1}
 
 
 class FoldConstantShapes(EdgePass):
@@ -43,8 +54,8 @@ class FoldConstantShapes(EdgePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for op in list(walk(module)):
-            if op.name in ARITHMETIC or op.name in SAME:
-                _fold(op)
+            if (fold := _folding(op)) is not None:
+                _fold(op, fold)
             elif op.__class__ is MakeMemRefOp and any((_constant(value) or 0) > 0 for value in op.operands[1:]):
                 _make_static(as_op(op))
 
@@ -57,19 +68,43 @@ def _constant(value: SSAValue) -> int | None:
     return held.value.data if isinstance(held, IntegerAttr) and isinstance(held.type, IntegerType) else None
 
 
-def _fold(op: Operation) -> None:
-    """Replace an operation on constants by its result."""
+def _folding(op: Operation) -> tuple[Callable[..., int], bool] | None:
+    """What an operation computes from its operands, and whether from unsigned ones."""
+    if op.name == "arith.cmpi":
+        predicate = as_op(op).predicate
+        return COMPARISONS[predicate[-2:]], predicate.startswith("u")
+    if op.name in SIGNED:
+        return SIGNED[op.name], False
+    return (UNSIGNED[op.name], True) if op.name in UNSIGNED else None
+
+
+def _fold(op: Operation, folding: tuple[Callable[..., int], bool]) -> None:
+    """Replace an operation on constants by its result, and one with its neutral element by the other operand."""
     type, values = op.results[0].type, [_constant(operand) for operand in op.operands]
-    known = [value for value in values if value is not None]
-    if not isinstance(type, IntegerType) or len(known) < len(values):
+    if not isinstance(type, IntegerType):
         return
-    result = known[0] if op.name in SAME else ARITHMETIC[op.name](*known)
+    if None not in values:
+        found = _result(op, type, folding, values)
+    elif op.name in NEUTRAL and NEUTRAL[op.name] in values:
+        found = op.operands[1 - values.index(NEUTRAL[op.name])]
+    else:
+        return
+    op.results[0].replace_all_uses_with(found)
+    op.detach()
+    op.erase()
+
+
+def _result(
+    op: Operation, type: IntegerType, folding: tuple[Callable[..., int], bool], values: Sequence[int | None]
+) -> SSAValue:
+    """The constant that an operation on ``values`` computes."""
+    function, unsigned = folding
+    width = cast(IntegerType, op.operands[0].type).width.data
+    result = int(function(*(unwrap(value) % (1 << width) if unsigned else unwrap(value) for value in values)))
     half = 1 << type.width.data - 1
     wrapped = (result + half) % (2 * half) - half
     constant = arith.ConstantOp.create(result_types=[type], properties={"value": IntegerAttr(wrapped, type)})
-    op.results[0].replace_all_uses_with(insert_before(constant, op))
-    op.detach()
-    op.erase()
+    return insert_before(constant, op)
 
 
 def _make_static(op: TableOp) -> None:
