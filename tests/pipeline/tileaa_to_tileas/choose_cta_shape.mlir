@@ -345,7 +345,7 @@ nv_tileaa.func @k attributes {} {
   %row = nv_tileas.load %x {mem_semantic = "weak"} : (!pointers) -> !tile
   %total = nv_tileas.reduce %row attributes {axis = 0 : i32} : (!tile) -> f32 {
   ^bb1(%a: f32, %b: f32):
-    %sum = arith.addf %a, %b : f32
+    %sum = nv_tileas.addf %a, %b : f32
     nv_tileas.yield %sum : (f32) -> ()
   }
   %factors = nv_tileas.load %y {mem_semantic = "weak"} : (!pointers) -> !tile
@@ -354,7 +354,19 @@ nv_tileaa.func @k attributes {} {
   nv_tileaa.return
 }
 // ==>
-// a_load_behind_a_reduction_has_registers:8:23: error[parse-failed]: cannot parse: Operation arith.addf is not registered
+nv_tileaa.func @k attributes {schedule = {occupancy = 2 : i32}} {
+^bb0(%x: tensor<16384x!nv_tileaa.ptr<f32>>, %y: tensor<16384x!nv_tileaa.ptr<f32>>):
+  %row = nv_tileas.load %x {mem_semantic = "weak"} : (tensor<16384x!nv_tileaa.ptr<f32>>) -> tensor<16384xf32>
+  %total = nv_tileas.reduce %row attributes {axis = 0 : i32} : (tensor<16384xf32>) -> f32 {
+  ^bb0(%a: f32, %b: f32):
+    %sum = nv_tileas.addf %a, %b : f32
+    nv_tileas.yield %sum : (f32) -> ()
+  }
+  %factors = nv_tileas.load %y {mem_semantic = "weak"} : (tensor<16384x!nv_tileaa.ptr<f32>>) -> tensor<16384xf32>
+  %scaled = nv_tileas.mulf %row, %factors {rounding_mode = "nearest_even"} : tensor<16384xf32>
+  nv_tileas.store %y, %scaled {mem_semantic = "weak"} : (tensor<16384x!nv_tileaa.ptr<f32>>, tensor<16384xf32>) -> ()
+  nv_tileaa.return
+}
 
 // ---- a_row_alone_has_what_ptxas_takes
 !pointers = tensor<16384x!nv_tileaa.ptr<f32>>
@@ -364,11 +376,56 @@ nv_tileaa.func @k attributes {} {
   %row = nv_tileas.load %x {mem_semantic = "weak"} : (!pointers) -> !tile
   %total = nv_tileas.reduce %row attributes {axis = 0 : i32} : (!tile) -> f32 {
   ^bb1(%a: f32, %b: f32):
-    %sum = arith.addf %a, %b : f32
+    %sum = nv_tileas.addf %a, %b : f32
     nv_tileas.yield %sum : (f32) -> ()
   }
   nv_tileas.store %y, %row {mem_semantic = "weak"} : (!pointers, !tile) -> ()
   nv_tileaa.return
 }
 // ==>
-// a_row_alone_has_what_ptxas_takes:8:23: error[parse-failed]: cannot parse: Operation arith.addf is not registered
+nv_tileaa.func @k {
+^bb0(%x: tensor<16384x!nv_tileaa.ptr<f32>>, %y: tensor<16384x!nv_tileaa.ptr<f32>>):
+  %row = nv_tileas.load %x {mem_semantic = "weak"} : (tensor<16384x!nv_tileaa.ptr<f32>>) -> tensor<16384xf32>
+  %total = nv_tileas.reduce %row attributes {axis = 0 : i32} : (tensor<16384xf32>) -> f32 {
+  ^bb0(%a: f32, %b: f32):
+    %sum = nv_tileas.addf %a, %b : f32
+    nv_tileas.yield %sum : (f32) -> ()
+  }
+  nv_tileas.store %y, %row {mem_semantic = "weak"} : (tensor<16384x!nv_tileaa.ptr<f32>>, tensor<16384xf32>) -> ()
+  nv_tileaa.return
+}
+
+// ---- registers_for_a_row_in_one_of_four
+!pointers = tensor<32768x!nv_tileaa.ptr<f32>>
+!tile = tensor<32768xf32>
+nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints<default = {occupancy = 4}>} {
+^bb0(%x: !pointers, %y: !pointers, %begin: i32, %end: i32, %step: i32):
+  nv_tileas.for %begin, %end, %step initial() : (i32, i32, i32) -> () {
+  ^bb2(%i: i32):
+    %row = nv_tileas.load %x {mem_semantic = "weak"} : (!pointers) -> !tile
+    %total = nv_tileas.reduce %row attributes {axis = 0 : i32} : (!tile) -> f32 {
+    ^bb1(%a: f32, %b: f32):
+      %sum = nv_tileas.addf %a, %b : f32
+      nv_tileas.yield %sum : (f32) -> ()
+    }
+    nv_tileas.store %y, %row {mem_semantic = "weak"} : (!pointers, !tile) -> ()
+    nv_tileas.continue : () -> ()
+  }
+  nv_tileaa.return
+}
+// ==>
+nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints<default = {occupancy = 4}>, schedule = {occupancy = 1 : i32}} {
+^bb0(%x: tensor<32768x!nv_tileaa.ptr<f32>>, %y: tensor<32768x!nv_tileaa.ptr<f32>>, %begin: i32, %end: i32, %step: i32):
+  nv_tileas.for %begin, %end, %step : (i32, i32, i32) -> () {
+  ^bb0(%i: i32):
+    %row = nv_tileas.load %x {mem_semantic = "weak"} : (tensor<32768x!nv_tileaa.ptr<f32>>) -> tensor<32768xf32>
+    %total = nv_tileas.reduce %row attributes {axis = 0 : i32} : (tensor<32768xf32>) -> f32 {
+    ^bb0(%a: f32, %b: f32):
+      %sum = nv_tileas.addf %a, %b : f32
+      nv_tileas.yield %sum : (f32) -> ()
+    }
+    nv_tileas.store %y, %row {mem_semantic = "weak"} : (tensor<32768x!nv_tileaa.ptr<f32>>, tensor<32768xf32>) -> ()
+    nv_tileas.continue
+  }
+  nv_tileaa.return
+}

@@ -268,3 +268,49 @@ nv_tileaa.func @k attributes {num_warps = 16 : i32, schedule = {occupancy = 2 : 
   %c = nv_tileas.divf %1, %b : !tile_32768xf32
   nv_tileaa.return
 }
+
+// ---- a_row_of_each_iteration_as_hinted
+!pointers = tensor<32768x!nv_tileaa.ptr<f32>, #cute.layout<(32768), (32,16,(8,8)):(8,256,(1,4096))>>
+!row = tensor<32768xf32, #cute.layout<(32768), (32,16,(8,8)):(8,256,(1,4096))>>
+nv_tileaa.func @k attributes {num_warps = 16 : i32, optimization_hints = #cuda_tile.optimization_hints<default = {occupancy = 2}>} {
+^bb0(%begin: i32, %end: i32, %step: i32, %x: !nv_tileaa.ptr<f32>):
+  nv_tileas.for %begin, %end, %step initial() : (i32, i32, i32) -> () {
+  ^bb2(%i: i32):
+    %w = nv_tileas.splat %x : (!nv_tileaa.ptr<f32>) -> !pointers
+    %a = nv_tileas.load %w {mem_semantic = "weak"} : (!pointers) -> !row
+    %s = nv_tileas.reduce %a attributes {axis = 0 : i32} : (!row) -> f32 {
+    ^bb1(%p: f32, %q: f32):
+      %r = nv_tileas.addf %p, %q : f32
+      nv_tileas.yield %r : (f32) -> ()
+    }
+    %b = nv_tileas.splat %s : (f32) -> !row
+    %c = nv_tileas.divf %a, %b : !row
+    nv_tileas.store %w, %c {mem_semantic = "weak"} : (!pointers, !row) -> ()
+    nv_tileas.continue : () -> ()
+  }
+  nv_tileaa.return
+}
+// ==>
+#layout0 = #cute.layout<(32768), (32,16,(8,8)):(8,256,(1,4096))>
+!tile_32768xnv_tileaa_ptr_f32 = tensor<32768x!nv_tileaa.ptr<f32>, #layout0>
+!tile_32768xf32 = tensor<32768xf32, #layout0>
+nv_tileaa.func @k attributes {num_warps = 16 : i32, optimization_hints = #cuda_tile.optimization_hints<default = {occupancy = 2}>, schedule = {occupancy = 2 : i32, spill = true}} {
+^bb0(%begin: i32, %end: i32, %step: i32, %x: !nv_tileaa.ptr<f32>):
+  nv_tileas.for %begin, %end, %step : (i32, i32, i32) -> () {
+  ^bb0(%i: i32):
+    %w = nv_tileas.splat %x : (!nv_tileaa.ptr<f32>) -> !tile_32768xnv_tileaa_ptr_f32
+    %a = nv_tileas.load %w {mem_semantic = "weak"} : (!tile_32768xnv_tileaa_ptr_f32) -> !tile_32768xf32
+    %0 = nv_tileas.spill %a {regs = 44 : i32} : !tile_32768xf32
+    %s = nv_tileas.reduce %0 attributes {axis = 0 : i32} : (!tile_32768xf32) -> f32 {
+    ^bb0(%p: f32, %q: f32):
+      %r = nv_tileas.addf %p, %q : f32
+      nv_tileas.yield %r : (f32) -> ()
+    }
+    %b = nv_tileas.splat %s : (f32) -> !tile_32768xf32
+    %1 = nv_tileas.reload %0 : !tile_32768xf32
+    %c = nv_tileas.divf %1, %b : !tile_32768xf32
+    nv_tileas.store %w, %c {mem_semantic = "weak"} : (!tile_32768xnv_tileaa_ptr_f32, !tile_32768xf32) -> ()
+    nv_tileas.continue
+  }
+  nv_tileaa.return
+}

@@ -1,4 +1,4 @@
-"""The tiles that are live in registers across a reduction over warps, in kernels without loops."""
+"""The tiles that are live in registers across a reduction over warps, in a block without loops."""
 
 from __future__ import annotations
 
@@ -7,10 +7,17 @@ from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...ir.casting import as_op, defining_op
+from ...ir.casting import as_op, defining_op, parent_op
 from ...ir.dialects.cute import layout_of
 from ...ir.dialects.op_definition import TableOp
-from ...ir.dialects.op_traits import LayoutTrait, is_combiner_region, is_rematerializable, is_view_like, traits_of
+from ...ir.dialects.op_traits import (
+    LayoutTrait,
+    is_combiner_region,
+    is_function,
+    is_rematerializable,
+    is_view_like,
+    traits_of,
+)
 from ..common.llvm_element_types import element_of
 from .foldable_f16_extensions import needs_no_extension, reads_unextended
 from .op_queries import is_tile
@@ -25,13 +32,15 @@ DIVISION = "nv_tileas.divf"
 EXPENSIVE_OPS = frozenset(("math.exp", "nv_tileas.exp2", DIVISION))
 # Accesses of a late load in flight at once: those of the current elements, and of the next ones.
 LAZY_ACCESSES_IN_FLIGHT = 2
+OUTSIDE = -1
 
 
 @dataclass(frozen=True, eq=False)
 class LiveTile:
     """A tile that is live across a reduction. Operations are numbered in the order of their block.
 
-    ``regs``: 32-bit registers of a thread; ``uses``: the positions of its users.
+    ``regs``: 32-bit registers of a thread; ``uses``: the positions of its users. A tile from outside of a loop's body
+    is defined at ``OUTSIDE`` and used to the end.
     """
 
     tile: SSAValue
@@ -46,7 +55,9 @@ class LiveTile:
     @property
     def is_spillable(self) -> bool:
         """Whether each element has a 32-bit register of its own."""
-        return element_of(self.tile.type).bits == REGISTER_BITS and not is_rematerializable(defining_op(self.tile))
+        if self.def_position == OUTSIDE or element_of(self.tile.type).bits != REGISTER_BITS:
+            return False
+        return not is_rematerializable(defining_op(self.tile))
 
 
 @dataclass(frozen=True)
@@ -112,9 +123,23 @@ def analyze_reduction_block(block: Block, *, folds_halves: bool = False) -> Redu
     stored = [tile for tile in tiles if not is_rematerializable(op := defining_op(tile)) or is_view_like(op)]
     narrow: set[SSAValue] = {tile for tile in stored if folds_halves and needs_no_extension(tile)}
     found = [_live_tile(tile, positions, narrow) for tile in stored if tile not in narrow]
+    if not is_function(parent_op(block)):
+        found += [
+            LiveTile(tile, _registers(tile), OUTSIDE, (len(ops),)) for tile in _tiles_from_outside(ops, positions)
+        ]
     return ReductionBlock(
         block, ops, reductions, tuple(one for one in found if any(map(one.is_live_across, reductions)))
     )
+
+
+def _tiles_from_outside(ops: Sequence[Operation], positions: dict[Operation, int]) -> list[SSAValue]:
+    """Tiles in registers that a block's operations use and others define; those that a loop carries, too."""
+    used = dict.fromkeys(tile for op in ops for tile in op.operands if is_tile(tile))
+    return [tile for tile in used if not isinstance(op := tile.owner, Operation) or _is_outside(op, positions)]
+
+
+def _is_outside(op: Operation, positions: dict[Operation, int]) -> bool:
+    return op not in positions and not is_rematerializable(op)
 
 
 def _is_expensive_elementwise(op: Operation) -> bool:

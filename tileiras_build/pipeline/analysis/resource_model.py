@@ -271,9 +271,14 @@ def _registers_per_thread(tile: SSAValue) -> int:
 REDUCED_ROW_REG_OVERHEAD = 40
 
 
+def row_registers(regs: int, warps: int) -> int:
+    """Registers that a thread needs for its share of ``regs`` 32-bit words that are live across a reduction."""
+    return regs // (WARP * warps) + REDUCED_ROW_REG_OVERHEAD
+
+
 def ctas_by_row_registers(regs: int, warps: int, target: Target) -> int:
     """CTAs per SM for which threads have registers for ``regs`` 32-bit words of all of a CTA's threads."""
-    limits, needed = target.sm_limits, regs // (WARP * warps) + REDUCED_ROW_REG_OVERHEAD
+    limits, needed = target.sm_limits, row_registers(regs, warps)
     most = min(limits.threads // (WARP * warps), limits.ctas)
     return next((ctas for ctas in range(most, 1, -1) if _registers_at_launch(warps * ctas, target) >= needed), 1)
 

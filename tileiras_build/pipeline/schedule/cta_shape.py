@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
-from ...ir.casting import as_op, unwrap
+from ...ir.casting import as_op, defining_op, parent_block, unwrap
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
-from ...ir.dialects.op_traits import is_combiner_region, is_counted_loop
+from ...ir.dialects.op_traits import is_combiner_region, is_counted_loop, is_rematerializable, is_view_like
 from ...ir.layouts.tmem_layout import ALL_COLUMNS, ROWS, allocated_columns
 from ...target.sm_limits import WARP
 from ..analysis.chained_dots import ChainedDots, chained_dots_of
@@ -22,9 +22,12 @@ from ..analysis.resource_model import (
     STAGES_SMEM_OVERHEAD,
     choose_warps,
     ctas_by_row_registers,
+    reduces_only,
     registers_fit,
     registers_fit_with_setmaxnreg,
+    registers_left,
     registers_of_thread,
+    row_registers,
 )
 from ..analysis.tma_operands import tma_loads_allowed
 from ..common.optimization_hints import hint
@@ -72,9 +75,10 @@ def _occupancies(func: Operation, most: int, job: Job) -> Iterator[Candidate[int
     """From ``most`` CTAs per SM down to one, which always fits."""
     warps, family = choose_warps(func, job), fastest_family(job.target)
     regs = live_tile_registers(func, job.target, lambda dot: family.lhs_stays_in_smem(dot, job))
-    stage, columns = _memories_of_loops(func, job)
+    stage, columns, row = *_memories_of_loops(func, job), _row_registers(func)
     for ctas in range(most, 1, -1):
-        yield Candidate(ctas, _register_limit(regs, warps, ctas, job) or _memory_limit(stage, columns, ctas, job))
+        limits = _register_limit(regs, warps, ctas, job), _row_limit(row, warps, ctas, job)
+        yield Candidate(ctas, next(filter(None, limits), None) or _memory_limit(stage, columns, ctas, job))
     yield Candidate(1)
 
 
@@ -84,6 +88,18 @@ def _register_limit(regs: int, warps: int, ctas: int, job: Job) -> str | None:
         return None
     needed, available = registers_of_thread(regs, warps, ctas, job.target)
     return f"registers: a thread needs {needed} for the tiles of its dots, and has {available} with {ctas} CTAs per SM"
+
+
+def _row_limit(regs: int, warps: int, ctas: int, job: Job) -> str | None:
+    """Why an SM does not hold the threads of so many CTAs with the tiles that are live across a reduction."""
+    if not regs:
+        return None
+    if (refused := _thread_limit(warps, ctas, job)) is not None:
+        return refused
+    needed, available = row_registers(regs, warps), registers_left(0, warps, ctas, job.target)
+    if needed <= available:
+        return None
+    return f"registers: a thread needs {needed} for the tiles across a reduction, and has {available} with {ctas} CTAs per SM"
 
 
 def _memories_of_loops(func: Operation, job: Job) -> tuple[int, int]:
@@ -183,27 +199,46 @@ LOADS, REDUCE = ("nv_tileas.tiled_load", "nv_tileas.load"), "nv_tileas.reduce"
 
 
 def _live_registers(func: Operation) -> int:
-    """Registers of all threads for the tiles that are live across a reduction; 0 where no load comes after one."""
+    """``_row_registers`` of a kernel without loops that loads after a reduction, else 0."""
     ops = list(func.regions[0].blocks[0].ops)
-    positions = {op: position for position, op in enumerate(ops)}
-    reductions = [position for op, position in positions.items() if op.name == REDUCE]
+    reductions = [position for position, op in enumerate(ops) if op.name == REDUCE]
     straight = all(is_combiner_region(op) or not op.regions for op in ops)
     if not straight or not reductions or not any(op.name in LOADS for op in ops[reductions[0] :]):
         return 0
-    return max(_registers_live_across(ops, positions, reduction) for reduction in reductions)
+    return _row_registers(func)
 
 
-def _registers_live_across(ops: list[Operation], positions: dict[Operation, int], reduction: int) -> int:
-    tiles = (value for op in ops[:reduction] for value in op.results if is_tile(value))
-    return sum(tile_registers(tile) for tile in tiles if any(positions[use.operation] > reduction for use in tile.uses))
+def _row_registers(func: Operation) -> int:
+    """Registers of all threads for the tiles that are live across a reduction, in kernels without dots."""
+    operations = walk(func)
+    if not reduces_only(operations):
+        return 0
+    blocks = dict.fromkeys(parent_block(op) for op in operations if op.name == REDUCE)
+    return max(max(_registers_live_across(list(block.ops))) for block in blocks)
+
+
+def _registers_live_across(ops: list[Operation]) -> Iterator[int]:
+    """Registers of the tiles of a block that are live across each of its reductions; what is recomputed has none."""
+    positions = {op: position for position, op in enumerate(ops)}
+    tiles = [
+        tile for op in ops if not is_rematerializable(op) or is_view_like(op) for tile in op.results if is_tile(tile)
+    ]
+    for reduction in (op for op in ops if op.name == REDUCE):
+        here = positions[reduction]
+        live = (tile for tile in tiles if positions[defining_op(tile)] < here < _last_use(tile, positions))
+        yield sum(map(tile_registers, live))
+
+
+def _last_use(tile: SSAValue, positions: dict[Operation, int]) -> int:
+    """The position of a tile's last user in its block; users in inner regions count as none."""
+    return max((positions.get(use.operation, -1) for use in tile.uses), default=-1)
 
 
 # ---- afterwards --------------------------------------------------------------------------------
 def limits_of(func: TableOp, ctas: int, job: Job, spare: int = 0) -> str | None:
     """Why an SM does not hold so many CTAs of a finished kernel, with ``spare`` bytes less; None where it does."""
-    limits, warps = job.target.sm_limits, func.num_warps + (func.producer_warps or 0)
-    if ctas > limits.ctas or ctas * warps * WARP > limits.threads:
-        return f"threads: an SM has {limits.threads} and at most {limits.ctas} CTAs, {ctas} CTAs have {ctas * warps * WARP}"
+    if (refused := _thread_limit(func.num_warps + (func.producer_warps or 0), ctas, job)) is not None:
+        return refused
     used, available = (func.shared_bytes or 0) - spare, job.target.shared_memory_of(ctas) if ctas > 1 else None
     if available is not None and used > available:
         return f"shared memory: a CTA uses {used} bytes, and has {available} with {ctas} CTAs per SM"
@@ -215,3 +250,11 @@ def spare_stage_bytes(func: TableOp) -> int:
     types = [as_op(op).result.type for op in walk(func) if op.name == "nv_tileas.alloc_tensor"]
     spare = sum(type.stage_bytes * max(0, type.stages.data - MIN_STAGES) for type in types)
     return max(0, spare - STAGES_SMEM_OVERHEAD)
+
+
+def _thread_limit(warps: int, ctas: int, job: Job) -> str | None:
+    """Why an SM does not hold the threads of so many CTAs."""
+    limits, threads = job.target.sm_limits, ctas * warps * WARP
+    if ctas <= limits.ctas and threads <= limits.threads:
+        return None
+    return f"threads: an SM has {limits.threads} and at most {limits.ctas} CTAs, {ctas} CTAs have {threads}"

@@ -1,6 +1,7 @@
 """Spill tiles that are live across a reduction to shared memory, so that more CTAs share an SM.
 
-In:    nv_tileas operations with layouts; kernels with reductions and without dots.
+In:    nv_tileas operations with layouts; kernels with reductions and without dots, with no loop, or with a single one and a
+       hint ``occupancy``: the grid of a loop over rows has as many CTAs as its author expects to share an SM.
 Out:   ``spill`` before a reduction and ``reload`` after it, for tiles of 32-bit elements that are live across it;
        ``occupancy``, the CTAs for which registers and shared memory then suffice. ``late`` on loads after the last
        reduction whose elements are consumed one by one, unless other tiles take all remaining registers. ``whole`` on
@@ -20,12 +21,12 @@ from dataclasses import dataclass
 from itertools import product
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from ...ir.casting import as_op, parent_block, unwrap
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import ReloadOp, SpillOp
-from ...ir.dialects.op_traits import is_function
+from ...ir.dialects.op_traits import is_combiner_region, is_counted_loop, is_function
 from ..analysis.live_across_reduction import LiveTile, ReductionBlock, analyze_reduction_block
 from ..analysis.resource_model import (
     SPILLED_ROW_REG_OVERHEAD,
@@ -35,6 +36,7 @@ from ..analysis.resource_model import (
     registers_left,
 )
 from ..analysis.scratch_memory_sizes import SPILL_VECTOR_REGS, largest_scratch, spill_bytes
+from ..common.optimization_hints import hint
 from ..job import Job
 from ..pass_manager import EdgePass
 from ..schedule.choose import is_declined
@@ -53,12 +55,21 @@ class SpillToShared(EdgePass):
                 is_function(func)
                 and not is_declined(func, "spill")
                 and reduces_only(walk(func))
-                and (rows := analyze_reduction_block(func.regions[0].blocks[0])) is not None
+                and (rows := analyze_reduction_block(_block_of_rows(func, job))) is not None
             ):
                 wanted = ctas_worth_spilling_for(rows.max_regs, func, job)
                 # In tiles that are computed late, f16 elements stay live as they are if mixed-precision adds read them.
                 block = analyze_reduction_block(rows.block, folds_halves=job.target.has("mixed_float"))
                 _spill(func, wanted, unwrap(block), job)
+
+
+def _block_of_rows(func: Operation, job: Job) -> Block:
+    """The body of a kernel, or of its only loop."""
+    body = func.regions[0].blocks[0]
+    structured = [op for op in body.ops if op.regions and not is_combiner_region(op)]
+    if len(structured) != 1 or not is_counted_loop(structured[0]) or hint(func, job, "occupancy") is None:
+        return body
+    return structured[0].regions[0].blocks[0]
 
 
 def _spill(func: Operation, wanted: range, rows: ReductionBlock, job: Job) -> None:

@@ -36,6 +36,18 @@ def normal(x, factor, shift, out, TILE_N: ConstInt):
     ct.store(out, (ct.bid(0), 0), (unit * factors + shifts).astype(out.dtype))
 
 
+@ct.kernel(occupancy=4)
+def looped(x, out, TILE_N: ConstInt):
+    """``shares`` of a row in each iteration; registers suffice for one of the four CTAs."""
+    columns = ct.arange(TILE_N, dtype=ct.int32)
+    for number in range(ct.bid(0), x.shape[0], ct.num_blocks(0)):
+        row = ct.gather(x, (number, columns), check_bounds=False).astype(ct.float32)
+        powers = ct.exp(row - ct.max(row, axis=0, keepdims=True))
+        total = ct.sum(powers, axis=0, keepdims=True)
+        shares = ct.truediv(powers, total, rounding_mode=ct.RoundingMode.APPROX, flush_to_zero=True)
+        ct.scatter(out, (number, columns), shares.astype(out.dtype), check_bounds=False)
+
+
 def _case(name: str, kernel, dtype: str) -> Case:
     array = Array(dtype, 2, stride_divisible_by=16, shape_divisible_by=(1, LENGTH))
     return Case(name, kernel, (array, array, LENGTH))
@@ -50,5 +62,6 @@ CASES = [
     _case("shares_bf16", shares, "bfloat16"),
     _case("centered", centered, "float32"),
     Case("has_boundary_tile", shares, (ROWS, ROWS, LENGTH)),
+    _case("looped", looped, "float32"),
     Case("normal", normal, (ROWS, VECTOR, VECTOR, ROWS, LENGTH)),
 ]

@@ -32,6 +32,14 @@ def test_shares_of_rows(name, dtype, sm):
     np.testing.assert_allclose(actual, powers / powers.sum(axis=1, keepdims=True), rtol=1e-2, atol=1e-7)
 
 
+@pytest.mark.parametrize("sm", ["sm_80", "sm_90", "sm_100", "sm_120"])
+def test_rows_of_a_loop(sm):
+    x = np.random.default_rng(5).normal(size=(3, LENGTH)).astype(np.float32)
+    actual = run(KERNELS, "looped", sm, [x, np.zeros_like(x)], grid=(2, 1, 1))[1]
+    powers = np.exp(x.astype(np.float64) - x.astype(np.float64).max(axis=1, keepdims=True))
+    np.testing.assert_allclose(actual, powers / powers.sum(axis=1, keepdims=True), rtol=1e-5)
+
+
 def test_a_row_that_waits_twice_and_one_in_its_places():
     x = _rows(np.float32)
     actual = run(KERNELS, "centered", "sm_90", [x, np.zeros_like(x)], grid=(2, 1, 1))[1]
@@ -100,7 +108,7 @@ def test_halves_of_a_row_wait_as_they_are():
 
 @pytest.mark.parametrize(
     "name, sm",
-    [("shares", "sm_80"), ("shares", "sm_100"), ("has_boundary_tile", "sm_107"), ("centered", "sm_90"), ("normal", "sm_80"),
+    [("shares", "sm_80"), ("looped", "sm_90"), ("shares", "sm_100"), ("has_boundary_tile", "sm_107"), ("centered", "sm_90"), ("normal", "sm_80"),
      ("normal", "sm_90"), ("normal", "sm_100")],
 )  # fmt: skip
 def test_a_part_is_spilled_to_shared_memory_only(name, sm):
