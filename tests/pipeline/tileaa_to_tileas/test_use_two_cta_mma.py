@@ -17,7 +17,7 @@ from tileiras_build.target.targets import TARGETS
 KERNELS = Path(__file__).with_name("cluster_kernels.py")
 PAIRS = (
     "matmul_tall", "pair_columns", "pair_wide", "pair_high", "pair_f8", "pair_narrow", "pair_tf32", "pair_tf32_columns",
-    "pair_persistent",
+    "pair_persistent", "pair_swapped", "pair_swapped_f8", "pair_swapped_persistent",
 )  # fmt: skip
 
 

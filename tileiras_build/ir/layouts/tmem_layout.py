@@ -29,6 +29,10 @@ LANES, SCALES_PER_REGISTER = 32, 4
 COPIED_REGISTERS = 4  # columns per tcgen05.cp, 16 bytes of each lane
 ROWS, HALF_ROWS, WARPS, MAX_TMEM_COLUMNS, K_BYTES = 128, 64, 4, 256, 32
 MIN_COLUMNS = {HALF_ROWS: 8, ROWS: 16}  # of an instruction, by its rows
+PAIR = 2  # CTAs of one MMA
+PAIR_COLUMN_UNIT = (
+    32  # columns of their MMA are a multiple of it, whatever its types and orders (PTX ISA 9.0, table 39)
+)
 COLUMN_BITS, ALL_COLUMNS, MIN_TMEM_COLUMNS = 32, 512, 32
 
 

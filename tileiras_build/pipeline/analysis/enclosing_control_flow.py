@@ -38,6 +38,11 @@ def is_accumulation_loop(dot: TableOp) -> bool:
     return returns and others == 1
 
 
+def accumulates_from_zero(dot: TableOp) -> bool:
+    """Whether a loop only accumulates into the accumulator, which is zero before it."""
+    return is_accumulation_loop(dot) and is_zero(as_op(parent_op(dot)).initial[dot.acc.index - 1])
+
+
 def enclosing_control_flow(op: Operation) -> list[TableOp] | None:
     """The loops and branches around an operation, outermost first; None if it is in a region of another kind."""
     found: list[TableOp] = []

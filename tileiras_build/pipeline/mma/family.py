@@ -127,7 +127,7 @@ class MmaFamily(ABC, Generic[Row]):
         return ()
 
     def prefers_swapped(self, op: TableOp, job: Job, warps: int) -> bool:
-        """Whether only the transpose of a dot, B' A' for A B, has operands that the instruction reads."""
+        """Whether the transpose of a dot, B' A' for A B, has operands that a faster instruction reads."""
         return False
 
     def stages_fit(self, op: TableOp, ctas: int, job: Job) -> bool:

@@ -7,12 +7,12 @@ large.
 
 from __future__ import annotations
 
-from ...ir.casting import as_op, parent_op, tile_shape
+from ...ir.casting import as_op, tile_shape
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
-from ...ir.layouts.tmem_layout import MAX_TMEM_COLUMNS, ROWS
+from ...ir.layouts.tmem_layout import MAX_TMEM_COLUMNS, PAIR, PAIR_COLUMN_UNIT, ROWS
 from ..analysis.axis_info import AxisAnalysis
-from ..analysis.enclosing_control_flow import is_accumulation_loop, is_zero
+from ..analysis.enclosing_control_flow import accumulates_from_zero
 from ..analysis.tma_operands import may_prefetch_in_loop, tma_loads_allowed, tma_operand
 from ..common.optimization_hints import occupancy
 from ..job import Job
@@ -22,7 +22,7 @@ from .choose import is_declined
 from .mma_choice import DOT
 from .schedule_attribute import schedule_of
 
-CTAS, MIN_COLUMNS = 2, 128  # with fewer columns, the left operand bounds the loop, which a pair does not share
+MIN_COLUMNS = 128  # with fewer columns, the left operand bounds the loop, which a pair does not share
 
 
 def prefers_cta_pair(func: TableOp, job: Job) -> bool:
@@ -39,16 +39,12 @@ def _suits_pair(dot: TableOp, job: Job) -> bool:
     rows, columns = tile_shape(dot.result)[-2:]
     if (
         len(tile_shape(dot.result)) != 2
-        or rows != CTAS * ROWS
-        or columns not in range(MIN_COLUMNS, MAX_TMEM_COLUMNS + 1, 32)
+        or rows != PAIR * ROWS
+        or columns not in range(MIN_COLUMNS, MAX_TMEM_COLUMNS + 1, PAIR_COLUMN_UNIT)
     ):
         return False
     if dot.lhs_scale is not None or fastest_family(job.target).row_for(dot, job.target) is None:
         return False
-    return _accumulates_from_zero(dot) and all(tma_operand(dot, index, job, AxisAnalysis()) for index in (0, 1))
-
-
-def _accumulates_from_zero(dot: TableOp) -> bool:
-    if not may_prefetch_in_loop(dot) or not is_accumulation_loop(dot):
+    if not may_prefetch_in_loop(dot) or not accumulates_from_zero(dot):
         return False
-    return is_zero(as_op(parent_op(dot)).initial[dot.acc.index - 1])
+    return all(tma_operand(dot, index, job, AxisAnalysis()) for index in (0, 1))

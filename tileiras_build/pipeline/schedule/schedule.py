@@ -107,7 +107,7 @@ KNOBS: tuple[Knob, ...] = (
         "swap_operands",
         bool,
         "A B is computed as the transpose of B' A'",
-        "an instruction that reads B' and A', but not A and B, in the memory order that they have",
+        "an instruction that reads B' and A', but not A and B, in the memory order that they have, or columns that a CTA pair divides",
     ),
     Knob(
         "tmem_accumulators",

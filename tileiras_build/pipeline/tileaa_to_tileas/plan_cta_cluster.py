@@ -19,12 +19,13 @@ from xdsl.ir import Operation
 from ...ir.casting import as_op, unwrap
 from ...ir.dialects.nv_tileas.ops import CtaRankOp
 from ...ir.dialects.op_traits import is_function
+from ...ir.layouts.tmem_layout import PAIR
 from ..analysis.sharding_propagation import ShardingError
 from ..common.cse import Cse
 from ..common.optimization_hints import hint
 from ..job import Job
 from ..pass_manager import EdgePass
-from ..schedule.cta_pairs import CTAS, prefers_cta_pair
+from ..schedule.cta_pairs import prefers_cta_pair
 from ..schedule.schedule_attribute import schedule_of
 from .op_insertion import insert_before
 from .sharded_program import ShardedProgram
@@ -44,7 +45,7 @@ class PlanCtaCluster(EdgePass):
             return
         for func in filter(is_function, module.body.block.ops):
             requested = schedule_of(func).num_ctas or hint(func, job, "num_cta_in_cga")
-            ctas = requested or (CTAS if prefers_cta_pair(as_op(func), job) else 1)
+            ctas = requested or (PAIR if prefers_cta_pair(as_op(func), job) else 1)
             if ctas > 1:
                 _shard_over_ctas(func, job, ctas, is_requested=requested is not None)
                 Cse().run(module, job)

@@ -1,8 +1,9 @@
-"""Swap the operands of dots whose right operand has a memory order that wgmma cannot read.
+"""Swap the operands of dots whose right operand has a memory order that wgmma cannot read, or whose columns a CTA pair divides.
 
 In:    nv_tileas dots in counted loops, without layouts.
 Out:   C = A B is computed as the transpose of B' A' if wgmma needs both operands contiguous along k, and A is, but B is
        not: the right operand becomes the left one, which may pass through registers (tf32 one by one, bytes in pairs).
+       Likewise where two CTAs with MMAs of pairs divide the columns, which become the rows of one MMA.
        The loop carries the transpose of C; its initial value and its result are permuted.
 After: legalize_dot (operand types are final). Before: select_mma_and_tma (which selects the instruction).
 Sound: element (j, i) of B' A' accumulates B[k, j] A[i, k] over k, the same terms in the same order; the loop has no

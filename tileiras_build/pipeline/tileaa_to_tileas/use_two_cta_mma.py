@@ -36,7 +36,7 @@ from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import MmaRole, is_counted_loop, is_function, traits_of
 from ...ir.layouts import SharedLayout, matrix_operand
 from ...ir.layouts.matrix_descriptor import WIDE, WIDE_CHUNK
-from ...ir.layouts.tmem_layout import MAX_TMEM_COLUMNS, ROWS
+from ...ir.layouts.tmem_layout import MAX_TMEM_COLUMNS, PAIR, PAIR_COLUMN_UNIT, ROWS
 from ..analysis.access_vectorization import VECTOR_BYTES
 from ..analysis.cluster_uniformity import is_rank_dependent
 from ..analysis.enclosing_control_flow import enclosing_kernel
@@ -52,7 +52,6 @@ from ..schedule.schedule_file import requested
 from .op_insertion import insert_before, insertion_before
 from .subtile_indices import clamped_index, relax_checks_past_end, scaled_index
 
-PAIR, COLUMN_UNIT = 2, 32  # columns of a dot of a pair, whatever its types and orders (table 39)
 BlockTileOp = COUNTERPARTS["nv_tileaa.block_tile"]
 
 
@@ -81,7 +80,7 @@ def _only_dot(func: Operation) -> TableOp | None:
     if _is_overwritten(func):
         return None
     m, n, _ = op.shape
-    fits = m % ROWS == 0 and n % COLUMN_UNIT == 0 and n <= MAX_TMEM_COLUMNS
+    fits = m % ROWS == 0 and n % PAIR_COLUMN_UNIT == 0 and n <= MAX_TMEM_COLUMNS
     if not fits or op.lhs_stage is None or op.ready is not None or op.lhs_scale is not None:
         return None
     return op if _is_row_sharded(op) and _half(op) is not None else None

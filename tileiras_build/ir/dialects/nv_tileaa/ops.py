@@ -164,7 +164,11 @@ PermuteOp = define(
     "result",
     "reorder dimensions by permutation",
     attributes={"permutation": I32S},
-    op_traits=OpTraits(LayoutTrait.SHAPE_DERIVED, forwarding=ValueForwarding.VIEW_LIKE, rematerializable=True),
+    op_traits=OpTraits(
+        LayoutTrait.SHAPE_DERIVED,
+        forwarding=ValueForwarding.VIEW_LIKE | ValueForwarding.PRESERVES_ZERO,
+        rematerializable=True,
+    ),
 )
 CatOp = define(
     "nv_tileaa.cat", "lhs rhs", "result", "join two tiles along dim", attributes={"dim": I64}, op_traits=CUSTOM_LAYOUT

@@ -9,17 +9,30 @@ from ....ir.casting import as_op, unwrap
 from ....ir.dialects.fast_xdsl import walk
 from ....ir.dialects.nv_tileas.ops import AsyncUmmaOp, UmmaAcquireOp, UmmaCommitOp, UmmaReleaseOp
 from ....ir.dialects.op_definition import TableOp
+from ....ir.dialects.op_traits import is_mma
 from ....ir.layouts import tmem_tile
-from ....ir.layouts.tmem_layout import ALL_COLUMNS, COLUMN_BITS, HALF_ROWS, MAX_TMEM_COLUMNS, MIN_COLUMNS, ROWS
+from ....ir.layouts.tmem_layout import (
+    ALL_COLUMNS,
+    COLUMN_BITS,
+    HALF_ROWS,
+    MAX_TMEM_COLUMNS,
+    MIN_COLUMNS,
+    PAIR,
+    PAIR_COLUMN_UNIT,
+    ROWS,
+)
 from ....target.mma_atoms import ELEMENT_BITS, TCGEN05_ATOMS, Tcgen05Atom
 from ....target.targets import Target
+from ...analysis.axis_info import AxisAnalysis
+from ...analysis.cluster_uniformity import is_rank_dependent
 from ...analysis.dot_buffer_sharing import buffer_sharing_class
-from ...analysis.enclosing_control_flow import enclosing_kernel
+from ...analysis.enclosing_control_flow import accumulates_from_zero, enclosing_kernel
 from ...analysis.kernel_target import kernel_target
 from ...analysis.resource_model import max_stages
 from ...analysis.stored_operands import stores_fit
-from ...analysis.tma_operands import TmaOperand, is_tma_operand
+from ...analysis.tma_operands import TmaOperand, is_tma_operand, may_prefetch_in_loop, tma_operand
 from ...job import Job
+from ...schedule.schedule_attribute import schedule_of
 from ..dots import rows_of_types, scaled_types
 from ..family import DotLayouts, MmaFamily, Storage, TmemMmaOps
 from ..smem_operands import readable_operands
@@ -77,6 +90,19 @@ class Tcgen05(MmaFamily[Tcgen05Atom]):
             return None
         op.tmem_columns = columns
         return read
+
+    def prefers_swapped(self, op: TableOp, job: Job, warps: int) -> bool:
+        """Where the CTAs of a pair divide the columns: a pair computes one MMA of their rows, which swapped columns are."""
+        kernel = as_op(enclosing_kernel(op))
+        if kernel.num_ctas != PAIR or not job.target.has("tma_cta_group") or schedule_of(kernel).two_cta_mma is False:
+            return False
+        (rows, columns), is_only = op.result.type.get_shape(), sum(is_mma(other) for other in walk(kernel)) == 1
+        if op.lhs_scale is not None or not is_only or columns % ROWS or rows % PAIR_COLUMN_UNIT:
+            return False
+        if self.row_for(op, job.target) is None or not may_prefetch_in_loop(op) or not accumulates_from_zero(op):
+            return False
+        left, right = (tma_operand(op, index, job, AxisAnalysis()) for index in (0, 1))
+        return left is not None and right is not None and not is_rank_dependent(left[0]) and is_rank_dependent(right[0])
 
     def mn_major(self, row: Tcgen05Atom) -> tuple[str, ...]:
         return row.mn_major
