@@ -15,7 +15,7 @@ CLUSTER = ".blocksareclusters"
 
 @pytest.mark.parametrize("name", PAIRS)
 def test_a_pair_computes_a_large_tile(name):
-    """Small integers, whose sums are exact, in arrays that end inside of tiles."""
+    """Small integers, which float16 holds exactly, in arrays that end inside of tiles."""
     m, n, k = (argument for argument in cases(KERNELS)[name].arguments if isinstance(argument, int))
     assert "tcgen05.mma.cta_group::2" in compiled(KERNELS, name, "sm_100").ptx
     rng = np.random.default_rng(n)

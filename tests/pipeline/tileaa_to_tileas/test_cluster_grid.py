@@ -20,7 +20,7 @@ def schedule(ctas):
 
 
 def check(name, sm, ctas, grid, rows, columns, expected=np.matmul):
-    """Small integers, whose sums are exact, in arrays that end inside of tiles."""
+    """Small integers, which float16 holds exactly, in arrays that end inside of tiles."""
     rng = np.random.default_rng(rows)
     a, b = (
         rng.integers(-3, 4, (rows, 3 * K)).astype(np.float16),

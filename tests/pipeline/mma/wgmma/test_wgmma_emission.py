@@ -51,15 +51,15 @@ def test_long_dots_stay_near(name):
 
 @pytest.mark.parametrize("interval", [32, 128])
 def test_errors_are_bounded(interval):
-    """Each instruction truncates its 32 products, the accumulator and the result by 2^-13 of the largest of them at most."""
+    """Each instruction truncates its 32 terms, the accumulator and the result by 2^-13 of the largest of them at most."""
     a, b, out = operands("deep", LENGTH)
     found = run(KERNELS, "deep", "sm_90", [a, b, out], fp8_promotion_interval=interval)[2]
-    products = a.astype(np.float64)[:, :, None] * b.astype(np.float64)[None]
-    parts = products.reshape(a.shape[0], -1, interval // ATOM_K, ATOM_K, b.shape[1])
-    sums = np.abs(parts.sum(axis=3).cumsum(axis=2))
-    largest = np.maximum(np.abs(parts).max(axis=3), sums)
-    bound = (ATOM_K + 2) * FRACTION * largest.sum(axis=(1, 2)) + LENGTH * 2.0**-24 * np.abs(products).sum(axis=1)
-    assert (np.abs(found - products.sum(axis=1)) < bound).all()
+    terms = a.astype(np.float64)[:, :, None] * b.astype(np.float64)[None]
+    parts = terms.reshape(a.shape[0], -1, interval // ATOM_K, ATOM_K, b.shape[1])
+    partial = np.abs(parts.sum(axis=3).cumsum(axis=2))
+    largest = np.maximum(np.abs(parts).max(axis=3), partial)
+    bound = (ATOM_K + 2) * FRACTION * largest.sum(axis=(1, 2)) + LENGTH * 2.0**-24 * np.abs(terms).sum(axis=1)
+    assert (np.abs(found - terms.sum(axis=1)) < bound).all()
 
 
 @pytest.mark.parametrize("name", ["square", "deep"])
