@@ -245,7 +245,7 @@ def test_filters_narrow_the_list_together(page):
     page.click('[data-gpu="sm_90"]')
     assert set(column(page, 2)) == set(GPUS) - {"sm_90"}
     page.fill("#filter", "nothing of this name")
-    assert names_shown(page) == ["No kernel is chosen by these filters."]
+    assert names_shown(page) == ["No kernels match."]
 
 
 def test_only_spilling_or_changed_kernels(page):
@@ -386,7 +386,7 @@ def test_a_link_shows_one_kernel(browser, awkward):
     assert names_shown(opened) == [AWKWARD, AWKWARD]
     opened.go_back()
     opened.goto(f"{awkward.as_uri()}#kernel=gone%")
-    assert names_shown(opened) == ["No kernel is chosen by these filters."]
+    assert names_shown(opened) == ["No kernels match."]
     assert opened.locator("#only-kernel").inner_text().startswith("gone% ")
     opened.close()
 
@@ -412,14 +412,18 @@ def test_text_is_readable_in_light_and_dark(browser, report, scheme):
     colors = opened.evaluate(
         """() => { const style = getComputedStyle(document.documentElement);
         return Object.fromEntries(["page", "card", "ink", "soft", "accent", "on-accent", "worse", "better", "worse-back",
-          "better-back"].map((name) => [name, style.getPropertyValue("--" + name).trim()])); }"""
+          "better-back", "chosen", "missed", "string", "number", "keyword", "value", "op"].map((name) => [name, style.getPropertyValue("--" + name).trim()])); }"""
     )
     opened.close()
     pairs = [("ink", "page"), ("ink", "card"), ("soft", "page"), ("soft", "card"), ("accent", "card"), ("worse", "card"),
-             ("better", "card"), ("on-accent", "accent"), ("worse", "worse-back"), ("better", "better-back")]  # fmt: skip
+             ("better", "card"), ("on-accent", "accent"), ("worse", "worse-back"), ("better", "better-back"),
+             *((token, ground) for token in TOKENS for ground in ("page", "chosen"))]  # fmt: skip
     assert {pair: round(contrast(colors[pair[0]], colors[pair[1]]), 1) for pair in pairs
             if contrast(colors[pair[0]], colors[pair[1]]) < 4.5} == {}  # fmt: skip
     assert (luminance(colors["page"]) > luminance(colors["ink"])) == (scheme == "light")
+
+
+TOKENS = ("missed", "string", "number", "keyword", "value", "op")
 
 
 def contrast(first: str, second: str) -> float:

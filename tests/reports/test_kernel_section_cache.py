@@ -112,6 +112,18 @@ def test_a_line_of_the_source_leads_to_machine_code_and_back(opened, build):
     assert [line.split()[0] for line in left.locator(".line.chosen").all_inner_texts()] == [str(LINE)]
 
 
+def test_missed_optimizations_have_advice_and_mark_their_lines(opened, build):
+    opened.goto(write_report(build).as_uri())  # one kernel, which is open
+    row = opened.locator(".advice tr", has_text="TMA not used for this store")
+    assert f"{Path(SOURCE).name}:{LINE}" in row.inner_text() and "Promise stride_divisible_by" in row.inner_text()
+    assert f"{LINE}" in [text.strip("●\n ") for text in opened.locator(".line.missed .no").all_inner_texts()]
+    row.locator(".place").click()
+    assert opened.locator(".is-source .line.chosen .no").inner_text().strip("●\n ") == str(LINE)
+    opened.locator("details.by-line summary").click()
+    assert "Store instruction selected" in opened.locator("details.by-line").inner_text()
+    assert all(opened.locator(f".token.{kind}").count() for kind in ("comment", "string", "keyword", "value", "op"))
+
+
 def test_every_stage_can_be_chosen_and_leads_to_the_source(opened, build):
     opened.goto(f"{write_report(build).as_uri()}#kernel={KERNEL}&gpu=sm_90&line={LINE}")
     right = opened.locator(".pane").nth(1)

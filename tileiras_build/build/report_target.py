@@ -11,13 +11,16 @@ from pathlib import Path
 
 import SCons.Node
 
-from ..config.build_options import yes_no
+from ..config.build_options import DEFAULTS, yes_no
 from ..core.errors import TileirasError
+from ..pipeline.tuning_parameters import BY_NAME
 from ..reports.report_paths import page_path
 from .always_build import REPORT, AlwaysBuildAction
+from .scons_variables import option_text
 from .stage_actions import kernel_name
 from .step_timeline import BUILD, store_timeline
 
+JOB_OPTIONS = ("opt", "lineinfo", "debug", "strategy", "serializer", *BY_NAME)
 CURRENT = (SCons.Node.executed, SCons.Node.up_to_date)
 _BYTECODE = ".tilebc"
 
@@ -51,6 +54,7 @@ class ReportAction(AlwaysBuildAction):
         build = env[BUILD]
         store_timeline(build.recorder, build.progress.steps, self.folder, jobs := env.GetOption("num_jobs"))
         self._write(path, env, jobs=jobs)
+        build.progress.add_line(f"report: {Path(path).resolve().as_uri()}")
 
     def write_partial(self, path: str, env, lost: set) -> str:
         """Write the page of the available kernels, and return what is missing; "" if nothing is."""
@@ -71,9 +75,15 @@ class ReportAction(AlwaysBuildAction):
 
         libraries = [Library(part.name, part.folder, part.bytecode) for part in self.libraries]
         write_project(Path(self.folder), libraries)
-        form = ReportForm(yes_no("pages", env["pages"]), str(env["report_label"]) or None, jobs)
+        form = ReportForm(yes_no("pages", env["pages"]), str(env["report_label"]) or None, jobs, _options(env))
         problems = EstimateProblems(None, yes_no("estimate", env["estimate"]))
         write_report(Path(self.folder), Path(path), without, problems=problems, form=form)
+
+
+def _options(env) -> tuple[str, ...]:
+    """The options that determine the code, as the command line would set them, without defaults."""
+    given = {name: option_text(name, env.get(name, DEFAULTS[name])) for name in JOB_OPTIONS}
+    return tuple(f"{name}={text}" for name, text in given.items() if text != DEFAULTS[name])
 
 
 def _bytecode_of(node):

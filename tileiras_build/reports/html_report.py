@@ -12,9 +12,11 @@ from datetime import datetime
 from pathlib import Path
 
 from ..core.file_io import write_files
+from ..core.version import __version__
 from .build_history import METRICS, Values, read_history, write_history
 from .build_timeline import Timeline, chrome_trace, read_timeline
 from .collect_rows import NO_PROBLEMS, EstimateProblems, KernelRow, keys_of, read_built, remember
+from .git_commit import git_commit
 from .kernel_section_cache import packed_sections
 from .project_manifest import project_root
 from .render_templates import KERNEL_PAGE, PAGE, render, unpack
@@ -40,11 +42,23 @@ class Baseline:
 
 @dataclass(frozen=True)
 class ReportForm:
-    """How a report is written: ``pages``: one page per kernel; ``label`` of this build; ``jobs``: concurrent programs."""
+    """How a report is written: ``pages``: one page per kernel; ``label`` of this build; ``jobs``: concurrent programs.
+
+    ``options`` are the build's options that are not the defaults.
+    """
 
     pages: bool = False
     label: str | None = None
     jobs: int = 1
+    options: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Heading:
+    """What the page says above the kernels: the project, and facts about the build."""
+
+    project: str = ""
+    about: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -82,7 +96,7 @@ def write_report(
     packed = packed_sections(built, history, ReportCache(details_path(build_dir)), project_root(build_dir), form.jobs)
     parts, files = _own_pages(str(build_dir), packed, page) if form.pages else (_in_one_file(packed), {})
     since = LAST if baseline is None else baseline.name
-    files[page] = render_page(str(build_dir), rows, before, timeline, since, parts).encode()
+    files[page] = render_page(str(build_dir), rows, before, timeline, since, parts, _heading(build_dir, form)).encode()
     if timeline is not None:
         trace = json.dumps(chrome_trace(timeline.spans), separators=(",", ":")) + "\n"
         files[page.with_name(trace_path(build_dir).name)] = trace.encode()
@@ -98,12 +112,15 @@ def render_page(
     timeline: Timeline | None,
     since: str = LAST,
     sections: KernelSections = KernelSections(),
+    heading: Heading = Heading(),
 ) -> str:
     """The page as HTML; ``before`` are the metrics of the report ``since`` by key, None if there is none."""
     keys = list(map(" ".join, keys_of(rows)))
     then = {key: dict(zip(METRICS, values, strict=True)) for key, values in (before or {}).items()}
     data = {
         "name": name,
+        "project": heading.project,
+        "about": heading.about,
         "version": VERSION,
         "columns": COLUMNS,
         "rows": [asdict(row) | {"before": then.get(key)} for key, row in zip(keys, rows, strict=True)],
@@ -114,6 +131,13 @@ def render_page(
         "pages": sections.pages,
     }
     return render(PAGE, data=data, packed=sections.packed.items(), notes=sections.notes)
+
+
+def _heading(build_dir: Path, form: ReportForm) -> Heading:
+    root = project_root(build_dir).resolve()
+    commit = git_commit(root)
+    facts = (commit and f"commit {commit}", f"tileiras_build {__version__}", " ".join(form.options))
+    return Heading(root.name, tuple(filter(None, facts)))
 
 
 def _in_one_file(packed: Mapping[str, str]) -> KernelSections:

@@ -6,7 +6,8 @@ function readText(node) {
   if (file !== undefined && lines.at(-1) === "") lines.pop();
   const prefix = file === undefined || file === "0" ? "" : `${file}:`;
   const rows = places.split(","), keys = lines.map((_, i) => (file !== undefined ? [`${prefix}${i + 1}`] : rows[i] ? rows[i].split("|") : []));
-  const text = { name, title, isSource: file !== undefined, lines, keys, ptx: ptx ? ptx.split(",").map(Number) : null, byKey: new Map(), byPtx: new Map() };
+  const language = file === undefined ? name : title.split(".").at(-1);
+  const text = { name, title, language, isSource: file !== undefined, lines, keys, ptx: ptx ? ptx.split(",").map(Number) : null, byKey: new Map(), byPtx: new Map() };
   const note = (map, key, i) => { if (!map.has(key)) map.set(key, []); map.get(key).push(i); };
   keys.forEach((list, i) => list.forEach((key) => note(text.byKey, key, i)));
   text.ptx?.forEach((line, i) => { if (line) note(text.byPtx, line, i); });
@@ -45,7 +46,8 @@ class Pane {
     this.code.replaceChildren(...text.lines.map((line, i) => {
       const of = text.isSource ? "" : text.keys[i].join("←");
       const isLinked = text.isSource ? this.view.used.has(text.keys[i][0]) : text.keys[i].length > 0;
-      return make("div", { className: isLinked ? "line linked" : "line" }, make("span", { className: "no", textContent: i + 1 }), ...(text.isSource ? [] : [make("span", { className: "of", textContent: of })]), make("code", { textContent: line }));
+      const missed = text.isSource ? this.view.missed.get(text.keys[i][0]) : undefined;
+      return make("div", { className: `line${isLinked ? " linked" : ""}${missed ? " missed" : ""}`, title: missed ?? "" }, make("span", { className: "no", textContent: i + 1 }), ...(text.isSource ? [] : [make("span", { className: "of", textContent: of })]), make("code", {}, ...coloured(text.language, line)));
     }));
     this.code.classList.toggle("is-source", text.isSource);
     this.code.scrollTop = 0;
@@ -77,6 +79,8 @@ class CodeView {
     this.texts = [...article.querySelectorAll(":scope > pre.text"), ...section.querySelectorAll("pre.text")].map(readText);
     this.root = section.querySelector(".panes");
     this.chosen = null;
+    this.missed = new Map();
+    for (const { dataset } of section.querySelectorAll(".advice .place")) this.missed.set(dataset.place, [this.missed.get(dataset.place), dataset.what].filter(Boolean).join("\n"));
     if (!this.texts.length) return;
     this.used = new Set(this.texts.filter((text) => !text.isSource).flatMap((text) => [...text.byKey.keys()]));
     const named = (name) => this.texts.find((text) => text.name === name);

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..core.byte_sizes import size_text
+from ..core.error_index.explanations import explanations
 from ..core.file_io import read_stored
 from .cached_disassembly import ArtifactContents, ArtifactDetails
 from .collect_rows import BuiltKernel
 from .history_view import HistoryView
-from .optimization_remarks import Remark
+from .optimization_remarks import ANALYSIS, FAILED, MISSED, PASSED, Remark
 from .source_files import Source, SourceFiles
 from .stage_source_lines import Line, read_lines
 from .verification_results import interpreted
@@ -26,6 +27,7 @@ TITLES = {
     "sass": "SASS",
 }
 _FILES = ("tileaa", "tileas", "ll", "ptx")  # stages whose artifact is text
+_KINDS = {PASSED: "selected", MISSED: "missed", FAILED: "fallback", ANALYSIS: "note"}
 _SMALL = 0.01  # bounds below this share of the estimate are listed by name only
 WITHOUT_LINES = "Built without line info: rebuild with lineinfo=yes to link source, PTX and SASS."
 
@@ -71,6 +73,30 @@ class RemarkView:
     place: str
     where: str
 
+    @property
+    def title(self) -> str:
+        """The kind as it is shown."""
+        return _KINDS[self.remark.kind]
+
+
+@dataclass(frozen=True)
+class Advice:
+    """One kind of missed optimization: the places where it was missed, and what to do about it."""
+
+    message: str
+    items: list[RemarkView]
+    fix: str
+
+
+@dataclass(frozen=True)
+class RemarksOfLine:
+    """The remarks on one source line, whose text is ``code``."""
+
+    place: str
+    where: str
+    code: str
+    items: list[RemarkView]
+
 
 @dataclass(frozen=True)
 class OnGpu:
@@ -83,7 +109,8 @@ class OnGpu:
     estimate: Bars | None
     texts: list[Text]
     notes: list[str]
-    remarks: list[RemarkView]
+    advice: list[Advice]
+    lines: list[RemarksOfLine]
     history: HistoryView | None
 
 
@@ -96,6 +123,20 @@ class KernelView:
     sources: list[Source]
     gpus: list[OnGpu]
     files: list[str]
+
+
+@dataclass(frozen=True)
+class ShownSources:
+    """The sources that are shown, and their position by name."""
+
+    index: Mapping[str, int]
+    sources: Sequence[Source]
+
+    def code(self, place: tuple[str, int]) -> str:
+        """The text of a line; "" if it is not shown."""
+        text = self.sources[self.index[place[0]]].text if place[0] in self.index else None
+        lines = (text or "").splitlines()
+        return lines[place[1] - 1].strip() if place[1] <= len(lines) else ""
 
 
 def inputs_of(one: BuiltKernel) -> ArtifactContents:
@@ -117,9 +158,9 @@ def view_kernel(
     names = _order_files(texts)
     bytecode = built[0].member.bytecode
     sources = [source for name in names if (source := files.read(name, bytecode)).text is not None]
-    file_index = {source.name: index for index, source in enumerate(sources)}
+    shown = ShownSources({source.name: index for index, source in enumerate(sources)}, sources)
     gpus = [
-        _on_gpu(one, found, lines, file_index, _missing(names, file_index, found), history)
+        _on_gpu(one, found, lines, shown, _missing(names, shown.index, found), history)
         for one, found, lines, history in zip(built, facts, texts, histories, strict=True)
     ]
     return KernelView(built[0].row.kernel, built[0].row.library, sources, gpus, names)
@@ -161,16 +202,25 @@ def _missing(names: Sequence[str], file_index: Mapping[str, int], facts: Artifac
 
 
 def _on_gpu(
-    one: BuiltKernel, facts: ArtifactDetails, lines: Mapping[str, list[Line]], file_index: Mapping[str, int], missing: Iterable[str],
+    one: BuiltKernel, facts: ArtifactDetails, lines: Mapping[str, list[Line]], shown: ShownSources, missing: Iterable[str],
     history: HistoryView | None,
 ) -> OnGpu:  # fmt: skip
     linked = any(line.places for line in lines.get("sass", ()))
     notes = [*missing, *([WITHOUT_LINES] if lines.get("sass") and not linked else [])]
-    remarks = [_remark(remark, file_index) for remark in facts.remarks if remark.function == one.symbol]
-    texts = [_text(name, found, file_index) for name, found in lines.items()]
+    remarks = [_remark(remark, shown.index) for remark in facts.remarks if remark.function == one.symbol]
+    texts = [_text(name, found, shown.index) for name, found in lines.items()]
     compared = interpreted(one.member.cubin, one.symbol)
     return OnGpu(
-        one.row.target, list(_metrics(one)), one.row.reference, compared, _bars(one), texts, notes, remarks, history
+        one.row.target,
+        list(_metrics(one)),
+        one.row.reference,
+        compared,
+        _bars(one),
+        texts,
+        notes,
+        _advice(remarks),
+        _by_line(remarks, shown.code),
+        history,
     )
 
 
@@ -193,6 +243,29 @@ def _remark(remark: Remark, file_index: Mapping[str, int]) -> RemarkView:
         return RemarkView(remark, "", "")
     place = (found.file, found.line)
     return RemarkView(remark, _key(place, file_index) if found.file in file_index else "", f"{found.file}:{found.line}")
+
+
+def _advice(remarks: Sequence[RemarkView]) -> list[Advice]:
+    """The missed optimizations, each with its places and its row of the index of errors."""
+    found: dict[tuple[str, str], list[RemarkView]] = {}
+    for one in remarks:
+        if one.remark.kind in (MISSED, FAILED):
+            found.setdefault((one.remark.name, one.remark.message), []).append(one)
+    rows = explanations()
+    return [Advice(message, items, rows[name].fix) for (name, message), items in found.items()]
+
+
+def _by_line(remarks: Sequence[RemarkView], code: Callable[[tuple[str, int]], str]) -> list[RemarksOfLine]:
+    """The remarks by source line, in the order of lines."""
+    found: dict[tuple[str, int], list[RemarkView]] = {}
+    for one in remarks:
+        found.setdefault(_location(one.remark), []).append(one)
+    return [RemarksOfLine(items[0].place, items[0].where, code(place), items) for place, items in sorted(found.items())]
+
+
+def _location(remark: Remark) -> tuple[str, int]:
+    found = remark.location
+    return ("", 0) if found is None or not found.file else (found.file, found.line)
 
 
 def _metrics(one: BuiltKernel) -> Iterator[tuple[str, str]]:

@@ -100,7 +100,9 @@ function followLink() {
   if (kernel !== null) at("kernels-title").scrollIntoView({ block: "nearest" });
 }
 /* A kernel's section is a gzip stream in base64. */
+let shown = null;
 async function showKernel(kernel) {
+  shown = kernel;
   const packed = [...document.querySelectorAll("script.packed")].find((node) => node.dataset.kernel === kernel);
   at("kernel").hidden = !packed;
   at("kernel").replaceChildren();
@@ -108,9 +110,14 @@ async function showKernel(kernel) {
   const bytes = Uint8Array.from(atob(packed.textContent), (letter) => letter.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   const text = await new Response(stream).text();
-  if (state.kernel !== kernel) return;
+  if (shown !== kernel) return;
   at("kernel").innerHTML = text;
   setUpKernels(at("kernel"));
+}
+/* Of a few kernels, the first is open. */
+const FEW = 12;
+function showFirst() {
+  if (state.kernel === null && names.length && names.length <= FEW) showKernel(data.rows[0].kernel);
 }
 function leaveKernel() {
   if (state.kernel === null) return;
@@ -137,8 +144,8 @@ function drawTiles() {
   const tiles = [
     { value: several(names.length, "kernel"), label: `for ${several(gpus.length, "GPU")}: ${several(data.rows.length, "row")} below` },
     { value: spilling, label: spilling ? `of ${several(data.rows.length, "row")} spill registers` : "no kernel spills registers", look: spilling ? "bad" : "good", click: () => setOnly("spills", !state.spills) },
-    { value: data.compared ? changed.length : "–", label: data.compared ? `changed${summary.length ? `: ${summary.join(", ")}` : ""} since ${data.since}` : "first report, no baseline", look: worse ? "bad" : better ? "good" : "", click: data.compared ? () => setOnly("changed", !state.changed) : null },
   ];
+  if (data.compared) tiles.push({ value: changed.length, label: `changed${summary.length ? `: ${summary.join(", ")}` : ""} since ${data.since}`, look: worse ? "bad" : better ? "good" : "", click: () => setOnly("changed", !state.changed) });
   if (data.build) {
     const spans = data.build.spans, cached = spans.filter((s) => s[6] === "cached").length, failed = spans.filter((s) => s[6] === "failed").length;
     const busy = spans.reduce((sum, s) => sum + s[5] - s[4], 0);
@@ -151,9 +158,10 @@ function drawTiles() {
     if (tile.click) node.addEventListener("click", () => { tile.click(); at("kernels-title").scrollIntoView({ block: "nearest" }); });
     at("tiles").append(node);
   }
-  const when = data.build ? ` · built ${data.build.started}` : "";
-  at("subtitle").textContent = `${data.name}${when}`;
-  document.title = `Kernel report: ${data.name}`;
+  const when = data.build ? [`built ${data.build.started}`] : [];
+  at("subtitle").textContent = [data.name, ...when, ...data.about].join(" · ");
+  at("title").textContent = data.project ? `${data.project}: kernel report` : "Kernel report";
+  document.title = `Kernel report: ${data.project || data.name}`;
 }
 
 function drawGone() {

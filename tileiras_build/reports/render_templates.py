@@ -13,8 +13,8 @@ from markupsafe import Markup
 _FOLDER = Path(__file__).parent
 PAGE, KERNEL, KERNEL_PAGE = "page.html", "kernel.html", "kernel_page.html"
 _SCRIPTS = {
-    PAGE: ("shared.js", "kernel.js", "page.js", "timeline.js"),
-    KERNEL_PAGE: ("shared.js", "kernel.js"),
+    PAGE: ("shared.js", "syntax.js", "kernel.js", "page.js", "timeline.js"),
+    KERNEL_PAGE: ("shared.js", "syntax.js", "kernel.js"),
     KERNEL: (),
 }
 

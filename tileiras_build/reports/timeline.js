@@ -147,6 +147,7 @@ drawTiles();
 drawGone();
 drawKernels();
 followLink();
+showFirst();
 if (spans.length) {
   at("build").hidden = false;
   setUpStages();
