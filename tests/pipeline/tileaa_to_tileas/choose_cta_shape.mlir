@@ -429,3 +429,38 @@ nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints
   }
   nv_tileaa.return
 }
+
+// ---- one_warpgroup_where_two_do_not_divide_a_result
+nv_tileaa.func @k {
+^bb0(%end: i32, %x: f16):
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %none = arith.constant 0.000000e+00 : f32
+  %start = nv_tileas.splat %none : (f32) -> tensor<64x8xf32>
+  %total = nv_tileas.for %zero, %end, %one initial(%start) : (i32, i32, i32, tensor<64x8xf32>) -> tensor<64x8xf32> {
+  ^bb1(%i: i32, %sum: tensor<64x8xf32>):
+    %large = nv_tileas.splat %x : (f16) -> tensor<128x128xf16>
+    %a = nv_tileas.splat %x : (f16) -> tensor<64x128xf16>
+    %b = nv_tileas.splat %x : (f16) -> tensor<128x8xf16>
+    %next = nv_tileas.dot %a, %b, %sum : (tensor<64x128xf16>, tensor<128x8xf16>, tensor<64x8xf32>) -> tensor<64x8xf32>
+    nv_tileas.continue %next : (tensor<64x8xf32>) -> ()
+  }
+  nv_tileaa.return
+}
+// ==>
+nv_tileaa.func @k attributes {schedule = {num_warps = 4 : i32}} {
+^bb0(%end: i32, %x: f16):
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %none = arith.constant 0.000000e+00 : f32
+  %start = nv_tileas.splat %none : (f32) -> tensor<64x8xf32>
+  %total = nv_tileas.for %zero, %end, %one initial(%start) : (i32, i32, i32, tensor<64x8xf32>) -> tensor<64x8xf32> {
+  ^bb0(%i: i32, %sum: tensor<64x8xf32>):
+    %large = nv_tileas.splat %x : (f16) -> tensor<128x128xf16>
+    %a = nv_tileas.splat %x : (f16) -> tensor<64x128xf16>
+    %b = nv_tileas.splat %x : (f16) -> tensor<128x8xf16>
+    %next = nv_tileas.dot %a, %b, %sum : (tensor<64x128xf16>, tensor<128x8xf16>, tensor<64x8xf32>) -> tensor<64x8xf32>
+    nv_tileas.continue %next : (tensor<64x8xf32>) -> ()
+  }
+  nv_tileaa.return
+}

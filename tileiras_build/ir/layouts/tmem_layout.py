@@ -106,9 +106,13 @@ class TmemTile:
         return self.columns * self.element_bits // COLUMN_BITS
 
     @property
+    def tmem_step(self) -> int:
+        """Columns from 128 rows to the next: also those that the smallest instruction writes beyond the tile."""
+        return max(self.tmem_columns, MIN_COLUMNS[min(self.rows, ROWS)])
+
+    @property
     def total_tmem_columns(self) -> int:
-        """Columns of tensor memory for all rows, with those that the smallest instruction writes beyond the tile."""
-        return max(self.tmem_columns * max(1, self.rows // ROWS), MIN_COLUMNS[min(self.rows, ROWS)])
+        return self.tmem_step * max(1, self.rows // ROWS)
 
     @property
     def tmem_columns_per_warp(self) -> int:

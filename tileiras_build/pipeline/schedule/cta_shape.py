@@ -19,6 +19,7 @@ from ..analysis.enclosing_control_flow import is_accumulation_loop
 from ..analysis.op_queries import is_tile
 from ..analysis.resource_model import (
     MIN_STAGES,
+    MIN_WARPS,
     STAGES_SMEM_OVERHEAD,
     choose_warps,
     ctas_by_row_registers,
@@ -29,7 +30,7 @@ from ..analysis.resource_model import (
     registers_of_thread,
     row_registers,
 )
-from ..analysis.tma_operands import tma_loads_allowed
+from ..analysis.tma_operands import may_prefetch_in_loop, tma_loads_allowed
 from ..common.optimization_hints import hint
 from ..job import Job
 from ..mma.family import MmaFamily, Storage, fastest_family
@@ -61,6 +62,8 @@ def choose_cta_shape(func: TableOp, job: Job) -> None:
         if is_listening():
             hear(func, "occupancy", shape.occupancy, _attention_occupancies(func, job))
         return
+    if wanted.num_warps is None and (warps := _warps_that_divide(func, job)) is not None:
+        set_knobs(func, num_warps=warps)
     if ctas := wanted.occupancy or hint(func, job, "occupancy"):
         candidates = _occupancies(func, ctas, job)
         choose(func, job, "occupancy", candidates)
@@ -69,6 +72,23 @@ def choose_cta_shape(func: TableOp, job: Job) -> None:
         set_knobs(func, occupancy=ctas if ctas > 1 else None)
     elif is_listening():
         hear(func, "occupancy", None, _occupancies(func, EXPLAINED_CTAS, job))
+
+
+def _warps_that_divide(func: TableOp, job: Job) -> int | None:
+    """Fewer warps than the largest tile of a kernel gets, where more do not divide the results of all dots, so that a slower family
+    would multiply; None where none are needed, or have too few registers.
+    """
+    family, warps = fastest_family(job.target), choose_warps(func, job)
+    dots = [as_op(op) for op in walk(func) if op.name == "nv_tileas.dot"]
+    rows, columns = family.tile_steps[0]
+    parts = [m // rows * (n // columns) for m, n in (dot.result.type.get_shape()[-2:] for dot in dots)]
+    if family.async_ops is None or not all(parts) or not MIN_WARPS * min(parts, default=warps) < warps:
+        return None
+    if not all(family.row_for(dot, job.target) is not None and may_prefetch_in_loop(dot) for dot in dots):
+        return None
+    fewer = MIN_WARPS * min(parts)
+    regs = live_tile_registers(func, job.target, lambda dot: family.lhs_stays_in_smem(dot, job))
+    return fewer if registers_fit(regs, fewer, 1, job.target) else None
 
 
 def _occupancies(func: Operation, most: int, job: Job) -> Iterator[Candidate[int]]:

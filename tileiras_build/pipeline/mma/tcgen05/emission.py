@@ -38,7 +38,15 @@ from ....ir.layouts import (
 )
 from ....ir.layouts.linear_layout import log2_exact
 from ....ir.layouts.matrix_descriptor import ADDRESS_MASK, PATTERN_LINES, UNIT_SHIFT, plain_descriptor
-from ....ir.layouts.tmem_layout import COLUMN_BITS, COPIED_REGISTERS, LANES, ROWS, SCALES_PER_REGISTER, WARPS
+from ....ir.layouts.tmem_layout import (
+    COLUMN_BITS,
+    COPIED_REGISTERS,
+    LANES,
+    MIN_COLUMNS,
+    ROWS,
+    SCALES_PER_REGISTER,
+    WARPS,
+)
 from ....target.mma_atoms import ELEMENT_BITS
 from ...common.llvm_element_types import Element, element_of
 from ...common.llvm_type_constructors import I1, I16, I64, SHARED
@@ -281,8 +289,8 @@ class _Umma:
         self.pair = int("pair" in op.attributes)
         self.left = self._in_shared("lhs", op.lhs, op.lhs_stage, 1) if op.lhs_stage is not None else None
         self.right = self._in_shared("rhs", op.rhs, op.rhs_stage, 0)
-        words = max(m // self.mma.rows * n, self.mma.columns)
-        self.acc = tile_start(e, op.acc, op.acc_stage, words)
+        self.step = max(n, self.mma.columns)  # columns of tensor memory of one tile of rows
+        self.acc = tile_start(e, op.acc, op.acc_stage, m // self.mma.rows * self.step)
         self.scales = [] if op.lhs_scale is None else self._scales(m, n, k // self.atom.scale_block)
 
     def _scales(self, m: int, n: int, count: int) -> list[tuple[ScaleColumns, Value]]:
@@ -318,8 +326,8 @@ class _Umma:
                 self._instruction(row, column, k)
 
     def _instruction(self, row: int, column: int, k: int) -> None:
-        e, mma = self.e, self.mma
-        target = e.b.add(self.acc, row // ROWS * mma.n + column)
+        e = self.e
+        target = e.b.add(self.acc, row // ROWS * self.step + column)
         right = self._advanced(self.right, column, k)
         left = self._advanced(self.left, row, k) if self.left else self._left(row, k)
         adds = e.b.of(1 if k else e.values.scalar(self.op.accumulate), I1)
@@ -357,7 +365,7 @@ class _Umma:
     def _left(self, row: int, k: int) -> Value:
         """An operand in tensor memory, packed along k in 32-bit words."""
         bits = self.mma.element_bits
-        words = self.mma.k * bits // 32
+        words = max(self.mma.k * bits // 32, MIN_COLUMNS[self.mma.rows])
         column = cast(int, self.e.values[self.op.lhs]) + row // ROWS * words + k * bits // 32
         return pointer_to(self.e.b, self.e.b.add(allocation_of(self.e).base, column))
 

@@ -128,7 +128,7 @@ def _has_shape(op: TableOp, atom: Tcgen05Atom) -> bool:
     (m, k), n = op.lhs.type.get_shape(), op.rhs.type.get_shape()[1]
     if m < HALF_ROWS or k < atom.k:
         return False
-    return n % MIN_COLUMNS[min(m, ROWS)] == 0 or m == ROWS and n == MIN_COLUMNS[HALF_ROWS]
+    return n % MIN_COLUMNS[HALF_ROWS] == 0 and (n <= MIN_COLUMNS[ROWS] or n % MIN_COLUMNS[min(m, ROWS)] == 0)
 
 
 def _has_scaled_shape(op: TableOp, loaded: Mapping[int, TmaOperand]) -> bool:

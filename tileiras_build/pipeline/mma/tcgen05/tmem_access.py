@@ -33,11 +33,11 @@ def tile_start(e: KernelEmitter, tile: SSAValue, stage: SSAValue | None, columns
 def warp_address(threads: ThreadIds, tile: TmemTile, start: Value, own_tile: int, first: int) -> Value:
     """Where this warp's part of a tile begins: words ``first`` and on of its tile number ``own`` of 64 or 128 rows."""
     images = [32 << LANE_SHIFT, 64 << LANE_SHIFT]
-    images += [tile.tmem_columns << bit for bit in range(log2_exact(tile.groups_m))]
+    images += [tile.tmem_step << bit for bit in range(log2_exact(tile.groups_m))]
     images += [tile.tmem_columns_per_warp << bit for bit in range(log2_exact(tile.groups_n))]
     with threads.b.at_function_start():
         part = threads.b.linear(threads.uniform_warp, images)
-    return threads.b.add(threads.b.add(start, part), own_tile * tile.groups_m * tile.tmem_columns + first)
+    return threads.b.add(threads.b.add(start, part), own_tile * tile.groups_m * tile.tmem_step + first)
 
 
 def form_of(shape: str, repetitions: int) -> dict[str, bool | int | str]:
