@@ -8,10 +8,13 @@ import numpy as np
 import pytest
 
 from tests.emulated_kernels import aligned, cases, compiled, disassembled
+from tileiras_build.core.errors import InternalError
 from tileiras_build.driver import lower
 from tileiras_build.frontend.export_cutile import pack_arguments
 from tileiras_build.manifest.ptx_manifest import manifest_of_ptx
 from tileiras_build.pipeline.job import Job
+from tileiras_build.pipeline.tile_ir_text_format import parse
+from tileiras_build.pipeline.verifiers.mbarrier_pipelines import verify_pipelines
 from tileiras_build.simulate import emulator
 from tileiras_build.simulate.emulator import EmulatorFault
 from tileiras_build.target.targets import TARGETS
@@ -52,11 +55,17 @@ def test_the_machine_code_multicasts(name, sm):
     assert "UTMALDG.2D.MULTICAST" in text and ("UTCBAR.MULTICAST" in text) == (sm == "sm_100")
 
 
-def test_no_cta_ends_before_the_others():
-    """Others may still write into its shared memory: all threads synchronize before they exit."""
-    ptx = compiled(KERNELS, "matmul_2", "sm_90").ptx
-    body = ptx[ptx.rindex("barrier.cluster.arrive;") :]
-    assert re.fullmatch(r"barrier.cluster.arrive;\s+barrier.cluster.wait;\s+ret;", body[: body.index("ret;") + 4])
+@pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
+def test_no_cta_ends_before_others_have_released_its_stages(sm):
+    """The producer waits for them; no barrier of the cluster follows, whose release would be a fence of the whole GPU."""
+    text, ptx = compiled(KERNELS, "matmul_2", sm).tileas, compiled(KERNELS, "matmul_2", sm).ptx
+    assert ptx.count("barrier.cluster.arrive") == ptx.count("barrier.cluster.arrive.relaxed") == 1
+    early, count = re.subn(r".*producer_tail.*\n", "", text)
+    assert count == 1 and launch(text, sm)
+    with pytest.raises(InternalError, match="no partition waits for the last of them"):
+        verify_pipelines(parse(early.encode()))
+    with pytest.raises(EmulatorFault, match="may have exited before|exits before this arrives"):
+        launch(early, sm)
 
 
 def test_without_shared_loads_there_is_no_cluster_barrier():

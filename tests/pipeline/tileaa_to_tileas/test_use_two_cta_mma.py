@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from tests.emulated_kernels import cases, compiled, disassembled, run
+from tileiras_build.core.errors import InternalError
 from tileiras_build.driver import lower
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.tile_ir_text_format import parse, render
+from tileiras_build.pipeline.verifiers.mbarrier_pipelines import verify_pipelines
 from tileiras_build.simulate.emulator import EmulatorFault
 from tileiras_build.target.targets import TARGETS
 
@@ -57,19 +59,41 @@ def test_accumulators_that_are_made_again_and_again(steps, blocks):
     check("pair_persistent_2", (3 * 256 + 16, 2 * 64 + 16, 64 * steps), (blocks, 1, 1))
 
 
+def tails_of(module):
+    """The waits for the last arrivals: of the producer, and of the MMA issuer where accumulators are released."""
+    return [op for op in module.walk() if op.name == "nv_tileas.async.pipeline.producer_tail"]
+
+
 @pytest.mark.parametrize("name", ["matmul_tall_2", "pair_persistent_2"])
 def test_each_cta_waits_for_the_last_arrivals_at_its_own_mbarriers(name, monkeypatch):
     """The commits of the first CTA arrive at the mbarriers of both, whenever; nothing else looks at the last ones."""
     check(name, (256, 64, 256), (1, 1, 1))
     artifacts = compiled(KERNELS, name, "sm_100")
     module = parse(artifacts.tileas.encode())
-    [tail] = [op for op in module.walk() if op.name == "nv_tileas.async.pipeline.producer_tail"]
-    tail.detach()
+    tails_of(module)[0].detach()
     ptx = lower(render(module), "tileas", "ptx", Job(TARGETS["sm_100"]))[".ptx"].decode()
     changed = SimpleNamespace(ptx=ptx, manifest=artifacts.manifest)
     monkeypatch.setattr("tests.emulated_kernels.compiled", lambda *_: changed)
     with pytest.raises(EmulatorFault, match="a CTA exits before this arrives at its mbarrier.*multicast::cluster"):
         check(name, (256, 64, 256), (1, 1, 1))
+
+
+@pytest.mark.parametrize(("name", "count"), [("matmul_tall_2", 1), ("pair_persistent_2", 2)])
+def test_each_wait_for_the_last_arrivals_is_required(name, count):
+    for number in range(count):
+        module = parse(compiled(KERNELS, name, "sm_100").tileas.encode())
+        tails = tails_of(module)
+        assert len(tails) == count
+        tails[number].detach()
+        with pytest.raises(InternalError, match="no partition waits for the last of them"):
+            verify_pipelines(module)
+
+
+def test_only_the_issuing_cta_hears_of_read_accumulators():
+    """Its second CTA issues nothing, and would exit before the last arrivals."""
+    ptx = compiled(KERNELS, "pair_persistent_2", "sm_100").ptx
+    ranks = re.findall(r"mapa.shared::cluster.u32\s+%r\d+, %r\d+, (\S+);", ptx)
+    assert ranks and all(rank == "0" or re.search(rf"mov.b32\s+{rank}, 0;", ptx) for rank in ranks)
 
 
 def test_the_machine_code_is_that_of_pairs():
@@ -81,6 +105,7 @@ def test_the_machine_code_is_that_of_pairs():
 def test_tensor_memory_is_freed_when_both_ctas_have_read_it():
     """PTX ISA 9.0, section 9.7.16.5, table 47: the cluster meets, then each CTA frees and exits."""
     ptx = compiled(KERNELS, "pair_persistent_2", "sm_100").ptx
+    assert "barrier.cluster.arrive;" not in ptx  # a release is a fence of the whole GPU
     assert 0 < ptx.index("barrier.cluster.wait;") < ptx.index("tcgen05.dealloc.cta_group::2")
 
 

@@ -44,7 +44,7 @@ def refused(module: ModuleOp, message: str) -> None:
 @pytest.mark.parametrize(
     ("name", "sm", "count"),
     [
-        ("matmul_2", "sm_90", 2),
+        ("matmul_2", "sm_90", 3),
         ("matmul_2", "sm_100", 2),
         ("pair_persistent_2", "sm_100", 12),
         ("row_reduction_2", "sm_90", 0),
@@ -73,19 +73,22 @@ def test_tensor_memory_of_a_pair_that_is_allocated_before():
     refused(module, "the other CTA may not have started")
 
 
-@pytest.mark.parametrize("name", ["matmul_2", "pair_persistent_2"])
-def test_ctas_that_end_alone(name):
-    module = thread_code(name, "sm_100")
-    [arrival] = found(module, "cluster.arrive")
-    arrival.detach()
+def test_pairs_that_end_alone():
+    module = thread_code("pair_persistent_2", "sm_100")
+    found(module, "cluster.arrive.relaxed")[-1].detach()
     refused(module, "the other CTA may have ended")
+
+
+def test_ctas_that_wait_for_all_that_they_are_sent_need_no_barrier_at_their_end():
+    module = thread_code("matmul_2", "sm_100")
+    assert len(found(module, "cluster.arrive.relaxed")) == 1 and not found(module, "cluster.arrive")
 
 
 def test_an_arrival_at_an_mbarrier_of_another_cta():
     module = thread_code("matmul_2", "sm_90")
     for op in found(module, "cp.async.bulk.tensor.shared.cluster.global"):
         op.detach()
-    assert verify_peer_lifetime(module) == 1
+    assert verify_peer_lifetime(module) == 2
     found(module, "cluster.wait")[0].detach()
     refused(module, "nvvm.mbarrier.arrive.* accesses another CTA")
 

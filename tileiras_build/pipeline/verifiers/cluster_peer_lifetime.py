@@ -9,8 +9,9 @@ distributed shared memory). Accesses to another CTA are:
 - all tensor memory operations of a CTA pair (PTX ISA 9.0, section 9.7.16.5.1): allocation, MMAs, copies.
 
 Every path from the kernel's entry to such an operation contains a wait at the cluster's barrier; every path from it to
-the kernel's end contains an arrival there. The deallocation of tensor memory may be last: the pair performs it
-together.
+the kernel's end contains an arrival there. Copies, commits and arrivals need none: the other CTA waits at its mbarriers for
+all of them (``mbarrier_pipelines.py`` verifies that it does). The deallocation of tensor memory may be last: the pair
+performs it together.
 
 A violation raises ``InternalError`` with id ``peer-verifier``.
 """
@@ -31,7 +32,7 @@ from ...ir.dialects.nvvm.ops_copy import TensorLoadOp
 FUNCTION, RETURN = "llvm.func", "llvm.return"
 MAPPED, ARRIVES, WAIT = "nvvm.mapa", ("nvvm.cluster.arrive", "nvvm.cluster.arrive.relaxed"), "nvvm.cluster.wait"
 FREES = ("nvvm.tcgen05.relinquish_alloc_permit", "nvvm.tcgen05.dealloc")
-COMMIT = "nvvm.tcgen05.commit"
+COMMIT, ARRIVAL = "nvvm.tcgen05.commit", "nvvm.mbarrier.arrive"
 CASTS = ("llvm.inttoptr", "llvm.ptrtoint", "llvm.addrspacecast", "llvm.getelementptr", "llvm.bitcast")
 
 
@@ -50,7 +51,7 @@ def _check(function: Operation) -> int:
         if op in uses:
             _fail(op, "the other CTA may not have started")
     for op in _ops_after(list(blocks)):
-        if op in uses and op.name not in FREES:
+        if op in uses and op.name not in FREES and not _is_awaited(op):
             _fail(op, "the other CTA may have ended")
     return len(uses)
 
@@ -98,6 +99,11 @@ def _targets_several_ctas(op: Operation) -> bool:
     if isinstance(op, TensorLoadOp):
         return op.multicastMask is not None or op.pair is not None
     return op.name == COMMIT and as_op(op).mask is not None
+
+
+def _is_awaited(op: Operation) -> bool:
+    """Whether an operation ends at an mbarrier of the other CTA."""
+    return isinstance(op, TensorLoadOp) or op.name == COMMIT or op.name.startswith(ARRIVAL)
 
 
 def _ops_before(entry: Block, stop: str) -> Iterator[Operation]:

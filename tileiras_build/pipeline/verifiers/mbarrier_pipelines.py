@@ -8,8 +8,8 @@ stages is a queue of items. Item n is in stage n mod S with phase (n div S) mod 
 - An item is read only after its wait and before its release. It is released only when no MMA that reads it is in flight.
 - Releases are in order and in time: the wait for item n follows the release of item n - S, else no partition could
   fill it.
-- If commits release items, the partition that fills the stages drains the pipeline before it ends, as an arrival may be
-  late.
+- If commits or other CTAs release items, the partition that fills the stages drains the pipeline before it ends, as an
+  arrival may be late.
 - The wait for an accumulator in tensor memory follows the issue of the MMAs that fill it, each time with the
   other phase.
 - If no partition acquires the stages of a pipeline (accumulators, left operands that warps write in chunks), a stage is
@@ -68,11 +68,21 @@ def _check(switch: Operation, partitions: list[PartitionInterpreter]) -> None:
         partition.block(region.blocks[0])
     for pipeline in {pipeline for run in partitions for pipeline in (*run.acquired, *run.waited)}:
         _check_balance(pipeline, partitions)
-    for pipeline in {pipeline for run in partitions for pipeline in run.committed}:
-        if not any(pipeline in run.drained for run in partitions):
-            partitions[0].fail("commits release stages, and no partition waits for the last of them")
+    _check_drained(partitions)
     _check_deadlock(partitions)
     _check_overwrites(partitions)
+
+
+def _check_drained(partitions: list[PartitionInterpreter]) -> None:
+    """Check that a partition waits for the last releases by commits and by other CTAs."""
+    late = {pipeline for run in partitions for pipeline in run.committed}
+    late |= {pipeline for run in partitions for pipeline in run.acquired if _is_shared_by_ctas(pipeline)}
+    if not all(any(pipeline in run.drained for run in partitions) for pipeline in late):
+        partitions[0].fail("commits or other CTAs release stages, and no partition waits for the last of them")
+
+
+def _is_shared_by_ctas(pipeline: SSAValue) -> bool:
+    return int_attr(defining_op(pipeline), "ctas", absent=1) > 1
 
 
 def _check_balance(pipeline: SSAValue, partitions: list[PartitionInterpreter]) -> None:

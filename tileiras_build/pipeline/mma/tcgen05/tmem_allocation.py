@@ -59,6 +59,7 @@ class TmemAllocation:
     def end_kernel(self, e: KernelEmitter) -> None:
         """Neither CTA of a pair reads it any longer (PTX ISA 9.0, section 9.7.16.5, table 47)."""
         if self.is_pair:
+            sync_cluster(e.b, aligned=False)
             self._free(e)
 
     def _free(self, e: KernelEmitter) -> None:

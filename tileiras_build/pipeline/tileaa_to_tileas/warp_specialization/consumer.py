@@ -183,7 +183,7 @@ class Consumer:
         complete = state.insert(register_mma_ops(issued).wait.make([result], [result.type], pending=0))
         for use in uses:
             use.operation.operands[use.index] = complete
-        if mainloop.is_reused:
+        if mainloop.is_reused or mainloop.in_cluster:
             state.release_previous(mainloop.stages, state.insert(loop_continues_at(loop, loop.lower)))
 
     def read_accumulator(self, mainloop: Mainloop, initial: SSAValue, loop: TableOp, state: PipelineState) -> SSAValue:

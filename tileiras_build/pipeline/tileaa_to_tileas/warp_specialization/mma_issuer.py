@@ -59,6 +59,10 @@ class MmaIssuer(PartitionSlice):
     def pipelines(self, place: Operation | None = None) -> list[Pipeline]:
         return [of for used in (stages_of, scales_of, accumulators_of) for of in used(self.mainloops, place)]
 
+    def pipelines_to_drain(self) -> list[Pipeline]:
+        """The warps of both CTAs of a pair release accumulators."""
+        return list(dict.fromkeys(mainloop.accumulator for mainloop in self.mainloops if mainloop.in_cluster))
+
     def enter_loop(self, loop: TableOp, state: PipelineState) -> None:
         for mainloop in self._mainloops_of(loop):
             state.acquire(mainloop.accumulator, mainloop.tmem_ops.acquire)
@@ -155,6 +159,10 @@ class FmhaMmaIssuer(MmaIssuer):
         again = [one.accumulator for one in self.mainloops if one.dot.rescaled and one.is_reused]
         accumulators = [accumulator for accumulator in accumulators_of(self.mainloops, place) if accumulator in again]
         return [*stages_of(self.mainloops, place), *lhs_chunks_of(self.mainloops, place), *accumulators]
+
+    def pipelines_to_drain(self) -> list[Pipeline]:
+        """No pair of CTAs executes chained dots."""
+        return []
 
     def enter_loop(self, loop: TableOp, state: PipelineState) -> None:
         """The softmax warps initialize accumulators."""

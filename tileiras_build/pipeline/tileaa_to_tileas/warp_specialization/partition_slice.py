@@ -70,8 +70,8 @@ class PartitionSlice:
         raise NotImplementedError
 
     def pipelines_to_drain(self) -> list[Pipeline]:
-        """The pipelines whose stages the role waits for at its end: commits release them, and could otherwise arrive
-        after the CTA's end.
+        """The pipelines whose stages the role waits for at its end: commits or other CTAs release them, and could
+        otherwise arrive after the CTA's end.
         """
         return []
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from xdsl.dialects.builtin import FloatTF32Type, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ....ir.casting import parent_block, type_as, unwrap
+from ....ir.casting import as_op, parent_block, type_as, unwrap
 from ....ir.dialects.cute import layout_of
 from ....ir.dialects.cute.shared_layout_attr import SharedLayoutAttr
 from ....ir.dialects.nv_tileas.ops import (
@@ -28,7 +28,7 @@ from ....ir.layouts.tmem_layout import WARPS
 from ...analysis.axis_info import AxisAnalysis
 from ...analysis.chained_dots import stationary_lhs_load
 from ...analysis.dot_operand_chains import dot_operand_load, smem_layout_after_views
-from ...analysis.enclosing_control_flow import enclosing_control_flow
+from ...analysis.enclosing_control_flow import enclosing_control_flow, enclosing_kernel
 from ...analysis.scale_stage_counts import warp_loaded_scale_groups
 from ...analysis.stored_operands import is_invariant, own_sources, stored_placement
 from ...analysis.tma_operands import is_tma_operand
@@ -232,7 +232,7 @@ class Mainloop:
     ``sources``: tiles that threads read from stages, to compute operands; ``stored``: operands that threads write.
 
     Equal dots of other loops use the same stages and accumulators (``is_reused``). ``enclosing_ops``: the loops and branches
-    around its dot; the innermost one is a counted loop.
+    around its dot; the innermost one is a counted loop. ``in_cluster``: other CTAs may share stages and accumulators.
     """
 
     dot: TableOp
@@ -240,6 +240,7 @@ class Mainloop:
     sources: list[TmaOperandLoad]
     stored: list[StoredOperand]
     enclosing_ops: list[TableOp]
+    in_cluster: bool
     buffers: OperandStages | None = None
     tmem_accumulator: TmemAccumulator | None = None
     is_reused: bool = False
@@ -258,7 +259,8 @@ class Mainloop:
                 operand_loads.append(TmaOperandLoad.of(index, *found, analysis))
         sources = [TmaOperandLoad.of(-1, load, [], analysis) for load in own_sources(dot)]
         stored = [StoredOperand.of(dot, index) for index in dot.stored or ()]
-        return cls(dot, operand_loads, sources, stored, unwrap(enclosing_control_flow(dot)))
+        in_cluster = as_op(enclosing_kernel(dot)).num_ctas is not None
+        return cls(dot, operand_loads, sources, stored, unwrap(enclosing_control_flow(dot)), in_cluster)
 
     @property
     def loops(self) -> list[TableOp]:

@@ -59,9 +59,9 @@ class Producer(PartitionSlice):
         return stages_of(self.mainloops, place)
 
     def pipelines_to_drain(self) -> list[Pipeline]:
-        emptied = [mainloop for mainloop in self.mainloops if mainloop.consumers]
-        carried = [stationary for stationary in stationary_operands_of(emptied) if stationary.loops]
-        users: list[Mainloop | StationaryOperand] = [*emptied, *carried]
+        drained = [mainloop for mainloop in self.mainloops if mainloop.consumers or mainloop.in_cluster]
+        carried = [stationary for stationary in stationary_operands_of(drained) if stationary.loops]
+        users: list[Mainloop | StationaryOperand] = [*drained, *carried]
         return list(dict.fromkeys(user.stages for user in users))
 
     def emit(self, op: TableOp, state: PipelineState) -> None:

@@ -145,20 +145,13 @@ def _peer_address(b: InstructionBuilder, address: Value, *rank: Value) -> Value:
     return b.value(cluster_sync_and_fences.MapaOp, tuple(b.of(value, I32) for value in (address, *rank)), I32)
 
 
-def sync_cluster(b: InstructionBuilder) -> None:
-    """Synchronize the cluster. A fence released the mbarriers to it; other writes so far are read by this CTA only."""
-    b.issue(cluster_sync_and_fences.ClusterArriveRelaxedOp, aligned=True)
-    b.issue(cluster_sync_and_fences.ClusterWaitOp, aligned=True)
+def sync_cluster(b: InstructionBuilder, aligned: bool = True) -> None:
+    """Synchronize the cluster, relaxed: a fence has released the mbarriers to it, and other writes are read by this CTA only.
 
-
-def _sync_cluster_before_exit(e: KernelEmitter) -> None:
-    """Keep each CTA resident while another may still write to its shared memory; partitions arrive separately.
-
-    The arrival has release semantics: it follows the thread's arrivals at the mbarriers of other CTAs.
+    A release would wait for all writes of a thread (MEMBAR.ALL.GPU) and invalidate L1 (CCTL.IVALL).
     """
-    if uses_cluster_barriers(e):
-        e.b.issue(cluster_sync_and_fences.ClusterArriveOp)
-        e.b.issue(cluster_sync_and_fences.ClusterWaitOp)
+    b.issue(cluster_sync_and_fences.ClusterArriveRelaxedOp, aligned=aligned)
+    b.issue(cluster_sync_and_fences.ClusterWaitOp, aligned=aligned)
 
 
 # ---- waiting -------------------------------------------------------------------------------------
@@ -270,7 +263,7 @@ def emit_consumer_release(e: KernelEmitter, op: TableOp) -> None:
         last = op.pipeline.type.stages.data - 1
         first = b.compare("eq", stage, 0)
         stage = b.select(first, last, b.sub(stage, 1), I32)
-    ctas = ctas_of(op.pipeline)
+    ctas = 1 if _is_acquired_by_issuer(op.pipeline) else ctas_of(op.pipeline)
     with e.b.at_function_start():
         is_leader = b.compare("ult", e.threads.lane, ctas) if ctas > 1 else b.compare("eq", e.threads.lane, 0)
     enabled = is_leader if op.enabled is None else b.all_lanes(is_leader, e.values.scalar(op.enabled))
@@ -279,16 +272,27 @@ def emit_consumer_release(e: KernelEmitter, op: TableOp) -> None:
     if ctas > 1:
         _arrive_everywhere(e.threads, address, enabled, ctas)
         return
+    if ctas_of(op.pipeline) > 1:
+        _arrive_at(e.threads, address, enabled, 0)  # the CTA of rank 0 issues the MMAs of the pair
+        return
     b.operation(nvgpu.MBarrierArriveOp, (*mbarrier(e.b, b.pointer(address, SHARED)), b.of(enabled, I1)))
 
 
+def _is_acquired_by_issuer(pipeline: SSAValue) -> bool:
+    return any(MmaRole.ACQUIRE in traits_of(use.operation).mma for use in pipeline.uses)
+
+
 def _arrive_everywhere(threads: ThreadIds, address: Value, enabled: Value, ctas: int) -> None:
-    """One lane per CTA of the cluster arrives at that CTA's mbarrier at the same offset.
+    """One lane per CTA of the cluster arrives at that CTA's mbarrier at the same offset."""
+    _arrive_at(threads, address, enabled, threads.b.and_(threads.lane, ctas - 1))
+
+
+def _arrive_at(threads: ThreadIds, address: Value, enabled: Value, rank: Value) -> None:
+    """Arrive at the mbarrier of the CTA of this rank.
 
     It signals reads, so it needs no release semantics, which at cluster scope would wait for all writes of this thread
     (MEMBAR.ALL.GPU).
     """
-    rank = threads.b.and_(threads.lane, ctas - 1)
     threads.b.issue(
         cluster_sync_and_fences.MBarrierArriveOp,
         enabled,
@@ -328,7 +332,6 @@ def emit_agent_switch(e: KernelEmitter, op: TableOp) -> None:
         b.branch(done)
     e.pipelines.partition_exit = None
     b.start(done)
-    _sync_cluster_before_exit(e)
     if e.tmem is not None:
         e.tmem.end_kernel(e)
 
