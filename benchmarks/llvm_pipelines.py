@@ -10,39 +10,20 @@ passes (code generator, ptxas) is the same. What ``pipeline/ll_to_ptx/llvm_passe
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
-from contextlib import contextmanager
 from dataclasses import dataclass
 
-import llvmlite.binding as llvm
 from compile_speed import export_examples, freeze, usage
 
 from tileiras_build import driver
 from tileiras_build.core.terminal import table_text
 from tileiras_build.pipeline import ll_to_ptx, ptx_to_cubin
-from tileiras_build.pipeline.job import Job
-from tileiras_build.pipeline.ll_to_ptx import compile_module
-from tileiras_build.pipeline.ll_to_ptx.llvm_passes import mark_functions
+from tileiras_build.pipeline.job import LLVM_PIPELINES, Job
 from tileiras_build.target import sass_listing
 from tileiras_build.target.cubin_reader import read_cubin
-from tileiras_build.target.isa.serializer_options import find_level, read_level
-from tileiras_build.target.targets import Target, find_target
+from tileiras_build.target.isa.serializer_options import read_level
+from tileiras_build.target.targets import find_target
 
 HEADER = ("level", "passes", "CPU s", "instructions", "registers", "spills", "fewer / more instructions", "registers")
-Passes = Callable[[llvm.ModuleRef, llvm.TargetMachine, int | str], None]
-OURS = compile_module.run_passes
-
-
-def llvm_default(module: llvm.ModuleRef, machine: llvm.TargetMachine, level: int | str) -> None:
-    """PassBuilder's per-module default pipeline; libdevice's bodies are inlined first, as in ours."""
-    row = find_level(level)
-    mark_functions(module, row)
-    inliner = llvm.create_new_module_pass_manager()
-    inliner.add_always_inliner_pass()
-    options = llvm.create_pipeline_tuning_options(speed_level=row.number)
-    builder = llvm.create_pass_builder(machine, options)
-    inliner.run(module, builder)
-    builder.getModulePassManager().run(module, builder)
 
 
 @dataclass(frozen=True)
@@ -55,23 +36,12 @@ class Measured:
     spills: int
 
 
-def measure(ll: dict[str, str], target: Target, level: int | str, passes: Passes) -> dict[str, Measured]:
+def measure(ll: dict[str, str], job: Job) -> dict[str, Measured]:
     """Each kernel's figures."""
-    with _using(passes):
-        return {name: _measure(text, target, level) for name, text in ll.items()}
+    return {name: _measure(text, job) for name, text in ll.items()}
 
 
-@contextmanager
-def _using(passes: Passes):
-    compile_module.run_passes = passes
-    try:
-        yield
-    finally:
-        compile_module.run_passes = OURS
-
-
-def _measure(text: str, target: Target, level: int | str) -> Measured:
-    job = Job(target, level)
+def _measure(text: str, job: Job) -> Measured:
     before = usage()
     cubin, _ = ptx_to_cubin.lower(ll_to_ptx.lower(text, job), job)
     seconds = usage() - before
@@ -94,7 +64,7 @@ def main() -> None:
         ll = {
             name: driver.compile(data, target.name, opt_level=level, stop_at="ll").ll for name, data in kernels.items()
         }
-        ours, theirs = (measure(ll, target, level, passes) for passes in (OURS, llvm_default))
+        ours, theirs = (measure(ll, Job(target, level, llvm_pipeline=name)) for name in LLVM_PIPELINES)
         rows += [_row(level, "ours", ours, ours), _row(level, "LLVM's", theirs, ours)]
     print(table_text(HEADER, rows))
 

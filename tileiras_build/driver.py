@@ -122,22 +122,23 @@ def compile(
     serializer: str = "nvptx",
     strategy: str = "auto",
     schedule: str = "",
+    llvm_pipeline: str = "short",
     **tuning: int,
 ) -> Artifacts:
     """Compile Tile IR bytecode for one GPU ("sm_90", "90a", ...) up to the artifact ``stop_at``.
 
     ``lineinfo`` keeps source lines, ``debug`` (at ``opt_level`` 0) lines and variables. ``libdevice`` and ``ptxas`` are paths
     (None = those of the installed wheels); ``name`` is the file name in diagnostics; ``serializer`` ("nvptx" or "libnvvm") is
-    the PTX backend; ``strategy`` selects the software pipelining of loads (``pipelining_strategies.NAMES``); ``schedule`` is the
+    the PTX backend, ``llvm_pipeline`` ("short" or "default") LLVM's passes before it; ``strategy`` selects the software
+    pipelining of loads (``pipelining_strategies.NAMES``); ``schedule`` is the
     text of a schedule file; ``tuning`` has tuning parameters by name (``tuning_parameters.TUNING``). Raises InvalidInput, Unsupported or InternalError. LLVM cannot
     end the calling process: a libdevice file of the caller is linked in another process.
     """
     reject_former_names(tuning)
     find_level(opt_level)
     target = find_target(gpu_name)
-    job = check_debug(
-        Job(target, opt_level, lineinfo, debug, libdevice, ptxas, serializer, strategy, schedule, **tuning)
-    )
+    how = (serializer, strategy, schedule, llvm_pipeline)
+    job = check_debug(Job(target, opt_level, lineinfo, debug, libdevice, ptxas, *how).with_tuning(tuning))
     artifacts = Artifacts(bytecode, job, find(stop_at).name, name)
     run = _Compilation(bytecode, STAGES[0], job, name)
     with _gc_paused():
@@ -399,6 +400,7 @@ def lower_command(
         ("lineinfo", job.lineinfo, ["--lineinfo" if job.lineinfo else "--no-lineinfo"]),
         ("debug", job.debug, ["--device-debug" if job.debug else "--no-device-debug"]),
         ("serializer", job.serializer != "nvptx", ["--serializer", job.serializer]),
+        ("llvm_pipeline", job.llvm_pipeline != "short", ["--llvm-pipeline", job.llvm_pipeline]),
         ("strategy", job.strategy != "auto", ["--strategy", job.strategy]),
         ("schedule", schedule is not None, ["--schedule", str(schedule)]),
         *(

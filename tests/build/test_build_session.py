@@ -389,7 +389,7 @@ def test_help_has_the_projects_own_options(project):
         ("serializer=gcc", "serializer=gcc is not a valid value; use one of nvptx, libnvvm"),
         (
             "ms=90",
-            "unknown option ms=; did you mean sm? use one of sm, opt, lineinfo, debug, strategy, serializer, fp8_promotion_interval, grid_swizzle, persistent, exp2_polynomial, build_dir, "
+            "unknown option ms=; did you mean sm? use one of sm, opt, lineinfo, debug, strategy, serializer, llvm_pipeline, fp8_promotion_interval, grid_swizzle, persistent, exp2_polynomial, variants, warnings, werror, build_dir, "
             "ptxas, libdevice, nvcc, nvcc_flags, cache, explain, prune, executor",
         ),
     ],

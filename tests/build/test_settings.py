@@ -30,6 +30,7 @@ def signatures(**options: str) -> dict[str, dict]:
     [
         ({"strategy": "none"}, ["tileas"]),
         ({"serializer": "libnvvm"}, ["tileas", "ptx"]),
+        ({"llvm_pipeline": "default"}, ["ptx"]),
         ({"fp8_promotion_interval": "64"}, ["tileas"]),
         ({"grid_swizzle": "8"}, ["tileaa"]),
         ({"exp2_polynomial": "4"}, ["ll"]),
@@ -60,7 +61,7 @@ def test_choices_reach_the_job():
     assert settings.job(TARGET, find("ll")).strategy == DEFAULTS["strategy"]
 
 
-@pytest.mark.parametrize("option", ["strategy", "serializer"])
+@pytest.mark.parametrize("option", ["strategy", "serializer", "llvm_pipeline"])
 def test_a_wrong_choice_names_the_right_ones(option):
     with pytest.raises(InvalidInput, match=f"{option}=best is not a valid value; use one of"):
         read_settings(Environment({option: "best"}))

@@ -20,20 +20,30 @@ from tileiras_build.workers.executor.forked_executor import ForkedExecutor
 from tileiras_build.workers.executor.in_process_executor import InProcessExecutor
 
 KERNEL = str(Path(__file__).resolve().parents[2] / "examples" / "prebuilt" / "vector_add_f32.tilebc")
-BUILD = {"opt": 0, "lineinfo": True, "debug": True, "serializer": "libnvvm", "strategy": "none"}
+BUILD = {
+    "opt": 0,
+    "lineinfo": True,
+    "debug": True,
+    "serializer": "libnvvm",
+    "llvm_pipeline": "default",
+    "strategy": "none",
+}
 TABLE = """[tool.tileiras]
 sm = 80
 opt = 0
 lineinfo = true
 debug = true
 serializer = "libnvvm"
+llvm_pipeline = "default"
 strategy = "none"
 ptxas = "tools/ptxas"
 libdevice = "tools/library.bc"
 build_dir = "made"
 cache = "shared"
 """
-OWN = Job(TARGETS["sm_80"], 0, True, True, "tools/library.bc", "tools/ptxas", "libnvvm", "none")
+OWN = Job(
+    TARGETS["sm_80"], 0, True, True, "tools/library.bc", "tools/ptxas", "libnvvm", "none", llvm_pipeline="default"
+)
 
 
 @pytest.fixture(autouse=True)

@@ -51,3 +51,14 @@ def test_levels_give_code_of_their_own():
     texts = {level: compiled(bytecode_of("matmul_f16_nn"), "sm_90", opt_level=level).ptx for level in (0, 1, 2)}
     code = {re.sub(r"//[^\n]*", "", text) for text in texts.values()}
     assert len(code) == 3
+
+
+@pytest.mark.seed("codegen-overview", "levels")
+def test_levels_of_the_default_pipeline_unroll_more_or_less():
+    """A loop of a row's chunks: O3 unrolls it, O2 less, Os and Oz keep its code small; the results are the same."""
+    name, sizes = "layer_norm_f16", {}
+    for level in ("z", "s", 2, 3):
+        artifacts = compiled(bytecode_of(name), "sm_90", opt_level=level, llvm_pipeline="default")
+        assert find_faults(CASES[name], inputs_of(name), launch(name, artifacts)) == []
+        sizes[level] = artifacts.ptx.count(";\n")
+    assert sizes["z"] < sizes["s"] < sizes[2] < sizes[3]

@@ -11,7 +11,7 @@ from ..config.build_options import CHOICES, choice, yes_no
 from ..config.build_options import DEFAULTS as BUILD_DEFAULTS
 from ..core.errors import TileirasError
 from ..frontend.tilecpp.nvcc_flags import split_flags
-from ..pipeline.job import SERIALIZERS, Job, check_debug
+from ..pipeline.job import LLVM_PIPELINES, SERIALIZERS, Job, check_debug
 from ..pipeline.pipelining_strategies import AUTO
 from ..pipeline.schedule.schedule_file import read_schedule, with_file_name
 from ..pipeline.stages import Stage, load
@@ -41,6 +41,7 @@ class Settings:
     ptxas: str | None
     strategy: str = AUTO
     serializer: str = SERIALIZERS[0]
+    llvm_pipeline: str = LLVM_PIPELINES[0]
     nvcc: str | None = None
     nvcc_flags: tuple[str, ...] = ()
     instantiate: tuple[str, ...] = ()
@@ -60,6 +61,7 @@ class Settings:
             strategy=strategy,
             serializer=serializer,
             schedule=self.schedule_text,
+            llvm_pipeline=self.llvm_pipeline,
         )
         return job.with_tuning(dict(self.tuning))
 
@@ -85,7 +87,7 @@ def read_settings(env, **overrides: object) -> Settings:
     lines, debug = (yes_no(name, option[name]) for name in ("lineinfo", "debug"))
     level, folder = read_level(option["opt"]), str(option["build_dir"])
     nvcc, flags, kernels = _tilecpp(env, option)
-    how = (choices["strategy"], choices["serializer"])
+    how = (choices["strategy"], choices["serializer"], choices["llvm_pipeline"])
     tuning = tuple(parse_tuning(option).items())
     schedule = _schedule(_path(env, str(option["schedule"])))
     warnings = WarningOptions(parse_warnings(option["warnings"]), yes_no("werror", option["werror"]))

@@ -107,7 +107,7 @@ _PROJECT_OPTIONS: dict[str, tuple[str, Callable[[CommandLine, str], None]]] = {
     "debug": ("device-debug", _take_debug),
 }
 _TUNING = {row.name: row for row in TUNING if not row.affects_launch}  # a launcher of a cubin alone has no manifest
-_JOB_OPTIONS = ("ptxas", "libdevice", "serializer", *_TUNING)
+_JOB_OPTIONS = ("ptxas", "libdevice", "serializer", "llvm_pipeline", *_TUNING)
 
 
 def _run(line: CommandLine, in_project: bool) -> int:
@@ -194,7 +194,7 @@ def _check_configuration(line: CommandLine, version: str) -> None:
 
 # ---- compiling -----------------------------------------------------------------------------------
 def _compile(line: CommandLine, data: bytes, project: Mapping[str, str]) -> None:
-    from ..pipeline.job import SERIALIZERS, Job
+    from ..pipeline.job import LLVM_PIPELINES, SERIALIZERS, Job
     from ..pipeline.pipelining_strategies import AUTO
     from ..target.targets import find_target
     from ..workers.executor.forked_executor import ForkedExecutor
@@ -203,7 +203,8 @@ def _compile(line: CommandLine, data: bytes, project: Mapping[str, str]) -> None
     # A launcher of this command's cubin has no manifest, so the cubin must not need tensor maps.
     level, lines = line.level, line.flags["lineinfo"] and not debug
     files = (project.get("libdevice"), project.get("ptxas"), project.get("serializer", SERIALIZERS[0]))
-    job = Job(find_target(line.texts["gpu-name"]), level, lines, debug, *files, "unspecialize" if level else AUTO)
+    strategy, passes = "unspecialize" if level else AUTO, project.get("llvm_pipeline", LLVM_PIPELINES[0])
+    job = Job(find_target(line.texts["gpu-name"]), level, lines, debug, *files, strategy, llvm_pipeline=passes)
     job = job.with_tuning({name: row.read(project[name]) for name, row in _TUNING.items() if name in project})
     categories, sanitize = remark_categories(line), line.texts["sanitize"]
     try:

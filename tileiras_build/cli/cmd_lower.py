@@ -16,7 +16,7 @@ from ..config.build_options import CHECKS, DEFAULTS, project_values, yes_no
 from ..core.errors import Diagnostics, ErrorGroup, InternalError, InvalidInput, Location, TileirasError
 from ..core.file_io import read_file, write_files
 from ..driver import SCHEDULED
-from ..pipeline.job import SERIALIZERS, Job, check_debug
+from ..pipeline.job import LLVM_PIPELINES, SERIALIZERS, Job, check_debug
 from ..pipeline.pipelining_strategies import AUTO
 from ..pipeline.schedule.schedule_file import read_schedule, with_file_name
 from ..pipeline.stages import STAGES, Stage, between, find, stage_of_file
@@ -59,9 +59,10 @@ class Goal:
     suffix: str
 
 
+_CHOICES = ("opt", "strategy", "serializer", "llvm_pipeline")
 # Build options whose value in pyproject.toml is the default here, and their names in this command.
 _PROJECT_OPTIONS = {"lineinfo": "lineinfo", "debug": "device_debug"} | {
-    name: name for name in ("sm", "opt", "strategy", "serializer", "ptxas", "libdevice", "nvcc", "nvcc_flags", *BY_NAME)
+    name: name for name in ("sm", *_CHOICES, "ptxas", "libdevice", "nvcc", "nvcc_flags", *BY_NAME)
 }
 
 
@@ -78,7 +79,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     what = "compile in this process (an LLVM crash then ends the command)"
     how.add_argument("--in-process", action="store_true", help=what)
     # None: the default of the project (``_apply_project_defaults``).
-    parser.set_defaults(**dict.fromkeys(("opt", "serializer", "strategy", "nvcc_flags", *BY_NAME)))
+    parser.set_defaults(**dict.fromkeys((*_CHOICES, "nvcc_flags", *BY_NAME)))
 
 
 def _add_goal(parser: argparse.ArgumentParser) -> None:
@@ -118,6 +119,8 @@ def _add_code_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ptxas", metavar="PATH", help=what)
     what = "PTX backend: nvptx (LLVM) or libnvvm (NVIDIA) (default: nvptx)"
     parser.add_argument("--serializer", choices=SERIALIZERS, default=SERIALIZERS[0], help=what)
+    what = "passes of LLVM: short (those that pay), or default (LLVM's own of the level) (default: short)"
+    parser.add_argument("--llvm-pipeline", choices=LLVM_PIPELINES, default=LLVM_PIPELINES[0], help=what)
     what = (
         "software pipelining of loads: auto; none; unspecialize (multistage cp.async, all warps); "
         f"warp-specialize (TMA producer warp) (default: {AUTO})"
@@ -211,7 +214,8 @@ def _job(options: argparse.Namespace, target: Target) -> Job:
 
     level, lines, debug = read_level(options.opt), options.lineinfo, options.device_debug
     files = (options.libdevice or None, options.ptxas or None)
-    job = Job(target, level, lines, debug, *files, options.serializer, options.strategy, _schedule(options))
+    how = (options.serializer, options.strategy, _schedule(options), options.llvm_pipeline)
+    job = Job(target, level, lines, debug, *files, *how)
     return check_debug(job.with_tuning(parse_tuning(vars(options))))
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from ..core.errors import InvalidInput, suggest
-from ..pipeline.job import SERIALIZERS
+from ..pipeline.job import LLVM_PIPELINES, SERIALIZERS
 from ..pipeline.pipelining_strategies import AUTO, NAMES
 from ..pipeline.tuning_parameters import TUNING
 from ..pipeline.warning_classes import WARNINGS, parse_warnings
@@ -18,7 +18,7 @@ from ..target.isa.serializer_options import LEVEL_NAMES, read_level
 from ..target.targets import TARGETS, parse_targets
 from .pyproject_table import read_table
 
-CHOICES = {"strategy": NAMES, "serializer": SERIALIZERS}
+CHOICES = {"strategy": NAMES, "serializer": SERIALIZERS, "llvm_pipeline": LLVM_PIPELINES}
 YES_NO = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 LOCAL = "local"
 _PROTOCOLS = ("tcp", "tls")  # of Dask schedulers
@@ -105,6 +105,7 @@ OPTIONS: tuple[BuildOption, ...] = (
     BuildOption("debug", "emit full debug information, with opt=0 (yes/no)", "no", yes_no),
     BuildOption("strategy", f"software pipelining of loads: {', '.join(NAMES)}", AUTO, choice),
     BuildOption("serializer", f"PTX backend: {' or '.join(SERIALIZERS)}", SERIALIZERS[0], choice),
+    BuildOption("llvm_pipeline", f"passes of LLVM: {' or '.join(LLVM_PIPELINES)} (LLVM's own)", LLVM_PIPELINES[0], choice),
     *(BuildOption(row.name, f"{row.help}: {row.values_text}", str(row.default), row.check) for row in TUNING),
     BuildOption("warnings", f"classes of warnings, separated by commas: {', '.join(WARNINGS)}, all, no-tma and so on", "", lambda _, text: parse_warnings(text)),
     BuildOption("werror", "make warnings errors (yes/no)", "no", yes_no),

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 # PTX generators: LLVM's back end, or NVIDIA's library.
 SERIALIZERS = ("nvptx", "libnvvm")
+# LLVM's passes: the lists of ``target/isa/serializer_options.py``, or PassBuilder's default pipelines.
+LLVM_PIPELINES = ("short", "default")
 
 
 @dataclass(frozen=True)
@@ -22,8 +24,9 @@ class Job:
 
     ``opt_level`` is 0..3, "s" or "z"; ``lineinfo`` keeps source lines in the cubin; ``debug`` is full device debugging
     (implies no optimization in ptxas). ``libdevice`` and ``ptxas`` are paths; None selects the files of the wheels.
-    ``serializer`` generates the PTX: "nvptx" is LLVM's back end, "libnvvm" NVIDIA's library. ``strategy`` selects how
-    copies overlap computation, one of ``pipelining_strategies.NAMES``. ``TUNING`` describes the tuning parameters.
+    ``serializer`` generates the PTX: "nvptx" is LLVM's back end, "libnvvm" NVIDIA's library; ``llvm_pipeline``, one of
+    LLVM_PIPELINES, selects the passes before LLVM's. ``strategy`` selects how copies overlap computation, one of
+    ``pipelining_strategies.NAMES``. ``TUNING`` describes the tuning parameters.
     ``schedule`` is the text of a schedule file (``schedule/schedule_file.py``), "" without one.
     ``fallback`` is the row of ``shared_memory_fallbacks.FALLBACKS`` for the lowering to nv_tileas, which sets it.
     ``index_width`` is the bits of ``index``, for hand-written IR. Raises InvalidInput[option-value] for a value that
@@ -39,6 +42,7 @@ class Job:
     serializer: str = SERIALIZERS[0]
     strategy: str = "auto"
     schedule: str = ""
+    llvm_pipeline: str = LLVM_PIPELINES[0]
     fallback: int = 0
     fp8_promotion_interval: int = FP8_PROMOTION_INTERVAL.default
     grid_swizzle: int = GRID_SWIZZLE.default

@@ -191,7 +191,7 @@ STAGES: tuple[Stage, ...] = (
         ".ptx",
         "PTX text",
         f"{_PTX}:lower",
-        options=("opt_level", "debug", "serializer"),
+        options=("opt_level", "debug", "serializer", "llvm_pipeline"),
         inputs=(replace(_LIBDEVICE, requested_by=f"{_PTX}.libdevice_request:request_of", extract=LIBDEVICE),),
         sources=_RUN,
         libraries=("llvmlite", "nvidia-nvvm"),

@@ -37,11 +37,11 @@ declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
 """
 
 
-def optimized(text: str, level: int | str) -> str:
+def optimized(text: str, level: int | str, pipeline: str = "short") -> str:
     machine = library_machine()
     with llvm.create_context() as context, llvm.parse_assembly(text, context=context) as module:
         module.triple, module.data_layout = TRIPLE, data_layout()
-        run_passes(module, machine, level)
+        run_passes(module, machine, level, pipeline)
         return str(module)
 
 
@@ -53,6 +53,33 @@ def test_levels_differ_in_what_they_do():
     assert "add i32" in optimized(KERNEL, 0) and "add i32" not in optimized(KERNEL, 1)
     assert "optsize" in optimized(KERNEL, "s") and "minsize" in optimized(KERNEL, "z")
     assert "optsize" not in optimized(KERNEL, 3)
+
+
+LOOP = """
+define ptx_kernel void @k(ptr addrspace(1) %p) {
+entry:
+  br label %body
+body:
+  %i = phi i32 [ 0, %entry ], [ %next, %body ]
+  %at = getelementptr i32, ptr addrspace(1) %p, i32 %i
+  store volatile i32 %i, ptr addrspace(1) %at
+  %next = add i32 %i, 1
+  %more = icmp slt i32 %next, 8
+  br i1 %more, label %body, label %done
+done:
+  ret void
+}
+"""
+
+
+@pytest.mark.parametrize(("pipeline", "unrolled"), [("short", set()), ("default", {1, 2, 3})])
+def test_only_the_default_pipeline_unrolls_loops(pipeline, unrolled):
+    assert {level for level in LEVELS if "br i1" not in optimized(LOOP, level, pipeline)} == unrolled
+
+
+def test_a_wrong_pipeline_is_refused():
+    with pytest.raises(InvalidInput, match="llvm_pipeline=best is not a valid value"):
+        optimized(LOOP, 3, "best")
 
 
 @pytest.mark.seed("codegen-overview", "pipeline-shape", "final-sweep")

@@ -64,14 +64,17 @@ def _manifest(text: str, made_for: Serialization) -> dict | None:
 
 
 class _Nvptx:
-    """LLVM's own passes and code generator."""
+    """LLVM's passes and code generator."""
+
+    def __init__(self, pipeline: str):
+        self._pipeline = pipeline
 
     def text(self, text: str) -> str:
         self._lines = LineDirectives(text)
         return self._lines.text
 
     def run(self, module: llvm.ModuleRef, machine: llvm.TargetMachine, made_for: Serialization) -> str:
-        run_passes(module, machine, made_for.opt_level)
+        run_passes(module, machine, made_for.opt_level, self._pipeline)
         return _number_calls(hoist_setmaxnreg(self._lines.restore(machine.emit_assembly(module))))
 
 
@@ -85,6 +88,9 @@ def _number_calls(ptx: str) -> str:
 
 class _Libnvvm:
     """NVIDIA's library, with the options that #nvvm.target carries."""
+
+    def __init__(self, pipeline: str):
+        self._pipeline = pipeline
 
     def text(self, text: str) -> str:
         self._has_lines = "!llvm.dbg.cu" in text
@@ -100,7 +106,7 @@ class _Libnvvm:
             from .nvvm_ir_llvm7 import nvvm_ir_7
 
             # The LLVM 7 dialect supports the output of our passes at level 1 or higher.
-            run_passes(module, machine, made_for.opt_level or 1)
+            run_passes(module, machine, made_for.opt_level or 1, self._pipeline)
             text = str(module)
             _check_bits(text)
             text = nvvm_ir_7(text, libnvvm.ir_version())
@@ -138,8 +144,8 @@ def _serializer(job: Job, made_for: Serialization) -> _Nvptx | _Libnvvm:
             "serializer", f"{job.serializer!r} is not a serializer", remedy=f"use {' or '.join(SERIALIZERS)}"
         )
     if made_for.nvgpucomp and libnvvm.is_installed():
-        return _Libnvvm()
-    return SERIALIZERS[job.serializer]()
+        return _Libnvvm(job.llvm_pipeline)
+    return SERIALIZERS[job.serializer](job.llvm_pipeline)
 
 
 def _parse(text: str, triple: str, context: llvm.ContextRef) -> llvm.ModuleRef:

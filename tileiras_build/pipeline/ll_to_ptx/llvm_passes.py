@@ -1,6 +1,6 @@
 """The LLVM passes of each optimization level, in order.
 
-LLVM's own pipelines of the same levels, after the same inliner, take 4 to 19 % more CPU from .ll to cubin and produce
+LLVM's own pipelines of the same levels (``llvm_pipeline=default``), after the same inliner, take 4 to 19 % more CPU from .ll to cubin and produce
 more machine instructions in 18 to 31 of 47 kernels (1 to 3 % in all; ``benchmarks/llvm_pipelines.py``): loops that the
 tile passes have scheduled gain nothing from unrolling, rotation or vectorization. The NVPTX code generator runs its own
 cleanups (address spaces, load/store vectorizer, GVN, LSR) afterwards.
@@ -12,7 +12,9 @@ import re
 
 import llvmlite.binding as llvm
 
+from ...core.errors import InvalidInput
 from ...target.isa.serializer_options import Level, find_level
+from ..job import LLVM_PIPELINES
 
 # NewGVN aborts by an assertion once it has visited a value 100 times, which a chain of this many loops can cause. The
 # code generator's own GVN then finds the redundancies.
@@ -21,13 +23,23 @@ MAX_LOOPS = 64
 _LABEL = re.compile(r"^([\w.$-]+|\"[^\"]*\"):|label %([\w.$-]+|\"[^\"]*\")", re.MULTILINE)
 
 
-def run_passes(module: llvm.ModuleRef, machine: llvm.TargetMachine, opt_level: int | str) -> None:
-    """Run a level's passes on the module in place.
+def run_passes(
+    module: llvm.ModuleRef, machine: llvm.TargetMachine, opt_level: int | str, pipeline: str = LLVM_PIPELINES[0]
+) -> None:
+    """Run the passes of a level, or LLVM's default pipeline of it, on the module in place.
 
-    Raises InvalidInput[opt-level] before any pass manager is created.
+    Raises InvalidInput[opt-level] or [option-value] before any pass manager is created.
     """
     level = find_level(opt_level)
+    if pipeline not in PIPELINES:
+        message = f"llvm_pipeline={pipeline} is not a valid value"
+        raise InvalidInput("option-value", message, remedy=f"use one of {', '.join(PIPELINES)}")
     mark_functions(module, level)
+    PIPELINES[pipeline](module, machine, level)
+
+
+def _run_short(module: llvm.ModuleRef, machine: llvm.TargetMachine, level: Level) -> None:
+    """The passes of the level's row."""
     # A pass manager cannot run twice (LLVM asserts); a new one costs 0.1 ms.
     manager = llvm.create_new_module_pass_manager()
     skipped = {VALUE_NUMBERING} if any(map(_has_many_loops, module.functions)) else set()
@@ -35,6 +47,21 @@ def run_passes(module: llvm.ModuleRef, machine: llvm.TargetMachine, opt_level: i
         getattr(manager, f"add_{name}_pass")()
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=0))
     manager.run(module, builder)
+
+
+def _run_default(module: llvm.ModuleRef, machine: llvm.TargetMachine, level: Level) -> None:
+    """PassBuilder's per-module default pipeline of O0 to O3. Os and Oz are O2 for functions that are marked, as clang marks them.
+
+    Libdevice's bodies are inlined first: no user wrote those calls.
+    """
+    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=level.number))
+    inliner = llvm.create_new_module_pass_manager()
+    inliner.add_always_inliner_pass()
+    inliner.run(module, builder)
+    builder.getModulePassManager().run(module, builder)
+
+
+PIPELINES = dict(zip(LLVM_PIPELINES, (_run_short, _run_default), strict=True))
 
 
 def mark_functions(module: llvm.ModuleRef, level: Level) -> None:
