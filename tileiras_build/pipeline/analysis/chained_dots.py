@@ -91,16 +91,29 @@ def _carried(dot: TableOp, found: RescaledAccumulator) -> RescaledAccumulator | 
 
 def _comes_from(value: SSAValue, dot: Operation, block: Block) -> bool:
     """Whether a value of a block depends on the accumulator of a dot."""
-    seen: set[Operation] = set()
+    return dot in _sources_in(value, block)
+
+
+def is_computed_by_dot(value: SSAValue, block: Block) -> bool:
+    """Whether a value of a block depends on the accumulator of some dot there."""
+    return any(op.name == DOT for op in _sources_in(value, block))
+
+
+def has_scores(func: Operation) -> bool:
+    """Whether a dot of a kernel computes the left operand of another one, as in attention."""
+    return any(op.name == DOT and is_computed_by_dot(as_op(op).lhs, parent_block(op)) for op in walk(func))
+
+
+def _sources_in(value: SSAValue, block: Block) -> set[Operation]:
+    """The operations of a block that a value depends on."""
+    found: set[Operation] = set()
     waiting = [value]
     while waiting:
         op = waiting.pop().owner
-        if op is dot:
-            return True
-        if isinstance(op, Operation) and op.parent is block and op not in seen:
-            seen.add(op)
+        if isinstance(op, Operation) and op.parent is block and op not in found:
+            found.add(op)
             waiting += [operand for inner in walk(op) for operand in inner.operands]
-    return False
+    return found
 
 
 def stationary_lhs_load(dot: TableOp) -> tuple[TableOp, list[Operation]] | None:

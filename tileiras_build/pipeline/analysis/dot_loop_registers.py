@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from ...ir.casting import as_op, tile_type
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
-from ...ir.dialects.op_traits import is_counted_loop
+from ...ir.dialects.op_traits import LayoutTrait, is_counted_loop, traits_of
 from ...target.targets import Target
 from ..common.llvm_element_types import element_of
 from ..mma.family import Storage, fastest_family
@@ -33,7 +33,28 @@ def _live_in_loop(loop: Operation, target: Target, in_tmem_or_smem: Callable[[Ta
     if any(map(in_tmem_or_smem, dots)):
         # Twice: a computed operand is read by the MMA while the next one is computed.
         tiles |= dict.fromkeys(dot.lhs for dot in dots if is_lhs_computed_in_loop(dot))
-    return sum(tile_registers(tile) for tile in tiles)
+    return sum(tile_registers(tile) for tile in [*tiles, *_carried_besides(loop, dots)])
+
+
+def _carried_besides(loop: Operation, dots: list[TableOp]) -> list[SSAValue]:
+    """Tiles of accumulators' types that a loop carries, and in which no dot accumulates: they are live beside the results."""
+    types = {dot.result.type for dot in dots}
+    block = loop.regions[0].blocks[0]
+    continued = {argument for dot in dots for argument in _arguments_of(dot.acc, block)}
+    return [argument for argument in block.args if argument.type in types and argument not in continued]
+
+
+def _arguments_of(value: SSAValue, block: Block) -> Iterator[SSAValue]:
+    """The block's arguments from which elementwise operations compute a value."""
+    if isinstance(value, BlockArgument):
+        yield value
+    elif (
+        isinstance(op := value.owner, Operation)
+        and op.parent is block
+        and traits_of(op).layouts is LayoutTrait.ELEMENTWISE
+    ):
+        for operand in op.operands:
+            yield from _arguments_of(operand, block)
 
 
 def _live_for_dot(dot: TableOp, target: Target, in_tmem_or_smem: Callable[[TableOp], bool]) -> Iterator[SSAValue]:

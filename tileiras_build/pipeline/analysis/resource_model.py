@@ -25,6 +25,7 @@ from ..job import Job
 from ..mma.family import Storage, fastest_family
 from ..schedule.schedule_attribute import schedule_of
 from ..schedule.schedule_file import requested
+from .chained_dots import has_scores
 from .dot_loop_registers import live_tile_registers
 
 # ---- warps -----------------------------------------------------------------------------------------
@@ -128,8 +129,9 @@ def uses_setmaxnreg(func: Operation, job: Job, warps: int) -> bool:
         return False
     if Storage.SHARED in fastest_family(job.target).b_storage:
         return True
-    needed = _registers_needed(live_tile_registers(func, job.target, lambda dot: False), warps)
-    return needed > _registers_at_launch(warps + WARPGROUP, job.target)
+    regs = live_tile_registers(func, job.target, lambda dot: False)
+    overhead = SYNC_MMA_REG_OVERHEAD if has_scores(func) else ASYNC_MMA_REG_OVERHEAD
+    return regs // (WARP * warps) + overhead > _registers_at_launch(warps + WARPGROUP, job.target)
 
 
 def setmaxnreg_split(

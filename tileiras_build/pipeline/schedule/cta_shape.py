@@ -12,7 +12,7 @@ from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_combiner_region, is_counted_loop, is_rematerializable, is_view_like
 from ...ir.layouts.tmem_layout import ALL_COLUMNS, ROWS, allocated_columns
 from ...target.sm_limits import WARP
-from ..analysis.chained_dots import ChainedDots, chained_dots_of
+from ..analysis.chained_dots import DOT, ChainedDots, chained_dots_of, is_computed_by_dot
 from ..analysis.dot_loop_registers import live_tile_registers, tile_registers
 from ..analysis.dot_operand_chains import dot_operand_load
 from ..analysis.enclosing_control_flow import is_accumulation_loop
@@ -23,6 +23,7 @@ from ..analysis.resource_model import (
     STAGES_SMEM_OVERHEAD,
     choose_warps,
     ctas_by_row_registers,
+    live_registers_fit,
     reduces_only,
     registers_fit,
     registers_fit_with_setmaxnreg,
@@ -42,6 +43,7 @@ from .schedule_attribute import schedule_of, set_knobs
 
 MAX_WARPGROUPS, MIN_WARPGROUPS = 4, 2  # warpgroups of a CTA of chained dots, and of all CTAs that share an SM
 CTAS = (2, 1)
+ROWS_OF_WARP = 16  # of an mma.sync
 EXPLAINED_CTAS = 4  # CTAs per SM up to which candidates are explained where none is chosen
 
 
@@ -62,7 +64,8 @@ def choose_cta_shape(func: TableOp, job: Job) -> None:
         if is_listening():
             hear(func, "occupancy", shape.occupancy, _attention_occupancies(func, job))
         return
-    if wanted.num_warps is None and (warps := _warps_that_divide(func, job)) is not None:
+    warps = None if wanted.num_warps else _warps_that_divide(func, job) or _warps_of_scores(func, job)
+    if warps is not None:
         set_knobs(func, num_warps=warps)
     if ctas := wanted.occupancy or hint(func, job, "occupancy"):
         candidates = _occupancies(func, ctas, job)
@@ -87,14 +90,13 @@ def _warps_that_divide(func: TableOp, job: Job) -> int | None:
     if not all(family.row_for(dot, job.target) is not None and may_prefetch_in_loop(dot) for dot in dots):
         return None
     fewer = MIN_WARPS * min(parts)
-    regs = live_tile_registers(func, job.target, lambda dot: family.lhs_stays_in_smem(dot, job))
-    return fewer if registers_fit(regs, fewer, 1, job.target) else None
+    return fewer if registers_fit(_loop_registers(func, job), fewer, 1, job.target) else None
 
 
 def _occupancies(func: Operation, most: int, job: Job) -> Iterator[Candidate[int]]:
     """From ``most`` CTAs per SM down to one, which always fits."""
-    warps, family = choose_warps(func, job), fastest_family(job.target)
-    regs = live_tile_registers(func, job.target, lambda dot: family.lhs_stays_in_smem(dot, job))
+    warps = choose_warps(func, job)
+    regs = _loop_registers(func, job)
     stage, columns, row = *_memories_of_loops(func, job), _row_registers(func)
     for ctas in range(most, 1, -1):
         limits = _register_limit(regs, warps, ctas, job), _row_limit(row, warps, ctas, job)
@@ -212,6 +214,34 @@ def _fits(chain: ChainedDots, family: MmaFamily, func: TableOp, ctas: int, job: 
         tiles.append(chain.first.lhs)
     regs, warps = sum(map(tile_registers, tiles)), choose_warps(func, job)
     return registers_fit_with_setmaxnreg(regs, warps, ctas, job.target) and family.stages_fit(chain.first, ctas, job)
+
+
+def _warps_of_scores(func: TableOp, job: Job) -> int | None:
+    """Warps of a kernel whose dots compute left operands of others by mma.sync, each with whole rows of them.
+
+    More warps than rows have would divide columns: maxima, sums and left operands would go through shared memory.
+    """
+    dots = [as_op(op) for op in walk(func) if op.name == DOT]
+    rows = max((_rows(dot) for dot in dots if is_computed_by_dot(dot.lhs, parent_block(dot))), default=0)
+    warps, most = rows // ROWS_OF_WARP, choose_warps(func, job)
+    if (
+        not MIN_WARPS <= warps < most
+        or fastest_family(job.target).group is not None
+        or any(_rows(dot) > rows for dot in dots)
+    ):
+        return None
+    if not live_registers_fit(_loop_registers(func, job), warps, job.target):
+        return None
+    return warps
+
+
+def _rows(dot: TableOp) -> int:
+    return dot.result.type.get_shape()[-2]
+
+
+def _loop_registers(func: TableOp, job: Job) -> int:
+    family = fastest_family(job.target)
+    return live_tile_registers(func, job.target, lambda dot: family.lhs_stays_in_smem(dot, job))
 
 
 # ---- rows --------------------------------------------------------------------------------------

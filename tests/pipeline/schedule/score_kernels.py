@@ -1,0 +1,42 @@
+"""Attention whose keys have more rows than its queries, in two forms of the accumulator."""
+
+import math
+
+import cuda.tile as ct
+
+from tileiras_build.frontend.export_cutile import Array, Case
+
+ConstInt, ConstBool = ct.Constant[int], ct.Constant[bool]
+ROWS, KEYS, WIDTH = 64, 128, 128
+
+
+@ct.kernel(occupancy=2)
+def attention(q, k, v, out, TILE_M: ConstInt, TILE_N: ConstInt, WIDTH: ConstInt, APART: ConstBool):
+    """out = softmax(q k^T) v by powers of 2; ``APART``: the dot with v starts from zero, and is added."""
+    queries = ct.load(q, (ct.bid(0), 0), (TILE_M, WIDTH))
+    peak = ct.full((TILE_M, 1), -math.inf, dtype=ct.float32)
+    weight = ct.zeros((TILE_M, 1), dtype=ct.float32)
+    total = ct.zeros((TILE_M, WIDTH), dtype=ct.float32)
+    for j in range(ct.num_tiles(k, axis=0, shape=(TILE_N, WIDTH))):
+        keys = ct.load(k, (0, j), (WIDTH, TILE_N), order=(1, 0))
+        scores = ct.mma(queries, keys, ct.zeros((TILE_M, TILE_N), dtype=ct.float32))
+        new_peak = ct.maximum(peak, ct.max(scores, axis=1, keepdims=True))
+        powers = ct.exp2(scores - new_peak, flush_to_zero=True)
+        shrink = ct.exp2(peak - new_peak, flush_to_zero=True)
+        weight = weight * shrink + ct.sum(powers, axis=1, keepdims=True)
+        values = ct.load(v, (j, 0), (TILE_N, WIDTH))
+        if APART:
+            zero = ct.zeros((TILE_M, WIDTH), dtype=ct.float32)
+            total = shrink * total + ct.mma(powers.astype(v.dtype), values, zero)
+        else:
+            total = ct.mma(powers.astype(v.dtype), values, total * shrink)
+        peak = new_peak
+    ct.store(out, (ct.bid(0), 0), (total / weight).astype(out.dtype))
+
+
+MATRIX = Array("float16", 2, stride_divisible_by=16, shape_divisible_by=(128, 128))
+OPERANDS = (MATRIX, MATRIX, MATRIX, MATRIX, ROWS, KEYS, WIDTH)
+CASES = [
+    Case("attention", attention.replace_hints(occupancy=1), (*OPERANDS, False)),
+    Case("apart", attention, (*OPERANDS, True)),
+]

@@ -1,0 +1,52 @@
+"""Warps, CTAs per SM and registers of kernels whose dots compute left operands of others by mma.sync."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.emulated_kernels import assembled, run, scheduled_case
+from tileiras_build.ir.casting import as_op
+from tileiras_build.ir.dialects.op_traits import is_function
+from tileiras_build.pipeline.schedule.schedule_attribute import schedule_of
+
+KERNELS = Path(__file__).with_name("score_kernels.py")
+QUERIES, LENGTH, WIDTH = 64, 256, 128
+
+
+def _kernel(name, sm):
+    [func] = filter(is_function, scheduled_case(KERNELS, name, sm).body.block.ops)
+    return as_op(func)
+
+
+@pytest.mark.parametrize("sm", ["sm_80", "sm_120"])
+def test_a_warp_has_whole_rows_of_scores(sm):
+    assert _kernel("attention", sm).num_warps == 4
+
+
+@pytest.mark.parametrize("sm", ["sm_80", "sm_120"])
+def test_an_accumulator_beside_the_dots_takes_registers(sm):
+    kernel = _kernel("apart", sm)
+    assert (kernel.num_warps, schedule_of(kernel).occupancy) == (8, 1)
+
+
+def test_producer_threads_release_registers_where_scores_need_them():
+    assert _kernel("apart", "sm_120").partition_registers is not None
+
+
+@pytest.mark.parametrize("name, sm", [("attention", "sm_80"), ("attention", "sm_120")])
+def test_nothing_is_spilled_to_local_memory(name, sm):
+    [kernel] = assembled(KERNELS, name, sm).manifest["kernels"].values()
+    assert kernel["resources"]["spill_stores"] == kernel["resources"]["spill_loads"] == 0
+
+
+@pytest.mark.parametrize("sm", ["sm_80", "sm_90", "sm_100", "sm_120"])
+@pytest.mark.parametrize("name", ["attention", "apart"])
+def test_results(name, sm):
+    random = np.random.default_rng(7)
+    q, k, v = (random.normal(size=(rows, WIDTH)).astype(np.float16) / 4 for rows in (2 * QUERIES, LENGTH, LENGTH))
+    actual = run(KERNELS, name, sm, [q, k, v, np.zeros_like(q)], grid=(2, 1, 1))[3]
+    scores = q.astype(np.float64) @ k.astype(np.float64).T
+    powers = np.exp2(scores - scores.max(axis=1, keepdims=True))
+    expected = powers @ v.astype(np.float64) / powers.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(actual.astype(np.float64), expected, rtol=1e-2, atol=2e-3)
