@@ -112,7 +112,7 @@ class Row:
             return self.kernel, self.target, self.ours, *["-"] * 4
         ours = asdict(self.ours)
         theirs = asdict(self.theirs) if self.theirs else dict.fromkeys(ours, "-")
-        pairs = [f"{'-' if ours[key] is None else ours[key]} / {theirs[key] or 0}" for key in ours]
+        pairs = [" / ".join("-" if side[key] is None else str(side[key]) for side in (ours, theirs)) for key in ours]
         return self.kernel, self.target, *pairs, "-" if self.ratio is None else f"{self.ratio:.2f}"
 
 
