@@ -1,4 +1,4 @@
-"""Long dots of fp8 on sm_90: its tensor cores keep 13 bits of fraction, so only partial sums of 128 elements are added there."""
+"""Long dots of fp8 on sm_90: its tensor cores keep 13 bits of fraction, so only 128 terms are accumulated there."""
 
 import re
 from dataclasses import replace
