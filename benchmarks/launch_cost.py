@@ -18,6 +18,7 @@ from tileiras_build.launch.runtime import Library
 from tileiras_build.launch.runtime.cuda_python_driver import row_major
 from tileiras_build.launch.runtime.pack_arguments import ELEMENT_TYPES, ArgumentPacker, ArrayView
 from tileiras_build.manifest.launch_manifest import Launch
+from tileiras_build.manifest.variant_assumptions import conditions
 
 ROUNDS, CALLS = 50, 2000
 
@@ -81,8 +82,9 @@ def least(work: Callable[[], object]) -> float:
 def measure(library: Library, name: str) -> tuple[float, float]:
     """(checks, whole launch) of a kernel."""
     kernel = library[name]
-    launch = kernel.image().launch
-    given, plan = arguments_of(launch), ArgumentPacker(name, launch)
+    image = kernel.image()
+    stricter = [conditions(image.launch, variant) for variant in image.variants.values()]
+    given, plan = arguments_of(image.launch), ArgumentPacker(name, image.launch, *stricter)
     return least(lambda: plan.bind(given, lambda array: array.view, 0)), least(lambda: kernel.launch((4,), *given))
 
 

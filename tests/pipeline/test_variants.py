@@ -22,7 +22,7 @@ def exported():
 
 
 def compiled(name, sm, **options):
-    return compiled_once.compiled(exported()[name], sm, **{"variants": 1} | options)
+    return compiled_once.compiled(exported()[name], sm, **options)
 
 
 def launches(name, sm, **options):

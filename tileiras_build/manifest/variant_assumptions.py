@@ -6,8 +6,8 @@ parameters are left whose assumptions differ.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Protocol
 
 from .manifest_constants import POINTER
 
@@ -18,9 +18,22 @@ Conditions = tuple[tuple[int, "Parameter"], ...]
 """The index of a parameter of the caller, and the parameter as the variant assumes it."""
 
 
+class Packed(Protocol):
+    """Packed parameters by index."""
+
+    def __getitem__(self, index: int, /) -> bytes:
+        """The bytes of one parameter."""
+
+
 def variants_of(kernel: str, launches: Mapping[str, Launch]) -> dict[str, Launch]:
     """The variants of a kernel among those of its cubin, by symbol."""
     return {name: launch for name, launch in launches.items() if launch.variant_of == kernel}
+
+
+def takes_same_parameters(general: Launch, variant: Launch) -> bool:
+    """Whether parameters that are packed for a kernel are also those of its variant."""
+    places = lambda launch: [(param.kind, param.size, param.offset) for param in launch.caller_parameters]
+    return places(general) == places(variant)
 
 
 def conditions(general: Launch, variant: Launch) -> Conditions:
@@ -29,18 +42,22 @@ def conditions(general: Launch, variant: Launch) -> Conditions:
     return tuple((index, wanted) for index, (own, wanted) in enumerate(rows) if _assumed(own) != _assumed(wanted))
 
 
-def hold(wanted: Conditions, packed: Sequence[bytes]) -> bool:
+def hold(wanted: Conditions, packed: Packed) -> bool:
     """Whether packed parameters satisfy the conditions."""
-    return all(_satisfies(param, packed[index]) for index, param in wanted)
+    return all(satisfies(param, _integer(param, packed[index])) for index, param in wanted)
 
 
-def _assumed(param: Parameter) -> tuple[int | None, ...]:
-    return param.divisible_by, param.minimum, param.maximum, param.value
-
-
-def _satisfies(param: Parameter, data: bytes) -> bool:
-    number = int.from_bytes(data, "little", signed=param.kind != POINTER)
+def satisfies(param: Parameter, number: int) -> bool:
+    """Whether the value of a parameter is one that the kernel assumes."""
     if param.value is not None:
         return number == param.value
     lowest, highest = (number if bound is None else bound for bound in (param.minimum, param.maximum))
     return number % param.divisible_by == 0 and lowest <= number <= highest
+
+
+def _integer(param: Parameter, data: bytes) -> int:
+    return int.from_bytes(data, "little", signed=param.kind != POINTER)
+
+
+def _assumed(param: Parameter) -> tuple[int | None, ...]:
+    return param.divisible_by, param.minimum, param.maximum, param.value

@@ -41,7 +41,7 @@ def kernel_of(launch: Launch, driver=None) -> Kernel:
     library = object.__new__(Library)
     library.manifest = LibraryManifest("l", "l.fatbin", 0, "", {"k": (Image("sm_90a", CUBIN, 0, 0, launch),)})
     library._driver = driver or Records(90)
-    library.kernel_on = lambda device, image, entry: (0, entry)
+    library.kernel_on = lambda device, image, entry, launch: (0, entry)
     return Kernel(library, "k")
 
 

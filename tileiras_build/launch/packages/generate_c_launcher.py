@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 from math import prod
 from typing import NamedTuple
 
-from ...manifest.launch_manifest import Parameter, TensorMapSpec, Value
+from ...manifest.launch_manifest import Launch, Parameter, TensorMapSpec, Value
 from ...manifest.manifest_constants import MAX_TILE_PROGRAMS, POINTER
+from ...manifest.variant_assumptions import conditions
 from ...target.element_types import MAP_TYPES
 from ...target.sm_limits import COMMON_SHARED_MEMORY
 from ...target.targets import TARGETS
@@ -47,8 +48,9 @@ def render_header(manifest: LibraryManifest) -> str:
 def render_source(manifest: LibraryManifest) -> str:
     """``<name>.c``: tables, the launcher, and one function per kernel."""
     calls = kernel_functions(manifest)
-    images = [image for call in calls for image in by_preference(call.images)]
-    launches = [image.launch for image in images]
+    images = [(call.symbol, image) for call in calls for image in by_preference(call.images)]
+    rows = list(_image_rows(images))
+    launches = [row.launch for row in rows]
     return render(
         "launcher.c",
         manifest,
@@ -56,8 +58,9 @@ def render_source(manifest: LibraryManifest) -> str:
         parameters=[row for call in calls for row in _parameter_rows(call)],
         parameter_count=max([len(launch.params) for launch in launches] + [1]),
         block_size=max([param.offset + param.size for call in calls for param in call.params] + [1]),
-        tensor_maps=[row for image in images for row in _tensor_maps(image)] or [_tensor_map(_NO_TENSOR_MAP, [8])],
-        images=list(_image_rows(images)),
+        tensor_maps=[one for row in rows for one in _tensor_maps(row.launch)] or [_tensor_map(_NO_TENSOR_MAP, [8])],
+        conditions=[condition for row in rows for condition in row.conditions],
+        images=rows,
         kernels=list(_kernel_rows(calls)),
         map_count=max([len(launch.tensor_maps) for launch in launches] + [1]),
         common_shared_memory=COMMON_SHARED_MEMORY,
@@ -143,9 +146,9 @@ class MapRow(NamedTuple):
     strides: list[MapValue]
 
 
-def _tensor_maps(image: Image) -> Iterator[MapRow]:
-    sizes = [row.size for row in image.launch.params]
-    yield from (_tensor_map(row, sizes) for row in image.launch.tensor_maps)
+def _tensor_maps(launch: Launch) -> Iterator[MapRow]:
+    sizes = [row.size for row in launch.params]
+    yield from (_tensor_map(row, sizes) for row in launch.tensor_maps)
 
 
 def _tensor_map(row: TensorMapSpec, sizes: Sequence[int]) -> MapRow:
@@ -168,20 +171,57 @@ def _map_value(value: int | Value, sizes: Sequence[int]) -> MapValue:
     return MapValue(value.param, sizes[value.param], value.times, value.over)
 
 
+class ConditionRow(NamedTuple):
+    """``condition_row`` of the launcher."""
+
+    parameter: int
+    size: int
+    fixed: int
+    factor: int
+    minimum: int
+    maximum: int
+
+
 class ImageRow(NamedTuple):
-    """``image_row`` of the launcher."""
+    """``image_row`` of the launcher: an image's kernel, or a variant of it, which precedes that.
+
+    ``home``: the row of the kernel, which holds the loaded image.
+    """
 
     image: Image
+    launch: Launch
+    symbol: str
+    home: int
     highest: int
     first_map: int
     cluster: int
+    first_condition: int
+    conditions: list[ConditionRow]
 
 
-def _image_rows(images: Sequence[Image]) -> Iterator[ImageRow]:
-    first = 0
-    for image in images:
-        yield ImageRow(image, _highest(image), first, prod(image.launch.cluster))
-        first += len(image.launch.tensor_maps)
+def _image_rows(images: Sequence[tuple[str, Image]]) -> Iterator[ImageRow]:
+    first_map = first_condition = home = 0
+    for symbol, image in images:
+        home += len(image.variants)
+        for name, launch in (*image.variants.items(), (symbol, image.launch)):
+            rows = [_condition_row(*one) for one in conditions(image.launch, launch)]
+            cluster = prod(launch.cluster)
+            yield ImageRow(image, launch, name, home, _highest(image), first_map, cluster, first_condition, rows)
+            first_map += len(launch.tensor_maps)
+            first_condition += len(rows)
+        home += 1
+
+
+def _condition_row(place: int, param: Parameter) -> ConditionRow:
+    lowest = param.minimum if param.value is None else param.value
+    return ConditionRow(
+        place,
+        param.size,
+        int(param.value is not None),
+        param.divisible_by,
+        INT64_MIN if lowest is None else lowest,
+        INT64_MAX if param.maximum is None else param.maximum,
+    )
 
 
 def _highest(image: Image) -> int:
@@ -198,12 +238,14 @@ class KernelRow(NamedTuple):
 
     call: KernelFunction
     first_image: int
+    images: int
     first_parameter: int
 
 
 def _kernel_rows(calls: Sequence[KernelFunction]) -> Iterator[KernelRow]:
     image = parameter = 0
     for call in calls:
-        yield KernelRow(call, image, parameter)
-        image += len(call.images)
+        count = sum(1 + len(one.variants) for one in call.images)
+        yield KernelRow(call, image, count, parameter)
+        image += count
         parameter += len(call.params)

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 from ...core.errors import InvalidInput
 from ...core.file_io import read_file
+from ...manifest.variant_assumptions import variants_of
 from ..runtime.library_manifest import CUBIN, FILE_NAME, PTX, Image, LibraryManifest
 from ..runtime.library_manifest import render as render_manifest
 from .fatbin import locate, make_fatbin
@@ -121,5 +122,8 @@ def _images(file: KernelFiles, fatbin: bytes, base: int):
     """(entry, image) for every kernel of every image; for PTX, the image is the whole fat binary."""
     for part, manifest in read_images(file.images):
         offset, size = locate(fatbin, part) if part.kind == CUBIN else (0, len(fatbin))
+        kind = PTX if part.kind == PTX else CUBIN
         for entry, launch in manifest.kernels.items():
-            yield entry, Image(part.target, PTX if part.kind == PTX else CUBIN, base + offset, size, launch)
+            if launch.variant_of is None:
+                variants = variants_of(entry, manifest.kernels)
+                yield entry, Image(part.target, kind, base + offset, size, launch, variants)

@@ -17,11 +17,12 @@ loop over tables at each launch. For two vectors and a scalar the text is
             ...
             if h0 != device or t0 not in types0 or p0_0 % 16 or p0_2 != 1 or ...:
                 return None
-            return pack(p0_0, p0_1, p0_2, p1_0, p1_1, p1_2, x2)
+            return pack(p0_0, p0_1, p0_2, p1_0, p1_1, p1_2, x2), True
         except (ValueError, error):
             return None
 
-If it returns None, ``pack_arguments.py`` takes the slow path: it checks each argument, and packs it or reports the error. The
+The second result is whether the arguments satisfy what the kernel's variant assumes beyond that: a second condition, such as
+``not (p0_1 & 7 or p1_1 & 7)``. If the function returns None, ``pack_arguments.py`` takes the slow path: it checks each argument, and packs it or reports the error. The
 generated text contains only integers and names of this module.
 """
 
@@ -33,6 +34,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ...manifest.manifest_constants import POINTER, READ_WRITE, WRITE
+from ...manifest.variant_assumptions import Conditions
 from ...target.element_types import ELEMENT_TYPES
 
 if TYPE_CHECKING:
@@ -46,7 +48,7 @@ _SCALAR_TYPES = {
 ALIGNMENT = 64  # of tensor maps
 _EXTENT = struct.Struct("<i")
 ParameterPlaces = tuple[tuple[int, int], ...]
-BindStub = Callable[[Sequence[object], Callable, int], "bytes | None"]
+BindStub = Callable[[Sequence[object], Callable, int], "tuple[bytes, bool] | None"]
 
 
 @dataclass
@@ -58,12 +60,14 @@ class AcceptedTypes:
 
 
 class PackedParameters:
-    """Parameters in one block of memory; ``places`` are their offsets and sizes."""
+    """Parameters in one block of memory; ``places`` are their offsets and sizes. ``fits_variant``: they satisfy what the
+    kernel's variant assumes.
+    """
 
-    __slots__ = ("data", "places")
+    __slots__ = ("data", "fits_variant", "places")
 
-    def __init__(self, data: bytes, places: ParameterPlaces):
-        self.data, self.places = data, places
+    def __init__(self, data: bytes, places: ParameterPlaces, fits_variant: bool = False):
+        self.data, self.places, self.fits_variant = data, places, fits_variant
 
     @classmethod
     def of(cls, pieces: Sequence[bytes], places: ParameterPlaces) -> PackedParameters:
@@ -102,15 +106,15 @@ def places_of(params: Sequence[Parameter]) -> ParameterPlaces:
     return tuple((param.offset, param.size) for param in params)
 
 
-def make_bind_stub(arguments: Sequence[tuple[Sequence[Parameter], AcceptedTypes]]) -> BindStub:
-    """The stub for arguments with their parameters and accepted types."""
+def make_bind_stub(arguments: Sequence[tuple[Sequence[Parameter], AcceptedTypes]], wanted: Conditions = ()) -> BindStub:
+    """The stub for arguments with their parameters and accepted types, and the conditions of the kernel's variant."""
     params = [param for own, _ in arguments for param in own]
     if any(param.kind not in STRUCT_CODES for param in params):
         return lambda arguments, view, device: None
     names: dict[str, object] = {"pack": struct.Struct(_format(params)).pack, "error": struct.error}
     for index, (_, known) in enumerate(arguments):
         names |= {f"kinds{index}": known.kinds, f"types{index}": known.types}
-    exec(_text([own for own, _ in arguments]), names)  # the text has only integers and names of this module
+    exec(_text([own for own, _ in arguments], wanted), names)  # the text has only integers and names of this module
     return names["bind"]  # type: ignore[return-value]
 
 
@@ -122,7 +126,7 @@ def _format(params: Sequence[Parameter]) -> str:
     return made
 
 
-def _text(arguments: Sequence[Sequence[Parameter]]) -> str:
+def _text(arguments: Sequence[Sequence[Parameter]], wanted: Conditions) -> str:
     arrays = [index for index, own in enumerate(arguments) if own[0].kind == POINTER]
     kinds = [
         f"type(x{index}) not in kinds{index}"
@@ -141,7 +145,10 @@ def _text(arguments: Sequence[Sequence[Parameter]]) -> str:
     checks = [check for index, own in enumerate(arguments) for check in _checks(index, own)]
     lines += [f"  if {' or '.join(checks)}:", "   return None"] if checks else []
     values = [_value(index, place, own) for index, own in enumerate(arguments) for place in range(len(own))]
-    return "\n".join([*lines, f"  return pack({', '.join(values)})", " except (ValueError, error):", "  return None"])
+    stricter = [check for place, param in wanted for check in _assumption_checks(values[place], param)]
+    fits = f"not ({' or '.join(stricter)})" if stricter else "True"
+    lines += [f"  return pack({', '.join(values)}), {fits}", " except (ValueError, error):", "  return None"]
+    return "\n".join(lines)
 
 
 def _unpacked(index: int, rank: int) -> str:

@@ -14,11 +14,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from operator import index
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, SupportsInt
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, SupportsInt
 
 from ...core.errors import InvalidInput, Location, Unsupported, nearest
 from ...core.symbols.itanium_demangler import demangle, symbol_of
 from ...manifest.manifest_constants import MAX_TILE_PROGRAMS
+from ...manifest.variant_assumptions import conditions
 from .cuda_python_driver import CudaDriver, Driver, LaunchConfig, stream_handle
 from .encode_tensor_maps import resolve
 from .generate_packing_stub import PackedParameters
@@ -127,8 +128,8 @@ class Library(Mapping):
             self._refuse("library image truncated")
         return found
 
-    def kernel_on(self, device: int, image: Image, entry: str) -> SupportsInt:
-        """The driver's handle of a kernel, loaded once; its shared memory limit is set once per device."""
+    def kernel_on(self, device: int, image: Image, entry: str, launch: Launch) -> SupportsInt:
+        """The driver's handle of a kernel of an image, loaded once; its shared memory limit is set once per device."""
         driver, key = self.driver, (device, image.offset, entry)
         if (found := self._kernels.get(key)) is not None:
             return found
@@ -137,7 +138,7 @@ class Library(Mapping):
                 self._loaded[image.offset] = driver.load(self.image_bytes(image))
             if key not in self._kernels:
                 kernel = driver.kernel(self._loaded[image.offset], entry)
-                driver.allow_shared_memory(kernel, device, image.shared_memory)
+                driver.allow_shared_memory(kernel, device, launch.shared_memory.dynamic)
                 self._kernels[key] = kernel
             return self._kernels[key]
 
@@ -167,6 +168,17 @@ def _names_of(entry: str) -> tuple[str, ...]:
     return demangle(entry), symbol, demangle(symbol)
 
 
+class Choice(NamedTuple):
+    """What one GPU runs of a kernel: its image and argument packer, the symbol and launch manifest of the kernel itself, and
+    those for arguments that fit its variant (the same if there is none).
+    """
+
+    image: Image
+    packer: ArgumentPacker
+    general: tuple[str, Launch]
+    variant: tuple[str, Launch]
+
+
 class Kernel:
     """One kernel of a library. ``launch`` has the kernel's own signature, as ``inspect.signature``, ``help`` and editors show
     it. ``name`` is its name in the library, ``symbol`` its entry point, ``title`` its demangled name."""
@@ -176,8 +188,8 @@ class Kernel:
     def __init__(self, library: Library, name: str):
         self.library, self.name, self.title = library, name, demangle(name)
         self.symbol = symbol_of(name)
-        self._chosen: dict[int, tuple[Image, ArgumentPacker]] = {}
-        self._maps: dict[tuple[int, int, bytes], tuple[bytes, ...]] = {}
+        self._chosen: dict[int, Choice] = {}
+        self._maps: dict[tuple[int, int, str, bytes], tuple[bytes, ...]] = {}
         self.launch = launcher(self.title, self.images[0].launch, self._launch)
 
     def __repr__(self) -> str:
@@ -197,12 +209,13 @@ class Kernel:
         driver = self.library.driver
         device, number = driver.device()
         try:
-            image, _ = self._chosen.get(number) or self._choose(number)
+            chosen = self._chosen.get(number) or self._choose(number)
         except Unsupported:
             return
-        driver.prepare(self.library.kernel_on(device, image, self.symbol))
-        if image.launch.grid.persistent:
-            driver.sm_count(device)
+        for symbol, launch in dict((chosen.variant, chosen.general)).items():
+            driver.prepare(self.library.kernel_on(device, chosen.image, symbol, launch))
+            if launch.grid.persistent:
+                driver.sm_count(device)
 
     def _image_for(self, number: int) -> Image:
         from .select_image import require_image
@@ -212,38 +225,49 @@ class Kernel:
     def _launch(self, grid: int | Sequence[int], arguments: Sequence[object], stream: object) -> None:
         driver, handle = self.library.driver, stream_handle(stream)
         device, number = driver.device()
-        image, plan = self._chosen.get(number) or self._choose(number)
-        launch = image.launch
-        programs = check_grid(self.title, grid, launch)
-        params = plan.bind(arguments, lambda array: driver.view(array, handle), device)
+        chosen = self._chosen.get(number) or self._choose(number)
+        image = chosen.image
+        programs = check_grid(self.title, grid, image.launch)
+        params = chosen.packer.bind(arguments, lambda array: driver.view(array, handle), device)
+        symbol, launch = chosen.variant if params.fits_variant else chosen.general
         if launch.tensor_maps or launch.grid.persistent:
-            params = self._completed(driver, (device, image), params, programs)
+            params = self._completed(driver, (device, image.offset, symbol), launch, params, programs)
         blocks = launch.blocks(programs, driver.sm_count(device)) if launch.grid.persistent else programs
-        loaded = self.library.kernel_on(device, image, self.symbol)
-        config = LaunchConfig(blocks, (launch.threads_per_cta, 1, 1), image.shared_memory, handle)
+        loaded = self.library.kernel_on(device, image, symbol, launch)
+        config = LaunchConfig(blocks, (launch.threads_per_cta, 1, 1), launch.shared_memory.dynamic, handle)
         driver.launch(loaded, config, params)
 
-    def _choose(self, number: int) -> tuple[Image, ArgumentPacker]:
-        """The image for GPUs of one compute capability, and its argument packer."""
+    def _choose(self, number: int) -> Choice:
+        """What GPUs of one compute capability run."""
+        from .select_image import fits_shared_memory
+
         image = self._image_for(number)
-        self._chosen[number] = image, ArgumentPacker(self.title, image.launch)
+        general = self.symbol, image.launch
+        variant = next((row for row in image.variants.items() if fits_shared_memory(row[1], number)), general)
+        packer = ArgumentPacker(self.title, image.launch, conditions(image.launch, variant[1]))
+        self._chosen[number] = Choice(image, packer, general, variant)
         return self._chosen[number]
 
     def _completed(
-        self, driver: Driver, place: tuple[int, Image], params: PackedParameters, programs: tuple[int, int, int]
+        self,
+        driver: Driver,
+        place: tuple[int, int, str],
+        launch: Launch,
+        params: PackedParameters,
+        programs: tuple[int, int, int],
     ) -> PackedParameters:
         """The caller's parameters followed by the grid's extents, if the kernel is persistent, and by tensor maps."""
-        maps = self._maps_of(driver, place, params)
-        persistent = place[1].launch.grid.persistent
-        return (params.with_extents(programs) if persistent else params).with_maps(maps)
+        maps = self._maps_of(driver, place, launch, params)
+        return (params.with_extents(programs) if launch.grid.persistent else params).with_maps(maps)
 
-    def _maps_of(self, driver: Driver, place: tuple[int, Image], params: PackedParameters) -> tuple[bytes, ...]:
-        """The tensor maps for the parameters of a launch, cached by device, image and parameters."""
-        device, image = place
-        key = device, image.offset, params.data
+    def _maps_of(
+        self, driver: Driver, place: tuple[int, int, str], launch: Launch, params: PackedParameters
+    ) -> tuple[bytes, ...]:
+        """The tensor maps for the parameters of a launch, cached by device, image, symbol and parameters."""
+        key = *place, params.data
         maps = self._maps.get(key)
         if maps is None:
-            rows = enumerate(image.launch.tensor_maps)
+            rows = enumerate(launch.tensor_maps)
             maps = tuple([driver.encode(resolve(self.title, index, row, params)) for index, row in rows])
             if len(self._maps) >= _MAX_CACHED_MAPS:
                 self._maps.clear()

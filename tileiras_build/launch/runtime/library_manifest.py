@@ -2,12 +2,14 @@
 
     {"format": "tileiras-library", "version": 2, "name": "examples",
      "image": {"file": "examples.fatbin", "size": bytes, "sha256": hex},
-     "kernels": {entry: [{"target": "sm_90a", "kind": "cubin", "offset": n, "size": n, "launch": {...}}, ...]}}
+     "kernels": {entry: [{"target": "sm_90a", "kind": "cubin", "offset": n, "size": n, "launch": {...},
+                          "variants": {symbol: {...}}}, ...]}}
 
 A row of ``kernels`` is one image of the kernel: ``offset`` and ``size`` are its bytes in the image file, ``launch`` the
 kernel's part of its launch manifest (``launch_manifest.py``). An entry is the kernel's symbol, with its source's folder as a
 prefix (``part/add``; ``./add`` for the project's own) if kernels of several folders have the same name. A row of kind "ptx"
-is the fat binary that contains the PTX text: the driver finds the PTX and compiles it for its GPU.
+is the fat binary that contains the PTX text: the driver finds the PTX and compiles it for its GPU. ``variants`` are launch
+manifests, too: of kernels of the image that a launcher takes in place of the entry where the arguments satisfy their assumptions.
 ``docs/schemas/library-manifest-2.json`` is its JSON schema.
 """
 
@@ -21,6 +23,7 @@ import msgspec
 
 from ...core.errors import InvalidInput, Location
 from ...manifest.launch_manifest import Launch, ManifestStruct, check_launch, convert, parse_json
+from ...manifest.variant_assumptions import takes_same_parameters
 from ...target.targets import Target, find_target
 
 FORMAT, VERSION, FILE_NAME = "tileiras-library", 2, "manifest.json"
@@ -29,14 +32,17 @@ PTX: Literal["ptx"] = "ptx"
 Bytes = Annotated[int, msgspec.Meta(ge=0)]
 
 
-class Image(msgspec.Struct, frozen=True):
-    """One image of a kernel: its ``offset`` and ``size`` in the image file in bytes, and its ``launch`` manifest."""
+class Image(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One image of a kernel: its ``offset`` and ``size`` in the image file in bytes, its ``launch`` manifest, and those of
+    its variants by symbol.
+    """
 
     target: str
     kind: Literal["cubin", "ptx"]
     offset: Bytes
     size: Bytes
     launch: Launch
+    variants: dict[str, Launch] = {}
 
     @property
     def gpu(self) -> Target:
@@ -128,4 +134,8 @@ def _parse(content: object) -> LibraryManifest:
             raise ValueError(f"kernels.{entry}: an image exceeds the image file")
         for image in images:
             check_launch(image.launch, f"kernels.{entry}")
+            for name, variant in image.variants.items():
+                check_launch(variant, f"kernels.{entry}.variants.{name}")
+                if not takes_same_parameters(image.launch, variant):
+                    raise ValueError(f"kernels.{entry}.variants.{name}: its parameters are not the kernel's")
     return LibraryManifest(found.name, held.file, held.size, held.sha256, kernels)

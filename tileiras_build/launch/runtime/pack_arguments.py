@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn, SupportsFloat, SupportsI
 
 from ...core.errors import InvalidInput, class_name, kind_of, safe_query
 from ...manifest.manifest_constants import POINTER, READ, READ_WRITE, WRITE
+from ...manifest.variant_assumptions import Conditions, hold
 from ...target.element_types import ELEMENT_TYPES as ROWS
 from ...target.element_types import FNV8
 from .generate_packing_stub import AcceptedTypes, PackedParameters, make_bind_stub, places_of
@@ -109,23 +110,25 @@ def is_number(value: object) -> TypeGuard[Number]:
 
 # ---- the checks of one kernel ----------------------------------------------------------------------
 class ArgumentPacker:
-    """Packs the arguments of one kernel into its parameters (``bind``)."""
+    """Packs the arguments of one kernel into its parameters (``bind``); ``wanted`` are the conditions of its variant."""
 
-    def __init__(self, entry: str, launch: Launch):
-        self.entry, self.params = entry, launch.caller_parameters
+    def __init__(self, entry: str, launch: Launch, wanted: Conditions = ()):
+        self.entry, self.params, self.wanted = entry, launch.caller_parameters, wanted
         self.arguments = tuple(launch.arguments)
         self.places = places_of(self.params)
         self.checkers = [_argument_checker(entry, argument, launch) for argument in launch.arguments]
-        self._fast = make_bind_stub([(row.params, row.known) for row in self.checkers])
+        self._fast = make_bind_stub([(row.params, row.known) for row in self.checkers], wanted)
 
     def bind(self, arguments: Sequence[object], view: View, device: int) -> PackedParameters:
         """The parameters that a caller passes.
 
         ``view`` describes an array; the kernel runs on ``device``. Raises InvalidInput, naming the parameter.
         """
-        if (data := self._fast(arguments, view, device)) is not None:
-            return PackedParameters(data, self.places)
-        return PackedParameters.of(self._one_by_one(arguments, view, device), self.places)
+        if (packed := self._fast(arguments, view, device)) is not None:
+            return PackedParameters(packed[0], self.places, packed[1])
+        made = PackedParameters.of(self._one_by_one(arguments, view, device), self.places)
+        made.fits_variant = hold(self.wanted, made)
+        return made
 
     def _one_by_one(self, arguments: Sequence[object], view: View, device: int) -> list[bytes]:
         """Pack all kinds of arguments: an array may be passed as its address, lengths and strides."""

@@ -9,11 +9,14 @@ have ("Technical Specifications per Compute Capability"): 163 KB on sm_80, 99 KB
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from ...core.errors import Unsupported
 from ...target.targets import TARGETS
 from .library_manifest import CUBIN, PTX, Image
+
+if TYPE_CHECKING:
+    from ...manifest.launch_manifest import Launch
 
 
 def runs_on(image: Image, number: int) -> bool:
@@ -29,9 +32,13 @@ def _can_load(image: Image, number: int) -> bool:
 
 
 def _fits_shared_memory(image: Image, number: int) -> bool:
+    return fits_shared_memory(image.launch, number)
+
+
+def fits_shared_memory(launch: Launch, number: int) -> bool:
     """Whether the shared memory fits a block; on unknown GPUs the driver decides."""
     target = TARGETS.get(f"sm_{number}")
-    return target is None or image.shared_memory <= target.max_shared_memory
+    return target is None or launch.shared_memory.dynamic <= target.max_shared_memory
 
 
 def by_preference(images: Iterable[Image]) -> list[Image]:

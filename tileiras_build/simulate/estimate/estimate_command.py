@@ -12,12 +12,13 @@ from ...core.errors import InvalidInput, Location, suggest
 from ...core.file_io import read_file
 from ...manifest.launch_manifest import Launch as Manifest
 from ...manifest.launch_manifest import parse_json, read_launch_manifest
+from ...manifest.variant_assumptions import variants_of
 from ...target.gpu_models import GpuModel, gpu_model
 from .constant_bank_values import Launch
 from .estimate_report import document, table
 from .kernel_from_cubin import KernelModel, read_kernels
 from .performance_model import Estimate, estimate
-from .problem_size import launch_of_cubin, launch_of_manifest, read_extents, read_settings
+from .problem_size import fits_variant, launch_of_cubin, launch_of_manifest, read_extents, read_settings
 
 
 def run(options: argparse.Namespace) -> None:
@@ -39,7 +40,8 @@ def _estimate(
     name: str | None,
     model: tuple[Estimate, Mapping[str, Manifest]] | None = None,
 ) -> Estimate:
-    kernel = _choose(read_kernels(read_file(file), file), name, file)
+    kernels = read_kernels(read_file(file), file)
+    kernel = _choose(kernels, name or _launched_kernel(options, _manifest(file)), file)
     machine = _machine(options, kernel)
     launch = (
         _peer_launch(options, kernel, model[0].launch, _manifest(file), machine)
@@ -65,6 +67,16 @@ def _choose(kernels: dict[str, KernelModel], name: str | None, file: str) -> Ker
         remedy = f"{suggest(name or '', kernels)}, with --kernel"
         raise InvalidInput("estimate-kernel", what, location=Location(file), remedy=remedy)
     return kernels[name]
+
+
+def _launched_kernel(options: argparse.Namespace, manifest: Mapping[str, Manifest]) -> str | None:
+    """The kernel of a launch manifest, or the variant that launchers take for these settings; None for several kernels."""
+    kernels = [name for name, launch in manifest.items() if launch.variant_of is None]
+    if len(kernels) != 1 or len(manifest) == 1:
+        return None
+    [general], settings = kernels, read_settings(options.settings)
+    variants = variants_of(general, manifest).items()
+    return next((name for name, row in variants if fits_variant(manifest[general], row, settings)), general)
 
 
 def _manifest(file: str) -> Mapping[str, Manifest]:

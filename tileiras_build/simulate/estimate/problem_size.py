@@ -15,6 +15,7 @@ from math import prod
 from ...core.errors import InvalidInput
 from ...manifest.launch_manifest import Launch as Manifest
 from ...manifest.launch_manifest import Parameter
+from ...manifest.variant_assumptions import conditions, satisfies
 from ...target.element_types import ELEMENT_TYPES
 from .constant_bank_values import Argument, GlobalBuffer, Launch, Shape
 from .kernel_from_cubin import KernelModel
@@ -64,6 +65,13 @@ def launch_of_manifest(manifest: Manifest, settings: Mapping[str, str], grid: Sh
         return launch
     clusters, (x, y, z) = manifest.blocks(grid, sm_count)[0], manifest.cluster
     return replace(launch, grid=(clusters * x, y, z), tile_programs=prod(grid))
+
+
+def fits_variant(general: Manifest, variant: Manifest, settings: Mapping[str, str]) -> bool:
+    """Whether the settings satisfy what a variant assumes beyond its kernel; addresses do. Raises InvalidInput[estimate-set]."""
+    values = _values(general, settings)
+    wanted = ((param, values[param.name]) for _, param in conditions(general, variant))
+    return all(satisfies(param, value) for param, value in wanted if isinstance(value, int))
 
 
 def _values(manifest: Manifest, settings: Mapping[str, str]) -> dict[str, Value]:
