@@ -74,3 +74,8 @@ def test_a_variant_with_equal_code_is_dropped():
     assert list(made.manifest["kernels"]) == ["number"] and made.ptx.count(".entry") == 1
     assert made.ptx == compiled("number", "sm_90", variants=0).ptx
     assert check_kernels(exported()["number"], made, "sm_90", str(KERNELS)) == []
+
+
+def test_a_schedule_file_is_for_the_kernel_itself():
+    made = compiled("product", "sm_90", schedule='{"schedule": {"num_warps": 4}}')
+    assert list(made.manifest["kernels"]) == ["product"]

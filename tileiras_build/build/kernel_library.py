@@ -24,6 +24,7 @@ from SCons.Builder import Builder
 from ..core.errors import InvalidInput, Location, TileirasError
 from ..frontend.cases_table_from_ast import REFERENCES, find_imports, has_table, is_helper, read_rows
 from ..pipeline.stages import STAGES, InputFile, Stage
+from ..pipeline.tuning_parameters import VARIANTS
 from ..workers.executor import Executor
 from .always_build import COMMANDS, REPORT, VERIFY, is_requested
 from .artifact_node import ArtifactFile, attach_builder
@@ -301,7 +302,8 @@ class GraphBuilder:
         made = [self.build.artifact(folder, name + suffix) for suffix in (stage.suffix, *stage.side_outputs)]
         attach_builder(env, rule.builder, made, node, rule.always, rule.requested_inputs)
         manifest = made[1] if stage.side_outputs else None
-        self.build.progress.add(made[0], BuildStep(stage.name, target.name, name), manifest)
+        variants = bool(dict(settings.tuning).get(VARIANTS.name, VARIANTS.default))
+        self.build.progress.add(made[0], BuildStep(stage.name, target.name, name), manifest, variants)
         return made
 
     def verify(self, env, kernels: list[Kernel], own: Mapping[str, Settings]) -> None:

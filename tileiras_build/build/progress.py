@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
@@ -48,6 +49,7 @@ class Progress:
         self.stream, self.total_cubins = stream, total_cubins
         self.steps: dict[SCons.Node.Node, BuildStep] = {}
         self.manifests: dict[SCons.Node.Node, SCons.Node.Node] = {}
+        self.without_variants: set[SCons.Node.Node] = set()
         self.current_steps = 0  # known to be up to date
         self._begun: set[SCons.Node.Node] = set()
         self.running: dict[SCons.Node.Node, str] = {}
@@ -55,11 +57,14 @@ class Progress:
         self._line = RunningLine(stream) if is_terminal(stream) else None
         self._lock = threading.RLock()
 
-    def add(self, node, step: BuildStep, manifest=None) -> None:
-        """Count ``node`` as a step; ``manifest`` is the node of its launch manifest, if it has one."""
+    def add(self, node, step: BuildStep, manifest=None, variants: bool = True) -> None:
+        """Count ``node`` as a step; ``manifest`` is the node of its launch manifest, if it has one. ``variants``: whether the
+        kernel may have a variant.
+        """
         self.steps[node] = step
         if manifest is not None:
             self.manifests[node] = manifest
+            self.without_variants |= set() if variants else {node}
 
     def evaluated(self, node) -> None:
         """SCons visits ``node``, which it will build or has found up to date."""
@@ -203,8 +208,18 @@ class Progress:
         if rows:
             self.stream.write("\n")
             print_resources(rows, self.stream)
+            self._print_missing_promises([node for node in nodes if node in self.without_variants])
         if unreadable:
             self.stream.write(f"cannot read {count_text(unreadable, 'launch manifest')}\n")
+
+    def _print_missing_promises(self, nodes: list) -> None:
+        if not nodes:
+            return
+        from ..reports.missing_promises import missing_promises
+
+        with suppress(TileirasError):
+            lines = missing_promises(Path(self.manifests[node].path) for node in nodes)
+            self.stream.write("".join(f"{line}\n" for line in ["", *lines] if lines))
 
 
 def _node(failure):

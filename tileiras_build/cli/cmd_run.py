@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import atexit
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..core.errors import InvalidInput
 from .command_options import (
@@ -18,9 +17,6 @@ from .command_options import (
     tuning_of,
 )
 from .kernel_and_inputs import make_inputs, read_kernels
-
-if TYPE_CHECKING:
-    from xdsl.dialects.builtin import ModuleOp
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -70,7 +66,6 @@ def _run_kernel(options: argparse.Namespace) -> None:
     from ..simulate.interpreter.parse_arguments import save_buffers
 
     module, entries = read_kernels(options)
-    entries = entries if options.entry else _without_variants(module, entries)
     if len(entries) != 1:
         message = f"{len(entries)} kernels in this file"
         raise InvalidInput("run-entry", message, remedy=f"choose one with --entry: {', '.join(entries)}")
@@ -79,14 +74,6 @@ def _run_kernel(options: argparse.Namespace) -> None:
     print(*shown, sep="\n")
     if options.output:
         print(*save_buffers(inputs, Path(options.output)), sep="\n")
-
-
-def _without_variants(module: ModuleOp, entries: list[str]) -> list[str]:
-    from ..frontend.argument_names_in_producer import is_variant
-
-    public = next(iter(module.body.block.ops))
-    producer = getattr(public.properties.get("producer"), "data", "")
-    return [entry for entry in entries if not is_variant(producer, entry)]
 
 
 def _is_script(path: Path) -> bool:

@@ -53,7 +53,7 @@ def _compare_kernels(options: argparse.Namespace, target: str) -> Iterator[dict[
     from ..target.isa.serializer_options import read_level
 
     silenced, level = _silenced(options.silence), read_level(options.opt)
-    module, entries = read_kernels(options)
+    module, entries = read_kernels(options, variants=not options.arg)
     tuning: dict[str, Any] = tuning_of(options)
     artifacts = compile(read_file(options.file), target, opt_level=level, stop_at="ptx", name=options.file, **tuning)
     for entry in [entry for entry in entries if options.entry or entry in compiled_entries(module, artifacts)]:

@@ -14,13 +14,17 @@ if TYPE_CHECKING:
     from ..simulate.interpreter.derive_inputs import Inputs
 
 
-def read_kernels(options: argparse.Namespace) -> tuple[ModuleOp, list[str]]:
-    """The module of the file, and the entries that the options select."""
+def read_kernels(options: argparse.Namespace, variants: bool = False) -> tuple[ModuleOp, list[str]]:
+    """The module of the file, and the entries that the options select: with ``variants`` also those of kernels."""
+    from ..frontend.argument_names_in_producer import is_variant
     from ..ir.bytecode import read_module
     from ..simulate.interpreter import entry_names
 
     module = read_module(read_file(options.file), options.file)
-    return module, [options.entry] if options.entry else entry_names(module)
+    if options.entry:
+        return module, [options.entry]
+    producer = getattr(next(iter(module.body.block.ops)).properties.get("producer"), "data", "")
+    return module, [name for name in entry_names(module) if variants or not is_variant(producer, name)]
 
 
 def make_inputs(

@@ -2,15 +2,19 @@
 
 In:    kernels; a job with the text of a schedule file.
 Out:   ``schedule`` on each kernel: what passes read before they choose. That is its warps, its CTAs per SM and per cluster, its clusters,
-       and the optimizations that it declines. Kernels of other jobs are unchanged.
+       and the optimizations that it declines. No variant of a kernel: a file is checked against one kernel's resources.
+       Kernels of other jobs are unchanged.
 Before: all passes that choose knobs.
 Sound: passes check a requested value as they check a candidate of their own; check_schedule reports what none of them did.
 """
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Operation
 
+from ...frontend.argument_names_in_producer import parse
+from ...ir.dialects.fast_xdsl import release
 from ...ir.dialects.op_traits import is_function
 from ..job import Job
 from ..pass_manager import EdgePass
@@ -35,6 +39,15 @@ class RequestSchedule(EdgePass):
             num_warps=wanted.num_warps,
             occupancy=wanted.occupancy,
         )
+        for func in list(filter(_is_variant, module.body.block.ops)):
+            func.detach()
+            release(func)
         for func in filter(is_function, module.body.block.ops):
             set_schedule(func, early)
             set_knobs(func, **declined)
+
+
+def _is_variant(op: Operation) -> bool:
+    note = op.attributes.get("signature")
+    signature = parse(note.data) if isinstance(note, StringAttr) else None
+    return signature is not None and signature.variant_of is not None
