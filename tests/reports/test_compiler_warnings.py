@@ -6,6 +6,7 @@ import pytest
 
 from tests.compiled_once import compiled
 from tests.examples.example_library import bytecode_of
+from tests.pipeline.test_variants import exported
 from tileiras_build.core.errors import CompilerWarning, ErrorGroup, InvalidInput
 from tileiras_build.pipeline.warning_classes import WARNINGS, WarningOptions
 from tileiras_build.reports.compiler_warnings import of_manifest, of_tileas, report
@@ -24,6 +25,13 @@ def test_remarks_of_the_selected_classes_have_a_location_and_a_remedy(tileas):
         in str(found[0])
     )
     assert {one.id for one in of_tileas(tileas, "sm_90", tuple(WARNINGS))} == {"tma", "mma", "vector", "bounds"}
+
+
+def test_a_kernel_with_a_variant_is_not_warned_about():
+    data = compiled(exported()["product"], "sm_90", stop_at="tileas").tileas.encode()
+    assert {"product__aligned" in one.message for one in of_tileas(data, "sm_90", tuple(WARNINGS))} <= {True}
+    alone = compiled(exported()["product"], "sm_90", stop_at="tileas", variants=0).tileas.encode()
+    assert "tma" in {one.id for one in of_tileas(alone, "sm_90", tuple(WARNINGS))}
 
 
 def test_spills_are_read_from_the_manifest():

@@ -16,16 +16,20 @@ FROM_REMARKS = f"{__name__}:of_tileas"
 
 
 def of_tileas(data: bytes, target: str, classes: Sequence[str]) -> list[CompilerWarning]:
-    """The warnings of the kernels of a ``.tileas`` artifact, in program order, each once."""
+    """The warnings of the kernels of a ``.tileas`` artifact, in program order, each once.
+
+    A kernel that has a variant has none: where it lacks promises, the variant has them.
+    """
+    from ..pipeline.analysis.kernel_parameters import variant_of
     from ..pipeline.tile_ir_text_format import parse
     from ..target.targets import find_target
     from .optimization_remarks import FAILED, MISSED, collect
 
     chosen = {name for one in classes for name in WARNINGS[one].remarks}
-    remarks = [
-        one for one in collect(parse(data), find_target(target)) if one.name in chosen and one.kind in (MISSED, FAILED)
-    ]
-    return [_of_remark(one, target) for one in remarks]
+    module = parse(data)
+    general = set(map(variant_of, module.body.block.ops))
+    remarks = [one for one in collect(module, find_target(target)) if one.function not in general]
+    return [_of_remark(one, target) for one in remarks if one.name in chosen and one.kind in (MISSED, FAILED)]
 
 
 def _of_remark(remark: Remark, target: str) -> CompilerWarning:

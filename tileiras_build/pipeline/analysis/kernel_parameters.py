@@ -113,6 +113,12 @@ class Parameters:
         return parameters
 
 
+def variant_of(function: Operation) -> str | None:
+    """The kernel whose variant a function is."""
+    found = parse(str_attr(function, "signature")) if "signature" in function.attributes else None
+    return None if found is None else found.variant_of
+
+
 def describe(function: Operation, entry: str) -> Parameters:
     """Describe the parameters of kernel ``entry``."""
     body = _KernelBody(function)

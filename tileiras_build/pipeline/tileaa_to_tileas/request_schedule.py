@@ -10,12 +10,11 @@ Sound: passes check a requested value as they check a candidate of their own; ch
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ModuleOp, StringAttr
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import ModuleOp
 
-from ...frontend.argument_names_in_producer import parse
 from ...ir.dialects.fast_xdsl import release
 from ...ir.dialects.op_traits import is_function
+from ..analysis.kernel_parameters import variant_of
 from ..job import Job
 from ..pass_manager import EdgePass
 from ..schedule.schedule import Schedule
@@ -39,15 +38,9 @@ class RequestSchedule(EdgePass):
             num_warps=wanted.num_warps,
             occupancy=wanted.occupancy,
         )
-        for func in list(filter(_is_variant, module.body.block.ops)):
+        for func in list(filter(variant_of, module.body.block.ops)):
             func.detach()
             release(func)
         for func in filter(is_function, module.body.block.ops):
             set_schedule(func, early)
             set_knobs(func, **declined)
-
-
-def _is_variant(op: Operation) -> bool:
-    note = op.attributes.get("signature")
-    signature = parse(note.data) if isinstance(note, StringAttr) else None
-    return signature is not None and signature.variant_of is not None
