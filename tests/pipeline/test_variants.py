@@ -1,4 +1,4 @@
-"""Aligned variants on their way through the compiler: their own code and memory, both kernels' numbers, equal ones dropped."""
+"""Aligned variants on their way through the compiler: their own code and memory, the results of both kernels, equal ones dropped."""
 
 from functools import cache
 from pathlib import Path
@@ -30,7 +30,7 @@ def launches(name, sm, **options):
 
 
 @pytest.mark.parametrize("sm", SMS)
-@pytest.mark.parametrize("name", ["product", "product_odd", "add", "add_odd"])
+@pytest.mark.parametrize("name", ["matmul", "matmul_odd", "add", "add_odd"])
 def test_both_kernels_match_the_reference_where_arrays_keep_the_promises(name, sm, monkeypatch):
     monkeypatch.setenv("TILEIRAS_EMULATOR_RACES", "1")
     outcomes = check_kernels(exported()[name], compiled(name, sm), sm, str(KERNELS))
@@ -39,33 +39,33 @@ def test_both_kernels_match_the_reference_where_arrays_keep_the_promises(name, s
 
 
 def test_the_variant_says_what_it_assumes():
-    found = launches("product", "sm_90")
-    variant = found["product__aligned"]
-    assert variant.variant_of == "product" and found["product"].variant_of is None
-    wanted = {param.name: param.divisible_by for _, param in conditions(found["product"], variant)}
+    found = launches("matmul", "sm_90")
+    variant = found["matmul__aligned"]
+    assert variant.variant_of == "matmul" and found["matmul"].variant_of is None
+    wanted = {param.name: param.divisible_by for _, param in conditions(found["matmul"], variant)}
     assert wanted == {
         "a_shape_1": 8, "a_stride_0": 8, "b_shape_1": 8, "b_stride_0": 8, "out_shape_1": 4, "out_stride_0": 4,
     }  # fmt: skip
 
 
 def test_a_kernel_takes_its_own_shared_memory_only():
-    found = launches("product", "sm_90")
-    general, variant = found["product"].shared_memory, found["product__aligned"].shared_memory
+    found = launches("matmul", "sm_90")
+    general, variant = found["matmul"].shared_memory, found["matmul__aligned"].shared_memory
     assert general.static == variant.static == 0  # a variable of the module would have the larger size in both
     assert 0 < general.dynamic <= COMMON_SHARED_MEMORY < variant.dynamic
-    alone = launches("product", "sm_90", variants=0)["product"].shared_memory
+    alone = launches("matmul", "sm_90", variants=0)["matmul"].shared_memory
     assert (alone.static, alone.dynamic) == (general.dynamic, 0)
 
 
 def test_only_the_variant_is_fast():
-    general, variant = compiled("product", "sm_90").ptx.split(".visible .entry product__aligned(")
+    general, variant = compiled("matmul", "sm_90").ptx.split(".visible .entry matmul__aligned(")
     assert "wgmma" in variant and "cp.async.bulk.tensor" in variant
     assert "wgmma" not in general and "cp.async.bulk" not in general
 
 
 def test_without_variants_the_general_kernel_is_alone():
-    made = compiled("product", "sm_90", variants=0)
-    assert list(made.manifest["kernels"]) == ["product"] and made.ptx.count(".entry") == 1
+    made = compiled("matmul", "sm_90", variants=0)
+    assert list(made.manifest["kernels"]) == ["matmul"] and made.ptx.count(".entry") == 1
 
 
 def test_a_variant_with_equal_code_is_dropped():
@@ -77,5 +77,5 @@ def test_a_variant_with_equal_code_is_dropped():
 
 
 def test_a_schedule_file_is_for_the_kernel_itself():
-    made = compiled("product", "sm_90", schedule='{"schedule": {"num_warps": 4}}')
-    assert list(made.manifest["kernels"]) == ["product"]
+    made = compiled("matmul", "sm_90", schedule='{"schedule": {"num_warps": 4}}')
+    assert list(made.manifest["kernels"]) == ["matmul"]

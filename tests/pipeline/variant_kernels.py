@@ -1,4 +1,4 @@
-"""Kernels whose arrays promise little: a product and a sum with an aligned variant, and a kernel whose variant is equal."""
+"""Kernels whose arrays promise little: a matmul and an addition with an aligned variant, and a kernel whose variant is equal."""
 
 import cuda.tile as ct
 import numpy as np
@@ -9,7 +9,7 @@ M, N, K, TILE = 72, 80, 104, 64
 
 
 @ct.kernel
-def product(a, b, out, TILE: ct.Constant[int]):
+def matmul(a, b, out, TILE: ct.Constant[int]):
     row, column = ct.bid(0), ct.bid(1)
     total = ct.full((TILE, TILE), 0.0, dtype=ct.float32)
     for k in range(ct.cdiv(a.shape[1], TILE)):
@@ -27,7 +27,7 @@ def number(out):
     ct.scatter(out, ct.bid(0), ct.bid(0))
 
 
-def _product(name, k):
+def _matmul(name, k):
     def inputs(rng):
         a, b = (place(rng.uniform(-1, 1, shape), "float16") for shape in ((M, k), (k, N)))
         return {"a": a, "b": b, "out": poisoned((M, N), "float32")}
@@ -35,10 +35,10 @@ def _product(name, k):
     half, grid = Array("float16", 2), (ceil_div(M, TILE), ceil_div(N, TILE))
     arguments = (half, half, Array("float32", 2), TILE)
     close = tolerate("float32", depth=K, magnitude=K)
-    return Case(name, product, arguments, inputs=inputs, reference=_multiplied, grid=grid, tolerance=close)
+    return Case(name, matmul, arguments, inputs=inputs, reference=_reference, grid=grid, tolerance=close)
 
 
-def _multiplied(values):
+def _reference(values):
     return {"out": (wide(values["a"]) @ wide(values["b"])).astype(np.float32)}
 
 
@@ -54,8 +54,8 @@ def _add(name, length):
 
 
 CASES = [
-    _product("product", K),
-    _product("product_odd", K - 1),
+    _matmul("matmul", K),
+    _matmul("matmul_odd", K - 1),
     _add("add", 1000),
     _add("add_odd", 1001),
     Case("number", number, (Array("int32", 1),)),

@@ -28,9 +28,9 @@ def test_remarks_of_the_selected_classes_have_a_location_and_a_remedy(tileas):
 
 
 def test_a_kernel_with_a_variant_is_not_warned_about():
-    data = compiled(exported()["product"], "sm_90", stop_at="tileas").tileas.encode()
-    assert {"product__aligned" in one.message for one in of_tileas(data, "sm_90", tuple(WARNINGS))} <= {True}
-    alone = compiled(exported()["product"], "sm_90", stop_at="tileas", variants=0).tileas.encode()
+    data = compiled(exported()["matmul"], "sm_90", stop_at="tileas").tileas.encode()
+    assert {"matmul__aligned" in one.message for one in of_tileas(data, "sm_90", tuple(WARNINGS))} <= {True}
+    alone = compiled(exported()["matmul"], "sm_90", stop_at="tileas", variants=0).tileas.encode()
     assert "tma" in {one.id for one in of_tileas(alone, "sm_90", tuple(WARNINGS))}
 
 

@@ -15,15 +15,15 @@ def manifests(folder, kernels):
 
 
 def test_arrays_without_aligned_strides_are_named_with_the_promise(tmp_path):
-    product, vectors, promised = exported()["product"], exported()["add"], bytecode_of("attention_f16")
-    found = missing_promises(manifests(tmp_path, {"product": product, "add": vectors, "attention": promised}))
+    matmul, vectors, promised = exported()["matmul"], exported()["add"], bytecode_of("attention_f16")
+    found = missing_promises(manifests(tmp_path, {"matmul": matmul, "add": vectors, "attention": promised}))
     assert found == [
-        "product: 16-byte accesses and TMA need promises of stride_divisible_by=8 (a, b), stride_divisible_by=4 (out); "
+        "matmul: 16-byte accesses and TMA need promises of stride_divisible_by=8 (a, b), stride_divisible_by=4 (out); "
         "or build with variants=1"
     ]
 
 
 def test_many_kernels_are_counted(tmp_path, monkeypatch):
     monkeypatch.setattr("tileiras_build.reports.missing_promises.MAX_LISTED", 1)
-    kernels = {name: exported()[name] for name in ("product", "product_odd")}
+    kernels = {name: exported()[name] for name in ("matmul", "matmul_odd")}
     assert missing_promises(manifests(tmp_path, kernels))[1:] == ["and 1 more such kernel"]

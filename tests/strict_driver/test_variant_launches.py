@@ -14,7 +14,7 @@ from tileiras_build.frontend.export_cutile import load_cases
 from tileiras_build.verify import find_faults
 
 pytest.importorskip("cuda.bindings", reason="cuda-python is not installed: pip install 'tileiras-build[runtime]'")
-NAME, VARIANT = "product", "product__aligned"
+NAME, VARIANT = "matmul", "matmul__aligned"
 CASES = {case.name: case for case in load_cases(KERNELS)}
 
 
