@@ -38,7 +38,7 @@ def add_rows() -> targets.Target:
     mma_atoms.MMA_ROWS = targets.MMA_ROWS = (ToyAtom(), *mma_atoms.MMA_ROWS)
     mma_atoms.MMA_FAMILIES = ("toy", *mma_atoms.MMA_FAMILIES)
     target = targets.Target(number, "sm_300", "toy", 163 * 1024, "sm_80")
-    targets.TARGETS[target.name] = targets._SPELLINGS[target.name] = target
+    targets.TARGETS[target.name] = targets.ALL_TARGETS[target.name] = targets._SPELLINGS[target.name] = target
     return target
 
 

@@ -23,6 +23,9 @@ class Toy(MmaFamily):
         tiling = tiling_of(op)
         return DotLayouts(tiling.a, tiling.b, tiling.c)
 
+    def shared_bytes(self, dot, warps):
+        return dot.a_size() + dot.b_size()
+
     def description(self, op):
         return "toy.mma.sync", {}
 
