@@ -61,9 +61,13 @@ def test_two_dots_alternate_where_two_stages_do_not_fit(sm, stages):
     assert {ring.result.type.stages.data for ring in found} == {stages}
 
 
+EIGHT_WARPS = '{"schedule": {"num_warps": 8}}'
+
+
 def test_ctas_for_which_stages_were_chosen_have_registers():
     """Two stages for each of two CTAs: options of ptxas leave both their registers. f64 takes two for an element."""
-    assert ".maxnreg 128" in compiled(FAST_PATH, "matmul_f16_128x128x64_persistent", "sm_80").ptx
+    assert ".maxnreg 128" in compiled(FAST_PATH, "matmul_f16_128x128x64_persistent", "sm_80", schedule=EIGHT_WARPS).ptx
+    assert ".maxnreg 255" in compiled(FAST_PATH, "matmul_f16_128x128x64_persistent", "sm_80").ptx
     assert ".maxnreg" not in compiled(FAST_PATH, "matmul_f16_128x256x64_persistent", "sm_80").ptx
     assert ".maxnreg" not in compiled(HINTED, "of_f64", "sm_80").ptx
 
@@ -71,7 +75,7 @@ def test_ctas_for_which_stages_were_chosen_have_registers():
 @pytest.mark.parametrize(("name", "is_first"), [("128x128", True), ("128x256", False)])
 def test_copies_follow_the_dot_where_they_have_time(name, is_first):
     """Of two stages the one that is copied is the next one to be read; of three it has an iteration more."""
-    module = scheduled_case(FAST_PATH, f"matmul_f16_{name}x64_persistent", "sm_80")
-    dot = next(op for op in module.walk() if op.name == "nv_tileas.dot")
+    scheduled = compiled(FAST_PATH, f"matmul_f16_{name}x64_persistent", "sm_80", schedule=EIGHT_WARPS).tileas
+    dot = next(op for op in parse(scheduled.encode()).walk() if op.name == "nv_tileas.dot")
     order = [op.name for op in dot.parent.ops]
     assert (order.index("nv_tileas.async_tiled_load") < order.index("nv_tileas.dot")) == is_first

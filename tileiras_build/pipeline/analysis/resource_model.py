@@ -131,7 +131,7 @@ def uses_setmaxnreg(func: Operation, job: Job, warps: int) -> bool:
         return True
     regs = live_tile_registers(func, job.target, lambda dot: False)
     overhead = SYNC_MMA_REG_OVERHEAD if has_scores(func) else ASYNC_MMA_REG_OVERHEAD
-    return regs // (WARP * warps) + overhead > _registers_at_launch(warps + WARPGROUP, job.target)
+    return regs // (WARP * warps) + overhead > registers_at_launch(warps + WARPGROUP, job.target)
 
 
 def setmaxnreg_split(
@@ -143,7 +143,7 @@ def setmaxnreg_split(
     """
     producer_warps, computing = WARP * WARPGROUP, WARP * warps
     left = (
-        _registers_at_launch((WARPGROUP + warps) * ctas, target) * (producer_warps + computing)
+        registers_at_launch((WARPGROUP + warps) * ctas, target) * (producer_warps + computing)
         - producer_registers * producer_warps
     )
     return [producer_registers, min(_round_to_allocation_unit(left // computing, target), MAX_REGISTERS)]
@@ -153,7 +153,7 @@ def registers_allow_mma_warp(regs: int, func: Operation, job: Job, warps: int) -
     """Whether, besides two non-compute warps, the compute warps have registers for ``regs`` 32-bit words."""
     if uses_setmaxnreg(func, job, warps):
         return True
-    return _registers_needed(regs, warps) <= _registers_at_launch((warps + 2) * (occupancy(func, job) or 1), job.target)
+    return _registers_needed(regs, warps) <= registers_at_launch((warps + 2) * (occupancy(func, job) or 1), job.target)
 
 
 def scale_load_registers(groups: int, regs: int, func: Operation, job: Job, warps: int) -> int | None:
@@ -163,7 +163,7 @@ def scale_load_registers(groups: int, regs: int, func: Operation, job: Job, warp
     None if it, or the compute warps for ``regs`` 32-bit words, have too few.
     """
     ctas, needed = occupancy(func, job) or 1, SCALE_LOAD_REG_OVERHEAD + SCALE_GROUP_REGISTERS * groups
-    launched = _registers_at_launch((warps + WARPGROUP) * ctas, job.target)
+    launched = registers_at_launch((warps + WARPGROUP) * ctas, job.target)
     own = others = min(launched, needed + SCALE_LOAD_SPARE_REGISTERS)
     if uses_setmaxnreg(func, job, warps):
         others = setmaxnreg_split(warps, job.target, ctas, own)[1]
@@ -180,7 +180,7 @@ def registers_allow_fragment_prefetch(kernel: TableOp, dot: TableOp, registers: 
         return needed <= kernel.partition_registers[1]
     warps = kernel.num_warps + (kernel.producer_warps or 0)
     ctas = min(ctas_per_sm(kernel, parent_op(dot), job), _ctas_by_stage_buffers(kernel, job.target))
-    return needed <= _registers_at_launch(warps * ctas, job.target)
+    return needed <= registers_at_launch(warps * ctas, job.target)
 
 
 def _ctas_by_stage_buffers(kernel: Operation, target: Target) -> int:
@@ -219,10 +219,10 @@ def registers_fit(regs: int, warps: int, ctas: int, target: Target) -> bool:
 
 def registers_of_thread(regs: int, warps: int, ctas: int, target: Target) -> tuple[int, int]:
     """The registers that a thread needs for its share of ``regs`` 32-bit words, and that it has (``registers_fit``)."""
-    return _registers_needed(regs, warps), _registers_at_launch((warps + target.has("tma")) * ctas, target)
+    return _registers_needed(regs, warps), registers_at_launch((warps + target.has("tma")) * ctas, target)
 
 
-def _registers_at_launch(warps: int, target: Target) -> int:
+def registers_at_launch(warps: int, target: Target) -> int:
     """Registers per thread at launch, for ``warps`` warps per SM."""
     return min(target.sm_limits.registers_of(warps), MAX_REGISTERS)
 
@@ -282,7 +282,7 @@ def ctas_by_row_registers(regs: int, warps: int, target: Target) -> int:
     """CTAs per SM for which threads have registers for ``regs`` 32-bit words of all of a CTA's threads."""
     limits, needed = target.sm_limits, row_registers(regs, warps)
     most = min(limits.threads // (WARP * warps), limits.ctas)
-    return next((ctas for ctas in range(most, 1, -1) if _registers_at_launch(warps * ctas, target) >= needed), 1)
+    return next((ctas for ctas in range(most, 1, -1) if registers_at_launch(warps * ctas, target) >= needed), 1)
 
 
 # The same if a part of the row is spilled to shared memory, if more of it fits, and if not: computing and dividing
@@ -307,7 +307,7 @@ def ctas_worth_spilling_for(regs: int, func: Operation, job: Job) -> range:
 
 def registers_left(overhead: int, warps: int, ctas: int, target: Target) -> int:
     """Remaining registers of each thread, in 32-bit words, for ``ctas`` CTAs per SM, besides ``overhead``."""
-    return _registers_at_launch(warps * ctas, target) - overhead
+    return registers_at_launch(warps * ctas, target) - overhead
 
 
 # ---- stages in shared memory -----------------------------------------------------------------------

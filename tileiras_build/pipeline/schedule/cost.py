@@ -36,7 +36,10 @@ THREADS = (FMA, ALU, SPECIAL, ISSUE)  # what threads do between MMAs
 LOADED_LATENCY = 1.4  # of L2 under load, times the idle one
 ITERATIONS = 4  # the clock depends on the load, and that on the clock
 LATENCY_BINDS = 1.15  # times the largest demand: what takes longer waits
-MMA_LATENCY = 33  # cycles of an MMA that warps execute [Luo et al., arXiv 2402.13499]
+STEP_BYTES = 32  # of a row of operands, in one instruction of a warp
+# Cycles of a trip until the MMAs of a partition's only warp run, where fragments are read ahead: from `estimate`, on sm_120.
+FIRST_FRAGMENT = 100
+MMA_LATENCY, BARRIER_LATENCY = 33, 20  # cycles of an MMA that warps execute [Luo et al., arXiv 2402.13499]
 STEP_OVERHEAD = 30  # cycles of a trip: wait for a stage, issue, release
 LAUNCH_OVERHEAD = 500  # cycles of a CTA before its first load: parameters, barriers, descriptors
 REDUCTION_LATENCY = 250  # cycles of a reduction over warps: shuffles, shared memory, two barriers
@@ -113,7 +116,8 @@ class _Model:
         groups, ctas, kernel_ctas = self._groups(), self._resident_ctas(), self.kernel.ctas
         inner = self._loop_alone(loop | {L2: loop[L2] * self._l2_share}, groups)
         outer = self._rest_alone(rest)
-        alone = max(inner, outer) if self.schedule.mma_warp else inner + outer
+        overlaps = self.schedule.mma_warp and self.kernel.is_persistent
+        alone = max(inner, outer) if overlaps else inner + outer
         together = batch_clocks(ctas * groups, alone, [clocks / groups for clocks in demands.values()])
         clocks = kernel_ctas * max(together / ctas, *demands.values())
         return Cost(clocks, {name: kernel_ctas * each for name, each in demands.items()}, ctas, self.clock_mhz)
@@ -210,8 +214,17 @@ class _Model:
         return bool(one.rotate or one.ping_pong or one.issue_ahead or one.tmem_accumulators)
 
     def _fragments(self) -> float:
-        """The wait for the first fragments of a trip, and the last result."""
-        return MMA_LATENCY + (0 if self.schedule.prefetch_fragments else self.gpu.shared_latency)
+        """The waits of a trip for fragments: those of each step, or of the first one where they are read ahead.
+
+        Other warps of a partition multiply meanwhile, unless all of them wait at the barrier of a trip.
+        """
+        is_single = self.warps <= SM_PARTITIONS
+        if self.schedule.prefetch_fragments:
+            return FIRST_FRAGMENT if is_single else 0.0
+        if self.schedule.num_stages and not is_single:
+            return 0.0
+        steps = max(dot.a_size() / dot.m / STEP_BYTES for dot in self.kernel.dots)
+        return steps * (MMA_LATENCY + self.gpu.shared_latency + BARRIER_LATENCY)
 
     def _fill(self, bytes: float) -> float:
         """The cycles from a load to its data."""

@@ -40,6 +40,7 @@ from .choose import Candidate, choose, hear, hear_kernel, is_listening
 from .kernel import describe
 from .schedule import Schedule
 from .schedule_attribute import schedule_of, set_knobs
+from .warps_by_cost import choose_warps_by_cost
 
 MAX_WARPGROUPS, MIN_WARPGROUPS = 4, 2  # warpgroups of a CTA of chained dots, and of all CTAs that share an SM
 CTAS = (2, 1)
@@ -67,6 +68,8 @@ def choose_cta_shape(func: TableOp, job: Job) -> None:
     warps = None if wanted.num_warps else _warps_that_divide(func, job) or _warps_of_scores(func, job)
     if warps is not None:
         set_knobs(func, num_warps=warps)
+    else:
+        choose_warps_by_cost(func, job)
     if ctas := wanted.occupancy or hint(func, job, "occupancy"):
         candidates = _occupancies(func, ctas, job)
         choose(func, job, "occupancy", candidates)

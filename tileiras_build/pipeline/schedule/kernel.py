@@ -91,7 +91,7 @@ class Kernel:
     """``loop``: instructions by pipe in the loops of dots, ``rest`` those outside, both times their trips. ``loaded`` and ``stored``:
     bytes of tiles besides the operands of dots that loops load; ``reused``: of those that other tile programs load, too.
     ``reductions``: one after the other, outside of the loops of dots. ``warps``: those that it has unless a schedule says
-    otherwise. ``ctas`` of a cluster have divided its tiles.
+    otherwise. ``ctas`` of a cluster have divided its tiles. ``is_persistent``: a loop over tile programs is around the dots.
     """
 
     dots: tuple[Dot, ...]
@@ -103,6 +103,7 @@ class Kernel:
     reductions: int = 0
     warps: int = 4
     ctas: int = 1
+    is_persistent: bool = False
 
     @property
     def trips(self) -> float:
@@ -148,6 +149,7 @@ def describe(func: TableOp, job: Job) -> Kernel:
         found.reductions,
         choose_warps(func, job),
         func.num_ctas or 1,
+        found.is_persistent,
     )
 
 
@@ -159,6 +161,7 @@ class _Description:
         self.rest: Counter[str] = Counter()
         self.loaded = self.reused = self.stored = 0.0
         self.reductions = 0
+        self.is_persistent = False
 
     def add(self, block: Block, trips: float) -> None:
         """Add the operations of a block that runs so often."""
@@ -181,9 +184,15 @@ class _Description:
         self.reductions += op.name == REDUCE and not in_dot_loop
         if not is_combiner_region(op):
             inner = trips * _trips(op) if is_loop(op) else trips
+            self.is_persistent |= is_loop(op) and any(map(_has_dots, op.regions[0].blocks[0].ops))
             for region in op.regions:
                 for block in region.blocks:
                     self.add(block, inner)
+
+
+def _has_dots(loop: Operation) -> bool:
+    """Whether a loop inside of another one multiplies."""
+    return is_loop(loop) and any(op.name == DOT for op in walk(loop))
 
 
 def _is_same_for_all(load: TableOp) -> bool:
