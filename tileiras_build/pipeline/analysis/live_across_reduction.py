@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...ir.casting import as_op, defining_op, parent_op
+from ...ir.casting import as_op, defining_op, unwrap
 from ...ir.dialects.cute import layout_of
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import (
@@ -123,7 +123,7 @@ def analyze_reduction_block(block: Block, *, folds_halves: bool = False) -> Redu
     stored = [tile for tile in tiles if not is_rematerializable(op := defining_op(tile)) or is_view_like(op)]
     narrow: set[SSAValue] = {tile for tile in stored if folds_halves and needs_no_extension(tile)}
     found = [_live_tile(tile, positions, narrow) for tile in stored if tile not in narrow]
-    if not is_function(parent_op(block)):
+    if not is_function(unwrap(block.parent_op())):
         found += [
             LiveTile(tile, _registers(tile), OUTSIDE, (len(ops),)) for tile in _tiles_from_outside(ops, positions)
         ]

@@ -96,7 +96,7 @@ def _warps_that_divide(func: TableOp, job: Job) -> int | None:
     return fewer if registers_fit(_loop_registers(func, job), fewer, 1, job.target) else None
 
 
-def _occupancies(func: Operation, most: int, job: Job) -> Iterator[Candidate[int]]:
+def _occupancies(func: TableOp, most: int, job: Job) -> Iterator[Candidate[int]]:
     """From ``most`` CTAs per SM down to one, which always fits."""
     warps = choose_warps(func, job)
     regs = _loop_registers(func, job)
@@ -222,7 +222,7 @@ def _fits(chain: ChainedDots, family: MmaFamily, func: TableOp, ctas: int, job: 
 def _warps_of_scores(func: TableOp, job: Job) -> int | None:
     """Warps of a kernel whose dots compute left operands of others by mma.sync, each with whole rows of them.
 
-    More warps than rows have would divide columns: maxima, sums and left operands would go through shared memory.
+    More warps than rows have would divide columns: row reductions and left operands would go through shared memory.
     """
     dots = [as_op(op) for op in walk(func) if op.name == DOT]
     rows = max((_rows(dot) for dot in dots if is_computed_by_dot(dot.lhs, parent_block(dot))), default=0)

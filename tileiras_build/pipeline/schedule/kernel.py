@@ -208,8 +208,8 @@ def _dot(op: TableOp, trips: float, is_chained: bool, target: Target) -> Dot:
         a, b, k = FP4_PAIR, FP4_PAIR, 2 * k if op.packed else k
     dot = Dot((batch or 1) * m, n, k, a, b, c, trips, 0, 0, is_computed, is_scaled, is_chained)
     sizes = (dot.a_size(), dot.b_size())
-    loaded = (round(size) if dot_operand_load(op, index) is not None else 0 for index, size in enumerate(sizes))
-    return replace(dot, **dict(zip(("a_bytes", "b_bytes"), loaded)))
+    loaded = [round(size) if dot_operand_load(op, index) is not None else 0 for index, size in enumerate(sizes)]
+    return replace(dot, a_bytes=loaded[0], b_bytes=loaded[1])
 
 
 def _trips(loop: Operation) -> float:
