@@ -74,7 +74,7 @@ def _only_multiplies(kernel: Kernel) -> bool:
 
 
 def _gains(kernel: Kernel, family: MmaFamily, copied_by_tma: bool) -> bool:
-    """Whether fewer warps leave room for another CTA. Nothing limits the registers of threads that TMA copies for, and a
+    """Whether fewer warps leave space for another CTA. Nothing limits the registers of threads that TMA copies for, and a
     persistent kernel with accumulators in tensor memory overlaps its epilogue already.
     """
     return not (kernel.is_persistent if family.accumulator is Storage.TENSOR else copied_by_tma)
