@@ -102,7 +102,7 @@ QUESTIONS = {
     op_traits.is_view_like: "view permute",
     op_traits.is_value_forwarding: "view permute fp_to_fp convert_layout",
     op_traits.preserves_value: "assume",
-    op_traits.preserves_zero: "splat view broadcast convert_layout",
+    op_traits.preserves_zero: "splat view broadcast permute convert_layout",
     op_traits.is_access: "load store tiled_load tiled_store atomic_rmw atomic_cas tiled_atomic_rmw",
     op_traits.is_atomic_rmw: "atomic_rmw atomic_cas tiled_atomic_rmw",
     op_traits.is_store: "store tiled_store",
