@@ -84,7 +84,7 @@ def test_the_package_holds_every_kernel_and_c_can_name_it(built):
     package = built / "build/package/mine"
     assert sorted(json.loads((package / "manifest.json").read_text())["kernels"]) == sorted(KERNELS.values())
     source, header = ((package / name).read_text() for name in ("src/mine.c", "include/mine.h"))
-    assert all(f', "{kernel}", ' in source for kernel in KERNELS.values())
+    assert all(f'    {{"{kernel}", ' in source for kernel in KERNELS.values())
     names = {kernel.replace("$", "_") for kernel in KERNELS.values()} - {"_ZN3fooEv"} | {"foo"}
     assert set(re.findall(r"^CUresult mine_launch_(\w+)\(", header, re.MULTILINE)) == names
     assert ast.parse((package / "__init__.py").read_text())

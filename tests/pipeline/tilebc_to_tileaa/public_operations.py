@@ -10,10 +10,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.parser import Parser
 
-from tileiras_build.pipeline import tilebc_to_tileaa
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.pass_manager import run_passes
 from tileiras_build.pipeline.tile_ir_text_format import context
+from tileiras_build.pipeline.tilebc_to_tileaa.convert_cudatile_to_tileaa import ConvertCudaTileToTileAA
 from tileiras_build.target.targets import find_target
 
 NAMED = {
@@ -72,6 +72,6 @@ def convert(
 ) -> list[Operation]:
     """The operations that the public one becomes, without the return."""
     module = parse_kernel(kernel_text(name, operands, results, properties, region))
-    run_passes(tilebc_to_tileaa.PASSES[:1], module, Job(find_target("sm_90")))
+    run_passes((ConvertCudaTileToTileAA,), module, Job(find_target("sm_90")))
     kernel = next(op for op in module.body.block.ops if op.name == "nv_tileaa.func")
     return list(kernel.regions[0].blocks[0].ops)[:-1]

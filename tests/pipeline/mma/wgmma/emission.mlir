@@ -39,7 +39,7 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22targe
     %18 = llvm.add %17, %12 : i32
     %19 = llvm.add %18, %10 : i32
     %20 = builtin.unrealized_conversion_cast %19 : i32 to memref<32x8xf16, 3 : i64>
-    %21 = nvgpu.warpgroup.generate.descriptor %20 {leading_byte_offset = 0 : i64, matrix_stride = 512 : i64, swizzle_mode = #nvgpu<swizzle 64B>} : memref<32x8xf16, 3 : i64> -> !nvgpu.warpgroup.descriptor<tensor = memref<32x8xf16, 3 : i64>>
+    %21 = nvgpu.warpgroup.generate.descriptor %20 {leading_byte_offset = 0 : i64, matrix_stride = 0 : i64, swizzle_mode = #nvgpu<swizzle 64B>} : memref<32x8xf16, 3 : i64> -> !nvgpu.warpgroup.descriptor<tensor = memref<32x8xf16, 3 : i64>>
     %22 = builtin.unrealized_conversion_cast %a0, %a0, %a0, %a0 : f32, f32, f32, f32 to !nvgpu.warpgroup.accumulator<fragmented = vector<64x8xf32>>
     %23 = nvgpu.warpgroup.mma %16, %21, %22 {stepsB = array<i64: 0, 32>, stepsA = array<i64: 0, 32>, waitGroup = 1 : i64} : !nvgpu.warpgroup.descriptor<tensor = memref<64x32xf16, 3 : i64>>, !nvgpu.warpgroup.descriptor<tensor = memref<32x8xf16, 3 : i64>>, !nvgpu.warpgroup.accumulator<fragmented = vector<64x8xf32>> -> !nvgpu.warpgroup.accumulator<fragmented = vector<64x8xf32>>
     %24 = builtin.unrealized_conversion_cast %23 : !nvgpu.warpgroup.accumulator<fragmented = vector<64x8xf32>> to !llvm.struct<(f32, f32, f32, f32)>
