@@ -8,7 +8,7 @@ from tests.compiled_once import compiled
 from tests.examples.example_library import bytecode_of
 from tests.pipeline.test_variants import exported
 from tileiras_build.core.errors import CompilerWarning, ErrorGroup, InvalidInput
-from tileiras_build.pipeline.warning_classes import WARNINGS, WarningOptions
+from tileiras_build.core.warning_classes import WARNINGS, WarningOptions
 from tileiras_build.reports.compiler_warnings import of_manifest, of_tileas, report
 
 

@@ -10,13 +10,13 @@ from typing import Any
 from ..config.build_options import CHOICES, choice, yes_no
 from ..config.build_options import DEFAULTS as BUILD_DEFAULTS
 from ..core.errors import TileirasError
+from ..core.warning_classes import NO_WARNINGS, WarningOptions, parse_warnings
 from ..frontend.tilecpp.nvcc_flags import split_flags
 from ..pipeline.job import LLVM_PIPELINES, SERIALIZERS, Job, check_debug
 from ..pipeline.pipelining_strategies import AUTO
 from ..pipeline.schedule.schedule_file import read_schedule, with_file_name
 from ..pipeline.stages import Stage, load
 from ..pipeline.tuning_parameters import parse_tuning
-from ..pipeline.warning_classes import NO_WARNINGS, WarningOptions, parse_warnings
 from ..target.isa.serializer_options import read_level
 from ..target.targets import Target, is_native, parse_targets
 from .incremental.sconscript_trace import TRACE

@@ -21,10 +21,10 @@ from SCons.Util import hash_signature
 from ..core.errors import TileirasError
 from ..core.file_io import read_file, write_files
 from ..core.terminal import print_stderr
+from ..core.warning_classes import NO_WARNINGS, REMARKED, WarningOptions
 from ..pipeline.job import Job
 from ..pipeline.schedule.schedule_file import with_file_name
 from ..pipeline.stages import STAGES, Stage, source_digest
-from ..pipeline.warning_classes import NO_WARNINGS, REMARKED, WarningOptions
 from ..reports.build_timeline import BUILT, CACHED, FAILED
 from ..workers.executor import Executor
 from .artifact_node import ArtifactFile

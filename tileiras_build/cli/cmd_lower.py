@@ -15,13 +15,13 @@ from typing import Any
 from ..config.build_options import CHECKS, DEFAULTS, project_values, yes_no
 from ..core.errors import Diagnostics, ErrorGroup, InternalError, InvalidInput, Location, TileirasError
 from ..core.file_io import read_file, write_files
+from ..core.warning_classes import ALL, NONE, REMARKED, WARNINGS, WarningOptions, parse_warnings
 from ..driver import SCHEDULED
 from ..pipeline.job import LLVM_PIPELINES, SERIALIZERS, Job, check_debug
 from ..pipeline.pipelining_strategies import AUTO
 from ..pipeline.schedule.schedule_file import read_schedule, with_file_name
 from ..pipeline.stages import STAGES, Stage, between, find, stage_of_file
 from ..pipeline.tuning_parameters import BY_NAME, parse_tuning
-from ..pipeline.warning_classes import ALL, NONE, REMARKED, WARNINGS, WarningOptions, parse_warnings
 from ..target.targets import Target, is_native, parse_targets, target_of_options
 from .cmd_export import PYTHON, TILECPP, export_and_list_reads, export_kernels
 from .command_options import (

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from ..core.errors import InvalidInput, suggest
+from ..core.warning_classes import WARNINGS, parse_warnings
 from ..pipeline.job import LLVM_PIPELINES, SERIALIZERS
 from ..pipeline.pipelining_strategies import AUTO, NAMES
 from ..pipeline.tuning_parameters import TUNING
-from ..pipeline.warning_classes import WARNINGS, parse_warnings
 from ..target.isa.serializer_options import LEVEL_NAMES, read_level
 from ..target.targets import TARGETS, parse_targets
 from .pyproject_table import read_table

@@ -1,4 +1,4 @@
-"""Warnings of the classes that a build or ``lower`` selects (``pipeline/warning_classes.py``), from a kernel's artifacts."""
+"""Warnings of the classes that a build or ``lower`` selects (``core/warning_classes.py``), from a kernel's artifacts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..core.errors import CompilerWarning, Diagnostics, InvalidInput
-from ..pipeline.warning_classes import CLASS_OF_REMARK, WARNINGS, WarningOptions
+from ..core.warning_classes import CLASS_OF_REMARK, WARNINGS, WarningOptions
 
 if TYPE_CHECKING:
     from .optimization_remarks import Remark

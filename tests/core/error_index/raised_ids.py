@@ -11,11 +11,11 @@ from typing import NamedTuple
 from tests.meta.import_graph import module_files
 from tileiras_build.core.file_io import _READ_FAULTS
 from tileiras_build.core.symbols.check_symbol_names import FUNCTION, GLOBAL, KERNEL
+from tileiras_build.core.warning_classes import WARNINGS
 from tileiras_build.launch.runtime.pack_arguments import _REMEDIES
 from tileiras_build.pipeline.stages import STAGES
 from tileiras_build.pipeline.verifiers.cp_async_buffers import _Run
 from tileiras_build.pipeline.verifiers.partition_interpreter import PartitionInterpreter
-from tileiras_build.pipeline.warning_classes import WARNINGS
 from tileiras_build.simulate.emulator.errors import KINDS
 from tileiras_build.verify.reference_launch import IDS
 

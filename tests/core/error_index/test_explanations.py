@@ -7,7 +7,7 @@ import pytest
 from tests.core.error_index.raised_ids import ids
 from tests.meta.import_graph import module_files
 from tileiras_build.core.error_index.explanations import KINDS, explanations
-from tileiras_build.pipeline.warning_classes import CLASS_OF_REMARK, WARNINGS
+from tileiras_build.core.warning_classes import CLASS_OF_REMARK, WARNINGS
 from tileiras_build.simulate.emulator.sanitizers.finding_severities import FINDINGS
 
 ROWS = explanations()

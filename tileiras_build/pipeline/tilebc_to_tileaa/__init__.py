@@ -14,8 +14,8 @@ from .skip_all_true_selects import SkipFullTileMasks
 from .swizzle_grid import SwizzleGrid
 
 PASSES = (
-    DropVariants,  # first: what is dropped needs no lowering
-    ConvertCudaTileToTileAA,  # all later passes match nv_tileaa
+    ConvertCudaTileToTileAA,  # first: all later passes match nv_tileaa
+    DropVariants,  # before all others: they need not work on what is dropped
     Cse,  # front ends repeat constants and assumptions at each use
     SwizzleGrid,  # after Cse: unused program ids are erased
     SkipFullTileMasks,  # after Cse: equal masks are one operation

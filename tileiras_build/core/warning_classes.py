@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..core.errors import InvalidInput, suggest
+from .errors import InvalidInput, suggest
 
 REMARKED = "tileas"  # the stage whose artifact has the remarks
 ALL, NONE, _NO = "all", "none", "no-"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tileiras_build.core.errors import InvalidInput
-from tileiras_build.pipeline.warning_classes import WARNINGS, WarningOptions, parse_warnings
+from tileiras_build.core.warning_classes import WARNINGS, WarningOptions, parse_warnings
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "build-reference.md"
 
