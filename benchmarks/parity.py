@@ -106,6 +106,11 @@ class Row:
             return None
         return self.ours.clocks / self.theirs.clocks
 
+    @property
+    def badness(self) -> tuple[bool | float, ...]:
+        """Greater for what is worse beside tileiras: a slower family, more local memory, more clocks."""
+        return (*self.faults, self.ratio or 0)
+
     def cells(self) -> tuple[str, ...]:
         """Ours / theirs of each figure."""
         if isinstance(self.ours, str):
@@ -127,7 +132,7 @@ def main() -> int:
             print("\t".join(rows[-1].cells()), file=sys.stderr, flush=True)
         if options.peer:
             _write_peer_figures(known)
-    rows.sort(key=lambda row: (*row.faults, row.ratio or 0), reverse=True)
+    rows.sort(key=lambda row: row.badness, reverse=True)
     header = ("kernel", "sm", "family", "instructions", "local memory", "clocks", "ratio")
     print(result_table(header, [row.cells() for row in rows[: options.worst]], options.markdown))
     print(_summary([row for row in rows if row.theirs is not None]))

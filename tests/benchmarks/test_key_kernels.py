@@ -82,7 +82,9 @@ def multiply(name, sm, steps):
     operands = [a, np.asfortranarray(b) if by_columns else b, out]
     actual = launch(name, sm, operands, most=most_words_of_a_bank(kind, sm))[2]
     relative = float(ml_dtypes.finfo(out.dtype).eps)
-    np.testing.assert_allclose(wide(actual), wide(a) @ wide(b), rtol=relative, atol=1e-3)
+    # The tensor cores of sm_90 keep 13 bits of fraction between two promotions (docs/performance.md).
+    absolute = 4e-3 if kind == "f8e4m3" and sm == "sm_90" else 1e-3
+    np.testing.assert_allclose(wide(actual), wide(a) @ wide(b), rtol=relative, atol=absolute)
 
 
 @pytest.mark.parametrize("sm", ["sm_90", "sm_100"])

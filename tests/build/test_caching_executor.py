@@ -10,6 +10,7 @@ import pytest
 from tests.build.test_build_session import PYTHON, SCONSTRUCT, Project, chain, cuts, steps_of
 from tests.compiled_once import once, shared_folder
 from tests.workers.executor.cache.http_servers import SERVERS, free_port, running
+from tileiras_build.build.replaced_artifacts import FOLDER
 from tileiras_build.reports.build_timeline import BUILT, CACHED, Span, read_timeline
 
 STEPS = 22  # of the two kernels for two targets, and what one asks of libdevice
@@ -40,7 +41,9 @@ def found(done) -> str:
 
 def artifacts(project: Project, folder: str = "build") -> dict[str, str]:
     root = project.folder / folder
-    found = (path for path in root.rglob("[!.]*.*") if path.is_file() and "report" not in path.parts)
+    found = (
+        path for path in root.rglob("[!.]*.*") if path.is_file() and not {"report", FOLDER}.intersection(path.parts)
+    )
     # Records of what was read hold this machine's times.
     files = sorted(path for path in found if path.suffix != ".reads")
     return {str(path.relative_to(root)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}

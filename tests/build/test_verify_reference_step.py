@@ -26,7 +26,7 @@ def inputs(rng):
     import numpy as np
     return {"x": np.arange(100, dtype="int32"), "out": np.zeros(100, "int32")}
 
-VECTOR = Array("int32", 1)
+VECTOR = Array("int32", 1, alignment=16, shape_divisible_by=4)
 CASES = [Case("add", add, (VECTOR, VECTOR, 32), inputs=inputs, reference=reference, grid=4)]
 """
 REFERENCE = """import numpy as np

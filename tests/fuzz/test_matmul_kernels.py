@@ -67,7 +67,7 @@ def test_a_kernel_is_compiled_at_a_level():
 
 def test_failed_verification_is_reported(tmp_path, monkeypatch):
     monkeypatch.setattr(
-        "tileiras_build.pipeline.tileaa_to_tileas.hoist_async_mma_issue.load_completes_before",
+        "tileiras_build.pipeline.tileaa_to_tileas.hoist_async_mma_issue._load_completes_before",
         lambda loads, position: True,
     )
     assert [one.target for one in prove_kernel(random_kernel(95174, large=True), ("sm_90", "sm_100"), tmp_path)] == [

@@ -64,7 +64,7 @@ def test_the_symbol_is_for_the_driver_alone():
     for text in (render_header(library), render_cpp_header(library)):
         assert "_Z" not in text and "scale<float, 256> for sm_90a" in text
     (row,) = [line for line in render_source(library).splitlines() if SCALE in line]
-    assert row.startswith(f'    {{"scale_float_256", "{SCALE}", ')
+    assert row.startswith(f'    {{"{SCALE}", ')
 
 
 PROGRAM = """

@@ -44,6 +44,8 @@ def choose_warps_by_cost(func: TableOp, job: Job) -> None:
     usual, dots = choose_warps(func, job), [as_op(op) for op in walk(func) if op.name == DOT]
     if len(dots) != 1 or usual // 2 < MIN_WARPS or func.num_ctas is not None or not _is_free(func, job):
         return
+    if dots[0].lhs_scale is not None:
+        return  # the warps that load scales, and a warp that issues MMAs, have no cost yet
     if not registers_fit(tile_registers(dots[0].result), usual // 2, 1, job.target):
         return
     copied = _is_copied_by_tma(dots[0], job)
