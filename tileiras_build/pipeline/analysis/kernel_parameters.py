@@ -115,14 +115,19 @@ class Parameters:
 
 def variant_of(function: Operation) -> str | None:
     """The kernel whose variant a function is."""
-    found = parse(str_attr(function, "signature")) if "signature" in function.attributes else None
+    found = _signature(function)
     return None if found is None else found.variant_of
+
+
+def _signature(function: Operation) -> Signature | None:
+    """The source's signature, if the front end has stated it."""
+    return parse(str_attr(function, "signature")) if "signature" in function.attributes else None
 
 
 def describe(function: Operation, entry: str) -> Parameters:
     """Describe the parameters of kernel ``entry``."""
     body = _KernelBody(function)
-    found = parse(str_attr(function, "signature")) if "signature" in function.attributes else None
+    found = _signature(function)
     if found is not None and not _agrees(found, body):
         found = None
     arguments = list(found.arguments) if found is not None else _inferred_parameters(body, entry)

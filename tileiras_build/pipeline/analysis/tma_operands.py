@@ -77,6 +77,12 @@ def tma_operand(op: TableOp, index: int, job: Job, analysis: AxisAnalysis) -> Tm
     return None if found is None else with_tma_box(*found, job, analysis)
 
 
+def is_copied_by_tma(dot: TableOp, job: Job) -> bool:
+    """Whether a loop can prefetch a dot's operands, and TMA copy both."""
+    analysis = AxisAnalysis()
+    return may_prefetch_in_loop(dot) and all(tma_operand(dot, index, job, analysis) is not None for index in (0, 1))
+
+
 def with_tma_box(load: TableOp, chain: list[Operation], job: Job, analysis: AxisAnalysis) -> TmaOperand | None:
     """A load, the chain to a dot and the TMA box of the tile."""
     slice = ScalarSlice()

@@ -11,9 +11,8 @@ from ...ir.casting import as_op, tile_shape
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ...ir.layouts.tmem_layout import MAX_TMEM_COLUMNS, PAIR, PAIR_COLUMN_UNIT, ROWS
-from ..analysis.axis_info import AxisAnalysis
 from ..analysis.enclosing_control_flow import accumulates_from_zero
-from ..analysis.tma_operands import may_prefetch_in_loop, tma_loads_allowed, tma_operand
+from ..analysis.tma_operands import is_copied_by_tma, tma_loads_allowed
 from ..common.optimization_hints import occupancy
 from ..job import Job
 from ..mma.family import fastest_family
@@ -45,6 +44,4 @@ def _suits_pair(dot: TableOp, job: Job) -> bool:
         return False
     if dot.lhs_scale is not None or fastest_family(job.target).row_for(dot, job.target) is None:
         return False
-    if not may_prefetch_in_loop(dot) or not accumulates_from_zero(dot):
-        return False
-    return all(tma_operand(dot, index, job, AxisAnalysis()) for index in (0, 1))
+    return is_copied_by_tma(dot, job) and accumulates_from_zero(dot)

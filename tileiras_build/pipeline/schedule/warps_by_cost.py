@@ -13,7 +13,6 @@ from ...ir.casting import as_op
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ...target.sm_limits import WARP
-from ..analysis.axis_info import AxisAnalysis
 from ..analysis.dot_loop_registers import tile_registers
 from ..analysis.resource_model import (
     FRAGMENT_REG_OVERHEAD,
@@ -26,7 +25,7 @@ from ..analysis.resource_model import (
     registers_at_launch,
     registers_fit,
 )
-from ..analysis.tma_operands import may_prefetch_in_loop, tma_operand
+from ..analysis.tma_operands import is_copied_by_tma
 from ..common.optimization_hints import hint
 from ..job import Job
 from ..mma.family import MmaFamily, Storage, families_of, family_with_fragments
@@ -48,7 +47,7 @@ def choose_warps_by_cost(func: TableOp, job: Job) -> None:
         return  # the warps that load scales, and a warp that issues MMAs, have no cost yet
     if not registers_fit(tile_registers(dots[0].result), usual // 2, 1, job.target):
         return
-    copied = _is_copied_by_tma(dots[0], job)
+    copied = choose_strategy(job).uses_tma and is_copied_by_tma(dots[0], job)
     family = families_of(job.target)[0] if copied else family_with_fragments(dots[0], job.target)
     if family.group is not None:
         return  # its warps follow from the rows
@@ -80,14 +79,6 @@ def _gains(kernel: Kernel, family: MmaFamily, copied_by_tma: bool) -> bool:
     persistent kernel with accumulators in tensor memory overlaps its epilogue already.
     """
     return not (kernel.is_persistent if family.accumulator is Storage.TENSOR else copied_by_tma)
-
-
-def _is_copied_by_tma(dot: TableOp, job: Job) -> bool:
-    """Whether TMA will load both operands, as far as they decide it."""
-    if not choose_strategy(job).uses_tma or not may_prefetch_in_loop(dot):
-        return False
-    analysis = AxisAnalysis()
-    return all(tma_operand(dot, index, job, analysis) is not None for index in (0, 1))
 
 
 def _expected(func: TableOp, kernel: Kernel, family: MmaFamily, copied_by_tma: bool, warps: int, job: Job) -> Schedule:
