@@ -140,7 +140,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--sm", default="80,89,90,100,120", help="the targets (default: 80,89,90,100,120)")
     parser.add_argument("--only", action="append", metavar="PATTERN", help="kernels whose names match, * for anything")
     parser.add_argument("--repeat", type=int, default=1, help="the least CPU time of this many runs (default: 1)")
-    parser.add_argument("--estimate", action="store_true", help="ask the model of docs/estimate.md too; takes no FILE")
+    parser.add_argument("--estimate", action="store_true", help="ask the model of docs/report.md too; takes no FILE")
     parser.add_argument(
         "--triton", action="store_true", help="with --estimate: of Triton's code for the same problems, too"
     )

@@ -6,7 +6,7 @@ The set ``norms`` are kernels that DRAM alone should limit (``norm_kernels.py``)
 issue slots and a block's latency take. Problems are the full ones of ``gpu/variants.py``; a persistent kernel
 has as many clusters as run together. Where tileiras is not
 installed its columns are empty. ``--triton`` adds the best of a few configurations of Triton programs for the same problems
-(``triton_peer.py``), which takes minutes; ``--tune`` is an option of our build (``pipeline/tuning_parameters.py``). Nothing runs on a GPU: docs/estimate.md says how accurate they are.
+(``triton_peer.py``), which takes minutes; ``--tune`` is an option of our build (``pipeline/tuning_parameters.py``). Nothing runs on a GPU: docs/report.md says how accurate they are.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     python benchmarks/parity.py [--sm 90,100] [--only PATTERN]... [--peer] [--worst N] [--markdown] [FILE.tilebc | FILE.mlir | FOLDER]...
 
 A row has the family of instructions, the instructions in all, those of local memory, and the clocks of the model
-(docs/estimate.md), ours / tileiras'. Without files the kernels are those of ``operand_forms.py``, at m = n = 4096, k = 1024.
+(docs/report.md), ours / tileiras'. Without files the kernels are those of ``operand_forms.py``, at m = n = 4096, k = 1024.
 Of files and folders the kernels with a dot count, each program once; their arrays are guessed by their ranks, which both
 compilers get alike. Figures of tileiras are kept in ``parity.json``, by kernel and target, with a digest of the bytecode; ``--peer`` runs tileiras for those that are missing, and writes them there.
 Exit status 1 if a family is slower than tileiras', local memory has more than 8 instructions more, or the clocks are more than 1.05 of its.

@@ -23,7 +23,7 @@ from tests.compiled_once import once, shared_folder
 ROOT = Path(__file__).resolve().parents[1]
 PIP = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "--no-input"]
 # What a source tree has of the checkout to build a wheel from.
-SOURCES = ("pyproject.toml", "setup.py", "LICENSE", "docs/on-an-index.md", "tileiras_build", "runtime_wheel")
+SOURCES = ("pyproject.toml", "setup.py", "LICENSE", "PYPI.md", "tileiras_build", "runtime_wheel")
 _GENERATED = shutil.ignore_patterns("*.egg-info", "__pycache__")
 
 

@@ -1,4 +1,4 @@
-"""docs/libraries.md has a row for every distribution that the project asks for, with the license that its metadata declares."""
+"""docs/architecture.md has a row for every distribution that the project asks for, with the license that its metadata declares."""
 
 import re
 import tomllib
@@ -12,7 +12,8 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 FOR_DEVELOPERS = ("dev", "docs")
 EXTRAS = {name: asked for name, asked in PROJECT["optional-dependencies"].items() if name not in FOR_DEVELOPERS}
 ROW = re.compile(r"\| `([\w-]+)`(?: \(`(\w+)`\))? \| (.*?) \|")
-ROWS = [match.groups() for match in map(ROW.match, (ROOT / "docs/libraries.md").read_text().splitlines()) if match]
+SECTION = (ROOT / "docs/architecture.md").read_text().partition("\n## Third-party libraries\n")[2]
+ROWS = [match.groups() for match in map(ROW.match, SECTION.splitlines()) if match]
 # What metadata calls a license, in the words of the page.
 SAID = {
     "LicenseRef-NVIDIA-Proprietary": "NVIDIA's own",

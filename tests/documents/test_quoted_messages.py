@@ -41,9 +41,7 @@ def test_a_name_that_is_no_identifier():
 
 def test_a_file_that_cannot_be_traced():
     record = DependencyRecord((), untraced_actions=("it runs a program",))
-    assert f"k.py: {Comparison(Probe(PortablePaths(str(Path.cwd())))).first_change(record)}\n" in page(
-        "dependencies.md"
-    )
+    assert f"k.py: {Comparison(Probe(PortablePaths(str(Path.cwd())))).first_change(record)}\n" in page("building.md")
 
 
 def test_what_watch_prints():

@@ -41,12 +41,8 @@ def test_what_differs_from_the_document_is_found(text, problem, tmp_path):
 
 def test_the_kernels_of_the_guides_are_exported(shell, tmp_path):
     """Each guide's kernel files are whole: they export."""
-    files = [
-        step
-        for guide in ("triton", "nvcc", "cmake")
-        for step in steps((ROOT / f"docs/from-{guide}.md").read_text())
-        if isinstance(step, File) and step.path.endswith(".py")
-    ]
+    guides = steps((ROOT / "docs/migrating.md").read_text())
+    files = [step for step in guides if isinstance(step, File) and step.path.endswith(".py")]
     assert files
     for file in files:
         execute(file, tmp_path, shell)

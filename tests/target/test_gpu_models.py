@@ -69,5 +69,5 @@ def test_power_limits_and_locked_clocks():
 
 
 def test_documents_list_the_names():
-    text = (Path(__file__).resolve().parents[2] / "docs" / "estimate.md").read_text()
+    text = (Path(__file__).resolve().parents[2] / "docs" / "report.md").read_text()
     assert [name for name in GPUS if f"`{name}`" not in text] == []

@@ -13,7 +13,7 @@
              inputs=inputs, reference=reference, grid=first_tiles("out", 256), tolerance=tolerate("float16")),
     ]
 
-``docs/references.md`` explains rows; the functions below create arguments, references and tolerances.
+``docs/sources.md`` explains rows; the functions below create arguments, references and tolerances.
 """
 
 from __future__ import annotations

@@ -7,5 +7,5 @@
                                                       │     └─> cta_timeline (memory_load): latency of one CTA
     registers, shared memory ──> occupancy_waves ─────┴─> roofline ──> concurrent_ctas ──> performance_model ──> estimate_report
 
-All values are modelled, not measured. docs/estimate.md lists what the model leaves out.
+All values are modelled, not measured. docs/report.md lists what the model leaves out.
 """

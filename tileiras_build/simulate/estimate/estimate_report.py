@@ -8,7 +8,7 @@ from ...core.byte_sizes import size_text
 from ...core.terminal import table_text
 from .performance_model import Estimate
 
-MODEL_NOTE = "modelled, not measured (docs/estimate.md)"
+MODEL_NOTE = "modelled, not measured (docs/report.md)"
 
 
 def table(ours: Estimate, theirs: Estimate | None = None) -> str:
