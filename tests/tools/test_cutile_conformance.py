@@ -1,6 +1,7 @@
 """tools/cutile_conformance.py: a failure is called a matter of rounding only where it is one; reruns replace cases."""
 
 import xml.etree.ElementTree as ElementTree
+from collections import Counter
 
 import pytest
 
@@ -58,3 +59,21 @@ def test_rerun_files_replace_their_cases(tmp_path):
     assert counts == {"test_cast": {"passed": 1}, "test_other": {"passed": 1}}
     assert not part.exists()
     assert len(list(ElementTree.parse(whole).iter("testsuite"))) == 1
+
+
+def test_tables_count_by_target_and_by_reason():
+    jax, other = "failed: needs JAX on a GPU", "failed: wrong"
+    first = {"test_jax": Counter({"passed": 2, jax: 3}), "test_cast": Counter({"passed": 4, jax: 1})}
+    second = {"test_jax": Counter({"passed": 5, other: 1, "skipped: a | b": 2})}
+    results = {"sm_80": first, "sm_90": second}
+    assert list(tool.totals(results))[2:] == [
+        "| pass | 6 | 5 |",
+        "| fail, within reach | 0 | 1 |",
+        "| out of reach | 4 | 0 |",
+        "| skipped | 0 | 2 |",
+    ]
+    assert list(tool.reasons(results))[2:] == [
+        f"| {jax} | 4 | 0 | cast, jax |",
+        f"| {other} | 0 | 1 | jax |",
+        "| skipped: a / b | 0 | 2 | jax |",
+    ]
