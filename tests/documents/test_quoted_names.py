@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.documents.test_document_words import DOCUMENTS, ROOT
-from tileiras_build.cli.cmd_completion import read_commands
+from tileiras_build.cli.cmd_completion import completion_parser
+from tileiras_build.cli.commands import COMMANDS
+from tileiras_build.cli.parser import parser_of
 from tileiras_build.config.build_options import DEFAULTS
 from tileiras_build.core.error_index.explanations import explanations
 from tileiras_build.pipeline.opt import registry
@@ -57,7 +59,8 @@ def source() -> str:
 @cache
 def options() -> dict[str, set[str]]:
     """The options of each command."""
-    return {row.name: {name for option in row.options for name in option.names} for row in read_commands()}
+    parser = completion_parser()
+    return {row.name: set(parser_of(parser, row)._option_string_actions) for row in COMMANDS}
 
 
 def unknown_options(line: str) -> Iterator[str]:

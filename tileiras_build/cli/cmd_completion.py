@@ -1,4 +1,4 @@
-"""``tileiras-build completion SHELL``: a script that completes commands, options and their values, generated from the parser.
+"""``tileiras-build completion SHELL``: a script of shtab that completes commands, options and their values.
 
 The script is self-contained: completion starts no program of this package.
 """
@@ -6,15 +6,13 @@ The script is self-contained: completion starts no program of this package.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import partial
 
 from .commands import COMMANDS
 from .parser import PROGRAM, build_parser, parser_of
 
 SHELLS = ("bash", "zsh", "fish")
-FILES, FOLDERS, NOTHING = "files", "folders", "nothing"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -85,234 +83,86 @@ WORDS: dict[str, Callable[[], list[str]]] = {
     "VERSION": _versions,
 }
 LISTS = ("SM",)  # metavariables of comma-separated lists
-PATHS = {"DIR": FOLDERS, "FILE": FILES, "PATH": FILES, "OUT": FILES, "PAGE": FILES, "OTHER": FILES, "K": FILES}
+FOLDERS, FILES = ("DIR",), ("FILE", "PATH", "OUT", "PAGE", "OTHER", "K")  # metavariables, up to a full stop
+_FUNCTION = f"_{PROGRAM.replace('-', '_')}"
+
+# Bash gives the script `--sm=sm_90` as three words; shtab expects two.
+_BASH = f"""\
+{_FUNCTION}() {{
+    local i current=0
+    local -a words=()
+    for i in "${{!COMP_WORDS[@]}}"; do
+        if [[ $i -gt 0 && ${{COMP_WORDS[i]}} == "=" && ${{COMP_WORDS[i - 1]}} == --* ]]; then
+            [[ $i -eq $COMP_CWORD ]] && words+=("")
+        else
+            words+=("${{COMP_WORDS[i]}}")
+        fi
+        [[ $i -eq $COMP_CWORD ]] && current=$((${{#words[@]}} - 1))
+    done
+    local -a COMP_WORDS=("${{words[@]}}")
+    local COMP_CWORD=$current
+    _shtab{_FUNCTION}
+}}
+complete -F {_FUNCTION} {PROGRAM}
+"""
 
 
-@dataclass(frozen=True)
-class Value:
-    """The completions of a value: ``words``, or files or folders (``paths``). ``many``: a comma-separated list."""
-
-    words: tuple[str, ...] = ()
-    paths: str = NOTHING
-    many: bool = False
-
-
-@dataclass(frozen=True)
-class Option:
-    """An option: its spellings, its help, and its value, None without one."""
-
-    names: tuple[str, ...]
-    help: str
-    value: Value | None
-    repeats: bool
-
-
-@dataclass(frozen=True)
-class Completions:
-    """The completions of one command: its options, and its argument."""
-
-    name: str
-    help: str
-    options: tuple[Option, ...]
-    argument: Value
-
-
-def read_commands() -> list[Completions]:
-    """The completions of each command, from its parser."""
+def completion_parser() -> argparse.ArgumentParser:
+    """The parser of the command line, whose actions name the words that complete their values."""
     parser = build_parser()
-    found = {row.name: _completions(row.name, row.help, parser_of(parser, row)) for row in COMMANDS}
-    return list((found | {"as": _of_tileiras(found["as"].help)}).values())
+    _add_nvidia_options(parser_of(parser, next(row for row in COMMANDS if row.name == "as")))
+    for row in COMMANDS:
+        for action in parser_of(parser, row)._actions:
+            _set_words(action)
+    return parser
 
 
-def _of_tileiras(about: str) -> Completions:
-    """The completions of ``as``, which parses the options of NVIDIA's program."""
+def _add_nvidia_options(parser: argparse.ArgumentParser) -> None:
+    """The options of ``as``, whose own parser is that of NVIDIA's program."""
     from ..config.nvidia_tileiras_options import FLAG, OPTIONS
 
-    options = []
+    parser.add_argument("file", metavar="FILE")
     for row in OPTIONS:
-        names = tuple(f"--{name}" for name in (row.name, *row.aliases) if len(name) > 1)
-        value = None if row.sort == FLAG else Value(tuple(row.choices), NOTHING if row.choices else FILES)
-        options += [Option(names, row.help, value, repeats=True)] if names else []
-    return Completions("as", about, tuple(options), Value(paths=FILES))
+        names = [name for alias in (row.name, *row.aliases) if len(alias) > 1 and (name := f"--{alias}") != "--help"]
+        if names and row.sort == FLAG:
+            parser.add_argument(*names, help=row.help, action="store_true")
+        elif names:
+            parser.add_argument(*names, help=row.help, choices=row.choices or None, metavar="FILE")
 
 
-def _completions(name: str, about: str, parser: argparse.ArgumentParser) -> Completions:
-    actions = [action for action in parser._actions if action.help is not argparse.SUPPRESS]
-    options = tuple(_option(action) for action in actions if action.option_strings)
-    arguments = [_value(action) for action in actions if not action.option_strings]
-    return Completions(name, about, options, arguments[0] if arguments else Value())
+def _set_words(action: argparse.Action) -> None:
+    import shtab
+
+    metavar = str(action.metavar or "").partition(".")[0]
+    if action.choices is not None or action.nargs == 0:
+        return
+    if metavar in LISTS:
+        action.complete = _comma_separated(WORDS[metavar]())  # type: ignore[attr-defined]
+    elif metavar in WORDS:
+        action.choices = WORDS[metavar]()
+    elif metavar in FOLDERS + FILES:
+        action.complete = shtab.DIRECTORY if metavar in FOLDERS else shtab.FILE  # type: ignore[attr-defined]
 
 
-def _option(action: argparse.Action) -> Option:
-    repeats = isinstance(action, argparse._AppendAction)
-    value = None if action.nargs == 0 else _value(action)
-    return Option(tuple(action.option_strings), (action.help or "").replace("%(prog)s", PROGRAM), value, repeats)
+def _comma_separated(values: list[str]) -> dict:
+    """How each shell completes the last word of a comma-separated list."""
+    words = " ".join(values)
+    bash = f'{_FUNCTION}_list() {{ compgen -P "${{1%"${{1##*,}}"}}" -W "{words}" -- "${{1##*,}}"; }}'
+    return {
+        "bash": f"{_FUNCTION}_list",
+        "zsh": f"{{_values -s , value {words}}}",
+        "fish": f"(__fish_append , {words})",
+        "preamble": {"bash": bash},
+    }
 
 
-def _value(action: argparse.Action) -> Value:
-    if action.choices is not None:
-        return Value(tuple(map(str, action.choices)))
-    metavar = str(action.metavar or "")
-    if metavar in WORDS:
-        return Value(tuple(WORDS[metavar]()), many=metavar in LISTS)
-    return Value(paths=PATHS.get(metavar.partition(".")[0], NOTHING))
+def script(shell: str) -> str:
+    """The completion script of a shell."""
+    import shtab
 
-
-# ---- bash
-_BASH = """\
-# Completes the commands of {program}; made by `{program} completion bash`.
-_{function}_words() {{
-    COMPREPLY=($(compgen -W "$1" -- "$cur"))
-}}
-_{function}_list() {{
-    local before=""
-    [[ $cur == *,* ]] && before="${{cur%,*}},"
-    COMPREPLY=($(compgen -P "$before" -W "$1" -- "${{cur##*,}}"))
-}}
-_{function}_files() {{
-    compopt -o filenames 2> /dev/null
-    COMPREPLY=($(compgen -f -- "$cur"))
-}}
-_{function}_folders() {{
-    compopt -o filenames 2> /dev/null
-    COMPREPLY=($(compgen -d -- "$cur"))
-}}
-_{function}() {{
-    local IFS=$' \\t\\n' cur="${{COMP_WORDS[COMP_CWORD]}}" prev="${{COMP_WORDS[COMP_CWORD - 1]}}" command="" word
-    if [[ $cur == "=" ]]; then
-        cur=""
-    elif [[ $prev == "=" ]]; then
-        prev="${{COMP_WORDS[COMP_CWORD - 2]}}"
-    fi
-    for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
-        [[ $word == -* ]] || {{ command="$word"; break; }}
-    done
-    case "$command $prev" in
-{values}
-    esac
-    case "$command" in
-{commands}
-    esac
-}}
-complete -F _{function} {program}
-"""
-_FUNCTION = PROGRAM.replace("-", "_")
-
-
-def bash(commands: list[Completions]) -> str:
-    """The script for bash 4 and newer."""
-    values = [
-        f"        {'|'.join(_quoted(f'{one.name} {name}') for name in option.names)}) {_bash_value(option.value)}; return ;;"
-        for one in commands
-        for option in one.options
-        if option.value is not None
-    ]
-    names = " ".join(one.name for one in commands)
-    rows = [f'        "") _{_FUNCTION}_words "{names} --help --version" ;;']
-    for one in commands:
-        spellings = Value(tuple(name for option in one.options for name in option.names))
-        options = f"if [[ $cur == -* ]]; then {_bash_value(spellings)}; else {_bash_value(one.argument)}; fi"
-        rows.append(f"        {one.name}) {options} ;;")
-    return _BASH.format(program=PROGRAM, function=_FUNCTION, values="\n".join(values), commands="\n".join(rows))
-
-
-def _bash_value(value: Value) -> str:
-    if value.words:
-        return f"_{_FUNCTION}_{'list' if value.many else 'words'} '{' '.join(value.words)}'"
-    return ":" if value.paths == NOTHING else f"_{_FUNCTION}_{value.paths}"
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "'\\''") + "'"
-
-
-# ---- zsh
-_ZSH_PATHS = {FILES: "_files", FOLDERS: "_files -/", NOTHING: " "}
-
-
-def zsh(commands: list[Completions]) -> str:
-    """The script for zsh, as a file of ``fpath``."""
-    names = [f"        {_quoted(f'{one.name}:{one.help}')}" for one in commands]
-    rows = [line for one in commands for line in _zsh_command(one)]
-    return "\n".join([
-        f"#compdef {PROGRAM}",
-        f"# Made by `{PROGRAM} completion zsh`.",
-        "local state line",
-        "local -a commands",
-        "_arguments -C '--help[show help]' '--version[show the version]' '1:command:->command' '*::argument:->argument'",
-        "case $state in",
-        "command)",
-        "    commands=(", *names, "    )",
-        "    _describe command commands ;;",
-        "argument)",
-        "    case $line[1] in", *rows, "    esac ;;",
-        "esac",
-        "",
-    ])  # fmt: skip
-
-
-def _zsh_command(one: Completions) -> Iterator[str]:
-    yield f"    {one.name})"
-    specs = [spec for option in one.options for spec in _zsh_option(option)]
-    specs.append(f"*:argument:{_zsh_value(one.argument)}")
-    yield "        _arguments " + " ".join(map(_quoted, specs)) + " ;;"
-
-
-def _zsh_option(option: Option) -> Iterator[str]:
-    about = option.help.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]").replace(":", "\\:")
-    excluded = "*" if option.repeats else f"({' '.join(option.names)})"
-    for name in option.names:
-        value = "" if option.value is None else f":value:{_zsh_value(option.value)}"
-        yield f"{excluded}{name}[{about}]{value}"
-
-
-def _zsh_value(value: Value) -> str:
-    if value.words:
-        return f"{{_values -s , value {' '.join(value.words)}}}" if value.many else f"({' '.join(value.words)})"
-    return _ZSH_PATHS[value.paths]
-
-
-# ---- fish
-_FISH_PATHS = {FILES: "-r -F", FOLDERS: "-x -a '(__fish_complete_directories)'", NOTHING: "-x"}
-
-
-def fish(commands: list[Completions]) -> str:
-    """The script for fish."""
-    lines = [f"# Made by `{PROGRAM} completion fish`.", f"complete -c {PROGRAM} -f"]
-    lines += [_fish("__fish_use_subcommand", f"-l {name} -d {_fish_quoted(what)}") for name, what in
-              (("help", "show help"), ("version", "show the version"))]  # fmt: skip
-    for one in commands:
-        lines.append(_fish("__fish_use_subcommand", f"-a {one.name} -d {_fish_quoted(one.help)}"))
-        seen = f"__fish_seen_subcommand_from {one.name}"
-        for option in one.options:
-            value = "" if option.value is None else f" {_fish_value(option.value)}"
-            spelling = " ".join(
-                f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in option.names
-            )
-            lines.append(_fish(seen, f"{spelling}{value} -d {_fish_quoted(option.help)}"))
-        if one.argument != Value():
-            lines.append(_fish(seen, _fish_value(one.argument).replace("-r ", "").replace("-x ", "")))
-    return "\n".join([*lines, ""])
-
-
-def _fish(condition: str, rest: str) -> str:
-    return f"complete -c {PROGRAM} -n {_fish_quoted(condition)} {rest}"
-
-
-def _fish_quoted(text: str) -> str:
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
-
-
-def _fish_value(value: Value) -> str:
-    words = " ".join(value.words)
-    if value.many:
-        return f"-x -a '(__fish_append , {words})'"
-    return f"-x -a '{words}'" if words else _FISH_PATHS[value.paths]
-
-
-SCRIPTS: dict[str, Callable[[list[Completions]], str]] = dict(zip(SHELLS, (bash, zsh, fish), strict=True))
+    return shtab.complete(completion_parser(), shell) + ("\n" + _BASH if shell == "bash" else "\n")
 
 
 def run(options: argparse.Namespace) -> None:
     """Print the script."""
-    print(SCRIPTS[options.shell](read_commands()), end="")
+    print(script(options.shell), end="")
