@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.compiled_once import once, shared_folder
+from tests.reports.test_html_report import chromium
 
 ROOT = Path(__file__).resolve().parents[2]
 pytest.importorskip("material", reason="no mkdocs-material: pip install -e '.[docs]'")
@@ -86,6 +87,17 @@ def test_every_document_is_in_the_menu():
     pages = re.findall(r"[\w-]+\.md", str(load_config(str(ROOT / "mkdocs.yml"))["nav"]))
     written = {path.name for path in (ROOT / "docs").glob("*.md")}
     assert written - set(pages) == set()
+
+
+def test_pages_are_not_too_long(site):
+    """In a window of 1,600 pixels."""
+    with chromium() as browser:
+        page = browser.new_page(viewport={"width": 1600, "height": 900})
+        heights = {}
+        for path in site.glob("*.html"):
+            page.goto(path.as_uri())
+            heights[path.name] = page.evaluate("document.documentElement.scrollHeight")
+    assert {name: height for name, height in heights.items() if height > 36_000} == {}
 
 
 def test_evidence_stands_on_pages_of_its_own():
