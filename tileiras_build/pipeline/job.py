@@ -28,7 +28,6 @@ class Job:
     LLVM_PIPELINES, selects the passes before LLVM's. ``strategy`` selects how copies overlap computation, one of
     ``pipelining_strategies.NAMES``. ``TUNING`` describes the tuning parameters.
     ``schedule`` is the text of a schedule file (``schedule/schedule_file.py``), "" without one.
-    ``fallback`` is the row of ``shared_memory_fallbacks.FALLBACKS`` for the lowering to nv_tileas, which sets it.
     ``index_width`` is the bits of ``index``, for hand-written IR. Raises InvalidInput[option-value] for a value that
     ``TUNING`` does not allow.
     """
@@ -43,7 +42,6 @@ class Job:
     strategy: str = "auto"
     schedule: str = ""
     llvm_pipeline: str = LLVM_PIPELINES[0]
-    fallback: int = 0
     fp8_promotion_interval: int = FP8_PROMOTION_INTERVAL.default
     grid_swizzle: int = GRID_SWIZZLE.default
     persistent: int = PERSISTENT.default

@@ -8,10 +8,10 @@ from ...ir.layouts import LinearLayout, plan_conversion
 from ...ir.layouts.conversion_plan import Plan
 from ...target.targets import Target
 from ..common.llvm_element_types import Element, element_of
-from ..shared_memory_fallbacks import FALLBACKS
+from ..schedule.schedule import CHUNK_BYTES
 
 # A larger tile goes through shared memory in several passes.
-DEFAULT_CHUNK_BYTES = FALLBACKS[0].chunk_bytes
+DEFAULT_CHUNK_BYTES = CHUNK_BYTES[0]
 
 
 def conversion_plans(op: TableOp, target: Target) -> list[Plan]:

@@ -1,4 +1,8 @@
-"""Bytes of shared memory of operations: stage buffers, and scratch."""
+"""Bytes of shared memory of operations: stage buffers, and scratch.
+
+Scratch depends on the size of chunks: ``limit``, where those of a kernel are smaller than the default; None: as the attributes
+of the operations say.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +18,8 @@ from ...ir.layouts import SharedRoundTrip
 from ...target.sm_limits import WARP
 from ..common.llvm_element_types import element_of
 from ..job import Job
-from ..shared_memory_fallbacks import fallback_of
-from .convert_layout_op_plans import conversion_plan
+from ..schedule.schedule_attribute import schedule_of
+from .convert_layout_op_plans import DEFAULT_CHUNK_BYTES, conversion_plan
 from .op_queries import is_tile
 from .slice_chunk_bits import slice_chunk_bits
 
@@ -42,18 +46,24 @@ def spill_bytes(regs: int, warps: int) -> int:
     return regs // SPILL_VECTOR_REGS * SPILLED_ELEMENT_BYTES * WARP * warps
 
 
-def largest_scratch(ops: Iterable[Operation], job: Job) -> int:
+def chunk_limit(func: Operation) -> int | None:
+    """The size of chunks in a kernel where it is smaller than the default."""
+    found = schedule_of(func).conversion_chunk_bytes
+    return None if found == DEFAULT_CHUNK_BYTES else found
+
+
+def largest_scratch(ops: Iterable[Operation], job: Job, limit: int | None) -> int:
     """The minimal bytes of shared memory for the largest user of scratch."""
-    sizes = (SIZES[op.name](as_op(op), job) for op in ops if op.name in SIZES)
+    sizes = (SIZES[op.name](as_op(op), job, limit) for op in ops if op.name in SIZES)
     return max(map(align_to_banks, sizes), default=0)
 
 
-def max_chunk_bytes(op: TableOp, job: Job) -> int:
+def max_chunk_bytes(op: TableOp, limit: int | None) -> int:
     """The maximal bytes of a tile that a conversion has in scratch at a time."""
-    return op.chunk_bytes or fallback_of(job).chunk_bytes
+    return min(op.chunk_bytes or DEFAULT_CHUNK_BYTES, limit or DEFAULT_CHUNK_BYTES)
 
 
-def conversion_bytes(op: TableOp, job: Job) -> int:
+def conversion_bytes(op: TableOp, job: Job, limit: int | None = None) -> int:
     total = 0
     for source, result in zip(op.operands, op.results):
         plan = conversion_plan(
@@ -61,7 +71,7 @@ def conversion_bytes(op: TableOp, job: Job) -> int:
             layout_of(source),
             layout_of(result),
             element_of(source.type),
-            max_chunk_bytes(op, job),
+            max_chunk_bytes(op, limit),
         )
         if isinstance(plan, SharedRoundTrip):
             total += align_to_banks(plan.scratch_bytes)
@@ -73,7 +83,7 @@ def tile_bytes(value: SSAValue) -> int:
     return element_of(value.type).bytes * layout_of(value).size
 
 
-def _reduce_bytes(op: TableOp, job: Job) -> int:
+def _reduce_bytes(op: TableOp, job: Job, limit: int | None) -> int:
     axis = op.axis
     layout = op.sources[0].type.encoding.data
     parts = 1 << layout.bits_along(axis)["warp"].bit_count()
@@ -86,39 +96,37 @@ def _reduce_bytes(op: TableOp, job: Job) -> int:
     return end
 
 
-def _extract_bytes(op: TableOp, job: Job) -> int:
-    return 0 if layout_of(op.source).size == 1 else tile_bytes(op.source) >> _chunk_bits(op, job)
+def _extract_bytes(op: TableOp, job: Job, limit: int | None) -> int:
+    return 0 if layout_of(op.source).size == 1 else tile_bytes(op.source) >> _chunk_bits(op, limit)
 
 
-def _insert_bytes(op: TableOp, job: Job) -> int:
-    return tile_bytes(op.result) >> _chunk_bits(op, job)
+def _insert_bytes(op: TableOp, job: Job, limit: int | None) -> int:
+    return tile_bytes(op.result) >> _chunk_bits(op, limit)
 
 
-def _chunk_bits(op: TableOp, job: Job) -> int:
-    return slice_chunk_bits(op, job).bit_count()
+def _chunk_bits(op: TableOp, limit: int | None) -> int:
+    return slice_chunk_bits(op, limit).bit_count()
 
 
-def _dot_bytes(op: TableOp, job: Job) -> int:
+def _dot_bytes(op: TableOp, job: Job, limit: int | None) -> int:
     """A dot without an instruction reads its operands from scratch."""
     if op.mma is not None:
         return 0
-    parts = k_chunks(op, job)
+    parts = k_chunks(op, limit)
     return align_to_banks(tile_bytes(op.lhs) // parts) + tile_bytes(op.rhs) // parts
 
 
-def k_chunks(op: TableOp, job: Job) -> int:
+def k_chunks(op: TableOp, limit: int | None) -> int:
     """The number of chunks along k in which the operands of an FMA dot pass through scratch."""
+    if limit is None:
+        return op.k_chunks
     parts, depth = 1, op.lhs.type.get_shape()[-1]
-    while (
-        job.fallback
-        and parts < depth
-        and tile_bytes(op.lhs) + tile_bytes(op.rhs) > parts * fallback_of(job).chunk_bytes
-    ):
+    while parts < depth and tile_bytes(op.lhs) + tile_bytes(op.rhs) > parts * limit:
         parts *= 2
     return parts
 
 
-def _atomic_bytes(op: TableOp, job: Job) -> int:
+def _atomic_bytes(op: TableOp, job: Job, limit: int | None) -> int:
     if not op.results[0].uses:
         return 0
     if not is_tile(op.value):
@@ -127,7 +135,7 @@ def _atomic_bytes(op: TableOp, job: Job) -> int:
     return tile_bytes(op.value) if layout.free_bits("lane") or layout.free_bits("warp") else 0
 
 
-def _tma_store_bytes(op: TableOp, job: Job) -> int:
+def _tma_store_bytes(op: TableOp, job: Job, limit: int | None) -> int:
     return op.placement.size_bytes // op.chunks * op.slots
 
 

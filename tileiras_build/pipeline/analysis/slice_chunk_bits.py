@@ -17,8 +17,6 @@ from ...ir.layouts import unpack
 from ...ir.layouts.f2_linear_algebra import bits
 from ...ir.layouts.linear_layout import dim_bases
 from ..common.llvm_element_types import element_of
-from ..job import Job
-from ..shared_memory_fallbacks import fallback_of
 
 
 def inner_bits(shape: tuple[int, ...], part: tuple[int, ...]) -> int:
@@ -66,9 +64,9 @@ def _chunk_bits(outer: int, inner: int, bytes: int, most_bytes: int) -> int:
     return cut
 
 
-def slice_chunk_bits(op: TableOp, job: Job) -> int:
-    """The chunk bits of an extract_slice or an insert_slice in a job."""
-    return _CHUNK_RULES[op.name](op, fallback_of(job).chunk_bytes) if job.fallback else 0
+def slice_chunk_bits(op: TableOp, most_bytes: int | None) -> int:
+    """The chunk bits of an extract_slice or an insert_slice: its own, or those of chunks of ``most_bytes``."""
+    return op.chunk_bits if most_bytes is None else _CHUNK_RULES[op.name](op, most_bytes)
 
 
 _CHUNK_RULES = {"nv_tileas.extract_slice": extract_chunk_bits, "nv_tileas.insert_slice": insert_chunk_bits}

@@ -15,19 +15,23 @@ from ...ir.dialects.op_traits import is_token_ordered
 from ...ir.layouts import SharedLayout
 from ..common.optimization_hints import hint
 from ..job import Job
+from ..schedule.schedule_attribute import schedule_of
 from .axis_info import AxisAnalysis
 from .dot_operand_chains import dot_operand_load, smem_layout_after_views
 from .enclosing_control_flow import early_returns, enclosing_kernel, is_grid_wait, is_in_counted_loop
 from .scalar_slice import ScalarSlice, follows_no_write, writes_after
 from .tma_tensor_maps import TensorBox, tensor_box
 
+COPIED_BY_THREADS = "unspecialize"  # the strategy of a kernel that gives up TMA
 # A load, the operations between it and the dot, and the box of the load.
 TmaOperand = tuple[TableOp, list[Operation], TensorBox]
 
 
 def tma_loads_allowed(func: Operation) -> bool:
-    """Whether every partition can compute where a kernel returns, and where it waits for other grids."""
-    return _return_obstacle(func) is None
+    """Whether every partition can compute where a kernel returns, and where it waits for other grids, and shared memory holds
+    its stages.
+    """
+    return schedule_of(func).strategy != COPIED_BY_THREADS and _return_obstacle(func) is None
 
 
 def may_prefetch_in_loop(op: Operation) -> bool:

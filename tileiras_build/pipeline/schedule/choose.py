@@ -67,12 +67,6 @@ def listening() -> Iterator[Heard]:
         _heard.reset(token)
 
 
-def forget_choices() -> None:
-    """The choices so far were those of an attempt that failed."""
-    if (heard := _heard.get()) is not None:
-        heard.choices.clear()
-
-
 def is_listening() -> bool:
     """Whether candidates that are not chosen matter."""
     return _heard.get() is not None

@@ -40,6 +40,7 @@ from .choose import Candidate, choose, hear, hear_kernel, is_listening
 from .kernel import describe
 from .schedule import Schedule
 from .schedule_attribute import schedule_of, set_knobs
+from .shared_memory import give_up_tma
 from .warps_by_cost import choose_warps_by_cost
 
 MAX_WARPGROUPS, MIN_WARPGROUPS = 4, 2  # warpgroups of a CTA of chained dots, and of all CTAs that share an SM
@@ -59,6 +60,7 @@ def choose_cta_shape(func: TableOp, job: Job) -> None:
     """
     if is_listening():
         hear_kernel(func, describe(func, job))
+    give_up_tma(func, job)
     wanted = schedule_of(func)
     if _is_attention(func, job) and (shape := _attention_shape(func, job, wanted)) is not None:
         set_knobs(func, num_warps=shape.num_warps, occupancy=shape.occupancy or wanted.occupancy, setmaxnreg=True)

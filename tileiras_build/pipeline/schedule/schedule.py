@@ -63,6 +63,9 @@ class Knob:
 
 
 POWERS = (1, 2, 4, 8, 16)
+# Of a tile in scratch at a time. Smaller chunks need more barriers; in all but the largest, slices and dots without an MMA
+# instruction go through scratch in chunks, too.
+CHUNK_BYTES = (32768, 8192, 2048)
 KNOBS: tuple[Knob, ...] = (
     Knob(
         "strategy",
@@ -189,7 +192,7 @@ KNOBS: tuple[Knob, ...] = (
         int,
         "most shared memory of a tile whose layout is converted",
         "one of the chunk sizes",
-        values=(32768, 8192, 2048),
+        values=CHUNK_BYTES,
     ),
 )
 BY_NAME = {row.name: row for row in KNOBS}

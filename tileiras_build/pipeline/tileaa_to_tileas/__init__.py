@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ...core.errors import Unsupported
-from ...ir.casting import as_op
-from ...ir.dialects.op_traits import is_function
 from ..common.cse import Cse
 from ..job import Job
 from ..pass_manager import EdgePass, run_passes
 from ..pipelining_strategies import choose, is_enabled
-from ..schedule.choose import forget_choices
-from ..schedule.schedule_file import requested
-from ..shared_memory_fallbacks import fallback_jobs, fallback_of, may_exceed_shared_memory
 from .allocate_shared_memory import AllocateSharedMemory
 from .assign_layouts import AssignLayouts
 from .check_schedule import CheckSchedule
@@ -99,24 +93,6 @@ def passes_for(job: Job) -> list[type[EdgePass]]:
 
 
 def lower(module: ModuleOp, job: Job) -> ModuleOp:
-    """Schedule a module of nv_tileaa operations as nv_tileas. Kernels fall back to less shared memory where they do not
-    fit.
-    """
-    may_exceed = may_exceed_shared_memory(module, job) or requested(job).conversion_chunk_bytes is not None
-    *attempts, last = fallback_jobs(job) if may_exceed else (job,)
-    for attempt in attempts:
-        try:
-            return _lower(module.clone(), attempt)
-        except Unsupported as error:
-            if error.id != "shared-memory":
-                raise
-            forget_choices()
-    return _lower(module, last)
-
-
-def _lower(module: ModuleOp, job: Job) -> ModuleOp:
+    """Schedule a module of nv_tileaa operations as nv_tileas."""
     run_passes(passes_for(job), module, job, edge="tileaa_to_tileas")
-    if remark := fallback_of(job).remark:
-        for func in filter(is_function, module.body.block.ops):
-            as_op(func).shared_memory_fallback = remark
     return module

@@ -18,11 +18,10 @@ from xdsl.ir import Operation
 from ...core.errors import Unsupported
 from ...ir.casting import as_op
 from ...ir.dialects.fast_xdsl import walk
-from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_function
 from ..analysis.buffer_liveness import LiveRange
-from ..analysis.kernel_lifetime_storage import lifetime_storage_of
-from ..analysis.scratch_memory_sizes import ALIGNMENT, SIZES, STAGE_ALIGNMENT, STORE_BY_TMA, buffer_bytes
+from ..analysis.scratch_memory_sizes import buffer_bytes, chunk_limit
+from ..analysis.shared_memory_plan import place_storage, plan_shared_memory, scratch_users
 from ..job import Job
 from ..pass_manager import EdgePass
 from .batch_layout_conversions import fuse_conversions
@@ -41,17 +40,18 @@ class AllocateSharedMemory(EdgePass):
 
 
 def _assign(func: Operation, job: Job) -> None:
-    if not job.fallback:
-        fuse_conversions(func, _ScratchLimit(func, job.target.max_shared_memory), job)
-    users: list[TableOp] = []
-    for op in walk(func):
-        if op.name in SIZES and (size := SIZES[op.name](as_op(op), job)):
-            users.append(as_op(op))
-            users[-1].scratch_bytes = size
-    total = _allocate(func, users, job.target.max_shared_memory)
-    _check_size(total, job)
-    if total:
-        as_op(func).shared_bytes = total
+    most = job.target.max_shared_memory
+    if chunk_limit(func) is None:
+        fuse_conversions(func, _ScratchLimit(func, most), job)
+    users = scratch_users(func, job)
+    plan = plan_shared_memory(func, users, most)
+    _check_size(plan.total, job)
+    for op, size in users.items():
+        op.scratch_bytes, op.scratch_offset = size, plan.scratch[op]
+    for op, offset in plan.others.items():
+        op.shared_offset = offset
+    if plan.total:
+        as_op(func).shared_bytes = plan.total
     HazardAnalysis(func).run()
 
 
@@ -66,45 +66,11 @@ class _ScratchLimit:
         live_ranges = [LiveRange.of(ring) for ring in rings]
         # Located first: the live range may begin at an operation that the next lines fuse.
         self.while_buffers_live = {op for op in walk(func) if any(live_range.covers(op) for live_range in live_ranges)}
-        self.otherwise = limit - _allocate_lifetime_storage(func, 0)
+        self.otherwise = limit - place_storage(func, 0)[1]
         self.limit_with_buffers = self.otherwise - sum(map(buffer_bytes, rings))
 
     def __call__(self, op: Operation) -> int:
         return self.limit_with_buffers if op in self.while_buffers_live else self.otherwise
-
-
-def _allocate(func: Operation, users: list[TableOp], most: int) -> int:
-    """Assign all offsets, and return the size.
-
-    Offset 0 is scratch that is used while stage buffers are live, then the stage buffers, then kernel-lifetime storage.
-    Other scratch overlaps the first two.
-    """
-    storage = _allocate_lifetime_storage(func, 0)
-    rings = [as_op(op) for op in walk(func) if op.name == "nv_tileas.alloc_tensor"]
-    live_ranges = [LiveRange.of(ring) for ring in rings]
-    while_buffers_live = [op for op in users if any(live_range.covers(op) for live_range in live_ranges)]
-    otherwise = [op for op in users if op not in while_buffers_live]
-    total = _allocate_stage_buffers(
-        rings, _allocate_scratch(while_buffers_live, most - storage - sum(map(buffer_bytes, rings)))
-    )
-    # The tiles of TMA stores were sized for the bytes that stage buffers leave: two of them must fit.
-    available = total if rings and any(op.name == STORE_BY_TMA for op in otherwise) else most - storage
-    return _allocate_lifetime_storage(func, max(total, _allocate_scratch(otherwise, available)))
-
-
-def _allocate_scratch(users: list[TableOp], limit: int) -> int:
-    """Consecutive operations alternate between two regions, so that the second need not wait for readers of the first.
-
-    There is one region if two do not fit. ``available``: the bytes left for scratch. TMA sources are aligned to their
-    swizzle pattern.
-    """
-    unit = STAGE_ALIGNMENT if any(op.name == STORE_BY_TMA for op in users) else ALIGNMENT
-    sizes = [-(-op.scratch_bytes // unit) * unit for op in users]
-    first, second = max(sizes[0::2], default=0), max(sizes[1::2], default=0)
-    alternate = first + second <= limit
-    for number, op in enumerate(users):
-        op.scratch_offset = first if alternate and number % 2 else 0
-    return first + second if alternate else max(first, second)
 
 
 def _check_size(total: int, job: Job) -> None:
@@ -114,20 +80,3 @@ def _check_size(total: int, job: Job) -> None:
             f"the kernel needs {total} bytes of shared memory, {job.target.name} has {job.target.max_shared_memory}",
             remedy="use smaller tiles",
         )
-
-
-def _allocate_stage_buffers(rings: list[TableOp], total: int) -> int:
-    """Place stage buffers after the scratch that is used while they hold tiles."""
-    for ring in rings:
-        start = -(-total // STAGE_ALIGNMENT) * STAGE_ALIGNMENT
-        ring.shared_offset = start
-        total = start + ring.result.type.size_bytes
-    return total
-
-
-def _allocate_lifetime_storage(func: Operation, total: int) -> int:
-    """Place storage that is live for the whole kernel last."""
-    for op, size, alignment in lifetime_storage_of(func):
-        op.shared_offset = -(-total // alignment) * alignment
-        total = op.shared_offset + size
-    return total

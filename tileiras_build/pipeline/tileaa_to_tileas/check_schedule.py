@@ -21,7 +21,6 @@ from ..schedule.cta_shape import EXPLAINED_CTAS, limits_of, spare_stage_bytes
 from ..schedule.schedule import BY_NAME
 from ..schedule.schedule_attribute import schedule_of, set_knobs
 from ..schedule.schedule_file import refusal, requested
-from ..shared_memory_fallbacks import fallback_of
 
 
 class CheckSchedule(EdgePass):
@@ -37,11 +36,10 @@ class CheckSchedule(EdgePass):
 
 def _complete(func: TableOp, job: Job) -> None:
     """Set what the code says of itself."""
-    chunk = fallback_of(job).chunk_bytes if job.fallback or requested(job).conversion_chunk_bytes else None
-    strategy = choose_strategy(job).name
+    strategy = schedule_of(func).strategy or choose_strategy(job).name
     shared = None if func.grid_cluster else func.num_ctas
     set_knobs(func, num_warps=func.num_warps, num_ctas=shared, grid_cluster=func.grid_cluster)
-    set_knobs(func, strategy=strategy, conversion_chunk_bytes=chunk)
+    set_knobs(func, strategy=strategy)
     if is_listening() and schedule_of(func).occupancy is None:
         spare = spare_stage_bytes(func)
         limits = ((ctas, limits_of(func, ctas, job, spare)) for ctas in range(EXPLAINED_CTAS, 0, -1))

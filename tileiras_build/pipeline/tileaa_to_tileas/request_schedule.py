@@ -1,7 +1,7 @@
 """Request a schedule: give each kernel the knobs of the job's schedule file.
 
 In:    kernels; a job with the text of a schedule file.
-Out:   ``schedule`` on each kernel: what passes read before they choose. That is its warps, its CTAs per SM and per cluster, its clusters,
+Out:   ``schedule`` on each kernel: what passes read before they choose. That is its warps, its CTAs per SM and per cluster, its clusters, its chunks,
        and the optimizations that it declines. No variant of a kernel: a file is checked against one kernel's resources.
        Kernels of other jobs are unchanged.
 Before: all passes that choose knobs.
@@ -37,6 +37,7 @@ class RequestSchedule(EdgePass):
             grid_cluster=wanted.grid_cluster,
             num_warps=wanted.num_warps,
             occupancy=wanted.occupancy,
+            conversion_chunk_bytes=wanted.conversion_chunk_bytes,
         )
         for func in list(filter(variant_of, module.body.block.ops)):
             func.detach()

@@ -25,6 +25,7 @@ from ...ir.casting import as_op, is_int_constant, parent_op
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import has_side_effects, is_counted_loop, is_function
+from ..analysis.convert_layout_op_plans import DEFAULT_CHUNK_BYTES
 from ..analysis.dot_operand_chains import dot_operand_load
 from ..analysis.enclosing_control_flow import has_no_early_exit, is_accumulation_loop
 from ..analysis.resource_model import two_stages_fit
@@ -32,7 +33,6 @@ from ..analysis.scalar_slice import TOKEN
 from ..common.llvm_element_types import element_of
 from ..job import Job
 from ..pass_manager import EdgePass
-from ..shared_memory_fallbacks import fallback_of
 from .k_tiled_operands import KTiledOperand, k_tiled_operand
 from .op_insertion import insertion_before
 from .software_pipelining.tile_k_loop import MIN_LINE_BYTES, tile_k_loops
@@ -90,9 +90,7 @@ def _only_loop_sets_k(loop: TableOp, operands: list[KTiledOperand]) -> bool:
 def _shrink_factor(dot: TableOp, operands: list[KTiledOperand], job: Job) -> int:
     """The factor by which the k tile must shrink for two stages to fit; 1 where it need not or cannot."""
     other_sizes = (
-        [0]
-        if is_function(parent_op(parent_op(dot))) or job.target.copy_family != "tma"
-        else [fallback_of(job).chunk_bytes, 0]
+        [0] if is_function(parent_op(parent_op(dot))) or job.target.copy_family != "tma" else [DEFAULT_CHUNK_BYTES, 0]
     )
     return next(
         (factor for other_size in other_sizes if (factor := _largest_fitting_k(dot, operands, other_size, job))), 1

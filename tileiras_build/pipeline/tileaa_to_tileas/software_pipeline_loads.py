@@ -41,7 +41,7 @@ from ..analysis.buffer_liveness import LiveRange
 from ..analysis.enclosing_control_flow import enclosing_kernel
 from ..analysis.op_queries import is_tile
 from ..analysis.resource_model import MAX_CP_ASYNC_STAGES, MIN_STAGES, STAGES_SMEM_OVERHEAD, choose_stages, ctas_per_sm
-from ..analysis.scratch_memory_sizes import largest_scratch
+from ..analysis.scratch_memory_sizes import chunk_limit, largest_scratch
 from ..common.optimization_hints import hint, occupancy
 from ..job import Job
 from ..pass_manager import EdgePass
@@ -157,7 +157,11 @@ def _used_shared_memory(kernel: Operation, loop: Operation, loads: list[CpAsyncL
         walk(loop)
     ) - gone
     small = STAGES_SMEM_OVERHEAD * sum(op.name == CreatePipelineOp.name for op in walk(kernel))
-    return sum(ring.result.type.size_bytes for ring in rings) + small + largest_scratch(concurrent, job)
+    return (
+        sum(ring.result.type.size_bytes for ring in rings)
+        + small
+        + largest_scratch(concurrent, job, chunk_limit(kernel))
+    )
 
 
 def _is_simple(block: Block) -> bool:

@@ -74,7 +74,7 @@ def _block_of_rows(func: Operation, job: Job) -> Block:
 
 def _spill(func: Operation, wanted: range, rows: ReductionBlock, job: Job) -> None:
     """Spill for the largest number of CTAs per SM that the kernel profits from and that have shared memory for it."""
-    warps, scratch = unwrap(as_op(func).num_warps), largest_scratch(walk(func), job)
+    warps, scratch = unwrap(as_op(func).num_warps), largest_scratch(walk(func), job, None)
     for ctas, overhead in product(wanted, SPILLED_ROW_REG_OVERHEAD):
         most = registers_left(UNSPILLABLE_REG_OVERHEAD, warps, ctas, job.target)
         spilled = _select_spills(rows, registers_left(overhead, warps, ctas, job.target), most)

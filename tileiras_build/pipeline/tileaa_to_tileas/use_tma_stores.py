@@ -41,7 +41,13 @@ from ..analysis.convert_layout_op_plans import conversion_plan
 from ..analysis.disjoint_stores import iterations_store_disjoint_tiles
 from ..analysis.kernel_lifetime_storage import lifetime_storage_bytes
 from ..analysis.scalar_slice import accesses_after, may_depend_on
-from ..analysis.scratch_memory_sizes import STAGE_ALIGNMENT, align_to_banks, buffer_bytes, max_chunk_bytes
+from ..analysis.scratch_memory_sizes import (
+    STAGE_ALIGNMENT,
+    align_to_banks,
+    buffer_bytes,
+    chunk_limit,
+    max_chunk_bytes,
+)
 from ..analysis.tma_tensor_maps import TensorBox, tensor_box
 from ..common.llvm_element_types import element_of
 from ..common.optimization_hints import hint
@@ -112,7 +118,7 @@ class _Store:
             return None
         layouts = (layout_of(value) for value in (self.conversion.operands[0], self.op.value))
         before, after = layouts
-        element, most = element_of(self.op.value.type), max_chunk_bytes(self.conversion, self.job)
+        element, most = element_of(self.op.value.type), max_chunk_bytes(self.conversion, chunk_limit(self.func))
         plan = conversion_plan(self.job.target, before, after, element, most)
         return plan if isinstance(plan, SharedRoundTrip) else None
 
@@ -159,15 +165,16 @@ class _Store:
         """Bytes of shared memory that cost neither stages nor another CTA on the SM.
 
         These are the bytes of the conversion, the bytes of drained rings, and what rings leave of a CTA's share of the
-        SM.
+        SM; never more than a CTA has.
         """
         rings = [as_op(op) for op in walk(self.func) if op.name == "nv_tileas.alloc_tensor"]
         whole, beside = sum(buffer_bytes(ring) for ring in rings), lifetime_storage_bytes(self.func)
         limits = map(self.job.target.shared_memory_of, range(self.job.target.sm_limits.ctas, 1, -1))
-        limit = next((limit for limit in limits if whole + beside <= limit), self.job.target.max_shared_memory)
-        total = limit - beside
+        most = self.job.target.max_shared_memory
+        total = next((limit for limit in limits if whole + beside <= limit), most) - beside
         filled = whole if any(LiveRange.of(ring).covers(self.op) for ring in rings) else 0
-        return max(align_to_banks(self.smem_round_trip.scratch_bytes), total - filled)
+        converted = min(align_to_banks(self.smem_round_trip.scratch_bytes), most - beside - filled)
+        return max(converted, total - filled)
 
     @property
     def instructions(self) -> int:

@@ -28,14 +28,15 @@ from ...analysis.resource_model import (
     min_stages,
 )
 from ...analysis.scale_stage_counts import smem_scale_groups, tmem_scale_groups
-from ...analysis.scratch_memory_sizes import STAGE_ALIGNMENT, largest_scratch
+from ...analysis.scratch_memory_sizes import STAGE_ALIGNMENT, chunk_limit, largest_scratch
 from ...common.llvm_element_types import element_of
 from ...job import Job
 from ...mma.tmem_tiles import lhs_k_chunks, scale_columns, tmem_tiles
 from ...schedule.choose import Candidate, choose
+from ...schedule.schedule import CHUNK_BYTES
 from ...schedule.schedule_file import requested
+from ...schedule.shared_memory import limit_chunks, smaller_chunks
 from ...schedule.stage_counts import StageBudget
-from ...shared_memory_fallbacks import FALLBACKS
 from ..chunked_layout_conversions import limit_conversion_chunks
 from ..op_insertion import insert_before
 from ..software_pipelining.cp_async_loads import cp_async_load
@@ -51,7 +52,7 @@ from .pipelines import (
     stationary_operands_of,
 )
 
-SMALL_CHUNK_BYTES = FALLBACKS[1].chunk_bytes
+SMALL_CHUNK_BYTES = CHUNK_BYTES[1]
 ACCUMULATOR_BUFFERS = 2  # one is read while MMAs accumulate into the other
 
 
@@ -90,7 +91,7 @@ class PipelineAllocation:
         """As many stages as shared memory holds beside the scratch that is used while a mainloop is live. The scratch is
         limited to chunks where a CTA per SM would be lost otherwise.
         """
-        stages, most = self._stages_with_scratch(body), ctas_per_sm(self.func, body, self.job)
+        stages, most = self._stages_in_chunks(body), ctas_per_sm(self.func, body, self.job)
         if self.accumulators_stay and self.ctas < most:
             self._limit_chunks(body)
             stages = self._stages_with_scratch(body)
@@ -98,6 +99,16 @@ class PipelineAllocation:
         if wanted is not None and wanted > stages and as_op(self.func).num_ctas is not None:
             return stages  # a CTA pair may have more of them (use_two_cta_mma)
         return choose(self.func, self.job, "num_stages", self.budget.candidates(stages, wanted, self.job))
+
+    def _stages_in_chunks(self, body: Block) -> int:
+        """The stages beside scratch, whose chunks become smaller until one stage fits."""
+        func, stages = as_op(self.func), self._stages_with_scratch(body)
+        for smaller in smaller_chunks(func, self.job):
+            if stages:
+                break
+            limit_chunks(func, smaller)
+            stages = self._stages_with_scratch(body)
+        return max(stages, 1)
 
     def _limit_chunks(self, body: Block) -> None:
         """Convert layouts in small chunks while a mainloop is live."""
@@ -126,7 +137,7 @@ class PipelineAllocation:
                 break
         cap = min(max_stages(mainloop.dot) for mainloop in self.mainloops)
         self.budget = StageBudget(max(1, min(stages, cap)), size, used, self.ctas, cap)
-        return self.budget.fitting
+        return min(stages, cap)
 
     def _copied_bytes(self) -> int:
         """Shared memory for the rings of other operands that all threads copy ahead in the same loops
@@ -143,7 +154,9 @@ class PipelineAllocation:
             op for mainloop in self.mainloops for operand_load in mainloop.operand_loads for op in operand_load.chain
         }
         scratch = largest_scratch(
-            (op for top in self._ops_while_live(body) for op in walk(top) if op not in gone), self.job
+            (op for top in self._ops_while_live(body) for op in walk(top) if op not in gone),
+            self.job,
+            chunk_limit(self.func),
         )
         return scratch + STAGES_SMEM_OVERHEAD * len(self.groups)
 

@@ -10,8 +10,9 @@ from tests.emulated_kernels import compiled, run, scheduled_case
 from tests.examples.example_library import CASES, bytecode_of, inputs_of, launch
 from tileiras_build import driver
 from tileiras_build.core.errors import Unsupported
+from tileiras_build.ir.casting import as_op
+from tileiras_build.pipeline.analysis.shared_memory_plan import plan_shared_memory, scratch_users
 from tileiras_build.pipeline.job import Job
-from tileiras_build.pipeline.shared_memory_fallbacks import FALLBACKS, fallback_jobs
 from tileiras_build.pipeline.tile_ir_text_format import parse
 from tileiras_build.reports.optimization_remarks import collect
 from tileiras_build.target.targets import TARGETS, Target
@@ -20,6 +21,8 @@ from tileiras_build.verify import find_faults
 KERNELS = Path(__file__).with_name("large_tiles.py")
 SMS = ("sm_90", "sm_120")
 KIB = 1024
+CHUNKS = {kib: f"layout conversions go through shared memory in chunks of {kib} KiB" for kib in (8, 2)}
+NO_TMA = "no producer warp loads tiles by TMA (no warp specialization)"
 
 
 def smaller(sm: str, bytes: int) -> Target:
@@ -57,7 +60,7 @@ def test_a_transpose_goes_through_a_layout_between(name, dtype, shape, sm):
     x = values(*shape, dtype)
     _, out = run(KERNELS, name, sm, [x, empty(*shape[::-1], dtype)])
     assert np.array_equal(out, x.T)
-    assert saved(compiled(KERNELS, name, sm)) == FALLBACKS[1].remark
+    assert saved(compiled(KERNELS, name, sm)) == CHUNKS[8]
 
 
 @pytest.mark.parametrize("sm", SMS)
@@ -86,23 +89,26 @@ def test_a_matmul_is_taken_in_parts_along_k(sm):
     x, y = values(64, 512), values(512, 64)
     out = run(KERNELS, "matmul_f32", sm, [x, y, empty(64, 64)])[2]
     assert np.array_equal(out, x @ y)
-    assert saved(compiled(KERNELS, "matmul_f32", sm)) == FALLBACKS[1].remark
+    assert saved(compiled(KERNELS, "matmul_f32", sm)) == CHUNKS[8]
 
 
 # ---- GPUs with less of it ------------------------------------------------------------------------
 @pytest.mark.parametrize(
-    "name, sm, kib, number",
+    "name, sm, kib, given_up",
     [
-        ("matmul_f16_nt_wide", "sm_80", 7, 3),
-        ("matmul_f8e4m3_nn", "sm_90", 16, 1),
-        ("attention_f16_causal", "sm_90", 16, 2),
-        ("attention_bf16_causal", "sm_100", 12, 2),
-        ("matmul_f16_nt_odd", "sm_90", 6, 3),
+        ("matmul_f16_nt_wide", "sm_80", 7, CHUNKS[2]),
+        ("matmul_f8e4m3_nn", "sm_90", 16, CHUNKS[8]),
+        ("attention_f16_causal", "sm_90", 16, CHUNKS[2]),
+        ("attention_f16_causal", "sm_90", 10, NO_TMA),
+        ("attention_bf16_causal", "sm_100", 12, CHUNKS[2]),
+        ("attention_bf16_causal", "sm_100", 9, NO_TMA),
+        ("matmul_f16_nt_odd", "sm_90", 6, CHUNKS[2]),
     ],
 )
-def test_kernels_give_up_what_they_must(name, sm, kib, number, monkeypatch):
+def test_kernels_give_up_what_they_must(name, sm, kib, given_up, monkeypatch):
     artifacts = compile_for(smaller(sm, kib * KIB), bytecode_of(name), monkeypatch)
-    assert saved(artifacts) == FALLBACKS[number].remark
+    assert (saved(artifacts) or "").startswith(given_up)
+    assert ('strategy = "unspecialize"' in artifacts.tileas) == (given_up is NO_TMA or sm == "sm_80")
     assert not find_faults(CASES[name], inputs_of(name), launch(name, artifacts))
 
 
@@ -115,10 +121,29 @@ def test_where_nothing_helps_it_is_refused(monkeypatch):
         compile_for(smaller("sm_90", 512), bytecode_of("attention_f16"), monkeypatch)
 
 
-def test_a_strategy_that_was_asked_for_stays():
-    job = Job(TARGETS["sm_90"], strategy="warp-specialize")
-    assert [(other.fallback, other.strategy) for other in fallback_jobs(job)] == [(n, job.strategy) for n in range(2)]
-    assert [other.strategy for other in fallback_jobs(Job(TARGETS["sm_90"]))][-2:] == ["unspecialize", "none"]
+@pytest.mark.parametrize(
+    "options", [{"strategy": "warp-specialize"}, {"schedule": '{"schedule": {"strategy": "warp-specialize"}}'}]
+)
+def test_a_strategy_that_was_asked_for_stays(options, monkeypatch):
+    with pytest.raises(Unsupported, match="the kernel needs 1[0-9]+ bytes of shared memory, sm_90 has 10240"):
+        compile_for(smaller("sm_90", 10 * KIB), bytecode_of("attention_f16_causal"), monkeypatch, **options)
+
+
+def test_chunks_that_were_asked_for_stay(monkeypatch):
+    schedule = '{"schedule": {"conversion_chunk_bytes": 8192}}'
+    artifacts = compile_for(TARGETS["sm_90"], bytecode_of("matmul_f16_nt"), monkeypatch, schedule=schedule)
+    assert "conversion_chunk_bytes = 8192" in artifacts.tileas and saved(artifacts) is None
+
+
+def test_what_is_planned_is_what_is_allocated():
+    """One function places scratch, stages and storage; chunks are limited by its total."""
+    module = scheduled_case(KERNELS, "transpose_f32", "sm_90")
+    (func,) = (op for op in module.body.block.ops if op.name == "nv_tileaa.func")
+    job = Job(TARGETS["sm_90"])
+    plan = plan_shared_memory(func, scratch_users(func, job), job.target.max_shared_memory)
+    assert plan.total == as_op(func).shared_bytes <= job.target.max_shared_memory
+    unlimited = {op: 256 * KIB for op in plan.scratch}
+    assert plan_shared_memory(func, unlimited, job.target.max_shared_memory).total > job.target.max_shared_memory
 
 
 def test_a_remark_says_what_it_costs():

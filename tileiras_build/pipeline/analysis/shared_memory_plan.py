@@ -1,0 +1,80 @@
+"""Where the shared memory of a kernel lies: what passes ask whether chunks fit, and what allocation writes down."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from xdsl.ir import Operation
+
+from ...ir.casting import as_op
+from ...ir.dialects.fast_xdsl import walk
+from ...ir.dialects.op_definition import TableOp
+from ..job import Job
+from .buffer_liveness import LiveRange
+from .kernel_lifetime_storage import lifetime_storage_of
+from .scratch_memory_sizes import ALIGNMENT, SIZES, STAGE_ALIGNMENT, STORE_BY_TMA, buffer_bytes
+
+
+class SharedMemoryPlan(NamedTuple):
+    """Offsets of scratch, and of stage buffers and storage of the whole kernel; ``total`` bytes of all."""
+
+    scratch: Mapping[TableOp, int]
+    others: Mapping[TableOp, int]
+    total: int
+
+
+def scratch_users(func: Operation, job: Job, limit: int | None = None) -> dict[TableOp, int]:
+    """The operations with scratch, and their bytes."""
+    sizes = ((as_op(op), SIZES[op.name](as_op(op), job, limit)) for op in walk(func) if op.name in SIZES)
+    return {op: size for op, size in sizes if size}
+
+
+def plan_shared_memory(func: Operation, users: Mapping[TableOp, int], most: int) -> SharedMemoryPlan:
+    """Offset 0 is scratch that is used while stage buffers are live, then the stage buffers, then kernel-lifetime storage.
+    Other scratch overlaps the first two. ``most``: the shared memory of a CTA, above which less is placed side by side.
+    """
+    _, storage = place_storage(func, 0)
+    rings = [as_op(op) for op in walk(func) if op.name == "nv_tileas.alloc_tensor"]
+    live_ranges = [LiveRange.of(ring) for ring in rings]
+    while_live = {op for op in users if any(live_range.covers(op) for live_range in live_ranges)}
+    first, end = _place_scratch(
+        {op: users[op] for op in users if op in while_live}, most - storage - sum(map(buffer_bytes, rings))
+    )
+    buffers, end = _place_buffers(rings, end)
+    others = {op: size for op, size in users.items() if op not in while_live}
+    # The tiles of TMA stores were sized for the bytes that stage buffers leave: two of them must fit.
+    available = end if rings and any(op.name == STORE_BY_TMA for op in others) else most - storage
+    second, other_end = _place_scratch(others, available)
+    stored, total = place_storage(func, max(end, other_end))
+    return SharedMemoryPlan(first | second, buffers | stored, total)
+
+
+def _place_scratch(users: Mapping[TableOp, int], limit: int) -> tuple[dict[TableOp, int], int]:
+    """Offsets and end. Consecutive operations alternate between two regions, so that the second need not wait for readers of the
+    first. There is one region if two do not fit. TMA sources are aligned to their swizzle pattern.
+    """
+    unit = STAGE_ALIGNMENT if any(op.name == STORE_BY_TMA for op in users) else ALIGNMENT
+    sizes = [-(-size // unit) * unit for size in users.values()]
+    first, second = max(sizes[0::2], default=0), max(sizes[1::2], default=0)
+    alternate = first + second <= limit
+    offsets = {op: first if alternate and number % 2 else 0 for number, op in enumerate(users)}
+    return offsets, first + second if alternate else max(first, second)
+
+
+def _place_buffers(rings: Sequence[TableOp], end: int) -> tuple[dict[TableOp, int], int]:
+    """Stage buffers after the scratch that is used while they hold tiles."""
+    offsets = {}
+    for ring in rings:
+        offsets[ring] = -(-end // STAGE_ALIGNMENT) * STAGE_ALIGNMENT
+        end = offsets[ring] + ring.result.type.size_bytes
+    return offsets, end
+
+
+def place_storage(func: Operation, end: int) -> tuple[dict[TableOp, int], int]:
+    """Storage that is live for the whole kernel."""
+    offsets = {}
+    for op, size, alignment in lifetime_storage_of(func):
+        offsets[op] = -(-end // alignment) * alignment
+        end = offsets[op] + size
+    return offsets, end
