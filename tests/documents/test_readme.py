@@ -2,21 +2,40 @@
 
 import re
 from math import exp, log
+from xml.etree import ElementTree
 
 from tests.documents.test_document_words import ROOT
 from tests.documents.test_tutorial import INSTALLS
 from tests.documents.typed import Command, File, execute, steps
+from tools.terminal_cast import PICTURE, SHOWN
 
 README = (ROOT / "README.md").read_text()
 
 
 def test_readme(shell, tmp_path):
     done = [step for step in steps(README) if not isinstance(step, Command) or not step.line.startswith(INSTALLS)]
-    for step in done:
-        execute(step, tmp_path, shell)
+    printed = [execute(step, tmp_path, shell) for step in done]
+    drawn = [line for line in cast_lines() if not line.startswith("$")]
+    assert set(map(shape, drawn)) <= {shape(line) for text in printed for line in text.splitlines()}
     assert sum(isinstance(step, Command) for step in done) == 5 and sum(isinstance(step, File) for step in done) == 2
     for made in ("my_kernels/build/sm_90/softmax_f32.cubin", "build/package/my_package/manifest.json"):
         assert (tmp_path / made).is_file(), made
+
+
+def cast_lines() -> list[str]:
+    """What docs/terminal.svg shows."""
+    return [node.text or "" for node in ElementTree.parse(PICTURE).iter("{http://www.w3.org/2000/svg}text")]
+
+
+def shape(line: str) -> str:
+    """A line without what differs from run to run: numbers, the order of steps, columns' widths."""
+    return re.sub(r"[\d.]+", "0", re.sub(r"^\[.*?\]", "[0]", " ".join(line.split())))
+
+
+def test_the_terminal_shows_the_first_commands():
+    typed = [line.removeprefix("$ ") for line in cast_lines() if line.startswith("$ ")]
+    commands = [step.line.partition("  #")[0].rstrip() for step in steps(README) if isinstance(step, Command)]
+    assert typed == commands[1 : 1 + SHOWN] and len(PICTURE.read_bytes()) < 10_000, "run: python tools/terminal_cast.py"
 
 
 def test_it_is_short():

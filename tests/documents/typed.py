@@ -55,16 +55,17 @@ def commands(text: str) -> Iterator[Command]:
         yield Command(_FAILS.sub("", line), output, bool(_FAILS.search(line)))
 
 
-def execute(step: File | Command, folder: Path, shell: Callable[[str], subprocess.CompletedProcess]) -> None:
-    """Do what the reader does; raises AssertionError where something else comes out."""
+def execute(step: File | Command, folder: Path, shell: Callable[[str], subprocess.CompletedProcess]) -> str:
+    """Do what the reader does, and return what a command prints; raises AssertionError where that is something else."""
     if isinstance(step, File):
         (folder / step.path).parent.mkdir(parents=True, exist_ok=True)
         (folder / step.path).write_text(step.text)
-        return
+        return ""
     done = shell(step.line)
     said = done.stdout + (done.stderr if step.fails else "")
     assert bool(done.returncode) == step.fails, f"{step.line}\nexit {done.returncode}\n{done.stdout}{done.stderr}"
     assert agree(step.output, said), f"$ {step.line}\n--- the document says\n{step.output}--- what came out\n{said}"
+    return done.stdout
 
 
 def agree(expected: str, said: str) -> bool:
