@@ -21,8 +21,9 @@ MAY_IMPORT: dict[str, str] = {
     "driver": "core target manifest libdevice ir frontend pipeline simulate launch workers config",
     "cutile": "core target manifest frontend pipeline launch simulate workers driver",
     "verify": "core target manifest ir frontend simulate driver",
+    "tuning": "core target manifest ir frontend simulate verify driver",
     "reports": "core target manifest libdevice ir pipeline simulate",
-    "build": "core target manifest libdevice ir frontend pipeline simulate launch workers config driver cutile verify reports",
+    "build": "core target manifest libdevice ir frontend pipeline simulate launch workers config driver cutile verify tuning reports",
     "cli": EVERYTHING,
     "__main__": "cli",
 }

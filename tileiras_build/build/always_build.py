@@ -8,7 +8,7 @@ from SCons.Errors import BuildError
 
 from ..core.errors import TileirasError
 
-COMMANDS, REPORT, VERIFY = "commands", "report", "verify"  # the aliases that a run may request
+COMMANDS, REPORT, TUNE, VERIFY = "commands", "report", "tune", "verify"  # the aliases that a run may request
 
 
 def is_requested(alias: str) -> bool:

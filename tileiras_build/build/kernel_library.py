@@ -26,7 +26,7 @@ from ..frontend.cases_table_from_ast import REFERENCES, find_imports, has_table,
 from ..pipeline.stages import STAGES, InputFile, Stage
 from ..pipeline.tuning_parameters import VARIANTS
 from ..workers.executor import Executor
-from .always_build import COMMANDS, REPORT, VERIFY, is_requested
+from .always_build import COMMANDS, REPORT, TUNE, VERIFY, is_requested
 from .artifact_node import ArtifactFile, attach_builder
 from .build_folder_lock import lock_folder
 from .build_session import BuildSession, changes_files, new_comparison
@@ -42,7 +42,7 @@ from .library_member import TILECPP, Kernel, is_tilecpp, stem
 from .parallel_jobs import use_all_cores
 from .per_kernel_options import Rows
 from .progress import BuildStep
-from .python_to_bytecode_step import CASES, SUFFIX, ComputedKernelNames, ExportAction
+from .python_to_bytecode_step import CASES, CHOICES, SUFFIX, ComputedKernelNames, ExportAction
 from .scons_variables import add_defaults, exit_with_error
 from .select_executor import warm_up
 from .settings import DEFAULTS, Settings, is_explaining, is_pruning, read_settings
@@ -52,6 +52,7 @@ from .step_timeline import BUILD
 if TYPE_CHECKING:
     from .kernel_package import PackageBuilder
     from .tilecpp_kernel_groups import TileCppSources
+    from .tune_target import TuneTarget
     from .verify_target import VerifyTarget
 
 _current: BuildSession | None = None
@@ -154,6 +155,12 @@ class GraphBuilder:
         return VerifyTarget(self.build)
 
     @cached_property
+    def _tuning(self) -> TuneTarget:
+        from .tune_target import TuneTarget
+
+        return TuneTarget(self.build)
+
+    @cached_property
     def _packages(self) -> PackageBuilder:
         from .kernel_package import PackageBuilder
 
@@ -247,15 +254,17 @@ class GraphBuilder:
             return []
         builder = self._cached(("export",), lambda: Builder(action=ExportAction(stage, self.build.executor)))
         folder = env.Dir(f"{settings.build_dir}/{stage.name}")
-        made = [self.build.artifact(folder, name + stage.suffix) for name in names]
-        for name, bytecode in zip(names, made, strict=True):
+        kept = [f"{name}.{sm}" for name, of in _choices(path).items() if name in names for sm in of]
+        made = [self.build.artifact(folder, name + stage.suffix) for name in [*names, *kept]]
+        for name, bytecode in zip(names, made):
             if bytecode.has_builder() and bytecode.sources[0] is not node:
                 raise _duplicate_name_error(name, bytecode.sources[0], node)
         record = self.build.artifact(folder, names[0] + SUFFIX)
         attach_builder(env, builder, [*made, record], node, [env.fs.File(str(path)) for path in imports])
         self.build.remember_reads([*made, record], record.get_abspath())
         self.build.progress.add(made[0], BuildStep(stage.name, "", Path(path).stem))
-        return [_exported_kernel(name, node, bytecode) for name, bytecode in zip(names, made, strict=True)]
+        by_name = dict(zip([*names, *kept], made, strict=True))
+        return [_exported_kernel(name, node, by_name) for name in names]
 
     def _names_of_last_build(self, node) -> list[str] | None:
         """The kernels that a source had when the last full build of the record ran."""
@@ -310,6 +319,11 @@ class GraphBuilder:
         """Add steps that verify ``kernels``, if this run requests them."""
         if is_requested(VERIFY):
             self._verification.add(env, kernels, own, self.table)
+
+    def tune(self, env, kernels: list[Kernel], own: Mapping[str, Settings]) -> None:
+        """Add steps that tune ``kernels``, if this run requests them."""
+        if is_requested(TUNE):
+            self._tuning.add(env, kernels, own)
 
     def _rule(self, env, settings: Settings, target, previous: Stage, stage: Stage, folder) -> Rule:
         job = settings.job(target, stage)
@@ -389,5 +403,19 @@ def _duplicate_name_error(kernel: str, one: object, other: object) -> InvalidInp
     return InvalidInput("library-name", message, remedy="rename one, or use different build_dir")
 
 
-def _exported_kernel(name: str, file, bytecode) -> Kernel:
-    return Kernel(name, bytecode, file, lambda target, settings: bytecode)
+def _exported_kernel(name: str, file, made: Mapping[str, object]) -> Kernel:
+    """A kernel of a Python file; its bytecode for a GPU is that of the point chosen for it, or of its default."""
+    bytecode = made[name]
+    return Kernel(name, bytecode, file, lambda target, settings: made.get(f"{name}.{target.generation}", bytecode))
+
+
+def _choices(path: str) -> Mapping[str, Mapping[str, object]]:
+    """The choices beside a Python file; none from an invalid file, which the export reports."""
+    if not os.path.exists(os.path.splitext(path)[0] + CHOICES):
+        return {}
+    from ..frontend.tuning_choices import read_choices
+
+    try:
+        return read_choices(path)
+    except TileirasError:
+        return {}

@@ -78,6 +78,7 @@ class LibraryKernels:
             if target in own[kernel.name].targets
         ]
         self._chain.verify(self._env, kernels, own)
+        self._chain.tune(self._env, kernels, own)
         return last
 
     def _last_of(self, kernel: Kernel, target: Target, own: Settings):

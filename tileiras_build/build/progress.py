@@ -209,6 +209,7 @@ class Progress:
             self.stream.write("\n")
             print_resources(rows, self.stream)
             self._print_missing_promises([node for node in nodes if node in self.without_variants])
+            self._print_tuning_notes(nodes)
         if unreadable:
             self.stream.write(f"cannot read {count_text(unreadable, 'launch manifest')}\n")
 
@@ -219,7 +220,16 @@ class Progress:
 
         with suppress(TileirasError):
             lines = missing_promises(Path(self.manifests[node].path) for node in nodes)
-            self.stream.write("".join(f"{line}\n" for line in ["", *lines] if lines))
+            self._print_lines(lines)
+
+    def _print_tuning_notes(self, nodes: list) -> None:
+        from ..reports.tuning_notes import tuning_notes
+
+        with suppress(TileirasError, ValueError):
+            self._print_lines(tuning_notes(Path(self.manifests[node].path) for node in nodes))
+
+    def _print_lines(self, lines: list[str]) -> None:
+        self.stream.write("".join(f"{line}\n" for line in ["", *lines] if lines))
 
 
 def _node(failure):

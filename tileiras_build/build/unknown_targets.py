@@ -53,7 +53,7 @@ def reject_unknown_targets(folder: str) -> None:
     aliases = SCons.Node.Alias.default_ans
     for name in map(str, SCons.Script.COMMAND_LINE_TARGETS):
         if aliases.lookup(name) is None and not _is_file(os.path.join(folder, name), name):
-            known = sorted({*aliases.keys(), "verify", "report", "commands"})
+            known = sorted({*aliases.keys(), "verify", "tune", "report", "commands"})
             raise InvalidInput("target-unknown", f"unknown target {name!r}", remedy=suggest(name, known))
 
 

@@ -27,7 +27,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--kernel", action="append", metavar="NAME", help=what)
     what = "base folder for paths in debug info (default: FILE's folder; for .cu the current folder)"
     parser.add_argument("--root", metavar="DIR", help=what)
-    what = f"target that nvcc compiles .cu files for (default: {DEFAULT_TARGET})"
+    what = (
+        f"target that nvcc compiles .cu files for, and whose tuned constants a .py file has (default: {DEFAULT_TARGET})"
+    )
     parser.add_argument("--sm", metavar="SM", default=DEFAULT_TARGET, help=what)
     add_nvcc(parser)
 
@@ -51,17 +53,17 @@ def export_and_list_reads(options: argparse.Namespace, target: Target) -> tuple[
         kernels = _named_kernels(options, made, target)
     else:
         root = os.path.realpath(os.path.dirname(options.file))
-        made = _export_traced(options, root)
+        made = _export_traced(options, target, root)
         kernels = made.files
     places = PortablePaths(root)
     reads = {places.path(read.name) for read in made.record.reads if read.kind == "contents"}
     return kernels, sorted(path for path in reads if not path.startswith(places.prefix + os.sep))
 
 
-def _export_traced(options: argparse.Namespace, root: str) -> TracedResult:
+def _export_traced(options: argparse.Namespace, target: Target, root: str) -> TracedResult:
     from ..workers.executor.traced_fork_call import call, run_traced
 
-    arguments = (options.file, options.kernel)
+    arguments = (options.file, options.kernel, target.generation)
     run = lambda: call("tileiras_build.frontend.export_cutile:export_with_variants", root, *arguments)
     return run_traced(run, options.file, root)
 
@@ -74,7 +76,7 @@ def export_kernels(options: argparse.Namespace, target: Target, root: str | None
     from ..frontend.export_cutile import export_with_variants
 
     with tempdir_in_scratch():
-        return export_with_variants(options.file, options.kernel, source_root=root)
+        return export_with_variants(options.file, options.kernel, target.generation, source_root=root)
 
 
 def _named_kernels(options: argparse.Namespace, made: TracedResult, target: Target) -> dict[str, bytes]:

@@ -17,6 +17,7 @@ from ..core.errors import Diagnostics, ErrorGroup, InternalError, InvalidInput, 
 from ..core.file_io import read_file, write_files
 from ..core.warning_classes import ALL, NONE, REMARKED, WARNINGS, WarningOptions, parse_warnings
 from ..driver import SCHEDULED
+from ..frontend.tuning_choices import choice_file
 from ..pipeline.job import LLVM_PIPELINES, SERIALIZERS, Job, check_debug
 from ..pipeline.pipelining_strategies import AUTO
 from ..pipeline.schedule.schedule_file import read_schedule, with_file_name
@@ -290,8 +291,8 @@ def _is_kernel_file(path: str) -> bool:
 
 
 def _sources_for(options: argparse.Namespace, targets: list[Target], reads: set[str]) -> Iterator[list[Source]]:
-    """The inputs for each target: C++ is compiled for each target, all others are the same for all."""
-    if Path(options.file).suffix == TILECPP:
+    """The inputs for each target: C++ and tuned kernels are compiled for each target, all others are the same for all."""
+    if Path(options.file).suffix == TILECPP or choice_file(options.file).exists():
         yield from (list(_sources(options, target, reads)) for target in targets)
     else:
         yield from repeat(list(_sources(options, targets[0], reads)), len(targets))

@@ -138,6 +138,13 @@ COMMANDS: tuple[Command, ...] = (
         ),
     ),
     Command(
+        "tune", "choose constants and hints of a kernel from its space (cost model)",
+        (
+            ("tune kernels/matmul.py --sm sm_90,sm_100", "rank the points, and keep the best in kernels/matmul.tune.json"),
+            ("tune kernels/matmul.py --kernel matmul_f16 -n", "print the ranking only"),
+        ),
+    ),
+    Command(
         "libdevice", "list what a kernel links from libdevice",
         (
             ("libdevice k.tilebc", "the functions and their dependencies"),

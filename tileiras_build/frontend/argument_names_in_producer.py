@@ -5,7 +5,7 @@
 Bytecode has no names of parameters, and its producer is any string. An argument with a rank is an array: 1 + 2n parameters,
 its address, lengths and strides; the value after the rank is the axis whose stride is assumed to be 1. ``grid`` describes each
 axis of the launch grid, where that is known. ``variant_of`` names the kernel with fewer assumptions in whose place this one
-may be launched.
+may be launched. ``tuning`` is the point of the case's space that was exported, and who chose it (``tuning_choices.py``).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 PRODUCER = "tileiras-build "
 
@@ -33,11 +34,15 @@ class Argument:
 
 @dataclass(frozen=True)
 class Signature:
-    """The arguments of a launch in order, and a description of each axis of its grid; a variant names its kernel."""
+    """The arguments of a launch in order, and a description of each axis of its grid; a variant names its kernel.
+
+    ``tuning`` is present if the case has a space of constants and hints.
+    """
 
     arguments: tuple[Argument, ...]
     grid: tuple[str, ...] = ()
     variant_of: str | None = None
+    tuning: Mapping[str, Any] | None = None
 
     @property
     def parameters(self) -> int:
@@ -73,7 +78,7 @@ def parse(note: str) -> Signature | None:
     try:
         row = json.loads(note)
         arguments = tuple(Argument(*fields) for fields in row["arguments"])
-        signature = Signature(arguments, tuple(row.get("grid", ())), row.get("variant_of"))
+        signature = Signature(arguments, tuple(row.get("grid", ())), row.get("variant_of"), row.get("tuning"))
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
     return signature if _well_formed(signature) else None
@@ -83,7 +88,8 @@ def _row(signature: Signature) -> dict:
     arguments = [(one.name, one.rank, one.unit_axis) for one in signature.arguments]
     known = [[part for part in row if part is not None] for row in arguments]
     grid = {"grid": list(signature.grid)} if signature.grid else {}
-    return {"arguments": known} | grid | ({"variant_of": signature.variant_of} if signature.variant_of else {})
+    more = {"variant_of": signature.variant_of, "tuning": signature.tuning}
+    return {"arguments": known} | grid | {name: value for name, value in more.items() if value}
 
 
 def _well_formed(signature: Signature) -> bool:
@@ -93,6 +99,7 @@ def _well_formed(signature: Signature) -> bool:
     axes = [(argument.unit_axis, argument.rank) for argument in signature.arguments if argument.unit_axis is not None]
     return (
         isinstance(signature.variant_of, str | None)
+        and isinstance(signature.tuning, Mapping | None)
         and all(isinstance(word, str) for word in words)
         and all(name.isidentifier() and name.isascii() for name in names)
         and len(set(names)) == len(names)

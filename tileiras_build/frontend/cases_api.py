@@ -25,6 +25,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .kernel_case import EXACT, Array, ArrayList, Case, Checked, Grid, Reference, Scalar, Tolerance, Values
+from .tuning_choices import keep_result
+from .tuning_space import Tune
 
 ALIGNMENT = 128
 """Bytes: enough for every vector width and for TMA; device allocators promise more."""
@@ -93,11 +95,15 @@ def wide(array: np.ndarray) -> np.ndarray:
     return array.astype(np.float64)
 
 
-def first_tiles(name: str, *tiles: int) -> Callable[[Values], tuple[int, ...]]:
-    """A grid with one block per tile of the array ``name``, whose leading axes are divided into ``tiles``."""
+def first_tiles(name: str, *tiles: int | str) -> Callable[[Values], tuple[int, ...]]:
+    """A grid with one block per tile of the array ``name``, whose leading axes are divided into ``tiles``.
+
+    A tile is a length or the name of a constant parameter, which a ``Tune`` may set.
+    """
 
     def grid(values: Values) -> tuple[int, ...]:
-        counts = [ceil_div(length, tile) for length, tile in zip(values[name].shape, tiles)]
+        lengths = [values[tile] if isinstance(tile, str) else tile for tile in tiles]
+        counts = [ceil_div(length, tile) for length, tile in zip(values[name].shape, lengths)]
         return tuple(counts + [1] * (3 - len(counts)))
 
     return grid
@@ -105,5 +111,5 @@ def first_tiles(name: str, *tiles: int) -> Callable[[Values], tuple[int, ...]]:
 
 __all__ = [
     "ALIGNMENT", "CANARY", "EXACT", "Array", "ArrayList", "Case", "Checked", "Grid", "Reference", "Scalar", "Tolerance",
-    "Values", "allocate", "ceil_div", "epsilon", "first_tiles", "place", "poisoned", "tolerate", "wide",
+    "Tune", "Values", "allocate", "ceil_div", "epsilon", "first_tiles", "keep_result", "place", "poisoned", "tolerate", "wide",
 ]  # fmt: skip

@@ -27,6 +27,7 @@ import types
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from tileiras_build.core.errors import InvalidInput, Location, nearest
 from tileiras_build.core.file_io import write_files
@@ -55,6 +56,7 @@ from tileiras_build.frontend.kernel_case import (
 )
 from tileiras_build.frontend.pack_arguments import pack_arguments
 from tileiras_build.frontend.portable_source_names import make_paths_portable, with_producer
+from tileiras_build.frontend.tuning_choices import chosen_case
 from tileiras_build.frontend.unannotated_constants import unannotated_constants
 from tileiras_build.frontend.users_errors import python_error, users_code
 
@@ -125,10 +127,14 @@ def _checked_rows(
 
 # ---- exporting ---------------------------------------------------------------------------------------------------
 def export_with_variants(
-    path: str | os.PathLike, names: Sequence[str] | None = None, *, source_root: str | os.PathLike | None = None
+    path: str | os.PathLike,
+    names: Sequence[str] | None = None,
+    tuned_for: str | None = None,
+    *,
+    source_root: str | os.PathLike | None = None,
 ) -> dict[str, bytes]:
     """As ``export_kernels``, with the aligned variants: what a build exports."""
-    return export_kernels(path, names, source_root=source_root, variants=True)
+    return export_kernels(path, names, source_root=source_root, variants=True, tuned_for=tuned_for)
 
 
 def export_kernels(
@@ -137,11 +143,14 @@ def export_kernels(
     *,
     source_root: str | os.PathLike | None = None,
     variants: bool = False,
+    tuned_for: str | None = None,
 ) -> dict[str, bytes]:
     """The bytecode of the file's cases, or of those in ``names``, by case name.
 
-    ``variants`` adds the aligned variant of a case to its bytecode (``aligned_variant.py``). ``source_root`` is what file names in debug info are relative to: the file's own folder by default, a project's
-    top folder in a build. Raises InvalidInput as ``load_cases`` does, and [export] at the Python line cuTile rejects.
+    ``variants`` adds the aligned variant of a case to its bytecode (``aligned_variant.py``). ``tuned_for`` is the GPU
+    ("sm_90") whose choices of points are exported (``tuning_choices.py``). ``source_root`` is what file names in debug info
+    are relative to: the file's own folder by default, a project's top folder in a build. Raises InvalidInput as ``load_cases``
+    does, [export] at the Python line cuTile rejects, and [tune-stale].
     """
     tree = parse(path)
     if (literal := rows_of(path, tree)) is not None:
@@ -149,22 +158,37 @@ def export_kernels(
     table, cases = _load(path, tree)
     _check_requested_names(path, table, names)
     rows = {row.name: row for row in table}
-    chosen = [case for case in cases if names is None or case.name in names]
+    requested = [case for case in cases if names is None or case.name in names]
+    chosen = [_chosen(case, rows[case.name], path, tuned_for) for case in requested]
     root = source_root or folder_of(path)
-    bytecode = {case.name: _export(case, rows[case.name], path, variants) for case in chosen}
+    bytecode = {case.name: _export(case, rows[case.name], path, variants) for case, _ in chosen}
     with tracer().untraced():
         portable = {name: make_paths_portable(data, root) for name, data in bytecode.items()}
-        return {case.name: _with_signatures(case, portable[case.name], variants) for case in chosen}
+        return {case.name: _with_signatures(case, tuning, portable[case.name], variants) for case, tuning in chosen}
 
 
-def _with_signatures(case: Case, data: bytes, variants: bool) -> bytes:
+def export_point(path: str | os.PathLike, case: Case, source_root: str | os.PathLike | None = None) -> bytes:
+    """The bytecode of a case of the file, as it is and with its aligned variant; its functions may import modules beside the file."""
+    with tracer().untraced():
+        data = _export(case, CaseRow(case.name, 0, 0), path, variants=True)
+        return _with_signatures(case, None, make_paths_portable(data, source_root or folder_of(path)), variants=True)
+
+
+def _chosen(case: Case, row: CaseRow, path, tuned_for: str | None) -> tuple[Case, dict[str, Any] | None]:
+    at_row = Location(os.fspath(path), row.line, row.column)
+    with users_code(folder_of(path), at_row, f"case {case.name!r}: "):
+        return chosen_case(case, path, tuned_for)
+
+
+def _with_signatures(case: Case, tuning: dict[str, Any] | None, data: bytes, variants: bool) -> bytes:
     """The bytecode with the source's argument names in its producer string."""
     code = case.kernel._pyfunc.__code__
     signatures: dict[str, Signature] = {}
     for symbol, arguments in _kernels(case, variants).items():
         named = zip(code.co_varnames, arguments)
         names = tuple(one for name, argument in named for one in _named(name, argument))
-        signatures[symbol] = Signature(names, case.grid_axes, case.name if symbol != case.name else None)
+        general = case.name if symbol != case.name else None
+        signatures[symbol] = Signature(names, case.grid_axes, general, tuning)
     return with_producer(data, render(signatures))
 
 
@@ -283,6 +307,6 @@ def _make_constraint(argument: Argument):
 
 
 __all__ = [
-    "Array", "ArrayList", "Case", "Scalar", "export_file", "export_kernels", "export_with_variants", "list_cases", "load_cases",
+    "Array", "ArrayList", "Case", "Scalar", "export_file", "export_kernels", "export_point", "export_with_variants", "list_cases", "load_cases",
     "opened_cases", "opened_module", "pack_arguments", "python_error",
 ]  # fmt: skip

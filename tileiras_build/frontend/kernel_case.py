@@ -14,6 +14,8 @@ from ..core.errors import suggest
 if TYPE_CHECKING:
     import numpy as np
 
+    from .tuning_space import Tune
+
 INDEX_DTYPES = ("int32", "int64")
 Values = dict[str, Any]
 """Launch arguments by name: a NumPy array per array (outputs included), a scalar per scalar, a list of arrays, a tuple."""
@@ -150,7 +152,7 @@ class Checked:
     tolerance: Tolerance | Mapping[str, Tolerance] = field(default=EXACT, kw_only=True)
 
     def __post_init__(self):
-        present = [name for name in REFERENCE_FIELDS if getattr(self, name) is not None]
+        present = self._reference_fields()
         if present and (missing := [name for name in REFERENCE_FIELDS if name not in present]):
             raise ValueError(f"row {self.name!r} has {present[0]}= and no {missing[0]}=")
         for word in ("inputs", "reference"):
@@ -159,6 +161,10 @@ class Checked:
         allowed = self.tolerance.values() if isinstance(self.tolerance, Mapping) else [self.tolerance]
         if wrong := [one for one in allowed if not isinstance(one, Tolerance)]:
             raise ValueError(f"row {self.name!r}: tolerance= is a {type(wrong[0]).__name__}, no Tolerance")
+
+    def _reference_fields(self) -> list[str]:
+        """Those of REFERENCE_FIELDS that are set, all of which a reference needs."""
+        return [name for name in REFERENCE_FIELDS if getattr(self, name) is not None]
 
     def tolerance_of(self, array: str) -> Tolerance:
         """The tolerance of an array."""
@@ -183,12 +189,31 @@ class Case(Checked):
     or bool is a compile-time constant, absent from the launch arguments. ``[Array(…)]`` is a list of such arrays, and a tuple of
     arguments a tuple of them. ``grid_axes`` describes in words the blocks of each axis of the launch grid:
     ("rows of x", "tiles of 64 columns"). A reference is optional (``Checked``); ``inputs`` names the
-    arguments as the kernel's function does.
+    arguments as the kernel's function does, and ``grid`` gets the constants beside them. ``tune`` is a space of constants and
+    hints, whose chosen point is built in place of ``arguments``.
     """
 
     kernel: Any
     arguments: tuple[Argument, ...]
     grid_axes: tuple[str, ...] = field(default=(), kw_only=True)
+    tune: Tune | None = field(default=None, kw_only=True)
+
+    def _reference_fields(self) -> list[str]:
+        # The launches of a space may have a grid of their own.
+        found = super()._reference_fields()
+        return [] if self.tune is not None and found == ["grid"] else found
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """The names of the parameters of the kernel's function, one for each argument."""
+        names = self.kernel._pyfunc.__code__.co_varnames  # no public attribute of cuda-tile has the function
+        return names[: len(self.arguments)]
+
+    @property
+    def constants(self) -> dict[str, bool | int | float]:
+        """The values of the constant parameters, by name."""
+        rows = zip(self.parameter_names, self.arguments)
+        return {name: value for name, value in rows if isinstance(value, bool | int | float)}
 
     @property
     def launch_arguments(self) -> tuple[Argument, ...]:
@@ -198,8 +223,8 @@ class Case(Checked):
     @property
     def launch_names(self) -> tuple[str, ...]:
         """Their names in the kernel's function."""
-        names = self.kernel._pyfunc.__code__.co_varnames  # no public attribute of cuda-tile has the function
-        return tuple(name for name, argument in zip(names, self.arguments) if is_launch_argument(argument))
+        rows = zip(self.parameter_names, self.arguments)
+        return tuple(name for name, argument in rows if is_launch_argument(argument))
 
 
 def is_launch_argument(argument: Argument) -> bool:

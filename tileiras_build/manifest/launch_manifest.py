@@ -119,6 +119,15 @@ class TensorMapSpec(ManifestStruct, frozen=True):
     l2_promotion: str
 
 
+class Tuning(ManifestStruct, frozen=True):
+    """The constants and hints that a kernel with a space of them was compiled with, and who chose them; ``stale``: the space
+    has changed since."""
+
+    point: dict[str, bool | int | float]
+    by: str
+    stale: bool = False
+
+
 class Launch(ManifestStruct, frozen=True, dict=True):
     """How one kernel is launched.
 
@@ -136,6 +145,7 @@ class Launch(ManifestStruct, frozen=True, dict=True):
     tensor_maps: list[TensorMapSpec] = []
     resources: dict[str, int] = {}
     variant_of: str | None = None
+    tuning: Tuning | None = None
 
     def __post_init__(self):
         filled = sum(argument.parameters for argument in self.arguments)

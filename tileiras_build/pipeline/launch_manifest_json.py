@@ -9,7 +9,7 @@
         "tensor_maps": [{"param", "element", "base", "shape", "strides", "box", "element_strides", "swizzle",
                          "interleave", "fill", "l2_promotion"}...],
         "resources": {"registers", "spill_stores", "spill_loads", "stack", "shared"},      # from the cubin
-        "variant_of": entry}}}
+        "variant_of": entry, "tuning": {"point", "by", "stale"}}}}
 
 ``manifest/launch_manifest.py`` documents each member of a parameter and an argument; unknown ones are omitted.
 ``param_sizes`` are those of the parameters that the program declares; ``params`` also has the parameters after them. A
@@ -28,6 +28,9 @@ tile programs; more than fit at once are correct, but slower.
 (``target/sm_limits.py``), and the launcher sets ``CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES``.
 
 ``variant_of`` is present in the entry of a variant: a kernel with the same arguments as that one, and more assumptions.
+
+``tuning`` is present if the source has a space of constants and hints: the point that was compiled, who chose it ("default",
+"model", "gpu", …), and ``stale`` if the space has changed since.
 
 ``opt_level`` is ptxas' optimization level, if that is not 3.
 

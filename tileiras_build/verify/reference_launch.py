@@ -59,7 +59,8 @@ def make_reference_launch(spec: Checked, path: str) -> ReferenceLaunch:
     values = _in_order(spec, _checked_values(caller, values), caller)
     _check_tolerances(spec, values, caller)
     again = lambda: {name: _copy(value) for name, value in values.items()}
-    grid = caller.call("grid", spec.grid, again()) if callable(spec.grid) else spec.grid
+    constants = spec.constants if isinstance(spec, Case) else {}
+    grid = caller.call("grid", spec.grid, again() | constants) if callable(spec.grid) else spec.grid
     expected = _checked_result(caller, caller.call("reference", spec.reference, again()), values)
     return ReferenceLaunch(spec, values, expected, _checked_grid(caller, grid))
 

@@ -17,7 +17,8 @@ from ..core.errors import InternalError, InvalidInput, Location, TileirasError
 from ..core.symbols.itanium_demangler import demangle
 from ..core.tracing.audit_hooks import tracer
 from ..frontend.cases_table_from_ast import display_path
-from ..frontend.kernel_case import Checked
+from ..frontend.kernel_case import Case, Checked
+from ..frontend.tuning_space import at_point, default_point
 from ..ir.bytecode.reader import read_module
 from ..manifest.launch_manifest import Launch, read_launch_manifest
 from ..manifest.variant_assumptions import conditions, hold
@@ -107,11 +108,19 @@ def check_kernels(bytecode: bytes, compiled: Any, target: str, source: str) -> l
         names = compiled_entries(module, compiled)
         subjects = [KernelUnderTest(entry, module, compiled, target, source) for entry in names]
     with load_references(source, [subject.entry for subject in subjects if subject.general is None]) as rows:
-        path = reference_file(source)
-        trials = {entry: make_reference_launch(row, path) for entry, row in rows.items()}
+        path, built = reference_file(source), {subject.entry: subject for subject in subjects}
+        trials = {entry: make_reference_launch(_as_built(row, built[entry]), path) for entry, row in rows.items()}
     with tracer().untraced():
         launches = [(subject, trials.get(subject.general or subject.entry)) for subject in subjects]
         return [_check(subject, trial) for subject, trial in launches if trial and _accepts(subject, trial)]
+
+
+def _as_built(row: Checked, subject: KernelUnderTest) -> Checked:
+    """The row with the constants that the kernel was compiled with, which its grid depends on."""
+    tuning = subject.launch.tuning
+    if not isinstance(row, Case) or row.tune is None or tuning is None:
+        return row
+    return at_point(row, default_point(row) | tuning.point)
 
 
 def _accepts(subject: KernelUnderTest, trial: ReferenceLaunch) -> bool:

@@ -30,6 +30,6 @@ def verify_file(path: str | os.PathLike, target: str, names: Sequence[str] | Non
 
 def _bytecode(path: str, target: Target, names: Sequence[str] | None) -> dict[str, bytes]:
     if not path.endswith(TILECPP):
-        return export_with_variants(path, names)
+        return export_with_variants(path, names, target.generation)
     made = compile_checked(Request(os.path.basename(path), target.number), os.path.dirname(os.path.abspath(path)))
     return {os.path.basename(path): made.files[BYTECODE]}

@@ -204,6 +204,12 @@ class Kernel:
         """The image for the current GPU; raises Unsupported[no-image] with the GPUs that have one."""
         return self._image_for(self.library.driver.device()[1])
 
+    @property
+    def constants(self) -> dict[str, bool | int | float]:
+        """The constants and hints of the point that was built for the current GPU; empty for a kernel without a ``Tune``."""
+        tuning = self.image().launch.tuning
+        return {} if tuning is None else dict(tuning.point)
+
     def load(self) -> None:
         """Load the kernel for the current GPU as a launch would; does nothing if there is no image for it."""
         driver = self.library.driver

@@ -13,7 +13,7 @@ Sound: assumptions at the top of the kernel, and the types of memory references,
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache, cached_property
 from math import lcm
@@ -82,7 +82,7 @@ class ViewInfo:
 @dataclass
 class Parameters:
     """Parameters in order; ``arguments`` are those of the caller; ``views`` by the index of a pointer that is not an
-    array. ``variant_of``: the kernel whose variant this one is.
+    array. ``variant_of``: the kernel whose variant this one is. ``tuning``: the source's ``Signature.tuning``.
     """
 
     rows: list[ParameterInfo]
@@ -91,6 +91,7 @@ class Parameters:
     grid: tuple[str, ...] = ()
     views: dict[int, ViewInfo] = field(default_factory=dict)
     variant_of: str | None = None
+    tuning: Mapping[str, Any] | None = None
 
     @property
     def extents(self) -> int:
@@ -135,7 +136,7 @@ def describe(function: Operation, entry: str) -> Parameters:
     _add_assumptions(rows, body)
     parameters = Parameters(rows, arguments, body.axes)
     if found is not None:
-        parameters.grid, parameters.variant_of = found.grid, found.variant_of
+        parameters.grid, parameters.variant_of, parameters.tuning = found.grid, found.variant_of, found.tuning
     _add_views(parameters, body)
     return parameters
 

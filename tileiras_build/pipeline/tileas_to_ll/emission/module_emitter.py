@@ -116,6 +116,7 @@ class ModuleEmitter:
         manifest["grid"] |= {"group": group} if (group := int_attr(op, "grid_swizzle", 1)) > 1 else {}
         manifest["grid"] |= {"persistent": 1} if known.extents else {}
         manifest |= {"variant_of": known.variant_of} if known.variant_of else {}
+        manifest |= {"tuning": dict(known.tuning)} if known.tuning else {}
         neighbours = int_attr(op, "grid_cluster", 1)
         manifest["grid"] |= {"cluster": neighbours} if neighbours > 1 else {}
         self.manifest["kernels"][name] = manifest | {"cluster": [1, 1, 1] if neighbours > 1 else cluster_of(op)}
