@@ -123,7 +123,7 @@ class CpuDevice:
 
     def view(self, array: Any, stream: object) -> ArrayView:
         """The view of any array of this process."""
-        return _View.of(array_info.describe(array))
+        return view_of(array_info.describe(array))
 
     def launch(
         self, compiled: CompiledKernel, grid: Sequence[int], values: Sequence[Value], stream: object, programmatic: bool
@@ -306,11 +306,12 @@ class _View(ArrayView):
 
     description: array_info.ArrayDescription
 
-    @classmethod
-    def of(cls, found: array_info.ArrayDescription) -> _View:
-        made = cls(found.address, found.shape, found.strides, 0, _dtype(found), found.readonly)
-        made.description = found
-        return made
+
+def view_of(found: array_info.ArrayDescription) -> _View:
+    """The view of an array in this process, as one on GPU 0."""
+    made = _View(found.address, found.shape, found.strides, 0, _dtype(found), found.readonly)
+    made.description = found
+    return made
 
 
 def _dtype(found: array_info.ArrayDescription) -> np.dtype | None:

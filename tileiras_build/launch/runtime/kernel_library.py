@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
 from itertools import islice
 from operator import index
 from pathlib import Path
@@ -28,12 +29,13 @@ from .python_signature import launcher, signature
 
 if TYPE_CHECKING:
     from ...manifest.launch_manifest import Launch
-    from .library_manifest import Image
+    from .library_manifest import Image, LibraryManifest
 
 _MAX_GRID = (2**31 - 1, 65535, 65535)  # CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"
 _MAX_CACHED_MAPS = 256  # sets of tensor maps that a kernel caches
 _MAX_AXES = 8  # most axes of an invalid grid that a message shows
 _GRID_ON_EVERY_GPU = 65535  # along every axis
+GPU, CPU = "gpu", "cpu"  # where a library's kernels run
 _NO_CLUSTER = (1, 1, 1)  # a cluster of one CTA
 
 
@@ -55,12 +57,17 @@ class UnknownKernel(KeyError):
 class Library(Mapping):
     """A package of kernels: a mapping from names to ``Kernel``. Kernels are loaded at their first launch.
 
-    ``path`` is the package's folder or its manifest. ``driver`` replaces the CUDA driver (tests do). Raises
-    InvalidInput if the folder has no library, or its image does not match its manifest.
+    ``path`` is the package's folder or its manifest. ``device="cpu"`` runs launches in the emulator of tileiras-build, on
+    arrays in host memory: those of the package's PTX. ``driver`` replaces the CUDA driver (tests do). Raises
+    InvalidInput if the folder has no library, or its image does not match its manifest, and Unsupported[no-ptx] if nothing in
+    it can be emulated.
     """
 
-    def __init__(self, path: str | os.PathLike, driver: Driver | None = None):
+    def __init__(self, path: str | os.PathLike, driver: Driver | None = None, *, device: str = GPU):
         from .library_manifest import FILE_NAME, read
+
+        if device not in (GPU, CPU):
+            raise InvalidInput("option-value", f"device={device!r}", remedy=f"use {GPU!r} or {CPU!r}")
 
         found = Path(path)
         self.path = found / FILE_NAME if found.is_dir() else found
@@ -72,6 +79,9 @@ class Library(Mapping):
         self._kernels: dict[tuple[int, int, str], SupportsInt] = {}
         self._by_name: dict[str, Kernel] = {}
         self._check_image()
+        self._on_cpu = device == CPU
+        if self._on_cpu:
+            self._driver = cpu_driver(self.manifest)
 
     @property
     def driver(self) -> Driver:
@@ -110,6 +120,11 @@ class Library(Mapping):
     def __len__(self) -> int:
         return len(self.manifest.kernels)
 
+    def images_of(self, entry: str) -> tuple[Image, ...]:
+        """The images of a kernel that this library's device may run; raises Unsupported[no-ptx] if there are none."""
+        images = self.manifest.kernels[entry]
+        return emulated_images(demangle(entry), images) if self._on_cpu else images
+
     def load_all(self) -> None:
         """Load every kernel that has an image for the current GPU. Later launches then load nothing, so that they can be
         captured into a CUDA graph."""
@@ -138,6 +153,8 @@ class Library(Mapping):
                 self._loaded[image.offset] = driver.load(self.image_bytes(image))
             if key not in self._kernels:
                 kernel = driver.kernel(self._loaded[image.offset], entry)
+                if self._on_cpu:
+                    kernel = kernel.with_manifest(launch)  # type: ignore[attr-defined]
                 driver.allow_shared_memory(kernel, device, launch.shared_memory.dynamic)
                 self._kernels[key] = kernel
             return self._kernels[key]
@@ -190,15 +207,16 @@ class Kernel:
         self.symbol = symbol_of(name)
         self._chosen: dict[int, Choice] = {}
         self._maps: dict[tuple[int, int, str, bytes], tuple[bytes, ...]] = {}
-        self.launch = launcher(self.title, self.images[0].launch, self._launch)
+        self._described = library.manifest.kernels[name][0].launch
+        self.launch = launcher(self.title, self._described, self._launch)
 
     def __repr__(self) -> str:
-        return f"<kernel {self.title}{signature(self.images[0].launch)}>"
+        return f"<kernel {self.title}{signature(self._described)}>"
 
     @property
     def images(self) -> tuple[Image, ...]:
-        """Every image of the kernel."""
-        return self.library.manifest.kernels[self.name]
+        """Every image of the kernel that the library's device may run."""
+        return self.library.images_of(self.name)
 
     def image(self) -> Image:
         """The image for the current GPU; raises Unsupported[no-image] with the GPUs that have one."""
@@ -279,6 +297,36 @@ class Kernel:
                 self._maps.clear()
             self._maps[key] = maps
         return maps
+
+
+def cpu_driver(manifest: LibraryManifest) -> Driver:
+    """The emulator as a driver, for the newest GPU whose PTX the library has; the compiler's package has it."""
+    from .library_manifest import PTX
+
+    found = [image.gpu.number for images in manifest.kernels.values() for image in images if image.kind == PTX]
+    if not found:
+        raise _no_ptx(f"library {manifest.name}")
+    try:
+        driver = import_module("tileiras_build.cutile.devices.library_on_cpu").CpuDriver
+    except ModuleNotFoundError as error:
+        message = f'device="cpu" needs the emulator of tileiras-build: {error}'
+        raise InvalidInput("emulator-missing", message, remedy="pip install tileiras-build") from None
+    return driver(max(found))
+
+
+def emulated_images(title: str, images: Iterable[Image]) -> tuple[Image, ...]:
+    """The images with PTX; raises Unsupported[no-ptx]."""
+    from .library_manifest import PTX
+
+    found = tuple(image for image in images if image.kind == PTX)
+    if not found:
+        raise _no_ptx(f"kernel {title}")
+    return found
+
+
+def _no_ptx(what: str) -> Unsupported:
+    remedy = "rebuild the package with ptx=80, or another GPU of sm= whose PTX is portable"
+    return Unsupported("no-ptx", f"{what} has no PTX, which the emulator runs; it has cubins only", remedy=remedy)
 
 
 def check_grid(entry: str, grid: int | Sequence[int], launch: Launch) -> tuple[int, int, int]:
