@@ -49,7 +49,7 @@ def test_choices_are_built_for_their_target_alone(project):
     assert ["double", "sm_90", "reference", "1x1x1"] in rows
 
 
-def test_a_changed_space_is_told_and_a_lost_point_is_an_error(project):
+def test_a_changed_space_is_a_remark_and_a_lost_point_an_error(project):
     write_choices(project / "double.py", {"double": {"sm_90": Choice({"TILE": 1024}, "model", space="another")}})
     assert "remark[tune-stale]: the space has changed since the choice for double (sm_90)" in scons(project, "sm=90")
     (project / "double.py").write_text(source(512))

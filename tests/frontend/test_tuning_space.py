@@ -17,7 +17,7 @@ def case(space, **options) -> Case:
     return Case("copy", copy, (matrix, matrix, 8, 16), tune=Tune(space, **options))
 
 
-def test_points_are_the_default_and_the_product():
+def test_points_are_the_default_and_all_combinations():
     found = points(case({"ROWS": [4, 8], "num_ctas": [1, 2]}))
     assert found[0] == {"ROWS": 8, "num_ctas": None}
     assert found[1:] == [{"ROWS": rows, "num_ctas": ctas} for rows in (4, 8) for ctas in (1, 2)]

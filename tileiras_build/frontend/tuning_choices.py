@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 SUFFIX = ".tune.json"
 DEFAULT = "default"  # who chose, where nothing has been tuned
-STALE = "tune-stale"
 
 
 @dataclass(frozen=True)
@@ -109,7 +108,9 @@ def _kept(point: Point) -> Point:
 def stale_error(case: Case, path: str | os.PathLike, found: str) -> InvalidInput:
     """The error of a choice from another space."""
     where = Location(str(choice_file(path)))
-    return InvalidInput(STALE, f"{case.name}: {found}", location=where, remedy="run scons tune, or delete the entry")
+    return InvalidInput(
+        "tune-stale", f"{case.name}: {found}", location=where, remedy="run scons tune, or delete the entry"
+    )
 
 
 def keep_result(path: str | os.PathLike, kernel: str, sm: str, result: Any) -> Path:
