@@ -85,6 +85,7 @@ def test_the_cluster_hint(attribute, kind, expected):
     ("attribute", "kind", "name", "expected"),
     [
         ("grid_swizzle = 8 : i32", "passed", "RemarkMemoryTileOrder", (("Rows", "8"),)),
+        ("grid_reversed = 1 : i32", "passed", "RemarkMemoryTileOrder", ()),
         ('grid_swizzle_declined = "a line"', "missed", "RemarkMemoryTileOrder", ("a line",)),
         ("persistent_axes = array<i32: 0>", "passed", "RemarkMemoryPersistent", ()),
         ('persistent_declined = "storage"', "missed", "RemarkMemoryPersistent", ("storage",)),

@@ -2,12 +2,11 @@
 
 import pytest
 
-from tileiras_build.target.shared_sm import batch_clocks, sm_clocks
+from tileiras_build.target.shared_sm import batch_clocks
 
 
 def test_one_cta_takes_what_it_takes_alone():
     assert batch_clocks(1, 1000, [600]) == 1000
-    assert sm_clocks(3, 1, 1000, [600]) == 3000
 
 
 def test_two_ctas_overlap_where_neither_needs_the_busiest_resource():
@@ -28,7 +27,3 @@ def test_many_ctas_keep_the_busiest_resource_busy():
     assert batch_clocks(16, 2500, [884]) == pytest.approx(16 * 884, rel=0.001)
     each = [batch_clocks(count, 1000, [300]) / count for count in range(1, 9)]
     assert each == sorted(each, reverse=True)
-
-
-def test_the_last_wave_has_what_is_left():
-    assert sm_clocks(5, 2, 1000, [600]) == pytest.approx(2 * batch_clocks(2, 1000, [600]) + 1000)

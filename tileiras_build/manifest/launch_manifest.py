@@ -77,13 +77,15 @@ class Argument(ManifestStruct, frozen=True):
 class Grid(ManifestStruct, frozen=True):
     """The grid axes whose block index or extent the kernel uses; ``meaning`` describes each.
 
-    ``group``: rows per group of a grouped (swizzled) block order. ``persistent``: CTAs per SM of a persistent kernel; 0 for
+    ``group``: rows per group of a grouped (swizzled) block order. ``reversed``: the axis along which the kernel counts tile
+    blocks from the last one. ``persistent``: CTAs per SM of a persistent kernel; 0 for
     all other kernels. ``cluster``: tile blocks along axis 0 that form a cluster; the extent of each launch is a multiple of it.
     """
 
     axes: list[int] = []
     meaning: list[str] = []
     group: int = 1
+    reversed: int | None = None
     cluster: int = 1
     persistent: int = 0
 

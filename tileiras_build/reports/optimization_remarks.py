@@ -88,17 +88,12 @@ class _Kernel:
             yield self.remark(self.func, MISSED, MEMORY, "RemarkMemoryCluster", message, (), (reason.data,))
 
     def _order(self) -> Iterator[Remark]:
-        """Whether the option grid_swizzle was applied."""
-        if (group := self.func.attributes.get("grid_swizzle")) is not None:
-            notes = (("Rows", group.value.data),)
-            yield self.remark(
-                self.func,
-                PASSED,
-                MEMORY,
-                "RemarkMemoryTileOrder",
-                "Grouped (swizzled) block order",
-                notes,
-            )
+        """Whether tile programs have another order than that of the grid."""
+        group, longest = (self.func.attributes.get(name) for name in ("grid_swizzle", "grid_reversed"))
+        if (group, longest) != (None, None):
+            message = "Grouped (swizzled) block order" if longest is None else "Longest tile blocks first"
+            notes = () if group is None else (("Rows", group.value.data),)
+            yield self.remark(self.func, PASSED, MEMORY, "RemarkMemoryTileOrder", message, notes)
         if (reason := self.func.attributes.get("grid_swizzle_declined")) is not None:
             message = "Row-major block order"
             yield self.remark(self.func, MISSED, MEMORY, "RemarkMemoryTileOrder", message, (), (reason.data,))

@@ -30,10 +30,3 @@ def _stations(alone: float, demands: Sequence[float]) -> list[float]:
     busiest, wanted = min(busiest, alone), sum(others)
     share = min((alone - busiest) / wanted, 1.0) if wanted else 0.0
     return [busiest, *(demand * share for demand in others)]
-
-
-def sm_clocks(ctas: int, resident: int, alone: float, demands: Sequence[float]) -> float:
-    """Cycles of an SM that runs ``ctas`` CTAs, at most ``resident`` of them at once."""
-    full, rest = divmod(ctas, resident)
-    found = full * batch_clocks(resident, alone, demands) if full else 0.0
-    return found + (batch_clocks(rest, alone, demands) if rest else 0.0)

@@ -38,11 +38,36 @@ def matmul(a, b, out):
     ct.store(out, (ct.bid(0), ct.bid(1)), acc.astype(out.dtype))
 
 
+@ct.kernel
+def triangle(a, b, out):
+    """out[head] = a with zeros above the diagonal @ b[head], in tiles of 64, the last of which are the longest."""
+    block, head = ct.bid(0), ct.bid(1)
+    acc = ct.zeros((64, 64), dtype=ct.float32)
+    for k in range(ct.cdiv((block + 1) * 64, 32)):
+        x = ct.load(a, (block, k), (64, 32))
+        y = ct.load(b, (head, k, 0), (1, 32, 64)).reshape((32, 64))
+        acc = ct.mma(x, y, acc)
+    ct.store(out, (head, block, 0), acc.astype(out.dtype).reshape((1, 64, 64)))
+
+
+@ct.kernel
+def lengths(out, AXIS: ct.Constant[int]):
+    """Each program adds up as many ones as its place along an axis says, and one."""
+    place = ct.bid(0), ct.bid(1), ct.bid(2)
+    total = ct.zeros((1, 1, 1), dtype=ct.int32)
+    for _ in range(place[AXIS] + 1):
+        total = total + 1
+    ct.store(out, place, total)
+
+
 _MATRIX = Array("float16", 2, -1, stride_divisible_by=16, shape_divisible_by=16)
+_HEADS = Array("float16", 3, -1, stride_divisible_by=16, shape_divisible_by=(1, 16, 16))
 CASES = [
     Case("places", places, (OUT,)),
     Case("line", line, (OUT,)),
     Case("waits", waits, (OUT,)),
     Case("matmul", matmul, (_MATRIX, _MATRIX, _MATRIX)),
+    Case("triangle", triangle, (_MATRIX, _HEADS, _HEADS)),
+    *(Case(f"lengths_{axis}", lengths, (OUT, axis)) for axis in range(3)),
     Case("matmul_in_clusters", matmul.replace_hints(num_ctas=2), (_MATRIX, _MATRIX, _MATRIX)),
 ]

@@ -26,13 +26,13 @@ def test_each_place_is_taken_once(grid, group):
     np.testing.assert_array_equal(out, expected(grid))
 
 
-def order(grid, **options):
+def order(grid, name="places", **options):
     """The places in the order in which the hardware starts programs."""
-    artifacts, out = compiled(KERNELS, "places", "sm_80", **options), aligned(np.zeros(grid, np.int32))
+    artifacts, out = compiled(KERNELS, name, "sm_80", **options), aligned(np.zeros(grid, np.int32))
     memory, seen = emulator.Memory(), []
     memory.map(out.ctypes.data, out.nbytes)
-    parameters = pack_arguments(cases(KERNELS)["places"], [out])
-    emulator.launch(artifacts, "places", grid, parameters, memory=memory, started=lambda _: seen.append(out.copy()))
+    parameters = pack_arguments(cases(KERNELS)[name], [out])
+    emulator.launch(artifacts, name, grid, parameters, memory=memory, started=lambda _: seen.append(out.copy()))
     steps = [*seen, out]
     return [tuple(*np.argwhere(now != before).tolist()) for before, now in pairwise(steps)]
 
@@ -43,6 +43,40 @@ def test_programs_of_a_group_begin_column_by_column():
     grouped = [(x, y, z) for z in range(2) for rows in groups for x, y in product(range(3), rows)]
     assert order(grid, grid_swizzle=4) == grouped
     assert order(grid) == [(x, y, z) for z in range(2) for y in range(7) for x in range(3)]
+
+
+def test_the_longest_programs_start_first():
+    """Along axis 0 in groups of 8 rows; the rows of the last group are fewer."""
+    grid = 3, 11, 2
+    by_rows = [
+        (x, y, z) for z in range(2) for rows in (range(8), range(8, 11)) for x, y in product(reversed(range(3)), rows)
+    ]
+    assert order(grid, "lengths_0") == by_rows
+    assert order(grid, "lengths_0", grid_swizzle=1) == order(grid)
+    grid = 2, 3, 2
+    assert order(grid, "lengths_1") == [(x, y, z) for z in range(2) for y in reversed(range(3)) for x in range(2)]
+    assert order(grid, "lengths_2") == [(x, y, z) for z in reversed(range(2)) for y in range(3) for x in range(2)]
+
+
+def test_a_group_that_is_asked_for_starts_with_its_longest_programs():
+    grid = 3, 4, 1
+    groups = [(x, y, 0) for rows in (range(2), range(2, 4)) for x, y in product(reversed(range(3)), rows)]
+    assert order(grid, "lengths_0", grid_swizzle=2) == groups
+
+
+def test_a_persistent_kernel_takes_programs_in_turn():
+    assert "grid_reversed" not in compiled(KERNELS, "lengths_0", "sm_80", persistent=1).tileaa
+
+
+@pytest.mark.parametrize("sm", ["sm_80", "sm_90", "sm_100", "sm_120"])
+def test_triangles_the_longest_first(sm):
+    rng = np.random.default_rng(4)
+    a, b = (rng.integers(-3, 4, shape).astype(np.float16) for shape in ((160, 192), (9, 192, 64)))
+    a = np.tril(a)
+    found = run(KERNELS, "triangle", sm, [a, b, np.full((9, 160, 64), np.nan, np.float16)], (3, 9, 1))[2]
+    np.testing.assert_array_equal(found, a.astype(np.float32) @ b.astype(np.float32))
+    manifest = compiled(KERNELS, "triangle", sm).manifest["kernels"]["triangle"]
+    assert manifest["grid"] == {"axes": [0, 1], "group": 8, "reversed": 0}
 
 
 def test_a_grid_whose_indices_do_not_fit_keeps_its_order():

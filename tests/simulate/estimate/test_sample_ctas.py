@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from tileiras_build.simulate.estimate.constant_bank_values import Launch
-from tileiras_build.simulate.estimate.sample_ctas import sampled_clusters
+from tileiras_build.simulate.estimate.sample_ctas import cluster_of, sampled_tiles
 
 
 def _corners(grid, cluster=(1, 1, 1)):
-    return [blocks[0] for blocks in sampled_clusters(Launch(grid, (128, 1, 1), (), cluster))]
+    launch = Launch(grid, (128, 1, 1), (), cluster)
+    return [cluster_of(launch, tile)[0] for tile in sampled_tiles(launch)]
 
 
 def test_samples_are_spread_along_each_axis():
@@ -21,5 +22,5 @@ def test_small_grid_is_traced_completely():
 
 
 def test_clusters_are_traced_completely():
-    [first, *_] = sampled_clusters(Launch((12, 1, 1), (128, 1, 1), (), (2, 1, 1)))
-    assert first == [(2, 0, 0), (3, 0, 0)]
+    launch = Launch((12, 1, 1), (128, 1, 1), (), (2, 1, 1))
+    assert cluster_of(launch, sampled_tiles(launch)[0]) == [(2, 0, 0), (3, 0, 0)]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
-from ...target.shared_sm import sm_clocks
+from ...target.shared_sm import batch_clocks
 from .roofline import RooflineInputs, roofline
 
 _ITERATIONS = 8  # the clock depends on the load, and that on the clock
@@ -31,7 +32,8 @@ def sustained(inputs: RooflineInputs, alone: float) -> Sustained:
     for _ in range(_ITERATIONS):
         bounds = roofline(replace(inputs, gpu=replace(gpu, clock_mhz=clock)))
         demands = [bound / waves.busiest_sm_ctas for bound in bounds.values()]
-        clocks = max(sm_clocks(waves.busiest_sm_ctas, waves.resident, alone, demands), *bounds.values())
+        together = partial(batch_clocks, alone=alone, demands=demands)
+        clocks = max(waves.clocks(together), *bounds.values())
         # The average SM has fewer CTAs than the busiest one.
         share = waves.even_ctas_per_sm / waves.busiest_sm_ctas / clocks
         load, fma = inputs.work.tensor_load * waves.busiest_sm_ctas, bounds.get("FMA pipe", 0.0)

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ...target.gpu_rates import BankLayout
+from .tile_order import ROW_MAJOR, Shape, TileOrder
 
 BUFFER_BITS = 40  # address bits of an array
-Shape = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,7 @@ class Launch:
     """One launch of a kernel; ``shared_memory`` is the dynamic part, in bytes of a block.
 
     ``tile_programs``: the tile blocks that the clusters of a persistent kernel loop over; 0 for other kernels.
+    ``order``: which tile block each cluster computes.
     """
 
     grid: Shape
@@ -56,6 +57,7 @@ class Launch:
     cluster: Shape = (1, 1, 1)
     shared_memory: int = 0
     tile_programs: int = 0
+    order: TileOrder = ROW_MAJOR
 
     @property
     def blocks(self) -> int:

@@ -18,7 +18,8 @@ from .constant_bank_values import Launch
 from .estimate_report import document, table
 from .kernel_from_cubin import KernelModel, read_kernels
 from .performance_model import Estimate, estimate
-from .problem_size import fits_variant, launch_of_cubin, launch_of_manifest, read_extents, read_settings
+from .problem_size import fits_variant, launch_of_cubin, launch_of_manifest, order_of, read_extents, read_settings
+from .tile_order import ROW_MAJOR
 
 
 def run(options: argparse.Namespace) -> None:
@@ -118,11 +119,10 @@ def _peer_launch(
     if launch.tile_programs:
         launch = replace(launch, grid=read_extents(options.grid, "grid"), tile_programs=0)
     if row:
-        return replace(
-            launch, block=(row.threads_per_cta, 1, 1), cluster=row.cluster, shared_memory=row.shared_memory.dynamic
-        )
+        launch = replace(launch, cluster=row.cluster, order=order_of(row))
+        return replace(launch, block=(row.threads_per_cta, 1, 1), shared_memory=row.shared_memory.dynamic)
     block = launch.block if kernel.threads is None else (kernel.threads, 1, 1)
-    return replace(launch, block=block, cluster=kernel.cluster, shared_memory=0)
+    return replace(launch, block=block, cluster=kernel.cluster, shared_memory=0, order=ROW_MAJOR)
 
 
 def _trips(texts: list[str]) -> dict[int, int]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from ...core.byte_sizes import size_text
 from ...core.errors import InvalidInput
@@ -10,6 +11,7 @@ from ...target.gpu_models import GpuModel
 from ...target.occupancy import occupancy
 from ...target.targets import Target
 from .constant_bank_values import Launch
+from .list_scheduling import launch_clocks
 
 
 @dataclass(frozen=True)
@@ -17,14 +19,31 @@ class OccupancyWaves:
     """``resident`` CTAs run at once on an SM, bounded by the resource ``limit``; ``waves`` of them run all CTAs.
 
     ``busiest_sm_ctas`` is the CTA count of the SM that gets the most; ``even_ctas_per_sm`` is the average. Their difference is
-    the tail.
+    the tail. ``lengths``: of CTAs (or clusters, on ``sms`` groups of SMs) that are not equally long, in the order of the
+    grid, as multiples of the mean; counts are then those of CTAs of mean length.
     """
 
     resident: int
     limit: str
     waves: float
-    busiest_sm_ctas: int
+    busiest_sm_ctas: float
     even_ctas_per_sm: float
+    lengths: tuple[float, ...] = ()
+    sms: int = 0
+
+    def of_lengths(self, lengths: tuple[float, ...], sms: int) -> OccupancyWaves:
+        """The same for CTAs of these lengths, if there are any."""
+        if not lengths:
+            return self
+        uneven = replace(self, lengths=lengths, sms=max(sms, 1))
+        return replace(uneven, busiest_sm_ctas=uneven.clocks(float))
+
+    def clocks(self, together: Callable[[int], float]) -> float:
+        """Cycles of the launch, if n CTAs that share an SM take ``together(n)``."""
+        if self.lengths:
+            return launch_clocks(self.lengths, self.sms, [0.0, *map(together, range(1, self.resident + 1))])
+        full, rest = divmod(int(self.busiest_sm_ctas), self.resident)
+        return (full * together(self.resident) if full else 0.0) + (together(rest) if rest else 0.0)
 
     @property
     def tail(self) -> float:

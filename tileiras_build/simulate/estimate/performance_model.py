@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...target.gpu_models import GpuModel, gpu_model
-from ...target.sm_limits import WARP
 from .concurrent_ctas import Sustained, sustained
-from .constant_bank_values import Constants, Launch, Shape
+from .constant_bank_values import Constants, Launch
 from .cta_timeline import Timeline, average, simulate_clusters
 from .cta_work_counts import CtaWork, WorkCounter
 from .kernel_from_cubin import KernelModel
 from .memory_load import IDLE, MemoryLoad
 from .occupancy_waves import OccupancyWaves, occupancy_waves
 from .roofline import RooflineInputs, dram_bytes
-from .sample_ctas import persistent_clusters, sampled_clusters
-from .trace_warps import Tracer, WarpTrace, path_id
+from .trace_warps import Tracer
+from .traced_sample import TracedSample, trace_sample
 
 LATENCY = "latency"
 _LATENCY_DECIDES = 1.1  # times the largest bound: if the launch takes longer, latencies under load matter
-Cluster = list[list[WarpTrace]]  # the warps of each CTA
-SimulatedClusters = tuple[list[Cluster], list[float]]  # clusters, and the share of the grid that each represents
 
 
 @dataclass(frozen=True)
@@ -84,59 +81,32 @@ def estimate(
         kernel.target, machine, launch, resources.registers, resources.shared + launch.shared_memory
     )
     tracer = Tracer(kernel.code, launch, Constants.of(launch, kernel.layout, kernel.banks), dict(trips or {}))
-    clusters, shares = (
-        _simulate_persistent(tracer, launch) if launch.tile_programs else _simulate_sample(tracer, launch)
-    )
-    work = _average_work(kernel, machine, launch, clusters, shares)
+    sample = trace_sample(tracer, launch)
+    work = _average_work(kernel, machine, launch, sample)
     read, written = dram_bytes(work, launch)
-    inputs = RooflineInputs(work, waves, machine, launch, read, written)
 
-    def follow(load: MemoryLoad) -> tuple[Timeline, Sustained]:
-        followed = simulate_clusters(kernel.code, machine, launch, clusters, work, read, load)
+    def follow(load: MemoryLoad) -> tuple[Timeline, OccupancyWaves, Sustained]:
+        followed = simulate_clusters(kernel.code, machine, launch, sample.clusters, work, read, load)
         timeline = followed[0] if launch.tile_programs else average(followed)
-        return timeline, sustained(inputs, timeline.clocks)
+        lengths = sample.lengths(launch, [one.clocks for one in followed])
+        uneven = waves.of_lengths(lengths, machine.sm_count // launch.cluster_blocks)
+        inputs = RooflineInputs(work, uneven, machine, launch, read, written)
+        return timeline, uneven, sustained(inputs, timeline.clocks)
 
-    timeline, found = follow(IDLE)
+    timeline, waves, found = follow(IDLE)
     if found.clocks > _LATENCY_DECIDES * max(found.bounds.values(), default=0.0):
-        timeline, found = follow(MemoryLoad(found.utilization("L2"), found.utilization("DRAM")))
-    bounds = {**found.bounds, LATENCY: timeline.clocks * -(-waves.busiest_sm_ctas // waves.resident)}
+        timeline, waves, found = follow(MemoryLoad(found.utilization("L2"), found.utilization("DRAM")))
+    bounds = {**found.bounds, LATENCY: waves.clocks(lambda _: timeline.clocks)}
     return Estimate(
         kernel.name, kernel.target.name, machine, launch, waves, work, found.clocks, found.clock_mhz, bounds, timeline, read,
         written,
     )  # fmt: skip
 
 
-def _simulate_sample(tracer: Tracer, launch: Launch) -> SimulatedClusters:
-    """The clusters that represent the grid: one, if the first and the last take the same paths."""
-    places = list(sampled_clusters(launch))
-    first = _trace_cluster(tracer, launch, places[0])
-    if len(places) == 1:
-        return [first], [1.0]
-    last = _trace_cluster(tracer, launch, places[-1])
-    if path_id(first) == path_id(last):
-        return [first], [1.0]
-    found = [first, *(_trace_cluster(tracer, launch, blocks) for blocks in places[1:-1]), last]
-    return found, [1 / len(found)] * len(found)
-
-
-def _simulate_persistent(tracer: Tracer, launch: Launch) -> SimulatedClusters:
-    """The cluster with the most tile blocks, which ends last, and one of the others."""
-    places, shares = zip(*persistent_clusters(launch), strict=True)
-    return [_trace_cluster(tracer, launch, blocks) for blocks in places], list(shares)
-
-
-def _trace_cluster(tracer: Tracer, launch: Launch, blocks: list[Shape]) -> list[list[WarpTrace]]:
-    """The warps of each CTA of a cluster."""
-    warps = range(-(-launch.threads // WARP))
-    return [[tracer.warp(place, number) for number in warps] for place in blocks]
-
-
-def _average_work(
-    kernel: KernelModel, machine: GpuModel, launch: Launch, clusters: Sequence[Cluster], shares: Sequence[float]
-) -> CtaWork:
+def _average_work(kernel: KernelModel, machine: GpuModel, launch: Launch, sample: TracedSample) -> CtaWork:
     accountant = WorkCounter(kernel.code, machine, launch.cluster_blocks)
     found = CtaWork()
-    for cluster, share in zip(clusters, shares, strict=True):
+    for cluster, share in zip(sample.clusters, sample.shares, strict=True):
         for warps in cluster:
             found.add(accountant.block(warps), share / len(cluster))
     return found

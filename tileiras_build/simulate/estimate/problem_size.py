@@ -19,6 +19,7 @@ from ...manifest.variant_assumptions import conditions, satisfies
 from ...target.element_types import ELEMENT_TYPES
 from .constant_bank_values import Argument, GlobalBuffer, Launch, Shape
 from .kernel_from_cubin import KernelModel
+from .tile_order import TileOrder
 
 Value = GlobalBuffer | int | float | None
 _SHAPE = re.compile(r"^\d+(x\d+)*$")
@@ -60,11 +61,17 @@ def launch_of_manifest(manifest: Manifest, settings: Mapping[str, str], grid: Sh
     known = (*ordinary, *extents)
     maps = [Argument(param.offset, param.size, None) for param in manifest.params[len(known) :]]
     cluster = (manifest.cluster[0] * manifest.grid.cluster, *manifest.cluster[1:])
-    launch = Launch(grid, (manifest.threads_per_cta, 1, 1), (*known, *maps), cluster, manifest.shared_memory.dynamic)
+    threads, shared = (manifest.threads_per_cta, 1, 1), manifest.shared_memory.dynamic
+    launch = Launch(grid, threads, (*known, *maps), cluster, shared, order=order_of(manifest))
     if not manifest.grid.persistent:
         return launch
     clusters, (x, y, z) = manifest.blocks(grid, sm_count)[0], manifest.cluster
     return replace(launch, grid=(clusters * x, y, z), tile_programs=prod(grid))
+
+
+def order_of(manifest: Manifest) -> TileOrder:
+    """The order of a kernel's tile blocks."""
+    return TileOrder(manifest.grid.group, manifest.grid.reversed)
 
 
 def fits_variant(general: Manifest, variant: Manifest, settings: Mapping[str, str]) -> bool:

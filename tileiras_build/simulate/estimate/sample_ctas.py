@@ -9,17 +9,24 @@ from .constant_bank_values import Launch, Shape
 MAX_CLUSTERS = 3
 
 
-def sampled_clusters(launch: Launch) -> Iterator[list[Shape]]:
-    """The CTAs of each sampled cluster; each cluster represents an equal part of the grid along every axis.
+def sampled_tiles(launch: Launch) -> list[Shape]:
+    """The tile blocks of the sampled clusters; each represents an equal part of the grid along every axis.
 
     Equal parts of the linear launch order would be biased: in causal attention, all samples could have few keys.
     """
     across, down, deep = launch.clusters
     count = min(across * down * deep, MAX_CLUSTERS)
+    found = []
     for step in range(count):
         # The middle of each part.
         x, y, z = ((2 * step + 1) * extent // (2 * count) for extent in launch.clusters)
-        yield list(_blocks(launch, (x, y, z)))
+        found.append((x, y, z))
+    return found
+
+
+def cluster_of(launch: Launch, tile: Shape) -> list[Shape]:
+    """The CTAs of the cluster that computes a tile block."""
+    return list(_blocks(launch, launch.order.cta(tile, launch.clusters)))
 
 
 def persistent_clusters(launch: Launch) -> list[tuple[list[Shape], float]]:

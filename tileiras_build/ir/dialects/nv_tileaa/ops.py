@@ -352,6 +352,7 @@ KERNEL: Declared = {
     "num_ctas_declined": TEXT.optional(),
     "grid_cluster": I32.optional(),
     "grid_swizzle": I32.optional(1),
+    "grid_reversed": I32.optional(),
     "grid_swizzle_declined": TEXT.optional(),
     "persistent_axes": I32S.optional(),
     "persistent_declined": TEXT.optional(),

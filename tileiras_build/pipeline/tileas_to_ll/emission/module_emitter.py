@@ -114,6 +114,7 @@ class ModuleEmitter:
         manifest = self._kernel_manifest(op, known, descriptors, warps + producers)
         _check_parameters(op, name, manifest["params"])
         manifest["grid"] |= {"group": group} if (group := int_attr(op, "grid_swizzle", 1)) > 1 else {}
+        manifest["grid"] |= {"reversed": axis} if (axis := int_attr(op, "grid_reversed", -1)) >= 0 else {}
         manifest["grid"] |= {"persistent": 1} if known.extents else {}
         manifest |= {"variant_of": known.variant_of} if known.variant_of else {}
         manifest |= {"tuning": dict(known.tuning)} if known.tuning else {}
