@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tileiras_build.pipeline.mma.family import families_of
-from tileiras_build.pipeline.schedule.cost import DRAM, L2, LATENCY, SHARED, TENSOR, cost
+from tileiras_build.pipeline.schedule.cost import ALU, DRAM, L2, LATENCY, SHARED, TENSOR, cost
 from tileiras_build.pipeline.schedule.kernel import Dot, Kernel
 from tileiras_build.pipeline.schedule.schedule import Schedule
 from tileiras_build.target.gpu_rates import SM_RATES
@@ -62,6 +62,18 @@ def test_instructions_from_registers_are_slower():
     others = [family.name for family in families_of(HOPPER) if family is not first]
     costs = [clocks(gemm(), HOPPER, mma=(name,)) for name in (first.name, *others)]
     assert costs == sorted(costs) and costs[1] > 1.2 * costs[0]
+
+
+def test_each_warp_converts_its_own_fragments():
+    """Four warps of 64 x 64 convert each element twice, eight of 32 x 64 or 64 x 32 three times on average."""
+    [dot] = gemm().dots
+    kernel = Kernel((replace(dot, a_work=8192.0, b_work=8192.0),), loop={"alu": 64 * 16384.0}, warps=8)
+    alu = {
+        count: cost(kernel, Schedule(num_warps=count, cp_async_stages=(2,)), AMPERE).demands[ALU] for count in (4, 8)
+    }
+    assert alu[4] == 2 * 64 * 16384 / SM_RATES[80].alu and alu[8] == 1.5 * alu[4]
+    asynchronous = cost(kernel, Schedule(num_warps=8, num_stages=4), HOPPER)
+    assert asynchronous.demands[ALU] == 64 * 16384 / SM_RATES[90].alu
 
 
 def test_more_ctas_hide_what_one_waits_for():

@@ -66,6 +66,11 @@ def choose_warps(func: Operation, job: Job) -> int:
     return max(warps, min(_warps_of_step(PERSISTENT_ROW_WARP_STEPS, size), 1 << most.bit_length() - 1))
 
 
+def warps_of_tile(size: int) -> int:
+    """The number of warps for a tile of so many elements in a kernel with dots."""
+    return _warps_of_step(WARP_STEPS, size)
+
+
 def _warps_of_step(steps: Sequence[tuple[int, int]], size: int) -> int:
     return next((warps for limit, warps in steps if size <= limit), MAX_WARPS)
 
@@ -246,7 +251,7 @@ def ctas_per_sm(kernel: Operation, loop: Operation | Block, job: Job) -> int:
     if requested := occupancy(kernel, job):
         return requested
     accumulators = sum(_registers_per_thread(op.results[0]) for op in walk(loop) if op.name == "nv_tileas.dot")
-    return _ctas_by_accumulators(accumulators, as_op(kernel).num_warps + as_op(kernel).producer_warps, job)
+    return ctas_by_accumulators(accumulators, as_op(kernel).num_warps + as_op(kernel).producer_warps, job)
 
 
 def estimated_ctas_per_sm(kernel: Operation, job: Job) -> int:
@@ -256,10 +261,11 @@ def estimated_ctas_per_sm(kernel: Operation, job: Job) -> int:
     warps = choose_warps(kernel, job)
     regs = sum(_size(op.results[0].type) for op in walk(kernel) if op.name == "nv_tileas.dot")
     producer_warps = WARPGROUP if uses_setmaxnreg(kernel, job, warps) else 1
-    return _ctas_by_accumulators(regs // (WARP * warps), warps + producer_warps, job)
+    return ctas_by_accumulators(regs // (WARP * warps), warps + producer_warps, job)
 
 
-def _ctas_by_accumulators(accumulators: int, warps: int, job: Job) -> int:
+def ctas_by_accumulators(accumulators: int, warps: int, job: Job) -> int:
+    """CTAs per SM whose threads have registers for so many 32-bit words of results each; ``warps`` of all roles."""
     taken = WARP * warps * (accumulators + SYNC_MMA_REG_OVERHEAD)
     return max(1, min(MAX_CTAS_PER_SM, job.target.sm_limits.registers // taken))
 

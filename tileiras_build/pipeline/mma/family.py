@@ -166,6 +166,10 @@ class MmaFamily(ABC, Generic[Row]):
         """The instructions that all warps issue for a dot's tile, where they are many."""
         return 0.0
 
+    def replication(self, dot: Dot, warps: int) -> tuple[int, int]:
+        """How many warps hold each element of A, and of B, and convert it."""
+        return 1, 1
+
     # ---- reports ---------------------------------------------------------------------------------
     @abstractmethod
     def description(self, op: TableOp) -> tuple[str, dict[str, Any]]:

@@ -17,12 +17,23 @@ from xdsl.ir import Operation
 
 from ...core.errors import InternalError
 from ..job import Job
+from .cost import Cost
 from .kernel import Kernel
-from .schedule import BY_NAME, Value
+from .schedule import BY_NAME, Schedule, Value
 from .schedule_attribute import schedule_of, set_knobs
 from .schedule_file import refusal, requested
 
 V = TypeVar("V", bound=Value)
+
+
+@dataclass(frozen=True)
+class WholeSchedule:
+    """A candidate for all knobs together: ``refused`` is what binds it, None where it is legal; ``remedy`` what would allow it."""
+
+    schedule: Schedule
+    refused: str | None = None
+    remedy: str | None = None
+    cost: Cost | None = None
 
 
 @dataclass(frozen=True)
@@ -47,10 +58,11 @@ class Choice:
 
 @dataclass
 class Heard:
-    """The choices, and what each kernel is, by name."""
+    """The choices, what each kernel is, and its whole schedules, by name."""
 
     choices: list[Choice] = field(default_factory=list)
     kernels: dict[str, Kernel] = field(default_factory=dict)
+    schedules: dict[str, list[WholeSchedule]] = field(default_factory=dict)
 
 
 _heard: ContextVar[Heard | None] = ContextVar("heard", default=None)
@@ -84,6 +96,13 @@ def hear_kernel(func: Operation, kernel: Kernel) -> None:
     """Tell the listener what a kernel is."""
     if (heard := _heard.get()) is not None:
         heard.kernels[_name_of(func)] = kernel
+
+
+def hear_schedules(func: Operation, found: list[WholeSchedule]) -> None:
+    """Tell the listener of whole schedules. Those of other clusters, which were weighed before a cluster was chosen, stay."""
+    if (heard := _heard.get()) is not None:
+        before, clusters = heard.schedules.get(_name_of(func), []), {one.schedule.num_ctas for one in found}
+        heard.schedules[_name_of(func)] = found + [one for one in before if one.schedule.num_ctas not in clusters]
 
 
 def _name_of(func: Operation) -> str:

@@ -124,15 +124,17 @@ class _Model:
 
     def _loop_demands(self) -> dict[str, float]:
         found = self._work(self.kernel.loop)
-        shared = instructions = loaded = 0.0
+        shared = instructions = loaded = converted = 0.0
         for dot, family in self._dots:
             pipe = PIPES[family.pipe]
             found[pipe] = found.get(pipe, 0.0) + dot.trips * family.clocks(dot, self.rates)
             copied, from_l2 = self._copied(dot)
             shared += dot.trips * (copied + self._read(family, dot))
             loaded += dot.trips * from_l2
+            converted += dot.trips * self._converted_again(family, dot)
             instructions += dot.trips * family.instructions(dot, self.warps)
-        found[ISSUE] = found.get(ISSUE, 0.0) + instructions / SM_PARTITIONS
+        found[ALU] += converted / self.rates.alu
+        found[ISSUE] = found.get(ISSUE, 0.0) + (instructions + converted / WARP) / SM_PARTITIONS
         return found | {SHARED: shared / SHARED_BYTES_PER_CLOCK, L2: loaded / self._l2_rate}
 
     def _rest_demands(self) -> dict[str, float]:
@@ -158,6 +160,11 @@ class _Model:
         if count("float64", 0):
             found[FMA] += count("float64", 0) / rates.float64
         return found | {ISSUE: sum(instructions.values()) / (WARP * SM_PARTITIONS)}
+
+    def _converted_again(self, family: MmaFamily, dot: Dot) -> float:
+        """The instructions of warps that convert what others convert, too."""
+        a, b = family.replication(dot, self.warps)
+        return (a - 1) * dot.a_work + (b - 1) * dot.b_work
 
     def _copied(self, dot: Dot) -> tuple[float, float]:
         """Bytes that a trip's loads write to shared memory, and those that come from L2."""

@@ -36,12 +36,12 @@ from ..common.optimization_hints import hint
 from ..job import Job
 from ..mma.family import MmaFamily, Storage, fastest_family
 from ..pipelining_strategies import choose as choose_strategy
+from .candidates import Candidates
 from .choose import Candidate, choose, hear, hear_kernel, is_listening
 from .kernel import describe
 from .schedule import Schedule
 from .schedule_attribute import schedule_of, set_knobs
 from .shared_memory import give_up_tma
-from .warps_by_cost import choose_warps_by_cost
 
 MAX_WARPGROUPS, MIN_WARPGROUPS = 4, 2  # warpgroups of a CTA of chained dots, and of all CTAs that share an SM
 CTAS = (2, 1)
@@ -70,8 +70,8 @@ def choose_cta_shape(func: TableOp, job: Job) -> None:
     warps = None if wanted.num_warps else _warps_that_divide(func, job) or _warps_of_scores(func, job)
     if warps is not None:
         set_knobs(func, num_warps=warps)
-    else:
-        choose_warps_by_cost(func, job)
+    elif (not wanted.num_warps or is_listening()) and (found := Candidates.of(func, job)) is not None:
+        _choose_cheapest(func, found, job)
     if ctas := wanted.occupancy or hint(func, job, "occupancy"):
         candidates = _occupancies(func, ctas, job)
         choose(func, job, "occupancy", candidates)
@@ -80,6 +80,13 @@ def choose_cta_shape(func: TableOp, job: Job) -> None:
         set_knobs(func, occupancy=ctas if ctas > 1 else None)
     elif is_listening():
         hear(func, "occupancy", None, _occupancies(func, EXPLAINED_CTAS, job))
+
+
+def _choose_cheapest(func: TableOp, found: Candidates, job: Job) -> None:
+    """Set the warps of the cheapest whole schedule of a matmul."""
+    best = found.best()
+    if best is not None and best.schedule.num_warps != choose_warps(func, job):
+        set_knobs(func, num_warps=best.schedule.num_warps)
 
 
 def _warps_that_divide(func: TableOp, job: Job) -> int | None:

@@ -13,14 +13,14 @@ from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_function
 from ..job import Job
 from ..pipelining_strategies import STRATEGIES
-from .choose import Candidate, Choice, Heard
+from .choose import Candidate, Choice, Heard, WholeSchedule
 from .cost import PRICED, cost
 from .kernel import Kernel
 from .schedule import KNOBS, Knob, Schedule
 from .schedule_attribute import schedule_of
 from .schedule_file import SCHEDULE
 
-KERNEL, TARGET, COST, CANDIDATES = "kernel", "target", "cost", "candidates"
+KERNEL, TARGET, COST, SCHEDULES, CANDIDATES = "kernel", "target", "cost", "schedules", "candidates"
 CLOCKS, BOUND, PIPES = "clocks", "bound", "pipes"
 SHOWN_PIPES = 3  # the busiest
 NOTABLE = 0.005  # a smaller part of the cost is not told
@@ -40,7 +40,15 @@ def _explained(func: TableOp, heard: Heard, job: Job) -> Explained:
     if (price := cost(kernel, schedule, job.target)) is not None:
         found[COST] = {CLOCKS: round(price.clocks), BOUND: price.bound, PIPES: price.shares}
         _add_costs(candidates, kernel, schedule, job)
-    return found | {CANDIDATES: candidates}
+    schedules = [_as_row(one) for one in heard.schedules.get(func.sym_name, ())]
+    return found | ({SCHEDULES: schedules} if schedules else {}) | {CANDIDATES: candidates}
+
+
+def _as_row(one: WholeSchedule) -> dict[str, Any]:
+    """A whole schedule as JSON."""
+    price = {} if one.cost is None else {CLOCKS: round(one.cost.clocks), BOUND: one.cost.bound}
+    limit = {"refused": one.refused, "remedy": one.remedy}
+    return {SCHEDULE: one.schedule.chosen} | price | {name: value for name, value in limit.items() if value is not None}
 
 
 def _add_costs(candidates: dict[str, list], kernel: Kernel, schedule: Schedule, job: Job) -> None:
@@ -112,6 +120,7 @@ def render_text(explained: Iterable[Explained]) -> str:
 
 def _lines(explained: Explained) -> Iterator[str]:
     yield f"{explained[KERNEL]} on {explained[TARGET]}{_shown_cost(explained.get(COST))}"
+    yield from map(_schedule_line, explained.get(SCHEDULES, ()))
     clocks, unused = explained.get(COST, {}).get(CLOCKS), []
     for knob in KNOBS:
         value, rows = explained[SCHEDULE].get(knob.name), explained[CANDIDATES].get(knob.name, [])
@@ -124,6 +133,14 @@ def _lines(explained: Explained) -> Iterator[str]:
             yield from _candidate_lines(one, chosen, f"[{place}] " if knob.many else "", clocks)
     yield "  not used, as it needs:"
     yield from (f"    {knob.name:20} {knob.needs}" for knob in unused if knob.name not in DERIVED)
+
+
+def _schedule_line(row: dict[str, Any]) -> str:
+    """A whole schedule, and what it would cost or why it is refused."""
+    knobs = ", ".join(f"{name} {_shown(value)}" for name, value in row[SCHEDULE].items() if value is not False)
+    if "refused" in row:
+        return f"  not {knobs}: {row['refused']}" + (f"; {row['remedy']}" if "remedy" in row else "")
+    return f"  {knobs}: " + (f"{row[CLOCKS]} clocks, bound by {row[BOUND]}" if CLOCKS in row else "no cost")
 
 
 def _shown_cost(cost: dict[str, Any] | None) -> str:

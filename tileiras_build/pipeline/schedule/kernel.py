@@ -36,6 +36,7 @@ LOADS = ("nv_tileas.tiled_load", "nv_tileas.load")
 STORES = ("nv_tileas.tiled_store", "nv_tileas.store")
 REARRANGING = ("nv_tileas.broadcast", "nv_tileas.splat", "arith.constant")  # tiles with fewer different elements
 MAXIMA = ("arith.maxnumf", "arith.minnumf", "arith.maximumf", "arith.minimumf", "arith.maxsi", "arith.minsi")
+EMULATED_FP8 = 6.2  # instructions of a conversion of fp8 that a GPU has no instruction for: from `estimate`, on sm_80
 # The instructions of an operation of one element by pipe, a field of ``SmRates``; others have one of ``float32`` or ``alu``.
 INSTRUCTIONS = {
     "exp2": {"special": 1.0},
@@ -51,7 +52,8 @@ INSTRUCTIONS = {
 class Dot:
     """C (m, n) += A (m, k) B (k, n), ``trips`` times. ``a_bytes`` and ``b_bytes`` are loaded for each: 0 for an operand that is
     computed, or loaded before; ``is_computed``: the left one is no loaded tile. ``is_chained``: one of two dots, of which the
-    second waits for the first. Types have the names of ``OPERAND_TYPES``.
+    second waits for the first. ``a_work`` and ``b_work``: instructions of single threads that convert the elements of an operand after
+    their load, which each warp does for its fragments. Types have the names of ``OPERAND_TYPES``.
     """
 
     m: int
@@ -66,6 +68,20 @@ class Dot:
     is_computed: bool = False
     is_scaled: bool = False
     is_chained: bool = False
+    a_work: float = 0
+    b_work: float = 0
+
+    def transposed(self) -> Dot:
+        """B' A' for A B."""
+        sides = {"m": self.n, "n": self.m, "a_bytes": self.b_bytes, "b_bytes": self.a_bytes}
+        work = {"a_work": self.b_work, "b_work": self.a_work}
+        return replace(self, **sides, **work, a_type=self.b_type, b_type=self.a_type)
+
+    def shrunk(self, factor: int) -> Dot:
+        """A part of k, in so many times the trips."""
+        less = {"k": self.k // factor, "a_bytes": self.a_bytes // factor, "b_bytes": self.b_bytes // factor}
+        work = {"a_work": self.a_work / factor, "b_work": self.b_work / factor}
+        return replace(self, **less, **work, trips=factor * self.trips)
 
     @property
     def multiply_adds(self) -> int:
@@ -120,12 +136,26 @@ class Kernel:
         """Bytes of one stage of what the dots load."""
         return sum(dot.a_bytes + dot.b_bytes for dot in self.dots)
 
+    def transposed(self) -> Kernel:
+        """The kernel as it computes the transpose of each result."""
+        return replace(self, dots=tuple(dot.transposed() for dot in self.dots))
+
+    def with_two_stages(self, most: int) -> Kernel:
+        """The kernel with k tiles that are short enough for two stages in so many bytes, in more trips."""
+        factor = 1
+        while 2 * self.stage_bytes > factor * most:
+            factor *= 2
+        return self if factor == 1 else replace(self, dots=tuple(dot.shrunk(factor) for dot in self.dots))
+
     def divided(self, ctas: int) -> Kernel:
         """One CTA's share where so many divide the rows of each result, and each of them needs all columns."""
         share = 1 / ctas
         return replace(
             self,
-            dots=tuple(replace(dot, m=dot.m // ctas, a_bytes=dot.a_bytes // ctas) for dot in self.dots),
+            dots=tuple(
+                replace(dot, m=dot.m // ctas, a_bytes=dot.a_bytes // ctas, a_work=share * dot.a_work)
+                for dot in self.dots
+            ),
             loop={pipe: share * count for pipe, count in self.loop.items()},
             rest={pipe: share * count for pipe, count in self.rest.items()},
             loaded=share * self.loaded,
@@ -179,7 +209,7 @@ class _Description:
             self.reused += trips * _bytes(op.results[0]) * (in_dot_loop or _is_same_for_all(as_op(op)))
         elif op.name in STORES:
             self.stored += trips * max(map(_bytes, op.operands), default=0)
-        for pipe, count in _instructions(op).items():
+        for pipe, count in _instructions(op, self.target).items():
             work[pipe] += trips * count  # type: ignore[assignment]
         self.reductions += op.name == REDUCE and not in_dot_loop
         if not is_combiner_region(op):
@@ -209,7 +239,23 @@ def _dot(op: TableOp, trips: float, is_chained: bool, target: Target) -> Dot:
     dot = Dot((batch or 1) * m, n, k, a, b, c, trips, 0, 0, is_computed, is_scaled, is_chained)
     sizes = (dot.a_size(), dot.b_size())
     loaded = [round(size) if dot_operand_load(op, index) is not None else 0 for index, size in enumerate(sizes)]
-    return replace(dot, a_bytes=loaded[0], b_bytes=loaded[1])
+    work = [_conversions(value, target) for value in (op.lhs, op.rhs)]
+    return replace(dot, a_bytes=loaded[0], b_bytes=loaded[1], a_work=work[0], b_work=work[1])
+
+
+def _conversions(value: SSAValue, target: Target) -> float:
+    """The instructions between the loads of an operand and its dot; 0 where it is computed from reductions or other dots."""
+    total, waiting, seen = 0.0, [value], set()
+    while waiting:
+        op = waiting.pop().owner
+        if not isinstance(op, Operation) or op in seen or op.name in LOADS or not is_tile(op.results[0]):
+            continue
+        if op.regions or op.name == DOT:
+            return 0.0
+        seen.add(op)
+        total += sum(_instructions(op, target).values())
+        waiting += op.operands
+    return total
 
 
 def _trips(loop: Operation) -> float:
@@ -244,7 +290,7 @@ def _size(value: SSAValue) -> int:
 
 
 # ---- work on elements --------------------------------------------------------------------------
-def _instructions(op: Operation) -> dict[str, float]:
+def _instructions(op: Operation, target: Target) -> dict[str, float]:
     """Instructions of single threads by pipe, of all elements of an operation together."""
     if op.name == REDUCE:
         pipe = "alu" if any(inner.name in MAXIMA for inner in walk(op)) else "float32"
@@ -253,15 +299,17 @@ def _instructions(op: Operation) -> dict[str, float]:
         return {}
     if all(_is_rearranged(value) for value in op.operands):
         return {}
-    return {pipe: _size(op.results[0]) * count for pipe, count in _instructions_of_element(op).items()}
+    return {pipe: _size(op.results[0]) * count for pipe, count in _instructions_of_element(op, target).items()}
 
 
 def _is_rearranged(value: SSAValue) -> bool:
     return isinstance(value.owner, Operation) and value.owner.name in REARRANGING
 
 
-def _instructions_of_element(op: Operation) -> dict[str, float]:
+def _instructions_of_element(op: Operation, target: Target) -> dict[str, float]:
     name, element = op.name.partition(".")[2], element_of(op.results[0].type)
+    if name == "fp_to_fp" and not target.has("cvt_fp8") and 8 in (element.bits, element_of(op.operands[0].type).bits):
+        return {"alu": EMULATED_FP8}
     if name in INSTRUCTIONS:
         return INSTRUCTIONS[name]
     if not element.is_float or op.name in MAXIMA:

@@ -1,6 +1,6 @@
 """Schedule files: ``{"schedule": {"num_stages": 3, "occupancy": 2}}``, the knobs that a person or a tuner chose.
 
-A knob that is absent is chosen by the compiler. ``kernel``, ``target``, ``cost`` and ``candidates``, which ``--explain-schedule --json``
+A knob that is absent is chosen by the compiler. ``kernel``, ``target``, ``cost``, ``schedules`` and ``candidates``, which ``--explain-schedule --json``
 prints beside it, say where a schedule comes from; nothing depends on them.
 """
 
@@ -15,7 +15,7 @@ from ...core.file_io import read_file
 from ..job import Job
 from .schedule import BY_NAME, NOTHING, Knob, Schedule, Value, of_values
 
-SCHEDULE, INFORMATION = "schedule", ("kernel", "target", "cost", "candidates")
+SCHEDULE, INFORMATION = "schedule", ("kernel", "target", "cost", "schedules", "candidates")
 PLACEHOLDER = ".schedule"  # the file of locations, as passes do not know its name
 MOST = 1 << 20  # above every number that a knob can have
 KINDS = {int: "a positive integer", bool: "true or false", str: "a string"}

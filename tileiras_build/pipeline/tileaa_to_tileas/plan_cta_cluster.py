@@ -1,7 +1,7 @@
 """Shard the tiles of a kernel over the CTAs of a cluster, as its hint ``num_cta_in_cga`` requests, or as a pair is faster.
 
 In:    nv_tileas without layouts; a kernel whose hint requests several CTAs per tile program, or one without the hint that two
-       CTAs compute in less time (``schedule/cta_pairs.py``).
+       CTAs compute in less time (``schedule/candidates.py``).
 Out:   the program of one CTA: it computes its shards of sharded tiles, and loads and stores the corresponding part of
        the view's tile. Every CTA computes replicated tiles, and the first one stores them. ``num_ctas`` on the kernel,
        or ``num_ctas_declined`` with the reason why one CTA computes everything although more were requested.
@@ -18,14 +18,14 @@ from xdsl.ir import Operation
 
 from ...ir.casting import as_op, unwrap
 from ...ir.dialects.nv_tileas.ops import CtaRankOp
+from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_function
-from ...ir.layouts.tmem_layout import PAIR
 from ..analysis.sharding_propagation import ShardingError
 from ..common.cse import Cse
 from ..common.optimization_hints import hint
 from ..job import Job
 from ..pass_manager import EdgePass
-from ..schedule.cta_pairs import prefers_cta_pair
+from ..schedule.candidates import Candidates
 from ..schedule.schedule_attribute import schedule_of
 from .op_insertion import insert_before
 from .sharded_program import ShardedProgram
@@ -45,10 +45,21 @@ class PlanCtaCluster(EdgePass):
             return
         for func in filter(is_function, module.body.block.ops):
             requested = schedule_of(func).num_ctas or hint(func, job, "num_cta_in_cga")
-            ctas = requested or (PAIR if prefers_cta_pair(as_op(func), job) else 1)
+            ctas = requested or _cheapest_ctas(as_op(func), job)
             if ctas > 1:
                 _shard_over_ctas(func, job, ctas, is_requested=requested is not None)
                 Cse().run(module, job)
+
+
+def _cheapest_ctas(func: TableOp, job: Job) -> int:
+    """Of the cheapest whole schedule of a kernel that no hint divides."""
+    if (
+        not job.target.has("tma_cta_group")
+        or (found := Candidates.of(func, job)) is None
+        or (best := found.best()) is None
+    ):
+        return 1
+    return best.schedule.num_ctas or 1
 
 
 def _shard_over_ctas(func: Operation, job: Job, ctas: int, *, is_requested: bool) -> None:

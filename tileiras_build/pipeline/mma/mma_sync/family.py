@@ -90,6 +90,10 @@ class MmaSync(MmaFamily[MmaAtom]):
         k = ATOM_K_BYTES * dot.m * dot.k / dot.a_size()
         return dot.multiply_adds / (ATOM_ROWS * ATOM_COLUMNS * k) + self.shared_bytes(dot, warps) / FRAGMENT_LOAD_BYTES
 
+    def replication(self, dot: Dot, warps: int) -> tuple[int, int]:
+        rows, columns = _warps_of(dot, warps)
+        return columns, rows
+
     def description(self, op: TableOp) -> tuple[str, dict[str, Any]]:
         atom = self.row_of(op)
         instruction = atom.ptx.partition(".{")[0].partition(".row.col")[0]

@@ -1,0 +1,111 @@
+"""Matmuls whose whole schedule cost decides: pairs of CTAs, and fewer warps, where that is cheaper; and the same results."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.compiled_once import compiled as compiled_once
+from tests.emulated_kernels import cases, compiled, run
+from tests.examples.example_library import bytecode_of, launch
+from tileiras_build.pipeline.schedule.candidates import LEAST_GAIN, cheapest
+from tileiras_build.pipeline.schedule.choose import WholeSchedule
+from tileiras_build.pipeline.schedule.cost import Cost
+from tileiras_build.pipeline.schedule.kernel import Dot, Kernel
+from tileiras_build.pipeline.schedule.schedule import Schedule
+
+KERNELS = Path(__file__).with_name("unhinted_dots.py")
+PAIRS = {"tall": 4, "square": 8, "wide": 4}  # with so many warps: with four, two CTAs share an SM
+OTHERS = ("narrow", "one_cta", "two_of_an_sm", "from_a_tile", "without_tma")
+CLUSTER = ".blocksareclusters"
+WIDE = "matmul_f16_nt_wide"  # 128 x 128
+
+
+# ---- pairs of CTAs -------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", PAIRS)
+def test_a_pair_computes_a_large_tile(name):
+    """Small integers, which float16 holds exactly, in arrays that end inside of tiles; ``wide`` on the transpose."""
+    m, n, k = (argument for argument in cases(KERNELS)[name].arguments if isinstance(argument, int))
+    artifacts = compiled(KERNELS, name, "sm_100")
+    assert "tcgen05.mma.cta_group::2" in artifacts.ptx and f"num_warps = {PAIRS[name]} : i32" in artifacts.tileas
+    rng = np.random.default_rng(n)
+    a, b = (rng.integers(-3, 4, shape).astype(np.float16) for shape in ((m + 16, k + 16), (k + 16, n + 16)))
+    found = run(KERNELS, name, "sm_100", [a, b, np.full((m + 16, n + 16), 9, np.float16)], (2, 2, 1))[2]
+    np.testing.assert_array_equal(found, a @ b)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_one_cta_computes_others(name):
+    artifacts = compiled(KERNELS, name, "sm_100")
+    assert CLUSTER not in artifacts.ptx and "num_ctas_declined" not in artifacts.tileas
+
+
+@pytest.mark.parametrize("sm", ["sm_90", "sm_120"])
+def test_gpus_without_pairs_use_one_cta(sm):
+    assert CLUSTER not in compiled(KERNELS, "tall", sm).ptx
+
+
+@pytest.mark.parametrize("schedule", ['{"schedule": {"num_ctas": 1}}', '{"schedule": {"two_cta_mma": false}}'])
+def test_a_schedule_may_ask_for_one_cta(schedule):
+    assert CLUSTER not in compiled(KERNELS, "tall", "sm_100", schedule=schedule).ptx
+
+
+# ---- warps ---------------------------------------------------------------------------------------
+def warps(sm: str, **knobs) -> int:
+    text = compiled_once(bytecode_of(WIDE), sm, schedule=json.dumps({"schedule": knobs}) if knobs else "").tileas
+    return next(count for count in (1, 2, 4, 8, 16) if f"num_warps = {count} : i32" in text)
+
+
+@pytest.mark.parametrize(
+    ("sm", "count"),
+    [
+        ("sm_80", 4),  # warps of 64 x 64 read less of shared memory, and fragments ahead
+        ("sm_90", 8),  # the rows say how many warps multiply
+        ("sm_100", 4),  # registers for another CTA
+        ("sm_120", 8),  # TMA copies, and one CTA fits
+        ("sm_88", 8),  # no published rates: as large tiles always have
+    ],
+)
+def test_cost_decides_where_it_says_something(sm, count):
+    assert warps(sm) == count
+
+
+@pytest.mark.parametrize("knobs", [{"num_warps": 8}, {"occupancy": 1}, {"strategy": "none"}])
+def test_what_is_asked_for_is_kept(knobs):
+    assert warps("sm_80", **knobs) == 8
+
+
+@pytest.mark.parametrize("sm", ["sm_80", "sm_100"])
+def test_fewer_warps_compute_the_same(sm):
+    few = launch(WIDE, compiled_once(bytecode_of(WIDE), sm))
+    many = launch(WIDE, compiled_once(bytecode_of(WIDE), sm, schedule='{"schedule": {"num_warps": 8}}'))
+    for name, value in few.items():
+        if isinstance(value, np.ndarray):
+            np.testing.assert_array_equal(value, many[name])
+
+
+# ---- the choice ----------------------------------------------------------------------------------
+def candidate(warps: int, clocks: float | None, refused: str | None = None) -> WholeSchedule:
+    price = None if clocks is None else Cost(clocks, {}, 1, 1000.0)
+    return WholeSchedule(Schedule(num_warps=warps), refused, cost=price)
+
+
+def test_the_cheapest_legal_candidate_wins_and_the_first_of_equal_ones():
+    first, less, least = candidate(8, 100), candidate(4, 100 * (1 - LEAST_GAIN / 2)), candidate(2, 50)
+    assert cheapest([first, less]) is first
+    assert cheapest([first, less, least]) is least
+    assert cheapest([candidate(8, None, "registers"), less]) is less
+    assert cheapest([candidate(8, None), least]).schedule.num_warps == 8  # a target without rates
+    assert cheapest([candidate(8, None, "registers")]) is None
+
+
+def test_a_kernel_is_transposed_divided_and_shrunk_as_passes_do():
+    kernel = Kernel((Dot(128, 256, 64, "f16", "f8E4M3FN", "f32", 64.0, 16384, 16384),))
+    [dot] = kernel.transposed().divided(2).dots
+    assert (dot.m, dot.n, dot.a_type, dot.a_bytes, dot.b_bytes) == (128, 128, "f8E4M3FN", 8192, 16384)
+    [short] = kernel.with_two_stages(32768).dots
+    assert (short.k, short.trips, short.a_bytes) == (32, 128.0, 8192) and short.multiply_adds * 2 == kernel.dots[
+        0
+    ].multiply_adds
+    assert kernel.with_two_stages(65536) is kernel

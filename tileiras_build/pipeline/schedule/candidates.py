@@ -1,0 +1,235 @@
+"""Whole schedules of a kernel with one matmul: each combination of CTAs, instructions and warps, with its legality and its cost.
+
+The cheapest legal one is chosen; where it is cheaper by less than ``LEAST_GAIN``, the first one. They come in this order: a pair
+of CTAs for tiles of 256 rows, else one CTA; the fastest family; as many warps as tiles of that size get. What follows from a
+combination (CTAs per SM, stages, fragments that are read ahead) is expected here as the passes will choose it.
+
+Fewer warps read operands less often from shared memory, and leave registers for the fragments of the next step, or for another CTA,
+which computes during the prologue and the epilogue of the first. Each CTA of a pair has half of the rows, and loads half of the
+right operand: in one CTA, each of two MMAs of 128 rows reads all of it from shared memory, which bounds the loop. Where the columns
+are the larger side, the transpose is divided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+from ...ir.casting import as_op, tile_shape, unwrap
+from ...ir.dialects.fast_xdsl import walk
+from ...ir.dialects.op_definition import TableOp
+from ...ir.layouts.tmem_layout import ALL_COLUMNS, PAIR, PAIR_COLUMN_UNIT, ROWS, allocated_columns
+from ...target.sm_limits import WARP
+from ..analysis.axis_info import AxisAnalysis
+from ..analysis.enclosing_control_flow import accumulates_from_zero
+from ..analysis.resource_model import (
+    FRAGMENT_REG_OVERHEAD,
+    MAX_CP_ASYNC_STAGES,
+    MAX_TMA_STAGES,
+    MIN_STAGES,
+    MIN_WARPS,
+    STAGES_SMEM_OVERHEAD,
+    WARPGROUP,
+    choose_warps,
+    ctas_by_accumulators,
+    registers_at_launch,
+    registers_fit,
+    registers_of_thread,
+    uses_setmaxnreg,
+    warps_of_tile,
+)
+from ..analysis.tma_operands import is_copied_by_tma, tma_loads_allowed, tma_operand
+from ..common.optimization_hints import hint, occupancy
+from ..job import Job
+from ..mma.family import Storage, family_with_fragments, fastest_family
+from ..pipelining_strategies import choose as choose_strategy
+from .choose import WholeSchedule, hear_schedules, is_declined
+from .cost import STEP_BYTES, cost
+from .kernel import DOT, Dot, Kernel, describe
+from .schedule import Schedule
+from .schedule_attribute import schedule_of
+
+LEAST_GAIN = 0.03  # of the cost; below, the model says nothing
+MIN_PAIR_COLUMNS = 128  # with fewer columns, the left operand bounds the loop, which a pair does not share
+
+
+class _Cluster(NamedTuple):
+    """CTAs of a tile program; ``kernel``: one CTA's share of it, the transpose where the columns are divided."""
+
+    ctas: int
+    kernel: Kernel
+    refused: str | None = None
+    remedy: str | None = None
+
+
+class Candidates:
+    """The whole schedules of a kernel with one dot of two dimensions, which nobody has divided yet or ``num_ctas`` have."""
+
+    def __init__(self, func: TableOp, dot: TableOp, job: Job):
+        self.func, self.dot, self.job, self.target = func, dot, job, job.target
+        self.kernel = describe(func, job)
+        self.copied = choose_strategy(job).uses_tma and tma_loads_allowed(func) and _copies(dot, job)
+        self.family = fastest_family(self.target) if self.copied else family_with_fragments(dot, self.target)
+
+    @classmethod
+    def of(cls, func: TableOp, job: Job) -> Candidates | None:
+        """None for other kernels: they have one candidate, what the passes prefer. Block scales need warps that have no cost yet."""
+        dots = [as_op(op) for op in walk(func) if op.name == DOT]
+        if len(dots) != 1 or dots[0].lhs_scale is not None or len(tile_shape(dots[0].result)) != 2:
+            return None
+        return cls(func, dots[0], job) if job.opt_level != 0 and choose_strategy(job).passes else None
+
+    def all(self) -> list[WholeSchedule]:
+        """All candidates, the preferred one first."""
+        return [
+            self._candidate(cluster, warps) for cluster in self._clusters() for warps in self._warps(cluster.kernel)
+        ]
+
+    def best(self) -> WholeSchedule | None:
+        """The cheapest legal one; None where there is none."""
+        found = self.all()
+        hear_schedules(self.func, found)
+        return cheapest(found)
+
+    # ---- what could be ---------------------------------------------------------------------------
+    def _clusters(self) -> Iterator[_Cluster]:
+        one = _Cluster(self.kernel.ctas, self.kernel)
+        if self.func.num_ctas is not None or not self.target.has("tma_cta_group"):
+            yield one
+            return
+        dot, refused = self.kernel.dots[0], self._pair_limit()
+        turned = dot.m < PAIR * ROWS
+        pair = _Cluster(PAIR, (self.kernel.transposed() if turned else self.kernel).divided(PAIR), *refused)
+        yield from (one, pair) if turned else (pair, one)
+
+    def _warps(self, kernel: Kernel) -> Iterator[int]:
+        dot, chosen = kernel.dots[0], self.func.num_warps or schedule_of(self.func).num_warps
+        if chosen is not None:
+            yield chosen
+            return
+        usual = choose_warps(self.func, self.job)
+        if kernel is not self.kernel:
+            usual = warps_of_tile(max(dot.m * dot.n, dot.m * dot.k, dot.k * dot.n))
+        yield usual
+        if usual // 2 >= MIN_WARPS and self._may_have_fewer(kernel):
+            yield usual // 2
+
+    def _may_have_fewer(self, kernel: Kernel) -> bool:
+        """Early pruning: whether fewer warps may leave space for another CTA, and the loop has, besides conversions, no more work than
+        an instruction for each element of the operands. Nothing limits the registers of threads that TMA copies for; a persistent kernel with
+        accumulators in tensor memory overlaps its epilogue already; warpgroups follow from the rows.
+        """
+        if self.family.group is not None or self._ctas_asked or (kernel.ctas > 1 and not self._is_pair(kernel)):
+            return False
+        gains = not (kernel.is_persistent if self.family.accumulator is Storage.TENSOR else self.copied)
+        [dot] = kernel.dots
+        others = sum(kernel.loop.values()) - dot.trips * (dot.a_work + dot.b_work)
+        return gains and others <= dot.trips * dot.k * (dot.m + dot.n)
+
+    def _is_pair(self, kernel: Kernel) -> bool:
+        """Whether the CTAs that divide a kernel compute one MMA."""
+        return kernel.ctas == PAIR and self.target.has("tma_cta_group") and not is_declined(self.func, "two_cta_mma")
+
+    @property
+    def _ctas_asked(self) -> int | None:
+        """CTAs per SM that somebody asks for."""
+        return schedule_of(self.func).occupancy or hint(self.func, self.job, "occupancy")
+
+    # ---- what is legal ---------------------------------------------------------------------------
+    def _pair_limit(self) -> tuple[str | None, str | None]:
+        """Why no pair of CTAs computes the kernel, and what would allow it."""
+        if is_declined(self.func, "two_cta_mma"):
+            return "the schedule file declines two_cta_mma", None
+        if (schedule_of(self.func).grid_cluster or 1) > 1 or occupancy(self.func, self.job):
+            return "another cluster, or a number of CTAs per SM, is asked for", "drop grid_cluster and occupancy"
+        if not self.copied:
+            return "TMA does not copy both operands", "see the family of the dot"
+        if self.family.row_for(self.dot, self.target) is None or not accumulates_from_zero(self.dot):
+            return "the dot has no instruction of pairs, or accumulates into another tile", "accumulate from zeros"
+        dot = self.kernel.dots[0]
+        rows, columns = max(dot.m, dot.n), min(dot.m, dot.n) if dot.m < PAIR * ROWS else dot.n
+        if rows != PAIR * ROWS or columns not in range(MIN_PAIR_COLUMNS, PAIR * ROWS + 1, PAIR_COLUMN_UNIT):
+            shape = f"{PAIR * ROWS} rows or columns, and {MIN_PAIR_COLUMNS} to {PAIR * ROWS} of the other"
+            return f"a {dot.m} x {dot.n} tile: a pair needs {shape}", "other tile sizes"
+        return None, None
+
+    def _limit(self, schedule: Schedule, kernel: Kernel) -> tuple[str | None, str | None]:
+        """What an SM does not hold of a schedule, and the remedy."""
+        warps, ctas, dot = schedule.num_warps or 1, schedule.occupancy or 1, kernel.dots[0]
+        if not registers_fit(dot.m * dot.n, warps, 1, self.target):
+            needed, available = registers_of_thread(dot.m * dot.n, warps, 1, self.target)
+            return (
+                f"registers: a thread needs {needed} for its part of the result, and has {available}",
+                "more num_warps",
+            )
+        columns = ctas * allocated_columns(_columns(dot)) if self.family.accumulator is Storage.TENSOR else 0
+        if columns > ALL_COLUMNS:
+            return f"tensor memory: {ctas} CTAs per SM need {columns} columns, an SM has {ALL_COLUMNS}", "smaller tiles"
+        needed, available = MIN_STAGES * kernel.stage_bytes + STAGES_SMEM_OVERHEAD, self.target.shared_memory_of(ctas)
+        if self.copied and needed > available:
+            return (
+                f"shared memory: two stages are {needed} bytes, a CTA has {available} with {ctas} per SM",
+                "smaller tiles",
+            )
+        return None, None
+
+    # ---- what follows ----------------------------------------------------------------------------
+    def _candidate(self, cluster: _Cluster, warps: int) -> WholeSchedule:
+        kernel = cluster.kernel.with_two_stages(self.target.max_shared_memory - STAGES_SMEM_OVERHEAD)
+        schedule = self._expected(cluster, kernel, warps)
+        refused, remedy = (cluster.refused, cluster.remedy) if cluster.refused else self._limit(schedule, kernel)
+        if refused is not None:
+            return WholeSchedule(schedule, refused, remedy)
+        return WholeSchedule(schedule, cost=cost(kernel, schedule, self.target))
+
+    def _expected(self, cluster: _Cluster, kernel: Kernel, warps: int) -> Schedule:
+        """The schedule of a combination."""
+        ctas, most = self._expected_ctas(kernel, warps), MAX_TMA_STAGES if self.copied else MAX_CP_ASYNC_STAGES
+        is_pair = self._is_pair(kernel)
+        size = kernel.stage_bytes - is_pair * kernel.dots[0].b_bytes // 2
+        fitting = (self.target.shared_memory_of(ctas) - STAGES_SMEM_OVERHEAD) // max(size, 1)
+        stages, ahead = max(1, min(most, fitting)), self._prefetches(kernel.dots[0], warps, ctas) or None
+        found = Schedule(num_warps=warps, occupancy=ctas, mma=(self.family.name,), prefetch_fragments=ahead)
+        found = replace(found, num_stages=stages) if self.copied else replace(found, cp_async_stages=(stages,))
+        return replace(found, num_ctas=cluster.ctas if cluster.ctas > 1 else None, two_cta_mma=is_pair or None)
+
+    def _expected_ctas(self, kernel: Kernel, warps: int) -> int:
+        if asked := self._ctas_asked:
+            return asked
+        producers = WARPGROUP if uses_setmaxnreg(self.func, self.job, warps) else 1
+        dot = kernel.dots[0]
+        return ctas_by_accumulators(dot.m * dot.n // (WARP * warps), warps + producers, self.job)
+
+    def _prefetches(self, dot: Dot, warps: int, ctas: int) -> bool:
+        """Whether threads have registers for the fragments of two steps."""
+        steps = max(1.0, dot.a_size() / dot.m / STEP_BYTES)
+        fragments = self.family.shared_bytes(dot, warps) / steps / (4 * WARP * warps)
+        needed = dot.m * dot.n / (WARP * warps) + 2 * fragments + FRAGMENT_REG_OVERHEAD
+        return Storage.REGISTERS in self.family.b_storage and needed <= registers_at_launch(warps * ctas, self.target)
+
+
+def _copies(dot: TableOp, job: Job) -> bool:
+    """Whether TMA copies both operands, to where threads read fragments of them if the instruction is not asynchronous."""
+    if not is_copied_by_tma(dot, job):
+        return False
+    family, analysis = fastest_family(job.target), AxisAnalysis()
+    loaded = {index: unwrap(tma_operand(dot, index, job, analysis)) for index in (0, 1)}
+    return family.async_ops is not None or family.select(dot, loaded, job, MIN_WARPS) is not None
+
+
+def _columns(dot: Dot) -> int:
+    return -(-dot.m // ROWS) * dot.n
+
+
+def cheapest(found: Iterable[WholeSchedule]) -> WholeSchedule | None:
+    """The cheapest legal candidate; the first one where others are cheaper by too little, or nothing has a cost."""
+    legal = [one for one in found if one.refused is None]
+    if not legal or legal[0].cost is None:
+        return legal[0] if legal else None
+    least = min(legal, key=_nanoseconds)
+    return least if _nanoseconds(least) < (1 - LEAST_GAIN) * _nanoseconds(legal[0]) else legal[0]
+
+
+def _nanoseconds(one: WholeSchedule) -> float:
+    return unwrap(one.cost).nanoseconds
