@@ -1,6 +1,7 @@
 """Options of the build: each reaches the stages that may read it, and no other."""
 
 import pytest
+import SCons.Script
 
 from tileiras_build.build import settings as settings_module
 from tileiras_build.build.incremental.sconscript_trace import SConscriptTrace
@@ -82,3 +83,19 @@ def test_debugging_reaches_the_job():
 def test_optimized_debugging_is_refused(level):
     with pytest.raises(InvalidInput, match="optimized debugging is not supported, change optimization level to 0 or"):
         read_settings(Environment(debug="yes", opt=level))
+
+
+@pytest.mark.parametrize(
+    ("targets", "given", "lines"),
+    [
+        ([], "", False),
+        (["report"], "", True),
+        (["report", "package"], "", False),
+        (["install", "report"], "", False),
+        (["report"], "no", False),
+        ([], "yes", True),
+    ],
+)
+def test_a_report_has_source_lines_unless_it_is_packaged(targets, given, lines, monkeypatch):
+    monkeypatch.setattr(SCons.Script, "COMMAND_LINE_TARGETS", targets)
+    assert read_settings(Environment(lineinfo=given)).lineinfo is lines

@@ -25,6 +25,7 @@ from ..launch.packages.ptx_option import AUTO, NONE, ptx_target
 from ..pipeline.stages import Stage, source_digest
 from ..target.targets import find_target
 from ..workers.executor import Executor
+from .always_build import INSTALL, PACKAGE
 from .incremental.partial_scons_graph import LibraryAlias, LibraryNodes
 from .incremental.sconscript_trace import TRACE
 from .progress import BuildStep
@@ -33,7 +34,6 @@ from .scons_variables import exit_with_error
 from .settings import DEFAULTS
 from .stage_actions import WorkerAction, kernel_name, step_timeout
 
-PACKAGE, INSTALL = "package", "install"
 _OWN = ("build/kernel_package.py",)
 _LIBRARIES = ("msgspec", "numpy")
 FATBIN = Stage(

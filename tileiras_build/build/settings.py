@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..config.build_options import CHOICES, choice, yes_no
+from ..config.build_options import CHOICES, choice, yes_no, yes_no_or_nothing
 from ..config.build_options import DEFAULTS as BUILD_DEFAULTS
 from ..core.errors import TileirasError
 from ..core.warning_classes import NO_WARNINGS, WarningOptions, parse_warnings
@@ -19,6 +19,7 @@ from ..pipeline.stages import Stage, load
 from ..pipeline.tuning_parameters import parse_tuning
 from ..target.isa.serializer_options import read_level
 from ..target.targets import Target, is_native, parse_targets
+from .always_build import INSTALL, PACKAGE, REPORT, is_requested
 from .incremental.sconscript_trace import TRACE
 from .scons_variables import option_text
 
@@ -84,7 +85,7 @@ def read_settings(env, **overrides: object) -> Settings:
         TRACE.add_untraceable("sm=native asks the CUDA driver")
     paths = (_path(env, option["libdevice"]), _path(env, option["ptxas"]))
     choices = {name: choice(name, option[name]) for name in CHOICES}
-    lines, debug = (yes_no(name, option[name]) for name in ("lineinfo", "debug"))
+    lines, debug = _wants_lines(option["lineinfo"]), yes_no("debug", option["debug"])
     level, folder = read_level(option["opt"]), str(option["build_dir"])
     nvcc, flags, kernels = _tilecpp(env, option)
     how = (choices["strategy"], choices["serializer"], choices["llvm_pipeline"])
@@ -96,6 +97,13 @@ def read_settings(env, **overrides: object) -> Settings:
     )
     check_debug(settings.choices(targets[0]))
     return settings
+
+
+def _wants_lines(text: object) -> bool:
+    """Whether machine code keeps source lines; if nothing is said, that of a report does, unless it is also packaged."""
+    given = yes_no_or_nothing("lineinfo", text)
+    is_shipped = is_requested(PACKAGE) or is_requested(INSTALL)
+    return is_requested(REPORT) and not is_shipped if given is None else given
 
 
 def _tilecpp(env, option: Mapping[str, Any]) -> tuple[str | None, tuple[str, ...], tuple[str, ...]]:

@@ -12,7 +12,7 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any
 
-from ..config.build_options import CHECKS, DEFAULTS, project_values, yes_no
+from ..config.build_options import CHECKS, DEFAULTS, project_values, yes_no, yes_no_or_nothing
 from ..core.errors import Diagnostics, ErrorGroup, InternalError, InvalidInput, Location, TileirasError
 from ..core.file_io import read_file, write_files
 from ..core.warning_classes import ALL, NONE, REMARKED, WARNINGS, WarningOptions, parse_warnings
@@ -164,7 +164,8 @@ def _apply_project_defaults(options: argparse.Namespace) -> None:
     for name, option in _PROJECT_OPTIONS.items():
         if option != "sm" and getattr(options, option) is None:
             text = project.get(name, DEFAULTS[name])
-            setattr(options, option, yes_no(name, text) if CHECKS[name] is yes_no else text)
+            check = CHECKS[name]
+            setattr(options, option, bool(check(name, text)) if check in (yes_no, yes_no_or_nothing) else text)
 
 
 def _print_schedules(options: argparse.Namespace, explained: list[dict[str, Any]]) -> None:

@@ -31,9 +31,9 @@ def yes_no(name: str, text: object) -> bool:
     raise InvalidInput("option-value", f"{name}= must be yes or no, got {str(text)!r}")
 
 
-def _yes_no_or_nothing(name: str, text: str) -> None:
-    if text:
-        yes_no(name, text)
+def yes_no_or_nothing(name: str, text: object) -> bool | None:
+    """The same, and None for an empty text."""
+    return None if text == "" else yes_no(name, text)
 
 
 def choice(name: str, text: object) -> str:
@@ -101,7 +101,7 @@ class BuildOption:
 OPTIONS: tuple[BuildOption, ...] = (
     BuildOption("sm", f"targets, separated by commas: {', '.join(TARGETS)}, GPUs (h100), native or all", "sm_90", lambda _, text: parse_targets(text)),
     BuildOption("opt", f"optimization level: {', '.join(LEVEL_NAMES)}", "3", lambda _, text: read_level(text)),
-    BuildOption("lineinfo", "emit source line information for profilers and debuggers (yes/no)", "no", yes_no),
+    BuildOption("lineinfo", "emit source line information for profilers, debuggers and the report (yes/no; empty: yes for scons report without package)", "", yes_no_or_nothing),
     BuildOption("debug", "emit full debug information, with opt=0 (yes/no)", "no", yes_no),
     BuildOption("strategy", f"software pipelining of loads: {', '.join(NAMES)}", AUTO, choice),
     BuildOption("serializer", f"PTX backend: {' or '.join(SERIALIZERS)}", SERIALIZERS[0], choice),
@@ -121,7 +121,7 @@ OPTIONS: tuple[BuildOption, ...] = (
     BuildOption("executor_ca", "CA certificate (PEM) for tls:// schedulers (empty: from Dask's configuration)", "", _check_file),
     BuildOption("executor_cert", "client certificate (PEM) for tls:// schedulers (empty: from Dask's configuration)", "", _check_file),
     BuildOption("executor_key", "private key of executor_cert (empty: in the same file)", "", _check_file),
-    BuildOption("server", "use a background compile server (yes/no; empty: yes, but no if CI is set)", "", _yes_no_or_nothing),
+    BuildOption("server", "use a background compile server (yes/no; empty: yes, but no if CI is set)", "", yes_no_or_nothing),
     BuildOption("pages", "scons report: one HTML page per kernel instead of a single file (yes/no)", "no", yes_no),
     BuildOption("report_label", "scons report: label of this build in the history", ""),
     BuildOption("estimate", "scons report: estimate run times of the launches that scons verify ran (yes/no)", "no", yes_no),
