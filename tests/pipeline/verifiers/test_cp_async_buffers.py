@@ -3,17 +3,11 @@
 import pytest
 from xdsl.dialects.builtin import IntegerAttr, i32
 
-from tests.pipeline.verifiers.lowered_examples import NAMES, scheduled
+from tests.pipeline.verifiers.lowered_examples import scheduled
 from tileiras_build.core.errors import InternalError
 from tileiras_build.pipeline.verifiers.cp_async_buffers import verify_cp_async_buffers
 
 PIPELINED = ("matmul_tf32_nn", "matmul_tf32_nt")
-
-
-@pytest.mark.parametrize("sm", ["sm_80", "sm_90"])
-@pytest.mark.parametrize("name", NAMES)
-def test_examples_are_accepted(name, sm):
-    verify_cp_async_buffers(scheduled(name, sm))
 
 
 def with_rings(name):

@@ -6,7 +6,6 @@ import pytest
 from xdsl.dialects.builtin import IntegerAttr, i32
 
 from tests.emulated_kernels import scheduled_case
-from tests.pipeline.verifiers.lowered_examples import NAMES, scheduled
 from tileiras_build.core.errors import InternalError
 from tileiras_build.pipeline.verifiers.mbarrier_pipelines import verify_pipelines
 
@@ -27,12 +26,6 @@ def find(module, suffix):
 @pytest.mark.parametrize("name", TMA_KERNELS)
 def test_partitions_agree(name, sm):
     assert verify_pipelines(module_of(name, sm)) > 0
-
-
-@pytest.mark.parametrize("sm", SMS)
-@pytest.mark.parametrize("name", NAMES)
-def test_examples_are_accepted(name, sm):
-    verify_pipelines(scheduled(name, sm))
 
 
 def refused(module, message):

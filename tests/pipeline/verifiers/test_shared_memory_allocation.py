@@ -3,7 +3,7 @@
 import pytest
 from xdsl.dialects.builtin import IntegerAttr, i32
 
-from tests.pipeline.verifiers.lowered_examples import NAMES, scheduled
+from tests.pipeline.verifiers.lowered_examples import scheduled
 from tileiras_build.core.errors import InternalError
 from tileiras_build.pipeline.tile_ir_text_format import parse
 from tileiras_build.pipeline.verifiers.cp_async_buffers import verify_cp_async_buffers
@@ -85,12 +85,6 @@ def test_storage_shares_no_byte():
     with pytest.raises(InternalError, match="storage .128, 192. is not its own"):
         verify_shared_memory_allocation(kernel(alloca + convert(0)))
     assert verify_shared_memory_allocation(kernel(alloca + convert(256))) == 1
-
-
-@pytest.mark.parametrize("sm", ["sm_80", "sm_90"])
-@pytest.mark.parametrize("name", NAMES)
-def test_examples_are_accepted(name, sm):
-    verify_shared_memory_allocation(scheduled(name, sm))
 
 
 @pytest.mark.parametrize("name", ["attention_f16", "batch_matmul_f16", "matmul_f16_nn", "softmax_f32"])

@@ -7,7 +7,6 @@ import pytest
 from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i32
 
 from tests.emulated_kernels import scheduled_case
-from tests.pipeline.verifiers.lowered_examples import NAMES, scheduled
 from tileiras_build.core.errors import InternalError
 from tileiras_build.pipeline.verifiers.shared_memory_allocation import verify_shared_memory_allocation
 from tileiras_build.pipeline.verifiers.tma_stores import verify_tma_stores
@@ -53,12 +52,6 @@ def test_what_the_passes_make_is_proved(name, sm):
     assert verify_tma_stores(module) == STORED[name]
     verify_shared_memory_allocation(module)
     verify_token_barriers(module)
-
-
-@pytest.mark.parametrize("sm", SMS)
-@pytest.mark.parametrize("name", NAMES)
-def test_examples_are_accepted(name, sm):
-    verify_tma_stores(scheduled(name, sm))
 
 
 @pytest.mark.parametrize("name", ["f16", "twice"])

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from tests.golden import split_file
-from tests.pipeline.verifiers.lowered_examples import NAMES, scheduled
 from tileiras_build.core.errors import InternalError
 from tileiras_build.pipeline.tile_ir_text_format import parse
 from tileiras_build.pipeline.verifiers.token_barriers import verify_token_barriers
@@ -30,12 +29,6 @@ def test_every_barrier_is_needed(title):
         text = "\n".join(lines[:number] + lines[number + 1 :])
         with pytest.raises(InternalError, match="barrier-verifier.*no barrier on a path from nv_tileas"):
             verify_token_barriers(parse(text.encode(), title))
-
-
-@pytest.mark.parametrize("sm", ["sm_80", "sm_90"])
-@pytest.mark.parametrize("name", NAMES)
-def test_examples_are_accepted(name, sm):
-    verify_token_barriers(scheduled(name, sm))
 
 
 # What is stored last may come after the load of the iteration before, which the first barrier parts from it.

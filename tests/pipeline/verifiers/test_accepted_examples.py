@@ -1,0 +1,28 @@
+"""Every verifier accepts every example: each is scheduled once for all of them."""
+
+import pytest
+
+from tests.pipeline.verifiers.lowered_examples import NAMES, scheduled
+from tileiras_build.pipeline.verifiers.cp_async_buffers import verify_cp_async_buffers
+from tileiras_build.pipeline.verifiers.layout_conversions import CONVERSION, verify_layout_conversions
+from tileiras_build.pipeline.verifiers.mbarrier_pipelines import verify_pipelines
+from tileiras_build.pipeline.verifiers.shared_memory_allocation import verify_shared_memory_allocation
+from tileiras_build.pipeline.verifiers.tma_stores import verify_tma_stores
+from tileiras_build.pipeline.verifiers.token_barriers import verify_token_barriers
+
+WITH_TMA = (verify_pipelines, verify_tma_stores)
+# The rules of these are the same on each GPU; sm_80 and sm_90 have all the copies that there are.
+BY_COPIES = (verify_cp_async_buffers, verify_shared_memory_allocation, verify_token_barriers)
+VERIFIERS = {"sm_80": BY_COPIES, "sm_90": (*WITH_TMA, *BY_COPIES), "sm_100": WITH_TMA, "sm_120": WITH_TMA}
+CONVERTED = ("attention_f16", "matmul_f16_nn", "matmul_f16_nn_f16", "softmax_f32")
+
+
+@pytest.mark.parametrize("sm", VERIFIERS)
+@pytest.mark.parametrize("name", NAMES)
+def test_examples_are_accepted(name, sm):
+    module = scheduled(name, sm)
+    for verify in VERIFIERS[sm]:
+        verify(module)
+    if name in CONVERTED and sm in ("sm_80", "sm_100"):
+        converted = any(op.name == CONVERSION for op in module.walk())
+        assert bool(verify_layout_conversions(module)) == converted
