@@ -37,13 +37,13 @@ def test_there_are_rows_of_each_kind_and_gpu():
     assert {"gemm", "attention", "softmax", "layer norm", "copy", "add", "transpose"} <= {row["kind"] for row in ROWS}
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["id"])
-def test_the_form_of_a_row(row):
-    assert row["source"].startswith("https://") and row["structure"] and float(row["measured"]) > 0
-    assert row["compiler"] in ("nvcc", "tileiras-build", "tileiras")
-    assert row["unit"].split(" ")[0] in ("us", "ms", "TFLOP/s", "GB/s")
-    if row["compiler"] == "nvcc":
-        assert row["kernel"] in (BENCHMARKS / "calibration" / "kernels.cu").read_text()
+def test_the_form_of_the_rows():
+    kernels = (BENCHMARKS / "calibration" / "kernels.cu").read_text()
+    for row in ROWS:
+        assert row["source"].startswith("https://") and row["structure"] and float(row["measured"]) > 0, row["id"]
+        assert row["compiler"] in ("nvcc", "tileiras-build", "tileiras"), row["id"]
+        assert row["unit"].split(" ")[0] in ("us", "ms", "TFLOP/s", "GB/s"), row["id"]
+        assert row["compiler"] != "nvcc" or row["kernel"] in kernels, row["id"]
 
 
 def test_a_third_is_held_out(calibration):

@@ -2,7 +2,7 @@
 
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -42,6 +42,18 @@ def code(document: Path) -> Iterator[str]:
 
 
 @cache
+def quoted() -> list[tuple[str, str]]:
+    """The lines of code of all documents, each with its document's name."""
+    return [(document.name, line) for document in DOCUMENTS for line in code(document)]
+
+
+def unknown(pattern: str, is_known: Callable[[str], bool]) -> list[tuple[str, str]]:
+    """What documents quote in the form of ``pattern`` and is not known, each with its document's name."""
+    named = [(document, name) for document, line in quoted() for name in re.findall(pattern, line)]
+    return [(document, name) for document, name in named if not is_known(name)]
+
+
+@cache
 def tracked() -> tuple[Path, ...]:
     """The files of the project."""
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
@@ -76,6 +88,7 @@ def unknown_options(line: str) -> Iterator[str]:
         yield from (f"scons {name}=" for name in _BUILD_OPTION.findall(rest) if name not in {*DEFAULTS, "name"})
 
 
+@cache
 def exists(path: str) -> bool:
     """Whether an object can be imported by its dotted path."""
     parts = path.split(".")
@@ -92,38 +105,27 @@ def exists(path: str) -> bool:
     return False
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_commands_and_options_exist(document):
-    assert [found for line in code(document) for found in unknown_options(line)] == []
+def test_commands_and_options_exist():
+    assert [(name, found) for name, line in quoted() for found in unknown_options(line)] == []
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_passes_and_remarks_exist(document):
-    lines = list(code(document))
+def test_passes_and_remarks_exist():
     known = {*registry(), *(entry.name for stage in STAGES for entry in stage.passes), *explanations()}
-    named = [name for line in lines for name in re.findall(r"^(?:tileaa|tileas|convert)-[a-z0-9-]+$", line)]
-    remarks = [name for line in lines for name in re.findall(r"^Remark[A-Z]\w+$", line)]
-    assert [name for name in named + remarks if name not in known] == []
+    assert unknown(r"^(?:tileaa|tileas|convert)-[a-z0-9-]+$", known.__contains__) == []
+    assert unknown(r"^Remark[A-Z]\w+$", known.__contains__) == []
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_errors_and_variables_exist(document):
-    lines = list(code(document))
-    ids = [name for line in lines for name in re.findall(r"error\[([\w-]+)\]", line)]
-    variables = [name for line in lines for name in re.findall(r"\bTILEIRAS_[A-Z_]+[A-Z]", line)]
-    assert [name for name in ids if name not in explanations()] + [
-        name for name in variables if name not in source()
-    ] == []
+def test_errors_and_variables_exist():
+    assert unknown(r"error\[([\w-]+)\]", explanations().__contains__) == []
+    assert unknown(r"\bTILEIRAS_[A-Z_]+[A-Z]", source().__contains__) == []
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_modules_and_files_exist(document):
-    lines = list(code(document))
-    modules = [name for line in lines for name in re.findall(r"\btileiras_build(?:\.\w+)+", line)]
-    files = [line for line in lines if re.fullmatch(r"[\w/]+\.py", line) and line not in FILES_OF_OTHERS.split()]
-    paths = [f"/{path.relative_to(ROOT)}" for path in tracked()]
-    missing = [name for name in files if not any(path.endswith(f"/{name}") for path in paths)]
-    assert [name for name in modules if not exists(name)] + missing == []
+def test_modules_and_files_exist():
+    others, paths = FILES_OF_OTHERS.split(), [f"/{path.relative_to(ROOT)}" for path in tracked()]
+    assert unknown(r"\btileiras_build(?:\.\w+)+", exists) == []
+    assert (
+        unknown(r"^[\w/]+\.py$", lambda file: file in others or any(path.endswith(f"/{file}") for path in paths)) == []
+    )
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,6 @@ import ast
 import re
 from pathlib import Path
 
-import pytest
-
 from tests.examples.example_library import bytecode_of
 from tileiras_build import driver
 from tileiras_build.core.knobs import markdown
@@ -20,11 +18,11 @@ SYMBOL = re.compile(r"`((?:tileiras_build|tests)/[\w./-]+\.py):(\w+)`")
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)\)")
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_named_paths_exist(document):
-    text = document.read_text()
-    paths = [ROOT / name for name in PATH.findall(text)] + [document.parent / name for name in LINK.findall(text)]
-    assert [str(path) for path in paths if not path.exists()] == []
+def test_named_paths_exist():
+    texts = {document: document.read_text() for document in DOCUMENTS}
+    paths = [(document, ROOT / name) for document, text in texts.items() for name in PATH.findall(text)]
+    links = [(document, document.parent / name) for document, text in texts.items() for name in LINK.findall(text)]
+    assert [(document.name, str(path)) for document, path in paths + links if not path.exists()] == []
 
 
 def defined_names(path: Path) -> set[str]:
@@ -36,10 +34,9 @@ def defined_names(path: Path) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_named_symbols_exist(document):
-    named = SYMBOL.findall(document.read_text())
-    assert [f"{path}:{name}" for path, name in named if name not in defined_names(ROOT / path)] == []
+def test_named_symbols_exist():
+    named = [(document.name, *found) for document in DOCUMENTS for found in SYMBOL.findall(document.read_text())]
+    assert [found for found in named if found[2] not in defined_names(ROOT / found[1])] == []
 
 
 def test_the_architecture_names_the_passes_of_the_last_edge_in_order():

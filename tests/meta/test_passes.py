@@ -47,6 +47,6 @@ def test_names_are_unique_and_passes_say_what_they_do():
     assert [entry.name for entry in passes if not (entry.__doc__ or "").strip()] == []
 
 
-@pytest.mark.parametrize("name", sorted(registry()))
-def test_every_pass_says_what_it_takes_and_gives(name):
-    assert pass_conditions(registry()[name]).keys() == {"In", "Out"}
+def test_every_pass_says_what_it_takes_and_gives():
+    said = {name: pass_conditions(entry).keys() for name, entry in registry().items()}
+    assert [name for name, parts in said.items() if parts != {"In", "Out"}] == []

@@ -135,9 +135,9 @@ def test_what_a_version_lacks_is_refused(what, since, module):
         assert caught.value.message == f"{what} needs bytecode {versions[0]}, not {versions[1]}"
 
 
-@pytest.mark.parametrize("row", OPCODES.values(), ids=lambda row: row.name)
-def test_what_says_nothing_new_is_written(row):
-    assert write_module(module_of(row), version=row.since)
+def test_what_says_nothing_new_is_written():
+    for row in OPCODES.values():
+        assert write_module(module_of(row), version=row.since), row.name
 
 
 def test_guards_are_of_newer_versions_only():
