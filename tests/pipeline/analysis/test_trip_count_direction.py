@@ -58,5 +58,24 @@ def test_loops_together():
     assert directions("", ("%zero", "%start", "%rows"), ("%start", "%length", "%rows")) == {}
 
 
+def test_loops_that_end_no_later_than_another_begins():
+    """As front ends write it: [0, min(n, m)) and [max(0, m), n), with m a select."""
+    lines = """  %seen = arith.minsi %tiles, %length : i32
+  %less = arith.cmpi %x, %seen {predicate = "slt"} : (i32, i32) -> i1
+  %wide = arith.extui %less : (i1) -> i32
+  %is = arith.cmpi %wide, %zero {predicate = "ne"} : (i32, i32) -> i1
+  %first = arith.select %is, %x, %seen : (i1, i32, i32) -> i32
+  %second = arith.maxsi %zero, %x : i32
+"""
+    assert directions(lines, ("%zero", "%first", "%one"), ("%second", "%seen", "%one")) == {0: 1}
+
+
+def test_a_choice_by_something_else():
+    lines = """  %is = arith.cmpi %x, %one {predicate = "slt"} : (i32, i32) -> i1
+  %end2 = arith.select %is, %length, %zero : (i1, i32, i32) -> i32
+"""
+    assert directions(lines, ("%zero", "%end2", "%one")) == {0: 0}
+
+
 def test_loops_over_tile_programs():
     assert directions("", ("%x", "%length", "%programs")) == {}

@@ -5,7 +5,7 @@ A heuristic for the order of tile programs, which any order serves: additions ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 
 from xdsl.ir import BlockArgument, Operation, SSAValue
@@ -28,10 +28,10 @@ def trip_count_directions(func: Operation) -> Directions:
     if not all(map(is_counted_loop, every)) or any(constant_of(op.operands[2]) is None for op in loops):
         return NONE
     starts, ends = [op.operands[0] for op in loops], [op.operands[1] for op in loops]
-    for value in list(starts):
-        if value in ends:
-            starts.remove(value)
-            ends.remove(value)
+    for start in list(starts):
+        if (end := next((end for end in ends if _extremes(start) & _extremes(end)), None)) is not None:
+            starts.remove(start)
+            ends.remove(end)
     return _together([*map(_directions, ends), *(_negated(_directions(value)) for value in starts)])
 
 
@@ -44,6 +44,34 @@ def _is_outermost(loop: Operation) -> bool:
     return True
 
 
+# ---- minima and maxima ---------------------------------------------------------------------------------
+def _extremes(value: SSAValue) -> set[SSAValue]:
+    """What a value is the minimum or maximum of, or the value alone; no constants."""
+    if (of := _compared(value)) is not None:
+        return set().union(*map(_extremes, of))
+    return {value} if constant_of(value) is None else set()
+
+
+def _compared(value: SSAValue) -> tuple[SSAValue, ...] | None:
+    """The two values of a minimum or a maximum, which may be written as a comparison and a select."""
+    if isinstance(value, BlockArgument):
+        return None
+    op = defining_op(value)
+    if op.name in ("arith.minsi", "arith.maxsi"):
+        return tuple(op.operands)
+    of = op.operands[1:]
+    return tuple(of) if op.name == "arith.select" and set(of) == set(_comparison(op.operands[0])) else None
+
+
+def _comparison(value: SSAValue) -> Sequence[SSAValue]:
+    """What a condition compares; one may be widened to an integer and compared with zero."""
+    found: Sequence[SSAValue] = (value,)
+    while not isinstance(value, BlockArgument) and defining_op(value).name in ("arith.cmpi", "arith.extui"):
+        found = defining_op(value).operands
+        value = found[0]
+    return found
+
+
 # ---- values --------------------------------------------------------------------------------------------
 def _directions(value: SSAValue) -> Directions:
     if isinstance(value, BlockArgument):
@@ -51,6 +79,8 @@ def _directions(value: SSAValue) -> Directions:
     op = defining_op(value)
     if op.name == "nv_tileaa.get_program_id":
         return {int_attr(op, "axis"): 1}
+    if (of := _compared(value)) is not None:
+        return _together(map(_directions, of))
     rule = RULES.get(op.name.partition(".")[2], _any)
     return rule(op)
 
@@ -102,8 +132,6 @@ def _any(op: Operation) -> Directions:
 
 RULES: dict[str, Callable[[Operation], Directions]] = {
     "addi": _added,
-    "minsi": _added,
-    "maxsi": _added,
     "subi": _difference,
     "muli": _multiplied,
     "assume": _added,
