@@ -41,7 +41,7 @@ def _lines(one: Estimate) -> Iterable[str]:
     launch, waves = one.launch, one.waves
     extents = "x".join(map(str, launch.grid))
     yield f"grid {extents}, {launch.threads} threads: {waves.resident} CTAs per SM (limited by {waves.limit})"
-    yield f"{waves.waves:.2f} waves, tail {waves.tail:.0%}: busiest SM runs {waves.busiest_sm_ctas} CTAs (average {waves.even_ctas_per_sm:.2f})"
+    yield f"{waves.waves:.2f} waves, tail {waves.tail:.0%}: busiest SM runs {round(waves.busiest_sm_ctas, 2)} CTAs (average {waves.even_ctas_per_sm:.2f})"
     if launch.tile_programs:
         clusters = launch.clusters[0]
         yield f"persistent: {launch.tile_programs} tile blocks over {clusters} clusters ({launch.tile_programs / clusters:.2f} each, " \
