@@ -47,7 +47,7 @@ class NoDriver:
     def view(self, array, stream):
         return array.view
 
-    def launch(self, kernel, config, params):
+    def launch(self, kernel, block):
         pass
 
 

@@ -161,12 +161,13 @@ def test_tensor_maps_are_those_of_the_runtime(gpu_modules, plan):
     assert [len(data) for data in packed] == row["launch"]["param_sizes"]
     entries = row["launch"]["tensor_maps"]
     divided = entries[0] | {"shape": [{"param": 2, "over": 2}, *entries[0]["shape"][1:]], "fill": "nan"}
+    values = [int.from_bytes(part, "little", signed=True) for part in packed]
     for index, entry in enumerate([*entries, divided]):
         encoder = RecordingEncoder()
         gpu = object.__new__(device.Gpu)
         gpu._library = type("Library", (), {"cuTensorMapEncodeTiled": staticmethod(encoder._function)})
         assert gpu.encode(entry, packed) == b"\xab" * 128
-        want = resolve(row["name"], index, msgspec.convert(entry, TensorMapSpec), packed)
+        want = resolve(row["name"], index, msgspec.convert(entry, TensorMapSpec), values)
         [call] = encoder.calls
         assert (call.rank, call.address, call.place % 64) == (len(want.shape), want.address, 0)
         lists = tuple(map(tuple, (call.shape, call.strides, call.box, call.steps)))

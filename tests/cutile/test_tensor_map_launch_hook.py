@@ -8,8 +8,7 @@ import pytest
 
 from tileiras_build.core.errors import InvalidInput
 from tileiras_build.cutile.tensor_map_launch_hook import LAUNCHES, DriverHook, variables_of
-from tileiras_build.launch.runtime.encode_tensor_maps import SIZE
-from tileiras_build.launch.runtime.generate_packing_stub import ALIGNMENT
+from tileiras_build.launch.runtime.encode_tensor_maps import ALIGNMENT, SIZE
 
 KERNEL, OTHER, DYNAMIC, INVALID_VALUE = 0x7000_0010, 0x7000_4010, 60000, 1
 TYPES = {
@@ -66,7 +65,7 @@ class Kernel:
         param = SimpleNamespace(size=8)
         memory = SimpleNamespace(dynamic=DYNAMIC)
         launch = SimpleNamespace(caller_parameters=(param, param), tensor_maps=("map",), shared_memory=memory)
-        self.compiled, self.layout = SimpleNamespace(launch=launch), self
+        self.launch, self.layout = launch, self
         self.refuses, self.allowed, self.encoded = refuses, [], []
 
     def unpack(self, parts):

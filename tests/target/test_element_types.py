@@ -11,7 +11,7 @@ from tileiras_build.ir.bytecode.type_table import PLAIN_TYPES
 from tileiras_build.ir.dialects.cuda_tile.attrs import DTYPE_NAMES
 from tileiras_build.ir.dialects.cuda_tile.element_types import BITS, BY_NAME
 from tileiras_build.launch.packages.c_function_signatures import SCALAR_TYPES
-from tileiras_build.launch.runtime import generate_packing_stub, pack_arguments
+from tileiras_build.launch.runtime import launch_config_buffer, pack_arguments
 from tileiras_build.manifest.validate_launch_manifest import ENUM_VALUES
 from tileiras_build.pipeline.analysis.tma_tensor_maps import MAP_ELEMENTS
 from tileiras_build.pipeline.common.llvm_element_types import ELEMENTS
@@ -89,7 +89,7 @@ TABLES: dict[str, tuple[set[str], dict[str, str]]] = {
     "launches": (set(pack_arguments.ELEMENT_TYPES), FOUR_BITS),
     "scalars": ({name for name in ELEMENT_TYPES if pack_arguments.pack_number(name, 1) is not None}, FOUR_BITS),
     "fast launches": (
-        set(generate_packing_stub.STRUCT_CODES) - {"pointer"},
+        set(launch_config_buffer.STRUCT_CODES) - {"pointer", "i1"},
         {**FOUR_BITS, "i1": "no number of Python's", **{row.name: "not of struct" for row in ELEMENT_TYPES.values() if row.format and not row.struct}},
     ),
     "references": (set(DTYPES), FOUR_BITS),

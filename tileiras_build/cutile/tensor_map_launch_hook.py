@@ -25,11 +25,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..launch.runtime.encode_tensor_maps import SIZE
-from ..launch.runtime.generate_packing_stub import ALIGNMENT
+from ..launch.runtime.encode_tensor_maps import ALIGNMENT, SIZE
 
 if TYPE_CHECKING:
-    from .devices.loaded_kernel import LoadedKernel
+    from .devices.cutile_kernel import CutileKernel
 
 _LOADER = "cuda.tile._load_libcuda"  # imported by cuTile's C code when it first needs the driver
 _LAUNCHER = "cuda.tile._cext"  # cuTile's C code
@@ -215,7 +214,7 @@ class DriverHook:
         self.place = ctypes.c_void_p(_address(self._get_address))
         """The replacement of cuTile's pointer to ``cuGetProcAddress``."""
 
-    def pending(self, loaded: LoadedKernel | None) -> None:
+    def pending(self, loaded: CutileKernel | None) -> None:
         """Register the next kernel that cuTile loads in this thread as ``loaded``; None: it is not one of ours."""
         self._pending.loaded = loaded
 
@@ -306,8 +305,8 @@ class DriverHook:
 class _KernelRecord:
     """The hook's data of one kernel."""
 
-    def __init__(self, kernel: int, loaded: LoadedKernel):
-        launch = loaded.compiled.launch
+    def __init__(self, kernel: int, loaded: CutileKernel):
+        launch = loaded.launch
         self.kernel, self._loaded = kernel, loaded
         self._sizes = [param.size for param in launch.caller_parameters]
         self._maps = len(launch.tensor_maps)

@@ -4,13 +4,29 @@ from __future__ import annotations
 
 import ctypes
 import inspect
+import struct
 from typing import NamedTuple
 
 import numpy as np
 from cuda.bindings import driver as real
 
-from tileiras_build.launch.runtime.cuda_python_driver import LaunchConfig
 from tileiras_build.launch.runtime.pack_arguments import ArrayView
+
+
+class Launched(NamedTuple):
+    """A launch configuration, as ``CUlaunchConfig`` has it."""
+
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    shared_memory: int
+    stream: int
+
+
+def launched(block) -> Launched:
+    """The configuration of a launch buffer."""
+    *sizes, shared, stream, _, attributes = struct.unpack("<7I4xQQI4x", ctypes.string_at(block.address, 56))
+    assert attributes == 0
+    return Launched(tuple(sizes[:3]), tuple(sizes[3:]), shared, stream)
 
 
 class FakeDriver:
@@ -52,8 +68,8 @@ class FakeDriver:
         strides = tuple(stride // array.itemsize for stride in array.strides)
         return ArrayView(array.ctypes.data, array.shape, strides, self.home, array.dtype, not array.flags.writeable)
 
-    def launch(self, kernel, config: LaunchConfig, params):
-        self.calls.append(("launch", kernel[1], config, list(params)))
+    def launch(self, kernel, block):
+        self.calls.append(("launch", kernel.kernel[1], launched(block), kernel.layout.read(block)[1]))
 
     def of(self, method: str) -> list[tuple]:
         """What was recorded for one method."""

@@ -1,31 +1,34 @@
 """The adapter of the real driver: each call matches the signature in cuda.bindings, and passes the right values."""
 
 import ctypes
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from cuda.bindings import driver as cuda
 
-from tests.launch.runtime.fake_driver import CheckedBindings, RecordingEncoder
+from tests.launch.runtime.fake_driver import CheckedBindings, RecordingEncoder, launched
 from tileiras_build.core.errors import InvalidInput
 from tileiras_build.launch.runtime.cuda_python_driver import (
     CudaDriver,
     Driver,
-    LaunchConfig,
     aligned,
     row_major,
     stream_handle,
 )
 from tileiras_build.launch.runtime.encode_tensor_maps import TensorMap
-from tileiras_build.launch.runtime.generate_packing_stub import PackedParameters
+from tileiras_build.launch.runtime.loaded_kernel import LoadedKernel
 from tileiras_build.launch.runtime.pack_arguments import ArrayView, is_array
+from tileiras_build.manifest.launch_manifest import Argument, Launch, Parameter
 
 MAP = TensorMap("bf16", 0x1000, (640, 480), (2048,), (64, 128), (1, 2), "64B", "none", "nan", "128B")
 
 
 def test_every_method_of_the_seam_is_there():
     methods = {name for name in vars(Driver) if not name.startswith("_")}
-    assert methods == {name for name in vars(CudaDriver) if not name.startswith("_")}
+    own = {"launch_function", "launch_failed"}  # for launch stubs
+    assert methods | own == {name for name in vars(CudaDriver) if not name.startswith("_")}
 
 
 def test_device_is_the_context_s():
@@ -118,16 +121,31 @@ def test_a_driver_without_tensor_maps_is_one_sentence():
         CudaDriver(CheckedBindings({"cuGetProcAddress": 0})).encode(MAP)
 
 
-def test_launch_is_configured():
-    bindings = CheckedBindings()
-    CudaDriver(bindings).launch(
-        cuda.CUkernel(4), LaunchConfig((5, 6, 7), (128, 1, 1), 1000, 99), PackedParameters(b"12345678", ((0, 8),))
-    )
-    (call,) = bindings.named("cuLaunchKernelEx")
-    config = call["config"]
-    assert (config.gridDimX, config.gridDimY, config.gridDimZ, config.blockDimX) == (5, 6, 7, 128)
-    assert (config.sharedMemBytes, int(config.hStream), int(call["f"])) == (1000, 99, 4)
-    assert config.numAttrs == 0
+_LAUNCH_TYPE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_void_p)
+
+
+@pytest.mark.parametrize("status", [0, 1])
+def test_launch_is_configured(status):
+    calls = []
+
+    def launch(config, kernel, pointers, extra):
+        [place] = (ctypes.c_uint64 * 1).from_address(pointers)
+        calls.append((launched(SimpleNamespace(address=config)), kernel, ctypes.string_at(place, 8), extra))
+        return status
+
+    function = _LAUNCH_TYPE(launch)
+    driver = CudaDriver(CheckedBindings({"cuGetProcAddress": ctypes.cast(function, ctypes.c_void_p).value}))
+    rows = {
+        "params": [Parameter(name="n", kind="i64", size=8, offset=0)],
+        "arguments": [Argument(name="n", kind="scalar", param=0)],
+    }
+    row = Launch(threads_per_cta=128, **rows)
+    kernel = LoadedKernel("k", row, 4, driver, 0)
+    with (
+        nullcontext() if not status else pytest.raises(InvalidInput, match="cuLaunchKernelEx of k failed: CUDA_ERROR_")
+    ):
+        kernel.enqueue((5, 6, 7), [-2], 99)
+    assert calls == [(((5, 6, 7), (128, 1, 1), 0, 99), 4, (-2).to_bytes(8, "little", signed=True), None)]
 
 
 def test_parameters_lie_on_64_bytes():

@@ -20,8 +20,7 @@ def resolve(entry, index, row, values):
 
 
 def params(base=0x1000, width=640, height=480, stride=1024):
-    return [base.to_bytes(8, "little"), *(n.to_bytes(4, "little", signed=True) for n in (width, height)),
-            stride.to_bytes(8, "little", signed=True), b""]  # fmt: skip
+    return [base, width, height, stride]
 
 
 def test_values_come_from_the_parameters():

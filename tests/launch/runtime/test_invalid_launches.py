@@ -16,6 +16,7 @@ from tileiras_build.core.errors import TileirasError
 from tileiras_build.launch.runtime import Address, Library
 from tileiras_build.launch.runtime.kernel_library import Kernel
 from tileiras_build.launch.runtime.library_manifest import CUBIN, Image, LibraryManifest
+from tileiras_build.launch.runtime.loaded_kernel import LoadedKernel
 from tileiras_build.launch.runtime.python_signature import launcher
 from tileiras_build.manifest.launch_manifest import Launch
 
@@ -40,8 +41,10 @@ def kernel_of(launch: Launch, driver=None) -> Kernel:
     """A kernel of a library that is nowhere on disk."""
     library = object.__new__(Library)
     library.manifest = LibraryManifest("l", "l.fatbin", 0, "", {"k": (Image("sm_90a", CUBIN, 0, 0, launch),)})
-    library._driver = driver or Records(90)
-    library.kernel_on = lambda device, image, entry, launch: (0, entry)
+    library._driver, library._on_cpu = driver or Records(90), False
+    library.kernel_on = lambda device, image, entry, launch: LoadedKernel(
+        entry, launch, (0, entry), library._driver, device
+    )
     return Kernel(library, "k")
 
 

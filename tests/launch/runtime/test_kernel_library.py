@@ -9,11 +9,10 @@ from msgspec import structs
 
 from tests.examples.example_library import CASES, inputs_of
 from tests.launch.packages.sample_library import NAME, PLAIN, TENSOR, artifacts_of
-from tests.launch.runtime.fake_driver import FakeDriver
+from tests.launch.runtime.fake_driver import FakeDriver, Launched
 from tileiras_build.core.errors import InvalidInput, TileirasError, Unsupported
 from tileiras_build.frontend.export_cutile import pack_arguments
 from tileiras_build.launch.runtime import Address, Library
-from tileiras_build.launch.runtime.cuda_python_driver import LaunchConfig
 from tileiras_build.launch.runtime.kernel_library import check_grid
 from tileiras_build.manifest.launch_manifest import Grid, Launch, Parameter
 
@@ -154,7 +153,7 @@ def test_parameters_are_those_that_the_emulator_gets(package):
     ((entry, config, params),) = driver.of("launch")
     assert (entry, params) == (PLAIN, pack_arguments(CASES[PLAIN], list(values.values())))
     threads = artifacts_of(PLAIN, "sm_90").manifest["kernels"][PLAIN]["threads_per_cta"]
-    assert config == LaunchConfig(grid, (threads, 1, 1), 0, 77)
+    assert config == Launched(grid, (threads, 1, 1), 0, 77)
 
 
 def test_tensor_map_and_shared_memory_are_set_up_and_the_grid_counts_clusters(package):

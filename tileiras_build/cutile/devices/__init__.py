@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ...launch.runtime.pack_arguments import ArrayView
     from ..compiled_kernel_cache import CompiledKernel
     from ..flatten_arguments import Value
-    from .loaded_kernel import LoadedKernel
+    from .cutile_kernel import CutileKernel
 
 # One launch (grid, arguments, stream, programmatic) with arguments that match the stub; False if they do not match.
 LaunchStub = Callable[[object, tuple[object, ...], object, bool], bool]
@@ -32,7 +32,7 @@ class Device(Protocol):
     has_own_memory: bool
     """Whether it cannot access host memory."""
 
-    def mapping(self, compiled: CompiledKernel) -> LoadedKernel:
+    def mapping(self, compiled: CompiledKernel) -> CutileKernel:
         """Encodes the tensor maps of a kernel that cuTile's launcher loads."""
 
     def is_capturing(self, stream: object) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...launch.runtime.generate_packing_stub import tuple_code
+from ...launch.runtime.generate_bind_stub import tuple_code
 from ...launch.runtime.pack_arguments import ArrayView
 
 

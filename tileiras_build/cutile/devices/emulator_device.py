@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from ..compiled_kernel_cache import CompiledKernel
     from ..profile import Profile
     from . import LaunchStub
-    from .loaded_kernel import LoadedKernel
+    from .cutile_kernel import CutileKernel
 
 _PRINTS = "vprintf"  # the PTX call of a print: such a launch is not repeated
 _UNTIMED = "tileiras_build: no GPU: ct.tune cannot measure times; it picks the first configuration that {}"
@@ -105,7 +105,7 @@ class CpuDevice:
             stand_in.remove()
         install_cupy.remove()
 
-    def mapping(self, compiled: CompiledKernel) -> LoadedKernel:
+    def mapping(self, compiled: CompiledKernel) -> CutileKernel:
         """None: no other launcher loads a kernel here."""
         raise NotImplementedError
 

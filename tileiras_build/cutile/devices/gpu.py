@@ -19,8 +19,8 @@ from ...target.targets import find_target
 from ..fakes.post_import_hooks import cancel, on_import
 from ..flatten_arguments import ArrayTable, Number, Value, parameter_values
 from .array_unpackers import is_torch
+from .cutile_kernel import CutileKernel
 from .launch_stub import make_launch_stub
-from .loaded_kernel import LoadedKernel, launch_function
 from .out_of_process_launch import LaunchProcess, make_request
 from .refuse_jax_on_gpu import MODULE as JAX
 from .refuse_jax_on_gpu import install as refuse_graphs
@@ -56,10 +56,9 @@ class GpuDevice:
             raise _without_gpu(error) from None
         row = find_target(target or f"sm_{number}")
         self.target, self.number = row.name, row.number
-        self._call = launch_function(self.driver)
         self._lock = threading.Lock()
         self._here = threading.local()
-        self._loaded: dict[CompiledKernel, LoadedKernel] = {}
+        self._loaded: dict[CompiledKernel, CutileKernel] = {}
         self._elsewhere: LaunchProcess | None = None
         self._elsewhere_busy = threading.Lock()
         self._flushed: tuple[int, int] | None = None  # address and size of the memory that flushes the L2 cache
@@ -191,7 +190,7 @@ class GpuDevice:
             return self._flushed
 
     # ---- kernels and tables in the driver
-    def loaded(self, compiled: CompiledKernel) -> LoadedKernel:
+    def loaded(self, compiled: CompiledKernel) -> CutileKernel:
         """The kernel in the driver, loaded once."""
         if (found := self._loaded.get(compiled)) is not None:
             return found
@@ -200,17 +199,17 @@ class GpuDevice:
                 self._loaded[compiled] = self._load(compiled)
             return self._loaded[compiled]
 
-    def mapping(self, compiled: CompiledKernel) -> LoadedKernel:
+    def mapping(self, compiled: CompiledKernel) -> CutileKernel:
         """Encodes the tensor maps of a kernel that another launcher loads."""
-        return LoadedKernel(compiled, 0, self.target, self.driver, self._call)
+        return CutileKernel(compiled, 0, self.target, self.driver)
 
-    def _load(self, compiled: CompiledKernel) -> LoadedKernel:
+    def _load(self, compiled: CompiledKernel) -> CutileKernel:
         """Load a kernel, also during a capture of this thread, which must not contain the load."""
         assert compiled.cubin is not None
         self._make_ready()
         with self.driver.relaxed_capture():
             kernel = self.driver.kernel(self.driver.load(compiled.cubin), compiled.entry)
-            loaded = LoadedKernel(compiled, int(kernel), self.target, self.driver, self._call)
+            loaded = CutileKernel(compiled, int(kernel), self.target, self.driver)
             loaded.allow_shared_memory(int(kernel))
             self.driver.call("cuKernelGetFunction", kernel)  # without this call the first launch loads it
         return loaded

@@ -39,7 +39,7 @@ from ...manifest.manifest_constants import MAX_TILE_PROGRAMS
 from ..flatten_arguments import aggregate_members
 from ..validate_launch import MAX_GRID
 from .array_unpackers import Names, unpack_code
-from .loaded_kernel import LoadedKernel
+from .cutile_kernel import CutileKernel
 
 if TYPE_CHECKING:
     from . import LaunchStub
@@ -51,7 +51,7 @@ _MAX_AXES = (MAX_GRID, 65535, 65535)
 
 
 def make_launch_stub(
-    loaded: LoadedKernel,
+    loaded: CutileKernel,
     signature: Any,
     arguments: tuple[object, ...],
     view: Callable[[object, object], ArrayView],
@@ -63,7 +63,7 @@ def make_launch_stub(
     ``view`` returns the view of an array for a stream, ``handle_of`` a stream's handle; ``here.ready`` exists if the
     thread has a context.
     """
-    writer = _StubWriter(loaded.compiled.launch.caller_parameters, view)
+    writer = _StubWriter(loaded.launch.caller_parameters, view)
     names = [f"x{index}" for index in range(len(arguments))]
     try:
         for name, constraint, argument in zip(names, signature.parameters, arguments, strict=True):
@@ -226,8 +226,8 @@ def _disjoint(names: Names, constraint: Any, seen: ArrayView) -> Iterator[str]:
 
 
 # ---- the code ------------------------------------------------------------------------------------------------------
-def _text(loaded: LoadedKernel, writer: _StubWriter, names: list[str]) -> str:
-    launch = loaded.compiled.launch
+def _text(loaded: CutileKernel, writer: _StubWriter, names: list[str]) -> str:
+    launch = loaded.launch
     limits = [limit // size for limit, size in zip(_MAX_AXES, launch.cluster)]
     body = [f"{''.join(f'{name}, ' for name in names)} = arguments" if names else "() = arguments", *writer.lines]
     if conditions := [*writer.kinds, *writer.guards]:
@@ -255,11 +255,11 @@ def _text(loaded: LoadedKernel, writer: _StubWriter, names: list[str]) -> str:
     return "\n".join([*lines, " if status:", "  failed(status)", " return True"])
 
 
-def _blocks(loaded: LoadedKernel) -> list[str]:
+def _blocks(loaded: CutileKernel) -> list[str]:
     """The launched blocks of a persistent kernel; other kernels are launched on the caller's grid."""
-    if not loaded.compiled.launch.grid.persistent:
+    if not loaded.launch.grid.persistent:
         return []
-    (most, _, _) = loaded.compiled.launch.blocks((MAX_TILE_PROGRAMS, 1, 1), loaded.sm_count)
+    (most, _, _) = loaded.launch.blocks((MAX_TILE_PROGRAMS, 1, 1), loaded.sm_count)
     return [
         "programs = gx * gy * gz",
         f"if programs > {MAX_TILE_PROGRAMS:d}:",
@@ -268,17 +268,17 @@ def _blocks(loaded: LoadedKernel) -> list[str]:
     ]
 
 
-def _maps(loaded: LoadedKernel, values: list[str]) -> list[str]:
+def _maps(loaded: CutileKernel, values: list[str]) -> list[str]:
     if not loaded.mapped:
         return []
     key = "".join(f"{values[index]}, " for index in loaded.mapped)
-    found = "".join(f"m{index}, " for index in range(len(loaded.compiled.launch.tensor_maps)))
+    found = "".join(f"m{index}, " for index in range(len(loaded.launch.tensor_maps)))
     every = "".join(f"{value}, " for value in values)
     return [f"key = ({key})", f"{found} = maps.get(key) or encode(key, ({every}))"]
 
 
-def _packed(loaded: LoadedKernel, values: list[str]) -> str:
-    launch = loaded.compiled.launch
+def _packed(loaded: CutileKernel, values: list[str]) -> str:
+    launch = loaded.launch
     grid = ["gx", "gy", "gz"]
     blocks, extents = (["blocks", "1", "1"], grid) if launch.grid.persistent else (grid, [])
     head = ["buffer", "offset", *blocks, f"{launch.threads_per_cta:d}", "1", "1"]

@@ -15,9 +15,9 @@ from typing import Any
 import msgspec
 
 from ...core.errors import InvalidInput
-from ...launch.runtime.cuda_python_driver import LaunchConfig
 from ...launch.runtime.encode_tensor_maps import SIZE, TensorMap
-from ...launch.runtime.generate_packing_stub import PackedParameters
+from ...launch.runtime.launch_config_buffer import LaunchConfigBuffer
+from ...launch.runtime.loaded_kernel import LoadedKernel
 from ...launch.runtime.pack_arguments import ArrayView
 from ...manifest.launch_manifest import Launch
 from ...simulate import emulator
@@ -32,7 +32,7 @@ _TEXT = re.compile(rb"[\t\n\r\x20-\xff]+")  # PTX in a fat binary, up to the zer
 
 @dataclass(frozen=True)
 class EmulatedKernel:
-    """A kernel of PTX text, and its launch manifest once the library has told it: fat binaries keep no comments."""
+    """A kernel of PTX text, and its launch manifest, which is the library's: fat binaries keep no comments."""
 
     ptx: str
     entry: str
@@ -47,15 +47,13 @@ class EmulatedKernel:
         """What the emulator takes from a manifest."""
         return {"kernels": {self.entry: msgspec.to_builtins(self.launch)}}
 
-    def __int__(self) -> int:
-        return id(self)
-
 
 class CpuDriver:
     """Implements ``launch.runtime``'s ``Driver`` for a GPU of compute capability ``number``."""
 
     def __init__(self, number: int):
         self.number, self._arrays = number, threading.local()
+        self._kernels: list[EmulatedKernel] = []
 
     def device(self) -> tuple[int, int]:
         """GPU 0, whose launch begins."""
@@ -77,9 +75,10 @@ class CpuDriver:
     def unload(self, library: object) -> None:
         """Nothing: texts have no handles."""
 
-    def kernel(self, library: object, entry: str) -> EmulatedKernel:
-        """A kernel of the text."""
-        return EmulatedKernel(str(library), entry)
+    def kernel(self, library: object, entry: str) -> int:
+        """The place of a kernel of the text."""
+        self._kernels.append(EmulatedKernel(str(library), entry))
+        return len(self._kernels) - 1
 
     def allow_shared_memory(self, kernel: object, device: int, size: int) -> None:
         """Nothing: every size that fits the GPU is allowed."""
@@ -97,16 +96,15 @@ class CpuDriver:
         self._arrays.seen.append(found)
         return view_of(found)
 
-    def launch(self, kernel: EmulatedKernel, config: LaunchConfig, params: PackedParameters) -> None:
+    def launch(self, kernel: LoadedKernel, block: LaunchConfigBuffer) -> None:
         """Run the kernel. Raises EmulatorFault where the GPU would fault."""
-        assert kernel.launch is not None
         memory = emulator.Memory()
         for one in self._arrays.seen:
             memory.map(one.base, one.size, one.owner)
+        grid, params = kernel.layout.read(block)
         own = len(kernel.launch.caller_parameters)
-        values = [params[index] for index in range(own)]
-        grid = config.grid
         if kernel.launch.grid.persistent:
             x, y, z = (struct.unpack("<i", params[own + axis])[0] for axis in range(3))
             grid = x, y, z
-        emulator.launch(kernel, kernel.entry, grid, values, memory=memory)
+        emulated = self._kernels[kernel.kernel].with_manifest(kernel.launch)
+        emulator.launch(emulated, emulated.entry, grid, params[:own], memory=memory)

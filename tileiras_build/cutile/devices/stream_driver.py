@@ -16,14 +16,6 @@ class StreamDriver(CudaDriver):
         """The result of a driver function, by cuda-python."""
         return self._call(name, *arguments)
 
-    def check(self, name: str, status: int) -> None:
-        """Raise the driver's error for ``status``, unless it is success."""
-        self._check(name, status)
-
-    def address_of(self, name: str, since: int) -> int:
-        """The address of a driver function as of CUDA version ``since``, in the driver's encoding (12000)."""
-        return self._address_of(name, since)
-
     def device_count(self) -> int:
         """The number of GPUs."""
         return int(self._call("cuDeviceGetCount"))

@@ -1,7 +1,7 @@
 """The interface to the CUDA driver: ten calls, made through cuda-python (``cuda.bindings``, ``cuda.core``).
 
-Tensor maps are encoded by calling the driver's function directly: it requires 64-byte alignment, which the bindings do not
-guarantee.
+Two functions of the driver are called directly: tensor maps require 64-byte alignment, which the bindings do not guarantee,
+and a launch through the bindings takes three times as long.
 
 ``Library`` needs an object with the methods of ``Driver``; tests pass one that records its calls. ``CudaDriver`` takes the
 binding module as a parameter, so that its calls are tested on machines without a GPU.
@@ -10,21 +10,26 @@ binding module as a parameter, so that its calls are tested on machines without 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple, Protocol, SupportsIndex, SupportsInt
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, Protocol, SupportsIndex, SupportsInt
 
 from ...core.errors import InvalidInput, TileirasError
 from ...target.element_types import MAP_TYPES
 from .encode_tensor_maps import ALIGNMENT, SIZE, TensorMap
-from .generate_packing_stub import PackedParameters
 from .pack_arguments import ArrayView, exception_text
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from .launch_config_buffer import LaunchConfigBuffer
+    from .loaded_kernel import LoadedKernel
+
 _ENCODE = "cuTensorMapEncodeTiled"
-_ENCODE_SINCE = 12000  # the first CUDA version with it, in the driver's encoding
+_LAUNCH = "cuLaunchKernelEx"
+_SINCE = 12000  # the first CUDA version with both, in the driver's encoding
+_LAUNCH_TYPE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 _ENCODE_TYPE = ctypes.CFUNCTYPE(
     ctypes.c_int,  # CUresult
     ctypes.c_void_p, ctypes.c_int, ctypes.c_uint32, ctypes.c_uint64,  # descriptor, data type, rank, global address
@@ -35,15 +40,6 @@ _STREAMS = "pass a stream of cuda.core, torch or CuPy, or its handle"
 _HANDLE_BITS = 64
 _L2_PROMOTION = {"none": "NONE", "64B": "L2_64B", "128B": "L2_128B", "256B": "L2_256B"}
 _FILL = {"zero": "NONE", "nan": "NAN_REQUEST_ZERO_FMA"}
-
-
-class LaunchConfig(NamedTuple):
-    """A launch configuration: grid in blocks (or clusters), threads per block, dynamic shared memory in bytes, stream."""
-
-    grid: tuple[int, int, int]
-    block: tuple[int, int, int]
-    shared_memory: int
-    stream: int
 
 
 class Driver(Protocol):
@@ -61,13 +57,13 @@ class Driver(Protocol):
     def unload(self, library: object) -> None:
         """Unload a library."""
 
-    def kernel(self, library: object, entry: str) -> SupportsInt:
-        """A kernel of a library."""
+    def kernel(self, library: object, entry: str) -> int:
+        """The handle of a kernel of a library."""
 
-    def allow_shared_memory(self, kernel: SupportsInt, device: int, size: int) -> None:
+    def allow_shared_memory(self, kernel: int, device: int, size: int) -> None:
         """Allow ``size`` bytes of dynamic shared memory for ``kernel`` on a device."""
 
-    def prepare(self, kernel: SupportsInt) -> None:
+    def prepare(self, kernel: int) -> None:
         """Do the lazy work of the first launch of ``kernel``."""
 
     def encode(self, tensor_map: TensorMap) -> bytes:
@@ -76,8 +72,8 @@ class Driver(Protocol):
     def view(self, array: object, stream: int) -> ArrayView:
         """The view of an array that will be used on ``stream``."""
 
-    def launch(self, kernel: SupportsInt, config: LaunchConfig, params: PackedParameters) -> None:
-        """Enqueue a kernel."""
+    def launch(self, kernel: LoadedKernel, block: LaunchConfigBuffer) -> None:
+        """Enqueue a kernel as the buffer says."""
 
 
 class CudaDriver:
@@ -96,6 +92,13 @@ class CudaDriver:
 
     def device(self) -> tuple[int, int]:
         """The current context's GPU; without a context, GPU 0 and its primary context."""
+        if self._capabilities and int(self._cuda.cuCtxGetCurrent()[1] or 0):
+            ordinal = int(self._cuda.cuCtxGetDevice()[1])
+            if (number := self._capabilities.get(ordinal)) is not None:
+                return ordinal, number
+        return self._first_device()
+
+    def _first_device(self) -> tuple[int, int]:
         if not self._ready:
             self._call("cuInit", 0)
             self._ready = True
@@ -130,11 +133,11 @@ class CudaDriver:
         """Unload a library."""
         self._call("cuLibraryUnload", library)
 
-    def kernel(self, library: object, entry: str) -> SupportsInt:
-        """A kernel by its entry point's name."""
-        return self._call("cuLibraryGetKernel", library, entry.encode())
+    def kernel(self, library: object, entry: str) -> int:
+        """A kernel's handle by its entry point's name."""
+        return int(self._call("cuLibraryGetKernel", library, entry.encode()))
 
-    def allow_shared_memory(self, kernel: SupportsInt, device: int, size: int) -> None:
+    def allow_shared_memory(self, kernel: int, device: int, size: int) -> None:
         """Raise the kernel's limit if ``size`` exceeds the default one."""
         from ...target.sm_limits import COMMON_SHARED_MEMORY
 
@@ -142,7 +145,7 @@ class CudaDriver:
             attribute = self._cuda.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
             self._call("cuKernelSetAttribute", attribute, size, kernel, self._cuda.CUdevice(device))
 
-    def prepare(self, kernel: SupportsInt) -> None:
+    def prepare(self, kernel: int) -> None:
         """Load the kernel, which the driver otherwise does at its first launch; import the array viewer and map encoder."""
         self._call("cuKernelGetFunction", kernel)
         self._viewer()
@@ -173,7 +176,7 @@ class CudaDriver:
     def _encoder(self):
         """The driver's encoding function as a ctypes function."""
         if self._encode_function is None:
-            self._encode_function = _ENCODE_TYPE(self._address_of(_ENCODE, _ENCODE_SINCE))
+            self._encode_function = _ENCODE_TYPE(self._address_of(_ENCODE, _SINCE))
         return self._encode_function
 
     def _address_of(self, name: str, since: int) -> int:
@@ -204,16 +207,20 @@ class CudaDriver:
             self._memory_view = _import("cuda.core.utils").StridedMemoryView
         return self._memory_view
 
-    def launch(self, kernel: SupportsInt, config: LaunchConfig, params: PackedParameters) -> None:
+    def launch(self, kernel: LoadedKernel, block: LaunchConfigBuffer) -> None:
         """``cuLaunchKernelEx``; the driver copies the parameters before it returns."""
-        cuda = self._cuda
-        made = cuda.CUlaunchConfig()
-        made.gridDimX, made.gridDimY, made.gridDimZ = config.grid
-        made.blockDimX, made.blockDimY, made.blockDimZ = config.block
-        made.sharedMemBytes, made.hStream = config.shared_memory, cuda.CUstream(config.stream)
-        start = aligned(params.data)
-        pointers = (ctypes.c_void_p * max(len(params), 1))(*[start.address + offset for offset, _ in params.places])
-        self._call("cuLaunchKernelEx", made, cuda.CUfunction(int(kernel)), ctypes.addressof(pointers), 0)
+        if status := self.launch_function(block.address, kernel.kernel, block.pointers, None):
+            self.launch_failed(kernel.entry, status)
+
+    @cached_property
+    def launch_function(self) -> Callable[..., int]:
+        """The driver's function: (configuration, kernel, addresses of the parameters, None) -> status."""
+        return _LAUNCH_TYPE(self._address_of(_LAUNCH, _SINCE))
+
+    def launch_failed(self, entry: str, status: int) -> NoReturn:
+        """Raise the driver's error for a launch."""
+        self._check(f"{_LAUNCH} of {entry}", status)
+        raise AssertionError(status)
 
     def _call(self, name: str, *arguments):
         """The result of a driver function; raises InvalidInput[driver] with the error's CUresult name."""
@@ -276,7 +283,7 @@ def stream_handle(stream: object) -> int:
     if stream is None:
         return 0
     try:
-        handle = _handle_of(stream)
+        handle = stream if type(stream) is int else _handle_of(stream)
     except Exception as error:  # a stream may be any object
         message = f"cannot get a stream handle from {type(stream).__name__}: {exception_text(error)}"
         raise InvalidInput("launch-stream", message, remedy=_STREAMS) from None

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...core.errors import InvalidInput
 from ...target.element_types import MAP_TYPES
-from .generate_packing_stub import PackedParameters
 
 if TYPE_CHECKING:
     from ...manifest.launch_manifest import TensorMapSpec, Value
@@ -39,16 +38,14 @@ class TensorMap:
     l2_promotion: str
 
 
-def resolve(
-    entry: str, index: int, manifest_row: TensorMapSpec, params: Sequence[bytes] | PackedParameters
-) -> TensorMap:
-    """Descriptor ``index`` of kernel ``entry`` for these parameters; raises InvalidInput[tensor-map]."""
+def resolve(entry: str, index: int, manifest_row: TensorMapSpec, values: Sequence[Any]) -> TensorMap:
+    """Descriptor ``index`` of kernel ``entry`` for these values of its parameters; raises InvalidInput[tensor-map]."""
     made = TensorMap(
         manifest_row.element,
-        int.from_bytes(params[manifest_row.base.param], "little"),
+        values[manifest_row.base.param],
         # The driver refuses empty tensors; no tile of one is loaded, as the loops over it have no iterations.
-        tuple(_value(number, params) or 1 for number in manifest_row.shape),
-        tuple(_value(number, params) for number in manifest_row.strides),
+        tuple(_value(number, values) or 1 for number in manifest_row.shape),
+        tuple(_value(number, values) for number in manifest_row.strides),
         tuple(manifest_row.box),
         tuple(manifest_row.element_strides),
         *(manifest_row.swizzle, manifest_row.interleave, manifest_row.fill, manifest_row.l2_promotion),
@@ -59,11 +56,8 @@ def resolve(
     return made
 
 
-def _value(number: int | Value, params: Sequence[bytes] | PackedParameters) -> int:
-    if isinstance(number, int):
-        return number
-    value = int.from_bytes(params[number.param], "little", signed=True)
-    return value * number.times // number.over
+def _value(number: int | Value, values: Sequence[Any]) -> int:
+    return number if isinstance(number, int) else values[number.param] * number.times // number.over
 
 
 def _problems(made: TensorMap) -> Iterator[str]:

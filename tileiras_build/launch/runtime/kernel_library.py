@@ -9,21 +9,21 @@ library["vector_add_f32"].launch((4,), x, y, out, stream=stream)      # arrays o
 from __future__ import annotations
 
 import os
+import struct
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from itertools import islice
 from operator import index
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, NoReturn, SupportsInt
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from ...core.errors import InvalidInput, Location, Unsupported, nearest
 from ...core.symbols.itanium_demangler import demangle, symbol_of
 from ...manifest.manifest_constants import MAX_TILE_PROGRAMS
 from ...manifest.variant_assumptions import conditions
-from .cuda_python_driver import CudaDriver, Driver, LaunchConfig, stream_handle
-from .encode_tensor_maps import resolve
-from .generate_packing_stub import PackedParameters
+from .cuda_python_driver import CudaDriver, Driver, stream_handle
+from .loaded_kernel import LoadedKernel
 from .pack_arguments import ArgumentPacker, exception_text
 from .python_signature import launcher, signature
 
@@ -32,9 +32,8 @@ if TYPE_CHECKING:
     from .library_manifest import Image, LibraryManifest
 
 _MAX_GRID = (2**31 - 1, 65535, 65535)  # CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"
-_MAX_CACHED_MAPS = 256  # sets of tensor maps that a kernel caches
 _MAX_AXES = 8  # most axes of an invalid grid that a message shows
-_GRID_ON_EVERY_GPU = 65535  # along every axis
+_ON_EVERY_AXIS = 65536  # fewer tile blocks are possible along each axis
 GPU, CPU = "gpu", "cpu"  # where a library's kernels run
 _NO_CLUSTER = (1, 1, 1)  # a cluster of one CTA
 
@@ -76,7 +75,7 @@ class Library(Mapping):
         self._driver = driver
         self._lock = threading.Lock()
         self._loaded: dict[int, object] = {}
-        self._kernels: dict[tuple[int, int, str], SupportsInt] = {}
+        self._kernels: dict[tuple[int, int, str], LoadedKernel] = {}
         self._by_name: dict[str, Kernel] = {}
         self._check_image()
         self._on_cpu = device == CPU
@@ -143,8 +142,8 @@ class Library(Mapping):
             self._refuse("library image truncated")
         return found
 
-    def kernel_on(self, device: int, image: Image, entry: str, launch: Launch) -> SupportsInt:
-        """The driver's handle of a kernel of an image, loaded once; its shared memory limit is set once per device."""
+    def kernel_on(self, device: int, image: Image, entry: str, launch: Launch) -> LoadedKernel:
+        """A kernel of an image, loaded once; its shared memory limit is set once per device."""
         driver, key = self.driver, (device, image.offset, entry)
         if (found := self._kernels.get(key)) is not None:
             return found
@@ -153,10 +152,8 @@ class Library(Mapping):
                 self._loaded[image.offset] = driver.load(self.image_bytes(image))
             if key not in self._kernels:
                 kernel = driver.kernel(self._loaded[image.offset], entry)
-                if self._on_cpu:
-                    kernel = kernel.with_manifest(launch)  # type: ignore[attr-defined]
                 driver.allow_shared_memory(kernel, device, launch.shared_memory.dynamic)
-                self._kernels[key] = kernel
+                self._kernels[key] = LoadedKernel(demangle(entry), launch, kernel, driver, device)
             return self._kernels[key]
 
     def close(self) -> None:
@@ -206,7 +203,6 @@ class Kernel:
         self.library, self.name, self.title = library, name, demangle(name)
         self.symbol = symbol_of(name)
         self._chosen: dict[int, Choice] = {}
-        self._maps: dict[tuple[int, int, str, bytes], tuple[bytes, ...]] = {}
         self._described = library.manifest.kernels[name][0].launch
         self.launch = launcher(self.title, self._described, self._launch)
 
@@ -237,9 +233,7 @@ class Kernel:
         except Unsupported:
             return
         for symbol, launch in dict((chosen.variant, chosen.general)).items():
-            driver.prepare(self.library.kernel_on(device, chosen.image, symbol, launch))
-            if launch.grid.persistent:
-                driver.sm_count(device)
+            driver.prepare(self.library.kernel_on(device, chosen.image, symbol, launch).kernel)
 
     def _image_for(self, number: int) -> Image:
         from .select_image import require_image
@@ -250,16 +244,17 @@ class Kernel:
         driver, handle = self.library.driver, stream_handle(stream)
         device, number = driver.device()
         chosen = self._chosen.get(number) or self._choose(number)
-        image = chosen.image
-        programs = check_grid(self.title, grid, image.launch)
-        params = chosen.packer.bind(arguments, lambda array: driver.view(array, handle), device)
-        symbol, launch = chosen.variant if params.fits_variant else chosen.general
-        if launch.tensor_maps or launch.grid.persistent:
-            params = self._completed(driver, (device, image.offset, symbol), launch, params, programs)
-        blocks = launch.blocks(programs, driver.sm_count(device)) if launch.grid.persistent else programs
-        loaded = self.library.kernel_on(device, image, symbol, launch)
-        config = LaunchConfig(blocks, (launch.threads_per_cta, 1, 1), launch.shared_memory.dynamic, handle)
-        driver.launch(loaded, config, params)
+        programs = check_grid(self.title, grid, chosen.image.launch)
+        view, packer = lambda array: driver.view(array, handle), chosen.packer
+
+        def enqueue(values: Sequence[Any], fits: bool) -> None:
+            symbol, launch = chosen.variant if fits else chosen.general
+            self.library.kernel_on(device, chosen.image, symbol, launch).enqueue(programs, values, handle)
+
+        try:
+            enqueue(*packer.bind(arguments, view, device))
+        except (struct.error, OverflowError):  # a value that its parameter cannot hold: an error, or an unused stride
+            enqueue(*packer.bind_one_by_one(arguments, view, device))
 
     def _choose(self, number: int) -> Choice:
         """What GPUs of one compute capability run."""
@@ -271,32 +266,6 @@ class Kernel:
         packer = ArgumentPacker(self.title, image.launch, conditions(image.launch, variant[1]))
         self._chosen[number] = Choice(image, packer, general, variant)
         return self._chosen[number]
-
-    def _completed(
-        self,
-        driver: Driver,
-        place: tuple[int, int, str],
-        launch: Launch,
-        params: PackedParameters,
-        programs: tuple[int, int, int],
-    ) -> PackedParameters:
-        """The caller's parameters followed by the grid's extents, if the kernel is persistent, and by tensor maps."""
-        maps = self._maps_of(driver, place, launch, params)
-        return (params.with_extents(programs) if launch.grid.persistent else params).with_maps(maps)
-
-    def _maps_of(
-        self, driver: Driver, place: tuple[int, int, str], launch: Launch, params: PackedParameters
-    ) -> tuple[bytes, ...]:
-        """The tensor maps for the parameters of a launch, cached by device, image, symbol and parameters."""
-        key = *place, params.data
-        maps = self._maps.get(key)
-        if maps is None:
-            rows = enumerate(launch.tensor_maps)
-            maps = tuple([driver.encode(resolve(self.title, index, row, params)) for index, row in rows])
-            if len(self._maps) >= _MAX_CACHED_MAPS:
-                self._maps.clear()
-            self._maps[key] = maps
-        return maps
 
 
 def cpu_driver(manifest: LibraryManifest) -> Driver:
@@ -332,8 +301,15 @@ def _no_ptx(what: str) -> Unsupported:
 def check_grid(entry: str, grid: int | Sequence[int], launch: Launch) -> tuple[int, int, int]:
     """The three extents of the grid in tile blocks, one cluster of CTAs each; raises InvalidInput[launch-grid]."""
     cluster = launch.cluster
-    if type(grid) is int and 0 < grid <= _GRID_ON_EVERY_GPU and cluster == _NO_CLUSTER and launch.grid.cluster == 1:
-        return grid, 1, 1
+    if cluster == _NO_CLUSTER and launch.grid.cluster == 1 and not launch.grid.persistent:
+        x, y, z = (*grid, 1, 1, 1)[:3] if type(grid) is tuple and 1 <= len(grid) <= 3 else (grid, 1, 1)
+        if (
+            type(x) is type(y) is type(z) is int
+            and 0 < x < _ON_EVERY_AXIS
+            and 0 < y < _ON_EVERY_AXIS
+            and 0 < z < _ON_EVERY_AXIS
+        ):
+            return x, y, z
     try:
         extents = tuple(islice(grid, _MAX_AXES)) if isinstance(grid, Iterable) else (grid,)
         # NumPy and other integers are accepted; non-integers become 0, which is refused below.

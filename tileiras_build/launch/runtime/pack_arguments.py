@@ -13,14 +13,15 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple, NoReturn, SupportsFloat, SupportsIndex, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, SupportsFloat, SupportsIndex, TypeGuard, TypeVar
 
 from ...core.errors import InvalidInput, class_name, kind_of, safe_query
 from ...manifest.manifest_constants import POINTER, READ, READ_WRITE, WRITE
-from ...manifest.variant_assumptions import Conditions, hold
+from ...manifest.variant_assumptions import Conditions, satisfies
 from ...target.element_types import ELEMENT_TYPES as ROWS
 from ...target.element_types import FNV8
-from .generate_packing_stub import AcceptedTypes, PackedParameters, make_bind_stub, places_of
+from .generate_bind_stub import AcceptedTypes, Bound, make_bind_stub
+from .launch_config_buffer import LaunchConfigLayout
 
 if TYPE_CHECKING:
     import numpy as np
@@ -110,25 +111,26 @@ def is_number(value: object) -> TypeGuard[Number]:
 
 # ---- the checks of one kernel ----------------------------------------------------------------------
 class ArgumentPacker:
-    """Packs the arguments of one kernel into its parameters (``bind``); ``wanted`` are the conditions of its variant."""
+    """The parameters of one kernel from its arguments (``bind``); ``wanted`` are the conditions of its variant."""
 
     def __init__(self, entry: str, launch: Launch, wanted: Conditions = ()):
         self.entry, self.params, self.wanted = entry, launch.caller_parameters, wanted
         self.arguments = tuple(launch.arguments)
-        self.places = places_of(self.params)
+        self._layout = LaunchConfigLayout(launch)
         self.checkers = [_argument_checker(entry, argument, launch) for argument in launch.arguments]
         self._fast = make_bind_stub([(row.params, row.known) for row in self.checkers], wanted)
 
-    def bind(self, arguments: Sequence[object], view: View, device: int) -> PackedParameters:
-        """The parameters that a caller passes.
+    def bind(self, arguments: Sequence[object], view: View, device: int) -> Bound:
+        """The values of the parameters, which may still exceed their parameters' types.
 
         ``view`` describes an array; the kernel runs on ``device``. Raises InvalidInput, naming the parameter.
         """
-        if (packed := self._fast(arguments, view, device)) is not None:
-            return PackedParameters(packed[0], self.places, packed[1])
-        made = PackedParameters.of(self._one_by_one(arguments, view, device), self.places)
-        made.fits_variant = hold(self.wanted, made)
-        return made
+        return self._fast(arguments, view, device) or self.bind_one_by_one(arguments, view, device)
+
+    def bind_one_by_one(self, arguments: Sequence[object], view: View, device: int) -> Bound:
+        """The same for all kinds of arguments, of values that fit."""
+        values: list[Any] = self._layout.unpack(self._one_by_one(arguments, view, device))
+        return values, all(satisfies(param, values[index]) for index, param in self.wanted)
 
     def _one_by_one(self, arguments: Sequence[object], view: View, device: int) -> list[bytes]:
         """Pack all kinds of arguments: an array may be passed as its address, lengths and strides."""

@@ -13,18 +13,23 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from ...core.errors import Unsupported
-from ...launch.runtime.encode_tensor_maps import SIZE
-from ...launch.runtime.generate_packing_stub import ALIGNMENT, STRUCT_CODES, PackedParameters, places_of
-from ...manifest.launch_manifest import Launch, Parameter
+from ...manifest.manifest_constants import POINTER
+from ...target.element_types import ELEMENT_TYPES
+from .encode_tensor_maps import ALIGNMENT, SIZE
+
+if TYPE_CHECKING:
+    from ...manifest.launch_manifest import Launch, Parameter
+
+# The ``struct`` code of each kind of parameter; a value of another kind is its bytes.
+_ELEMENTS = {name: row.struct for name, row in ELEMENT_TYPES.items() if row.struct is not None}
+STRUCT_CODES = _ELEMENTS | {POINTER: "Q", "i1": "?"}
 
 _HEAD = "<7I4xQQI4x8x"  # the parameters follow
 _PARAMETERS = struct.calcsize(_HEAD)
 _ATTRIBUTE = struct.Struct("<I4xI60x")
 _PROGRAMMATIC = 6  # CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
-_CODES = STRUCT_CODES | {"i1": "?"}
 
 
 class LaunchConfigBuffer(NamedTuple):
@@ -40,16 +45,12 @@ class LaunchConfigBuffer(NamedTuple):
 class LaunchConfigLayout:
     """The layout of a kernel's launch buffers."""
 
-    def __init__(self, entry: str, launch: Launch):
-        for param in launch.caller_parameters:
-            if param.kind not in _CODES:
-                raise Unsupported("cutile-argument", f"kernel {entry}: parameter {param.name} is a {param.kind}")
-        self.places = places_of(launch.caller_parameters)
-        self._codes = [_CODES[param.kind] for param in launch.caller_parameters]
-        self.params = struct.Struct("<" + _format(launch.caller_parameters)[0])
-        """The parameters alone, without the grid's extents and tensor maps."""
+    def __init__(self, launch: Launch):
+        self._codes = [_code(param) for param in launch.caller_parameters]
         own, end = _format((*launch.caller_parameters, *launch.extents))
         maps = len(launch.tensor_maps)
+        self.sizes = [param.size for param in (*launch.caller_parameters, *launch.extents)] + [SIZE] * maps
+        """Of the parameters, extents and maps, in their order."""
         self._offsets = [param.offset for param in (*launch.caller_parameters, *launch.extents)]
         if maps:
             start = _up(end, ALIGNMENT)
@@ -75,22 +76,28 @@ class LaunchConfigLayout:
         struct.pack_into(f"<{len(pointers)}Q", buffer, offset + self._pointers, *pointers)
         return LaunchConfigBuffer(buffer, offset, address, address + self._pointers, address + self._attribute)
 
+    def read(self, block: LaunchConfigBuffer) -> tuple[tuple[int, int, int], list[bytes]]:
+        """The grid of a launch, and the bytes of each parameter, extent and map."""
+        x, y, z = struct.unpack_from("<3I", block.buffer, block.offset)
+        places = (ctypes.c_uint64 * len(self.sizes)).from_address(block.pointers)
+        return (x, y, z), [ctypes.string_at(place, size) for place, size in zip(places, self.sizes, strict=True)]
+
     def unpack(self, parameters: Sequence[bytes]) -> list[object]:
         """The values of the parameters, from the bytes of each."""
         return [struct.unpack(f"<{code}", part)[0] for code, part in zip(self._codes, parameters, strict=True)]
-
-    def pack(self, values: Sequence[object]) -> PackedParameters:
-        """The parameters as bytes, from which tensor maps are encoded."""
-        return PackedParameters(self.params.pack(*values), self.places)
 
 
 def _format(params: Sequence[Parameter]) -> tuple[str, int]:
     """The format characters of the parameters, and the offset of their end."""
     made, end = "", 0
     for param in params:
-        made += "x" * (param.offset - end) + _CODES[param.kind]
+        made += "x" * (param.offset - end) + _code(param)
         end = param.offset + param.size
     return made, end
+
+
+def _code(param: Parameter) -> str:
+    return STRUCT_CODES.get(param.kind, f"{param.size}s")
 
 
 def _up(value: int, multiple: int) -> int:

@@ -1,7 +1,6 @@
-"""Generates a function for each kernel that checks and packs valid arguments: the fast path of a launch.
+"""Generates a function for each kernel that checks valid arguments and reads their values: the fast path of a launch.
 
-``make_bind_stub`` generates one condition with all checks of a kernel and one ``struct.pack`` for all parameters, instead of a
-loop over tables at each launch. For two vectors and a scalar the text is
+``make_bind_stub`` generates one condition with all checks of a kernel, instead of a loop over tables at each launch. For two vectors and a scalar the text is
 
     def bind(arguments, view, device):
         try:
@@ -17,21 +16,21 @@ loop over tables at each launch. For two vectors and a scalar the text is
             ...
             if h0 != device or t0 not in types0 or p0_0 % 16 or p0_2 != 1 or ...:
                 return None
-            return pack(p0_0, p0_1, p0_2, p1_0, p1_1, p1_2, x2), True
-        except (ValueError, error):
+            return (p0_0, p0_1, p0_2, p1_0, p1_1, p1_2, x2), True
+        except ValueError:
             return None
 
 The second result is whether the arguments satisfy what the kernel's variant assumes beyond that: a second condition, such as
-``not (p0_1 & 7 or p1_1 & 7)``. If the function returns None, ``pack_arguments.py`` takes the slow path: it checks each argument, and packs it or reports the error. The
-generated text contains only integers and names of this module.
+``not (p0_1 & 7 or p1_1 & 7)``. If the function returns None, ``pack_arguments.py`` takes the slow path: it checks each
+argument, and packs it or reports the error. ``launch_config_buffer.py`` packs the values. The generated text contains only
+integers and names of this module.
 """
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...manifest.manifest_constants import POINTER, READ_WRITE, WRITE
 from ...manifest.variant_assumptions import Conditions
@@ -40,15 +39,13 @@ from ...target.element_types import ELEMENT_TYPES
 if TYPE_CHECKING:
     from ...manifest.launch_manifest import Parameter
 
-# For each kind of parameter: its ``struct`` code, and the Python type that is packed without conversion.
-STRUCT_CODES = {name: row.struct for name, row in ELEMENT_TYPES.items() if row.struct is not None} | {POINTER: "Q"}
+# For each kind of scalar: the Python type that is packed without conversion.
 _SCALAR_TYPES = {
     name: "int" if row.format is None else "float" for name, row in ELEMENT_TYPES.items() if row.struct is not None
 }
-ALIGNMENT = 64  # of tensor maps
-_EXTENT = struct.Struct("<i")
-ParameterPlaces = tuple[tuple[int, int], ...]
-BindStub = Callable[[Sequence[object], Callable, int], "tuple[bytes, bool] | None"]
+Bound = tuple[Sequence[Any], bool]
+"""The values of the parameters that a caller passes, and whether they satisfy what the kernel's variant assumes."""
+BindStub = Callable[[Sequence[object], Callable, int], Bound | None]
 
 
 @dataclass
@@ -59,71 +56,16 @@ class AcceptedTypes:
     types: set[object] = field(default_factory=lambda: {None})
 
 
-class PackedParameters:
-    """Parameters in one block of memory; ``places`` are their offsets and sizes. ``fits_variant``: they satisfy what the
-    kernel's variant assumes.
-    """
-
-    __slots__ = ("data", "fits_variant", "places")
-
-    def __init__(self, data: bytes, places: ParameterPlaces, fits_variant: bool = False):
-        self.data, self.places, self.fits_variant = data, places, fits_variant
-
-    @classmethod
-    def of(cls, pieces: Sequence[bytes], places: ParameterPlaces) -> PackedParameters:
-        """Parameters that were packed separately."""
-        end = places[-1][0] + places[-1][1] if places else 0
-        block = bytearray(end)
-        for part, (offset, size) in zip(pieces, places, strict=True):
-            block[offset : offset + size] = part
-        return cls(bytes(block), places)
-
-    def with_extents(self, grid: tuple[int, int, int]) -> PackedParameters:
-        """The parameters followed by the grid's extents, for a persistent kernel."""
-        data = self.data.ljust(-(-len(self.data) // _EXTENT.size) * _EXTENT.size, b"\0")
-        places = tuple((len(data) + _EXTENT.size * axis, _EXTENT.size) for axis in range(len(grid)))
-        return PackedParameters(data + b"".join(map(_EXTENT.pack, grid)), (*self.places, *places))
-
-    def with_maps(self, maps: Sequence[bytes]) -> PackedParameters:
-        """The parameters followed by tensor maps, which the driver requires at multiples of 64 bytes."""
-        data, places = self.data, self.places
-        for made in maps:
-            data = data.ljust(-(-len(data) // ALIGNMENT) * ALIGNMENT, b"\0")
-            places = (*places, (len(data), len(made)))
-            data += made
-        return PackedParameters(data, places)
-
-    def __len__(self) -> int:
-        return len(self.places)
-
-    def __getitem__(self, index: int) -> bytes:
-        offset, size = self.places[index]
-        return self.data[offset : offset + size]
-
-
-def places_of(params: Sequence[Parameter]) -> ParameterPlaces:
-    """The offset and size of each parameter, as in the kernel's parameter space."""
-    return tuple((param.offset, param.size) for param in params)
-
-
 def make_bind_stub(arguments: Sequence[tuple[Sequence[Parameter], AcceptedTypes]], wanted: Conditions = ()) -> BindStub:
     """The stub for arguments with their parameters and accepted types, and the conditions of the kernel's variant."""
     params = [param for own, _ in arguments for param in own]
-    if any(param.kind not in STRUCT_CODES for param in params):
+    if any(param.kind not in (*_SCALAR_TYPES, POINTER) for param in params):
         return lambda arguments, view, device: None
-    names: dict[str, object] = {"pack": struct.Struct(_format(params)).pack, "error": struct.error}
+    names: dict[str, object] = {}
     for index, (_, known) in enumerate(arguments):
         names |= {f"kinds{index}": known.kinds, f"types{index}": known.types}
     exec(_text([own for own, _ in arguments], wanted), names)  # the text has only integers and names of this module
     return names["bind"]  # type: ignore[return-value]
-
-
-def _format(params: Sequence[Parameter]) -> str:
-    made, end = "<", 0
-    for param in params:
-        made += "x" * (param.offset - end) + STRUCT_CODES[param.kind]
-        end = param.offset + param.size
-    return made
 
 
 def _text(arguments: Sequence[Sequence[Parameter]], wanted: Conditions) -> str:
@@ -147,7 +89,7 @@ def _text(arguments: Sequence[Sequence[Parameter]], wanted: Conditions) -> str:
     values = [_value(index, place, own) for index, own in enumerate(arguments) for place in range(len(own))]
     stricter = [check for place, param in wanted for check in _assumption_checks(values[place], param)]
     fits = f"not ({' or '.join(stricter)})" if stricter else "True"
-    lines += [f"  return pack({', '.join(values)}), {fits}", " except (ValueError, error):", "  return None"]
+    lines += [f"  return {tuple_code(values)}, {fits}", " except ValueError:", "  return None"]
     return "\n".join(lines)
 
 
