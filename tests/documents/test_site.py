@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from html.parser import HTMLParser
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,9 @@ from tests.compiled_once import once, shared_folder
 from tests.reports.test_html_report import chromium
 
 ROOT = Path(__file__).resolve().parents[2]
-pytest.importorskip("material", reason="no mkdocs-material: pip install -e '.[docs]'")
-pytest.importorskip("mkdocstrings", reason="no mkdocstrings: pip install -e '.[docs]'")
+pytestmark = pytest.mark.skipif(
+    not all(map(find_spec, ("material", "mkdocstrings"))), reason="no mkdocs-material: pip install -e '.[docs]'"
+)
 
 
 def build(settings: Path) -> subprocess.CompletedProcess:

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import trustme
-
 from tileiras_build.workers.executor.tls_certificates import Certificates
 
 
@@ -11,6 +9,8 @@ class Authority:
     """Signs; ``folder`` is made, and gets the files."""
 
     def __init__(self, folder: Path):
+        import trustme  # with all that it needs a second, where tests are only collected
+
         folder.mkdir(parents=True)
         self.folder, self._authority = folder, trustme.CA()
         self.ca = str(folder / "ca.pem")

@@ -3,7 +3,6 @@
 import threading
 
 import pytest
-from fsspec.implementations.memory import MemoryFileSystem
 
 from tests.workers.executor.cache.test_store import NAME, interrupted
 from tileiras_build.core.errors import InvalidInput
@@ -17,6 +16,8 @@ FILES = {".cubin": b"machine code", ".json": b""}
 @pytest.fixture
 def service(monkeypatch):
     """A function that says what becomes of requests to ``memory://`` from now on: it is called before each."""
+    from fsspec.implementations.memory import MemoryFileSystem
+
     before = [lambda: None]
 
     def wrapped(request):
