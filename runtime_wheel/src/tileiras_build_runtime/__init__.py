@@ -26,9 +26,18 @@ from .core.version import __version__
 
 if TYPE_CHECKING:
     from .core.errors import InvalidInput, TileirasError, Unsupported
-    from .launch.runtime import Address, Kernel, Library
+    from .launch.runtime import Address, Kernel, Library, register_torch_operators
 
-__all__ = ["Address", "InvalidInput", "Kernel", "Library", "TileirasError", "Unsupported", "__version__"]
+__all__ = [
+    "Address",
+    "InvalidInput",
+    "Kernel",
+    "Library",
+    "TileirasError",
+    "Unsupported",
+    "__version__",
+    "register_torch_operators",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -1,6 +1,7 @@
 """The package of a library: one image file with all kernels for all GPUs, its manifest, and its C, C++ and Python interfaces.
 
     <name>/__init__.py          import <name>; <name>.library["kernel"].launch(...)
+    <name>/torch_ops.py         import <name>.torch_ops; torch.ops.<name>.kernel(...)
     <name>/manifest.json        launch/runtime/library_manifest.py
     <name>/<name>.fatbin        the kernels' fat binaries, end to end
     <name>/include/<name>.h     a launch function per kernel, for C and C++
@@ -21,6 +22,7 @@ from dataclasses import dataclass
 
 from ...core.errors import InvalidInput
 from ...core.file_io import read_file
+from ...core.symbols.c_identifiers import c_identifiers
 from ...manifest.variant_assumptions import variants_of
 from ..runtime.library_manifest import CUBIN, FILE_NAME, PTX, Image, LibraryManifest
 from ..runtime.library_manifest import render as render_manifest
@@ -57,7 +59,7 @@ def file_names(name: str, *, embed: bool = False) -> list[str]:
         [f"include/{name}.h", f"include/{name}.hpp"],
         [f"cmake/{name}-config.cmake", f"lib/pkgconfig/{name}.pc"],
     )
-    return ["__init__.py", FILE_NAME, f"{name}.fatbin", *headers, f"src/{name}.c", *builds, *image]
+    return ["__init__.py", FILE_NAME, f"{name}.fatbin", "torch_ops.py", *headers, f"src/{name}.c", *builds, *image]
 
 
 def pack_kernel(name: str, images: tuple[tuple[str, str], ...], fatbinary: str | None = None) -> bytes:
@@ -107,9 +109,11 @@ def _two_of_one_name(entry: str, one: KernelFiles, other: KernelFiles) -> Invali
 
 def render_texts(manifest: LibraryManifest, *, embed: bool) -> list[str]:
     """The text files of a package, in the order of ``file_names``."""
+    example = min(manifest.kernels, default="kernel")
     sources = [f"src/{manifest.name}.c"] + ([f"src/{manifest.name}_image.c"] if embed else [])
     return [
-        render("package_init.py", manifest, example=min(manifest.kernels, default="kernel")),
+        render("package_init.py", manifest, example=example),
+        render("package_torch_ops.py", manifest, example=c_identifiers(manifest.kernels).get(example, example)),
         render_header(manifest),
         render_cpp_header(manifest),
         render_source(manifest),

@@ -11,9 +11,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .kernel_library import Kernel, Library
     from .pack_arguments import Address
+    from .torch_operators import register_torch_operators
 
-__all__ = ["Address", "Kernel", "Library"]
-_MODULES = {"Address": "pack_arguments", "Kernel": "kernel_library", "Library": "kernel_library"}
+__all__ = ["Address", "Kernel", "Library", "register_torch_operators"]
+_MODULES = {
+    "Address": "pack_arguments",
+    "Kernel": "kernel_library",
+    "Library": "kernel_library",
+    "register_torch_operators": "torch_operators",
+}
 
 
 def __getattr__(name: str) -> object:

@@ -195,7 +195,8 @@ class Choice(NamedTuple):
 
 class Kernel:
     """One kernel of a library. ``launch`` has the kernel's own signature, as ``inspect.signature``, ``help`` and editors show
-    it. ``name`` is its name in the library, ``symbol`` its entry point, ``title`` its demangled name."""
+    it. ``name`` is its name in the library, ``symbol`` its entry point, ``title`` its demangled name, ``described`` the launch
+    manifest of one of its images: all have the same arguments."""
 
     launch: Callable[..., None]
 
@@ -203,11 +204,11 @@ class Kernel:
         self.library, self.name, self.title = library, name, demangle(name)
         self.symbol = symbol_of(name)
         self._chosen: dict[int, Choice] = {}
-        self._described = library.manifest.kernels[name][0].launch
-        self.launch = launcher(self.title, self._described, self._launch)
+        self.described = library.manifest.kernels[name][0].launch
+        self.launch = launcher(self.title, self.described, self._launch)
 
     def __repr__(self) -> str:
-        return f"<kernel {self.title}{signature(self._described)}>"
+        return f"<kernel {self.title}{signature(self.described)}>"
 
     @property
     def images(self) -> tuple[Image, ...]:
