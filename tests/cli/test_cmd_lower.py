@@ -7,6 +7,7 @@ import pytest
 
 from tests.compiled_once import CUTILE_FOLDER
 from tileiras_build.cli.dispatch import main
+from tileiras_build.reports import compiler_warnings
 
 BYTECODE = Path(__file__).resolve().parents[2] / "examples" / "prebuilt" / "vector_add_f32.tilebc"
 
@@ -80,6 +81,24 @@ def test_warnings_are_selected_as_in_a_c_compiler(tmp_path, monkeypatch, capsys)
     Path("pyproject.toml").write_text('[tool.tileiras]\nwarnings = "mma"\nwerror = true\n')
     assert run("k.tilebc", "--to", "tileas", "--sm", "90", "--strategy", "none", "-Wno-error") == 0
     assert "warning[mma]" in capsys.readouterr().err
+
+
+def test_disassembly_warns_as_a_cubin(file, monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        compiler_warnings, "of_manifest", lambda data, target, classes: seen.append((target, classes)) or []
+    )
+    run(file, "--to", "sass", "--sm", "90", "-Wspill")
+    run(file, "--to", "cubin", "--sm", "90", "-Wspill")
+    assert seen == [("sm_90", ("spill",))] * 2
+    run("k.cubin", "--to", "sass", "--sm", "90", "-Wspill")
+    assert len(seen) == 2
+
+
+def test_an_unknown_stage_is_refused_with_all_of_them(file, capsys):
+    main(["lower", file, "--to", "machine", "--sm", "90"])
+    text = capsys.readouterr().err
+    assert "'machine' is not a stage" in text and "cubin, sass" in text.replace(" and ", ", ").replace(" or ", ", ")
 
 
 def test_an_unknown_warning_is_refused(file, capsys):

@@ -187,7 +187,7 @@ def _goal(options: argparse.Namespace) -> Goal:
         return Goal(_EXPLAIN, SCHEDULED, ".json")
     if options.to == _SASS:
         return Goal(f"{__name__}:lower_to_sass", _SASS, f".{_SASS}")
-    stage = find(options.to)
+    stage = find(options.to, more=(_SASS,))
     between(source.name, stage.name)
     return Goal(_LOWER, stage.name, stage.suffix)
 
@@ -255,11 +255,18 @@ def _lower_and_warn(options: argparse.Namespace, source: Source, goal: Goal, job
         data = source.data if source.stage is remarked else _lower(options, source, through, job)[remarked.suffix]
         start = Source(remarked, data, source.stem)
         found += compiler_warnings.of_tileas(data, job.target.name, warnings.of_remarks)
+    last = STAGES[-1]
+    # The text of machine code has no manifest, which is beside the cubin.
+    assembled = Goal(_LOWER, last.name, last.suffix) if goal.name == _SASS and start.stage is not last else goal
     files = (
-        {goal.suffix: start.data} if start.stage.suffix == goal.suffix else _lower(options, start, goal, job, source)
+        {goal.suffix: start.data}
+        if start.stage.suffix == assembled.suffix
+        else _lower(options, start, assembled, job, source)
     )
-    for manifest in filter(files.get, STAGES[-1].side_outputs):
+    for manifest in filter(files.get, last.side_outputs):
         found += compiler_warnings.of_manifest(files[manifest], job.target.name, warnings.of_manifest)
+    if assembled is not goal:
+        files = _lower(options, Source(last, files[last.suffix], source.stem), goal, job, source)
     compiler_warnings.report(found, warnings, lambda text: print(coloured(text, sys.stderr), file=sys.stderr))
     return files
 

@@ -211,12 +211,12 @@ STAGES: tuple[Stage, ...] = (
 )
 
 
-def find(name: str, table: tuple[Stage, ...] = STAGES) -> Stage:
-    """The stage ``name`` ("ll" or ".ll"); raises InvalidInput with the valid names."""
+def find(name: str, table: tuple[Stage, ...] = STAGES, more: tuple[str, ...] = ()) -> Stage:
+    """The stage ``name`` ("ll" or ".ll"); raises InvalidInput with the valid names, ``more`` of which the caller knows."""
     for stage in table:
         if stage.name == name.removeprefix("."):
             return stage
-    remedy = suggest(name, [stage.name for stage in table])
+    remedy = suggest(name, [*(stage.name for stage in table), *more])
     raise InvalidInput("stage-unknown", f"{name!r} is not a stage", remedy=remedy)
 
 

@@ -10,7 +10,6 @@ from tests.launch.packages.sample_library import NAME, PLAIN, TENSOR
 from tests.launch.runtime.fake_driver import FakeDriver
 from tileiras_build.core.errors import InvalidInput
 from tileiras_build.launch.runtime import Library, register_torch_operators
-from tileiras_build.launch.runtime.cuda_python_driver import LaunchConfig
 from tileiras_build.launch.runtime.torch_operators import operator_schema
 from tileiras_build.manifest.launch_manifest import Argument, Launch, Parameter
 
@@ -46,8 +45,7 @@ def test_an_operator_launches(package, stub):
     made = register_torch_operators(Library(package, driver), "mine")
     assert made[PLAIN].name == f"mine::{PLAIN}"
     made[PLAIN].run((4,), *[np.zeros(1000, np.float32) for _ in range(3)])
-    configs = [part for call in driver.calls for part in call if isinstance(part, LaunchConfig)]
-    assert [(config.grid, config.stream) for config in configs] == [((4, 1, 1), 0)]
+    assert [(config.grid, config.stream) for _, config, _ in driver.of("launch")] == [((4, 1, 1), 0)]
 
 
 def parameter(name: str, kind: str, **more) -> Parameter:
