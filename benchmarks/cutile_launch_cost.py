@@ -162,6 +162,12 @@ def main() -> int:
     options = parser.parse_args()
     if "STRICT_DRIVER_FOLDER" in os.environ:
         return 0 if measure() else 1
+    paths = [*filter(None, [options.release]), str(ROOT)]
+    return run_over_strict_driver("90", PYTHONPATH=os.pathsep.join(paths), TILEIRAS_CUTILE_CACHE="off")
+
+
+def run_over_strict_driver(number: str, **more: str) -> int:
+    """Run this program again, with the strict driver of a compute capability; the exit status."""
     sys.path.insert(0, str(ROOT))
     from tests.strict_driver.server import MEMORY_SIZE, build
 
@@ -169,10 +175,8 @@ def main() -> int:
         build(Path(folder))
         with open(Path(folder, "memory"), "wb") as file:
             file.truncate(MEMORY_SIZE)
-        paths = [*filter(None, [options.release]), str(ROOT)]
-        own = {"STRICT_DRIVER_FOLDER": folder, "STRICT_DRIVER_SM": "90", "LD_LIBRARY_PATH": folder}
-        environment = os.environ | own | {"PYTHONPATH": os.pathsep.join(paths), "TILEIRAS_CUTILE_CACHE": "off"}
-        return subprocess.run([sys.executable, *sys.argv], env=environment, check=False).returncode
+        own = {"STRICT_DRIVER_FOLDER": folder, "STRICT_DRIVER_SM": number, "LD_LIBRARY_PATH": folder}
+        return subprocess.run([sys.executable, *sys.argv], env=os.environ | own | more, check=False).returncode
 
 
 if __name__ == "__main__":

@@ -1,18 +1,21 @@
 """Host cost of a launch from Python: its checks alone, and everything up to the driver's own functions.
 
-    python benchmarks/launch_cost.py build/package/my_kernels 90 [KERNEL ...]
+    python benchmarks/launch_cost.py build/package/my_kernels 90 [KERNEL ...] [--strict]
 
 The first argument is a package that ``env.KernelPackage`` made, the second a compute capability that it is for. The kernels
-get contiguous arrays. Times are the least of many rounds, in microseconds a launch.
+get contiguous arrays. Times are the least of many rounds, in microseconds of processor time a launch. --strict: over the
+strict driver, which checks each launch and runs nothing, with arrays that have a CUDA array interface.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable
 
 import numpy as np
+from cutile_launch_cost import OnGpu, memory_and_stream, run_over_strict_driver
 
 from tileiras_build.launch.runtime import Library
 from tileiras_build.launch.runtime.cuda_python_driver import row_major
@@ -20,7 +23,7 @@ from tileiras_build.launch.runtime.pack_arguments import ELEMENT_TYPES, Argument
 from tileiras_build.manifest.launch_manifest import Launch
 from tileiras_build.manifest.variant_assumptions import conditions
 
-ROUNDS, CALLS = 50, 2000
+ROUNDS, CALLS = 400, 50
 
 
 class NoDriver:
@@ -72,10 +75,10 @@ def least(work: Callable[[], object]) -> float:
     """Microseconds of one call."""
     best = float("inf")
     for _ in range(ROUNDS):
-        start = time.perf_counter()
+        start = time.thread_time()
         for _ in range(CALLS):
             work()
-        best = min(best, time.perf_counter() - start)
+        best = min(best, time.thread_time() - start)
     return best / CALLS * 1e6
 
 
@@ -88,9 +91,25 @@ def measure(library: Library, name: str) -> tuple[float, float]:
     return least(lambda: plan.bind(given, lambda array: array.view, 0)), least(lambda: kernel.launch((4,), *given))
 
 
+def measure_strictly(library: Library, name: str) -> float:
+    """A launch over the driver of this process."""
+    library.driver.device()
+    (base, stream), kernel = memory_and_stream(), library[name]
+    views = [one.view for one in arguments_of(kernel.image().launch)]
+    arrays = [OnGpu(base + (place << 16), view.shape, None, view.dtype.str) for place, view in enumerate(views)]
+    return least(lambda: kernel.launch((4,), *arrays, stream=stream))
+
+
 def main() -> None:
-    library = Library(sys.argv[1], NoDriver(int(sys.argv[2])))
-    for name in sys.argv[3:] or sorted(library):
+    words = [word for word in sys.argv[1:] if word != "--strict"]
+    strict = len(words) < len(sys.argv) - 1
+    if strict and "STRICT_DRIVER_FOLDER" not in os.environ:
+        sys.exit(run_over_strict_driver(words[1]))
+    library = Library(words[0], None if strict else NoDriver(int(words[1])))
+    for name in words[2:] or sorted(library):
+        if strict:
+            print(f"{name:32} launch {measure_strictly(library, name):6.2f} us, over the strict driver")
+            continue
         checks, whole = measure(library, name)
         print(f"{name:32} checks {checks:6.2f} us   launch {whole:6.2f} us, without the driver")
 

@@ -192,8 +192,8 @@ class CudaDriver:
         viewer = self._viewer()
         try:
             seen = viewer.from_any_interface(array, stream_ptr=stream)
-            shape = tuple(seen.shape)
-            strides = tuple(seen.strides) if seen.strides is not None else row_major(shape)
+            shape, strides = tuple(seen.shape), seen.strides
+            strides = row_major(shape) if strides is None else tuple(strides)
             home = seen.device_id if seen.is_device_accessible else None
             return ArrayView(seen.ptr, shape, strides, home, _type_of(seen), seen.readonly)
         except TileirasError:
@@ -272,6 +272,8 @@ def _encode_lists(tensor_map: TensorMap) -> tuple[ctypes.Array, ...]:
 
 def row_major(shape: Sequence[int]) -> tuple[int, ...]:
     """The strides, in elements, of a contiguous array."""
+    if len(shape) == 1:
+        return (1,)
     strides = [1] * len(shape)
     for dim in reversed(range(len(shape) - 1)):
         strides[dim] = strides[dim + 1] * shape[dim + 1]
