@@ -331,32 +331,26 @@ threads, or on how CTAs are batched. If the ISA specifies a result, the emulator
 | `rcp`, `sqrt`, `div` `.approx`, `.full` | an error | as `.rn` |
 
 Results are bit-identical whichever implementation runs. All K steps of a tile are accumulated together, in blocks that fit a cache. NumPy
-uses BLAS in float64 if that is exact (`simulate/emulator/matmul/matmul.py`, `simulate/emulator/isa/mma_accumulation_chains.py`). Once a process
-has executed 2^30 multiplications, LLVM compiles machine code for this CPU (`simulate/emulator/matmul/gemm_jit.py`,
-`simulate/emulator/matmul/gemm_microkernel.py`), or an [earlier process has compiled it](cutile.md#what-is-kept-for-the-next-run). This code:
+uses BLAS in float64 if that is exact (`simulate/emulator/matmul/matmul.py`, `simulate/emulator/isa/mma_accumulation_chains.py`).
 
-- reads operands of `mma` from their registers, and others from their bits (`simulate/emulator/matmul/pack_operands.py`,
-  `simulate/emulator/matmul/pack_operands_jit.py`);
-- computes a result again, exactly, if its rounding is uncertain (`simulate/emulator/matmul/exact_dot_products_jit.py`);
-- computes the truncated fp8 accumulators of `wgmma` (`simulate/emulator/matmul/fp8_accumulation_jit.py`).
+The host's C compiler (`cc`) compiles kernels for this CPU, once: the C files of `simulate/emulator/native`, 4 s of processor time. A process
+that has executed 2^31 multiplications does that, unless an [earlier process has](cutile.md#what-is-kept-for-the-next-run): then it loads them
+after 2^23 (`simulate/emulator/native/native_code.py`). Without a compiler NumPy does all, which takes two to three times as long for matmuls.
+The kernels are C and not Python compiled by Numba, because Numba has neither vectors that stay in registers nor fused multiply-adds (a tile of
+`matmul.c` ran at 3.7 GFLOP/s, in C at 24), needs 0.3 s to be imported and 0.2 to 1.7 s to compile each kernel. They do what takes NumPy many
+passes:
 
-Other instructions then use machine code as well:
+- multiply and accumulate matrices, and compute a result again, exactly, if its rounding is uncertain (`matmul.c`,
+  `simulate/emulator/matmul/gemm.py`), from operands in registers or in arrays (`packing.c`, `simulate/emulator/matmul/pack_operands.py`);
+- the truncated fp8 accumulators of `wgmma` (`fp8.c`, `simulate/emulator/matmul/fp8_accumulation.py`);
+- `ldmatrix`, `cp.async`, TMA copies, the reads of `wgmma` and `tcgen05.mma`, consecutive loads of words and stores of four (`shared_memory.c`);
+- arrivals at mbarriers (`mbarriers.c`);
+- `tcgen05.ld` and `.st` of whole lines, and the registers of groups that diverge or reconverge (`registers.c`). Facts that depend only on the
+  threads of a group are kept with them (`simulate/emulator/simt/thread_sets.py`), for the next launch as well;
+- `ex2`, `fma`, `min`, `max`, `f32x2` arithmetic and conversions to 16 bits (`elementwise.c`).
 
-- `ldmatrix` (`simulate/emulator/jit/ldmatrix_rows.py`) and `cp.async` (`simulate/emulator/jit/cp_async.py`);
-- TMA copies, and the reads of `wgmma` and `tcgen05.mma` in shared memory (`simulate/emulator/jit/smem_chunk_copies.py`);
-- consecutive loads of words of shared memory, and stores of four (`simulate/emulator/jit/batch_shared_loads.py`,
-  `simulate/emulator/jit/batch_shared_stores.py`);
-- `tcgen05.ld` and `.st` of whole lines (`simulate/emulator/jit/tcgen05_ld_st.py`), and arrivals at mbarriers
-  (`simulate/emulator/jit/mbarrier_arrive.py`);
-- the registers of groups that diverge or reconverge (`simulate/emulator/jit/split_merge_thread_groups.py`). Facts that depend only on the threads
-  of a group are kept with them (`simulate/emulator/simt/thread_sets.py`), for the next launch as well.
-
-Consecutive instructions that only use a thread's registers are fused into one program over strips of the registers
-(`simulate/emulator/codegen/fuse_elementwise.py`, `simulate/emulator/jit/vector_vm.py`). That starts once a process has computed 2^23 values so
-and a function has been called for 2^16 threads (`simulate/emulator/codegen/tiering.py`). `ex2`, `fma`, `min`, `max`, `f32x2` arithmetic and
-conversions to 16 bits of many values use machine code alone, once a process has executed each some millions of times
-(`simulate/emulator/jit/elementwise_f32.py`). NumPy executes the instruction, or reports the fault, if one of the values is special: a NaN, a
-power of two next to the middle of two values, a wrong address. `python benchmarks/emulator_speed.py --against CHECKOUT` compares the bits,
+NumPy executes the instruction, or reports the fault, if one of the values is special: a NaN, a power of two next to the middle of two values, a
+wrong address. `python benchmarks/emulator_speed.py --against CHECKOUT` compares the bits,
 and the time, with another version.
 
 `matmul_rounding="blas"` speeds up the first two rows, but results then depend on the machine: matmuls, including those of fp8, accumulate

@@ -48,7 +48,7 @@ ARITHMETIC = (
     "pipeline/tileas_to_ll/convert_cute_to_llvm/",
     "simulate/emulator/matmul/",
     "simulate/emulator/numerics/",
-    "simulate/emulator/jit/",
+    "simulate/emulator/native/",
     "simulate/emulator/isa/mma_accumulation_chains.py",
     "simulate/interpreter/ieee_rounding.py",
     "simulate/interpreter/mma_ops.py",

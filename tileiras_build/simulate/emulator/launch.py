@@ -14,7 +14,6 @@ from . import parallel_ctas
 from .codegen.function_cache import function_cache_of
 from .errors import InvalidLaunch, name_internal_errors
 from .isa.special_registers import SPECIALS
-from .matmul import gemm_jit
 from .matmul.matmul import BLAS_ORDER, ROUNDED_ONCE, ROUNDING_MODES
 from .memory import tensor_memory
 from .memory.address_space import Memory
@@ -246,7 +245,6 @@ def execute(program: Program, grid, block, params, memory, dynamic, options: Lau
     with np.errstate(all="ignore"):
         run_all(plan, run, options)
     function_cache_of(program).code_cache.store()
-    gemm_jit.record_multiplications()
 
 
 def run_all(plan: ProcessPlan, run: Callable[[int, int, LaunchOptions], None], options: LaunchOptions) -> None:

@@ -4,6 +4,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from tests.simulate.emulator.native.gates import use
 from tests.simulate.emulator.tensor_kernels import (
     COMMIT,
     encode,
@@ -17,7 +18,6 @@ from tests.simulate.emulator.tensor_kernels import (
     scaled_instruction,
 )
 from tileiras_build.simulate.emulator import EmulatorFault, UnsupportedInstruction
-from tileiras_build.simulate.emulator.matmul import gemm_jit
 
 B_START = 32768
 
@@ -304,8 +304,8 @@ def test_native_accumulation_in_some_ctas(kind, type_, code, k, keep, monkeypatc
     mma = issue(f"kind::{kind}", a_desc, b_desc, instruction(128, 64, code, code), keep).replace(COMMIT, "")
     text = f"setp.eq.u32 p5, t6, 1; @p5 bra N; {mma} N: {COMMIT}"
     results = []
-    for before in (-1, 1 << 62):
-        monkeypatch.setattr(gemm_jit, "COMPILE_COST", before)
+    for kernels in (True, False):
+        use(monkeypatch, kernels=kernels)
         results.append(run_tensor(shared, text, cells, grid=4, matmul_rounding="exact"))
     assert results[0].tobytes() == results[1].tobytes()
     assert (results[0][1] == cells[1]).all()

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import tests.simulate.emulator.isa.test_isa_wgmma as wgmma
-from tileiras_build.simulate.emulator.matmul import fp8_accumulation, gemm_jit
+from tests.simulate.emulator.native.gates import use
+from tileiras_build.simulate.emulator.matmul import fp8_accumulation
 from tileiras_build.simulate.emulator.matmul.operand_value_ranges import MatmulOperand
 
 E4M3, E5M2 = ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2
@@ -16,10 +17,9 @@ TYPES = {"e4m3": E4M3, "e5m2": E5M2}
 LOWEST = {"e4m3": -6, "e5m2": -14, "f32": -126, "f16": -14}
 
 
-@pytest.fixture(autouse=True, params=[-1, 1 << 62], ids=["code", "numpy"])
+@pytest.fixture(autouse=True, params=[True, False], ids=["kernels", "numpy"])
 def process(request, monkeypatch):
-    """A process with enough multiplications for native code, and one without."""
-    monkeypatch.setattr(gemm_jit, "COMPILE_COST", request.param)
+    use(monkeypatch, kernels=request.param)
 
 
 def one_sum(old, a, b, a_type, b_type, type_):

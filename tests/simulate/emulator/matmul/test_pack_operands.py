@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 
-from tests.simulate.emulator.matmul.test_gemm_jit import NEVER, both
+from tests.simulate.emulator.matmul.test_gemm import both
+from tests.simulate.emulator.native.gates import use_kernels, use_numpy
 from tileiras_build.simulate.emulator.isa.mma_register_operands import Fragment, join_rows
 from tileiras_build.simulate.emulator.isa.mma_sync import REGISTER_ENCODINGS
-from tileiras_build.simulate.emulator.matmul import gemm_jit, matmul, pack_operands
+from tileiras_build.simulate.emulator.matmul import gemm, matmul, pack_operands
 from tileiras_build.simulate.emulator.matmul import operand_value_ranges as value_ranges
+from tileiras_build.simulate.emulator.native import native_code
 
 WARPS = 6
 
@@ -30,7 +32,7 @@ def fragment(rng, kind: str, rows: int, columns: int, fold: int = 1) -> Fragment
 
 @pytest.fixture
 def always(monkeypatch):
-    monkeypatch.setattr(gemm_jit, "COMPILE_COST", -1)
+    use_kernels(monkeypatch)
 
 
 @pytest.mark.parametrize("fold", [1, 2, WARPS])
@@ -44,18 +46,18 @@ def test_matmul_of_registers(kind, fold, always, monkeypatch):
             [[words(rng, kind)[: WARPS // fold] for _ in range(2)] for _ in range(3)], kind, REGISTER_ENCODINGS[kind]
         )
         steps.append((left, right))
-    monkeypatch.setattr(gemm_jit, "L2_BYTES", 1)  # a matrix at a time
-    layout = gemm_jit.contiguous_layout
+    monkeypatch.setattr(gemm, "L2_BYTES", 1)  # a matrix at a time
+    layout = gemm.contiguous_layout
 
     def run():
         total = np.zeros((WARPS // fold, steps[0][0].shape[1], 24), np.float32)
-        if gemm_jit.COMPILE_COST == NEVER:
+        if not native_code.is_ready():
             matmul.accumulate(total, [(left, right.even_columns_first) for left, right in steps])
             return total
         apart = layout(total)
-        errors = matmul.jit_error_bounds(steps, len(total))
-        columns = gemm_jit.AccumulatorLayout(apart.rows, apart.columns, apart.row, apart.vector, True)
-        gemm_jit.accumulate(total, [total], columns, steps, errors)
+        errors = matmul.native_error_bounds(steps, len(total))
+        columns = gemm.AccumulatorLayout(apart.rows, apart.columns, apart.row, apart.vector, True)
+        gemm.accumulate(total, [total], columns, steps, errors)
         return total
 
     one, other = both(monkeypatch, run)
@@ -90,7 +92,7 @@ def test_extremes_of_arrays(dtype, turned, always, monkeypatch):
     assert value_ranges.compute_extremes([factor, other])
     largest, smallest = np.abs(values).max(), np.abs(values[values != 0]).min()
     assert (factor.extremes, other.extremes) == ((largest, smallest), (2 * largest, 2 * smallest))
-    monkeypatch.setattr(gemm_jit, "COMPILE_COST", NEVER)
+    use_numpy(monkeypatch)
     assert not value_ranges.compute_extremes([factor])
 
 
@@ -163,20 +165,20 @@ def test_matmul_of_bit_patterns(kind, always, monkeypatch):
 def test_nan_and_infinity_bits_are_left_to_numpy(code, always):
     codes = np.zeros((1, 8, 32), np.uint8)
     left, right = value_ranges.EncodedOperand(codes, "e4m3"), value_ranges.EncodedOperand(codes.copy(), "e4m3")
-    assert matmul.jit_error_bounds([(left, right)], 1) is not None
+    assert matmul.native_error_bounds([(left, right)], 1) is not None
     codes[0, 3, 5] = code
-    assert matmul.jit_error_bounds([(value_ranges.EncodedOperand(codes, "e4m3"), right)], 1) is None
+    assert matmul.native_error_bounds([(value_ranges.EncodedOperand(codes, "e4m3"), right)], 1) is None
 
 
 def test_error_bounds_are_per_matrix(always, monkeypatch):
     """The sums of the matrix with tiny values are inexact in float64; those of the others are exact and are not checked."""
-    monkeypatch.setattr(gemm_jit, "L2_BYTES", 1)  # a matrix at a time
+    monkeypatch.setattr(gemm, "L2_BYTES", 1)  # a matrix at a time
     values = (np.random.default_rng(5).standard_normal((STACK, 16, 16)) * 256).round().astype(np.float32)
     values[1] = 0
     values[1, :, :3] = 2.0**60, 1, -(2.0**60)
     ones = np.ones((1, 8, 16), np.float32)
     step = value_ranges.MatmulOperand(values, "bf16"), value_ranges.MatmulOperand(ones, "bf16")
-    assert (matmul.jit_error_bounds([step], STACK) > 0).T.tolist() == [[False, True, False]]
+    assert (matmul.native_error_bounds([step], STACK) > 0).T.tolist() == [[False, True, False]]
     one, other = both(monkeypatch, lambda: matmul.multiply(*step))
     assert one == other and one[1][0][0] == np.float32(1).view(np.uint32)
 
@@ -185,7 +187,7 @@ def test_matrices_at_the_limit_of_exactness(always):
     """Sums of sixteen products up to 1 are exact for multiples of 2^-49, and inexact for 2^-50."""
     a, b = (np.ones((STACK, 8, 16), np.float32) for _ in range(2))
     a[:, 3, 4], b[:, 1, 2] = 2.0**-17, [2.0**-18, 2.0**-19, 2.0**-60]
-    errors = matmul.jit_error_bounds(
+    errors = matmul.native_error_bounds(
         [(value_ranges.MatmulOperand(a, "bf16"), value_ranges.MatmulOperand(b, "bf16"))], STACK
     )
     assert (errors > 0).T.tolist() == [[False, True, True]]

@@ -17,7 +17,7 @@ from ..errors import UnsupportedInstruction
 from ..isa.special_registers import KINDS as SPECIAL_KINDS
 from ..isa.special_registers import SPECIALS
 from ..ptx.ast import SINK, Address, Immediate, Instruction, Name, Negated, Register, Special, Variable, Vector
-from .tiering import FunctionBody
+from .function_body import FunctionBody
 
 if TYPE_CHECKING:
     from .f32x2_registers import F32Half
@@ -67,7 +67,6 @@ class Emitter:
         self.pending_mmas = PendingMmaChains()
         self.pairs: dict[int, tuple[F32Half, F32Half]] = {}  # register slot -> its halves, if separate
         self.postponed: dict[int, str] = {}  # register slot -> source of a value without a reader so far
-        self.kinds: dict[str, str] = {}  # of the registers' own variables
 
     # -- text ----------------------------------------------------------------------------------------
     def line(self, text: str) -> None:
@@ -140,7 +139,6 @@ class Emitter:
             names = self.join_halves(register.index)
         if names is None:
             names = self.versions[register.index] = {register.kind: f"r{register.index}"}
-            self.kinds[f"r{register.index}"] = register.kind
             self.loads.append(register.index)
         found = names.get(kind)
         if found is None:
@@ -260,7 +258,6 @@ class Emitter:
             expression = f"choose({self.predicate}, {expression}, {old})"
         name = f"r{slot}"
         self.line(f"{name} = {expression}")
-        self.kinds[name] = canonical
         self.versions[slot] = {canonical: name}
         if extra is not None:
             self.versions[slot][kind] = extra
@@ -290,7 +287,7 @@ class Emitter:
         self.line(tail)
         lines = [*(f"r{slot} = R[{slot}]" for slot in self.loads), *self.lines]
         origin = [self.origin[0]] * len(self.loads) + self.origin
-        place = self.name, lines, origin, self.kinds, self.space, file
+        place = self.name, lines, origin, self.space, file
         return FunctionBody(*place, tuple(self.loads), end - self.first, end, self.functions.code_cache)
 
 

@@ -1,10 +1,9 @@
-"""The functions generated from one program: made on demand, shared by all its launches, and replaced when they are hot."""
+"""The functions generated from one program: made on demand, and shared by all its launches."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,11 +17,11 @@ from ..ptx.program import Program
 from ..ptx.register_uses_defs import slots_of
 from . import runtime_support
 from .emit_block import DTYPES, Emitter
+from .function_body import FunctionBody, GeneratedFunction
 from .python_code_cache import PythonCodeCache
-from .tiering import BaselineFunction, FunctionBody, GeneratedFunction
 
 if TYPE_CHECKING:
-    from ..jit.split_merge_thread_groups import RegisterBatch
+    from ..native.split_merge_thread_groups import RegisterBatch
 
 _MODULES = isa, float_conversions, float_formats, float_arithmetic, directed_rounding, runtime_support
 _NAMESPACES = *(module.NAMESPACE for module in _MODULES), DTYPES
@@ -57,15 +56,13 @@ class FunctionCache:
         """The generated function that starts at ``pc``; if ``diverged``, it ends before each warp-wide instruction."""
         key = (pc, diverged, options)
         found = self.cache.get(key)
-        return found or self.install(
-            key, lambda: BaselineFunction(self.generate(pc, diverged), partial(self.install, key))
-        )
+        return found or self.make(key, pc, diverged)
 
-    def install(self, key: tuple, make: Callable[[], GeneratedFunction]) -> GeneratedFunction:
-        """What ``make`` makes is the function of ``key`` from now on."""
+    def make(self, key: tuple, pc: int, diverged: bool) -> GeneratedFunction:
+        """Generate the function of a key."""
         start = time.process_time()
         with gc_paused():
-            found = self.cache[key] = make()
+            found = self.cache[key] = self.generate(pc, diverged).function()
         self.codegen_seconds += time.process_time() - start
         return found
 

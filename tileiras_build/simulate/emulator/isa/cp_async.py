@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..jit import cp_async
-from ..matmul import gemm_jit
 from ..memory.load_store import Site
+from ..native import cp_async
+from ..native.native_code import is_ready
 from ..ptx.ast import Immediate, Register
 from ..simt.broadcasting import unique_integers
 from ..simt.thread_selection import Selection
@@ -31,7 +31,7 @@ class PendingCpAsync:
         return PendingCpAsync(self.flat[keep], self.dtype, self.index[keep], self.data[keep])
 
     def perform(self, batch):
-        if gemm_jit.is_ready():
+        if is_ready():
             marks = batch.observers.async_copy_marks.marks[self.data.itemsize]
             index, data = np.ascontiguousarray(self.index), np.ascontiguousarray(self.data)
             return cp_async.write_elements(index, data, batch.memories.shared, marks)
@@ -51,7 +51,7 @@ class CpAsyncSite:
 
     def issue(self, group, to, source, source_size=None, mask=None):
         """Read the source now, write at the wait. Bytes beyond ``source_size`` are not read and are zero."""
-        if mask is None and self.issue_with_jit(group, to, source, source_size):
+        if mask is None and self.issue_natively(group, to, source, source_size):
             return
         selection = Selection(group, True if mask is None else mask)
         if not len(selection.rows):
@@ -70,14 +70,9 @@ class CpAsyncSite:
             PendingCpAsync(flat, self.target.dtype, index, np.broadcast_to(data, count))
         )
 
-    def issue_with_jit(self, group, to, source, source_size) -> bool:
+    def issue_natively(self, group, to, source, source_size) -> bool:
         """Try to issue by native code; returns False if NumPy must do it, or report the fault."""
-        if (
-            not group.is_rectangular
-            or group.observers.has_any
-            or group.geometry.cluster_size > 1
-            or not gemm_jit.is_ready()
-        ):
+        if not group.is_rectangular or group.observers.has_any or group.geometry.cluster_size > 1 or not is_ready():
             return False
         if (
             to.dtype != np.uint32

@@ -7,9 +7,9 @@ import re
 import numpy as np
 
 from ..codegen.emit_block import vector_items
-from ..jit import ldmatrix_rows
-from ..matmul import gemm_jit
 from ..memory.load_store import Site
+from ..native import ldmatrix_rows
+from ..native.native_code import is_ready
 from ..simt.thread_selection import Selection
 from .handler_registry import handles, helper
 from .ld_st import address_expression, resolve_space, space_of
@@ -74,7 +74,7 @@ class MatrixSite:
         return self.change(data) if self.change else data
 
     def load(self, group, address):
-        words = self.load_with_jit(group, address)
+        words = self.load_natively(group, address)
         if words is not None:
             return tuple(words.reshape(self.count, *group.shape))
         data = self.read(group, address)
@@ -86,10 +86,10 @@ class MatrixSite:
         words = np.ascontiguousarray(words.reshape(group.warps, self.count, 32).swapaxes(0, 1))
         return tuple(group.from_warps(words[i]) for i in range(self.count))
 
-    def load_with_jit(self, group, address) -> np.ndarray | None:
+    def load_natively(self, group, address) -> np.ndarray | None:
         """Registers (count, warps, 32) loaded by native code; None if NumPy must do it, or report the fault."""
         has_observers = group.observers.accesses is not None and not group.observers.accesses.idle
-        if has_observers or group.geometry.cluster_size > 1 or self.change or not gemm_jit.is_ready():
+        if has_observers or group.geometry.cluster_size > 1 or self.change or not is_ready():
             return None
         is_plain = self.site.space == "shared" and group.dense and group.is_rectangular
         shapes = group.shape, (1, group.shape[1])

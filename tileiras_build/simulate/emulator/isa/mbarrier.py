@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import fault_at
-from ..jit import mbarrier_arrive
-from ..matmul import gemm_jit
 from ..memory.load_store import Site
+from ..native import mbarrier_arrive
+from ..native.native_code import is_ready
 from ..ptx.ast import SINK, Address, Register
 from ..simt.broadcasting import are_all, broadcast_int64, is_any, run_starts
 from ..simt.thread_group import MBARRIER_WAIT, SchedulerEvent, is_uniform_per_cta
@@ -37,7 +37,7 @@ def arrive_and_expect_tx(batch, ins, positions, flat, arrivals, tx, drop: bool =
             batch.observers.racecheck.mbarriers.copies_performed(positions, clocks)
         elif np.any(arrivals):
             batch.observers.racecheck.mbarriers.arrived(ins, positions, flat, "relaxed" in ins.mods)
-    for at_once in (arrive_with_jit, arrive_runs_with_jit):
+    for at_once in (arrive_natively, arrive_runs_natively):
         if (before := at_once(batch, positions, arrivals, tx, drop)) is not None:
             return before
     places, which = np.unique(positions, return_inverse=True)
@@ -58,9 +58,9 @@ def arrive_and_expect_tx(batch, ins, positions, flat, arrivals, tx, drop: bool =
     return arrive_at_distinct(batch, ins, places, first, total, bytes_, drop)[which]
 
 
-def arrive_with_jit(batch, positions, arrivals, tx, drop) -> np.ndarray | None:
+def arrive_natively(batch, positions, arrivals, tx, drop) -> np.ndarray | None:
     """``arrive_and_expect_tx`` by native code; None if NumPy must do it, or report the fault."""
-    if batch.observers.racecheck is not None or not len(positions) or not gemm_jit.is_ready():
+    if batch.observers.racecheck is not None or not len(positions) or not is_ready():
         return None
     places = np.ascontiguousarray(positions, np.int64)
     view, before = batch.memories.shared_view(_u64), np.empty(len(places), _u64)
@@ -74,16 +74,16 @@ def arrive_with_jit(batch, positions, arrivals, tx, drop) -> np.ndarray | None:
     return before
 
 
-def arrive_runs_with_jit(batch, positions, arrivals, tx, drop) -> np.ndarray | None:
-    """Like ``arrive_with_jit``, for runs of threads with the same mbarrier."""
-    if batch.observers.racecheck is not None or len(positions) < 2 or not gemm_jit.is_ready():
+def arrive_runs_natively(batch, positions, arrivals, tx, drop) -> np.ndarray | None:
+    """Like ``arrive_natively``, for runs of threads with the same mbarrier."""
+    if batch.observers.racecheck is not None or len(positions) < 2 or not is_ready():
         return None
     is_first = run_starts(positions)
     starts = np.flatnonzero(is_first)
     if len(starts) == len(positions):
         return None
     arrivals, tx = (np.add.reduceat(broadcast_int64(value, len(positions)), starts) for value in (arrivals, tx))
-    before = arrive_with_jit(batch, positions[starts], arrivals, tx, drop)
+    before = arrive_natively(batch, positions[starts], arrivals, tx, drop)
     return None if before is None else before[np.cumsum(is_first) - 1]
 
 
@@ -203,7 +203,7 @@ class MbarrierSite:
         selection, threads = first_threads(group), group.shape[1]
         index, _ = self.where(group, address, selection)
         arrivals, bytes_ = (broadcast_int64(selection.pick(value), len(index)) * threads for value in (count, tx))
-        before = arrive_with_jit(group, index, arrivals, bytes_, drop)
+        before = arrive_natively(group, index, arrivals, bytes_, drop)
         return None if before is None else before[:, None]
 
     def test(self, group, address, state, parity, mask, sleeps=False):
@@ -248,7 +248,7 @@ class MbarrierSite:
 
     def have_all_completed(self, group, address, state, parity: bool, selection) -> bool:
         """Whether native code finds that the phase of all threads has completed in every CTA; False requires a full test."""
-        if not isinstance(state, np.generic) or not gemm_jit.is_ready():
+        if not isinstance(state, np.generic) or not is_ready():
             return False
         (index, _), view = self.where(group, address, selection), group.memories.shared_view(_u64)
         if group.sync.waits.unseen:

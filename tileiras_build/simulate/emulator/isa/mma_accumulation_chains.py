@@ -17,8 +17,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..matmul import fp8_accumulation, gemm_jit
-from ..matmul.matmul import BLAS_ORDER, accumulate_in_slices, jit_error_bounds, multiply
+from ..matmul import fp8_accumulation, gemm
+from ..matmul.matmul import BLAS_ORDER, accumulate_in_slices, multiply, native_error_bounds
 from ..matmul.operand_value_ranges import MatmulOperand
 from ..ptx.ast import Register
 from ..simt.broadcasting import are_all, is_any
@@ -164,7 +164,7 @@ def accumulate_warp_tile(
     steps = [(join_rows(left), join_rows(right)) for left, right in zip(lefts, rights)]
     halves = steps[0][0].shape[1] // rows // 8
     fresh = is_zero(start)
-    if (errors := jit_error_bounds(steps, warps)) is not None:
+    if (errors := native_error_bounds(steps, warps)) is not None:
         old = [] if fresh else registers_of(group, start)
         layout = warp_register_layout(warps, rows, halves, columns)
         return accumulate_in_registers(group, (rows * columns * halves * 2, warps * 8), old, layout, steps, errors)
@@ -193,7 +193,7 @@ def accumulate_warpgroup_mma(group, steps: list[tuple], start: Sequence[np.ndarr
     fresh = not uniform[first] or is_zero(start)
     pairs = [(left.stacked_rows(right.shape[0]), right) for left, right, _ in steps[first:]]
     stack, is_short = pairs[0][0].shape[0], steps[0][0].kind in fp8_accumulation.KINDS
-    if not is_short and (errors := jit_error_bounds(pairs, stack)) is not None:
+    if not is_short and (errors := native_error_bounds(pairs, stack)) is not None:
         old = [] if fresh else registers_of(group, start)
         layout = warpgroup_register_layout(stack, count // stack, columns)
         return accumulate_in_registers(group, (columns * 2, count * 32), old, layout, pairs, errors)
@@ -249,36 +249,36 @@ def accumulate_in_registers(
     group,
     shape: tuple[int, int],
     old: list[np.ndarray],
-    layout: gemm_jit.AccumulatorLayout,
+    layout: gemm.AccumulatorLayout,
     steps: list[tuple[MatmulOperand, MatmulOperand]],
     errors: np.ndarray,
 ) -> np.ndarray | list[np.ndarray]:
     """The accumulator registers, (registers, quads of lanes), after MMAs onto the ``old`` ones."""
     registers, count = shape
     whole = np.empty((registers, count + MAX_LINES_BETWEEN), LANE_QUAD)
-    gemm_jit.accumulate(whole, old, layout, steps, errors)
+    gemm.accumulate(whole, old, layout, steps, errors)
     return group_values(group, whole[:, :count])
 
 
 @lru_cache(maxsize=64)
-def warpgroup_register_layout(stack: int, each: int, columns: int) -> gemm_jit.AccumulatorLayout:
+def warpgroup_register_layout(stack: int, each: int, columns: int) -> gemm.AccumulatorLayout:
     """The layout of wgmma accumulators in registers (columns / 8, half, e, warp, row, t); ``each`` warpgroups form one matrix."""
     register = stack * each * GROUP_WARPS * 32 + 4 * MAX_LINES_BETWEEN
     matrix, warpgroup, warp, half, four = np.ogrid[:stack, :each, :GROUP_WARPS, :2, :2]
     rows = ((matrix * each + warpgroup) * GROUP_WARPS + warp) * 32 + half * 2 * register + four * 16
-    return gemm_jit.AccumulatorLayout(
+    return gemm.AccumulatorLayout(
         rows.reshape(stack, -1), np.arange(columns // COLUMNS) * 4 * register, 4, register, True, register
     )
 
 
 @lru_cache(maxsize=64)
-def warp_register_layout(warps: int, rows: int, halves: int, columns: int) -> gemm_jit.AccumulatorLayout:
+def warp_register_layout(warps: int, rows: int, halves: int, columns: int) -> gemm.AccumulatorLayout:
     """The layout of mma accumulators, a matrix per warp: registers (rows, columns, half, e, warp, row, t)."""
     register = warps * 32 + 4 * MAX_LINES_BETWEEN
     warp, row, half, four = np.ogrid[:warps, :rows, :halves, :2]
     places = warp * 32 + (row * columns * halves + half) * 2 * register + four * 16
     columns_at = np.arange(columns) * halves * 2 * register
-    return gemm_jit.AccumulatorLayout(places.reshape(warps, -1), columns_at, 4, register, True, register)
+    return gemm.AccumulatorLayout(places.reshape(warps, -1), columns_at, 4, register, True, register)
 
 
 def from_lane_quads(group, inside: np.ndarray) -> np.ndarray | list[np.ndarray]:

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import fault_at
-from ..jit.smem_chunk_copies import chunks_equal, gather
-from ..matmul import gemm_jit
 from ..matmul.matmul import BLAS_ORDER
 from ..memory.tensor_memory import TensorMemory, tensor_memory_of
+from ..native.native_code import is_ready
+from ..native.smem_chunk_copies import chunks_equal, gather
 from ..simt.broadcasting import are_all, is_any
 
 MAX_BATCHED, MAX_BATCHED_LARGE = 16, 8  # operations that are executed together; more would exceed the CPU's caches
@@ -80,7 +80,7 @@ class SharedSource:
         return self.starts.reshape(-1, *[1] * self.chunks.ndim) + self.chunks
 
     def fetch(self) -> np.ndarray:
-        if not gemm_jit.is_ready():
+        if not is_ready():
             return np.ascontiguousarray(self.memories.shared_view(np.complex128)[self.index])
         out = np.empty((len(self.starts), *self.chunks.shape), np.complex128)
         gather(self.memories.shared, None, self.starts, self.chunks, out)
@@ -90,7 +90,7 @@ class SharedSource:
         """The bytes at completion (CTAs, …, 16)."""
         issued, self.issued = self.issued, None
         assert issued is not None  # an operation executes once
-        if not (gemm_jit.is_ready() and chunks_equal(self.memories.shared, self.starts, self.chunks, issued)):
+        if not (is_ready() and chunks_equal(self.memories.shared, self.starts, self.chunks, issued)):
             changed = (self.fetch().view(np.uint64) != issued.view(np.uint64)).reshape(len(self.ctas), -1).any(axis=1)
             if is_any(changed):
                 why = f"shared memory of {self.what} changed between the issue of this instruction and its completion"

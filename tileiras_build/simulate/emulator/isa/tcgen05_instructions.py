@@ -12,10 +12,10 @@ import numpy as np
 
 from ..codegen.emit_block import vector_items
 from ..errors import fault_at
-from ..jit import tcgen05_ld_st
-from ..matmul import gemm_jit
 from ..memory import tensor_memory
 from ..memory.tensor_memory import Span, rows_of, tensor_memory_of
+from ..native import tcgen05_ld_st
+from ..native.native_code import is_ready
 from ..numerics import float_arithmetic
 from ..ptx.ast import SINK, Immediate
 from ..simt.broadcasting import are_all, unique_integers
@@ -120,8 +120,8 @@ class TensorMemoryAccess:
         """The index of the cells (registers, parts, warps, 32), or of rows of 32 cells, from the first cell of each warp."""
         return base // 32 + self.offsets if self.whole else base[:, None] + self.offsets
 
-    def can_use_jit(self) -> bool:
-        return self.whole and not self.packed and gemm_jit.is_ready()
+    def can_use_native_code(self) -> bool:
+        return self.whole and not self.packed and is_ready()
 
     def wrong_lanes(self, group, ctas, warps, lanes, legal):
         i = int(np.argmin(legal))
@@ -152,7 +152,7 @@ class TensorMemoryAccess:
             memory.mark(memory.loading, some, which, span)
             if group.observers.racecheck is not None:
                 group.observers.racecheck.tensor_memory.access(self.ins, span, some, which, False)
-        if self.can_use_jit():
+        if self.can_use_native_code():
             return list(tcgen05_ld_st.load(memory.cells, places.lines, self.lines).reshape(-1, *group.shape))
         index = self.index(places.cells)
         if self.whole:
@@ -174,7 +174,7 @@ class TensorMemoryAccess:
             memory.mark(memory.storing, some, which, span)
             if group.observers.racecheck is not None:
                 group.observers.racecheck.tensor_memory.access(self.ins, span, some, which, True)
-        if self.can_use_jit():
+        if self.can_use_native_code():
             return tcgen05_ld_st.store(memory.cells, places.lines, self.lines, values, group.shape)
         index = self.index(places.cells)
         words = np.empty((len(values), 1, group.warps, 32), np.uint32)

@@ -21,11 +21,11 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import fault_at
-from ..jit.llvm_jit import address
-from ..matmul import gemm_jit, matmul, pack_operands
+from ..matmul import gemm, matmul, pack_operands
 from ..matmul.matmul import accumulate
 from ..matmul.operand_value_ranges import MatmulOperand, decode, make_operand
 from ..memory.tensor_memory import COLUMNS, LANES, Span, TensorMemory, key_of
+from ..native.native_code import address
 from ..numerics import float_arithmetic, float_conversions, float_formats
 from ..ptx.ast import Vector
 from ..simt.broadcasting import are_all, is_any
@@ -266,9 +266,9 @@ class Tcgen05Mma(Operation):
         first, count = self.column, pairs[0][0].shape[1]
         errors = None
         if self.result_layout() and rounding == matmul.ROUNDED_ONCE:
-            errors = matmul.jit_error_bounds(pairs, len(self.sides[block.side]))
+            errors = matmul.native_error_bounds(pairs, len(self.sides[block.side]))
         if errors is not None:
-            return self.accumulate_with_jit(memory, block, pairs, errors)
+            return self.accumulate_natively(memory, block, pairs, errors)
         cells = memory.cells[rows, first : first + count]
         target = self.lanes(cells, block)
         if self.result_layout():
@@ -283,14 +283,14 @@ class Tcgen05Mma(Operation):
         is_plain = self.shape.d == "f32" and not self.form.shift and self.disabled is None
         return is_plain and not is_layout_f(self.shape, self.form)
 
-    def accumulate_with_jit(
+    def accumulate_natively(
         self, memory, block: AccumulatorBlock, pairs: list[tuple[MatmulOperand, MatmulOperand]], errors: np.ndarray
     ) -> None:
         """Like ``add``, in place."""
         ctas, (_, count, _), fresh = self.sides[block.side], pairs[0][0].shape, not self.accumulate
         firsts = (np.asarray(ctas) * COLUMNS + self.column) * LANES
-        layout = gemm_jit.strided_layout(firsts + block.lanes.start, count, block.lanes.stop - block.lanes.start, LANES)
-        gemm_jit.accumulate(memory.cells, [] if fresh else [memory.cells], layout, pairs, errors)
+        layout = gemm.strided_layout(firsts + block.lanes.start, count, block.lanes.stop - block.lanes.start, LANES)
+        gemm.accumulate(memory.cells, [] if fresh else [memory.cells], layout, pairs, errors)
         if pack_operands.any_nan(address(memory.cells) + 4 * firsts, 4 * count * LANES):
             cells = memory.cells[ctas, self.column : self.column + count]
             canonicalize_nans(cells[..., block.lanes])

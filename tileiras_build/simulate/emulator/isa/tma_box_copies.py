@@ -8,9 +8,9 @@ import numpy as np
 
 from .. import tensor_map
 from ..errors import OUT_OF_BOUNDS, fault_at
-from ..jit import smem_chunk_copies
-from ..matmul import gemm_jit
 from ..memory.address_space import Region
+from ..native import smem_chunk_copies
+from ..native.native_code import is_ready
 from ..performance_counters import count_bulk
 from ..simt.broadcasting import are_all, is_any
 from .mbarrier import arrive_and_expect_tx
@@ -163,7 +163,7 @@ class BoxCopy(InFlightCopy):
         if self.is_performed:
             return
         self.is_performed = True
-        if self.perform_with_jit(batch):
+        if self.perform_natively(batch):
             return
         elements = Elements(self.tensor, self.coordinates)
         writes, base = self.positions is None, self.tensor.base
@@ -226,13 +226,13 @@ class BoxCopy(InFlightCopy):
             clocks=self.clocks,
         )
 
-    def perform_with_jit(self, batch) -> bool:
+    def perform_natively(self, batch) -> bool:
         """Try to load the boxes by native code: they must be inside a mapped tensor, without observers. Returns whether it did."""
         tensor, observers, dense = self.tensor, batch.observers, self.dense
         has_observers = (
             observers.racecheck is not None or observers.cta_racecheck is not None or observers.initcheck is not None
         )
-        if self.positions is None or dense is None or has_observers or not tensor.is_plain or not gemm_jit.is_ready():
+        if self.positions is None or dense is None or has_observers or not tensor.is_plain or not is_ready():
             return False
         # As unsigned integers, negative coordinates are larger than all others.
         if not tensor.is_larger_than_box or is_any(self.coordinates.view(np.uint64) > tensor.last.view(np.uint64)):

@@ -22,10 +22,11 @@ import numpy as np
 
 from ..codegen.emit_block import vector_items
 from ..errors import EmulatorFault
-from ..jit import smem_chunk_copies
-from ..matmul import fp8_accumulation, gemm_jit, matmul
+from ..matmul import fp8_accumulation, matmul
 from ..matmul.operand_value_ranges import CODE_DTYPES, MatmulOperand, make_operand
 from ..memory.load_store import Site
+from ..native import smem_chunk_copies
+from ..native.native_code import is_ready
 from ..numerics import float_formats
 from ..ptx.ast import Vector
 from ..simt.broadcasting import are_all, is_any
@@ -117,7 +118,7 @@ class SharedOperand:
 
     def load(self, group, descriptor):
         """The matrix (warpgroups, rows, k); B is (CTAs, rows, k) if the warpgroups of each CTA share it."""
-        found = self.read_with_jit(group, descriptor)
+        found = self.read_natively(group, descriptor)
         if found is not None:
             return self.decode(found)
         words = by_warpgroup(group, descriptor)
@@ -130,9 +131,9 @@ class SharedOperand:
             group.observers.racecheck.shared_memory.wgmma_reads(self.site, group, index)
         return self.decode(group.memories.shared_view(np.complex128)[self.shared(group, index)])
 
-    def read_with_jit(self, group, descriptor) -> np.ndarray | None:
+    def read_natively(self, group, descriptor) -> np.ndarray | None:
         """The chunks read by native code; None if CTAs have different descriptors, or with observers."""
-        if not group.is_rectangular or group.observers.racecheck is not None or not gemm_jit.is_ready():
+        if not group.is_rectangular or group.observers.racecheck is not None or not is_ready():
             return None
         different = self.descriptors_of(group, descriptor)
         if different is None:

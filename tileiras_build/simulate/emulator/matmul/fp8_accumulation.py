@@ -15,16 +15,15 @@ truncated), "SageAttention2" (arXiv 2411.10958: 13 bits of fraction in the accum
 of fp8 on sm_90 and all products of sm_100 and 120 keep 25 bits behind the point, which are all of f32; ``mma.sync`` of fp8
 on sm_89 keeps 13 as well, of 16 products at a time (not modelled).
 
-After enough multiplications, a process uses native code for finite operands (``fp8_accumulation_jit.py``).
+Native code computes finite operands (``native/fp8.c``).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from ..native.native_code import address, is_ready, kernel, record
 from ..numerics.float_formats import f32, f64
-from . import fp8_accumulation_jit, gemm_jit
-from .fp8_accumulation_jit import NO_TERM_EXPONENT
 from .matmul import in_blocks, slices
 from .operand_value_ranges import FLOAT_RANGES, MatmulOperand
 
@@ -34,6 +33,9 @@ MIN_EXPONENT = {"f32": -126, "f16": -14}  # exponents of normal numbers of the a
 DIGIT_BITS = 7  # bits: more than as many ones as there are products add up to
 DIGITS_PER_WORD = 2
 NONFINITE_EXPONENT = 60  # stands for the exponents of infinities and NaNs, which do not matter
+LANES = 8  # columns that native code computes at a time
+ZERO_EXPONENT = -1000  # stands for the exponent of a zero: no sum of it and another exponent is that of a product
+NO_TERM_EXPONENT = -40  # an exponent below those of all products
 _DROPPED = np.uint32((1 << 23 - FRACTION_BITS) - 1)  # the bits of a float32 that a sum does not keep
 
 
@@ -44,21 +46,36 @@ def accumulate_fp8(total: np.ndarray, left: MatmulOperand, right: MatmulOperand,
     C is float32, with values of ``type_``, f32 or f16. Results of f16 are not rounded to f16 yet.
     """
     if _is_for_native_code(total, left, right):
-        rounding = fp8_accumulation_jit.Rounding(FRACTION_BITS, MIN_EXPONENT[type_], type_ == "f32")
-        return fp8_accumulation_jit.accumulate_fp8(total, _with_exponents(left), _with_exponents(right), rounding)
+        return _accumulate_finite(total, _with_exponents(left), _with_exponents(right), type_)
     a, b = _Terms(left, -1), _Terms(right, -2)
     for stack, rows in slices(total.shape, DIGITS_PER_WORD):
         _accumulate_slice(total[stack, rows], a.of(stack, rows), b.of(stack, slice(None)), type_)
 
 
 def _is_for_native_code(total: np.ndarray, left: MatmulOperand, right: MatmulOperand) -> bool:
-    """Whether ``fp8_accumulation_jit`` supports these operands (all finite) and pays off."""
+    """Whether native code supports these operands, all finite, and is ready."""
     stack, m, n = total.shape
-    if not total.flags.c_contiguous or n % fp8_accumulation_jit.LANES:
+    if not total.flags.c_contiguous or n % LANES:
         return False
-    if not gemm_jit.is_profitable(stack * m * n * left.shape[2]):
+    if not is_ready(stack * m * n * left.shape[2]):
         return False
     return all(np.isfinite(numbers).all() for numbers in (total, left.values, right.values))
+
+
+def _accumulate_finite(
+    total: np.ndarray, left: tuple[np.ndarray, np.ndarray], right: tuple[np.ndarray, np.ndarray], type_: str
+) -> None:
+    """``accumulate_fp8`` by native code, of float32 and their exponents (int32)."""
+    (stack, m, n), k = total.shape, left[0].shape[2]
+    a = [np.ascontiguousarray(part) for part in left]
+    b = [np.ascontiguousarray(part.swapaxes(1, 2)) for part in right]
+    kept = ~int(_DROPPED)
+    fields = record(
+        address(total), *map(address, a), *map(address, b), stack, m, n // LANES, k, m * k if len(a[0]) > 1 else 0,
+        k * (n // LANES) if len(b[0]) > 1 else 0, FRACTION_BITS, MIN_EXPONENT[type_], kept if type_ == "f32" else -1, kept,
+        NO_TERM_EXPONENT,
+    )  # fmt: skip
+    kernel("accumulate_fp8", 1)(address(fields))
 
 
 def _with_exponents(factor: MatmulOperand) -> tuple[np.ndarray, np.ndarray]:
@@ -70,7 +87,7 @@ def _exponents_of(values: np.ndarray, kind: str) -> np.ndarray:
     """Of float32 of a kind (int32); less than those of all products where they are zero."""
     exponents = (values.view(np.int32) >> 23 & 255) - 127
     np.clip(exponents, FLOAT_RANGES[kind].lowest, NONFINITE_EXPONENT, out=exponents)
-    return np.where(values == 0, np.int32(fp8_accumulation_jit.ZERO_EXPONENT), exponents)
+    return np.where(values == 0, np.int32(ZERO_EXPONENT), exponents)
 
 
 class _Terms:

@@ -20,10 +20,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..native.native_code import is_ready
 from ..numerics import float_arithmetic
 from ..numerics.float_formats import f32, f64
 from ..simt.broadcasting import are_all, is_any
-from . import gemm_jit, gemm_microkernel, pack_operands
+from . import gemm, pack_operands
 from .operand_value_ranges import MIN_EXACT_EXPONENT, MatmulOperand, compute_extremes
 
 SMALLEST_NORMAL = 2.0**-126  # of float32
@@ -57,9 +58,9 @@ def accumulate(
     """
     if rounding == BLAS_ORDER:
         return _add_by_blas(total, steps, fresh)
-    layout = gemm_jit.contiguous_layout(total)
-    if layout is not None and (errors := jit_error_bounds(steps, len(total))) is not None:
-        return gemm_jit.accumulate(total, [] if fresh else [total], layout, steps, errors)
+    layout = gemm.contiguous_layout(total)
+    if layout is not None and (errors := native_error_bounds(steps, len(total))) is not None:
+        return gemm.accumulate(total, [] if fresh else [total], layout, steps, errors)
     accumulate_in_slices(total, steps, fresh=fresh)
 
 
@@ -77,19 +78,19 @@ def accumulate_in_slices(total: np.ndarray, steps: list[tuple[MatmulOperand, Mat
             np.add(way.multiply_slice(part, views), old, out=old)
 
 
-def jit_error_bounds(steps: list[tuple[MatmulOperand, MatmulOperand]], stack: int) -> np.ndarray | None:
-    """The error bounds (stack, steps) for ``gemm_jit.accumulate`` of these steps to ``stack`` matrices.
+def native_error_bounds(steps: list[tuple[MatmulOperand, MatmulOperand]], stack: int) -> np.ndarray | None:
+    """The error bounds (stack, steps) for ``gemm.accumulate`` of these steps to ``stack`` matrices.
 
     None if NumPy must do it, or if native code does not pay off.
     """
     (left, right), *_ = steps
     (_, m, k), n = left.shape, right.shape[1]
-    if k % gemm_microkernel.K_UNROLL or not all(map(_needs_float64, steps)):
+    if k % gemm.K_MULTIPLE or not all(map(_needs_float64, steps)):
         return None
     sides = [(pack_operands.kind_of(side), bool(side.blocks)) for step in steps for side in step]
     if None in {kind for kind, _ in sides} or any(len(set(sides[side::2])) > 1 for side in (0, 1)):
         return None
-    if not gemm_jit.is_profitable(stack * m * n * k * len(steps)):
+    if not is_ready(stack * m * n * k * len(steps)):
         return None
     if _types_sum_exactly(left, right):
         return np.zeros((stack, len(steps))) if all(map(_are_finite, zip(*steps))) else None

@@ -9,9 +9,10 @@ from functools import cached_property
 
 import numpy as np
 
+from ..native.native_code import is_ready
 from ..numerics import float_formats
 from ..numerics.float_formats import f32, f64
-from . import gemm_jit, pack_operands
+from . import pack_operands
 
 MIN_EXACT_EXPONENT = -30  # types with smaller exponents have useless units, and products that float32 may not represent
 
@@ -198,7 +199,7 @@ DECODE: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 def compute_extremes(factors: Sequence[MatmulOperand]) -> bool:
     """Compute the extremes of factors of one kind and shape in one call of native code; returns False if unsupported."""
-    if not gemm_jit.is_ready():
+    if not is_ready():
         return False
     some = [factor for factor in factors if "extremes" not in factor.__dict__]
     groups = [pieces for factor in some if (pieces := factor.memory_pieces())]

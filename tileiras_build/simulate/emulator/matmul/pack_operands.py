@@ -1,4 +1,4 @@
-"""Packs operands for ``gemm_jit.py`` in float64, from arrays or from PTX registers.
+"""Packs operands for ``gemm.py`` in float64, from arrays or from PTX registers.
 
 A factor of matrices (rows, k) becomes (rows / width, k, width): the numbers of ``width`` rows side by side.
 """
@@ -11,22 +11,16 @@ from typing import Protocol
 
 import numpy as np
 
-from ..jit.llvm_jit import address, addresses, identities
+from ..native.native_code import address, addresses, identities, kernel, record
 from ..numerics import float_formats
-from .pack_operands_jit import (
-    BLOCK,
-    COLUMNS,
-    LINE,
-    MAGNITUDES,
-    ROWS,
-    WIDEN,
-    extremes,
-    pack_contiguous,
-    pack_register_blocks,
-    pack_strided,
-    side_of,
-)
 
+ROWS, COLUMNS = 4, 8  # of a group of A and of B
+BLOCK, LINE = 8, 16  # rows of so many bytes, which a register of a warp holds: lane 4 r + t has word t of row r
+# Kinds of numbers, in the order of packing.c -> the type of their bits.
+KINDS: dict[str, type[np.unsignedinteger]] = {
+    "f16": np.uint16, "bf16": np.uint16, "tf32": np.uint32, "f32": np.uint32, "e4m3": np.uint8, "e5m2": np.uint8,
+}  # fmt: skip
+_NUMBERS = {kind: number for number, kind in enumerate(KINDS)}
 WIDTHS = ROWS, COLUMNS  # of A and of B
 FEW_ARRAYS = 6  # arrays up to which their addresses are read one by one
 IDENTITY_ORDER = np.arange(COLUMNS)
@@ -52,7 +46,7 @@ class PackableMatrices(Protocol):
 
 
 def kind_of(factor: PackableMatrices) -> str | None:
-    """The kind of the elements, a key of ``WIDEN``; None if unsupported."""
+    """The kind of the elements, a key of ``KINDS``; None if unsupported."""
     if factor.blocks:
         return {"f16": "f16", "bf16": "bf16", "tf32": "tf32"}.get(factor.kind)
     stored = factor.stored.dtype
@@ -94,14 +88,14 @@ class PackedOperand:
     def from_arrays(self, steps: Sequence[PackableMatrices], order: np.ndarray) -> Callable[[int, int], object]:
         arrays, kind = [factor.stored for factor in steps], known_kind_of(steps[0])
         _, rows, k = arrays[0].shape
-        if rows % BLOCK == 0 and all(one.strides == arrays[0].strides for one in arrays):
-            size, (_, row, column) = arrays[0].itemsize, arrays[0].strides
-            if column == size and k % side_of(kind) == 0:
-                return self.from_lines(arrays, kind, order)
-            if row == size:
-                return self.from_columns(arrays, kind, order)
+        _, _, column = arrays[0].strides
+        are_alike = all(one.strides == arrays[0].strides for one in arrays)
+        if are_alike and rows % BLOCK == 0 and column == arrays[0].itemsize and k % _side_of(kind) == 0:
+            return self.from_lines(arrays, kind, order)
         places = [self.address + 8 * self.step * number for number in range(len(arrays))]
-        calls = [self.strided(place, one, kind, order) for place, one in zip(places, arrays)]
+        if are_alike:
+            return self.from_rows(arrays, places, kind, order)
+        calls = [self.from_rows([one], [place], kind, order) for one, place in zip(arrays, places)]
 
         def pack(first: int, count: int) -> None:
             for call in calls:
@@ -109,37 +103,31 @@ class PackedOperand:
 
         return pack
 
-    def strided(self, place: int, array: np.ndarray, kind: str, order: np.ndarray) -> Callable[[int, int], object]:
-        """A packer for a strided array."""
-        _, rows, k = array.shape
-        start, bytes_ = address(array), array.strides[0]
-        matrix, row, column = (stride // array.itemsize for stride in array.strides)
-        code, lanes = pack_strided(kind, self.width), order * row
-        self.keepalive.append(lanes)
-        return lambda first, count: code(
-            place, start + first * bytes_, address(lanes), rows // self.width, count, k, matrix, self.width * row, column
-        )  # fmt: skip
-
-    def from_columns(self, arrays: Sequence[np.ndarray], kind: str, order: np.ndarray) -> Callable[[int, int], object]:
-        """Of arrays in which the numbers of a column follow each other, all with the same strides."""
+    def from_rows(
+        self, arrays: Sequence[np.ndarray], places: list[int], kind: str, order: np.ndarray
+    ) -> Callable[[int, int], object]:
+        """Of arrays with the same strides."""
         _, rows, k = arrays[0].shape
-        bytes_, size, column = arrays[0].strides
-        code = pack_contiguous(kind, self.width, tuple(order.tolist()))
-        table = np.array(
-            [[address(one), self.address + 8 * self.step * number] for number, one in enumerate(arrays)]
-        ).T.copy()
-        self.keepalive.append(table)
-        source, place = address(table), address(table) + table.strides[0]
-        return lambda first, count: code(
-            source, place, len(arrays), first * bytes_, rows // BLOCK, count, k, bytes_ // size, column // size
-        )  # fmt: skip
+        matrix, row, column = arrays[0].strides
+        table = np.array([[*map(address, arrays)], places])
+        self.keepalive += [table, order]
+        source, order_place = address(table), address(order)
+        place, code, number = source + table.strides[0], kernel("pack_rows", 3), _NUMBERS[kind]
+
+        def pack(first: int, count: int) -> None:
+            fields = record(
+                source, place, order_place, len(arrays), first * matrix, rows // self.width, count, k, matrix, row, column
+            )  # fmt: skip
+            code(address(fields), number, self.width)
+
+        return pack
 
     def from_lines(self, arrays: Sequence[np.ndarray], kind: str, order: np.ndarray) -> Callable[[int, int], object]:
         """Of arrays whose rows are lines of numbers, all with the same strides."""
         _, rows, k = arrays[0].shape
         matrix, row, size = arrays[0].strides
         starts = np.array([address(one) for one in arrays])[:, None]
-        side = side_of(kind)
+        side = _side_of(kind)
         shape = rows // BLOCK, k // side
         sources = (starts + _lines(*shape, row, side * size)).reshape(-1)
         return self.from_register_blocks(kind, order, sources, (len(arrays), *shape, k), (row, matrix), 1)
@@ -164,14 +152,18 @@ class PackedOperand:
         """Of blocks, eight lines each, from ``sources`` on: (steps, rows, columns) of them, and k. ``strides``: bytes from a line
         to the next, and from a matrix, or one of ``fold`` parts of it that have their ``rows`` after each other, to the next."""
         steps, lines, columns, k = shape
-        call = pack_register_blocks(kind, self.width, tuple(order.tolist()))
+        order = order if self.width == BLOCK else IDENTITY_ORDER
         table = np.array([sources, self.address + _offsets(steps, lines, columns, k, self.step, self.width)])
-        self.keepalive.append(table)
-        source, place = address(table), address(table) + table.strides[0]
+        self.keepalive += [table, order]
+        source, order_place = address(table), address(order)
+        place, code, number = source + table.strides[0], kernel("pack_blocks", 3), _NUMBERS[kind]
         per_part = (BLOCK * lines if rows is None else rows // fold) * k
 
         def pack(first: int, count: int) -> None:
-            call(source, place, table.shape[1], first * fold, count * fold, per_part, self.width * k, *strides)
+            fields = record(
+                source, place, order_place, table.shape[1], first * fold, count * fold, per_part, self.width * k, *strides
+            )  # fmt: skip
+            code(address(fields), number, self.width)
 
         return pack
 
@@ -188,6 +180,11 @@ def _offsets(steps: int, rows: int, columns: int, k: int, step: int, width: int)
     """Bytes from the first factor to those of the blocks (steps, rows, columns), flat."""
     number, row, column = np.ogrid[:steps, :rows, :columns]
     return (8 * (number * step + row * BLOCK * k + column * (k // columns) * width)).reshape(-1)
+
+
+def _side_of(kind: str) -> int:
+    """Numbers of a row of a block that are packed together."""
+    return 4 if KINDS[kind] is np.uint32 else 8
 
 
 def places_of(blocks: Sequence[np.ndarray]) -> np.ndarray:
@@ -214,19 +211,21 @@ def magnitudes(groups: Sequence[Sequence[np.ndarray]], kind: str, parts_per_grou
 
     ``parts``: of which each block has as many, for which the bits (groups, parts, 2) are found apart.
     """
-    type_, _ = WIDEN[kind]
-    out = np.empty((len(groups), parts_per_group, 2), MAGNITUDES[type_][0])
+    out = np.empty((len(groups), parts_per_group, 2), KINDS[kind])
     size = groups[0][0].nbytes // parts_per_group
     blocks = places_of([block for blocks in groups for block in blocks]).reshape(len(groups), 1, -1)
     sources = np.ascontiguousarray(blocks + np.arange(0, parts_per_group * size, size)[:, None])
-    extremes(type_)(address(out), address(sources), len(groups) * parts_per_group, sources.shape[-1], size // 32)
+    kernel("find_extremes", 6)(
+        address(out), address(sources), len(groups) * parts_per_group, sources.shape[-1], size, _NUMBERS[kind]
+    )  # fmt: skip
     return out
 
 
 def any_nan(places: np.ndarray, size: int) -> bool:
     """Whether a float32 in one of the pieces of memory at ``places`` (int64) is none, each of ``size`` bytes: a multiple of 32."""
     out = np.empty((1, 2), np.uint32)
-    extremes("float")(address(out), address(np.ascontiguousarray(places)), 1, len(places), size // 32)
+    places = np.ascontiguousarray(places)
+    kernel("find_extremes", 6)(address(out), address(places), 1, len(places), size, _NUMBERS["f32"])
     return int(out[0, 0]) > INFINITY
 
 

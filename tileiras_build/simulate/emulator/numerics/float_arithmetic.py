@@ -14,7 +14,7 @@ import ctypes.util
 import numpy as np
 
 from ..codegen.runtime_support import exporter
-from ..jit import elementwise_f32
+from ..native import elementwise_f32
 from . import transcendentals
 from .float_formats import f32, f64, halves, join_halves, narrow, u16, u32, u64, widen
 

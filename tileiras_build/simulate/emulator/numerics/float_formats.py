@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..codegen.runtime_support import exporter
-from ..jit import elementwise_f32
+from ..native import elementwise_f32
 
 f32, f64, u16, u32, u64 = np.float32, np.float64, np.uint16, np.uint32, np.uint64
 

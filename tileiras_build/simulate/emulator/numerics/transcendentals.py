@@ -13,7 +13,7 @@ from functools import cache
 
 import numpy as np
 
-from ..jit import elementwise_f32
+from ..native import elementwise_f32
 
 f32, f64, u64 = np.float32, np.float64, np.uint64
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..jit import split_merge_thread_groups
+from ..native import split_merge_thread_groups
 from .async_copy_groups import AsyncCopyGroups
 from .broadcasting import broadcast, unique_integers
 from .thread_group import UNRESOLVED, ThreadGroup, is_uniform_per_cta

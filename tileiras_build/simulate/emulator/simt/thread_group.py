@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from ..errors import EmulatorError
-from ..jit import split_merge_thread_groups
+from ..native import split_merge_thread_groups
 from .async_copy_groups import AsyncCopyGroups
 from .broadcasting import broadcast
 from .geometry import RANK_SHIFT

@@ -1,1 +1,0 @@
-"""Native code, compiled by LLVM, for the emulator's hot paths."""

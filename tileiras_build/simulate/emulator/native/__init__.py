@@ -1,0 +1,1 @@
+"""Kernels in C for what takes NumPy many passes, and their callers."""
