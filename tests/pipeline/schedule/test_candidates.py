@@ -9,11 +9,15 @@ import pytest
 from tests.compiled_once import compiled as compiled_once
 from tests.emulated_kernels import cases, compiled, run
 from tests.examples.example_library import bytecode_of, launch
+from tileiras_build.driver import explain_schedule
+from tileiras_build.frontend.export_cutile import export_kernels
+from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.schedule.candidates import LEAST_GAIN, cheapest
 from tileiras_build.pipeline.schedule.choose import WholeSchedule
 from tileiras_build.pipeline.schedule.cost import Cost
 from tileiras_build.pipeline.schedule.kernel import Dot, Kernel
 from tileiras_build.pipeline.schedule.schedule import Schedule
+from tileiras_build.target.targets import find_target
 
 KERNELS = Path(__file__).with_name("unhinted_dots.py")
 PAIRS = {"tall": 4, "square": 8, "wide": 4}  # with so many warps: with four, two CTAs share an SM
@@ -85,6 +89,11 @@ def test_fewer_warps_compute_the_same(sm):
             np.testing.assert_array_equal(value, many[name])
 
 
+def explained(path: Path, name: str, sm: str, schedule: str = "") -> list[dict]:
+    [code] = export_kernels(path, [name]).values()
+    return explain_schedule(code, "tilebc", Job(find_target(sm), schedule=schedule))
+
+
 # ---- the choice ----------------------------------------------------------------------------------
 def candidate(warps: int, clocks: float | None, refused: str | None = None) -> WholeSchedule:
     price = None if clocks is None else Cost(clocks, {}, 1, 1000.0)
@@ -98,6 +107,16 @@ def test_the_cheapest_legal_candidate_wins_and_the_first_of_equal_ones():
     assert cheapest([candidate(8, None, "registers"), less]) is less
     assert cheapest([candidate(8, None), least]).schedule.num_warps == 8  # a target without rates
     assert cheapest([candidate(8, None, "registers")]) is None
+
+
+def test_a_pair_is_weighed_only_before_tiles_are_divided():
+    """Later, a kernel has the CTAs that it has: the warps of a pair are for no kernel of one CTA."""
+    [kernel] = explained(KERNELS, "wide", "sm_100", '{"schedule": {"num_ctas": 1}}')
+    assert kernel["schedule"]["num_warps"] == 8
+    assert {one["schedule"].get("num_ctas") for one in kernel["schedules"]} == {None}
+    [kernel] = explained(KERNELS, "narrow", "sm_100")
+    [pair] = (one for one in kernel["schedules"] if one["schedule"].get("num_ctas") == 2)
+    assert "a pair needs 256 rows or columns" in pair["refused"] and pair["remedy"] == "other tile sizes"
 
 
 def test_a_kernel_is_transposed_divided_and_shrunk_as_passes_do():

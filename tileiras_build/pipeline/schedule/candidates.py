@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import cached_property
+from math import prod
 from typing import NamedTuple
 
 from ...ir.casting import as_op, tile_shape, unwrap
@@ -42,9 +44,9 @@ from ..analysis.resource_model import (
 from ..analysis.tma_operands import is_copied_by_tma, tma_loads_allowed, tma_operand
 from ..common.optimization_hints import hint, occupancy
 from ..job import Job
-from ..mma.family import Storage, family_with_fragments, fastest_family
+from ..mma.family import MmaFamily, Storage, family_with_fragments, fastest_family
 from ..pipelining_strategies import choose as choose_strategy
-from .choose import WholeSchedule, hear_schedules, is_declined
+from .choose import WholeSchedule, hear_schedules, is_declined, is_listening
 from .cost import STEP_BYTES, cost
 from .kernel import DOT, Dot, Kernel, describe
 from .schedule import Schedule
@@ -68,9 +70,20 @@ class Candidates:
 
     def __init__(self, func: TableOp, dot: TableOp, job: Job):
         self.func, self.dot, self.job, self.target = func, dot, job, job.target
-        self.kernel = describe(func, job)
-        self.copied = choose_strategy(job).uses_tma and tma_loads_allowed(func) and _copies(dot, job)
-        self.family = fastest_family(self.target) if self.copied else family_with_fragments(dot, self.target)
+        self.usual, self.asked = choose_warps(func, job), func.num_warps or schedule_of(func).num_warps
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        return describe(self.func, self.job)
+
+    @cached_property
+    def copied(self) -> bool:
+        """Whether TMA copies both operands."""
+        return choose_strategy(self.job).uses_tma and tma_loads_allowed(self.func) and _copies(self.dot, self.job)
+
+    @cached_property
+    def family(self) -> MmaFamily:
+        return fastest_family(self.target) if self.copied else family_with_fragments(self.dot, self.target)
 
     @classmethod
     def of(cls, func: TableOp, job: Job) -> Candidates | None:
@@ -80,35 +93,36 @@ class Candidates:
             return None
         return cls(func, dots[0], job) if job.opt_level != 0 and choose_strategy(job).passes else None
 
-    def all(self) -> list[WholeSchedule]:
-        """All candidates, the preferred one first."""
-        return [
-            self._candidate(cluster, warps) for cluster in self._clusters() for warps in self._warps(cluster.kernel)
-        ]
+    def best_of_clusters(self) -> WholeSchedule | None:
+        """The cheapest legal candidate with one CTA or a pair; None where there is no pair to weigh."""
+        has_pairs = self.target.has("tma_cta_group")
+        is_large = has_pairs and max(tile_shape(self.dot.result)) == PAIR * ROWS
+        return self._best(self._clusters()) if is_large or (has_pairs and is_listening()) else None
 
     def best(self) -> WholeSchedule | None:
-        """The cheapest legal one; None where there is none."""
-        found = self.all()
+        """The cheapest legal candidate with the CTAs that the kernel has; None where there are no fewer warps to weigh."""
+        size, half = prod(tile_shape(self.dot.result)), self.usual // 2
+        is_large = self.asked is None and half >= MIN_WARPS and registers_fit(size, half, 1, self.target)
+        return self._best([_Cluster(self.kernel.ctas, self.kernel)]) if is_large or is_listening() else None
+
+    def _best(self, clusters: Iterable[_Cluster]) -> WholeSchedule | None:
+        found = [self._candidate(cluster, warps) for cluster in clusters for warps in self._warps(cluster.kernel)]
         hear_schedules(self.func, found)
         return cheapest(found)
 
     # ---- what could be ---------------------------------------------------------------------------
     def _clusters(self) -> Iterator[_Cluster]:
-        one = _Cluster(self.kernel.ctas, self.kernel)
-        if self.func.num_ctas is not None or not self.target.has("tma_cta_group"):
-            yield one
-            return
+        one = _Cluster(1, self.kernel)
         dot, refused = self.kernel.dots[0], self._pair_limit()
         turned = dot.m < PAIR * ROWS
         pair = _Cluster(PAIR, (self.kernel.transposed() if turned else self.kernel).divided(PAIR), *refused)
         yield from (one, pair) if turned else (pair, one)
 
     def _warps(self, kernel: Kernel) -> Iterator[int]:
-        dot, chosen = kernel.dots[0], self.func.num_warps or schedule_of(self.func).num_warps
-        if chosen is not None:
-            yield chosen
+        dot, usual = kernel.dots[0], self.usual
+        if self.asked is not None:
+            yield self.asked
             return
-        usual = choose_warps(self.func, self.job)
         if kernel is not self.kernel:
             usual = warps_of_tile(max(dot.m * dot.n, dot.m * dot.k, dot.k * dot.n))
         yield usual

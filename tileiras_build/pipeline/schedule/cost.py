@@ -41,6 +41,7 @@ STEP_BYTES = 32  # of a row of operands, in one instruction of a warp
 FIRST_FRAGMENT = 100
 MMA_LATENCY, BARRIER_LATENCY = 33, 20  # cycles of an MMA that warps execute [Luo et al., arXiv 2402.13499]
 STEP_OVERHEAD = 30  # cycles of a trip: wait for a stage, issue, release
+CHAIN_LATENCY = 400  # cycles of a trip in which asynchronous chained dots wait: fitted (benchmarks/schedule_cost.py)
 LAUNCH_OVERHEAD = 500  # cycles of a CTA before its first load: parameters, barriers, descriptors
 REDUCTION_LATENCY = 250  # cycles of a reduction over warps: shuffles, shared memory, two barriers
 
@@ -199,6 +200,7 @@ class _Model:
         computed = max(busy.values()) + STEP_OVERHEAD
         if self.kernel.is_chained and not self._overlaps:
             computed = busy[TENSOR] + max(busy[name] for name in THREADS) + STEP_OVERHEAD
+        computed += CHAIN_LATENCY * (self.kernel.is_chained and self.is_async)
         if not self.is_async:
             computed = max(computed, busy.get(TENSOR, 0.0) * max(1.0, SM_PARTITIONS / self.warps)) + self._fragments()
         return max(computed, *(self._stage_wait(dot, computed) for dot in self.kernel.dots))

@@ -36,7 +36,8 @@ LOADS = ("nv_tileas.tiled_load", "nv_tileas.load")
 STORES = ("nv_tileas.tiled_store", "nv_tileas.store")
 REARRANGING = ("nv_tileas.broadcast", "nv_tileas.splat", "arith.constant")  # tiles with fewer different elements
 MAXIMA = ("arith.maxnumf", "arith.minnumf", "arith.maximumf", "arith.minimumf", "arith.maxsi", "arith.minsi")
-EMULATED_FP8 = 6.2  # instructions of a conversion of fp8 that a GPU has no instruction for: from `estimate`, on sm_80
+# Instructions of a conversion that a GPU has no instruction for, by what it lacks: from `estimate`, on sm_80.
+EMULATED = {"cvt_fp8": 6.2, "cvt_tf32_rn": 5.4}
 # The instructions of an operation of one element by pipe, a field of ``SmRates``; others have one of ``float32`` or ``alu``.
 INSTRUCTIONS = {
     "exp2": {"special": 1.0},
@@ -308,13 +309,21 @@ def _is_rearranged(value: SSAValue) -> bool:
 
 def _instructions_of_element(op: Operation, target: Target) -> dict[str, float]:
     name, element = op.name.partition(".")[2], element_of(op.results[0].type)
-    if name == "fp_to_fp" and not target.has("cvt_fp8") and 8 in (element.bits, element_of(op.operands[0].type).bits):
-        return {"alu": EMULATED_FP8}
+    if name == "fp_to_fp" and (needed := _conversion(op)) is not None and not target.has(needed):
+        return {"alu": EMULATED[needed]}
     if name in INSTRUCTIONS:
         return INSTRUCTIONS[name]
     if not element.is_float or op.name in MAXIMA:
         return {"alu": 1.0}
     return {_FLOAT_PIPES.get(element.bits, "float32"): 0.5 if element.bits == 16 else 1.0}
+
+
+def _conversion(op: Operation) -> str | None:
+    """What a GPU needs to convert an element by an instruction, where not each has it."""
+    source, result = element_of(op.operands[0].type), element_of(op.results[0].type)
+    if 8 in (source.bits, result.bits):
+        return "cvt_fp8"
+    return "cvt_tf32_rn" if result.name == "tf32" else None
 
 
 _FLOAT_PIPES = {16: "half2", 32: "float32", 64: "float64"}

@@ -53,13 +53,9 @@ class PlanCtaCluster(EdgePass):
 
 def _cheapest_ctas(func: TableOp, job: Job) -> int:
     """Of the cheapest whole schedule of a kernel that no hint divides."""
-    if (
-        not job.target.has("tma_cta_group")
-        or (found := Candidates.of(func, job)) is None
-        or (best := found.best()) is None
-    ):
-        return 1
-    return best.schedule.num_ctas or 1
+    found = Candidates.of(func, job)
+    best = None if found is None else found.best_of_clusters()
+    return 1 if best is None else best.schedule.num_ctas or 1
 
 
 def _shard_over_ctas(func: Operation, job: Job, ctas: int, *, is_requested: bool) -> None:
