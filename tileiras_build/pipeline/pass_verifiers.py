@@ -36,6 +36,7 @@ PASS_VERIFIERS: Mapping[str, tuple[str, ...]] = {
     "tileas-hoist-async-mma-issue": (PIPELINES,),
     "tileas-software-pipeline-loads": (BARRIERS, CP_ASYNC_BUFFERS),
     "tileas-prefetch-fragments": (BARRIERS, CP_ASYNC_BUFFERS),
+    "tileas-copy-operands-ahead": (BARRIERS, PIPELINES, CP_ASYNC_BUFFERS),
     "tileas-prefetch-gathered-tiles": (BARRIERS, PIPELINES),
     # Its copies are in flight until a wait; AllocateSharedMemory assigns their addresses later.
     "tileas-use-tma-stores": (BARRIERS,),

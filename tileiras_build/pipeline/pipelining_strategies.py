@@ -70,6 +70,7 @@ STRATEGIES: tuple[Strategy, ...] = (
                 "tileas-rotate-mma-loop",
                 "tileas-hoist-async-mma-issue",
                 "tileas-ping-pong-warpgroups",
+                "tileas-copy-operands-ahead",
                 "tileas-software-pipeline-loads",
                 "tileas-prefetch-fragments",
                 "tileas-use-tma-stores",

@@ -82,7 +82,7 @@ def after_a_flag(flag, a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
 
 @ct.kernel
 def forbidden(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
-    """out = a @ b without TMA for the right operand, and so for none."""
+    """out = a @ b without TMA for the right operand."""
     acc = ct.zeros((M, N), dtype=ct.float32)
     for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
         x = ct.load(a, (0, k), (M, K), padding_mode=ZERO)

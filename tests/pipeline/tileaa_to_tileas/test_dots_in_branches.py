@@ -7,6 +7,7 @@ import pytest
 
 from tests.emulated_kernels import cases, compiled, run, scheduled_case
 from tileiras_build.core.errors import InternalError
+from tileiras_build.pipeline.analysis.tma_operands import control_flow_obstacles
 from tileiras_build.pipeline.verifiers.mbarrier_pipelines import verify_pipelines
 from tileiras_build.pipeline.verifiers.tma_stores import verify_tma_stores
 from tileiras_build.reports.optimization_remarks import collect
@@ -248,9 +249,19 @@ SLOW = {
 
 @pytest.mark.parametrize("name", SLOW)
 def test_what_threads_cannot_know_alone_is_named(name):
-    found = collect(scheduled_case(KERNELS, name, "sm_90"), find_target("sm_90"))
+    [*_, dot] = (op for op in scheduled_case(KERNELS, name, "sm_120").walk() if op.name == "nv_tileas.dot")
+    assert any(SLOW[name] in reason for reason in control_flow_obstacles(dot))
+
+
+@pytest.mark.parametrize("name", SLOW)
+def test_threads_copy_the_operands_where_no_producer_can_follow(name):
+    assert "wgmma" in (ptx := compiled(KERNELS, name, "sm_90").ptx) and "cp.async.bulk.tensor" not in ptx
+
+
+def test_no_mma_is_in_flight_where_a_kernel_returns_without_a_producer():
+    found = collect(scheduled_case(KERNELS, "after_a_tile", "sm_100"), find_target("sm_100"))
     [reasons] = {remark.reasons for remark in found if remark.name == "RemarkTensorCoreMMAGeneration"}
-    assert any(SLOW[name] in reason for reason in reasons[1:])
+    assert any(SLOW["after_a_tile"] in reason for reason in reasons[1:])
 
 
 @pytest.mark.parametrize("sm", FETCHING)

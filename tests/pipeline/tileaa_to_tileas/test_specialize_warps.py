@@ -190,8 +190,9 @@ def test_loads_that_must_come_after_something_are_not_loaded_ahead(name, others)
     assert "box = array<i64: 64, 64>" in text or not others  # that of b; a tile of a has 128 rows
 
 
-def test_loads_whose_hint_forbids_tma_are_not_loaded():
-    assert "tma" not in compiled(KERNELS, "forbidden", "sm_90").tileas.replace("allow_tma", "")
+def test_loads_whose_hint_forbids_tma_are_copied_by_threads():
+    text = compiled(KERNELS, "forbidden", "sm_90").tileas
+    assert text.count("async.tiled_tma_load") == 1 and "async_tiled_load" in text
 
 
 @pytest.mark.parametrize("sm", SMS)

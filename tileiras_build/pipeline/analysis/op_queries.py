@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from xdsl.dialects.builtin import IntegerAttr, TensorType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import Pure
 
 from ...ir.dialects.fast_xdsl import walk
@@ -30,6 +30,12 @@ def element_kind(op: Operation) -> LayoutTrait:
 def is_tile(value: SSAValue) -> bool:
     # The class of tiles has no subclasses: isinstance would call ABCMeta for each value of another class.
     return value.type.__class__ is TensorType
+
+
+def is_outside(value: SSAValue, block: Block) -> bool:
+    """Whether a value is defined outside a block."""
+    owner = value.owner
+    return owner is not block and (isinstance(owner, Block) or owner.parent is not block)
 
 
 def is_pure(op: Operation) -> bool:

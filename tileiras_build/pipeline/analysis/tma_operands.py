@@ -92,13 +92,13 @@ def with_tma_box(load: TableOp, chain: list[Operation], job: Job, analysis: Axis
     slice = ScalarSlice()
     if not all(slice.add(coord) and coord.type == i32 for coord in load.coords) or not follows_no_write(load.token):
         return None
-    if hint(load, job, "allow_tma") == 0 or _is_overwritten_before_read(load, chain):
+    if hint(load, job, "allow_tma") == 0 or is_overwritten_before_read(load, chain):
         return None
     box = tensor_box(load, chain, analysis)
     return None if box is None else (load, chain, box)
 
 
-def _is_overwritten_before_read(load: TableOp, chain: list[Operation]) -> bool:
+def is_overwritten_before_read(load: TableOp, chain: list[Operation]) -> bool:
     """Whether a token orders a write after a load that comes before the first reader of the tile, which waits for it."""
     block, tile = parent_block(load), chain[-1].results[0] if chain else load.value
     readers = [unwrap(ancestor_in(use.operation, block)) for use in tile.uses]

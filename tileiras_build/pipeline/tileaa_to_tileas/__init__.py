@@ -14,6 +14,7 @@ from .check_schedule import CheckSchedule
 from .choose_cta_shape import ChooseCtaShape
 from .cluster_grid import ClusterGrid
 from .convert_tileaa_to_tileas import ConvertTileAAToTileAS
+from .copy_operands_ahead import CopyOperandsAhead
 from .elide_bounds_checks import ElideBoundsChecks
 from .expand_block_scales import ExpandBlockScales
 from .fold_constant_shapes import FoldConstantShapes
@@ -73,6 +74,7 @@ PASSES = (
     RotateMmaLoop,  # after MulticastLoads: pipelines are complete; before SoftwarePipelineLoads, whose waits count copies
     HoistAsyncMmaIssue,  # after RotateMmaLoop: only loops that it did not rotate
     SoftwarePipelineLoads,  # after AssignLayouts: operand fragments determine the placement of stages
+    CopyOperandsAhead,  # after SoftwarePipelineLoads, whose waits count copies; before PrefetchGatheredTiles: the rest goes to registers
     PrefetchGatheredTiles,  # after SpecializeWarps: only loops of asynchronous MMAs; after SoftwarePipelineLoads, which changes loops
     PrefetchFragments,  # after SoftwarePipelineLoads: all stage buffers have their readers; before SelectMemoryAtoms
     UseTmaStores,  # after SoftwarePipelineLoads: stage buffers have their sizes, and no later pass moves loads

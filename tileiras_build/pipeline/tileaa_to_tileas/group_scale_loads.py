@@ -27,6 +27,7 @@ from ...ir.layouts.tmem_layout import ALL_COLUMNS, SCALES_PER_REGISTER, WARPS, a
 from ..analysis.access_vectorization import VECTOR_BYTES, ViewAccessInfo
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.enclosing_control_flow import enclosing_kernel
+from ..analysis.op_queries import is_outside
 from ..analysis.resource_model import estimated_ctas_per_sm, max_stages
 from ..analysis.scale_stage_counts import is_canonical_loop, tmem_scale_groups
 from ..common.llvm_element_types import element_of
@@ -35,7 +36,6 @@ from ..mma.tmem_tiles import scale_columns, tmem_tiles
 from ..pass_manager import EdgePass
 from .op_insertion import group_index, insert_before, insertion_before
 from .software_pipelining.async_stage_copies import erase_dead
-from .software_pipelining.cp_async_loads import is_outside
 
 BlockTileOp, TiledLoadOp, PermuteOp, DotOp = (
     COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("block_tile", "tiled_load", "permute", "dot")

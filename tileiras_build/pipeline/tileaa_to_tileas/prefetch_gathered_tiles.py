@@ -12,23 +12,24 @@ Sound: no token orders such a load after a write, so it may run earlier; a write
 from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp, TensorType, i1
-from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Block, SSAValue
 
-from ...ir.casting import as_op, defining_op, terminator, tile_type, unwrap
+from ...ir.casting import as_op, terminator, tile_type, unwrap
 from ...ir.dialects.cute import layout_of
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_async_mma, is_counted_loop, is_function
+from ..analysis.copied_operands import is_computable_ahead
 from ..analysis.enclosing_control_flow import has_no_early_exit, is_grid_wait
 from ..analysis.memory_semantics import semantic_of
-from ..analysis.op_queries import is_pure, is_tile, may_divide_by_zero
+from ..analysis.op_queries import is_tile
 from ..analysis.scalar_slice import TOKEN, follows_no_write
 from ..job import Job
 from ..pass_manager import EdgePass
-from .op_insertion import Inserter, insert_before, insertion_before, loop_continues_at
-from .software_pipelining.cp_async_loads import is_outside
+from .op_insertion import insert_before, insertion_before, loop_continues_at
 from .software_pipelining.loop_continuation import LoopContinuation
+from .software_pipelining.loop_iteration import LoopIteration, replace_loop
 
 ForOp, CreateTokenOp, SplatOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("for", "create_mem_token", "splat"))
 DISTANCE = 1  # iterations
@@ -60,20 +61,7 @@ def _may_run_ahead(load: TableOp, block: Block) -> bool:
     if bits is None or elements * bits > MAX_REGISTERS * 32:
         return False
     operands = [value for value in load.operands if value.type.name != TOKEN]
-    return all(map(_is_computable, operands, [block] * len(operands)))
-
-
-def _is_computable(value: SSAValue, block: Block, seen: frozenset[SSAValue] = frozenset()) -> bool:
-    """Whether a value can be computed for another iteration."""
-    if is_outside(value, block) or value in seen:
-        return True
-    seen |= {value}
-    if isinstance(value, BlockArgument):
-        return value.index == 0 or _is_computable(terminator(block).operands[value.index - 1], block, seen)
-    op = defining_op(value)
-    if not is_pure(op) or op.regions or may_divide_by_zero(op) or op.name == CONVERT:
-        return False
-    return all(_is_computable(operand, block, seen) for operand in op.operands)
+    return all(is_computable_ahead(value, block) for value in operands)
 
 
 class _Prefetch:
@@ -89,88 +77,40 @@ class _Prefetch:
         runs = LoopContinuation.of(self.loop, DISTANCE, going, self.before)
         carried = [[self.block.insert_arg(tile.type, len(self.block.args)) for tile in tiles] for tiles in first]
         insert = insertion_before(unwrap(self.block.first_op))
-        iteration = _Iteration(self.block, list(self.block.args), insert, self.loop.step)
+        iteration = LoopIteration(self.block, list(self.block.args), insert, self.loop.step)
         enabled = runs.at(iteration.index(DISTANCE), insert)
-        following = [iteration.load(load, DISTANCE, enabled) for load in self.loads]
+        following = [_load(iteration, load, DISTANCE, enabled) for load in self.loads]
         for load, tiles in zip(self.loads, carried, strict=True):
             _replace_load(load, tiles[0])
         last = terminator(self.block)
         shifted = [tile for tiles, new in zip(carried, following, strict=True) for tile in (*tiles[1:], new)]
         last.operands = [*last.operands, *shifted, *runs.next_values]
-        self._replace_loop([tile for tiles in first for tile in tiles] + list(runs.initial))
+        replace_loop(self.loop, [*(tile for tiles in first for tile in tiles), *runs.initial])
 
     def _prologue(self) -> tuple[list[list[SSAValue]], SSAValue]:
         """The tiles of the first iterations, by load; whether the loop has more trips than those."""
         arguments = [self.loop.lower, *self.loop.initial]
-        iteration = _Iteration(self.block, arguments, self.before, self.loop.step)
+        iteration = LoopIteration(self.block, arguments, self.before, self.loop.step)
         enabled, tiles = self.before(loop_continues_at(self.loop, self.loop.lower)), []
         for distance in range(DISTANCE):
-            tiles.append([iteration.load(load, distance, enabled) for load in self.loads])
+            tiles.append([_load(iteration, load, distance, enabled) for load in self.loads])
             continues = self.before(loop_continues_at(self.loop, iteration.index(distance + 1)))
             enabled = self.before.binary("and", enabled, continues)
         return list(map(list, zip(*tiles, strict=True))), enabled
 
-    def _replace_loop(self, initial: list[SSAValue]) -> None:
-        loop = self.loop
-        types = [*(result.type for result in loop.results), *(value.type for value in initial)]
-        region = Region(loop.regions[0].detach_block(self.block))
-        operands = [loop.lower, loop.upper, loop.step, [*loop.initial, *initial]]
-        new_op: Operation = ForOp.make(operands, types, dict(loop.attributes), [region])
-        self.before(new_op)
-        for old, result in zip(loop.results, new_op.results):
-            old.replace_all_uses_with(result)
-        loop.detach()
-        loop.erase()
 
-
-class _Iteration:
-    """Values of a loop's body for an iteration whose arguments are given, and for later ones."""
-
-    def __init__(self, block: Block, arguments: list[SSAValue], insert: Inserter, step: SSAValue):
-        self.block, self.insert, self.step = block, insert, step
-        self.known: dict[tuple[SSAValue, int], SSAValue] = {
-            (argument, 0): value for argument, value in zip(block.args, arguments)
-        }
-
-    def index(self, distance: int) -> SSAValue:
-        return self.at(self.block.args[0], distance)
-
-    def at(self, value: SSAValue, distance: int) -> SSAValue:
-        """A value for the iteration ``distance`` iterations later."""
-        if is_outside(value, self.block):
-            return value
-        if (value, distance) not in self.known:
-            self._compute(value, distance)
-        return self.known[value, distance]
-
-    def _compute(self, value: SSAValue, distance: int) -> None:
-        if not isinstance(value, BlockArgument):
-            op = defining_op(value)
-            clone = _clone(op, [self.at(operand, distance) for operand in op.operands])
-            self.insert(clone)
-            self.known.update(((old, distance), new) for old, new in zip(op.results, clone.results))
-        elif value.index == 0:
-            self.known[value, distance] = self.insert.binary("add", self.at(value, distance - 1), self.step)
-        else:
-            passed = terminator(self.block).operands[value.index - 1]
-            self.known[value, distance] = self.at(passed, distance - 1)
-
-    def load(self, load: TableOp, distance: int, enabled: SSAValue) -> SSAValue:
-        """The tile of a later iteration, if there is one."""
-        pointer, other = self.at(load.pointer, distance), None if load.other is None else self.at(load.other, distance)
-        type = TensorType(i1, tile_type(pointer).get_shape(), tile_type(pointer).encoding)
-        mask = self.insert(SplatOp.make([enabled], [type]))
-        if load.mask is not None:
-            mask = self.insert.binary("and", self.at(load.mask, distance), mask)
-        results = [result.type for result in load.results]
-        return self.insert(as_op(load).make([pointer, mask, other, None], results, dict(load.attributes)))
-
-
-def _clone(op: Operation, operands: list[SSAValue]) -> Operation:
-    types = [result.type for result in op.results]
-    return type(op).create(
-        operands=operands, result_types=types, properties=dict(op.properties), attributes=dict(op.attributes)
+def _load(iteration: LoopIteration, load: TableOp, distance: int, enabled: SSAValue) -> SSAValue:
+    """The tile of a later iteration, if there is one."""
+    pointer, other = (
+        iteration.at(load.pointer, distance),
+        None if load.other is None else iteration.at(load.other, distance),
     )
+    type = TensorType(i1, tile_type(pointer).get_shape(), tile_type(pointer).encoding)
+    mask = iteration.insert(SplatOp.make([enabled], [type]))
+    if load.mask is not None:
+        mask = iteration.insert.binary("and", iteration.at(load.mask, distance), mask)
+    results = [result.type for result in load.results]
+    return iteration.insert(as_op(load).make([pointer, mask, other, None], results, dict(load.attributes)))
 
 
 def _replace_load(load: TableOp, tile: SSAValue) -> None:

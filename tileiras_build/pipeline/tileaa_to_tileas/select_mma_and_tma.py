@@ -26,8 +26,9 @@ from ...ir.dialects.op_traits import is_function
 from ...ir.layouts.matrix_descriptor import WIDE
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.chained_dots import DOT
+from ..analysis.copied_operands import is_copyable, renamed_load
 from ..analysis.dot_operand_chains import dot_operand_load, smem_layout_after_views, source_load_of
-from ..analysis.enclosing_control_flow import enclosing_kernel
+from ..analysis.enclosing_control_flow import early_returns, enclosing_kernel, is_in_counted_loop
 from ..analysis.resource_model import MIN_WARPS, choose_warps, two_stages_fit
 from ..analysis.stored_operands import fastest_first, is_computed_from_loads, placements, source_loads, stored_bytes
 from ..analysis.tma_operands import (
@@ -39,7 +40,7 @@ from ..analysis.tma_operands import (
     with_tma_box,
 )
 from ..job import Job
-from ..mma.family import MmaFamily, family_of, fastest_family
+from ..mma.family import MmaFamily, Storage, family_of, fastest_family
 from ..pass_manager import EdgePass
 from ..schedule.mma_choice import families_for
 from .one_trip_loops import OneTripLoop
@@ -59,13 +60,14 @@ class SelectMmaAndTma(EdgePass):
 
 
 def _select(func: Operation, job: Job, warps: int) -> None:
-    if not tma_loads_allowed(func):
-        return
+    has_producer = tma_loads_allowed(func)
     for place, op in enumerate([as_op(op) for op in walk(func) if op.name == DOT]):
         families = families_for(place, job)
-        if may_prefetch_in_loop(op):
+        if has_producer and may_prefetch_in_loop(op):
             _select_mma(op, families, job, warps)
-        elif is_prefetchable_once(op) and (fastest := fastest_family(job.target)) in families:
+        elif is_in_counted_loop(op):
+            _select_copies(op, families, job, warps)
+        elif has_producer and is_prefetchable_once(op) and (fastest := fastest_family(job.target)) in families:
             loop = OneTripLoop.around(op)
             selected = _select_mma(op, [fastest], job, warps)
             loop.keep() if selected else loop.undo()
@@ -89,15 +91,22 @@ def _select_mma(op: TableOp, families: Sequence[MmaFamily], job: Job, warps: int
     return False
 
 
+def _select_copies(op: TableOp, families: Sequence[MmaFamily], job: Job, warps: int) -> None:
+    """Select the fastest instruction for which threads copy both operands to shared memory, as no producer can follow the
+    program.
+    """
+    _ = any(_select_copied(family, op, {}, job, warps) is not None for family in families)
+
+
 def _select_in_family(
     family: MmaFamily, op: TableOp, loaded: Mapping[int, TmaOperand], job: Job, warps: int
 ) -> Mapping[int, TmaOperand] | None:
     """The loaded operands that an instruction of a family reads, if it has one. A left operand that is computed from other tiles
     may come from registers, but then the instruction waits for each of them.
     """
-    ways = [_select_loaded] if family.async_ops is None else [_select_loaded, _select_stored]
+    ways = [_select_loaded] if family.async_ops is None else [_select_copied, _select_loaded, _select_stored]
     if _computes_left(op, loaded):
-        ways.reverse()
+        ways[1:] = reversed(ways[1:])
     found = (select(family, op, loaded, job, warps) for select in ways)
     return next((read for read in found if read is not None), None)
 
@@ -115,6 +124,39 @@ def _select_loaded(
     if not loaded or (1 not in loaded and dot_operand_load(op, 1) is not None) or not two_stages_fit(bytes, job):
         return None
     return family.select(op, loaded, job, warps)
+
+
+def _select_copied(
+    family: MmaFamily, op: TableOp, loaded: Mapping[int, TmaOperand], job: Job, warps: int
+) -> Mapping[int, TmaOperand] | None:
+    """The same where threads copy the operands that TMA does not load to shared memory, as they are: some of them at least by
+    cp.async. The CTAs of a cluster copy both.
+    """
+    if family.async_ops is None or op.lhs_scale is not None or (row := family.row_for(op, job.target)) is None:
+        return None
+    if all(index in loaded for index in (0, 1)):
+        return None
+    kernel = enclosing_kernel(op)
+    direct = loaded if as_op(kernel).num_ctas is None else {}
+    stored = tuple(index for index in (0, 1) if index not in direct)
+    mn_major = family.mn_major(row)
+    copied = tuple(index for index in stored if is_copyable(op, index, mn_major))
+    if not copied or not all(_is_loaded_in_loop(op, index) for index in stored):
+        return None
+    if not direct and family.accumulator is Storage.TENSOR and any(early_returns(kernel)):
+        return None  # no partition would wait for the last MMA
+    bytes = sum(box.tile_bytes for _, _, box in direct.values())
+    bytes += sum(stored_bytes(op, index) * (2 if direct and index in copied else 1) for index in stored)
+    if not two_stages_fit(bytes, job) or (read := family.select(op, direct, job, warps, stored)) is None:
+        return None
+    op.copied = copied
+    return read
+
+
+def _is_loaded_in_loop(op: TableOp, index: int) -> bool:
+    """Whether the loop of a dot loads an operand as it is."""
+    found = renamed_load(op.operands[index])
+    return found is not None and found[0].parent is op.parent
 
 
 def _select_stored(

@@ -14,7 +14,12 @@ from ...ir.dialects.op_traits import is_agent_switch, is_async_mma, is_if, is_lo
 from ..analysis.scratch_memory_sizes import STORE_BY_TMA
 
 STORE_WAIT = AsyncTmaStoreWaitOp.name
-STAGE_BUFFER_USERS = ("nv_tileas.async_tiled_load", "nv_tileas.local_load", "nv_tileas.local_store")
+STAGE_BUFFER_USERS = (
+    "nv_tileas.async_tiled_load",
+    "nv_tileas.async_load",
+    "nv_tileas.local_load",
+    "nv_tileas.local_store",
+)
 MAX_STARTS = 4  # distinct states in which one loop is entered
 
 

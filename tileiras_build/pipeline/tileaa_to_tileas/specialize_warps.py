@@ -118,7 +118,8 @@ class _WarpSpecializer:
 
     def _slices(self, loads: list[TableOp]) -> list[PartitionSlice]:
         """The roles that are slices of the kernel: all but the consumer."""
-        slices: list[PartitionSlice] = [Producer(self.mainloops, self._scalar_slice(loads))]
+        loading = [mainloop for mainloop in self.mainloops if mainloop.loads or mainloop.stationary]
+        slices: list[PartitionSlice] = [Producer(loading, self._scalar_slice(loads))] if loads else []
         if self.issuer is not None:
             slices.append(self.issuer(self.mainloops, self._scalar_slice([])))
         for side in SIDES if self.scale_loads else ():
@@ -155,7 +156,8 @@ class _WarpSpecializer:
     def _scalar_slice(self, loads: list[TableOp]) -> ScalarSlice:
         """The scalars that the control flow and the coordinates of loads depend on."""
         slice = ScalarSlice()
-        places = [*(mainloop.dot for mainloop in self.mainloops), *early_returns(self.func), *loads]
+        dots = (mainloop.dot for mainloop in self.mainloops if mainloop.loads or mainloop.stationary)
+        places = [*dots, *early_returns(self.func), *loads]
         for op in (*places, *filter(is_grid_wait, walk(self.func))):
             slice.add_control(op)
         for coord in (coord for load in loads for coord in load.coords):
@@ -163,8 +165,8 @@ class _WarpSpecializer:
         return slice
 
     def _set_warps(self) -> None:
-        splits_registers = uses_setmaxnreg(self.func, self.job, self.warps)
-        partitions = 1 + (self.issuer is not None) + (len(SIDES) if self.scale_loads else 0)
+        splits_registers = bool(self.operand_loads) and uses_setmaxnreg(self.func, self.job, self.warps)
+        partitions = bool(self.operand_loads) + (self.issuer is not None) + (len(SIDES) if self.scale_loads else 0)
         self.func.producer_warps = WARPGROUP if splits_registers else partitions
         if splits_registers:
             producer_registers = unwrap(self.scale_registers) if self.scale_loads else PRODUCER_REGISTERS

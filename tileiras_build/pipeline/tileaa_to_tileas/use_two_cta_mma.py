@@ -83,7 +83,13 @@ def _only_dot(func: Operation) -> TableOp | None:
     fits = m % ROWS == 0 and n % PAIR_COLUMN_UNIT == 0 and n <= MAX_TMEM_COLUMNS
     if not fits or op.lhs_stage is None or op.ready is not None or op.lhs_scale is not None:
         return None
+    if not all(_is_loaded_by_tma(buffer) for buffer in (op.lhs, op.rhs)):
+        return None
     return op if _is_row_sharded(op) and _half(op) is not None else None
+
+
+def _is_loaded_by_tma(buffer: SSAValue) -> bool:
+    return any(use.operation.name == AsyncTiledTmaLoadOp.name for use in buffer.uses)
 
 
 def _is_overwritten(func: Operation) -> bool:

@@ -4,7 +4,8 @@ A kernel is executed on its stage indices only. Every loop runs 0, 1, 2 and more
 groups of iterations, and every branch is taken to either side, or to the side that the induction variable selects. In
 such a run:
 
-- a stage is the target of a copy only if no thread may still be reading it: a barrier followed its last read;
+- a stage is the target of a copy only if no thread may still be reading it: a barrier followed its last read, or an MMA that read
+  it is complete: a wait for a pipeline of S stages follows the completion of the MMA after the S-th wait before;
 - a stage is read only after its copy was committed, waited for, and made visible to all: a barrier followed the wait;
 - scratch memory that overlaps a buffer is written only if no copy to its bytes is in flight and no thread may still be
   reading them; it invalidates the stages, and no copy may follow before a barrier after the last read of the scratch.
@@ -22,14 +23,15 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from ...ir.casting import as_op, cast, defining_op, int_attr
-from ...ir.dialects.nv_tileas.types import BufferType
-from ...ir.dialects.op_traits import is_async_mma
+from ...ir.dialects.nv_tileas.types import BufferType, PipelineType
+from ...ir.dialects.op_traits import MmaRole, is_async_mma, traits_of
 from .control_flow_paths import AGENT_SWITCH, kernels_of
 from .integer_interpreter import IntegerInterpreter
 from .shared_memory_allocation import overlap
 
 TRIPS, ARMS, GROUPS = (0, 1, 2, 3, 6, 9), (0, 1), 6
 BufferBytes = tuple[SSAValue, int]
+CONSUMER_WAIT = "nv_tileas.async.pipeline.consumer_wait"
 ARITHMETIC = {
     "arith.addi": lambda a, b: a + b,
     "arith.subi": lambda a, b: a - b,
@@ -66,6 +68,10 @@ class _Run(IntegerInterpreter):
     def __init__(self, kernel: Operation, trips: int, arm: int):
         super().__init__(kernel, trips, arm)
         self.reading: set[BufferBytes] = set()
+        # Stages that an MMA in flight may read: the pipeline that was waited for last, and how often.
+        self.multiplying: dict[BufferBytes, tuple[SSAValue | None, int]] = {}
+        self.last_wait: tuple[SSAValue | None, int] = (None, 0)
+        self.waits: dict[SSAValue, int] = {}
         self.scratch: range = range(0)
         self.uncommitted: set[BufferBytes] = set()
         self.groups: list[set[BufferBytes]] = []
@@ -86,6 +92,8 @@ class _Run(IntegerInterpreter):
                 self.block(partition.blocks[0])
         elif "scratch_offset" in op.attributes:
             self._use_scratch(op)
+        elif is_async_mma(op) or MmaRole.WAIT in traits_of(op).mma:
+            self.multiply(op)
         elif (step := STEPS.get(op.name)) is not None:
             step(self, op)
         elif (number := self.evaluate(op)) is not None:
@@ -116,7 +124,7 @@ class _Run(IntegerInterpreter):
         place = self._place(op)
         if overlap(self.scratch, _bytes_of(place)):
             self.fail(f"stage {place[1]} is copied to while scratch in its bytes may still be read")
-        if place in self.reading:
+        if place in self.reading or place in self.multiplying:
             self.fail(f"stage {place[1]} is copied to while it may still be read")
         self.visible.discard(place)
         self.landed.discard(place)
@@ -146,6 +154,52 @@ class _Run(IntegerInterpreter):
             self.fail(f"stage {place[1]} is read before every thread's copies to it are complete and visible")
         self.reading.add(place)
 
+    def multiply(self, op: Operation) -> None:
+        """Issue an MMA, and wait until at most ``pending`` are in flight."""
+        if is_async_mma(op):
+            mma = as_op(op)
+            for buffer, stage in ((mma.lhs, mma.lhs_stage), (mma.rhs, mma.rhs_stage)):
+                if stage is not None and _is_copied(buffer):
+                    self._multiply_stage((buffer, self.known_integers.get(stage)))
+        if op.attributes.get("pending") is not None and int_attr(op, "pending") == 0:
+            self.reading.update(self.multiplying)  # other warps may not have waited
+            self.multiplying.clear()
+
+    def _multiply_stage(self, place: tuple[SSAValue, int | None]) -> None:
+        buffer, stage = place
+        if stage is None or (buffer, stage) not in self.visible:
+            self.fail(f"stage {stage} is multiplied before every thread's copies to it are complete and visible")
+        self.multiplying[buffer, stage] = self.last_wait
+
+    def wait_for_pipeline(self, op: Operation) -> None:
+        """Wait until a stage of a pipeline is full, or empty for those who read it."""
+        pipeline = as_op(op).pipeline
+        if op.name != CONSUMER_WAIT and not as_op(op).by_readers:
+            return
+        count = self.waits[pipeline] = self.waits.get(pipeline, 0) + 1
+        stages = cast(PipelineType, pipeline.type).stages.data
+        complete = _is_of_accumulators(pipeline)
+        self.multiplying = {
+            place: (waited, before)
+            for place, (waited, before) in self.multiplying.items()
+            if not complete and (waited is not pipeline or before + stages > count)
+        }
+        if not complete:
+            self.last_wait = pipeline, count
+
+
+def _is_copied(buffer: SSAValue) -> bool:
+    return any(use.operation.name in ("nv_tileas.async_tiled_load", "nv_tileas.async_load") for use in buffer.uses)
+
+
+def _is_of_accumulators(pipeline: SSAValue) -> bool:
+    """Whether a stage of a pipeline is full once all MMAs are complete."""
+    return any(
+        MmaRole.COMMIT in traits_of(use.operation).mma
+        or (is_async_mma(use.operation) and not use.operation.results and as_op(use.operation).ready is pipeline)
+        for use in pipeline.uses
+    )
+
 
 def _is_filled_by_tma(buffer: SSAValue) -> bool:
     """Whether TMA fills a ring."""
@@ -164,6 +218,9 @@ def _bytes_of(place: BufferBytes) -> range:
 
 STEPS = {
     "nv_tileas.async_tiled_load": _Run.copy,
+    "nv_tileas.async_load": _Run.copy,
+    CONSUMER_WAIT: _Run.wait_for_pipeline,
+    "nv_tileas.async.pipeline.producer_acquire": _Run.wait_for_pipeline,
     "nv_tileas.async_commit": _Run.commit,
     "nv_tileas.async_wait": _Run.wait,
     "nv_tileas.barrier": _Run._barrier,

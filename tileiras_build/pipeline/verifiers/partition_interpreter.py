@@ -23,7 +23,7 @@ from .tmem_scale_hazards import TmemScaleFactors
 
 PIPELINE = "nv_tileas.async.pipeline."
 TMEM_LOAD, TMEM_STORE = "nv_tileas.tmem_load", "nv_tileas.tmem_store"
-LOCAL_STORE = "nv_tileas.local_store"
+LOCAL_STORE, COPIES = "nv_tileas.local_store", ("nv_tileas.async_tiled_load", "nv_tileas.async_load")
 STORE_SCALES, COPY_SCALES = "nv_tileas.store_scales", "nv_tileas.async.copy_scales"
 COMPARE = {
     "eq": lambda a, b: a == b, "ne": lambda a, b: a != b, "slt": lambda a, b: a < b, "ult": lambda a, b: a < b,
@@ -74,9 +74,8 @@ class PartitionInterpreter(IntegerInterpreter):
         self.copied: dict[SSAValue, SSAValue] = {}  # the pipeline of each tile of scales that tcgen05.cp fills
         self.events: list[PipelineEvent] = []
         self.unsynchronized: set[SSAValue] = set()  # buffers that threads have written since the last barrier
-        # Buffers of operands that are written before a loop.
-        stores = (as_op(op) for op in kernel.walk() if op.name == LOCAL_STORE)
-        self.resident = {store.buffer for store in stores if store.pipeline is None}
+        # Buffers of operands that are written before a loop, or copied ahead, which ``cp_async_buffers`` checks.
+        self.without_items = set(map(_buffer_without_items, kernel.walk()))
         self.pipelines, self.accumulators = kernel_pipelines.pipelines, kernel_pipelines.accumulators
         self.reused, self.assumed = kernel_pipelines.acquired, assumed
         for op in kernel.regions[0].blocks[0].ops:
@@ -122,6 +121,8 @@ class PartitionInterpreter(IntegerInterpreter):
     def acquire(self, op: TableOp) -> None:
         self.overwrite(op)
         self.events.append(PipelineEvent("fill", op.pipeline))
+        if op.by_readers:  # of the stage: they wait for nobody to fill it
+            self.waited[op.pipeline] += 1
 
     def overwrite(self, op: TableOp) -> None:
         """A stage or an accumulator may be overwritten once its previous item is released."""
@@ -186,7 +187,7 @@ class PartitionInterpreter(IntegerInterpreter):
         return {
             self._item(op, buffer, self.known_integers.get(stage))
             for buffer, stage in operands
-            if stage is not None and buffer not in self.resident
+            if stage is not None and buffer not in self.without_items
         }
 
     def _item(self, op: TableOp, buffer: SSAValue, stage: int | None) -> tuple[SSAValue, int]:
@@ -327,6 +328,13 @@ def _buffer_pipelines(kernel: Operation) -> dict[SSAValue, SSAValue]:
     stores = [as_op(op) for op in kernel.walk() if op.name == STORE_SCALES]
     scales = {store.buffer: as_op(store.next_op).pipeline for store in stores}
     return {load.buffer: load.pipeline for load in loads} | scales | operands
+
+
+def _buffer_without_items(op: Operation) -> SSAValue | None:
+    """The buffer that an operation fills, if its places are not those of a pipeline's items."""
+    if op.name in COPIES or (op.name == LOCAL_STORE and as_op(op).pipeline is None):
+        return as_op(op).buffer
+    return None
 
 
 def _acquired_pipelines(kernel: Operation) -> set[SSAValue]:

@@ -25,6 +25,7 @@ from .scheduling_attributes import (
     MMA,
     OPERAND_PLACEMENTS,
     PLACEMENT,
+    POINTER_VECTOR,
     SCHEDULING_ATTRIBUTES,
     SCRATCH,
     VIEW_ACCESS,
@@ -111,6 +112,15 @@ AsyncTiledLoadOp = define(
     attributes=VIEW_ACCESS | {"layout": LAYOUT},
     op_traits=OpTraits(LayoutTrait.NONE, MemoryEffect.COPY),
 )
+AsyncLoadOp = define(
+    "nv_tileas.async_load",
+    "pointer mask? buffer stage enabled",
+    "",
+    "copy a tile that is loaded through pointers to a stage; zeros where it is masked out",
+    pure=False,
+    attributes=POINTER_VECTOR,
+    op_traits=OpTraits(LayoutTrait.CUSTOM, MemoryEffect.COPY),
+)
 AsyncCommitOp = define(
     "nv_tileas.async_commit",
     "",
@@ -123,9 +133,10 @@ AsyncWaitOp = define(
     "nv_tileas.async_wait",
     "",
     "",
-    "wait until at most pending groups are in flight",
+    "wait until at most pending groups are in flight; ``for_mma``: what has arrived is for instructions of the asynchronous proxy, "
+    "after the next barrier",
     pure=False,
-    attributes={"pending": I32},
+    attributes={"pending": I32, "for_mma": FLAG},
     op_traits=NO_TILES,
 )
 LocalLoadOp = define(
@@ -174,8 +185,9 @@ ProducerAcquireOp = define(
     "nv_tileas.async.pipeline.producer_acquire",
     "pipeline token",
     "",
-    "wait until the stage is empty; expect its bytes",
+    "wait until the stage is empty; expect its bytes, or ``by_readers`` none: those who read the stage fill it, too",
     pure=False,
+    attributes={"by_readers": FLAG},
     op_traits=NO_TILES,
 )
 ProducerCommitOp = define(
@@ -384,15 +396,15 @@ AgentSwitchOp = define(
     "nv_tileas.agent_switch",
     "",
     "",
-    "warp specialization: producer warps run the first region, consumer warps the last; one warp of the second region issues "
-    "MMAs, and one of each further region copies scales",
+    "warp specialization: producer warps run the first region, consumer warps the last, or the only one; one warp of the second region "
+    "issues MMAs, and one of each further region copies scales",
     pure=False,
-    regions=2,
-    optional_regions=3,
+    regions=1,
+    optional_regions=4,
     op_traits=OpTraits(LayoutTrait.NONE, region_kind=RegionKind.AGENT_SWITCH),
 )
 SCHEDULED = (
-    ConvertLayoutOp, SpillOp, ReloadOp, CtaRankOp, BarrierOp, AllocTensorOp, AsyncTiledLoadOp, AsyncCommitOp,
+    ConvertLayoutOp, SpillOp, ReloadOp, CtaRankOp, BarrierOp, AllocTensorOp, AsyncTiledLoadOp, AsyncLoadOp, AsyncCommitOp,
     AsyncWaitOp, LocalLoadOp, LocalStoreOp, MakeTiledTmaDescOp, CreatePipelineOp, ProducerAcquireOp, ProducerCommitOp,
     ProducerTailOp, ConsumerWaitOp, ConsumerReleaseOp, AdvanceOp, AsyncTiledTmaLoadOp, AsyncTiledTmaStoreOp,
     AsyncTmaStoreWaitOp, AsyncDotOp, AsyncDotWaitOp, CreateTmemOp, AllocTmemOp, TmemLoadOp, TmemStoreOp,

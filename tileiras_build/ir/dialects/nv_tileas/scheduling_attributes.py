@@ -72,6 +72,8 @@ SCHEDULING_ATTRIBUTES: dict[str, Declared] = {
         "stationary": FLAG,
         # The operands that threads write to shared memory.
         "stored": I32S.optional(),
+        # Those of them that cp.async copies there, iterations ahead.
+        "copied": I32S.optional(),
         # Chunks along k in which operands of FMA dots pass through scratch.
         "k_chunks": I32.optional(1),
     },

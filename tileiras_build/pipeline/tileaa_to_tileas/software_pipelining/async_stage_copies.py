@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IntAttr
+from xdsl.dialects.builtin import IntAttr, i32
 from xdsl.ir import Operation, SSAValue
 
 from ....ir.casting import as_op, defining_op, parent_op
+from ....ir.dialects import arith
 from ....ir.dialects.cute.shared_layout_attr import SharedLayoutAttr
 from ....ir.dialects.nv_tileas.ops import (
     COUNTERPARTS,
@@ -18,11 +19,12 @@ from ....ir.dialects.nv_tileas.ops import (
 from ....ir.dialects.nv_tileas.types import BufferType
 from ....ir.dialects.op_definition import TableOp, location_of
 from ....ir.dialects.op_traits import is_function
+from ...analysis.op_queries import is_outside
 from ...common.cse import eliminate_dead_code
 from ..layout_assignment.view_chain_layouts import layout_through_view, with_layout
 from ..op_insertion import Inserter, group_index, insert_before, insertion_before
 from ..speculation_guards import speculated
-from .cp_async_loads import CpAsyncLoad, is_outside
+from .cp_async_loads import CpAsyncLoad
 
 CreateTokenOp = COUNTERPARTS["nv_tileaa.create_mem_token"]
 
@@ -114,7 +116,7 @@ class AsyncStageCopies:
         last = copied.chain[-1].results[0] if copied.chain else load.value
         last.replace_all_uses_with(current)
         erase_dead(*reversed(copied.chain))
-        _drop_load(load)
+        drop_load(load)
 
 
 def _copy(copied: CpAsyncLoad, coords: list[SSAValue], buffer: SSAValue, stage: SSAValue, enabled: SSAValue) -> TableOp:
@@ -129,7 +131,7 @@ def _copy(copied: CpAsyncLoad, coords: list[SSAValue], buffer: SSAValue, stage: 
     return AsyncTiledLoadOp.make([load.view, coords, buffer, stage, enabled], [], location_of(load), **attributes)
 
 
-def _drop_load(load: TableOp) -> None:
+def drop_load(load: TableOp) -> None:
     """Users of its token depend on the load's own token."""
     if load.result_token is not None:
         token = load.token
@@ -145,6 +147,14 @@ def erase_dead(*ops: Operation) -> None:
         op.erase()
 
 
-def emit_wait(pending: int) -> Operation:
+def emit_wait(pending: int, *, for_mma: bool = False) -> Operation:
     """Wait until at most ``pending`` groups of copies are in flight."""
-    return AsyncWaitOp.make([], [], pending=pending)
+    return AsyncWaitOp.make([], [], pending=pending, for_mma=for_mma)
+
+
+def next_stage(stage: SSAValue, stages: int, insert: Inserter) -> SSAValue:
+    """The stage after another one of a ring."""
+    one, end, zero = (insert.constant(number) for number in (1, stages, 0))
+    following = insert.binary("add", stage, one)
+    wraps = insert.compare("eq", following, end)
+    return insert(arith.SelectOp.make([wraps, zero, following], [i32]))

@@ -15,6 +15,8 @@ from ....ir.layouts import LinearLayout, SharedLayout, coalesced, largest_vector
 from ....ir.layouts.swizzle_selection import choose_swizzle
 from ...analysis.access_vectorization import ViewAccessInfo
 from ...analysis.axis_info import AxisAnalysis
+from ...analysis.copied_operands import MIN_CP_ASYNC_BYTES
+from ...analysis.op_queries import is_outside
 from ...analysis.scalar_slice import is_unordered_token
 from ...analysis.scale_stage_counts import smem_scale_groups
 from ...common.llvm_element_types import element_of
@@ -22,8 +24,6 @@ from ...mma.family import Storage, family_of
 from ..layout_assignment.view_chain_layouts import fragment_at_load
 from ..op_insertion import IfOp
 
-# cp.async copies 4, 8 or 16 bytes (PTX ISA 9.0, section 9.7.9.25).
-MIN_CP_ASYNC_BYTES = 4
 JOIN_TOKENS = 2  # operand of a dot; block scales follow it
 
 
@@ -111,12 +111,6 @@ def is_computable_for_iteration(op: TableOp, block: Block) -> bool:
     """
     index = block.args[0]
     return all(_depends_on_index_only(coord, block, index) for coord in op.coords) and is_outside(op.view, block)
-
-
-def is_outside(value: SSAValue, block: Block) -> bool:
-    """Whether a value is defined outside a block."""
-    owner = value.owner
-    return owner is not block and (isinstance(owner, Block) or owner.parent is not block)
 
 
 def _depends_on_index_only(value: SSAValue, block: Block, index: SSAValue) -> bool:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import i32
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from ....ir.casting import parent_block, terminator, unwrap
-from ....ir.dialects import arith
-from ....ir.dialects.nv_tileas.ops import COUNTERPARTS, BarrierOp
+from ....ir.dialects.nv_tileas.ops import BarrierOp
 from ...analysis.resource_model import MIN_STAGES
 from ..op_insertion import (
     Inserter,
@@ -18,11 +17,10 @@ from ..op_insertion import (
     is_first_of_group,
     loop_continues_at,
 )
-from .async_stage_copies import AsyncStageCopies, emit_wait
+from .async_stage_copies import AsyncStageCopies, emit_wait, next_stage
 from .cp_async_loads import CpAsyncLoad
 from .loop_continuation import LoopContinuation
-
-ForOp = COUNTERPARTS["nv_tileaa.for"]
+from .loop_iteration import replace_loop
 
 
 class MultistageLoop(AsyncStageCopies):
@@ -98,26 +96,10 @@ class MultistageLoop(AsyncStageCopies):
     def _end_of_body(self, read: SSAValue, write: SSAValue, runs: LoopContinuation) -> None:
         last = terminator(self.block)
         insert = insertion_before(last)
-        stages = [self._next_stage(stage, insert) for stage in (read, write)]
+        stages = [next_stage(stage, self.stages, insert) for stage in (read, write)]
         last.operands = [*last.operands, *stages, *runs.next_values]
 
-    def _next_stage(self, stage: SSAValue, insert: Inserter) -> SSAValue:
-        """The next stage of the ring."""
-        one, end, zero = (insert.constant(number) for number in (1, self.stages, 0))
-        raised = insert.binary("add", stage, one)
-        wraps = insert.compare("eq", raised, end)
-        return insert(arith.SelectOp.make([wraps, zero, raised], [i32]))
-
     def _replace_loop(self, runs: LoopContinuation) -> None:
-        loop = self.loop
         starts = [self.before.constant(0), self.before.constant(self.stages - 1), *runs.initial]
-        types = [*(result.type for result in loop.results), *(start.type for start in starts)]
-        region = Region(loop.regions[0].detach_block(self.block))
-        operands = [loop.lower, loop.upper, loop.step, [*loop.initial, *starts]]
-        new_op: Operation = ForOp.make(operands, types, dict(loop.attributes), [region])
-        self.before(new_op)
-        for old, result in zip(loop.results, new_op.results):
-            old.replace_all_uses_with(result)
-        parent_block(loop).insert_op_before(emit_wait(0), loop)
-        loop.detach()
-        loop.erase()
+        new_op = replace_loop(self.loop, starts)
+        parent_block(new_op).insert_op_after(emit_wait(0), new_op)

@@ -129,13 +129,13 @@ class PipelineAllocation:
             sum(_scale_bytes(mainloop.dot) for mainloop in self.mainloops if not mainloop.scale_loads)
             + self._copied_bytes()
         )
-        min_count = min_stages(most) if self.shares_smem else MIN_STAGES
+        min_count = min_stages(most) if self.shares_smem else max(map(_min_stages, self.mainloops))
         # Otherwise there would be no shared memory to copy other tiles ahead.
         for used in dict.fromkeys((scratch + copied, scratch)):
             stages, self.ctas = choose_stages(size, used, most, self.job, min_count)
             if stages >= min_count:
                 break
-        cap = min(max_stages(mainloop.dot) for mainloop in self.mainloops)
+        cap = min(_max_stages(mainloop) for mainloop in self.mainloops)
         self.budget = StageBudget(max(1, min(stages, cap)), size, used, self.ctas, cap)
         return min(stages, cap)
 
@@ -166,13 +166,11 @@ class PipelineAllocation:
         return [op for op in body.ops if op is last or op.is_before_in_block(last)]
 
     def _create_stages(self, mainloop: Mainloop, count: int) -> OperandStages:
-        stages = self._create(mainloop.tma_loads, count, mainloop.consumers or self.warps)
+        stages = self._create(mainloop.tma_loads, mainloop.pipeline_stages(count), mainloop.consumers or self.warps)
         for stored in mainloop.stored:
             element = tile_type(mainloop.dot.operands[stored.index]).element_type
-            held = IntAttr(1 if stored.is_invariant else count)
-            stored.buffer = self._add(
-                AllocTensorOp.make([], [BufferType(element, held, SharedLayoutAttr(stored.placement))])
-            )
+            type = BufferType(element, IntAttr(mainloop.buffers_of(stored, count)), SharedLayoutAttr(stored.placement))
+            stored.buffer = self._add(AllocTensorOp.make([], [type]))
         return stages
 
     def _create(self, operand_loads: list[TmaOperandLoad], count: int, consumers: int) -> OperandStages:
@@ -277,6 +275,17 @@ class _TmemColumns:
         attributes = {"column": IntegerAttr(self.last, i32)}
         tile = AllocTmemOp.make([self.memory], [TmemType(IntAttr(columns))], attributes)
         return insert_before(tile, terminator(self.entry))
+
+
+def _min_stages(mainloop: Mainloop) -> int:
+    """The stages that hide the latency of copies; those by TMA start only when an MMA has released a stage."""
+    return MAX_CP_ASYNC_STAGES if mainloop.dot.copied else MIN_STAGES
+
+
+def _max_stages(mainloop: Mainloop) -> int:
+    if not mainloop.dot.copied:
+        return max_stages(mainloop.dot)
+    return MAX_CP_ASYNC_STAGES if mainloop.loads else MAX_CP_ASYNC_STAGES + MIN_STAGES
 
 
 def _set_buffers(operand_loads: list[TmaOperandLoad], stages: OperandStages) -> None:

@@ -71,7 +71,11 @@ class Consumer:
 
     def run(self, body: Block) -> None:
         insert = insertion_before(unwrap(body.first_op))
-        self._block(body, PipelineState(insert, {pipeline: insert.constant(0) for pipeline in self.pipelines()}))
+        state = PipelineState(insert, {pipeline: insert.constant(0) for pipeline in self.pipelines()})
+        self._block(body, state)
+        # What no producer waits for: commits could otherwise arrive after the CTA's end.
+        for pipeline in dict.fromkeys(one.stages for one in self.mainloops if one.consumers and not one.loads):
+            state.before(terminator(body)).tail(pipeline)
         for stationary in stationary_operands_of(self.mainloops):
             erase_load(stationary.operand_load.load, stationary.operand_load.chain)
 
@@ -210,7 +214,7 @@ class Consumer:
     def _wait(self, mainloop: Mainloop, state: PipelineState) -> SSAValue:
         """Wait for a stage, if nothing in this iteration has waited for it yet, and return its number."""
         if mainloop not in self.stages:
-            state.wait(mainloop.stages)
+            state.wait(mainloop.stages) if mainloop.loads else state.acquire(mainloop.stages, by_readers=True)
             self.stages[mainloop] = state.stage(mainloop.stages)
         return self.stages[mainloop]
 

@@ -27,6 +27,7 @@ from ....ir.layouts import SharedLayout
 from ....ir.layouts.tmem_layout import WARPS
 from ...analysis.axis_info import AxisAnalysis
 from ...analysis.chained_dots import stationary_lhs_load
+from ...analysis.copied_operands import copied_placement
 from ...analysis.dot_operand_chains import dot_operand_load, smem_layout_after_views
 from ...analysis.enclosing_control_flow import enclosing_control_flow, enclosing_kernel
 from ...analysis.scale_stage_counts import warp_loaded_scale_groups
@@ -42,8 +43,9 @@ if TYPE_CHECKING:
     from .producer import ScaleLoad
 
 # Attributes that mark a dot, and that its instruction does not have.
-MMA_SELECTION_ATTRIBUTES = ("tmem_columns", "warps", "rescaled", "stationary", "stored")
+MMA_SELECTION_ATTRIBUTES = ("tmem_columns", "warps", "rescaled", "stationary", "stored", "copied")
 PLACEMENTS = ("lhs_placement", "rhs_placement")
+MIN_BUFFERS_OF_TWO_MMAS = 5  # with fewer, an operand would be copied too few iterations ahead
 tf32 = FloatTF32Type()
 Operands = dict[str, SSAValue | None]  # of an operation, by name
 
@@ -127,9 +129,9 @@ class PipelineState:
             return self.insert.constant(0)
         return self.insert.binary("lshr", self.tokens[pipeline], 1)
 
-    def acquire(self, pipeline: Pipeline, kind: type[TableOp] = ProducerAcquireOp) -> None:
+    def acquire(self, pipeline: Pipeline, kind: type[TableOp] = ProducerAcquireOp, **values: bool) -> None:
         """Wait until the stage is empty."""
-        self._act(kind, pipeline)
+        self._act(kind, pipeline, **values)
 
     def commit(self, pipeline: Pipeline, kind: type[TableOp] = ProducerCommitOp) -> None:
         """The stage is full once what the role has written is visible."""
@@ -186,19 +188,23 @@ class TmaOperandLoad:
 @dataclass(eq=False)
 class StoredOperand:
     """One operand that threads write to shared memory: in each iteration to the stage that they read tiles of, or once before
-    the loop if it does not depend on it.
+    the loop if it does not depend on it. One that cp.async copies (``copy_operands_ahead.py``) has more buffers: it is copied as many iterations ahead as there
+    are more than stages.
     """
 
     index: int
     placement: SharedLayout
     is_invariant: bool
+    is_copied: bool
     buffer: SSAValue | None = None
 
     @classmethod
     def of(cls, dot: TableOp, index: int) -> StoredOperand:
         family, layout = family_of(dot), layout_of(dot.operands[index])
-        placement = stored_placement(dot, index, family.mn_major(family.row_of(dot)), layout)
-        return cls(index, placement, is_invariant(dot, index))
+        mn_major = family.mn_major(family.row_of(dot))
+        if index in (dot.copied or ()):
+            return cls(index, unwrap(copied_placement(dot, index, mn_major)), False, True)
+        return cls(index, stored_placement(dot, index, mn_major, layout), is_invariant(dot, index), False)
 
     @property
     def bytes(self) -> int:
@@ -279,8 +285,24 @@ class Mainloop:
 
     @property
     def stage_bytes(self) -> int:
-        stored = sum(operand.bytes for operand in self.stored if not operand.is_invariant)
+        stored = sum(operand.bytes * self._buffers_by_stage(operand) for operand in self.stored)
         return stored + sum(load.box.tile_bytes for load in self.loads)
+
+    def _buffers_by_stage(self, operand: StoredOperand) -> int:
+        """The buffers that an operand has for each stage in the budget of shared memory."""
+        return 0 if operand.is_invariant else 2 if operand.is_copied and self.loads else 1
+
+    def pipeline_stages(self, count: int) -> int:
+        """The stages of the pipeline where shared memory holds so many: where threads copy all operands, those whose MMAs may
+        be in flight.
+        """
+        return count if self.loads else min(count, 2 if count >= MIN_BUFFERS_OF_TWO_MMAS else 1)
+
+    def buffers_of(self, operand: StoredOperand, count: int) -> int:
+        """The buffers of an operand that threads write."""
+        if operand.is_copied:
+            return count * self._buffers_by_stage(operand)
+        return 1 if operand.is_invariant else self.pipeline_stages(count)
 
     @property
     def loads(self) -> list[TmaOperandLoad]:

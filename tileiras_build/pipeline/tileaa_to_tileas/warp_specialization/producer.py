@@ -23,7 +23,7 @@ from ...analysis.access_vectorization import SECTOR_BYTES, VECTOR_BYTES, ViewAcc
 from ...analysis.axis_info import AxisAnalysis
 from ...analysis.dot_operand_chains import dot_operand_load
 from ...analysis.integer_ranges import BoundsCheck
-from ...analysis.op_queries import is_pure, may_divide_by_zero
+from ...analysis.op_queries import is_outside, is_pure, may_divide_by_zero
 from ...analysis.scalar_slice import ScalarSlice, is_unordered_token
 from ...analysis.scale_stage_counts import is_canonical_loop, scale_groups_per_load
 from ...common.llvm_element_types import element_of
@@ -32,7 +32,7 @@ from ...mma.tmem_tiles import scale_columns
 from ..layout_assignment.layout_inference_rules import operand_layout
 from ..layout_assignment.view_chain_layouts import layout_through_view, with_layout
 from ..op_insertion import Inserter, insert_if, is_first_of_group, loop_continues_at
-from ..software_pipelining.cp_async_loads import is_computable_for_iteration, is_outside
+from ..software_pipelining.cp_async_loads import is_computable_for_iteration
 from ..speculation_guards import speculated
 from ..subtile_indices import relax_checks_past_end
 from .partition_slice import PartitionSlice
@@ -59,7 +59,7 @@ class Producer(PartitionSlice):
         return stages_of(self.mainloops, place)
 
     def pipelines_to_drain(self) -> list[Pipeline]:
-        drained = [mainloop for mainloop in self.mainloops if mainloop.consumers or mainloop.in_cluster]
+        drained = [one for one in self.mainloops if one.consumers or one.in_cluster]
         carried = [stationary for stationary in stationary_operands_of(drained) if stationary.loops]
         users: list[Mainloop | StationaryOperand] = [*drained, *carried]
         return list(dict.fromkeys(user.stages for user in users))

@@ -6,10 +6,13 @@ The bytes of a copy are counted only if the tensor may end inside a vector (``ha
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, UnitAttr, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....ir.casting import type_as, unwrap
+from ....ir.dialects.cute import layout_of
 from ....ir.dialects.fast_xdsl import integer_attr
 from ....ir.dialects.nv_tileas.scheduling_attributes import LDMATRIX, STMATRIX
 from ....ir.dialects.nv_tileas.types import BufferType
@@ -25,7 +28,7 @@ from ...common.llvm_type_constructors import GLOBAL, I1, I8, I32, SHARED
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import INDEX, InstructionBuilder
 from ..emission.kernel_emitter import Handler, KernelEmitter
-from ..memory.global_memory import TileAddresses, tile_addresses, vector_of
+from ..memory.global_memory import TileAddresses, is_mask_needed, pointer_order, tile_addresses, vector_of
 from ..memory.shared_memory import holder_of, load_registers, store_registers
 
 LARGEST = 16
@@ -52,27 +55,50 @@ def stage_address(e: KernelEmitter, buffer: SSAValue, stage: Value) -> Value:
 def emit_async_tiled_load(e: KernelEmitter, op: TableOp) -> None:
     view = e.values.view(op.view)
     layout: LinearLayout = op.layout
-    placement = op.buffer.type.placement.data
     addresses = tile_addresses(e, op, view, layout)
-    order = view.order
-    access = shared_access(layout, placement, vector_of(op, layout, order))
+    order, enabled = view.order, e.values.scalar(op.enabled)
+
+    def source(first: int, count: int) -> SSAValue:
+        if "has_boundary_tile" in op.attributes:
+            return _bytes_in_bounds(e.b, addresses, first, order[0], count, enabled)
+        return _is_out_of_bounds(e.b, addresses.mask(first), enabled)
+
+    _copy_vectors(e, op, layout, vector_of(op, layout, order), addresses.address, source)
+
+
+def emit_async_load(e: KernelEmitter, op: TableOp) -> None:
+    layout, pointers = layout_of(op.pointer), e.values.registers(op.pointer)
+    masks = None if op.mask is None else e.values.registers(op.mask)
+
+    def source(first: int, count: int) -> SSAValue:
+        mask = None if masks is None else is_mask_needed(masks[first])
+        return _is_out_of_bounds(e.b, mask, e.values.scalar(op.enabled))
+
+    vector = vector_of(op, layout, pointer_order(op, layout))
+    _copy_vectors(e, op, layout, vector, lambda first: (pointers[first], 0), source)
+
+
+def _copy_vectors(
+    e: KernelEmitter,
+    op: TableOp,
+    layout: LinearLayout,
+    vector: int,
+    address: Callable[[int], tuple[SSAValue, int]],
+    source: Callable[[int, int], SSAValue],
+) -> None:
+    """Copy the registers of a tile to a stage; ``address`` of a register's element, and ``source`` of a vector from one on."""
+    placement = op.buffer.type.placement.data
+    access = shared_access(layout, placement, vector)
     stage = stage_address(e, op.buffer, e.values.scalar(op.stage))
     thread = e.threads.linear(access.lane_offsets, access.warp_offsets)
     holder = holder_of(e.threads, access.free_lanes, access.free_warps)
-    for vector in access.vectors:
-        first = vector.registers[0]
-        pointer, constant = addresses.address(first)
-        if "has_boundary_tile" in op.attributes:
-            source = _bytes_in_bounds(
-                e.b, addresses, first, order[0], len(vector.registers), e.values.scalar(op.enabled)
-            )
-        else:
-            source = _is_out_of_bounds(e.b, addresses, first, e.values.scalar(op.enabled))
+    for group in access.vectors:
+        first = group.registers[0]
+        there, taken = address(first), source(first, len(group.registers))
         with e.b.at_function_start():
-            place = e.b.xor(thread, vector.xor)
-        size = len(vector.registers) * addresses.element.bytes
-        target = e.b.add(stage, place)
-        _copy(e.b, (target, vector.add), (pointer, constant), size, source, holder)
+            place = e.b.xor(thread, group.xor)
+        size = len(group.registers) * placement.element_bits // 8
+        _copy(e.b, (e.b.add(stage, place), group.add), there, size, taken, holder)
 
 
 def _copy(
@@ -91,9 +117,9 @@ def _copy(
     b.issue_in_group(nvgpu.DeviceAsyncCopyOp, *there, *here, *taken, holder, types=(TOKEN,), properties=SIZES[size])
 
 
-def _is_out_of_bounds(b: InstructionBuilder, addresses: TileAddresses, first: int, enabled: Value) -> SSAValue:
+def _is_out_of_bounds(b: InstructionBuilder, mask: Value | None, enabled: Value) -> SSAValue:
     """Whether a vector is wholly out of bounds and thus zero-filled: the instruction's ignore-src operand, an i1."""
-    return b.binary("xor", b.all_lanes(enabled, addresses.mask(first)), 1, I1)
+    return b.binary("xor", b.all_lanes(enabled, mask), 1, I1)
 
 
 def _bytes_in_bounds(
@@ -119,6 +145,8 @@ def emit_async_wait(e: KernelEmitter, op: TableOp) -> None:
     # cp.async groups are counted; the token has no value.
     pending: dict[str, Attribute] = {"numGroups": integer_attr(op.pending, I32)}
     e.b.operation(nvgpu.DeviceAsyncWaitOp, (e.b.bridge(0, TOKEN),), (), pending)
+    if "for_mma" in op.attributes:
+        e.b.issue(cluster_sync_and_fences.FenceProxyAsyncOp, shared=True)
 
 
 def emit_local_load(e: KernelEmitter, op: TableOp) -> None:
@@ -156,6 +184,7 @@ def _feeds_next_mma(op: TableOp) -> bool:
 HANDLERS: dict[str, Handler] = {
     "nv_tileas.alloc_tensor": emit_alloc_tensor,
     "nv_tileas.async_tiled_load": emit_async_tiled_load,
+    "nv_tileas.async_load": emit_async_load,
     "nv_tileas.async_commit": emit_async_commit,
     "nv_tileas.async_wait": emit_async_wait,
     "nv_tileas.local_load": emit_local_load,

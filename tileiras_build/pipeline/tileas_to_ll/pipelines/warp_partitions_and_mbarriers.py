@@ -177,6 +177,8 @@ def emit_producer_acquire(e: KernelEmitter, op: TableOp) -> None:
     stage = stage_of(e.values, op)
     # At first all stages are empty: the phase before the first counts as complete.
     wait(e.b, empty_barrier(e, op, stage), e.b.xor(phase_of(e.values, op), 1))
+    if "by_readers" in op.attributes:
+        return
     bytes = op.pipeline.owner.attributes["bytes"].value.data
     if is_pair(op.pipeline):
         with e.b.if_then(leads_pair(e.threads)):
@@ -307,21 +309,11 @@ def emit_agent_switch(e: KernelEmitter, op: TableOp) -> None:
     """
     b = e.b
     _initialize(e)
-    producer_block, compute, done = (b.label() for _ in range(3))
-    with e.b.at_function_start():
-        is_producer = b.compare("uge", e.threads.uniform_warp, e.num_warps)
-    b.branch_if(is_producer, producer_block, compute)
-    b.start(producer_block)
-    e.pipelines.partition_exit = done
-    with b.scope():
-        _set_registers(e.b, op, 0)
-        elected = e.threads.elect()
-        for number, region in enumerate(op.regions[:-1]):
-            if number < ONE_THREAD_PARTITIONS:
-                _emit_one_thread_partition(e, number, elected, region.blocks[0], done)
-            else:
-                _emit_warp_partition(e, number, region.blocks[0], done)
-        b.branch(done)
+    compute, done = b.label(), b.label()
+    if len(op.regions) > 1:
+        _emit_producers(e, op, compute, done)
+    else:
+        b.branch(compute)
     b.start(compute)
     with b.scope():
         _set_registers(e.b, op, -1)
@@ -334,6 +326,25 @@ def emit_agent_switch(e: KernelEmitter, op: TableOp) -> None:
     b.start(done)
     if e.tmem is not None:
         e.tmem.end_kernel(e)
+
+
+def _emit_producers(e: KernelEmitter, op: TableOp, compute: Block, done: Block) -> None:
+    """Branch to the partitions of the producer warps, or to ``compute``."""
+    b, producer_block = e.b, e.b.label()
+    with b.at_function_start():
+        is_producer = b.compare("uge", e.threads.uniform_warp, e.num_warps)
+    b.branch_if(is_producer, producer_block, compute)
+    b.start(producer_block)
+    e.pipelines.partition_exit = done
+    with b.scope():
+        _set_registers(b, op, 0)
+        elected = e.threads.elect()
+        for number, region in enumerate(op.regions[:-1]):
+            if number < ONE_THREAD_PARTITIONS:
+                _emit_one_thread_partition(e, number, elected, region.blocks[0], done)
+            else:
+                _emit_warp_partition(e, number, region.blocks[0], done)
+        b.branch(done)
 
 
 @contextmanager

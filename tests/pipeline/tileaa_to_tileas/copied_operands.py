@@ -1,0 +1,92 @@
+"""Dots with operands that TMA does not load: threads copy them to shared memory."""
+
+import cuda.tile as ct
+
+from tileiras_build.frontend.export_cutile import Array, Case
+
+ConstInt = ct.Constant[int]
+ZERO = ct.PaddingMode.ZERO
+
+
+@ct.kernel
+def matmul(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = a @ b."""
+    row, column = ct.bid(0), ct.bid(1)
+    acc = ct.zeros((M, N), dtype=ct.float32)
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+        x = ct.load(a, (row, k), (M, K), padding_mode=ZERO)
+        y = ct.load(b, (k, column), (K, N), padding_mode=ZERO)
+        acc = ct.mma(x, y, acc)
+    ct.store(out, (row, column), acc)
+
+
+@ct.kernel
+def matmul_without_tma(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = a @ b.T, where no tile may come by TMA."""
+    row, column = ct.bid(0), ct.bid(1)
+    acc = ct.zeros((M, N), dtype=ct.float32)
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+        x = ct.load(a, (row, k), (M, K), padding_mode=ZERO, allow_tma=False)
+        y = ct.load(b, (column, k), (N, K), padding_mode=ZERO, allow_tma=False)
+        acc = ct.mma(x, ct.transpose(y), acc)
+    ct.store(out, (row, column), acc)
+
+
+@ct.kernel
+def batched(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out[i] = a[i].T @ b[i], all of them by one block."""
+    for i in range(a.shape[0]):
+        acc = ct.zeros((M, N), dtype=ct.float32)
+        for k in range(ct.num_tiles(a, axis=1, shape=(1, K, M))):
+            x = ct.load(a, (i, k, 0), (1, K, M), padding_mode=ZERO).reshape((K, M))
+            y = ct.load(b, (i, k, 0), (1, K, N), padding_mode=ZERO).reshape((K, N))
+            acc = ct.mma(ct.transpose(x), y, acc)
+        ct.store(out, (i, 0, 0), acc.reshape((1, M, N)))
+
+
+@ct.kernel
+def gathered(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = a with neighbors exchanged @ b."""
+    rows = ct.bid(0) * M + (ct.arange(M, dtype=ct.int32) ^ 1)
+    acc = ct.zeros((M, N), dtype=ct.float32)
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+        x = ct.gather(a, (rows[:, None], (k * K + ct.arange(K, dtype=ct.int32))[None, :]))
+        y = ct.load(b, (k, ct.bid(1)), (K, N), padding_mode=ZERO)
+        acc = ct.mma(x, y, acc)
+    ct.store(out, (ct.bid(0), ct.bid(1)), acc)
+
+
+@ct.kernel
+def until_large(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = a @ b, added up until an element reaches 300: no producer can follow that."""
+    total = ct.zeros((M, N), dtype=ct.float32)
+    while ct.max(total).item() < 300.0:
+        for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+            x = ct.load(a, (0, k), (M, K), padding_mode=ZERO)
+            y = ct.load(b, (k, 0), (K, N), padding_mode=ZERO)
+            total = ct.mma(x, y, total)
+    ct.store(out, (0, 0), total)
+
+
+def _matrix(bytes: int, axis: int = -1, rank: int = 2) -> Array:
+    """An array of f16 whose strides are multiples of so many bytes."""
+    return Array("float16", rank, stride_divisible_by=bytes // 2, unit_stride=axis)
+
+
+def _whole() -> Array:
+    """One whose extents are multiples of 16 bytes, too."""
+    return Array("float16", 2, stride_divisible_by=8, shape_divisible_by=8)
+
+
+OUT = Array("float32", 2, stride_divisible_by=4)
+TILE = (128, 64, 64)
+CASES = [
+    Case("by_4_bytes", matmul, (_matrix(4), _matrix(4), OUT, *TILE)),
+    Case("right_by_2_bytes", matmul, (_matrix(4), _matrix(2), OUT, *TILE)),
+    Case("left_by_tma", matmul, (_matrix(16), _matrix(8), OUT, *TILE)),
+    Case("without_tma", matmul_without_tma, (_matrix(16), _matrix(16), OUT, *TILE)),
+    Case("batched", batched, (_matrix(4, rank=3), _matrix(8, rank=3), Array("float32", 3), *TILE)),
+    Case("gathered", gathered, (_matrix(16), _matrix(16), OUT, *TILE)),
+    Case("gathered_whole", gathered, (_whole(), _whole(), OUT, *TILE)),
+    Case("until_large", until_large, (_matrix(16), _matrix(16), OUT, *TILE)),
+]

@@ -1,0 +1,102 @@
+"""Operands that threads copy to shared memory ahead of their MMAs: numbers with races, and what the verifiers refuse."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import IntegerAttr, i32
+
+from tests.emulated_kernels import compiled, run, scheduled_case
+from tileiras_build.core.errors import InternalError
+from tileiras_build.pipeline.verifiers.cp_async_buffers import verify_cp_async_buffers
+from tileiras_build.pipeline.verifiers.mbarrier_pipelines import verify_pipelines
+
+KERNELS = Path(__file__).with_name("copied_operands.py")
+ASYNC = {"sm_90": "wgmma.mma_async", "sm_100": "tcgen05.mma"}
+SMS = ["sm_80", *ASYNC, "sm_120"]
+# The columns of the right operand: a multiple of what its strides are promised to be.
+COLUMNS = {
+    "by_4_bytes": 70,
+    "right_by_2_bytes": 65,
+    "left_by_tma": 68,
+    "without_tma": 72,
+    "gathered": 72,
+    "gathered_whole": 128,
+}
+DEPTHS = [8, 72, 456]  # one iteration, fewer than are copied ahead, more
+
+
+def integers(*shape):
+    return np.random.default_rng(5).integers(-3, 4, shape).astype(np.float16)
+
+
+def expected(a, b):
+    return a.astype(np.float32) @ b.astype(np.float32)
+
+
+@pytest.mark.parametrize("depth", DEPTHS)
+@pytest.mark.parametrize("name", COLUMNS)
+@pytest.mark.parametrize("sm", SMS)
+def test_numbers(sm, name, depth):
+    rows, columns = 128 if name.startswith("gathered") else 130, COLUMNS[name]
+    a = integers(rows, depth)
+    b = integers(columns, depth).T if name == "without_tma" else integers(depth, columns)
+    out = np.zeros((rows, -(-columns // 4) * 4), np.float32)
+    given = np.ascontiguousarray(b.T) if name == "without_tma" else b
+    [*_, found] = run(KERNELS, name, sm, [a, given, out], (-(-rows // 128), 2, 1))
+    left = a[np.arange(rows) ^ 1] if name.startswith("gathered") else a
+    np.testing.assert_array_equal(found[:, :columns], expected(left, b))
+
+
+@pytest.mark.parametrize("sm", SMS)
+def test_the_buffers_are_filled_again_for_each_matrix(sm):
+    a, b, out = integers(3, 200, 128), integers(3, 200, 64), np.zeros((3, 128, 64), np.float32)
+    [*_, found] = run(KERNELS, "batched", sm, [a, b, out])
+    np.testing.assert_array_equal(found, expected(a.transpose(0, 2, 1), b))
+
+
+@pytest.mark.parametrize("sm", SMS)
+def test_a_loop_that_results_end_has_no_producer(sm):
+    a, b = np.ones((128, 128), np.float16), np.ones((128, 64), np.float16)
+    [*_, found] = run(KERNELS, "until_large", sm, [a, b, np.zeros((128, 64), np.float32)])
+    assert (found == 384).all()
+    if sm in ASYNC:
+        assert "cp.async.bulk.tensor.2d.shared" not in compiled(KERNELS, "until_large", sm).ptx
+
+
+@pytest.mark.parametrize("sm", ASYNC)
+@pytest.mark.parametrize("name", [*COLUMNS, "batched", "until_large"])
+def test_the_fast_instructions_multiply(name, sm):
+    ptx, module = compiled(KERNELS, name, sm).ptx, scheduled_case(KERNELS, name, sm)
+    assert ASYNC[sm] in ptx and "mma.sync" not in ptx
+    assert ("cp.async.cg" in ptx or "cp.async.ca" in ptx) == (name != "gathered")  # whose masks have ends at any column
+    assert verify_cp_async_buffers(module) and verify_pipelines(module)
+
+
+def changed(name, sm, operation, attribute, by):
+    """A case in which an attribute of all operations of a kind in the loop is another one."""
+    module = scheduled_case(KERNELS, name, sm)
+    for op in [op for op in module.walk() if op.name == operation and "for_mma" in op.attributes]:
+        op.attributes[attribute] = IntegerAttr(op.attributes[attribute].value.data + by, i32)
+    return module
+
+
+@pytest.mark.parametrize("sm", ASYNC)
+@pytest.mark.parametrize("name", ["by_4_bytes", "left_by_tma"])
+def test_a_wait_for_fewer_copies_is_refused(name, sm):
+    with pytest.raises(InternalError, match="multiplied before every thread's copies"):
+        verify_cp_async_buffers(changed(name, sm, "nv_tileas.async_wait", "pending", 1))
+
+
+@pytest.mark.parametrize(
+    ("name", "sm"), [("by_4_bytes", "sm_100"), ("left_by_tma", "sm_90"), ("left_by_tma", "sm_100")]
+)
+def test_a_copy_over_what_an_mma_may_read_is_refused(name, sm):
+    """Without the waits for the pipeline nothing says that an MMA is complete."""
+    module = scheduled_case(KERNELS, name, sm)
+    [switch] = [op for op in module.walk() if op.name == "nv_tileas.agent_switch"]
+    waits = ("nv_tileas.async.pipeline.consumer_wait", "nv_tileas.async.pipeline.producer_acquire")
+    for op in [op for op in switch.regions[-1].walk() if op.name in waits]:
+        op.detach()
+    with pytest.raises(InternalError, match="is copied to while it may still be read"):
+        verify_cp_async_buffers(module)

@@ -1,0 +1,113 @@
+"""Operands of dots that TMA does not load, and that threads copy to shared memory by cp.async, iterations ahead of their dots."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+
+from ...ir.casting import as_op, defining_op, parent_block, terminator, tile_type, unwrap
+from ...ir.dialects.fast_xdsl import walk
+from ...ir.dialects.op_definition import TableOp
+from ...ir.layouts import SharedLayout
+from ..common.llvm_element_types import element_of
+from .access_vectorization import ViewAccessInfo, pointer_vector
+from .axis_info import AxisAnalysis
+from .dot_operand_chains import smem_layout_after_views
+from .enclosing_control_flow import is_grid_wait, is_zero
+from .memory_semantics import semantic_of
+from .op_queries import is_outside, is_pure, may_divide_by_zero
+from .scalar_slice import TOKEN, follows_no_write
+from .stored_operands import fastest_first, placements
+from .tma_operands import is_overwritten_before_read
+
+# cp.async copies 4, 8 or 16 bytes (PTX ISA 9.0, section 9.7.9.25).
+MIN_CP_ASYNC_BYTES = 4
+TILED_LOAD, LOAD, CONVERT = "nv_tileas.tiled_load", "nv_tileas.load", "nv_tileas.convert_layout"
+RENAMING = ("nv_tileas.view", "nv_tileas.permute", CONVERT)
+
+
+def renamed_load(value: SSAValue) -> tuple[TableOp, list[Operation]] | None:
+    """The load of a tile that only becomes ``value``, with the operations between, which rename elements."""
+    chain: list[Operation] = []
+    while isinstance(op := value.owner, Operation) and op.name in RENAMING and len(op.operands) == 1:
+        chain.insert(0, op)
+        value = op.operands[0]
+    if not isinstance(op, Operation) or op.name not in (TILED_LOAD, LOAD):
+        return None
+    tiles = [as_op(op).value, *(link.results[0] for link in chain[:-1])]
+    return (as_op(op), chain) if all(len(list(tile.uses)) == 1 for tile in tiles[: len(chain)]) else None
+
+
+def is_copyable(dot: TableOp, index: int, mn_major: tuple[str, ...]) -> bool:
+    """Whether cp.async can copy an operand that its loop loads, for a later iteration."""
+    found = renamed_load(dot.operands[index])
+    if found is None or not is_loaded_ahead(found[0], parent_block(dot), found[1]) or not _vector(found[0])[0]:
+        return False
+    return copied_placement(dot, index, mn_major) is not None
+
+
+def copied_placement(dot: TableOp, index: int, mn_major: tuple[str, ...]) -> SharedLayout | None:
+    """Where an operand is copied: neighbors in memory stay neighbors; None where the instruction does not read that."""
+    load, chain = unwrap(renamed_load(dot.operands[index]))
+    shape, fastest = tile_type(load.value).get_shape(), _vector(load)[1]
+    order = [fastest, *(dim for dim in reversed(range(len(shape))) if dim != fastest)]
+    plain = SharedLayout.plain(shape, order, element_of(load.value.type).bits)
+    seen = smem_layout_after_views(chain, plain)
+    if seen is None or len(seen.shape) != 2:
+        return None
+    wanted = fastest_first(seen)[0]
+    return next((one for one in placements(dot, index, mn_major) if fastest_first(one)[0] == wanted), None)
+
+
+def placement_of_load(placement: SharedLayout, chain: list[Operation]) -> SharedLayout:
+    """The placement of the tile that a load has, whose elements ``chain`` renames to an operand with a placement."""
+    for link in reversed(chain):
+        if link.name == "nv_tileas.permute":
+            permutation = as_op(link).permutation
+            placement = placement.permute_dims([permutation.index(dim) for dim in range(len(permutation))])
+        elif link.name == "nv_tileas.view":
+            placement = placement.reshape(tile_type(link.operands[0]).get_shape())
+    return placement
+
+
+def is_loaded_ahead(load: TableOp, block: Block, chain: list[Operation]) -> bool:
+    """Whether a load of a loop's tile may be executed for a later iteration, and what is masked out is zero."""
+    if load.parent is not block or not isinstance(load.value.type, TensorType) or semantic_of(load) != "weak":
+        return False
+    if not follows_no_write(load.token) or is_overwritten_before_read(load, chain):
+        return False
+    if any(map(is_grid_wait, walk(block))) or not _fills_with_zeros(load):
+        return False
+    operands = [value for value in load.operands if value.type.name != TOKEN]
+    return all(is_computable_ahead(value, block) for value in operands)
+
+
+def _fills_with_zeros(load: TableOp) -> bool:
+    if load.name == LOAD:
+        return load.other is None or is_zero(load.other)
+    type = load.view.type
+    return type.kind.data != "gather" and type.padding.data in ("none", "zero")
+
+
+def _vector(load: TableOp) -> tuple[int, int]:
+    """The elements that one cp.async copies, 0 where it copies none, and the dimension along which they are contiguous."""
+    analysis, element = AxisAnalysis(), element_of(load.value.type)
+    if load.name == LOAD:
+        vector, fastest = pointer_vector(load, analysis)
+    else:
+        facts = ViewAccessInfo(load.view, analysis)
+        vector, fastest = facts.vector(load.coords, facts.in_bounds(), has_boundary_tile=True), facts.order[0]
+    return vector if element.per_byte == 1 and vector * element.bytes >= MIN_CP_ASYNC_BYTES else 0, fastest
+
+
+def is_computable_ahead(value: SSAValue, block: Block, seen: frozenset[SSAValue] = frozenset()) -> bool:
+    """Whether a value of a loop's body can be computed for a later iteration."""
+    if is_outside(value, block) or value in seen:
+        return True
+    seen |= {value}
+    if isinstance(value, BlockArgument):
+        return value.index == 0 or is_computable_ahead(terminator(block).operands[value.index - 1], block, seen)
+    op = defining_op(value)
+    if not is_pure(op) or op.regions or may_divide_by_zero(op) or op.name == CONVERT:
+        return False
+    return all(is_computable_ahead(operand, block, seen) for operand in op.operands)
