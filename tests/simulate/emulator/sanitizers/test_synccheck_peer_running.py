@@ -42,9 +42,16 @@ def awaited(name: str) -> str:
 
 
 @pytest.mark.parametrize("name", USES)
-@pytest.mark.parametrize("met", [SYNC, RELAXED])
-def test_ctas_that_synchronize_before_and_after(name, met):
-    check(met + awaited(name) + met, arrivals=2 if name == "commit" else 1)
+@pytest.mark.parametrize("before", [SYNC, RELAXED])
+def test_ctas_that_synchronize_before_and_after(name, before):
+    check(before + awaited(name) + SYNC, arrivals=2 if name == "commit" else 1)
+
+
+@pytest.mark.parametrize("name", ["store", "load", "atomic operation", "arrival"])
+def test_relaxed_barrier_does_not_order_accesses_before_the_exit(name):
+    with pytest.raises(EmulatorFault, match="may have exited before"):
+        check(SYNC + USES[name] + RELAXED)
+    check(SYNC + USES[name] + "fence.acq_rel.cluster;" + RELAXED)
 
 
 @pytest.mark.parametrize("name", [name for name in USES if name not in BYTES and name != "arrival"])

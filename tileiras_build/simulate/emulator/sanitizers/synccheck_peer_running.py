@@ -1,8 +1,9 @@
 """Synccheck of clusters: a CTA must be running while another CTA accesses its shared memory.
 
 The emulator starts all CTAs of a cluster at once; hardware does not. A CTA may start after, or exit before, another CTA
-accesses its shared memory (CUDA Programming Guide, distributed shared memory). An access must be ordered after some
-instruction of the target CTA, and before the exit of at least one of its threads.
+accesses its shared memory (CUDA Programming Guide, distributed shared memory). An access must be executed after some
+instruction of the target CTA, which a relaxed barrier guarantees, and be performed before the exit of at least one of its
+threads: a relaxed arrival does not order the accesses before it (PTX ISA 9.0, 9.7.13.4).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 from ..errors import RACE, fault_of
 from ..ptx.ast import Instruction
 from .finding_severities import Findings
-from .vector_clocks import SYNCHRONIZED, VectorClocks
+from .vector_clocks import ORDER, SYNCHRONIZED, VectorClocks
 
 FINDING = "peer-cta-not-running"
 
@@ -67,7 +68,7 @@ class ClusterSynccheck:
     def exits(self, flat) -> None:
         """Record that threads exit."""
         for cta, warp in zip(*(x.tolist() for x in self.clocks.pairs(flat))):
-            known = self.clocks.known[cta, warp, SYNCHRONIZED]
+            known = self.clocks.known[cta, warp, ORDER]
             self.exit_clocks[cta] = (
                 np.maximum(self.exit_clocks[cta], known) if cta in self.exit_clocks else known.copy()
             )
