@@ -22,8 +22,9 @@ def lower(*words: str) -> int:
 def test_the_printed_schedule_of_a_kernel_is_a_schedule_file(kernel, capsys):
     assert lower("--explain-schedule", "--json", "--sm", "90") == 0
     printed = json.loads(capsys.readouterr().out)
-    assert list(printed) == ["kernel", "target", "schedule", "cost", "candidates"]
+    assert list(printed) == ["kernel", "target", "schedule", "cost", "schedules", "candidates"]
     clocks = printed["cost"]["clocks"]
+    assert [one["clocks"] for one in printed["schedules"]] == [clocks]
     assert {"value": 14, "clocks": clocks} in printed["candidates"]["num_stages"]
     assert printed["schedule"]["num_stages"] == 14
     printed["schedule"]["num_stages"] = 3
