@@ -19,7 +19,7 @@ from tileiras_build.pipeline.opt import registry
 from tileiras_build.pipeline.stages import STAGES
 
 # Files of NVIDIA's and TileGym's samples, and of readers.
-FILES_OF_OTHERS = """
+FILES_OF_OTHERS = """torch_ops.py 
     AllGatherMatmul.py AttentionFMHA.py BatchMatMul.py BlockScaledMatMul.py FFT.py LayerNorm.py MatMul.py MoE.py Transpose.py
     VectorAddition.py VectorAdd_quickstart.py quickstart/VectorAdd_quickstart.py modeling/transformers/infer.py build_helpers.py
 """
