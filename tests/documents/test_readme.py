@@ -28,7 +28,7 @@ def cast_lines() -> list[str]:
 
 
 def shape(line: str) -> str:
-    """A line without what differs from run to run: numbers, the order of steps, columns' widths."""
+    """A line without what differs from run to run: values, the order of steps, columns' widths."""
     return re.sub(r"[\d.]+", "0", re.sub(r"^\[.*?\]", "[0]", " ".join(line.split())))
 
 

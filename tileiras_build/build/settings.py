@@ -100,7 +100,7 @@ def read_settings(env, **overrides: object) -> Settings:
 
 
 def _wants_lines(text: object) -> bool:
-    """Whether machine code keeps source lines; if nothing is said, that of a report does, unless it is also packaged."""
+    """Whether machine code keeps source lines; without the option a report keeps them, unless it is also packaged."""
     given = yes_no_or_nothing("lineinfo", text)
     is_shipped = is_requested(PACKAGE) or is_requested(INSTALL)
     return is_requested(REPORT) and not is_shipped if given is None else given
