@@ -426,8 +426,8 @@ RULES = {
     "an arrival at an mbarrier that may count in the phase before, or exceed the expected count": "9.7.13.15.5",
     "a phase of an mbarrier that completes while a thread may still have to wait for the one before, and then waits forever": "9.7.13.15.16",
     "accesses that are ordered only by relaxed arrivals or waits without a fence of their threads (`arrival-relaxed`)": "9.7.13.4",
-    "an access to shared memory of another CTA of the cluster that may not have started, or may have exited (`peer-cta-not-running`)": "CUDA "
-    "Programming Guide, distributed shared memory",
+    "an access to shared memory of another CTA of the cluster that may not have started, or may have exited (`peer-cta-not-running`); "
+    "a relaxed arrival at the cluster's barrier does not order it before the exit": "CUDA Programming Guide, distributed shared memory; 9.7.13.4",
     "two unordered accesses to columns of tensor memory, at least one of them a write": "9.7.16.6",
     "accesses of several threads to tensor memory without a `tcgen05.fence` on one side of their synchronization (`tensor-not-fenced`)": "9.7.16.6.3",
     "a `tcgen05.ld` or `.st` without a `tcgen05.wait` before its columns are handed to another thread (`load-not-waited`)": "9.7.16.6.4.4",
