@@ -18,10 +18,11 @@ from tileiras_build.core.error_index.explanations import explanations
 from tileiras_build.pipeline.opt import registry
 from tileiras_build.pipeline.stages import STAGES
 
-# Files of NVIDIA's and TileGym's samples, and of readers.
-FILES_OF_OTHERS = """torch_ops.py 
+# Files of NVIDIA's and TileGym's samples, of packages, and of readers.
+FILES_OF_OTHERS = """
     AllGatherMatmul.py AttentionFMHA.py BatchMatMul.py BlockScaledMatMul.py FFT.py LayerNorm.py MatMul.py MoE.py Transpose.py
     VectorAddition.py VectorAdd_quickstart.py quickstart/VectorAdd_quickstart.py modeling/transformers/infer.py build_helpers.py
+    torch_ops.py
 """
 _FENCED = r"^```[^\n]*\n(?P<fenced>.*?)^```"
 _CODE = re.compile(rf"{_FENCED}|`(?P<span>[^`]+)`|(?P<indented>(?:^ {{4}}[^\n]*\n)+)", re.MULTILINE | re.DOTALL)
