@@ -9,11 +9,13 @@ import hashlib
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import msgspec
 
 from ..core.errors import TileirasError
-from ..pipeline.stages import Stage, source_digest
+from ..pipeline.job import Job
+from ..pipeline.stages import Stage, between, find, load, source_digest
 from ..target.targets import find_target
 from .optimization_remarks import Remark
 from .report_cache import ReportCache
@@ -26,10 +28,14 @@ _CODE = Stage(
 
 @dataclass(frozen=True)
 class ArtifactDetails:
-    """The details of one cubin: ``texts`` of the stages "tilebc" and "sass"; ``missing`` maps absent ones to the reason."""
+    """The details of one cubin: ``texts`` of the stages "tilebc" and "sass"; ``missing`` maps absent ones to the reason.
+
+    ``schedules`` are the explained schedules of its kernels, as ``lower --explain-schedule --json`` prints them.
+    """
 
     texts: dict[str, str] = field(default_factory=dict)
     remarks: list[Remark] = field(default_factory=list)
+    schedules: dict[str, dict[str, Any]] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)
 
 
@@ -125,6 +131,29 @@ def _add_remarks(found: ArtifactDetails, inputs: ArtifactContents) -> None:
             found.remarks.extend(collect(parse(inputs.tileas), find_target(inputs.target)))
 
 
+def _add_schedules(found: ArtifactDetails, inputs: ArtifactContents) -> None:
+    """Schedule the kernels again. One that was built with other options has another schedule, and is left out."""
+    from ..ir.dialects.op_traits import is_function
+    from ..pipeline.schedule.choose import listening
+    from ..pipeline.schedule.explain import KERNEL, explain
+    from ..pipeline.schedule.schedule_attribute import schedule_of
+    from ..pipeline.schedule.schedule_file import SCHEDULE
+    from ..pipeline.tile_ir_text_format import parse
+
+    if inputs.tileas is None or inputs.bytecode is None:
+        return
+    job = Job(find_target(inputs.target))
+    with _reading, listening() as heard:
+        built = {
+            func.sym_name: schedule_of(func).chosen for func in parse(inputs.tileas).body.block.ops if is_function(func)
+        }
+        module: Any = load(find("tilebc").parse)(inputs.bytecode, None)
+        for stage in between("tilebc", "tileas"):
+            module = load(stage.edge)(module, stage.job(job))
+        explained = explain(module, heard, job)
+    found.schedules.update((one[KERNEL], one) for one in explained if one[SCHEDULE] == built.get(one[KERNEL]))
+
+
 _FINDERS: Mapping[str, Callable[[ArtifactDetails, ArtifactContents], None]] = {
-    "tilebc": _add_bytecode, "sass": _add_machine_code, "remarks": _add_remarks,
+    "tilebc": _add_bytecode, "sass": _add_machine_code, "remarks": _add_remarks, "schedule": _add_schedules,
 }  # fmt: skip

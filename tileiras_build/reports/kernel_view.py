@@ -10,10 +10,13 @@ from pathlib import Path
 from ..core.byte_sizes import size_text
 from ..core.error_index.explanations import explanations
 from ..core.file_io import read_stored
+from ..simulate.estimate.estimate_kernel import KernelEstimate
 from .cached_disassembly import ArtifactContents, ArtifactDetails
 from .collect_rows import BuiltKernel
 from .history_view import HistoryView
 from .optimization_remarks import ANALYSIS, FAILED, MISSED, PASSED, Remark
+from .remark_gains import gain_text
+from .schedule_view import ScheduleView, view_schedule
 from .source_files import Source, SourceFiles
 from .stage_source_lines import Line, read_lines
 from .verification_results import interpreted
@@ -81,11 +84,12 @@ class RemarkView:
 
 @dataclass(frozen=True)
 class Advice:
-    """One kind of missed optimization: the places where it was missed, and what to do about it."""
+    """One kind of missed optimization: the places where it was missed, what to do about it, and what that gains by the model."""
 
     message: str
     items: list[RemarkView]
     fix: str
+    gain: str
 
 
 @dataclass(frozen=True)
@@ -111,6 +115,7 @@ class OnGpu:
     notes: list[str]
     advice: list[Advice]
     lines: list[RemarksOfLine]
+    schedule: ScheduleView | None
     history: HistoryView | None
 
 
@@ -218,8 +223,9 @@ def _on_gpu(
         _bars(one),
         texts,
         notes,
-        _advice(remarks),
+        _advice(remarks, one.estimated),
         _by_line(remarks, shown.code),
+        view_schedule(facts.schedules.get(one.symbol)),
         history,
     )
 
@@ -245,14 +251,16 @@ def _remark(remark: Remark, file_index: Mapping[str, int]) -> RemarkView:
     return RemarkView(remark, _key(place, file_index) if found.file in file_index else "", f"{found.file}:{found.line}")
 
 
-def _advice(remarks: Sequence[RemarkView]) -> list[Advice]:
+def _advice(remarks: Sequence[RemarkView], estimate: KernelEstimate | None) -> list[Advice]:
     """The missed optimizations, each with its places and its row of the index of errors."""
     found: dict[tuple[str, str], list[RemarkView]] = {}
     for one in remarks:
         if one.remark.kind in (MISSED, FAILED):
             found.setdefault((one.remark.name, one.remark.message), []).append(one)
     rows = explanations()
-    return [Advice(message, items, rows[name].fix) for (name, message), items in found.items()]
+    return [
+        Advice(message, items, rows[name].fix, gain_text(name, estimate)) for (name, message), items in found.items()
+    ]
 
 
 def _by_line(remarks: Sequence[RemarkView], code: Callable[[tuple[str, int]], str]) -> list[RemarksOfLine]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..core.errors import MALFORMED, InvalidInput
 from ..core.file_io import read_stored
+from ..manifest.ptx_code_digest import code_digest
 from ..simulate.estimate.estimate_kernel import Problem
 
 # Suffixes of the files that the steps of scons verify write.
@@ -26,12 +26,11 @@ class VerificationResult:
 def verification_results(cubin: Path) -> dict[str, VerificationResult]:
     """The results for the kernels of a cubin, by demangled name.
 
-    Kernels without a reference are left out, and kernels whose PTX has changed since.
+    Kernels without a reference are left out, and kernels whose code has changed since.
     """
     try:
         found = json.loads(read_stored(cubin.with_suffix(SUFFIX)))
-        ptx = hashlib.sha256(read_stored(cubin.with_suffix(".ptx"))).hexdigest()
-        kernels = found["kernels"] if found["ptx"] == ptx else []
+        kernels = found["kernels"] if found["ptx"] == _code(cubin) else []
         return {kernel["entry"]: _compared(kernel) for kernel in kernels}
     except (OSError, InvalidInput, *MALFORMED):
         # Not verified, or written by another version.
@@ -46,17 +45,15 @@ def _compared(kernel: dict) -> VerificationResult:
 
 def interpreted(cubin: Path, symbol: str) -> str | None:
     """The result of the comparison with the interpreter as text; None if there is none for the current code."""
-    verified = cubin.with_suffix(VERIFIED)
     try:
-        # A result older than the PTX is for earlier code.
-        checks = json.loads(read_stored(verified)) if _time(verified) >= _time(cubin.with_suffix(".ptx")) else []
-        return next((_check(check) for check in checks if check["entry"] == symbol), None)
+        checks, code = json.loads(read_stored(cubin.with_suffix(VERIFIED))), _code(cubin)
+        return next((_check(check) for check in checks if (check["entry"], check["ptx"]) == (symbol, code)), None)
     except (OSError, InvalidInput, *MALFORMED):
         return None
 
 
-def _time(path: Path) -> int:
-    return path.stat().st_mtime_ns
+def _code(cubin: Path) -> str:
+    return code_digest(read_stored(cubin.with_suffix(".ptx")))
 
 
 def _check(check: dict) -> str:
