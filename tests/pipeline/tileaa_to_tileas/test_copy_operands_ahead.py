@@ -37,7 +37,7 @@ def expected(a, b):
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("name", COLUMNS)
 @pytest.mark.parametrize("sm", SMS)
-def test_numbers(sm, name, depth):
+def test_results(sm, name, depth):
     rows, columns = 128 if name.startswith("gathered") else 130, COLUMNS[name]
     a = integers(rows, depth)
     b = integers(columns, depth).T if name == "without_tma" else integers(depth, columns)

@@ -35,6 +35,7 @@ _MAX_GRID = (2**31 - 1, 65535, 65535)  # CUDA C++ Programming Guide, "Technical 
 _MAX_AXES = 8  # most axes of an invalid grid that a message shows
 _ON_EVERY_AXIS = 65536  # fewer tile blocks are possible along each axis
 GPU, CPU = "gpu", "cpu"  # where a library's kernels run
+_COMPILER = "tileiras_build"  # has the emulator; the wheel of the runtime has not
 _NO_CLUSTER = (1, 1, 1)  # a cluster of one CTA
 
 
@@ -277,7 +278,7 @@ def cpu_driver(manifest: LibraryManifest) -> Driver:
     if not found:
         raise _no_ptx(f"library {manifest.name}")
     try:
-        driver = import_module("tileiras_build.cutile.devices.library_on_cpu").CpuDriver
+        driver = import_module(f"{_COMPILER}.cutile.devices.library_on_cpu").CpuDriver
     except ModuleNotFoundError as error:
         message = f'device="cpu" needs the emulator of tileiras-build: {error}'
         raise InvalidInput("emulator-missing", message, remedy="pip install tileiras-build") from None
