@@ -6,7 +6,8 @@ from pathlib import Path
 from tests.documents.typed import Command, steps
 
 ROOT = Path(__file__).resolve().parents[2]
-LOOP = [step.line for step in steps((ROOT / "CONTRIBUTING.md").read_text()) if isinstance(step, Command)]
+[_, FIRST, *_] = (ROOT / "CONTRIBUTING.md").read_text().split("\n## ")
+LOOP = [step.line for step in steps(FIRST) if isinstance(step, Command)]
 
 
 def test_the_loop_has_five_commands():

@@ -83,8 +83,30 @@ def test_the_page_on_an_index_has_no_link_into_the_repository(name):
     assert links and all(link.startswith("https://") for link in links)
 
 
+def test_a_folder_of_wheels_stands_in_for_an_index(tmp_path):
+    """What CONTRIBUTING.md says of a release; what the wheels need comes from elsewhere."""
+    (folder := tmp_path / "dist").mkdir()
+    for project in (".", "runtime_wheel"):
+        shutil.copy(fresh_environment.wheel(project), folder)
+    install = [
+        *fresh_environment.PIP,
+        "install",
+        "--no-index",
+        "--no-deps",
+        "--find-links",
+        folder,
+        "-t",
+        tmp_path / "site",
+    ]
+    fresh_environment.run([*install, "tileiras-build", "tileiras-build-runtime"], tmp_path)
+    assert {"tileiras_build", "tileiras_build_runtime"} <= {path.name for path in (tmp_path / "site").iterdir()}
+
+
 def test_the_version_stands_once():
     projects = [tomllib.loads((ROOT / name).read_text()) for name in ("pyproject.toml", "runtime_wheel/pyproject.toml")]
     assert all(project["project"]["dynamic"] == ["version"] for project in projects)
     assert f"version: {__version__}\n" in (ROOT / "CITATION.cff").read_text()
-    assert f"## [{__version__}]" in (ROOT / "CHANGELOG.md").read_text()
+    assert re.search(
+        rf"^## \[{re.escape(__version__)}\] - \d{{4}}-\d\d-\d\d$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE
+    )
+    assert f"git tag -a v{__version__} " in (ROOT / "CONTRIBUTING.md").read_text()
