@@ -75,7 +75,7 @@ TILE_KERNELS = {
     "tileas_to_ll/arith/conversion_kernels.py": ["e8m0_to_f32", "e4m3_to_e5m2", "f32_to_e8m0_up", "f64_to_e4m3"],
     "tileas_to_ll/data_movement/spilling_kernels.py": ["shares", "centered"],
     "tileaa_to_tileas/block_scaled_dots.py": ["e4m3", "fp4_pairs", "mxfp4_bytes_persistent", "nvfp4_bytes_onto"],
-    "large_tiles.py": ["transpose_f32", "matmul_f32", "part_small", "replaced_small"],
+    "schedule/large_tiles.py": ["transpose_f32", "matmul_f32", "part_small", "replaced_small"],
     "tileaa_to_tileas/cluster_kernels.py": ["matmul_2", "matmul_tall_2", "persistent_2", "attention_2"],
     "tileaa_to_tileas/rotated_dots.py": ["weighted"],
     "tileaa_to_tileas/deep_k_dots.py": ["attending"],
