@@ -79,3 +79,15 @@ def test_a_choice_by_something_else():
 
 def test_loops_over_tile_programs():
     assert directions("", ("%x", "%length", "%programs")) == {}
+
+
+def test_arithmetic_that_shares_operands_is_followed_once():
+    doubled = "".join(
+        f"  %d{i} = arith.addi {f'%d{i - 1}' if i else '%x'}, {f'%d{i - 1}' if i else '%x'} : i32\n" for i in range(50)
+    )
+    assert directions(doubled, ("%zero", "%d49", "%one")) == {0: 1}
+
+
+def test_deep_arithmetic_is_unknown():
+    deep = "".join(f"  %d{i} = arith.addi {f'%d{i - 1}' if i else '%x'}, %length : i32\n" for i in range(3000))
+    assert not any(directions(deep, ("%zero", "%d2999", "%one")).values())

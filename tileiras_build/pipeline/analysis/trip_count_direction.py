@@ -5,6 +5,7 @@ A heuristic for the order of tile programs, which any order serves: additions ar
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 
@@ -18,6 +19,7 @@ from .integer_ranges import constant_of
 # By axis: 1 where a value grows with the program id, -1 where it falls, 0 where neither is known. It is independent of other axes.
 Directions = Mapping[int, int]
 NONE: Directions = {}
+MAX_DEPTH = 64  # operations; index arithmetic of kernels has about ten
 
 
 def trip_count_directions(func: Operation) -> Directions:
@@ -27,12 +29,9 @@ def trip_count_directions(func: Operation) -> Directions:
     loops = list(filter(_is_outermost, every))
     if not all(map(is_counted_loop, every)) or any(constant_of(op.operands[2]) is None for op in loops):
         return NONE
-    starts, ends = [op.operands[0] for op in loops], [op.operands[1] for op in loops]
-    for start in list(starts):
-        if (end := next((end for end in ends if _extremes(start) & _extremes(end)), None)) is not None:
-            starts.remove(start)
-            ends.remove(end)
-    return _together([*map(_directions, ends), *(_negated(_directions(value)) for value in starts)])
+    values = _Values()
+    starts, ends = values.without_meetings([op.operands[0] for op in loops], [op.operands[1] for op in loops])
+    return _together([*map(values.directions, ends), *(_negated(values.directions(value)) for value in starts)])
 
 
 def _is_outermost(loop: Operation) -> bool:
@@ -44,14 +43,60 @@ def _is_outermost(loop: Operation) -> bool:
     return True
 
 
+class _Values:
+    """Values of one kernel. Each is looked at once, and not farther than MAX_DEPTH operations from the bound of a loop."""
+
+    def __init__(self) -> None:
+        self._directions: dict[SSAValue, Directions] = {}
+        self._extremes: dict[SSAValue, frozenset[SSAValue]] = {}
+
+    def without_meetings(
+        self, starts: Sequence[SSAValue], ends: Sequence[SSAValue]
+    ) -> tuple[list[SSAValue], list[SSAValue]]:
+        """The starts and ends of loops, less each start with the first end that it shares an extreme with."""
+        free: dict[SSAValue, deque[int]] = {}
+        for i, end in enumerate(ends):
+            for value in self.extremes(end):
+                free.setdefault(value, deque()).append(i)
+        left, met = [], set[int]()
+        for start in starts:
+            waiting = [free[value] for value in self.extremes(start) if value in free]
+            for queue in waiting:
+                while queue and queue[0] in met:
+                    queue.popleft()
+            first = min((queue[0] for queue in waiting if queue), default=None)
+            left += [start] if first is None else []
+            met |= set() if first is None else {first}
+        return left, [end for i, end in enumerate(ends) if i not in met]
+
+    def extremes(self, value: SSAValue, depth: int = 0) -> frozenset[SSAValue]:
+        """What a value is the minimum or maximum of, or the value alone; no constants."""
+        if value not in self._extremes:
+            of = _compared(value) if depth < MAX_DEPTH else None
+            alone = frozenset() if constant_of(value) is not None else frozenset([value])
+            found = alone if of is None else frozenset().union(*(self.extremes(one, depth + 1) for one in of))
+            self._extremes[value] = found
+        return self._extremes[value]
+
+    def directions(self, value: SSAValue, depth: int = 0) -> Directions:
+        """How a value changes along the axes of the grid."""
+        if value not in self._directions:
+            self._directions[value] = self._directions_of(value, depth) if depth < MAX_DEPTH else _unknown(range(3))
+        return self._directions[value]
+
+    def _directions_of(self, value: SSAValue, depth: int) -> Directions:
+        if isinstance(value, BlockArgument):
+            return NONE if is_function(unwrap(value.block.parent_op())) else _unknown(range(3))
+        op = defining_op(value)
+        if op.name == "nv_tileaa.get_program_id":
+            return {int_attr(op, "axis"): 1}
+        if (of := _compared(value)) is not None:
+            return _together([self.directions(one, depth + 1) for one in of])
+        rule = RULES.get(op.name.partition(".")[2], _any)
+        return rule(op, [self.directions(operand, depth + 1) for operand in op.operands])
+
+
 # ---- minima and maxima ---------------------------------------------------------------------------------
-def _extremes(value: SSAValue) -> set[SSAValue]:
-    """What a value is the minimum or maximum of, or the value alone; no constants."""
-    if (of := _compared(value)) is not None:
-        return set().union(*map(_extremes, of))
-    return {value} if constant_of(value) is None else set()
-
-
 def _compared(value: SSAValue) -> tuple[SSAValue, ...] | None:
     """The two values of a minimum or a maximum, which may be written as a comparison and a select."""
     if isinstance(value, BlockArgument):
@@ -72,19 +117,7 @@ def _comparison(value: SSAValue) -> Sequence[SSAValue]:
     return found
 
 
-# ---- values --------------------------------------------------------------------------------------------
-def _directions(value: SSAValue) -> Directions:
-    if isinstance(value, BlockArgument):
-        return NONE if is_function(unwrap(value.block.parent_op())) else _unknown(range(3))
-    op = defining_op(value)
-    if op.name == "nv_tileaa.get_program_id":
-        return {int_attr(op, "axis"): 1}
-    if (of := _compared(value)) is not None:
-        return _together(map(_directions, of))
-    rule = RULES.get(op.name.partition(".")[2], _any)
-    return rule(op)
-
-
+# ---- rules -------------------------------------------------------------------------------------------
 def _unknown(axes: Iterable[int]) -> Directions:
     return dict.fromkeys(axes, 0)
 
@@ -103,34 +136,33 @@ def _together(found: Iterable[Directions]) -> Directions:
     return reduce(_both, found, NONE)
 
 
-def _added(op: Operation) -> Directions:
-    return _together(map(_directions, op.operands))
+def _added(op: Operation, of: Sequence[Directions]) -> Directions:
+    return _together(of)
 
 
-def _difference(op: Operation) -> Directions:
-    left, right = map(_directions, op.operands)
+def _difference(op: Operation, of: Sequence[Directions]) -> Directions:
+    left, right = of
     return _both(left, _negated(right))
 
 
-def _multiplied(op: Operation) -> Directions:
+def _multiplied(op: Operation, of: Sequence[Directions]) -> Directions:
     factors = [constant_of(value) for value in op.operands]
     falls = sum(factor is not None and factor < 0 for factor in factors) % 2
-    return _negated(_added(op)) if falls else _added(op)
+    return _negated(_together(of)) if falls else _together(of)
 
 
-def _by_constant(op: Operation) -> Directions:
+def _by_constant(op: Operation, of: Sequence[Directions]) -> Directions:
     """A quotient or a shift."""
     amount = constant_of(op.operands[1])
-    return _directions(op.operands[0]) if amount is not None and amount >= 0 else _any(op)
+    return of[0] if amount is not None and amount >= 0 else _any(op, of)
 
 
-def _any(op: Operation) -> Directions:
+def _any(op: Operation, of: Sequence[Directions]) -> Directions:
     """Of an operation that need not be monotonic."""
-    axes = range(3) if op.regions else _added(op)
-    return _unknown(axes)
+    return _unknown(range(3) if op.regions else _together(of))
 
 
-RULES: dict[str, Callable[[Operation], Directions]] = {
+RULES: dict[str, Callable[[Operation, Sequence[Directions]], Directions]] = {
     "addi": _added,
     "subi": _difference,
     "muli": _multiplied,

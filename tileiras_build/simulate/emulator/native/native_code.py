@@ -95,11 +95,11 @@ def compiler() -> str:
 @lru_cache
 def _key() -> str | None:
     """The key of the compiled kernels: of the sources, the compiler and the CPU; None if there is no compiler."""
-    sources = [file.read_bytes() for file in sorted(_FOLDER.glob("*.[ch]"))]
-    try:
-        found = os.stat(os.path.realpath(compiler(), strict=True))
-    except OSError:
+    path = compiler()
+    if not path:
         return None
+    found = os.stat(path)
+    sources = [file.read_bytes() for file in sorted(_FOLDER.glob("*.[ch]"))]
     return cache_key("kernels", *sources, *FLAGS, found.st_mtime_ns, found.st_size, found.st_ino, *_cpu())
 
 
