@@ -75,23 +75,27 @@ TILE_KERNELS = {
     "tileas_to_ll/arith/conversion_kernels.py": ["e8m0_to_f32", "e4m3_to_e5m2", "f32_to_e8m0_up", "f64_to_e4m3"],
     "tileas_to_ll/data_movement/spilling_kernels.py": ["shares", "centered"],
     "tileaa_to_tileas/block_scaled_dots.py": ["e4m3", "fp4_pairs", "mxfp4_bytes_persistent", "nvfp4_bytes_onto"],
+    "schedule/unhinted_dots.py": ["tall"],
     "schedule/large_tiles.py": ["transpose_f32", "matmul_f32", "part_small", "replaced_small"],
     "tileaa_to_tileas/cluster_kernels.py": ["matmul_2", "matmul_tall_2", "persistent_2", "attention_2"],
     "tileaa_to_tileas/rotated_dots.py": ["weighted"],
     "tileaa_to_tileas/deep_k_dots.py": ["attending"],
     "tileaa_to_tileas/tall_dots.py": ["weighing"],
     "tileaa_to_tileas/dots_in_branches.py": ["guarded", "either"],
+    "tileaa_to_tileas/copied_operands.py": ["gathered"],
 }
 # What is another thing on some targets, or can be done by some of them only; sm_80 does all else.
 TARGETS_OF = {
     "tileas_to_ll/arith/conversion_kernels.py": ("sm_80", "sm_90"),
     "tileas_to_ll/data_movement/spilling_kernels.py": ("sm_90",),
+    "schedule/unhinted_dots.py": ("sm_100",),
     "tileaa_to_tileas/cluster_kernels.py": ("sm_90", "sm_100"),
     "tileaa_to_tileas/block_scaled_dots.py": ("sm_100", "sm_120"),
     "tileaa_to_tileas/rotated_dots.py": ("sm_90",),
     "tileaa_to_tileas/deep_k_dots.py": ("sm_90",),
     "tileaa_to_tileas/tall_dots.py": ("sm_90",),
     "tileaa_to_tileas/dots_in_branches.py": ("sm_90", "sm_100"),
+    "tileaa_to_tileas/copied_operands.py": ("sm_90",),
 }
 OPERAND_FORMS = ["bitcast", "right_int8", "left_gathered"]
 SCHEDULED = {"matmul_f16_nn": "sm_90", "attention_f16": "sm_100"}

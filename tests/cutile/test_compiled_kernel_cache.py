@@ -59,7 +59,7 @@ def test_caches_of_cutile_tell_these_parameters_apart():
 
 
 def test_a_number_that_the_compiler_does_not_take(folder):
-    with pytest.raises(InvalidInput, match="grid_swizzle=3 is not a valid value; use one of 1, 2, 4"):
+    with pytest.raises(InvalidInput, match="grid_swizzle=3 is not a valid value; use one of 0, 1, 2, 4"):
         hook.enable("sm_90", device="cpu", grid_swizzle=3)
     assert not hook.is_enabled()
 
