@@ -133,6 +133,7 @@ def _add_remarks(found: ArtifactDetails, inputs: ArtifactContents) -> None:
 
 def _add_schedules(found: ArtifactDetails, inputs: ArtifactContents) -> None:
     """Schedule the kernels again. One that was built with other options has another schedule, and is left out."""
+    from ..ir.casting import as_op
     from ..ir.dialects.op_traits import is_function
     from ..pipeline.schedule.choose import listening
     from ..pipeline.schedule.explain import KERNEL, explain
@@ -145,7 +146,9 @@ def _add_schedules(found: ArtifactDetails, inputs: ArtifactContents) -> None:
     job = Job(find_target(inputs.target))
     with _reading, listening() as heard:
         built = {
-            func.sym_name: schedule_of(func).chosen for func in parse(inputs.tileas).body.block.ops if is_function(func)
+            as_op(func).sym_name: schedule_of(as_op(func)).chosen
+            for func in parse(inputs.tileas).body.block.ops
+            if is_function(func)
         }
         module: Any = load(find("tilebc").parse)(inputs.bytecode, None)
         for stage in between("tilebc", "tileas"):

@@ -57,7 +57,8 @@ def keep(path: str, results: Iterable[Mapping[str, Any]]) -> list[str]:
 
     A choice that a GPU or a person has made stays, unless the space has changed since.
     """
-    new, told, known = {}, [], read_choices(path)
+    new: dict[str, dict[str, Choice]] = {}
+    told, known = [], read_choices(path)
     for row in results:
         kernel, target = row["kernel"], row["target"]
         old = known.get(kernel, {}).get(target)
@@ -68,7 +69,7 @@ def keep(path: str, results: Iterable[Mapping[str, Any]]) -> list[str]:
         else:
             new.setdefault(kernel, {})[target] = _choice(row)
     if new:
-        told.insert(0, f"wrote {os.path.relpath(write_choices(path, new))}")
+        told.insert(0, f"wrote {os.path.relpath(str(write_choices(path, new)))}")
     return told
 
 

@@ -74,15 +74,29 @@ class Dot:
 
     def transposed(self) -> Dot:
         """B' A' for A B."""
-        sides = {"m": self.n, "n": self.m, "a_bytes": self.b_bytes, "b_bytes": self.a_bytes}
-        work = {"a_work": self.b_work, "b_work": self.a_work}
-        return replace(self, **sides, **work, a_type=self.b_type, b_type=self.a_type)
+        return replace(
+            self,
+            m=self.n,
+            n=self.m,
+            a_bytes=self.b_bytes,
+            b_bytes=self.a_bytes,
+            a_work=self.b_work,
+            b_work=self.a_work,
+            a_type=self.b_type,
+            b_type=self.a_type,
+        )
 
     def shrunk(self, factor: int) -> Dot:
         """A part of k, in so many times the trips."""
-        less = {"k": self.k // factor, "a_bytes": self.a_bytes // factor, "b_bytes": self.b_bytes // factor}
-        work = {"a_work": self.a_work / factor, "b_work": self.b_work / factor}
-        return replace(self, **less, **work, trips=factor * self.trips)
+        return replace(
+            self,
+            k=self.k // factor,
+            a_bytes=self.a_bytes // factor,
+            b_bytes=self.b_bytes // factor,
+            a_work=self.a_work / factor,
+            b_work=self.b_work / factor,
+            trips=factor * self.trips,
+        )
 
     @property
     def multiply_adds(self) -> int:

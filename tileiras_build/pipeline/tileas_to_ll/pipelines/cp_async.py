@@ -83,7 +83,7 @@ def _copy_vectors(
     op: TableOp,
     layout: LinearLayout,
     vector: int,
-    address: Callable[[int], tuple[SSAValue, int]],
+    address: Callable[[int], tuple[Value, int]],
     source: Callable[[int, int], SSAValue],
 ) -> None:
     """Copy the registers of a tile to a stage; ``address`` of a register's element, and ``source`` of a vector from one on."""
@@ -104,7 +104,7 @@ def _copy_vectors(
 def _copy(
     b: InstructionBuilder,
     target: tuple[Value, int],
-    place: tuple[SSAValue, int],
+    place: tuple[Value, int],
     size: int,
     source: SSAValue,
     holder: Value | None,

@@ -116,6 +116,7 @@ def _cpu() -> list[str]:
 @lru_cache
 def kernel(name: str, parameters: int) -> Callable[..., int]:
     """A kernel of so many parameters, each an address or an integer; the kernels must be ready."""
+    assert _library is not None
     function = _library[name]
     function.argtypes, function.restype = [ctypes.c_int64] * parameters, ctypes.c_int64
     return function
