@@ -210,7 +210,7 @@ def test_with_k_what_is_there_is_installed(project):
     assert done.stdout.rstrip().endswith("package mine is missing broken (sm_90) (installed without them in there)")
     packed, installed = project.folder / "build/package/mine", project.folder / "there/mine"
     names = sorted(path.relative_to(packed) for path in packed.rglob("*") if path.is_file())
-    assert len(names) == 8 and all((installed / name).read_bytes() == (packed / name).read_bytes() for name in names)
+    assert len(names) == 9 and all((installed / name).read_bytes() == (packed / name).read_bytes() for name in names)
     (project.folder / "broken.tilebc").unlink()
     run(project, "sm=80,90", "install", "prefix=there")
     assert [(installed / name).read_bytes() for name in names] == [(packed / name).read_bytes() for name in names]
