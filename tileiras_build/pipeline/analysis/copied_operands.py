@@ -27,15 +27,15 @@ RENAMING = ("nv_tileas.view", "nv_tileas.permute", CONVERT)
 
 
 def renamed_load(value: SSAValue) -> tuple[TableOp, list[Operation]] | None:
-    """The load of a tile that only becomes ``value``, with the operations between, which rename elements."""
+    """The load of a tile that only becomes ``value``, of one use, with the operations between, which rename elements."""
     chain: list[Operation] = []
     while isinstance(op := value.owner, Operation) and op.name in RENAMING and len(op.operands) == 1:
         chain.insert(0, op)
         value = op.operands[0]
     if not isinstance(op, Operation) or op.name not in (TILED_LOAD, LOAD):
         return None
-    tiles = [as_op(op).value, *(link.results[0] for link in chain[:-1])]
-    return (as_op(op), chain) if all(len(list(tile.uses)) == 1 for tile in tiles[: len(chain)]) else None
+    tiles = [as_op(op).value, *(link.results[0] for link in chain)]
+    return (as_op(op), chain) if all(len(list(tile.uses)) == 1 for tile in tiles) else None
 
 
 def is_copyable(dot: TableOp, index: int, mn_major: tuple[str, ...]) -> bool:
