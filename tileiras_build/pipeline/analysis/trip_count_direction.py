@@ -30,7 +30,7 @@ def trip_count_directions(func: Operation) -> Directions:
     if not all(map(is_counted_loop, every)) or any(constant_of(op.operands[2]) is None for op in loops):
         return NONE
     values = _Values()
-    starts, ends = values.without_meetings([op.operands[0] for op in loops], [op.operands[1] for op in loops])
+    starts, ends = values.unmatched([op.operands[0] for op in loops], [op.operands[1] for op in loops])
     return _together([*map(values.directions, ends), *(_negated(values.directions(value)) for value in starts)])
 
 
@@ -50,24 +50,22 @@ class _Values:
         self._directions: dict[SSAValue, Directions] = {}
         self._extremes: dict[SSAValue, frozenset[SSAValue]] = {}
 
-    def without_meetings(
-        self, starts: Sequence[SSAValue], ends: Sequence[SSAValue]
-    ) -> tuple[list[SSAValue], list[SSAValue]]:
+    def unmatched(self, starts: Sequence[SSAValue], ends: Sequence[SSAValue]) -> tuple[list[SSAValue], list[SSAValue]]:
         """The starts and ends of loops, less each start with the first end that it shares an extreme with."""
         free: dict[SSAValue, deque[int]] = {}
         for i, end in enumerate(ends):
             for value in self.extremes(end):
                 free.setdefault(value, deque()).append(i)
-        left, met = [], set[int]()
+        left, matched = [], set[int]()
         for start in starts:
             waiting = [free[value] for value in self.extremes(start) if value in free]
             for queue in waiting:
-                while queue and queue[0] in met:
+                while queue and queue[0] in matched:
                     queue.popleft()
             first = min((queue[0] for queue in waiting if queue), default=None)
             left += [start] if first is None else []
-            met |= set() if first is None else {first}
-        return left, [end for i, end in enumerate(ends) if i not in met]
+            matched |= set() if first is None else {first}
+        return left, [end for i, end in enumerate(ends) if i not in matched]
 
     def extremes(self, value: SSAValue, depth: int = 0) -> frozenset[SSAValue]:
         """What a value is the minimum or maximum of, or the value alone; no constants."""
