@@ -130,15 +130,16 @@ class Candidates:
             yield usual // 2
 
     def _may_have_fewer(self, kernel: Kernel) -> bool:
-        """Early pruning: whether fewer warps may leave space for another CTA, and the loop has, besides conversions, no more work than
-        an instruction for each element of the operands. Nothing limits the registers of threads that TMA copies for; a persistent kernel with
+        """Early pruning: whether fewer warps may leave space for another CTA, and the loop has, besides conversions of loaded tiles,
+        no more work than an instruction for each element of the operands. Nothing limits the registers of threads that TMA copies for; a persistent kernel with
         accumulators in tensor memory overlaps its epilogue already; warpgroups follow from the rows.
         """
         if self.family.group is not None or self._ctas_asked or (kernel.ctas > 1 and not self._is_pair(kernel)):
             return False
         gains = not (kernel.is_persistent if self.family.accumulator is Storage.TENSOR else self.copied)
         [dot] = kernel.dots
-        others = sum(kernel.loop.values()) - dot.trips * (dot.a_work + dot.b_work)
+        converted = 0 if dot.is_computed else dot.trips * (dot.a_work + dot.b_work)
+        others = sum(kernel.loop.values()) - converted
         return gains and others <= dot.trips * dot.k * (dot.m + dot.n)
 
     def _is_pair(self, kernel: Kernel) -> bool:
