@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.compiled_once import compiled as compiled_once
-from tests.emulated_kernels import cases, compiled, run
+from tests.emulated_kernels import cases, compiled, run, scheduled_case
 from tests.examples.example_library import bytecode_of, launch
 from tileiras_build.driver import explain_schedule
 from tileiras_build.frontend.export_cutile import export_kernels
@@ -128,3 +128,10 @@ def test_a_kernel_is_transposed_divided_and_shrunk_as_passes_do():
         0
     ].multiply_adds
     assert kernel.with_two_stages(65536) is kernel
+
+
+def test_operands_that_are_computed_keep_the_usual_warps():
+    """Threads multiply them by their scales where no instruction does: the model does not know what that costs."""
+    scaled = Path(__file__).parents[1] / "tileaa_to_tileas/block_scaled_dots.py"
+    [func] = [op for op in scheduled_case(scaled, "e4m3", "sm_90").walk() if op.name == "nv_tileaa.func"]
+    assert func.num_warps == 8
