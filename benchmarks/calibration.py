@@ -42,7 +42,6 @@ from tileiras_build.simulate.estimate.constant_bank_values import Argument, Glob
 from tileiras_build.simulate.estimate.kernel_from_cubin import KernelModel, read_kernels
 from tileiras_build.simulate.estimate.performance_model import Estimate, estimate
 from tileiras_build.simulate.estimate.problem_size import launch_of_manifest
-from tileiras_build.simulate.estimate.tile_order import ROW_MAJOR
 from tileiras_build.target.gpu_models import GPUS, GpuModel
 
 FOLDER = Path(__file__).with_name("calibration")
@@ -189,14 +188,7 @@ def compiled(row: Row) -> tuple[KernelModel, Launch]:
     [kernel] = read_kernels(cubin).values()
     if row.compiler == "tileiras":
         x, y, z = grid
-        own = replace(
-            launch,
-            block=(kernel.threads or launch.threads, 1, 1),
-            cluster=kernel.cluster,
-            shared_memory=0,
-            order=ROW_MAJOR,
-        )
-        launch = replace(own, grid=(x * kernel.cluster[0], y, z))
+        launch = replace(compile_speed.peer_launch(launch, kernel), grid=(x * kernel.cluster[0], y, z))
     return kernel, launch
 
 

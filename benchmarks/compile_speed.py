@@ -19,12 +19,16 @@ import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from tileiras_build import driver
 from tileiras_build.core.errors import TileirasError
 from tileiras_build.core.terminal import table_text
 from tileiras_build.pipeline.stages import STAGES
+from tileiras_build.simulate.estimate.constant_bank_values import Launch
+from tileiras_build.simulate.estimate.kernel_from_cubin import KernelModel
+from tileiras_build.simulate.estimate.tile_order import ROW_MAJOR
 from tileiras_build.target.targets import Target, find_target
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples" / "kernels"
@@ -85,6 +89,12 @@ def freeze() -> None:
 def find_peer() -> str | None:
     """Path of NVIDIA's tileiras, from its wheel or PATH."""
     return shutil.which("tileiras", path=_path_of_wheels()) or shutil.which("tileiras")
+
+
+def peer_launch(launch: Launch, kernel: KernelModel) -> Launch:
+    """Our launch as tileiras' kernel runs: with the threads and the cluster of its cubin, in the order of the grid."""
+    block = (kernel.threads or launch.threads, 1, 1)
+    return replace(launch, block=block, cluster=kernel.cluster, shared_memory=0, order=ROW_MAJOR)
 
 
 def peer_cubin(code: bytes, target: str) -> bytes:

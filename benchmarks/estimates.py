@@ -39,7 +39,6 @@ from tileiras_build.simulate.estimate.kernel_from_cubin import KernelModel, read
 from tileiras_build.simulate.estimate.occupancy_waves import occupancy_waves
 from tileiras_build.simulate.estimate.performance_model import LATENCY, Estimate, estimate
 from tileiras_build.simulate.estimate.problem_size import launch_of_manifest
-from tileiras_build.simulate.estimate.tile_order import ROW_MAJOR
 from tileiras_build.target.gpu_models import gpu_model
 from tileiras_build.target.targets import Target, parse_targets
 
@@ -198,14 +197,7 @@ def _estimate_peer(code: bytes, target: Target, programs: Launch, persistent: bo
     if cubin is None:
         return None
     [kernel] = read_kernels(cubin).values()
-    own = replace(
-        programs,
-        block=(kernel.threads or programs.threads, 1, 1),
-        cluster=kernel.cluster,
-        shared_memory=0,
-        order=ROW_MAJOR,
-    )
-    return estimate(kernel, launched(kernel, own, persistent))
+    return estimate(kernel, launched(kernel, compile_speed.peer_launch(programs, kernel), persistent))
 
 
 def _peer_cubin(code: bytes, target: Target) -> bytes | None:

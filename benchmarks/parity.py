@@ -36,7 +36,6 @@ from tileiras_build.simulate.estimate.constant_bank_values import Launch
 from tileiras_build.simulate.estimate.kernel_from_cubin import read_kernels
 from tileiras_build.simulate.estimate.performance_model import estimate
 from tileiras_build.simulate.estimate.problem_size import launch_of_manifest
-from tileiras_build.simulate.estimate.tile_order import ROW_MAJOR
 from tileiras_build.target import sass_listing
 from tileiras_build.target.gpu_models import gpu_model
 from tileiras_build.target.targets import Target, parse_targets
@@ -261,8 +260,7 @@ def _figures(cubin: bytes, launch: Launch | None, is_peer: bool = False) -> Figu
 def _clocks(cubin: bytes, launch: Launch, is_peer: bool) -> int | None:
     [kernel] = read_kernels(cubin).values()
     if is_peer:
-        block = (kernel.threads or launch.threads, 1, 1)
-        launch = replace(launch, block=block, cluster=kernel.cluster, shared_memory=0, order=ROW_MAJOR)
+        launch = compile_speed.peer_launch(launch, kernel)
     if not launch.tile_programs:
         x, y, z = launch.grid
         launch = replace(launch, grid=(x * launch.cluster_blocks, y, z))

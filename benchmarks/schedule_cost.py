@@ -1,10 +1,10 @@
 """How far the cost of a schedule (``pipeline/schedule/cost.py``) is from the estimate of the finished code.
 
-    python benchmarks/schedule_cost.py rows.json [--sm 80,90,100,120] [--only PATTERN]...    compile and estimate
-    python benchmarks/schedule_cost.py rows.json --errors [--fit]                             compare; fit the constants
+    python benchmarks/schedule_cost.py rows.pkl [--sm 80,90,100,120] [--only PATTERN]...    compile and estimate
+    python benchmarks/schedule_cost.py rows.pkl --errors [--fit]                             compare; fit the constants
 
 Kernels are those of ``schedule_kernels.py``. Each second one, by name and target, is held out: constants are fitted on the others
-alone, and errors of both halves are printed apart. Both sides are modelled: docs/estimate.md says how far an estimate is from
+alone, and errors of both halves are printed apart. Both sides are modelled: docs/report.md says how far an estimate is from
 measurements.
 """
 

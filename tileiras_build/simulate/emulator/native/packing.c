@@ -1,4 +1,4 @@
-// Numbers of any type become float64, side by side as multiply.c multiplies them (pack_operands.py).
+// Numbers of any type become float64, side by side as matmul.c multiplies them (pack_operands.py).
 #include "kernels.h"
 
 enum { F16, BF16, TF32, F32, E4M3, E5M2 };  // kinds, in the order of pack_operands.KINDS
