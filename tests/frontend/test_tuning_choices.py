@@ -11,7 +11,7 @@ from tileiras_build.core.errors import InvalidInput
 from tileiras_build.frontend.argument_names_in_producer import parse, signature_note
 from tileiras_build.frontend.export_cutile import export_kernels, load_cases
 from tileiras_build.frontend.tuning_choices import Choice, choice_file, chosen_case, read_choices, write_choices
-from tileiras_build.frontend.tuning_space import digest
+from tileiras_build.frontend.tuning_space import digest, points
 from tileiras_build.ir.bytecode.reader import read_module
 
 
@@ -50,7 +50,9 @@ def test_an_invalid_file_is_one_error(path, text):
 
 
 def test_a_chosen_point_is_exported_for_its_target(path):
-    write_choices(path, {"double": {"sm_90": Choice({"TILE": 128}, "model", space=digest(load_cases(path)[0]))}})
+    write_choices(
+        path, {"double": {"sm_90": Choice({"TILE": 128}, "model", space=digest(points(load_cases(path)[0])))}}
+    )
     exported = {sm: export_kernels(path, ["double"], tuned_for=sm)["double"] for sm in ("sm_80", "sm_90")}
     assert _tuning(exported["sm_80"]) == {"point": {"TILE": 64}, "by": "default"}
     assert _tuning(exported["sm_90"]) == {"point": {"TILE": 128}, "by": "model"}

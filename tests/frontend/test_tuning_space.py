@@ -50,8 +50,8 @@ def test_the_default_point_changes_nothing():
 
 
 def test_a_digest_is_of_the_points():
-    assert digest(case({"ROWS": [4, 8]})) == digest(case([{"ROWS": 4}, {"ROWS": 8}]))
-    assert digest(case({"ROWS": [4, 8]})) != digest(case({"ROWS": [4, 16]}))
+    assert digest(points(case({"ROWS": [4, 8]}))) == digest(points(case([{"ROWS": 4}, {"ROWS": 8}])))
+    assert digest(points(case({"ROWS": [4, 8]}))) != digest(points(case({"ROWS": [4, 16]})))
 
 
 def test_text_leaves_out_the_kernels_own_hints():

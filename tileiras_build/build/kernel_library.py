@@ -22,7 +22,7 @@ import SCons.Script
 from SCons.Builder import Builder
 
 from ..core.errors import InvalidInput, Location, TileirasError
-from ..frontend.cases_table_from_ast import REFERENCES, find_imports, has_table, is_helper, read_rows
+from ..frontend.cases_table_from_ast import CHOICES, REFERENCES, find_imports, has_table, is_helper, read_rows
 from ..pipeline.stages import STAGES, InputFile, Stage
 from ..pipeline.tuning_parameters import VARIANTS
 from ..workers.executor import Executor
@@ -42,7 +42,7 @@ from .library_member import TILECPP, Kernel, is_tilecpp, stem
 from .parallel_jobs import use_all_cores
 from .per_kernel_options import Rows
 from .progress import BuildStep
-from .python_to_bytecode_step import CASES, CHOICES, SUFFIX, ComputedKernelNames, ExportAction
+from .python_to_bytecode_step import CASES, SUFFIX, ComputedKernelNames, ExportAction
 from .scons_variables import add_defaults, exit_with_error
 from .select_executor import warm_up
 from .settings import DEFAULTS, Settings, is_explaining, is_pruning, read_settings

@@ -24,9 +24,6 @@ from ..workers.executor.traced_fork_call import run_traced
 from .stage_actions import WorkerAction, explain_suffix, kernel_name, step_timeout
 
 SUFFIX = ".reads"
-CHOICES = (
-    ".tune.json"  # beside a Python file: frontend/tuning_choices.py, which a build without choices does not import
-)
 CALL = "tileiras_build.workers.executor.traced_fork_call:call"
 # Dependencies whose state the stat of a file or the names in a folder determine; a null build cannot check others.
 _FILES, _FOLDERS = frozenset(("contents", "type", "stat")), frozenset(("names", "shadows", "distributions"))

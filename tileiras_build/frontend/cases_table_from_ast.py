@@ -20,6 +20,7 @@ from ..core.file_io import read_file
 from ..core.symbols.check_symbol_names import KERNEL, check_names, quoted_name
 
 TABLE = "CASES"
+CHOICES = ".tune.json"  # of the file of choices beside it (tuning_choices.py)
 REFERENCES = "REFERENCES"  # of kernels whose source is beside the file
 CASE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 

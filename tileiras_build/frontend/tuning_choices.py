@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.errors import InvalidInput, Location
 from ..core.file_io import write_files
-from .tuning_space import Point, at_point, default_point, digest, point_text, points
+from .cases_table_from_ast import CHOICES
+from .tuning_space import Point, at_point, digest, given, point_text, points
 
 if TYPE_CHECKING:
     from .kernel_case import Case
 
-SUFFIX = ".tune.json"
 DEFAULT = "default"  # who chose, where nothing has been tuned
 
 
@@ -48,7 +48,7 @@ Choices = dict[str, dict[str, Choice]]
 
 def choice_file(path: str | os.PathLike) -> Path:
     """The file of the choices for the kernels of a Python file."""
-    return Path(path).with_suffix(SUFFIX)
+    return Path(path).with_suffix(CHOICES)
 
 
 def read_choices(path: str | os.PathLike) -> Choices:
@@ -91,18 +91,14 @@ def chosen_case(case: Case, path: str | os.PathLike, generation: str | None) -> 
     """
     if case.tune is None:
         return case, None
-    choice = read_choices(path).get(case.name, {}).get(generation or "")
+    choice, space = read_choices(path).get(case.name, {}).get(generation or ""), points(case)
     if choice is None:
-        return case, {"point": _kept(points(case)[0]), "by": DEFAULT}
-    point = default_point(case) | choice.point
-    if point not in points(case):
+        return case, {"point": given(space[0]), "by": DEFAULT}
+    point = space[0] | choice.point
+    if point not in space:
         raise stale_error(case, path, f"{point_text(choice.point)} for {generation} is no point of its space")
-    changed = choice.space is not None and choice.space != digest(case)
-    return at_point(case, point), {"point": _kept(point), "by": choice.by} | ({"stale": True} if changed else {})
-
-
-def _kept(point: Point) -> Point:
-    return {name: value for name, value in point.items() if value is not None}
+    changed = choice.space is not None and choice.space != digest(space)
+    return at_point(case, point), {"point": given(point), "by": choice.by} | ({"stale": True} if changed else {})
 
 
 def stale_error(case: Case, path: str | os.PathLike, found: str) -> InvalidInput:

@@ -95,9 +95,9 @@ def _listed(space: Mapping[str, Sequence[Any]] | Sequence[Point]) -> Iterator[Po
         yield dict(zip(space, values, strict=True))
 
 
-def digest(case: Case) -> str:
-    """A digest of the space: a choice from another one is out of date."""
-    text = json.dumps(points(case), sort_keys=True, default=repr)
+def digest(space: Sequence[Point]) -> str:
+    """A digest of the points of a case: a choice from others is out of date."""
+    text = json.dumps(space, sort_keys=True, default=repr)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
@@ -111,6 +111,11 @@ def at_point(case: Case, point: Point) -> Case:
     return replace(case, kernel=case.kernel.replace_hints(**hints) if hints else case.kernel, arguments=arguments)
 
 
+def given(point: Point) -> Point:
+    """The point without the hints that are the kernel's own."""
+    return {name: value for name, value in point.items() if value is not None}
+
+
 def point_text(point: Point) -> str:
-    """The point in one line: "TILE_M=128 num_ctas=2"; hints that are the kernel's own are left out."""
-    return " ".join(f"{name}={value}" for name, value in point.items() if value is not None) or "default"
+    """The point in one line: "TILE_M=128 num_ctas=2"."""
+    return " ".join(f"{name}={value}" for name, value in given(point).items()) or "default"

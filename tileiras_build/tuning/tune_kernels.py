@@ -17,7 +17,7 @@ from ..driver import compile
 from ..frontend.export_cutile import opened_cases
 from ..frontend.import_kernel_file import folder_of
 from ..frontend.tuning_choices import Choice, read_choices, write_choices
-from ..frontend.tuning_space import Point, digest, point_text
+from ..frontend.tuning_space import digest, given, point_text, points
 from ..frontend.users_errors import users_code
 from ..target.targets import find_target
 
@@ -48,7 +48,7 @@ def tune_kernels(
                 continue
             with users_code(folder_of(path), Location(path), f"case {case.name!r}: "):
                 ranked = rank_points(case, path, lambda data: compile(data, target, name=path, **options), root)
-                found.append(result_of(case, find_target(target).generation, ranked, MODEL, digest(case)))
+                found.append(result_of(case, find_target(target).generation, ranked, MODEL, digest(points(case))))
     return found
 
 
@@ -75,8 +75,7 @@ def keep(path: str, results: Iterable[Mapping[str, Any]]) -> list[str]:
 
 def _choice(row: Mapping[str, Any]) -> Choice:
     best, default = row["points"][row["best"]], row["points"][0]
-    point: Point = {name: value for name, value in best["point"].items() if value is not None}
-    return Choice(point, row["by"], best["mean"], default.get("mean"), row["space"])
+    return Choice(given(best["point"]), row["by"], best["mean"], default.get("mean"), row["space"])
 
 
 def table_row(row: Mapping[str, Any]) -> tuple[str, ...]:
