@@ -7,19 +7,19 @@
 !offsets = tensor<64x16xi32, #rows>
 !mask = tensor<64x16xi1, #rows>
 !tile = tensor<64x16xf16, #rows>
-!sum = tensor<64x8xf32, #cute.layout<(64,8), ((4,8),4,(2,2)):((128,1),16,(64,8))>>
+!acc = tensor<64x8xf32, #cute.layout<(64,8), ((4,8),4,(2,2)):((128,1),16,(64,8))>>
 !left = !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<1,3,3> o (64,16):(16,1)>>
 !right = !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<0,3,3> o (16,8):(8,1)>>
 !pipeline = !nv_tileas.pipeline<#builtin.int<2>>
 nv_tileaa.func @k attributes {num_warps = 4 : i32} {
-^bb0(%start: !pointers, %bits: !mask, %zeros: !sum, %n: i32):
+^bb0(%start: !pointers, %bits: !mask, %zeros: !acc, %n: i32):
   %zero = arith.constant 0 : i32
   %one = arith.constant 1 : i32
   %a = nv_tileas.alloc_tensor : !left
   %b = nv_tileas.alloc_tensor : !right
   %p = nv_tileas.async.pipeline.create {consumers = 4 : i32, bytes = 256 : i32} : !pipeline
-  %result, %last = nv_tileas.for %zero, %n, %one initial(%zeros, %zero) : (i32, i32, i32, !sum, i32) -> (!sum, i32) {
-  ^bb1(%i: i32, %c: !sum, %token: i32):
+  %result, %last = nv_tileas.for %zero, %n, %one initial(%zeros, %zero) : (i32, i32, i32, !acc, i32) -> (!acc, i32) {
+  ^bb1(%i: i32, %c: !acc, %token: i32):
     %by = nv_tileas.splat %i : (i32) -> !offsets
     %at = nv_tileas.addptr %start, %by : (!pointers, !offsets) -> !pointers
     %x, %t = nv_tileas.load %at mask(%bits) {mem_semantic = "weak", vector = 8 : i32} : (!pointers, !mask) -> (!tile, !nv_tileaa.mem_token)
@@ -27,9 +27,9 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
     %stage = arith.shrui %token, %one : i32
     nv_tileas.local_store %x, %a, %stage pipeline(%p) : (!tile, !left, i32, !pipeline) -> ()
     nv_tileas.barrier
-    %d = nv_tileas.async.dot %a, %b, %c lhs_stage(%stage) rhs_stage(%stage) {mma = "wgmma_m64k16_f16_f16_f32", lhs_placement = #cute.shared<16, swizzle<1,3,3> o (64,16):(16,1)>, rhs_placement = #cute.shared<16, swizzle<0,3,3> o (16,8):(8,1)>, pending = 1 : i32} : (!left, !right, !sum, i32, i32) -> !sum
+    %d = nv_tileas.async.dot %a, %b, %c lhs_stage(%stage) rhs_stage(%stage) {mma = "wgmma_m64k16_f16_f16_f32", lhs_placement = #cute.shared<16, swizzle<1,3,3> o (64,16):(16,1)>, rhs_placement = #cute.shared<16, swizzle<0,3,3> o (16,8):(8,1)>, pending = 1 : i32} : (!left, !right, !acc, i32, i32) -> !acc
     %next = nv_tileas.async.pipeline.advance %p, %token : (!pipeline, i32) -> i32
-    nv_tileas.continue %d, %next : (!sum, i32) -> ()
+    nv_tileas.continue %d, %next : (!acc, i32) -> ()
   }
   nv_tileaa.return
 }

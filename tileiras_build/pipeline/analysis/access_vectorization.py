@@ -25,6 +25,16 @@ def dims_by_stride(strides: Sequence[object]) -> list[int]:
     return unit[-1:] + rest
 
 
+def dims_from(fastest: int, rank: int) -> list[int]:
+    """The dimension with consecutive addresses, then the others in row-major order."""
+    return [fastest, *(dim for dim in range(rank - 1, -1, -1) if dim != fastest)]
+
+
+def pointer_order(op: TableOp, rank: int) -> list[int]:
+    """The dimensions of a tile of pointers, the one with consecutive addresses first."""
+    return dims_from(rank - 1 if op.fastest is None else op.fastest, rank)
+
+
 class ViewAccessInfo:
     """The vector widths and bounds that are known for tiles of one view."""
 

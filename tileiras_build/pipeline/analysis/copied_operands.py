@@ -10,7 +10,7 @@ from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ...ir.layouts import SharedLayout
 from ..common.llvm_element_types import element_of
-from .access_vectorization import ViewAccessInfo, pointer_vector
+from .access_vectorization import ViewAccessInfo, dims_from, pointer_vector
 from .axis_info import AxisAnalysis
 from .dot_operand_chains import smem_layout_after_views
 from .enclosing_control_flow import is_grid_wait, is_zero
@@ -50,8 +50,7 @@ def copied_placement(dot: TableOp, index: int, mn_major: tuple[str, ...]) -> Sha
     """Where an operand is copied: neighbors in memory stay neighbors; None where the instruction does not read that."""
     load, chain = unwrap(renamed_load(dot.operands[index]))
     shape, fastest = tile_type(load.value).get_shape(), _vector(load)[1]
-    order = [fastest, *(dim for dim in reversed(range(len(shape))) if dim != fastest)]
-    plain = SharedLayout.plain(shape, order, element_of(load.value.type).bits)
+    plain = SharedLayout.plain(shape, dims_from(fastest, len(shape)), element_of(load.value.type).bits)
     seen = smem_layout_after_views(chain, plain)
     if seen is None or len(seen.shape) != 2:
         return None
@@ -72,11 +71,16 @@ def placement_of_load(placement: SharedLayout, chain: list[Operation]) -> Shared
 
 def is_loaded_ahead(load: TableOp, block: Block, chain: list[Operation]) -> bool:
     """Whether a load of a loop's tile may be executed for a later iteration, and what is masked out is zero."""
-    if load.parent is not block or not isinstance(load.value.type, TensorType) or semantic_of(load) != "weak":
+    if load.parent is not block or not isinstance(load.value.type, TensorType):
         return False
-    if not follows_no_write(load.token) or is_overwritten_before_read(load, chain):
+    if is_overwritten_before_read(load, chain) or any(map(is_grid_wait, walk(block))) or not _fills_with_zeros(load):
         return False
-    if any(map(is_grid_wait, walk(block))) or not _fills_with_zeros(load):
+    return depends_on_index_alone(load, block)
+
+
+def depends_on_index_alone(load: TableOp, block: Block) -> bool:
+    """Whether a load of a loop's body follows no write, and what it loads can be computed for a later iteration."""
+    if semantic_of(load) != "weak" or not follows_no_write(load.token):
         return False
     operands = [value for value in load.operands if value.type.name != TOKEN]
     return all(is_computable_ahead(value, block) for value in operands)

@@ -37,7 +37,7 @@ from ...ir.dialects.nv_tileas.types import BufferType, PipelineType
 from ...ir.dialects.op_definition import TableOp, location_of
 from ...ir.dialects.op_traits import is_agent_switch, is_async_mma, is_counted_loop, is_function
 from ...ir.layouts import LinearLayout, SharedLayout, coalesced, largest_vector
-from ..analysis.access_vectorization import ViewAccessInfo
+from ..analysis.access_vectorization import ViewAccessInfo, pointer_order
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.copied_operands import LOAD, MIN_CP_ASYNC_BYTES, is_loaded_ahead, placement_of_load, renamed_load
 from ..analysis.enclosing_control_flow import has_no_early_exit
@@ -45,10 +45,10 @@ from ..common.cse import eliminate_dead_code
 from ..common.llvm_element_types import element_of
 from ..job import Job
 from ..pass_manager import EdgePass
-from .op_insertion import insert_before, insertion_before, loop_continues_at
+from .op_insertion import insert_before, insertion_before
 from .software_pipelining.async_stage_copies import drop_load, emit_wait, erase_dead, next_stage
 from .software_pipelining.loop_continuation import LoopContinuation
-from .software_pipelining.loop_iteration import LoopIteration, replace_loop
+from .software_pipelining.loop_iteration import LoopIteration, before_first_trip, replace_loop
 
 
 class CopyOperandsAhead(EdgePass):
@@ -99,9 +99,9 @@ class _Copy:
         cls, store: TableOp, load: TableOp, chain: list[Operation], placement: SharedLayout
     ) -> _Copy | None:
         layout = layout_of(load.pointer)
-        fastest = layout.rank - 1 if load.fastest is None else load.fastest
-        order = [fastest, *(dim for dim in reversed(range(layout.rank)) if dim != fastest)]
-        vector = min(load.vector or 1, layout.contiguous(order), largest_vector(layout, placement))
+        vector = min(
+            load.vector or 1, layout.contiguous(pointer_order(load, layout.rank)), largest_vector(layout, placement)
+        )
         return cls(store, load, chain, placement, layout, vector, False)._if_possible()
 
     @classmethod
@@ -194,13 +194,10 @@ class _AheadLoop:
 
     def _copy_first(self) -> SSAValue:
         """Copy the tiles of the first iterations before the loop; return whether it has more."""
-        iteration = LoopIteration(self.block, [self.loop.lower, *self.loop.initial], self.before, self.loop.step)
-        enabled: SSAValue = self.before(loop_continues_at(self.loop, self.loop.lower))
-        for distance in range(self.distance):
-            self._issue(iteration, distance, self.before.constant(distance), enabled)
-            continues = self.before(loop_continues_at(self.loop, iteration.index(distance + 1)))
-            enabled = self.before.binary("and", enabled, continues)
-        return enabled
+        issue = lambda iteration, distance, enabled: self._issue(
+            iteration, distance, self.before.constant(distance), enabled
+        )
+        return before_first_trip(self.loop, self.distance, self.before, issue)
 
     def _issue(self, iteration: LoopIteration, distance: int, slot: SSAValue, enabled: SSAValue) -> None:
         """The copies of one iteration are a group."""

@@ -20,18 +20,16 @@ from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_async_mma, is_counted_loop, is_function
-from ..analysis.copied_operands import is_computable_ahead
+from ..analysis.copied_operands import depends_on_index_alone
 from ..analysis.enclosing_control_flow import has_no_early_exit, is_grid_wait
-from ..analysis.memory_semantics import semantic_of
 from ..analysis.op_queries import is_tile
-from ..analysis.scalar_slice import TOKEN, follows_no_write
 from ..job import Job
 from ..pass_manager import EdgePass
-from .op_insertion import insert_before, insertion_before, loop_continues_at
+from .op_insertion import insert_before, insertion_before
 from .software_pipelining.loop_continuation import LoopContinuation
-from .software_pipelining.loop_iteration import LoopIteration, replace_loop
+from .software_pipelining.loop_iteration import LoopIteration, before_first_trip, replace_loop
 
-ForOp, CreateTokenOp, SplatOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("for", "create_mem_token", "splat"))
+CreateTokenOp, SplatOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("create_mem_token", "splat"))
 DISTANCE = 1  # iterations
 MAX_REGISTERS = 32  # of a thread for one tile: twice as many would be carried
 LOAD, CONVERT = "nv_tileas.load", "nv_tileas.convert_layout"
@@ -54,14 +52,11 @@ class PrefetchGatheredTiles(EdgePass):
 
 def _may_run_ahead(load: TableOp, block: Block) -> bool:
     """Whether a load of a tile may be executed for a later iteration, and a thread has registers for it."""
-    if not is_tile(load.value) or semantic_of(load) != "weak" or not follows_no_write(load.token):
+    if not is_tile(load.value) or not depends_on_index_alone(load, block):
         return False
     elements = layout_of(load.value).num_registers
     bits = getattr(tile_type(load.value).element_type, "bitwidth", None)
-    if bits is None or elements * bits > MAX_REGISTERS * 32:
-        return False
-    operands = [value for value in load.operands if value.type.name != TOKEN]
-    return all(is_computable_ahead(value, block) for value in operands)
+    return bits is not None and elements * bits <= MAX_REGISTERS * 32
 
 
 class _Prefetch:
@@ -89,14 +84,13 @@ class _Prefetch:
 
     def _prologue(self) -> tuple[list[list[SSAValue]], SSAValue]:
         """The tiles of the first iterations, by load; whether the loop has more trips than those."""
-        arguments = [self.loop.lower, *self.loop.initial]
-        iteration = LoopIteration(self.block, arguments, self.before, self.loop.step)
-        enabled, tiles = self.before(loop_continues_at(self.loop, self.loop.lower)), []
-        for distance in range(DISTANCE):
+        tiles: list[list[SSAValue]] = []
+
+        def issue(iteration: LoopIteration, distance: int, enabled: SSAValue) -> None:
             tiles.append([_load(iteration, load, distance, enabled) for load in self.loads])
-            continues = self.before(loop_continues_at(self.loop, iteration.index(distance + 1)))
-            enabled = self.before.binary("and", enabled, continues)
-        return list(map(list, zip(*tiles, strict=True))), enabled
+
+        going = before_first_trip(self.loop, DISTANCE, self.before, issue)
+        return list(map(list, zip(*tiles, strict=True))), going
 
 
 def _load(iteration: LoopIteration, load: TableOp, distance: int, enabled: SSAValue) -> SSAValue:

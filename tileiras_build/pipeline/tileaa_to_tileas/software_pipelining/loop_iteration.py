@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
@@ -10,7 +10,7 @@ from ....ir.casting import defining_op, terminator
 from ....ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ....ir.dialects.op_definition import TableOp
 from ...analysis.op_queries import is_outside
-from ..op_insertion import Inserter, insertion_before
+from ..op_insertion import Inserter, insertion_before, loop_continues_at
 
 ForOp = COUNTERPARTS["nv_tileaa.for"]
 
@@ -46,6 +46,22 @@ class LoopIteration:
         else:
             passed = terminator(self.block).operands[value.index - 1]
             self.known[value, distance] = self.at(passed, distance - 1)
+
+
+def before_first_trip(
+    loop: TableOp, count: int, insert: Inserter, issue: Callable[[LoopIteration, int, SSAValue], None]
+) -> SSAValue:
+    """Before a loop, ``issue`` what belongs to each of its first iterations, by distance, if there is one.
+
+    Returns whether the loop has more trips than those.
+    """
+    iteration = LoopIteration(loop.regions[0].blocks[0], [loop.lower, *loop.initial], insert, loop.step)
+    enabled: SSAValue = insert(loop_continues_at(loop, loop.lower))
+    for distance in range(count):
+        issue(iteration, distance, enabled)
+        continues = insert(loop_continues_at(loop, iteration.index(distance + 1)))
+        enabled = insert.binary("and", enabled, continues)
+    return enabled
 
 
 def _clone(op: Operation, operands: list[SSAValue]) -> Operation:

@@ -21,6 +21,7 @@ from ....ir.dialects.nvvm.target_independent_intrinsics import SMaxOp, SMinOp
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import LinearLayout
 from ....target.element_types import ELEMENT_TYPES
+from ...analysis.access_vectorization import pointer_order
 from ...common.llvm_element_types import Element, element_of
 from ...common.llvm_type_constructors import I8, I32, I64
 from ..emission.compile_time_memrefs import TiledView
@@ -371,13 +372,6 @@ def _store_tile(e: KernelEmitter, op: TableOp, addresses: TileAddresses, vector:
 
 
 # ---- tiles of pointers ---------------------------------------------------------------------------
-def pointer_order(op: TableOp, layout: LinearLayout) -> list[int]:
-    """The dimensions of a tile of pointers, the one with consecutive addresses first."""
-    order = list(range(layout.rank - 1, -1, -1))
-    fastest = int_attr(op, "fastest") if "fastest" in op.attributes else order[0]
-    return [fastest, *(dim for dim in order if dim != fastest)]
-
-
 def emit_load(e: KernelEmitter, op: TableOp) -> None:
     if not isinstance(e.values[op.pointer], list):
         return _emit_scalar_load(e, op)
@@ -385,7 +379,7 @@ def emit_load(e: KernelEmitter, op: TableOp) -> None:
     pointers = e.values.registers(op.pointer)
     masks = None if op.mask is None else e.values.registers(op.mask)
     others = None if op.other is None else e.values.registers(op.other)
-    vector = vector_of(op, layout, pointer_order(op, layout))
+    vector = vector_of(op, layout, pointer_order(op, layout.rank))
     registers: list[Value] = []
     for first in range(0, layout.num_registers, vector):
         mask = None if masks is None else is_mask_needed(masks[first])
@@ -425,7 +419,7 @@ def emit_store(e: KernelEmitter, op: TableOp) -> None:
     layout = layout_of(op.value)
     pointers, values = e.values.registers(op.pointer), e.values.registers(op.value)
     masks = None if op.mask is None else e.values.registers(op.mask)
-    vector, holder = vector_of(op, layout, pointer_order(op, layout)), e.threads.holds_canonical_copy(layout)
+    vector, holder = vector_of(op, layout, pointer_order(op, layout.rank)), e.threads.holds_canonical_copy(layout)
     done: set[int] = set()
     for first in range(0, layout.num_registers, vector):
         if (key := layout.register_offsets[first]) in done:

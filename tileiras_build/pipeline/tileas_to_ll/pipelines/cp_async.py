@@ -22,13 +22,14 @@ from ....ir.dialects.nvvm import cluster_sync_and_fences
 from ....ir.dialects.nvvm.target_independent_intrinsics import SMaxOp, SMinOp
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import LinearLayout, shared_access
+from ...analysis.access_vectorization import pointer_order
 from ...analysis.smem_load_plans import ldmatrix_plan, stmatrix_plan, vector_load_plan, vector_store_plan
 from ...common.llvm_element_types import element_of
 from ...common.llvm_type_constructors import GLOBAL, I1, I8, I32, SHARED
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import INDEX, InstructionBuilder
 from ..emission.kernel_emitter import Handler, KernelEmitter
-from ..memory.global_memory import TileAddresses, is_mask_needed, pointer_order, tile_addresses, vector_of
+from ..memory.global_memory import TileAddresses, is_mask_needed, tile_addresses, vector_of
 from ..memory.shared_memory import holder_of, load_registers, store_registers
 
 LARGEST = 16
@@ -74,7 +75,7 @@ def emit_async_load(e: KernelEmitter, op: TableOp) -> None:
         mask = None if masks is None else is_mask_needed(masks[first])
         return _is_out_of_bounds(e.b, mask, e.values.scalar(op.enabled))
 
-    vector = vector_of(op, layout, pointer_order(op, layout))
+    vector = vector_of(op, layout, pointer_order(op, layout.rank))
     _copy_vectors(e, op, layout, vector, lambda first: (pointers[first], 0), source)
 
 
