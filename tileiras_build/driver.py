@@ -7,7 +7,7 @@ import re
 import shlex
 import sys
 import time
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -32,6 +32,7 @@ from .pipeline.stages import STAGES, Stage, between, find, load
 from .pipeline.tuning_parameters import TUNING, reject_former_names
 from .target.isa.serializer_options import find_level
 from .target.targets import find_target
+from .workers.executor import written_modules
 from .workers.executor.crash_isolation import run_isolated
 
 if TYPE_CHECKING:
@@ -167,7 +168,9 @@ def lower(
         run.parse()
         for stage in stages:
             run.step(stage)
-        return run.render(stages[-1])
+        files = run.render(stages[-1])
+        run.hand_on(files)
+        return files
 
 
 @contextmanager
@@ -246,8 +249,16 @@ class _Compilation:
     def parse(self) -> None:
         if not self.data:
             raise InvalidInput("empty-file", "the file is empty", location=Location(self.name))
-        self.value = self._guard(self.source, lambda: load(self.source.parse)(self.data, self.name))
+        self.value = written_modules.take(self.source.suffix, self.data)
+        if self.value is None:
+            self.value = self._guard(self.source, lambda: load(self.source.parse)(self.data, self.name))
         self.reached = self.source
+
+    def hand_on(self, files: Mapping[str, bytes]) -> None:
+        """Leave the module of the last artifact, written as ``files``, to a later run of this process; this run ends with it."""
+        stage, value = self.reached, self.value
+        if stage is not None and value is not None and not isinstance(value, (str, bytes, tuple)):
+            written_modules.put(stage.suffix, files[stage.suffix], value)
 
     def step(self, stage: Stage) -> Value:
         self.value = value = self._guard(stage, lambda: self._make(stage, stage.job(self.job)))

@@ -41,7 +41,7 @@ _RUN = (
         "core/knobs.py",
         "core/system_limit_errors.py",
     ),
-    *("pipeline/job.py", "pipeline/stages.py"),
+    *("pipeline/job.py", "pipeline/stages.py", "workers/executor/written_modules.py"),
     *(f"target/{name}.py" for name in ("capabilities", "copy_atoms", "mma_atoms", "sm_limits", "targets")),
 )
 # The families of matrix instructions, which are imported by name.

@@ -7,6 +7,7 @@ import sys
 import textwrap
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,13 @@ def test_workers_are_other_processes_and_are_kept(pool):
     first = pool.run(f"{TASKS}:process_id")
     assert first != os.getpid()
     assert pool.run(f"{TASKS}:process_id") == first
+
+
+def test_a_file_is_read_by_the_worker_that_wrote_it(tmp_path):
+    with WorkerPool(2) as pool, ThreadPoolExecutor(2) as threads:
+        written = list(threads.map(lambda _: pool.run(f"{TASKS}:meet", str(tmp_path), 2)[".pid"], range(2)))
+        for data in written + written[::-1]:
+            assert pool.run(f"{TASKS}:read", data) == int(data)
 
 
 def test_diagnostic_arrives_whole(pool):

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 from tileiras_build.core.errors import Location, Unsupported
 
@@ -14,6 +15,18 @@ def double(value):
 
 
 def process_id():
+    return os.getpid()
+
+
+def meet(folder, count):
+    """The file of this process, as a stage returns its artifact, once ``count`` processes are here."""
+    Path(folder, str(os.getpid())).touch()
+    while len(os.listdir(folder)) < count:
+        time.sleep(0.01)
+    return {".pid": str(os.getpid()).encode()}
+
+
+def read(data):
     return os.getpid()
 
 

@@ -16,6 +16,7 @@ import sys
 import tempfile
 import threading
 import types
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing import forkserver
@@ -31,6 +32,7 @@ from . import fork_server_preload
 from .call_result import CallResult, describe_exit, unwrap_result
 from .multiprocessing_internals import process_config
 from .worker import memory_remedy, serve
+from .written_modules import MOST
 
 if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
@@ -127,7 +129,7 @@ class WorkerPool:
         """
         with self._free:
             self._refuse_if_interrupted()
-            worker = self._take()
+            worker = self._take(arguments)
             answer: CallResult | None = None
             try:
                 answer = worker.call(function, arguments, timeout or self.timeout)
@@ -168,7 +170,13 @@ class WorkerPool:
         if self._interrupted:
             raise InternalError("interrupted", "the build was interrupted")
 
-    def _take(self) -> Worker:
+    def _take(self, arguments: tuple) -> Worker:
+        """An idle worker, if possible the one that has written what the call reads: it need not parse it."""
+        for worker in self._idle[::-1]:
+            if worker.has_written(arguments):
+                with suppress(ValueError):  # another thread has taken it
+                    self._idle.remove(worker)
+                    return worker
         with suppress(IndexError):
             return self._idle.pop()
         worker = Worker(self._memory)
@@ -199,6 +207,7 @@ class Worker:
 
     def __init__(self, memory: int):
         self.tasks, self._memory = 0, memory
+        self._written: deque[dict] = deque(maxlen=MOST)
         with system_limit_errors.start_errors():
             self._folder = Path(tempfile.mkdtemp(dir=_scratch_folder()))
             self.log, self._read = self._folder / "log", 0
@@ -236,7 +245,14 @@ class Worker:
         except (EOFError, ConnectionError):
             raise self._death() from None
         self._relay()
+        if isinstance(answer[1], dict):
+            self._written.append(answer[1])
         return answer
+
+    def has_written(self, arguments: tuple) -> bool:
+        """Whether the first of ``arguments`` is a file that one of its last calls has made."""
+        data = arguments[0] if arguments else None
+        return isinstance(data, bytes) and any(data in files.values() for files in self._written)
 
     def kill(self) -> None:
         """End the process and forget it."""
