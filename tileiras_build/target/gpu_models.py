@@ -44,6 +44,11 @@ STATIC_POWER, FMA_ENERGY = 0.25, 4.0
 DRAM_EFFICIENCY, DRAM_TURNAROUND = 0.96, 0.07
 
 
+# Parts of L2, each of which caches what the SMs that are connected to it read [A, section "A100 L2 cache"; H and B: =]: what all SMs
+# read is in each of them. Other GPUs have one.
+L2_PARTS = {80: 2, 90: 2, 100: 2, 103: 2}
+
+
 def dram_efficiency(read: float, written: float) -> float:
     """The part of DRAM's bandwidth that this mix of bytes reaches."""
     return DRAM_EFFICIENCY - DRAM_TURNAROUND * 4 * read * written / (read + written) ** 2
@@ -86,6 +91,11 @@ class GpuModel:
     def l2_rate(self) -> float:
         """L2 bytes per clock, for the whole GPU."""
         return self.l2_gb_per_s * 1e3 / self.clock_mhz
+
+    @property
+    def l2_capacity(self) -> float:
+        """The bytes that L2 holds of what all SMs read."""
+        return self.l2_size / L2_PARTS.get(self.number, 1)
 
     def locked(self, clock_mhz: int) -> GpuModel:
         """This GPU with its clock locked, as by ``nvidia-smi --lock-gpu-clocks``: latencies in time stay as they are."""

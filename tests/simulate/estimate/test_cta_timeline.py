@@ -43,7 +43,7 @@ def followed(lines, warps, blocks=1):
     machine_code, words = code(*lines), launch([GlobalBuffer("x", 4096)], block=(32 * warps, 1, 1), **across)
     tracer = Tracer(machine_code, words, Constants.of(words, LAYOUT, {}), None)
     cluster = [[tracer.warp((place, 0, 0), number) for number in range(warps)] for place in range(blocks)]
-    work = WorkCounter(machine_code, MACHINE, blocks).block(cluster[0])
+    work = WorkCounter(machine_code, MACHINE).block(cluster[0])
     [found] = simulate_clusters(machine_code, MACHINE, words, [cluster], work, 4096)
     return found
 

@@ -97,6 +97,17 @@ def addresses(one: Instruction) -> int:
     return found
 
 
+def coordinate_count(one: Instruction) -> int:
+    """The coordinates of a copy of a tensor's tile by TMA; 0 of other instructions."""
+    return int(one.modifiers[0][0]) if one.opcode == "UTMALDG" else 0
+
+
+def coordinates(one: Instruction) -> int:
+    """The registers of the coordinates of a copy by TMA, after those of its addresses, as a bit set."""
+    base = one.operands[0].parts[:1] if coordinate_count(one) else ()
+    return sum(_bit(part, 2 + axis) for part in base for axis in range(coordinate_count(one)))
+
+
 def backward_slice(code: MachineCode, wanted: Callable[[Instruction], int]) -> frozenset[int]:
     """The indices of the instructions in the slice; ``wanted`` returns the registers that each instruction needs as a root."""
     blocks = [_Block(code, block, wanted) for block in code.blocks]

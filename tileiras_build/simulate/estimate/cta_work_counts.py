@@ -26,7 +26,7 @@ class CtaWork:
     """The average work of a CTA: warp instructions, SM cycles by pipe, bytes by memory.
 
     ``read`` and ``written``: bytes by array (``buffer_of``; 0: unknown array). ``async_load_bytes``: bytes of asynchronous loads
-    that an mbarrier counts; ``l2_share`` of them comes from L2, the rest by multicast. ``unknown_branches``: data-dependent
+    that an mbarrier counts; ``async_l2_bytes`` of them come from L2, the rest by a multicast of another CTA. ``unknown_branches``: data-dependent
     branches. ``unknown_accesses``: accesses with unknown addresses.
     """
 
@@ -41,7 +41,7 @@ class CtaWork:
     read: Counter[int] = field(default_factory=Counter)
     written: Counter[int] = field(default_factory=Counter)
     async_load_bytes: float = 0
-    l2_share: float = 1.0
+    async_l2_bytes: float = 0
     async_stores: float = 0
     spills: float = 0
     unknown_branches: set[int] = field(default_factory=set)
@@ -50,12 +50,17 @@ class CtaWork:
     @property
     def l2_bytes(self) -> float:
         """Bytes between the SM and L2, without TMA stores."""
-        return sum(self.read.values()) + sum(self.written.values()) + self.async_load_bytes * self.l2_share
+        return self.l2_reads + sum(self.written.values())
+
+    @property
+    def l2_reads(self) -> float:
+        """Bytes that are read from L2."""
+        return sum(self.read.values()) + self.async_l2_bytes
 
     def add(self, other: CtaWork, share: float) -> None:
         """Add another CTA's work, weighted by its share."""
-        for name in ("instructions", "multiply_adds", "tensor", "tensor_load", "shared", "l1", "tensor_memory", "async_load_bytes", "async_stores",
-                     "spills"):  # fmt: skip
+        for name in ("instructions", "multiply_adds", "tensor", "tensor_load", "shared", "l1", "tensor_memory", "async_load_bytes", "async_l2_bytes",
+                     "async_stores", "spills"):  # fmt: skip
             setattr(self, name, getattr(self, name) + share * getattr(other, name))
         for name in ("pipes", "read", "written"):
             mine = getattr(self, name)
@@ -63,14 +68,13 @@ class CtaWork:
                 mine[key] += share * value
         self.unknown_branches |= other.unknown_branches
         self.unknown_accesses |= other.unknown_accesses
-        self.l2_share = other.l2_share
 
 
 class WorkCounter:
-    """Accumulates the work of warps, for one kernel on one GPU; ``cluster`` is the number of CTAs of a multicast."""
+    """Accumulates the work of warps, for one kernel on one GPU."""
 
-    def __init__(self, code: MachineCode, machine: GpuModel, cluster: int = 1):
-        self.code, self.gpu, self.cluster = code, machine, cluster
+    def __init__(self, code: MachineCode, machine: GpuModel):
+        self.code, self.gpu = code, machine
 
     @cached_property
     def _blocks(self) -> list[tuple[int, dict[str, float], float]]:
@@ -85,14 +89,15 @@ class WorkCounter:
         spilled = sum(one.opcode in ("LDL", "STL") for one in ones)
         return sum(one.opcode != "NOP" for one in ones), dict(pipes), 128.0 * spilled
 
-    def block(self, warps: Iterable[WarpTrace]) -> CtaWork:
-        """The work of a CTA with these warps."""
+    def block(self, warps: Iterable[WarpTrace], l2_share: float = 1.0) -> CtaWork:
+        """The work of a CTA with these warps, where ``l2_share`` of the bytes of asynchronous loads come from L2."""
         found = CtaWork()
         for trace in warps:
             self._add_path(found, trace)
             for number, seen in trace.observed.items():
                 self._add_observed(found, self.code.instructions[number], seen)
             found.unknown_branches |= set(trace.unknown_branches)
+        found.async_l2_bytes = found.async_load_bytes * l2_share
         return found
 
     def _add_path(self, found: CtaWork, trace: WarpTrace) -> None:
@@ -132,8 +137,6 @@ class WorkCounter:
                 self._add_mma(found, one, words.get("idesc"), 1)
         elif one.opcode == "SYNCS":
             found.async_load_bytes += sum(expected_bytes(one, words) for words in filter(None, seen.recorded_words))
-        elif one.opcode in ASYNC_LOADS and "MULTICAST" in one.modifiers:
-            found.l2_share = 1 / self.cluster
         elif one.opcode in ASYNC_STORES:
             found.async_stores += seen.executions
         elif seen.accesses:

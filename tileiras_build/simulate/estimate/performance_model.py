@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from ...target.gpu_models import GpuModel, gpu_model
 from .concurrent_ctas import Sustained, sustained
 from .constant_bank_values import Constants, Launch
+from .copy_sizes import Copies
 from .cta_timeline import Timeline, average, simulate_clusters
 from .cta_work_counts import CtaWork, WorkCounter
 from .kernel_from_cubin import KernelModel
+from .l2_misses import reads_with_misses
 from .memory_load import IDLE, MemoryLoad
 from .occupancy_waves import OccupancyWaves, occupancy_waves
 from .roofline import RooflineInputs, dram_bytes
@@ -82,8 +84,9 @@ def estimate(
     )
     tracer = Tracer(kernel.code, launch, Constants.of(launch, kernel.layout, kernel.banks), dict(trips or {}))
     sample = trace_sample(tracer, launch)
-    work = _average_work(kernel, machine, launch, sample)
-    read, written = dram_bytes(work, launch)
+    work = _average_work(kernel, machine, sample)
+    once, written = dram_bytes(work, launch)
+    read = reads_with_misses(kernel, machine, launch, waves.resident, sample, work, once)
 
     def follow(load: MemoryLoad) -> tuple[Timeline, OccupancyWaves, Sustained]:
         followed = simulate_clusters(kernel.code, machine, launch, sample.clusters, work, read, load)
@@ -103,10 +106,11 @@ def estimate(
     )  # fmt: skip
 
 
-def _average_work(kernel: KernelModel, machine: GpuModel, launch: Launch, sample: TracedSample) -> CtaWork:
-    accountant = WorkCounter(kernel.code, machine, launch.cluster_blocks)
+def _average_work(kernel: KernelModel, machine: GpuModel, sample: TracedSample) -> CtaWork:
+    accountant = WorkCounter(kernel.code, machine)
     found = CtaWork()
     for cluster, share in zip(sample.clusters, sample.shares, strict=True):
+        l2_share = Copies.of(kernel.code, cluster).l2_share
         for warps in cluster:
-            found.add(accountant.block(warps), share / len(cluster))
+            found.add(accountant.block(warps, l2_share), share / len(cluster))
     return found

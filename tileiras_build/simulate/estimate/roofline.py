@@ -94,12 +94,12 @@ BOUNDS: dict[str, Callable[[RooflineInputs], float]] = {
 
 
 def dram_bytes(work: CtaWork, launch: Launch) -> tuple[float, float]:
-    """DRAM bytes read and written: the accessed bytes of each array, each at most once, as if L2 held the array."""
+    """DRAM bytes read and written: the accessed bytes of each array, each once, as if L2 held all of them."""
     buffers = launch.buffers
     read: float = sum(min(work.read[n] * launch.blocks, one.size) for n, one in buffers.items())
     written: float = sum(min(work.written[n] * launch.blocks, one.size) for n, one in buffers.items())
     # Accesses that belong to no known array.
-    read += (work.async_load_bytes + work.read[0]) * launch.blocks
+    read += (work.async_l2_bytes + work.read[0]) * launch.blocks
     written += work.written[0] * launch.blocks + _stored_by_copies(work, launch)
     most_read = sum(one.size for one in buffers.values() if one.is_read)
     most_written = sum(one.size for one in buffers.values() if one.is_written)

@@ -26,7 +26,7 @@ def sampled_tiles(launch: Launch) -> list[Shape]:
 
 def cluster_of(launch: Launch, tile: Shape) -> list[Shape]:
     """The CTAs of the cluster that computes a tile block."""
-    return list(_blocks(launch, launch.order.cta(tile, launch.clusters)))
+    return ctas_at(launch, launch.order.cta(tile, launch.clusters))
 
 
 def persistent_clusters(launch: Launch) -> list[tuple[list[Shape], float]]:
@@ -34,11 +34,16 @@ def persistent_clusters(launch: Launch) -> list[tuple[list[Shape], float]]:
     represents. If the division has a remainder, the first clusters run one tile block more."""
     across = launch.clusters[0]
     most = launch.tile_programs % across
-    first, last = list(_blocks(launch, (0, 0, 0))), list(_blocks(launch, (across - 1, 0, 0)))
+    first, last = ctas_at(launch, (0, 0, 0)), ctas_at(launch, (across - 1, 0, 0))
     return [(first, 1.0)] if not most else [(first, most / across), (last, 1 - most / across)]
 
 
-def _blocks(launch: Launch, corner: Shape) -> Iterator[Shape]:
+def ctas_at(launch: Launch, corner: Shape) -> list[Shape]:
+    """The CTAs of the cluster at a place in the grid of clusters."""
+    return list(_ctas(launch, corner))
+
+
+def _ctas(launch: Launch, corner: Shape) -> Iterator[Shape]:
     x, y, z = launch.cluster
     for offset in range(x * y * z):
         within = (offset % x, offset // x % y, offset // (x * y))

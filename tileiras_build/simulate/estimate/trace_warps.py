@@ -34,7 +34,7 @@ MEMORY_OPCODES = (*GLOBAL, *SHARED, *ASYNC)
 # Instructions whose register operands are recorded, as they set sizes, counts or addresses.
 _RECORDED_OPCODES = ("SYNCS", "UTCHMMA", "UTCQMMA", "UTCIMMA", "UTCOMMA", "UBLKCP", "BAR", "UTMALDG", "UTMASTG", "ARRIVES", "UTCBAR",
          "DEPBAR")  # fmt: skip
-_JUMPS = ("BRA", "JMP", "BRX", "BRXU", "JMX", "CALL", "RET", "EXIT", "KILL")
+JUMPS = ("BRA", "JMP", "BRX", "BRXU", "JMX", "CALL", "RET", "EXIT", "KILL")
 
 
 @dataclass
@@ -83,13 +83,16 @@ class Tracer:
 
     def __init__(self, code: MachineCode, launch: Launch, constants: Constants, trips: dict[int, int] | None = None):
         self.code, self.launch, self.constants, self.trips = code, launch, constants, trips or {}
-        self.recorded_opcodes = init_stores(code) | {
-            one.number for one in code.instructions if one.opcode in _RECORDED_OPCODES
-        }
+        self.recorded_opcodes = self._recorded()
         everything = _slice_with_spills(code, self._slice_roots)
         decisions = _slice_with_spills(code, self._branch_roots)
         self.steps = [self._block_steps(block, everything) for block in code.blocks]
         self.decisions = [self._block_steps(block, decisions) for block in code.blocks]
+
+    def _recorded(self) -> frozenset[int]:
+        """The instructions whose operands are recorded."""
+        by_opcode = (one.number for one in self.code.instructions if one.opcode in _RECORDED_OPCODES)
+        return init_stores(self.code) | frozenset(by_opcode)
 
     def _block_steps(self, block: range, sliced: frozenset[int]) -> list[tuple[Instruction, Handler | None]]:
         ones = (self.code.instructions[number] for number in block)
@@ -98,7 +101,7 @@ class Tracer:
 
     def _slice_roots(self, one: Instruction) -> int:
         """The registers that an instruction needs as a root of the slice, as a bit set."""
-        if one.opcode in _JUMPS or one.number in self.recorded_opcodes:
+        if one.opcode in JUMPS or one.number in self.recorded_opcodes:
             return read(one)
         return addresses(one) if one.opcode in MEMORY_OPCODES else 0
 
@@ -110,17 +113,16 @@ class Tracer:
 
     def warp(self, place: Shape, number: int) -> WarpTrace:
         """The trace of warp ``number`` of the CTA at ``place`` in the grid."""
-        lanes = number * WARP + LANES < self.launch.threads
-        warp = Warp(_special(self.launch, place, number), self.constants)
-        return _WarpWalk(self, warp, lanes).run()
+        return WarpWalk(self, place, number).run()
 
 
-class _WarpWalk:
+class WarpWalk:
     """The trace of one warp in progress."""
 
-    def __init__(self, tracer: Tracer, warp: Warp, lanes: np.ndarray):
-        self.tracer, self.warp, self.code = tracer, warp, tracer.code
-        self.groups = [_LaneGroup(0, lanes)]
+    def __init__(self, tracer: Tracer, place: Shape, number: int):
+        self.tracer, self.code = tracer, tracer.code
+        self.warp = Warp(_special(tracer.launch, place, number), tracer.constants)
+        self.groups = [_LaneGroup(0, number * WARP + LANES < tracer.launch.threads)]
         self.trace = WarpTrace()
         self.taken: Counter[int] = Counter()
         self.passed: Counter[int] = Counter()
@@ -285,15 +287,18 @@ def _record_words(warp: Warp, one: Instruction) -> dict[str, int | None]:
     """The operand words of an instruction by meaning: addresses by space, and the last register as ``word``."""
     found: dict[str, int | None] = {}
     if one.opcode == "BAR":
-        return dict(zip(("id", "count"), (_first(warp, warp.value(operand)) for operand in one.operands), strict=False))
+        return dict(
+            zip(("id", "count"), (first_lane(warp, warp.value(operand)) for operand in one.operands), strict=False)
+        )
     if one.opcode in ("UTMALDG", "UBLKCP"):
         # The register after the shared memory address is the mbarrier's.
-        return {"barrier": _first(warp, warp.raw(one.operands[0].parts[0], 1)) if one.operands[0].parts else None}
+        place = one.operands[0].parts[:1]
+        return {name: first_lane(warp, warp.raw(part, n)) for part in place for n, name in enumerate(("to", "barrier"))}
     for operand in one.operands:
         if operand.kind == "memory":
-            found[operand.text or "place"] = _first(warp, warp.address(operand))
+            found[operand.text or "place"] = first_lane(warp, warp.address(operand))
         elif operand.is_register and not operand.is_predicate:
-            found["word"] = _first(warp, warp.value(operand))
+            found["word"] = first_lane(warp, warp.value(operand))
     found["lanes"] = int(warp.lanes.sum())
     if "ARRIVE" in one.modifiers:
         found |= _arrivals(warp, one)
@@ -311,7 +316,8 @@ def _arrivals(warp: Warp, one: Instruction) -> dict[str, int | None]:
     return found
 
 
-def _first(warp: Warp, value: object) -> int | None:
+def first_lane(warp: Warp, value: object) -> int | None:
+    """The value in the first active lane; None if it is unknown."""
     if isinstance(value, np.ndarray):
         return int(value[warp.first])
     return value if isinstance(value, int) else None
@@ -341,4 +347,4 @@ def _plain(value: int | np.ndarray | None) -> int | np.ndarray | None:
     return value.astype(np.int64) if isinstance(value, np.ndarray) else value
 
 
-__all__ = ["ALL_LANES", "Observed", "Tracer", "WarpTrace", "path_id"]
+__all__ = ["ALL_LANES", "JUMPS", "Observed", "Tracer", "WarpTrace", "WarpWalk", "first_lane", "path_id"]
