@@ -377,7 +377,7 @@ def operation_row(name: str, targets: Iterable[str]) -> str:
     if name in TERMINATORS:
         return f"| `{name}` | {since(name)} | (with `{TERMINATORS[name]}`) | |"
     rows = outcomes(name, targets)
-    supported = [element for element, row in rows.items() if not any(row.values())]
+    supported = [element for element, row in rows.items() if not all(row.values())]
     refused: dict[tuple[str, tuple[str, ...]], list[str]] = defaultdict(list)
     for element, row in rows.items():
         for id in sorted({id for id in row.values() if id}):

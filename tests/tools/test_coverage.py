@@ -6,6 +6,7 @@ import pytest
 
 from tileiras_build.core.errors import TileirasError
 from tileiras_build.ir.bytecode.opcodes import OPCODES
+from tileiras_build.pipeline.tilebc_to_tileaa.convert_cudatile_to_tileaa import RULES
 from tools import coverage
 
 PAGE = coverage.PAGE.read_text()
@@ -33,11 +34,17 @@ def test_row_agrees_with_a_trial(name):
         assert coverage.outcome(name, unnamed[0], TARGET) is None
 
 
-def test_an_operation_without_a_lowering_shows_the_id_of_its_refusal():
-    rows = {name: refused for name, (supported, refused) in ROWS.items() if supported == "none"}
-    assert rows and all(coverage.trial(name, "f32") is not None for name in rows)
-    for name, refused in rows.items():
-        assert refused.endswith(f"`{coverage.outcome(name, 'f32', TARGET)}`")
+def test_an_operation_without_a_lowering_shows_the_id_of_its_refusal(monkeypatch):
+    monkeypatch.delitem(RULES, "cuda_tile.atan2")
+    assert coverage.operation_row("atan2", [TARGET]) == (
+        "| `atan2` | 13.2 | none | f16, bf16, f32, f64: `operation-unsupported` |"
+    )
+
+
+def test_an_operation_that_some_gpus_lack_names_them():
+    supported, refused = ROWS["multimem_store_view_tko"]
+    assert "f32" in supported and refused.endswith("on sm_80, sm_86, sm_87, sm_88, sm_89: `multimem-target`")
+    assert coverage.outcome("multimem_store_view_tko", "f32", "sm_89") == "multimem-target"
 
 
 def test_each_row_says_since_when():

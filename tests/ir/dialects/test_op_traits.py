@@ -103,16 +103,17 @@ QUESTIONS = {
     op_traits.is_value_forwarding: "view permute fp_to_fp convert_layout",
     op_traits.preserves_value: "assume",
     op_traits.preserves_zero: "splat view broadcast permute convert_layout",
-    op_traits.is_access: "load store tiled_load tiled_store atomic_rmw atomic_cas tiled_atomic_rmw",
-    op_traits.is_atomic_rmw: "atomic_rmw atomic_cas tiled_atomic_rmw",
-    op_traits.is_store: "store tiled_store",
+    op_traits.is_access: "load store tiled_load tiled_store atomic_rmw atomic_cas tiled_atomic_rmw multimem_load_reduce"
+    " multimem_reduce multimem_store",
+    op_traits.is_atomic_rmw: "atomic_rmw atomic_cas tiled_atomic_rmw multimem_reduce",
+    op_traits.is_store: "store tiled_store multimem_store",
     op_traits.is_fence: "fence_alias",
     op_traits.writes_memory: "store tiled_store atomic_rmw atomic_cas tiled_atomic_rmw async.tiled_tma_store fence_alias"
-    " barrier",
+    " multimem_reduce multimem_store barrier",
     op_traits.has_side_effects: "store tiled_store atomic_rmw atomic_cas tiled_atomic_rmw async.tiled_tma_store fence_alias"
-    " barrier print",
+    " multimem_reduce multimem_store barrier print",
     op_traits.is_token_ordered: "load store tiled_load tiled_store atomic_rmw atomic_cas tiled_atomic_rmw async.tiled_tma_store"
-    " fence_alias",
+    " multimem_load_reduce multimem_reduce multimem_store fence_alias",
     op_traits.waits_for_grid: "grid_dependency",
     op_traits.is_rematerializable: "addptr assume int_to_ptr bitcast splat make_range view broadcast permute",
 }

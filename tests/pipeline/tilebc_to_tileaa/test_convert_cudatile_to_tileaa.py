@@ -411,17 +411,35 @@ def test_every_version_of_the_bytecode_is_lowered_alike(path):
     assert len(lowered) == 1
 
 
-def test_operations_on_multicast_objects_are_refused_by_name():
-    """Each is reported, at once."""
-    module = parse_text("""entry @k(%base: tile<ptr<f32, <multicast>>>, %i: tile<i32>) {
-      %view = make_tensor_view %base, shape = [16], strides = [1] : tile<ptr<f32, <multicast>>> -> tensor_view<16xf32, strides=[1], #cuda_tile.ptr_attr<multicast>>
-      %tiles = make_partition_view %view : partition_view<tile=(4), tensor_view<16xf32, strides=[1], #cuda_tile.ptr_attr<multicast>>>
-      %total, %after = multimem_load_reduce_view_tko weak %tiles[%i] : partition_view<tile=(4), tensor_view<16xf32, strides=[1], #cuda_tile.ptr_attr<multicast>>>, tile<i32> -> tile<4xf32>, token
-      %done = multimem_store_view_tko weak %tiles, %total[%i] token = %after : partition_view<tile=(4), tensor_view<16xf32, strides=[1], #cuda_tile.ptr_attr<multicast>>>, tile<4xf32>, tile<i32>, token -> token
-      return
-    }""")
+MULTICAST = """entry @k(%base: tile<ptr<TYPE, <multicast>>>, %i: tile<i32>) {
+  %view = make_tensor_view %base, shape = [SHAPE], strides = [STRIDE] : tile<ptr<TYPE, <multicast>>> -> VIEW
+  %tiles = make_partition_view %view : partition_view<tile=(4), VIEW>
+  %total, %after = multimem_load_reduce_view_tko acquire sys %tiles[%i] : partition_view<tile=(4), VIEW>, tile<i32> -> tile<4xTYPE>, token
+  %added = multimem_reduce_view_tko relaxed device %tiles, %total[%i] token = %after : partition_view<tile=(4), VIEW>, tile<4xTYPE>, tile<i32>, token -> token
+  %done = multimem_store_view_tko weak %tiles, %total[%i] token = %added : partition_view<tile=(4), VIEW>, tile<4xTYPE>, tile<i32>, token -> token
+  return
+}"""
+
+
+def multicast(type, shape, stride):
+    view = f"tensor_view<{shape}x{type}, strides=[{stride}], #cuda_tile.ptr_attr<multicast>>"
+    text = MULTICAST.replace("VIEW", view).replace("TYPE", type)
+    return parse_text(text.replace("SHAPE", str(shape)).replace("STRIDE", str(stride)))
+
+
+@pytest.mark.parametrize("type, shape, stride", [("f32", 15, 3), ("bf16", 16, 1)])
+def test_operations_on_multicast_objects_keep_order_and_reduction(type, shape, stride):
+    module = tilebc_to_tileaa.lower(multicast(type, shape, stride), Job(find_target("sm_90")))
+    found = {op.name: op for op in module.walk() if ".multimem" in op.name}
+    load, add, store = (found[f"nv_tileaa.multimem_{name}"] for name in ("load_reduce", "reduce", "store"))
+    assert [op.attributes["mem_semantic"].data for op in (load, add, store)] == ["acquire", "relaxed", "weak"]
+    assert [op.attributes["mem_scope"].data for op in (load, add)] == ["sys", "device"]
+    assert [op.attributes["mode"].data for op in (load, add)] == ["add", "add"]
+    assert add.token is load.results[1] and store.token is add.results[0] and store.value is load.results[0]
+
+
+@pytest.mark.parametrize("shape, stride", [(15, 1), (16, 2)])
+def test_halves_that_are_not_in_pairs_are_refused(shape, stride):
     with pytest.raises(TileirasError) as caught:
-        tilebc_to_tileaa.lower(module, Job(find_target("sm_90")))
-    text = str(caught.value)
-    assert text.count("operation-unsupported") == 2
-    assert "multimem_load_reduce_view_tko" in text and "multimem_store_view_tko" in text
+        tilebc_to_tileaa.lower(multicast("f16", shape, stride), Job(find_target("sm_90")))
+    assert str(caught.value).count("multimem-pairs") == 3

@@ -9,7 +9,7 @@ from xdsl.ir import SSAValue
 
 from ...ir.casting import defining_op, defining_table_op, view_type
 from ...ir.dialects.op_definition import TableOp
-from ..common.llvm_element_types import element_of
+from ..common.llvm_element_types import Element, element_of
 from .axis_info import MAX_DIVISIBILITY, AxisAnalysis, group_starts, power_of_two
 
 VECTOR_BYTES = 16
@@ -93,6 +93,21 @@ class ViewAccessInfo:
         )
         others = [self.strides[self.type.dim_map[dim]] for dim in range(len(self.type.tile)) if dim != fastest]
         return max(min([limit, *others]), 1)
+
+
+def multimem_vector(info: ViewAccessInfo, coords: Sequence[SSAValue], in_bounds: list[bool], boundary: bool) -> int:
+    """Elements per multimem access of a tile: vectors of f32 and of pairs of 16-bit floats, single ones of other types.
+
+    ``boundary``: as ``has_boundary_tile`` of ``ViewAccessInfo.vector`` (PTX ISA 9.0, section 9.7.9.14, multimem).
+    """
+    if not info.element.is_float or info.element.bits == 64:
+        return 1
+    return max(info.vector(coords, in_bounds, has_boundary_tile=boundary), multimem_word(info.element))
+
+
+def multimem_word(element: Element) -> int:
+    """Elements of the narrowest multimem access: 32 bits."""
+    return max(32 // element.bits, 1)
 
 
 def pointer_vector(op: TableOp, analysis: AxisAnalysis, bytes: int = VECTOR_BYTES) -> tuple[int, int]:

@@ -24,6 +24,9 @@ ACCESSES = {
     "nv_tileaa.tiled_load": "load",
     "nv_tileaa.tiled_store": "store",
     "nv_tileaa.tiled_atomic_rmw": "atomic update",
+    "nv_tileaa.multimem_load_reduce": "load",
+    "nv_tileaa.multimem_reduce": "atomic update",
+    "nv_tileaa.multimem_store": "store",
 }
 
 UNSIGNED_LESS = StringAttr("ult")

@@ -21,7 +21,10 @@ from ..analysis.integer_ranges import IntegerRanges
 from ..job import Job
 from ..pass_manager import EdgePass
 
-ACCESSES = frozenset({"nv_tileas.tiled_load", "nv_tileas.tiled_store", "nv_tileas.tiled_atomic_rmw"})
+ACCESSES = frozenset(
+    {"nv_tileas.tiled_load", "nv_tileas.tiled_store", "nv_tileas.tiled_atomic_rmw"}
+    | {"nv_tileas.multimem_load_reduce", "nv_tileas.multimem_reduce", "nv_tileas.multimem_store"}
+)
 
 
 class ElideBoundsChecks(EdgePass):

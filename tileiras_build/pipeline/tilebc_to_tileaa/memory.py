@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, Operation
 
-from ...core.errors import InvalidInput
+from ...core.errors import InvalidInput, Unsupported
 from ...ir.dialects import cuda_tile
 from ...ir.dialects.checked_cast import cast
+from ...ir.dialects.cuda_tile.element_types import BITS
 from ...ir.dialects.cuda_tile.location import source_location
-from ...ir.dialects.cuda_tile.view_types import TileView
+from ...ir.dialects.cuda_tile.memory_checks import HasView
+from ...ir.dialects.cuda_tile.view_types import PartitionViewType, TileView
 from ...ir.dialects.nv_tileaa import MemRefType, ops
 from ...target.element_types import ELEMENT_TYPES
 from ..rewriting.dialect_conversion import Rule
@@ -72,6 +75,53 @@ def _convert_atomic_red_view(cv: Converter, op: cuda_tile.AtomicRedViewTkoOp) ->
     cv.build(ops.TiledAtomicRmwOp, operands, attributes_of(op))
 
 
+def _convert_multimem_load_reduce(cv: Converter, op: cuda_tile.MultimemLoadReduceViewTkoOp) -> None:
+    _check_pairs(op)
+    coords = [cv.value(index) for index in op.index]
+    cv.build(ops.MultimemLoadReduceOp, [cv.value(op.view), coords, cv.optional(op.token)], _reduction_of(op))
+
+
+def _convert_multimem_reduce(cv: Converter, op: cuda_tile.MultimemReduceViewTkoOp) -> None:
+    _check_pairs(op)
+    coords = [cv.value(index) for index in op.index]
+    operands: list[Operand] = [cv.value(op.view), cv.value(op.tile), coords, cv.optional(op.token)]
+    cv.build(ops.MultimemReduceOp, operands, _reduction_of(op))
+
+
+def _convert_multimem_store(cv: Converter, op: cuda_tile.MultimemStoreViewTkoOp) -> None:
+    _check_pairs(op)
+    coords = [cv.value(index) for index in op.index]
+    operands: list[Operand] = [cv.value(op.view), cv.value(op.tile), coords, cv.optional(op.token)]
+    cv.build(ops.MultimemStoreOp, operands, attributes_of(op))
+
+
+def _reduction_of(
+    op: cuda_tile.MultimemLoadReduceViewTkoOp | cuda_tile.MultimemReduceViewTkoOp,
+) -> dict[str, Attribute]:
+    return {**attributes_of(op), "mode": StringAttr(op.reduction.data.value)}
+
+
+def _check_pairs(op: HasView) -> None:
+    """Raise Unsupported[multimem-pairs] where known extents or strides keep 16-bit elements from being accessed in pairs.
+
+    multimem instructions access at least 32 bits (PTX ISA 9.0, section 9.7.9.14).
+    """
+    view = cast(PartitionViewType, op.view.type)
+    if BITS[view.element_type] != 16:
+        return
+    tensor, tile = view.tensor_view, dict(zip(view.dim_map, view.tile_shape))
+    unit = [source for source in view.dim_map if tensor.strides[source] == 1][-1:]
+    even = [stride for source, stride in enumerate(tensor.strides) if source not in unit]
+    even += [extent for source in unit for extent in (tensor.shape[source], tile[source])]
+    if not unit or any(extent is not None and extent % 2 for extent in even):
+        raise Unsupported(
+            "multimem-pairs",
+            f"{op.name.removeprefix('cuda_tile.')} accesses {view.element_type} in pairs, which this view does not have",
+            location=source_location(op),
+            remedy="use a tile of at least two elements along a dimension of stride 1 and an even extent, and even strides along the others",
+        )
+
+
 def _convert_load_ptr(cv: Converter, op: cuda_tile.LoadPtrTkoOp) -> None:
     operands = [cv.value(op.source), cv.optional(op.mask), cv.optional(op.padding_value), cv.optional(op.token)]
     cv.build(ops.LoadOp, operands, attributes_of(op))
@@ -121,6 +171,9 @@ RULES: dict[str, Rule] = {
     "atomic_rmw_tko": _convert_atomic_rmw,
     "atomic_cas_tko": _convert_atomic_cas,
     "atomic_red_view_tko": _convert_atomic_red_view,
+    "multimem_load_reduce_view_tko": _convert_multimem_load_reduce,
+    "multimem_reduce_view_tko": _convert_multimem_reduce,
+    "multimem_store_view_tko": _convert_multimem_store,
     "get_global": _convert_get_global,
     "global": _convert_global,
     "alloca": _convert_alloca,

@@ -16,10 +16,13 @@ from ...ir.casting import unwrap
 from .control_flow_paths import BREAK, CONTINUE, LOOPS, ControlFlowPaths
 
 TOKEN = "nv_tileaa.mem_token"
-READS = frozenset(f"nv_tileas.{name}" for name in ("load", "tiled_load"))
+READS = frozenset(f"nv_tileas.{name}" for name in ("load", "tiled_load", "multimem_load_reduce"))
 WRITES = frozenset(
     f"nv_tileas.{name}"
-    for name in ("store", "tiled_store", "async.tiled_tma_store", "atomic_rmw", "atomic_cas", "tiled_atomic_rmw")
+    for name in (
+        *("store", "tiled_store", "async.tiled_tma_store", "atomic_rmw", "atomic_cas", "tiled_atomic_rmw"),
+        *("multimem_reduce", "multimem_store"),
+    )
 )
 ACCESSES = READS | WRITES
 # An edge from a token to one that depends on it.

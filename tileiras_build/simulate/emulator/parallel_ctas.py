@@ -59,7 +59,7 @@ def _is_in_cluster_shared(ins: Instruction) -> bool:
 
 _SINGLE_PROCESS_RULES: tuple[tuple[Callable[[Instruction], bool], str], ...] = (
     (
-        lambda ins: ins.op in ("atom", "red") and not _is_in_cluster_shared(ins),
+        lambda ins: ins.op in ("atom", "red", "multimem") and not _is_in_cluster_shared(ins),
         "its CTAs communicate by atomic operations on global memory",
     ),
     (

@@ -27,7 +27,7 @@ TENSOR, MEMORY, FLOATS, INTEGERS, CONTROL, SYNCHRONIZATION, MOVES = KINDS = (
 )  # fmt: skip
 _CLASS_OF_OPCODE = {
     **dict.fromkeys(("mma", "wgmma", "tcgen05"), TENSOR),
-    **dict.fromkeys(("ld", "ldu", "st", "atom", "red", "cp", "ldmatrix", "stmatrix", "prefetch", "prefetchu"), MEMORY),
+    **dict.fromkeys(("ld", "ldu", "st", "atom", "red", "cp", "ldmatrix", "stmatrix", "prefetch", "prefetchu", "multimem"), MEMORY),
     **dict.fromkeys(("bra", "brx", "call", "ret", "exit", "trap", "brkpt"), CONTROL),
     **dict.fromkeys(
         ("bar", "barrier", "mbarrier", "fence", "membar", "griddepcontrol", "nanosleep", "setmaxnreg", "elect"), SYNCHRONIZATION

@@ -39,7 +39,7 @@ def run_inputs(module, entry: str, inputs, limit: int | None = None) -> list[str
     memory = Memory()
     for buffer in inputs.buffers:
         buffer.restore()
-        memory.map(buffer.address, buffer.bytes.size, buffer.bytes)
+        buffer.map_into(memory)
     launch(module, entry, inputs.grid, inputs.params, memory=memory, limit=limit)
     return [f"parameter {buffer.parameter}: {buffer.describe()}" for buffer in inputs.buffers]
 

@@ -84,7 +84,7 @@ class ExpectedMemory:
     def _run(self, choice: Choice, backward: bool = False) -> list[np.ndarray]:
         memory = Memory()
         for buffer in self.inputs.buffers:
-            memory.map(buffer.address, buffer.bytes.size, buffer.bytes)
+            buffer.map_into(memory)
         order = reversed(list(tile_block_ids(self.inputs.grid))) if backward else None
         try:
             steps = launch(
@@ -223,7 +223,7 @@ def run_in_emulator(
 
     memory = emulator.Memory()
     for buffer in inputs.buffers:
-        memory.map(buffer.address, buffer.bytes.size, buffer.bytes)
+        buffer.map_into(memory)
     return run_compiled(
         inputs,
         lambda: emulator.launch(

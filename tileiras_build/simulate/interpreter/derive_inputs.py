@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from ...ir.dialects.cuda_tile.attrs import BoundedAttr, DivByAttr
+from ...ir.dialects.cuda_tile.enums import PtrAttr
 from ...ir.dialects.cuda_tile.ops_make_view import MakeTensorViewOp
 from ...ir.dialects.cuda_tile.ops_module import EntryOp, GetTileBlockIdOp
 from ...ir.dialects.cuda_tile.ops_shape import AssumeOp
@@ -33,6 +34,7 @@ from .element_types import (
 from .float_ops import narrowed
 from .integer_ops import wrap
 from .interpreter_errors import InterpreterFault
+from .mapped_memory import MULTICAST_WINDOW
 from .scalar_constant_folding import ScalarFolder
 from .tile_block_interpreter import find_entry
 
@@ -43,13 +45,25 @@ ALIGNMENT = 256
 GUARD_BYTES = 256  # bytes around a buffer that no kernel may touch
 
 
+class MappableMemory(Protocol):
+    """The memory of one launch."""
+
+    def map(self, address: int, size: int, keep: object = None) -> None: ...
+
+    def map_multicast(self, copies: Sequence[np.ndarray]) -> int: ...
+
+
+COPIES = 2  # of a multicast object: the GPUs that have one
+
+
 @dataclass
 class Buffer:
-    """The memory of one pointer parameter."""
+    """The memory of one pointer parameter; the ``copies`` of a multicast object lie one after the other."""
 
     parameter: int
     element_type: Attribute
     bytes: np.ndarray
+    copies: int = 1
     initial_bytes: np.ndarray = field(init=False)
 
     def __post_init__(self):
@@ -57,7 +71,14 @@ class Buffer:
 
     @property
     def address(self) -> int:
-        return self.bytes.ctypes.data
+        return self.bytes.ctypes.data + (MULTICAST_WINDOW if self.copies > 1 else 0)
+
+    def map_into(self, memory: MappableMemory) -> None:
+        """Map the buffer at its address, in the memory of the interpreter or of the emulator."""
+        if self.copies == 1:
+            memory.map(self.address, self.bytes.size, self.bytes)
+        else:
+            memory.map_multicast(np.split(self.bytes, self.copies))
 
     def restore(self) -> None:
         """Restore the original content."""
@@ -97,14 +118,20 @@ def random_elements(random: np.random.Generator, element_type: Attribute, count:
     return narrowed(np.abs(values) + 0.25 if storage_bits(element_type) == 8 else values, element_type)
 
 
-def _buffer(random: np.random.Generator, parameter: int, element_type: Attribute, count: int) -> Buffer:
-    words = to_bit_patterns(random_elements(random, element_type, count + count % 2), element_type)
+def copies_of(pointer: PointerType) -> int:
+    """The copies of what a pointer parameter refers to."""
+    return COPIES if pointer.ptr_attr == PtrAttr.MULTICAST.value else 1
+
+
+def _buffer(random: np.random.Generator, parameter: int, pointer: PointerType, count: int) -> Buffer:
+    element_type, copies = pointer.pointee_type, copies_of(pointer)
+    words = to_bit_patterns(random_elements(random, element_type, copies * (count + count % 2)), element_type)
     if storage_bits(element_type) == 4:
         words = words[0::2] | words[1::2] << 4
     content = np.ascontiguousarray(words).view(np.uint8)
     place = aligned(content.size)
     place[:] = content
-    return Buffer(parameter, element_type, place)
+    return Buffer(parameter, element_type, place, copies)
 
 
 def _whole_tiles(view: SSAValue) -> set[int]:
@@ -236,7 +263,7 @@ def derive_inputs(
     for index, argument in enumerate(planner.arguments):
         element_type = element_of(argument)
         if isinstance(element_type, PointerType):
-            buffers.append(_buffer(random, index, element_type.pointee_type, planner.counts.get(index, loose)))
+            buffers.append(_buffer(random, index, element_type, planner.counts.get(index, loose)))
             params.append(buffers[-1].address.to_bytes(8, "little"))
         else:
             scalars[index], data = _scalar(planner, index, element_type)

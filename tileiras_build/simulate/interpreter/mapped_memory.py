@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 
 import numpy as np
 
 from .element_types import unsigned_dtype
+
+# The address of a multicast object is this + the address of its first copy: no address of the process.
+MULTICAST_WINDOW = 1 << 59
 
 
 class OutsideMemory(Exception):
@@ -31,6 +35,7 @@ class Memory:
     def __init__(self):
         self.pieces: list[MappedRegion] = []
         self._bases = self._ends = np.zeros(0, np.uint64)
+        self._multicast: dict[int, tuple[int, list[int]]] = {}  # address -> bytes, addresses of the copies
 
     def map(self, address: int, size: int, keep: object = None) -> None:
         """Map ``size`` bytes of process memory at ``address``; overlapping ranges are merged."""
@@ -53,6 +58,22 @@ class Memory:
         start, end = np.lib.array_utils.byte_bounds(array)
         self.map(start, end - start, array)
         return array.ctypes.data
+
+    def map_multicast(self, copies: Sequence[np.ndarray]) -> int:
+        """Map arrays of equal size as the copies of one multicast object; returns the object's address."""
+        addresses = [self.map_array(array) for array in copies]
+        self._multicast[MULTICAST_WINDOW + addresses[0]] = copies[0].nbytes, addresses
+        return MULTICAST_WINDOW + addresses[0]
+
+    def addresses_of_copies(self, addresses: np.ndarray, size: int) -> list[np.ndarray]:
+        """The addresses in each copy of ``size`` bytes at flat addresses of one multicast object; raises OutsideMemory."""
+        if not len(addresses):
+            return []
+        first, last = int(addresses.min()), int(addresses.max()) + size
+        for base, (length, copies) in self._multicast.items():
+            if base <= first and last <= base + length:
+                return [addresses - np.uint64(base) + np.uint64(copy) for copy in copies]
+        raise OutsideMemory(first)
 
     def _locate(self, addresses: np.ndarray, size: int) -> np.ndarray:
         """The index of the range of each access; raises OutsideMemory for one that is not inside a range."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import reduce
 
 import numpy as np
 from xdsl.ir import Attribute
 
-from ...ir.dialects.cuda_tile.enums import AtomicRMWMode
+from ...ir.dialects.cuda_tile.enums import AtomicRMWMode, MultimemReductionKind
 from ...ir.dialects.cuda_tile.ops_atomic import AtomicCASTkoOp, AtomicRedViewTkoOp, AtomicRMWTkoOp
 from ...ir.dialects.cuda_tile.ops_load_store import (
     AllocaOp,
@@ -17,6 +18,11 @@ from ...ir.dialects.cuda_tile.ops_load_store import (
     MakeTokenOp,
     MemoryFenceAliasTkoOp,
     StorePtrTkoOp,
+)
+from ...ir.dialects.cuda_tile.ops_multimem import (
+    MultimemLoadReduceViewTkoOp,
+    MultimemReduceViewTkoOp,
+    MultimemStoreViewTkoOp,
 )
 from ...ir.dialects.cuda_tile.ops_print_assert_grid_dependency import (
     AssertOp,
@@ -28,16 +34,18 @@ from .element_types import (
     F64,
     FORMATS,
     element_of,
+    is_integer,
     pointee_of,
     storage_bits,
     storage_dtype,
     to_bit_patterns,
     to_float64,
 )
+from .float_ops import narrowed
 from .ieee_rounding import EVEN, compute
 from .integer_ops import to_int64, wrap
 from .interpreter_errors import make_fault
-from .tensor_views import addresses_of, locate
+from .tensor_views import TileViewOf, addresses_of, locate, padding_of
 from .tile_block_interpreter import Frame, handles
 
 # Tile blocks run sequentially in program order, which satisfies all token dependencies.
@@ -170,6 +178,65 @@ def atomic_reduce(frame: Frame, op: AtomicRedViewTkoOp):
         element_type,
         lambda old, chosen: change(frame, old, values[chosen], element_type),
     )
+    return None
+
+
+def _float_extremum(function: Callable) -> Callable:
+    def apply(frame, old, new, element_type):
+        return narrowed(function(to_float64(old, element_type), to_float64(new, element_type)), element_type)
+
+    return apply
+
+
+# The reductions of multicast objects: integers, floats.
+MULTIMEM_INTEGERS = {kind: ATOMIC_MODES[AtomicRMWMode(kind.value)] for kind in MultimemReductionKind}
+MULTIMEM_FLOATS: dict[MultimemReductionKind, Callable] = {
+    MultimemReductionKind.ADD: _add_floats,
+    MultimemReductionKind.MIN: _float_extremum(np.fmin),
+    MultimemReductionKind.MAX: _float_extremum(np.fmax),
+}
+
+
+def _multimem_reduction(op: MultimemLoadReduceViewTkoOp | MultimemReduceViewTkoOp, element_type: Attribute) -> Callable:
+    return (MULTIMEM_INTEGERS if is_integer(element_type) else MULTIMEM_FLOATS)[op.reduction.data]
+
+
+def _copies(frame: Frame, view: TileViewOf, offsets: np.ndarray) -> list[np.ndarray]:
+    """The addresses of elements in each copy of a multicast object."""
+    size = storage_bits(view.tensor.element_type) // 8
+    return frame.launch.memory.addresses_of_copies(addresses_of(view, offsets), size)
+
+
+@handles(MultimemLoadReduceViewTkoOp)
+def multimem_load_reduce(frame: Frame, op: MultimemLoadReduceViewTkoOp):
+    view = frame.get(op.view)
+    offsets, inside = locate(frame, op, view)
+    element_type, values = view.tensor.element_type, padding_of(frame, op, view.type, inside)
+    copies = [frame.load(addresses, element_type) for addresses in _copies(frame, view, offsets[inside])]
+    if copies:
+        reduction = _multimem_reduction(op, element_type)
+        values[inside] = reduce(lambda total, copy: reduction(frame, total, copy, element_type), copies)
+    return values, None
+
+
+@handles(MultimemReduceViewTkoOp)
+def multimem_reduce(frame: Frame, op: MultimemReduceViewTkoOp):
+    view = frame.get(op.view)
+    offsets, inside = locate(frame, op, view)
+    element_type, values = view.tensor.element_type, np.asarray(frame.get(op.tile))[inside]
+    reduction = _multimem_reduction(op, element_type)
+    for addresses in _copies(frame, view, offsets[inside]):
+        _modify(frame, addresses, element_type, lambda old, chosen: reduction(frame, old, values[chosen], element_type))
+    return None
+
+
+@handles(MultimemStoreViewTkoOp)
+def multimem_store(frame: Frame, op: MultimemStoreViewTkoOp):
+    view = frame.get(op.view)
+    offsets, inside = locate(frame, op, view)
+    values = np.asarray(frame.get(op.tile))[inside]
+    for addresses in _copies(frame, view, offsets[inside]):
+        frame.store(addresses, values, view.tensor.element_type)
     return None
 
 

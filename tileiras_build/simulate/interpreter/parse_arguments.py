@@ -15,7 +15,7 @@ from xdsl.ir import Attribute, Operation
 
 from ...core.errors import InvalidInput
 from ...ir.dialects.cuda_tile.types import PointerType
-from .derive_inputs import Buffer, Inputs, aligned, pack_scalar, random_elements
+from .derive_inputs import Buffer, Inputs, aligned, copies_of, pack_scalar, random_elements
 from .element_types import STORAGE_DTYPES, element_of, is_integer, storage_bits, to_bit_patterns
 from .tile_block_interpreter import find_entry, pad_to_3d
 
@@ -78,7 +78,7 @@ def bind_arguments(module: Operation, entry: str, texts: Sequence[str], grid: tu
     while waiting and len(inputs.params) < len(parameters):
         text, element_type = waiting.pop(0), parameters[len(inputs.params)]
         if isinstance(element_type, PointerType):
-            _add_array(inputs, parameters, text, element_type.pointee_type)
+            _add_array(inputs, parameters, text, element_type)
         else:
             _add_number(inputs, text, element_type)
     if waiting or len(inputs.params) != len(parameters):
@@ -95,13 +95,15 @@ def _plain(type: Attribute) -> str:
     return str(type).removeprefix("!cuda_tile.")
 
 
-def _add_array(inputs: Inputs, parameters: list[Attribute], text: str, element_type: Attribute) -> None:
-    shape, values = _array(text, element_type)
-    content = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
+def _add_array(inputs: Inputs, parameters: list[Attribute], text: str, pointer: PointerType) -> None:
+    """Add an array; a multicast object gets copies with the same content."""
+    copies = copies_of(pointer)
+    shape, values = _array(text, pointer.pointee_type)
+    content = np.tile(np.ascontiguousarray(values).reshape(-1).view(np.uint8), copies)
     place = aligned(content.size)
     place[:] = content
     first = len(inputs.params)
-    inputs.buffers.append(Buffer(first, element_type, place))
+    inputs.buffers.append(Buffer(first, pointer.pointee_type, place, copies))
     inputs.params.append(inputs.buffers[-1].address.to_bytes(8, "little"))
     following = parameters[first + 1 : first + 1 + 2 * len(shape)]
     if len(following) == 2 * len(shape) and all(map(is_integer, following)):

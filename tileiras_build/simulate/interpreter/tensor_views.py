@@ -144,7 +144,7 @@ PADDING = {
 }
 
 
-def _padding(frame: Frame, op: LoadViewTkoOp, type: TileView, inside: np.ndarray) -> np.ndarray:
+def padding_of(frame: Frame, op: LoadViewTkoOp, type: TileView, inside: np.ndarray) -> np.ndarray:
     """A tile of the padding value, for elements outside of the tensor."""
     element_type = type.element_type
     if type.padding_value is not None and not _can_hold(element_type, type.padding_value):
@@ -189,7 +189,7 @@ def load_view(frame: Frame, op: LoadViewTkoOp):
     view = frame.get(op.view)
     offsets, inside = locate(frame, op, view)
     element_type = view.tensor.element_type
-    values = _padding(frame, op, view.type, inside)
+    values = padding_of(frame, op, view.type, inside)
     if storage_bits(element_type) < 8:
         places, shifts = _nibble_addresses(view, offsets[inside])
         loaded = from_bit_patterns(frame.launch.memory.load(places, 1) >> shifts & np.uint8(15), element_type)

@@ -11,12 +11,26 @@ from tileiras_build.ir.dialects.nvvm.memory_access import (
     CopyOp,
     LoadMatrixOp,
     LoadOp,
+    MultimemLoadReduceOp,
+    MultimemReductionOp,
+    MultimemStoreOp,
     ReductionOp,
     StoreMatrixOp,
     StoreOp,
 )
 from tileiras_build.pipeline.common.llvm_element_types import ELEMENTS, POINTER
-from tileiras_build.pipeline.common.llvm_type_constructors import GLOBAL, I1, I16, I32, I64, SHARED, pointer, struct
+from tileiras_build.pipeline.common.llvm_type_constructors import (
+    FLOAT,
+    GLOBAL,
+    HALF,
+    I1,
+    I16,
+    I32,
+    I64,
+    SHARED,
+    pointer,
+    struct,
+)
 from tileiras_build.pipeline.tileas_to_ll.emission.instruction_builder import InstructionBuilder
 from tileiras_build.pipeline.tileas_to_ll.writer.llvm_text import FunctionWriter
 from tileiras_build.pipeline.tileas_to_ll.writer.write_instructions import write_operation
@@ -143,6 +157,13 @@ ORDER = {"semantics": "acq_rel", "scope": "gpu", "space": "global"}
          "=&h,l,h,b,~{memory}"),
         (ReductionOp, [I32, I1], None, {"operation": "and.b32", "offset": -4},
          "@$2 red.acq_rel.gpu.global.and.b32 [$0-4], $1;", "l,r,b,~{memory}"),
+        (MultimemLoadReduceOp, [None], struct(FLOAT, FLOAT), {"operation": "add", "word": "f32", "offset": 8},
+         "multimem.ld_reduce.acq_rel.gpu.global.add.v2.f32 {$0, $1}, [$2+8];", "=&f,=&f,l"),
+        (MultimemReductionOp, [[HALF, HALF], I1], None, {"operation": "max", "word": "f16x2"},
+         "{ .reg .b32 w0; mov.b32 w0, {$1, $2}; @$3 multimem.red.acq_rel.gpu.global.max.f16x2 [$0], w0; }",
+         "l,h,h,b,~{memory}"),
+        (MultimemStoreOp, [[I64], None], None, {"word": "b64"},
+         "multimem.st.acq_rel.gpu.global.b64 [$0], $1;", "l,l,~{memory}"),
     ],
 )  # fmt: skip
 def test_updates(kind, operands, type, attributes, template, constraints):

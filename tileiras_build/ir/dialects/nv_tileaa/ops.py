@@ -23,8 +23,20 @@ from ..op_traits import (
     ValueForwarding,
     region_traits,
 )
+from .memory_ops import (  # noqa: F401 - rows of OPERATIONS
+    HINTS,
+    AtomicCasOp,
+    AtomicRmwOp,
+    LoadOp,
+    MultimemLoadReduceOp,
+    MultimemReduceOp,
+    MultimemStoreOp,
+    StoreOp,
+    TiledAtomicRmwOp,
+    TiledLoadOp,
+    TiledStoreOp,
+)
 
-HINTS = named_kind("optimization hints", "cuda_tile.optimization_hints")
 ASSUMPTION = named_kind("a predicate", *(f"cuda_tile.{name}" for name in ("div_by", "bounded", "same_elements")))
 CONTENTS = named_kind("a constant", "cuda_tile.dense")
 SPECIFICATION = named_kind("a launch", "nv_tileaa.kernel_spec")
@@ -34,22 +46,8 @@ ARGUMENTS = named_kind("an array of dictionaries", "array")
 # Attributes of many rows.
 ROUNDING: Declared = {"rounding_mode": TEXT.optional("nearest_even")}
 FLUSHING: Declared = {"flush_to_zero": FLAG}
-ORDER: Declared = {"mem_semantic": TEXT.optional("weak"), "mem_scope": TEXT.optional("device")}
-ACCESS: Declared = ORDER | {"optimization_hints": HINTS.optional()}
-UPDATE: Declared = {"mode": TEXT, **ORDER}
 SIGNS: Declared = {"signedness_lhs": TEXT.optional("signed"), "signedness_rhs": TEXT.optional("signed")}
 
-# Traits of several rows: reads and writes through pointers, and through views.
-POINTER_LOAD, POINTER_STORE = (
-    OpTraits(LayoutTrait.POINTER, MemoryEffect.READ),
-    OpTraits(LayoutTrait.POINTER, MemoryEffect.WRITE),
-)
-ATOMIC_RMW = OpTraits(LayoutTrait.POINTER, MemoryEffect.READ | MemoryEffect.WRITE)
-VIEW_LOAD, VIEW_STORE = (
-    OpTraits(LayoutTrait.CUSTOM, MemoryEffect.READ),
-    OpTraits(LayoutTrait.CUSTOM, MemoryEffect.WRITE),
-)
-VIEW_ATOMIC = OpTraits(LayoutTrait.CUSTOM, MemoryEffect.READ | MemoryEffect.WRITE)
 COMBINER = region_traits(RegionKind.COMBINER)
 
 AddFOp = define(
@@ -225,71 +223,6 @@ AllocaOp = define(
     pure=False,
     attributes={"num_elem": I64, "alignment": I64, "global": FLAG},
     op_traits=NO_TILES,
-)
-
-# Memory: each operation may have a token operand, and then has a token result.
-LoadOp = define(
-    "nv_tileaa.load",
-    "pointer mask? other? token?",
-    "value result_token",
-    "gather a tile",
-    pure=False,
-    attributes=ACCESS,
-    op_traits=POINTER_LOAD,
-)
-StoreOp = define(
-    "nv_tileaa.store",
-    "pointer value mask? token?",
-    "result_token",
-    "scatter a tile",
-    pure=False,
-    attributes=ACCESS,
-    op_traits=POINTER_STORE,
-)
-TiledLoadOp = define(
-    "nv_tileaa.tiled_load",
-    "view coords* token?",
-    "value result_token",
-    "read one tile of a view",
-    pure=False,
-    attributes=ACCESS,
-    op_traits=VIEW_LOAD,
-)
-TiledStoreOp = define(
-    "nv_tileaa.tiled_store",
-    "view value coords* token?",
-    "result_token",
-    "write one tile of a view",
-    pure=False,
-    attributes=ACCESS,
-    op_traits=VIEW_STORE,
-)
-AtomicRmwOp = define(
-    "nv_tileaa.atomic_rmw",
-    "pointer value mask? token?",
-    "old result_token",
-    "atomic read-modify-write",
-    pure=False,
-    attributes=UPDATE,
-    op_traits=ATOMIC_RMW,
-)
-AtomicCasOp = define(
-    "nv_tileaa.atomic_cas",
-    "pointer compare value mask? token?",
-    "old result_token",
-    "atomic compare-and-swap",
-    pure=False,
-    attributes=ORDER,
-    op_traits=ATOMIC_RMW,
-)
-TiledAtomicRmwOp = define(
-    "nv_tileaa.tiled_atomic_rmw",
-    "view value coords* token?",
-    "result_token",
-    "atomic update of a tile",
-    pure=False,
-    attributes=UPDATE,
-    op_traits=VIEW_ATOMIC,
 )
 
 # Tokens, hints, diagnostics.

@@ -12,7 +12,7 @@ Operations that MLIR lacks, or has in another form, have PTX's names. Templates 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from ..op_definition import TableOp
 from .intrinsic_or_inline_asm import (
@@ -70,28 +70,29 @@ def _registers(bits: int, count: int) -> tuple[int, int]:
 def _load(op: TableOp) -> str:
     types = result_registers(op)
     opcode, masked = f"ld{_modifiers(op)}", op.predicate is not None
-    return _load_text(opcode, bits_of(types[0]), len(types), int_attr(op, "offset"), masked, int_attr(op, "fill"))
+    return _load_text(opcode, "", bits_of(types[0]), len(types), int_attr(op, "offset"), masked, int_attr(op, "fill"))
 
 
 @lru_cache(TEXTS)
-def _load_text(opcode: str, bits: int, count: int, offset: int, masked: bool, fill: int) -> str:
+def _load_text(opcode: str, type: str, bits: int, count: int, offset: int, masked: bool, fill: int) -> str:
+    """``type``: the instruction's, of a word; by default untyped bits."""
     body = _subword_load if bits < 32 and count > 1 else _direct_load
-    return body(opcode, bits, count, _address(count, offset), masked, fill & ((1 << bits) - 1))
+    return body(opcode, type, bits, count, _address(count, offset), masked, fill & ((1 << bits) - 1))
 
 
-def _direct_load(opcode: str, bits: int, count: int, place: str, masked: bool, fill: int) -> str:
+def _direct_load(opcode: str, type: str, bits: int, count: int, place: str, masked: bool, fill: int) -> str:
     names = [f"${index}" for index in range(count)]
     fills = "".join(f"mov.b{max(bits, 16)} {name}, {fill:#x}; " for name in names) if masked else ""
-    return f"{fills}{_guard(count + 1, masked)}{opcode}{_vector(count)}.b{bits} {_tuple(names)}, {place};"
+    return f"{fills}{_guard(count + 1, masked)}{opcode}{_vector(count)}.{type or f'b{bits}'} {_tuple(names)}, {place};"
 
 
-def _subword_load(opcode: str, bits: int, count: int, place: str, masked: bool, fill: int) -> str:
+def _subword_load(opcode: str, type: str, bits: int, count: int, place: str, masked: bool, fill: int) -> str:
     word_bits, words = _registers(bits, count)
     names = [f"w{index}" for index in range(words)]
     packed_fill = sum(fill << (bits * index) for index in range(word_bits // bits))
     fills = "".join(f"mov.b{word_bits} {name}, {packed_fill:#x}; " for name in names) if masked else ""
     guard = _guard(count + 1, masked)
-    body = f"{fills}{guard}{opcode}{_vector(words)}.b{word_bits} {_tuple(names)}, {place}; "
+    body = f"{fills}{guard}{opcode}{_vector(words)}.{type or f'b{word_bits}'} {_tuple(names)}, {place}; "
     per_word = count // words
     for index, name in enumerate(names):
         body += _unpack(bits, word_bits, name, [f"${index * per_word + place}" for place in range(per_word)])
@@ -112,28 +113,29 @@ def _unpack(bits: int, register_bits: int, register: str, targets: list[str]) ->
 # ---- stores ----------------------------------------------------------------------------------------------------------
 def _store(op: TableOp) -> str:
     values, masked = op.values, op.predicate is not None
-    return _store_text(f"st{_modifiers(op)}", values[0].type.bitwidth, len(values), int_attr(op, "offset"), masked)
+    return _store_text(f"st{_modifiers(op)}", "", values[0].type.bitwidth, len(values), int_attr(op, "offset"), masked)
 
 
 @lru_cache(TEXTS)
-def _store_text(opcode: str, bits: int, count: int, offset: int, masked: bool) -> str:
+def _store_text(opcode: str, type: str, bits: int, count: int, offset: int, masked: bool) -> str:
+    """``type``: the instruction's, of a word; by default untyped bits."""
     body = _subword_store if bits < 32 and count > 1 else _direct_store
-    return body(f"{_guard(count + 1, masked)}{opcode}", bits, count, _address(0, offset))
+    return body(f"{_guard(count + 1, masked)}{opcode}", type, bits, count, _address(0, offset))
 
 
-def _direct_store(opcode: str, bits: int, count: int, place: str) -> str:
+def _direct_store(opcode: str, type: str, bits: int, count: int, place: str) -> str:
     names = [f"${index + 1}" for index in range(count)]
-    return f"{opcode}{_vector(count)}.b{bits} {place}, {_tuple(names)};"
+    return f"{opcode}{_vector(count)}.{type or f'b{bits}'} {place}, {_tuple(names)};"
 
 
-def _subword_store(opcode: str, bits: int, count: int, place: str) -> str:
+def _subword_store(opcode: str, type: str, bits: int, count: int, place: str) -> str:
     word_bits, words = _registers(bits, count)
     per_word = count // words
     names = [f"w{index}" for index in range(words)]
     body = ""
     for index, name in enumerate(names):
         body += _pack(bits, word_bits, name, [f"${index * per_word + place + 1}" for place in range(per_word)])
-    stored = f"{opcode}{_vector(words)}.b{word_bits} {place}, {_tuple(names)}"
+    stored = f"{opcode}{_vector(words)}.{type or f'b{word_bits}'} {place}, {_tuple(names)}"
     return f"{{ .reg .b{word_bits} {', '.join(names)}; {body}{stored}; }}"
 
 
@@ -196,6 +198,25 @@ def _cas_loop_text(type: str, read: str, swap: str, compute: str, offset: int, m
         f"AGAIN: mov.{type} old, $0; {{ {compute} }} {swap} $0, {place}, old, new; "
         f"setp.ne.{type} lost, $0, old; @lost bra AGAIN; DONE: }}"
     )
+
+
+# ---- all copies of a multicast object --------------------------------------------------------------------------------
+def _multimem(op: TableOp, verb: str) -> str:
+    """``multimem.red.relaxed.sys.global.add``; the operation of a store is empty."""
+    reduction = keyword_attr(op, "operation")
+    return f"multimem.{verb}{_modifiers(op)}{f'.{reduction}' if reduction else ''}"
+
+
+def _multimem_load(op: TableOp) -> str:
+    types, masked = result_registers(op), op.predicate is not None
+    opcode, type, offset = _multimem(op, "ld_reduce"), keyword_attr(op, "word"), int_attr(op, "offset")
+    return _load_text(opcode, type, bits_of(types[0]), len(types), offset, masked, int_attr(op, "fill"))
+
+
+def _multimem_write(op: TableOp, verb: str) -> str:
+    values, type, offset = op.values, keyword_attr(op, "word"), int_attr(op, "offset")
+    bits = bits_of(values[0].type)
+    return _store_text(_multimem(op, verb), type, bits, len(values), offset, op.predicate is not None)
 
 
 # ---- matrices and copies ---------------------------------------------------------------------------------------------
@@ -262,6 +283,27 @@ AtomLoopOp = define_instruction(
     "old",
     "an update by a compare-and-swap loop: `operation` is one of COMPUTED",
     Assembly(_cas_loop, ALL, early_clobber=True),
+)
+MultimemLoadReduceOp = define_instruction(
+    "multimem.ld_reduce",
+    "address predicate?",
+    "value",
+    "reduce consecutive elements of all copies; those not loaded have the bits `fill`; `operation` and `word` are PTX's `.op` and `.type`",
+    Assembly(_multimem_load, READ, early_clobber=True),
+)
+MultimemReductionOp = define_instruction(
+    "multimem.red",
+    "address values* predicate?",
+    "",
+    "update consecutive elements of all copies; `operation` and `word` as above",
+    Assembly(partial(_multimem_write, verb="red"), WRITE),
+)
+MultimemStoreOp = define_instruction(
+    "multimem.st",
+    "address values* predicate?",
+    "",
+    "write consecutive elements of all copies; `word` is PTX's `.type`",
+    Assembly(partial(_multimem_write, verb="st"), WRITE),
 )
 LoadMatrixOp = define_instruction(
     "ldmatrix.sync.aligned",

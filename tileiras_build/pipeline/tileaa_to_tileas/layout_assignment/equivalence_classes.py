@@ -70,10 +70,10 @@ class LayoutClasses:
         """Once the class of ``source`` has a layout, add a vote for ``transfer(layout)`` to the class of ``target``."""
         self.links.setdefault(self.find(source), []).append((target, transfer))
 
-    def memory_layout(self, value: SSAValue, order: list[int], vector: int) -> LinearLayout:
-        """The coalesced layout of a tile whose fastest dimension is ``order[0]``."""
+    def memory_layout(self, value: SSAValue, order: list[int], vector: int, at_least: int = 1) -> LinearLayout:
+        """The coalesced layout of a tile whose fastest dimension is ``order[0]``; a thread has ``at_least`` elements along it."""
         shape = tuple(tile_type(value).get_shape())
-        vector = min(vector, spread_vector(tile_size(value), self.num_warps, vector))
+        vector = max(min(vector, spread_vector(tile_size(value), self.num_warps, vector)), at_least)
         return coalesced(shape, tuple(order), vector, self.num_warps)
 
     def default_layout(self, value: SSAValue) -> LinearLayout:

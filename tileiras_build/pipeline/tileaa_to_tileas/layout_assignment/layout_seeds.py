@@ -8,7 +8,7 @@ from ....ir.casting import as_op, parent_op, tile_type
 from ....ir.dialects.op_definition import TableOp
 from ....ir.dialects.op_traits import is_counted_loop
 from ....ir.layouts import LinearLayout
-from ...analysis.access_vectorization import ViewAccessInfo, pointer_vector
+from ...analysis.access_vectorization import ViewAccessInfo, multimem_vector, multimem_word, pointer_vector
 from ...analysis.kernel_target import kernel_target
 from ...analysis.op_queries import is_tile
 from ...mma.family import family_of, family_with_fragments
@@ -42,6 +42,20 @@ def _seed_tiled(classes: LayoutClasses, op: TableOp) -> None:
     op.vector = vector
     op.in_bounds = in_bounds
     layout = classes.memory_layout(op.value, facts.order, vector)
+    _prefer_memory_layout(classes, op.value, layout)
+    classes.ports[op] = layout
+
+
+def _seed_multimem(classes: LayoutClasses, op: TableOp) -> None:
+    """An access of all copies of a view: vectors where PTX has them, otherwise as a load or store of the view."""
+    info = ViewAccessInfo(op.view, classes.analysis)
+    in_bounds = info.in_bounds()
+    vector = multimem_vector(info, op.coords, in_bounds, False)
+    if (aligned := multimem_vector(info, op.coords, in_bounds, True)) > vector:
+        op.has_boundary_tile = True
+        vector = aligned
+    op.vector, op.in_bounds = vector, in_bounds
+    layout = classes.memory_layout(op.value, info.order, vector, at_least=multimem_word(info.element))
     _prefer_memory_layout(classes, op.value, layout)
     classes.ports[op] = layout
 
@@ -156,6 +170,9 @@ SEEDS = {
     "nv_tileas.tiled_load": _seed_tiled,
     "nv_tileas.tiled_store": _seed_tiled,
     "nv_tileas.tiled_atomic_rmw": _seed_tiled,
+    "nv_tileas.multimem_load_reduce": _seed_multimem,
+    "nv_tileas.multimem_reduce": _seed_multimem,
+    "nv_tileas.multimem_store": _seed_multimem,
     "nv_tileas.load": _seed_pointer,
     "nv_tileas.store": _seed_pointer,
     "nv_tileas.atomic_rmw": _seed_atomic,

@@ -102,6 +102,14 @@ def _write_tiled_store(writer: ConvertLayoutInserter, op: TableOp) -> None:
     _require_index(writer, op, layout_of(op.value))
 
 
+def _write_multimem_load(writer: ConvertLayoutInserter, op: TableOp) -> None:
+    writer.produce(op.value, writer.classes.ports[op])
+
+
+def _write_multimem_store(writer: ConvertLayoutInserter, op: TableOp) -> None:
+    writer.require(op, list(op.operands).index(op.value), writer.classes.ports[op])
+
+
 def _stores_narrowly(op: TableOp, order: list[int]) -> bool:
     """Whether storing a tile in its present layout would write partial sectors."""
     held, bytes = layout_of(op.value), element_of(op.value.type).bytes
@@ -219,6 +227,9 @@ WRITES = {
     "nv_tileas.tiled_load": _write_tiled_load,
     "nv_tileas.tiled_store": _write_tiled_store,
     "nv_tileas.tiled_atomic_rmw": _write_tiled_store,
+    "nv_tileas.multimem_load_reduce": _write_multimem_load,
+    "nv_tileas.multimem_reduce": _write_multimem_store,
+    "nv_tileas.multimem_store": _write_multimem_store,
     "nv_tileas.dot": _write_dot,
     "nv_tileas.reduce": _write_reduce,
     "nv_tileas.scan": _write_scan,

@@ -9,7 +9,7 @@ from ....target.mma_atoms import MMA_FAMILIES
 from ...mma.family import emission_of, family_of
 from ..arith import division_by_reciprocal, elementwise, mixed_precision_add, reduce_and_scan
 from ..data_movement import convert_layout, shape_ops, shared_memory_spills
-from ..memory import atomics, global_memory, memref_and_tile_views
+from ..memory import atomics, global_memory, memref_and_tile_views, multimem
 from ..pipelines import cp_async, tma_copies, warp_partitions_and_mbarriers
 from ..program import control_flow, print_and_assert, program_ids
 from .kernel_emitter import Handler, KernelEmitter
@@ -31,6 +31,7 @@ FAMILIES = (
     shape_ops,
     tma_copies,
     memref_and_tile_views,
+    multimem,
 )
 
 DOT = "nv_tileas.dot"

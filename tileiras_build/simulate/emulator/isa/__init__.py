@@ -17,6 +17,7 @@ from . import (
     mbarrier,
     mma_sync,
     mov_setp_cvta,
+    multimem,
     setmaxnreg,
     st_async_red_async,
     system_calls,

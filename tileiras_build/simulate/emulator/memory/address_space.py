@@ -2,18 +2,22 @@
 
 A generic address is a process address, except in two windows above every process address: ``SHARED_WINDOW``
 (+ offset in the CTA's shared memory) and ``LOCAL_WINDOW`` (+ offset in the thread's local memory). Kernel
-parameters are in ``PARAM_WINDOW``. ``.global`` and ``.const`` variables are ordinary process memory.
+parameters are in ``PARAM_WINDOW``. ``.global`` and ``.const`` variables are ordinary process memory. A multicast object
+has copies in the memory of several GPUs; its address is ``MULTICAST_WINDOW`` + that of the first copy.
 """
 
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 SHARED_WINDOW = 1 << 56
 LOCAL_WINDOW = 1 << 57
 PARAM_WINDOW = 1 << 58
+MULTICAST_WINDOW = 1 << 59
 WINDOW_SIZE = 1 << 32
 
 _ORIGIN_ALIGN = 64  # covers the widest access, 32 bytes
@@ -61,11 +65,21 @@ class Region:
         self.views = {}
 
 
+@dataclass(frozen=True)
+class MulticastObject:
+    """``size`` bytes at ``base``, and the address of each copy."""
+
+    base: int
+    size: int
+    copies: tuple[int, ...]
+
+
 class Memory:
     """The set of mapped regions of one launch."""
 
     def __init__(self):
         self.regions: list[Region] = []
+        self.multicast_objects: list[MulticastObject] = []
         self.heap = None  # a DeviceHeap, created by the first malloc
         self._bases = None
 
@@ -96,6 +110,15 @@ class Memory:
         address = array.__array_interface__["data"][0]
         self.map(address, array.nbytes, array)
         return address
+
+    def map_multicast(self, copies: Sequence[np.ndarray]) -> int:
+        """Map arrays of equal size as the copies of one multicast object; returns its address, for multimem instructions."""
+        if len({array.nbytes for array in copies}) != 1:
+            raise ValueError("the copies of a multicast object need the same size")
+        addresses = tuple(map(self.map_array, copies))
+        known = MulticastObject(MULTICAST_WINDOW + addresses[0], copies[0].nbytes, addresses)
+        self.multicast_objects = sorted([*self.multicast_objects, known], key=lambda one: one.base)
+        return known.base
 
     def find(self, address: int) -> Region | None:
         """The region that contains ``address``."""

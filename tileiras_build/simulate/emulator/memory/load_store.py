@@ -15,7 +15,7 @@ from ..simt.thread_selection import Selection, bias_of, flat_threads
 from .address_space import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
 
 _INT = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64, 16: np.complex128}  # complex128: any 16-byte type
-WRITERS = {"st", "red", "atom"}  # operations whose accesses write, or read and write
+WRITERS = {"st", "red", "atom"}  # operations whose accesses write, or read and write; of multimem the first modifier
 _SHIFT = {1: 0, 2: 1, 4: 2, 8: 3, 16: 4, 32: 5}
 
 
@@ -57,7 +57,7 @@ class Site:
         raise EmulatorFault(
             why, instruction=self.ins.text, line=self.ins.line, thread=group.geometry.thread_name(cta, tid),
             address=None if address is None else int(address), kind=kind, size=self.bytes,
-            writes=self.ins.op in WRITERS,
+            writes=self.ins.op in WRITERS or self.ins.op == "multimem" and self.ins.mods[0] in WRITERS,
         )  # fmt: skip
 
     def raise_first_fault(self, group, bad, why: str, addresses, selection=None, kind: str = OTHER):

@@ -83,6 +83,7 @@ OPERANDS = {
 
 _FLOAT = "*<rounding> ftz sat relu oob approx full"
 _ATOMIC = "*<order> global <shared> noftz L2::cache_hint"
+_MULTIMEM_LOAD = "ld_reduce / *<order> global"
 
 _MMA_MODIFIERS = "?satfinite / f16 f32 f64 s32 / <factor> / <factor> / f16 f32 f64 s32"
 _BULK_REDUCTIONS = (
@@ -237,6 +238,34 @@ FORMS: dict[str, tuple[str, ...]] = {
         "async / *<order> shared::cluster mbarrier::complete_tx::bytes / min max / u32 s32: m a m",
         "async / *<order> shared::cluster mbarrier::complete_tx::bytes / add / u32 s32 u64: m a m",
         "async / *<order> shared::cluster mbarrier::complete_tx::bytes / and or xor / b32: m a m",
+    ),
+    "multimem": (
+        f"{_MULTIMEM_LOAD} / add / u32 s32 u64 f32 f64: d m",
+        f"{_MULTIMEM_LOAD} / min max / <word>: d m",
+        f"{_MULTIMEM_LOAD} / and or xor / b32 b64: d m",
+        f"{_MULTIMEM_LOAD} / add / ?acc::f32 / f16x2 bf16x2: d m",
+        f"{_MULTIMEM_LOAD} / min max / f16x2 bf16x2: d m",
+        f"{_MULTIMEM_LOAD} / add / v2 / f32: 2 m",
+        f"{_MULTIMEM_LOAD} / add / v4 / f32: 4 m",
+        f"{_MULTIMEM_LOAD} / add / ?acc::f32 / v2 / <half>: 2 m",
+        f"{_MULTIMEM_LOAD} / add / ?acc::f32 / v4 / <half>: 4 m",
+        f"{_MULTIMEM_LOAD} / add / ?acc::f32 / v8 / f16 bf16: 8 m",
+        f"{_MULTIMEM_LOAD} / min max / v2 / <half>: 2 m",
+        f"{_MULTIMEM_LOAD} / min max / v4 / <half>: 4 m",
+        f"{_MULTIMEM_LOAD} / min max / v8 / f16 bf16: 8 m",
+        "st / *<order> global / b32 b64 <word> f32 f64 f16x2 bf16x2: m a",
+        "st / *<order> global / v2 / f32 <half>: m b",
+        "st / *<order> global / v4 / f32 <half>: m f",
+        "st / *<order> global / v8 / f16 bf16: m h",
+        "red / *<order> global / add / u32 s32 u64 f32 f64 f16x2 bf16x2: m a",
+        "red / *<order> global / min max / <word> f16x2 bf16x2: m a",
+        "red / *<order> global / and or xor / b32 b64: m a",
+        "red / *<order> global / add / v2 / f32 <half>: m b",
+        "red / *<order> global / add / v4 / f32 <half>: m f",
+        "red / *<order> global / add / v8 / f16 bf16: m h",
+        "red / *<order> global / min max / v2 / <half>: m b",
+        "red / *<order> global / min max / v4 / <half>: m f",
+        "red / *<order> global / min max / v8 / f16 bf16: m h",
     ),
     "tensormap": (
         "cp_fenceproxy / ...: m m i",

@@ -57,7 +57,8 @@ class Program:
         self.lives = RegisterLiveness(self)
         self.violations = wgmma_register_hazards.find_violations(self)
         self.synchronises = any(
-            ins.op in ("atom", "red") or (ins.op == "ld" and {"acquire", "volatile", "relaxed"} & set(ins.mods))
+            ins.op in ("atom", "red", "multimem")
+            or (ins.op == "ld" and {"acquire", "volatile", "relaxed"} & set(ins.mods))
             for ins in self.code
         )
         self.cancels_launches = any(ins.op == "clusterlaunchcontrol" for ins in self.code)

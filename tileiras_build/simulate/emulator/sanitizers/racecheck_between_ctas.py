@@ -34,7 +34,7 @@ def _orders(ins: Instruction) -> bool:
         mod.startswith("shared") for mod in ins.mods
     ):  # visible to this CTA alone, or to its cluster after a barrier
         return False
-    return ins.op in ("atom", "red") or (ins.op == "ld" and not ORDERING.isdisjoint(ins.mods))
+    return ins.op in ("atom", "red", "multimem") or (ins.op == "ld" and not ORDERING.isdisjoint(ins.mods))
 
 
 class CtaRacecheck:
