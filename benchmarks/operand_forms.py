@@ -1,12 +1,12 @@
 """The kernels of ``parity.py``: one matmul per kernel, whose operands arrive in the ways in which people write them.
 
-All have the arguments of a matmul, a (m, k), b (k, n) or its transpose, c (m, n), and the tile (128, 128, 64) unless they say more.
+All have the arguments a (m, k), b (k, n) or its transpose, c (m, n), some scales (k / 64, n); the tile is (128, 128, 64), or as named.
 """
 
 import cuda.tile as ct
 from key_kernels import matrix
 
-from tileiras_build.frontend.export_cutile import Case
+from tileiras_build.frontend.export_cutile import Array, Case
 
 ConstInt = ct.Constant[int]
 TILE_M, TILE_N, TILE_K = 128, 128, 64
@@ -176,8 +176,30 @@ def left_gathered(a, b, c):
     finish(c, total)
 
 
-def _case(name: str, kernel, left: str, right: str, *constants: int) -> Case:
-    return Case(name, kernel, (matrix(left, 2), matrix(right, 2), matrix("float32", 2), *constants))
+@ct.kernel
+def right_scaled(a, b, c, scales):
+    """The right operand is converted, and multiplied by a scale for each column and step, as weights of few bits are."""
+    total = ct.zeros((TILE_M, TILE_N), ct.float32)
+    for k in range(steps_of(a)):
+        scale = tile_of(scales, k, ct.bid(1), (1, TILE_N))
+        right = tile_of(b, k, ct.bid(1), (TILE_K, TILE_N)).astype(a.dtype) * scale
+        total = ct.mma(tile_of(a, ct.bid(0), k, (TILE_M, TILE_K)), right, total)
+    finish(c, total)
+
+
+@ct.kernel
+def batch_of_one(a, b, c):
+    """All tiles have a batch dimension."""
+    total = ct.zeros((1, TILE_M, TILE_N), ct.float32)
+    for k in range(steps_of(a)):
+        left = tile_of(a, ct.bid(0), k, (TILE_M, TILE_K)).reshape((1, TILE_M, TILE_K))
+        right = tile_of(b, k, ct.bid(1), (TILE_K, TILE_N)).reshape((1, TILE_K, TILE_N))
+        total = ct.mma(left, right, total)
+    finish(c, total.reshape((TILE_M, TILE_N)))
+
+
+def _case(name: str, kernel, left: str, right: str, *others: Array | int) -> Case:
+    return Case(name, kernel, (matrix(left, 2), matrix(right, 2), matrix("float32", 2), *others))
 
 
 CASES = [
@@ -193,6 +215,8 @@ CASES = [
     _case("both_f32", both_converted, "float32", "float32"),
     _case("left_to_fp8_transposed", left_to_fp8, "bfloat16", "float8_e4m3fn"),
     _case("right_computed", right_computed, "bfloat16", "bfloat16"),
+    _case("right_int8_scaled", right_scaled, "bfloat16", "int8", Array("bfloat16", 2, stride_divisible_by=16)),
+    _case("batch_of_one", batch_of_one, "bfloat16", "bfloat16"),
     _case("right_before_loop", right_before_loop, "bfloat16", "bfloat16"),
     _case("right_used_twice", right_used_twice, "bfloat16", "bfloat16"),
     _case("columns_8", few_columns, "bfloat16", "bfloat16", 8),

@@ -140,7 +140,7 @@ def main() -> int:
 
 
 def _summary(compared: list[Row]) -> str:
-    family, local, clocks = (sum(found) for found in zip(*(row.faults for row in compared), strict=True))
+    family, local, clocks = (sum(row.faults[fault] for row in compared) for fault in range(3))
     return (
         f"\n{len(compared)} compared with tileiras: {family} have a slower family, {local} more local memory,"
         f" {clocks} more than {MORE_CLOCKS} of its clocks."

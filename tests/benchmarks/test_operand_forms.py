@@ -13,8 +13,8 @@ KERNELS = Path(__file__).parents[2] / "benchmarks" / "operand_forms.py"
 SMS = ("sm_80", "sm_90", "sm_100", "sm_120")
 NAMES = [
     "direct", "bitcast", "bitcast_fp8_transposed", "left_int8", "left_f32", "right_int8", "right_f32", "right_fp8", "both_int8",
-    "both_f32", "left_to_fp8_transposed", "right_computed", "right_before_loop", "right_used_twice", "columns_8", "columns_16",
-    "columns_8_transposed", "columns_8_computed", "left_gathered",
+    "both_f32", "left_to_fp8_transposed", "right_computed", "right_int8_scaled", "batch_of_one",
+    "right_before_loop", "right_used_twice", "columns_8", "columns_16", "columns_8_transposed", "columns_8_computed", "left_gathered",
 ]  # fmt: skip
 FAMILY = {"sm_90": "wgmma.mma_async", "sm_100": "tcgen05.mma"}
 STEPS, TILE_K = 3, 64
@@ -41,9 +41,18 @@ def operands(name):
     return [rng.integers(-3, 4, shape).astype(np.dtype(type)) for shape, type in zip(shapes, types)]
 
 
+def scales_of(name, b):
+    """The scales of each step and column, where a form has some."""
+    return [(2.0 ** (np.arange(STEPS)[:, None] - np.arange(b.shape[1]) % 3)).astype(ml_dtypes.bfloat16)] * (
+        "scaled" in name
+    )
+
+
 def expected(name, a, b):
     a, b = a.astype(np.float32), b.astype(np.float32)
     b = b.T if "transposed" in name else b
+    for scales in scales_of(name, b):
+        b = b * np.repeat(scales.astype(np.float32), TILE_K, axis=0)
     if name == "left_gathered":
         a = a[np.arange(len(a)) ^ 1]
     if name == "left_to_fp8_transposed":
@@ -68,7 +77,7 @@ def test_results(name, sm):
     a, b = operands(name)
     out = np.full((a.shape[0], b.shape["transposed" not in name]), -1, np.float32)
     grid = (1, 2 if name.startswith("columns_8") else 1, 1)
-    found = run(KERNELS, name, sm, [*passed(name, (a, b)), out], grid)[2]
+    found = run(KERNELS, name, sm, [*passed(name, (a, b)), out, *scales_of(name, b)], grid)[2]
     np.testing.assert_array_equal(found, expected(name, a, b))
 
 

@@ -44,6 +44,13 @@ def test_cells_are_ours_and_theirs(parity):
     assert parity.Row("k", "sm_90", "mma-shape", None).cells()[2] == "mma-shape"
 
 
+def test_the_summary_counts_each_fault(parity):
+    slower, spilled = ("mma.sync", 100, 0, 2000), ("wgmma", 100, 9, 1000)
+    rows = [row(parity, ours, ("wgmma", 100, 0, 1000)) for ours in (slower, spilled)]
+    assert "2 compared with tileiras: 1 have a slower family, 1 more local memory, 1 more than" in parity._summary(rows)
+    assert "0 compared with tileiras: 0 have" in parity._summary([])
+
+
 def test_figures_of_tileiras_are_kept_for_all_forms(parity):
     known = json.loads(parity.PEER_FIGURES.read_text())
     from tests.emulated_kernels import cases

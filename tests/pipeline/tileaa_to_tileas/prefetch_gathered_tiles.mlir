@@ -1,4 +1,4 @@
-// A left operand that threads gather through pointers: each iteration loads that of the next one.
+// Tiles that threads load for an MMA, a gathered left operand or scales: each iteration loads those of the next one.
 // run: tileas-prefetch-gathered-tiles sm_90
 
 // ---- addresses_from_the_index_and_from_what_the_loop_carries
@@ -108,6 +108,73 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
     %d = nv_tileas.async.dot %a, %b, %c rhs_stage(%zero) {mma = "wgmma_m64k16_f16_f16_f32", rhs_placement = #cute.shared<16, (16,8):(8,1)>, pending = 0 : i32} : (!tile_64x16xf16, !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, (16,8):(8,1)>>, !tile_64x8xf32, i32) -> !tile_64x8xf32
     %u = nv_tileas.store %start, %a token(%t) {mem_semantic = "weak", vector = 1 : i32} : (!tile_64x16xnv_tileaa_ptr_f16, !tile_64x16xf16, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
     nv_tileas.continue %d, %u : (!tile_64x8xf32, !nv_tileaa.mem_token) -> ()
+  }
+  nv_tileaa.return
+}
+
+// ---- a_small_tile_of_a_view
+#columns = #cute.layout<(1,8), ((4,8),4,2):((2,0),0,1)>
+!m = !nv_tileaa.memref<f16, [?, ?], [?, 1]>
+!v = !nv_tileaa.tiled_view<partition, !m, tile = [1, 8], dim_map = [0, 1], steps = [1, 8], sparse = -1, padding = zero>
+!scale = tensor<1x8xf16, #columns>
+!left = tensor<64x16xf16, #cute.layout<(64,16), (32,4,8):(1,256,32)>>
+!sum = tensor<64x8xf32, #cute.layout<(64,8), ((4,8),4,(2,2)):((128,1),16,(64,8))>>
+!right = !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<0,3,3> o (16,8):(8,1)>>
+nv_tileaa.func @k attributes {num_warps = 4 : i32} {
+^bb0(%view: !v, %a: !left, %zeros: !sum, %n: i32):
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %b = nv_tileas.alloc_tensor : !right
+  %result = nv_tileas.for %zero, %n, %one initial(%zeros) : (i32, i32, i32, !sum) -> !sum {
+  ^bb1(%i: i32, %c: !sum):
+    %s, %t = nv_tileas.tiled_load %view coords(%i, %zero) {mem_semantic = "weak"} : (!v, i32, i32) -> (!scale, !nv_tileaa.mem_token)
+    %twice = nv_tileas.addf %s, %s {rounding_mode = "nearest_even"} : (!scale, !scale) -> !scale
+    %d = nv_tileas.async.dot %a, %b, %c rhs_stage(%zero) {mma = "wgmma_m64k16_f16_f16_f32", rhs_placement = #cute.shared<16, swizzle<0,3,3> o (16,8):(8,1)>, pending = 0 : i32} : (!left, !right, !sum, i32) -> !sum
+    nv_tileas.continue %d : (!sum) -> ()
+  }
+  nv_tileaa.return
+}
+// ==>
+!memref0 = !nv_tileaa.memref<f16, [?, ?], [?, 1]>
+!view0 = !nv_tileaa.tiled_view<partition, !memref0, tile = [1, 8], dim_map = [0, 1], steps = [1, 8], sparse = -1, padding = zero>
+#layout0 = #cute.layout<(64,16), (32,4,8):(1,256,32)>
+!tile_64x16xf16 = tensor<64x16xf16, #layout0>
+#layout1 = #cute.layout<(64,8), ((4,8),4,(2,2)):((128,1),16,(64,8))>
+!tile_64x8xf32 = tensor<64x8xf32, #layout1>
+#layout2 = #cute.layout<(1,8), ((4,8),4,2):((2,0),0,1)>
+!tile_1x8xf16 = tensor<1x8xf16, #layout2>
+nv_tileaa.func @k attributes {num_warps = 4 : i32} {
+^bb0(%view: !view0, %a: !tile_64x16xf16, %zeros: !tile_64x8xf32, %n: i32):
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %b = nv_tileas.alloc_tensor : !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, (16,8):(8,1)>>
+  %0 = arith.cmpi %zero, %n {predicate = "slt"} : (i32, i32) -> i1
+  %1 = nv_tileas.if %0 : (i1) -> !tile_1x8xf16 {
+    %2, %3 = nv_tileas.tiled_load %view coords(%zero, %zero) {mem_semantic = "weak"} : (!view0, i32, i32) -> (!tile_1x8xf16, !nv_tileaa.mem_token)
+    nv_tileas.yield %2 : (!tile_1x8xf16) -> ()
+  } {
+    %4 = arith.constant 0.000000e+00 : f16
+    %5 = nv_tileas.splat %4 : (f16) -> !tile_1x8xf16
+    nv_tileas.yield %5 : (!tile_1x8xf16) -> ()
+  }
+  %6 = arith.addi %zero, %one : i32
+  %7 = arith.cmpi %6, %n {predicate = "slt"} : (i32, i32) -> i1
+  %8 = arith.andi %0, %7 : i1
+  %result, %9 = nv_tileas.for %zero, %n, %one initial(%zeros, %1) : (i32, i32, i32, !tile_64x8xf32, !tile_1x8xf16) -> (!tile_64x8xf32, !tile_1x8xf16) {
+  ^bb0(%i: i32, %c: !tile_64x8xf32, %s: !tile_1x8xf16):
+    %10 = arith.addi %i, %one : i32
+    %11 = arith.cmpi %10, %n {predicate = "slt"} : (i32, i32) -> i1
+    %12 = nv_tileas.if %11 : (i1) -> !tile_1x8xf16 {
+      %13, %14 = nv_tileas.tiled_load %view coords(%10, %zero) {mem_semantic = "weak"} : (!view0, i32, i32) -> (!tile_1x8xf16, !nv_tileaa.mem_token)
+      nv_tileas.yield %13 : (!tile_1x8xf16) -> ()
+    } {
+      %15 = arith.constant 0.000000e+00 : f16
+      %16 = nv_tileas.splat %15 : (f16) -> !tile_1x8xf16
+      nv_tileas.yield %16 : (!tile_1x8xf16) -> ()
+    }
+    %twice = nv_tileas.addf %s, %s {rounding_mode = "nearest_even"} : !tile_1x8xf16
+    %d = nv_tileas.async.dot %a, %b, %c rhs_stage(%zero) {mma = "wgmma_m64k16_f16_f16_f32", rhs_placement = #cute.shared<16, (16,8):(8,1)>, pending = 0 : i32} : (!tile_64x16xf16, !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, (16,8):(8,1)>>, !tile_64x8xf32, i32) -> !tile_64x8xf32
+    nv_tileas.continue %d, %12 : (!tile_64x8xf32, !tile_1x8xf16) -> ()
   }
   nv_tileaa.return
 }

@@ -77,7 +77,12 @@ def stores_fit(dot: TableOp, stored: Collection[int], mn_major: tuple[str, ...])
 
 def stored_bytes(dot: TableOp, index: int) -> int:
     """The shared memory of an operand."""
-    type = tile_type(dot.operands[index])
+    return tile_bytes(dot.operands[index])
+
+
+def tile_bytes(tile: SSAValue) -> int:
+    """The bytes of a tile's elements."""
+    type = tile_type(tile)
     return prod(type.get_shape()) * element_of(type).bits // 8
 
 

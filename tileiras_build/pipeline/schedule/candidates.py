@@ -24,6 +24,7 @@ from ...ir.dialects.op_definition import TableOp
 from ...ir.layouts.tmem_layout import ALL_COLUMNS, PAIR, PAIR_COLUMN_UNIT, ROWS, allocated_columns
 from ...target.sm_limits import WARP
 from ..analysis.axis_info import AxisAnalysis
+from ..analysis.dot_loop_registers import live_tile_registers
 from ..analysis.enclosing_control_flow import accumulates_from_zero
 from ..analysis.resource_model import (
     FRAGMENT_REG_OVERHEAD,
@@ -85,6 +86,14 @@ class Candidates:
     def family(self) -> MmaFamily:
         return fastest_family(self.target) if self.copied else family_with_fragments(self.dot, self.target)
 
+    @cached_property
+    def registers(self) -> int:
+        """Registers of all threads for the tiles that are live at once: the result, and what a loop keeps beside it."""
+        kept = live_tile_registers(
+            self.func, self.target, lambda dot: fastest_family(self.target).lhs_stays_in_smem(dot, self.job)
+        )
+        return max(prod(tile_shape(self.dot.result)), kept)
+
     @classmethod
     def of(cls, func: TableOp, job: Job) -> Candidates | None:
         """None for other kernels: they have one candidate, what the passes prefer. Block scales need warps that have no cost yet."""
@@ -101,8 +110,8 @@ class Candidates:
 
     def best(self) -> WholeSchedule | None:
         """The cheapest legal candidate with the CTAs that the kernel has; None where there are no fewer warps to weigh."""
-        size, half = prod(tile_shape(self.dot.result)), self.usual // 2
-        is_large = self.asked is None and half >= MIN_WARPS and registers_fit(size, half, 1, self.target)
+        half = self.usual // 2
+        is_large = self.asked is None and half >= MIN_WARPS and registers_fit(self.registers, half, 1, self.target)
         return self._best([_Cluster(self.kernel.ctas, self.kernel)]) if is_large or is_listening() else None
 
     def _best(self, clusters: Iterable[_Cluster]) -> WholeSchedule | None:
@@ -172,10 +181,10 @@ class Candidates:
     def _limit(self, schedule: Schedule, kernel: Kernel) -> tuple[str | None, str | None]:
         """What an SM does not hold of a schedule, and the remedy."""
         warps, ctas, dot = schedule.num_warps or 1, schedule.occupancy or 1, kernel.dots[0]
-        if not registers_fit(dot.m * dot.n, warps, 1, self.target):
-            needed, available = registers_of_thread(dot.m * dot.n, warps, 1, self.target)
+        if not registers_fit(registers := self._registers(kernel), warps, 1, self.target):
+            needed, available = registers_of_thread(registers, warps, 1, self.target)
             return (
-                f"registers: a thread needs {needed} for its part of the result, and has {available}",
+                f"registers: a thread needs {needed} for its part of the tiles, and has {available}",
                 "more num_warps",
             )
         columns = ctas * allocated_columns(_columns(dot)) if self.family.accumulator is Storage.TENSOR else 0
@@ -213,8 +222,12 @@ class Candidates:
         if asked := self._ctas_asked:
             return asked
         producers = WARPGROUP if uses_setmaxnreg(self.func, self.job, warps) else 1
-        dot = kernel.dots[0]
-        return ctas_by_accumulators(dot.m * dot.n // (WARP * warps), warps + producers, self.job)
+        return ctas_by_accumulators(self._registers(kernel) // (WARP * warps), warps + producers, self.job)
+
+    def _registers(self, kernel: Kernel) -> int:
+        """``registers`` of one CTA's share."""
+        share, whole = kernel.dots[0], self.kernel.dots[0]
+        return self.registers * (share.m * share.n) // (whole.m * whole.n)
 
     def _prefetches(self, dot: Dot, warps: int, ctas: int) -> bool:
         """Whether threads have registers for the fragments of two steps."""

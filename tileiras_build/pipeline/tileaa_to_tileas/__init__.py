@@ -15,6 +15,7 @@ from .choose_cta_shape import ChooseCtaShape
 from .cluster_grid import ClusterGrid
 from .convert_tileaa_to_tileas import ConvertTileAAToTileAS
 from .copy_operands_ahead import CopyOperandsAhead
+from .drop_unit_batches import DropUnitBatches
 from .elide_bounds_checks import ElideBoundsChecks
 from .expand_block_scales import ExpandBlockScales
 from .fold_constant_shapes import FoldConstantShapes
@@ -50,6 +51,7 @@ PASSES = (
     ConvertTileAAToTileAS,  # first: all later passes match nv_tileas operations
     FoldConstantShapes,  # before RetypeBitcastLoads and HoistViews: it changes types of views
     RetypeBitcastLoads,  # before HoistViews: it makes views
+    DropUnitBatches,  # before RequestSchedule: it counts dots by their shapes
     RequestSchedule,  # before all passes that choose a knob of the schedule
     HoistViews,  # before all passes that compare views
     ElideBoundsChecks,  # after HoistViews: each tensor has one memory reference; before passes that copy accesses or recompute their indices

@@ -1,7 +1,7 @@
-"""Load the tiles that a loop gathers for its MMAs some iterations ahead, to registers.
+"""Load the tiles that a loop gathers for its MMAs, and small ones of views, some iterations ahead, to registers.
 
-In:    counted loops of a kernel with partitions that load tiles through pointers, and issue asynchronous MMAs.
-Out:   the same loops; each iteration loads the tiles of a later one, masked out past the loop's end, and the loop carries
+In:    counted loops of a kernel with partitions that load tiles, and issue asynchronous MMAs.
+Out:   the same loops; each iteration loads the tiles of a later one, but none past the loop's end, and the loop carries
        those in between. The first ones are loaded before the loop.
 After: specialize_warps, software_pipeline_loads (other loads have their copies). Before: hoist_bounds_checks,
        allocate_shared_memory.
@@ -11,10 +11,21 @@ Sound: no token orders such a load after a write, so it may run earlier; a write
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ModuleOp, TensorType, i1
-from xdsl.ir import Block, SSAValue
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    ModuleOp,
+    TensorType,
+    i1,
+)
+from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ...ir.casting import as_op, terminator, tile_type, unwrap
+from ...ir.dialects import arith
 from ...ir.dialects.cute import layout_of
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
@@ -23,16 +34,18 @@ from ...ir.dialects.op_traits import is_async_mma, is_counted_loop, is_function
 from ..analysis.copied_operands import depends_on_index_alone
 from ..analysis.enclosing_control_flow import has_no_early_exit, is_grid_wait
 from ..analysis.op_queries import is_tile
+from ..common.llvm_element_types import element_of
 from ..job import Job
 from ..pass_manager import EdgePass
-from .op_insertion import insert_before, insertion_before
+from .op_insertion import IfOp, YieldOp, insert_before, insertion_at_end, insertion_before
 from .software_pipelining.loop_continuation import LoopContinuation
 from .software_pipelining.loop_iteration import LoopIteration, before_first_trip, replace_loop
 
 CreateTokenOp, SplatOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("create_mem_token", "splat"))
 DISTANCE = 1  # iterations
 MAX_REGISTERS = 32  # of a thread for one tile: twice as many would be carried
-LOAD, CONVERT = "nv_tileas.load", "nv_tileas.convert_layout"
+MAX_REGISTERS_OF_VIEWS = 16  # the same for tiles of views: scales and biases; TMA or cp.async copy larger ones
+LOAD, TILED_LOAD = "nv_tileas.load", "nv_tileas.tiled_load"
 
 
 class PrefetchGatheredTiles(EdgePass):
@@ -45,7 +58,11 @@ class PrefetchGatheredTiles(EdgePass):
             for loop in [op for op in walk(func) if is_counted_loop(op) and has_no_early_exit(op)]:
                 block = loop.regions[0].blocks[0]
                 if any(map(is_async_mma, block.ops)) and not any(map(is_grid_wait, walk(loop))):
-                    loads = [as_op(op) for op in block.ops if op.name == LOAD and _may_run_ahead(as_op(op), block)]
+                    loads = [
+                        as_op(op)
+                        for op in block.ops
+                        if op.name in (LOAD, TILED_LOAD) and _may_run_ahead(as_op(op), block)
+                    ]
                     if loads:
                         _Prefetch(loop, loads).run()
 
@@ -54,8 +71,10 @@ def _may_run_ahead(load: TableOp, block: Block) -> bool:
     """Whether a load of a tile may be executed for a later iteration, and a thread has registers for it."""
     if not is_tile(load.value) or not depends_on_index_alone(load, block):
         return False
-    elements = layout_of(load.value).num_registers
-    bits = getattr(tile_type(load.value).element_type, "bitwidth", None)
+    elements, type = layout_of(load.value).num_registers, tile_type(load.value).element_type
+    if load.name == TILED_LOAD:
+        return _zero(type) is not None and elements * element_of(load.value.type).bits <= MAX_REGISTERS_OF_VIEWS * 32
+    bits = getattr(type, "bitwidth", None)
     return bits is not None and elements * bits <= MAX_REGISTERS * 32
 
 
@@ -95,6 +114,36 @@ class _Prefetch:
 
 def _load(iteration: LoopIteration, load: TableOp, distance: int, enabled: SSAValue) -> SSAValue:
     """The tile of a later iteration, if there is one."""
+    return (_load_of_view if load.name == TILED_LOAD else _load_of_pointers)(iteration, load, distance, enabled)
+
+
+def _load_of_view(iteration: LoopIteration, load: TableOp, distance: int, enabled: SSAValue) -> SSAValue:
+    coords = [iteration.at(coord, distance) for coord in load.coords]
+    loaded, none, type = Block(), Block(), tile_type(load.value).element_type
+    tile = insertion_at_end(loaded)(
+        load.make(
+            [iteration.at(load.view, distance), coords, None],
+            [result.type for result in load.results],
+            dict(load.attributes),
+        )
+    )
+    zero = insertion_at_end(none)(
+        arith.ConstantOp.create(result_types=[type], properties={"value": unwrap(_zero(type))})
+    )
+    zeros = insertion_at_end(none)(SplatOp.make([zero], [load.value.type]))
+    for block, value in ((loaded, tile), (none, zeros)):
+        block.add_op(YieldOp.make([[value]], []))
+    return iteration.insert(IfOp.make([enabled], [load.value.type], {}, [Region(loaded), Region(none)]))
+
+
+def _zero(type: Attribute) -> Attribute | None:
+    """Zero of a type; None where it has none, or no attribute for it."""
+    if isinstance(type, IntegerType):
+        return IntegerAttr(0, type)
+    return FloatAttr(0.0, type) if isinstance(type, (Float16Type, BFloat16Type, Float32Type)) else None
+
+
+def _load_of_pointers(iteration: LoopIteration, load: TableOp, distance: int, enabled: SSAValue) -> SSAValue:
     pointer, other = (
         iteration.at(load.pointer, distance),
         None if load.other is None else iteration.at(load.other, distance),

@@ -30,7 +30,14 @@ from ..analysis.copied_operands import is_copyable, renamed_load
 from ..analysis.dot_operand_chains import dot_operand_load, smem_layout_after_views, source_load_of
 from ..analysis.enclosing_control_flow import early_returns, enclosing_kernel, is_in_counted_loop
 from ..analysis.resource_model import MIN_WARPS, choose_warps, two_stages_fit
-from ..analysis.stored_operands import fastest_first, is_computed_from_loads, placements, source_loads, stored_bytes
+from ..analysis.stored_operands import (
+    fastest_first,
+    is_computed_from_loads,
+    placements,
+    source_loads,
+    stored_bytes,
+    tile_bytes,
+)
 from ..analysis.tma_operands import (
     TmaOperand,
     is_prefetchable_once,
@@ -44,6 +51,8 @@ from ..mma.family import MmaFamily, Storage, family_of, fastest_family
 from ..pass_manager import EdgePass
 from ..schedule.mma_choice import families_for
 from .one_trip_loops import OneTripLoop
+
+LARGEST_SHARE = 8  # tiles of at most 1/8 of a computed operand's bytes, as scales are, may be loaded by threads
 
 
 class SelectMmaAndTma(EdgePass):
@@ -216,11 +225,16 @@ def _lies_along(dim: int, operand: SSAValue, source: TmaOperand) -> bool:
 
 
 def _sources(op: TableOp, direct: Mapping[int, TmaOperand], job: Job) -> list[TmaOperand] | None:
-    """The loads by TMA of the tiles from which threads compute the other operands; None where it cannot load one of them: an
-    instruction that reads fragments has such tiles copied ahead.
+    """The loads by TMA of the tiles from which threads compute the other operands, beside small ones that threads load; None where
+    it cannot load one of them: an instruction that reads fragments has such tiles copied ahead.
     """
-    analysis = AxisAnalysis()
-    loads = (load for index in (0, 1) if index not in direct for load in source_loads(op, index))
-    found = [with_tma_box(load, [], job, analysis) for load in dict.fromkeys(loads) if not load.tma]
-    boxed = [one for one in found if one is not None]
-    return boxed if len(boxed) == len(found) else None
+    analysis, boxed = AxisAnalysis(), list[TmaOperand]()
+    for index in (one for one in (0, 1) if one not in direct):
+        for load in source_loads(op, index):
+            if load.tma or any(load is one for one, _, _ in boxed):
+                continue
+            if (found := with_tma_box(load, [], job, analysis)) is not None:
+                boxed.append(found)
+            elif LARGEST_SHARE * tile_bytes(load.value) > stored_bytes(op, index):
+                return None
+    return boxed
