@@ -9,6 +9,7 @@ import threading
 import pytest
 
 from tests.build.test_build_session import ROOT, SCONSTRUCT, Project
+from tests.pairwise import pairwise
 from tests.workers.executor.cache.http_servers import answering
 
 ENDS_SOON = 120  # seconds; far from the quarter of an hour that is waited for, and enough for a busy machine
@@ -84,9 +85,9 @@ DRIP = b"HTTP/1.1 200 OK\r\nX: "
 ANSWERS = {"a record": (None, None), "the end of a header": (DRIP, None), "an upload": (ABSENT, None)}
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
-@pytest.mark.parametrize("jobs", ["-j1", "-j2"])
-@pytest.mark.parametrize("awaited", ANSWERS)
+@pytest.mark.parametrize(
+    ("awaited", "jobs", "number"), pairwise(ANSWERS, ["-j1", "-j2"], [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+)
 def test_build_that_waits_for_a_server_ends(project, awaited, jobs, number):
     project.write("SConstruct", PATIENT + SCONSTRUCT)
     server = Server(*ANSWERS[awaited])

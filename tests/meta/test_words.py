@@ -97,17 +97,14 @@ def texts(source: str) -> list[str]:
             names.add(token.string)
         elif token.type == tokenize.COMMENT:
             prose.append(token.string)
-    prose += [
-        node.value
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value != FUNCTION
-    ]
-    return [*sorted(names - _imported(source) - _former(source)), *prose]
-
-
-def _imported(source: str) -> set[str]:
-    """What the module imports of other modules, and attributes of those: they name it."""
     nodes = list(ast.walk(ast.parse(source)))
+    constants = (node.value for node in nodes if isinstance(node, ast.Constant))
+    prose += [text for text in constants if isinstance(text, str) and text != FUNCTION]
+    return [*sorted(names - _imported(nodes) - _former(nodes)), *prose]
+
+
+def _imported(nodes: list[ast.AST]) -> set[str]:
+    """What the module imports of other modules, and attributes of those: they name it."""
     imports = [node for node in nodes if isinstance(node, ast.ImportFrom) and not node.level]
     modules = {alias.asname or alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     attributes = [node for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)]
@@ -116,9 +113,9 @@ def _imported(source: str) -> set[str]:
     }
 
 
-def _former(source: str) -> set[str]:
+def _former(nodes: list[ast.AST]) -> set[str]:
     """The former parameters that functions of the module refuse."""
-    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
     refused = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "renamed_parameters"]
     return {str(keyword.arg) for call in refused for keyword in call.keywords}
 

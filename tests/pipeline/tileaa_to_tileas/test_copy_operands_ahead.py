@@ -7,6 +7,7 @@ import pytest
 from xdsl.dialects.builtin import IntegerAttr, i32
 
 from tests.emulated_kernels import compiled, run, scheduled_case
+from tests.pairwise import pairwise
 from tileiras_build.core.errors import InternalError
 from tileiras_build.pipeline.verifiers.cp_async_buffers import verify_cp_async_buffers
 from tileiras_build.pipeline.verifiers.mbarrier_pipelines import verify_pipelines
@@ -34,9 +35,7 @@ def expected(a, b):
     return a.astype(np.float32) @ b.astype(np.float32)
 
 
-@pytest.mark.parametrize("depth", DEPTHS)
-@pytest.mark.parametrize("name", COLUMNS)
-@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize(("sm", "name", "depth"), pairwise(SMS, COLUMNS, DEPTHS))
 def test_results(sm, name, depth):
     rows, columns = 128 if name.startswith("gathered") else 130, COLUMNS[name]
     a = integers(rows, depth)

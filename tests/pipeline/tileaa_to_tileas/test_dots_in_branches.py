@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.emulated_kernels import cases, compiled, run, scheduled_case
+from tests.pairwise import pairwise
 from tileiras_build.core.errors import InternalError
 from tileiras_build.pipeline.analysis.tma_operands import control_flow_obstacles
 from tileiras_build.pipeline.verifiers.mbarrier_pipelines import verify_pipelines
@@ -100,11 +101,9 @@ LOOPS = {
 }
 
 
-@pytest.mark.parametrize("steps", [1, 5], ids=["fewer than stages", "more than stages"])
-@pytest.mark.parametrize("sm", SMS)
-@pytest.mark.parametrize("name", LOOPS)
-def test_loops_that_only_run_on_go_on(name, sm, steps):
-    """No number says before how often they run: whatever path the dots take, none waits for what never comes."""
+@pytest.mark.parametrize(("sm", "name", "steps"), pairwise(SMS, LOOPS, [1, 5]))
+def test_loops_that_only_run_on_go_on(sm, name, steps):
+    """Fewer steps than there are stages, and more. No number says before how often they run: whatever path the dots take, none waits for what never comes."""
     number, lengths, times = LOOPS[name]
     found, whole = launched(name, sm, steps, lengths, number)
     np.testing.assert_array_equal(found[:2], [times[row] * whole[row] for row in (0, 1)])

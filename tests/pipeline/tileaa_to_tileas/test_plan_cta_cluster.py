@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tests.emulated_kernels import bytecode, cases, compiled, run
+from tests.pairwise import pairwise
 from tileiras_build.driver import lower
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.tile_ir_text_format import parse
@@ -49,8 +50,7 @@ def check_matmul(name, sm, sizes, grid):
     np.testing.assert_array_equal(result.astype(np.float64), a.astype(np.float64) @ b.astype(np.float64))
 
 
-@each
-@pytest.mark.parametrize("name", MATMULS)
+@pytest.mark.parametrize(("name", "sm", "ctas"), pairwise(MATMULS, SMS, CTAS))
 def test_dots_of_tiles_that_stick_out_of_the_arrays(name, sm, ctas):
     name = f"{name}_{ctas}"
     m, n, k = (argument for argument in cases(KERNELS)[name].arguments if isinstance(argument, int))
@@ -58,8 +58,7 @@ def test_dots_of_tiles_that_stick_out_of_the_arrays(name, sm, ctas):
     check_matmul(name, sm, (m + 22, n + 16, 2 * k + 16), (2, 2, 1))
 
 
-@each
-@pytest.mark.parametrize("steps", [1, 2, 7])
+@pytest.mark.parametrize(("steps", "sm", "ctas"), pairwise([1, 2, 7], SMS, CTAS))
 def test_loops_shorter_and_longer_than_the_ring(steps, sm, ctas):
     check_matmul(f"matmul_{ctas}", sm, (128, 64, 32 * steps), (1, 1, 1))
 
@@ -106,8 +105,7 @@ def test_parts_of_dots_that_the_instruction_does_not_fit_stay_together(ctas):
 
 
 # ---- other tiles ---------------------------------------------------------------------------------
-@each
-@pytest.mark.parametrize("rows", [64, 50])
+@pytest.mark.parametrize(("rows", "sm", "ctas"), pairwise([64, 50], SMS, CTAS))
 def test_reductions_along_another_dimension(rows, sm, ctas):
     x = integers((rows, 64), np.float32)
     name = f"rows_normalized_{ctas}"
@@ -144,8 +142,7 @@ def test_what_is_written_where_it_was_read(sm, ctas):
     assert clusters(f"in_place_{ctas}", sm) == (ctas, None)
 
 
-@each
-@pytest.mark.parametrize("size", [80, 96, 112, 128])
+@pytest.mark.parametrize(("size", "sm", "ctas"), pairwise([80, 96, 112, 128], SMS, CTAS))
 def test_tiles_whose_last_parts_are_outside(size, sm, ctas):
     """Each extent is known to be a multiple of a part, and is none of the tile's."""
     x = integers((size,), np.int32)

@@ -6,17 +6,18 @@ import numpy as np
 import pytest
 
 from tests.emulated_kernels import compiled, run, scheduled_case
+from tests.pairwise import pairwise
 from tileiras_build.pipeline.verifiers.mbarrier_pipelines import verify_pipelines
 from tileiras_build.pipeline.verifiers.shared_memory_allocation import verify_shared_memory_allocation
 
 KERNELS = Path(__file__).with_name("rotated_dots.py")
 SMS = ("sm_90", "sm_100", "sm_120")
+WIDTHS = {"in_two_loops": 128, "in_two_loops_short": 64}  # keys of a step
 
 
-@pytest.mark.parametrize("sm", SMS)
-@pytest.mark.parametrize(("name", "width"), [("in_two_loops", 128), ("in_two_loops_short", 64)])
-@pytest.mark.parametrize("steps", [0, 1, 2, 3, 9])
-def test_stages_that_two_loops_use_in_turn(steps, name, width, sm):
+@pytest.mark.parametrize(("sm", "name", "steps"), pairwise(SMS, WIDTHS, [0, 1, 2, 3, 9]))
+def test_stages_that_two_loops_use_in_turn(sm, name, steps):
+    width = WIDTHS[name]
     rng = np.random.default_rng(steps)
     length = width * steps - (steps > 0) * 5
     q, k, v = (

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.emulated_kernels import assembled, cases, compiled, run
+from tests.pairwise import pairwise
 from tileiras_build.pipeline.tile_ir_text_format import parse
 from tileiras_build.pipeline.verifiers.cp_async_buffers import verify_cp_async_buffers
 from tileiras_build.pipeline.verifiers.mbarrier_pipelines import verify_pipelines
@@ -50,10 +51,8 @@ def test_steps_are_as_deep_as_two_of_them_fit(name):
             assert "cp.async" in artifacts.ptx
 
 
-@pytest.mark.parametrize("sm", SMS)
-@pytest.mark.parametrize("more", [0, 48, 112])
-@pytest.mark.parametrize("name", ["wide", "square_tf32"])
-def test_the_last_step_ends_anywhere(name, more, sm):
+@pytest.mark.parametrize(("sm", "more", "name"), pairwise(SMS, [0, 48, 112], ["wide", "square_tf32"]))
+def test_the_last_step_ends_anywhere(sm, more, name):
     """In its first part, so that the others lie outside the arrays, or in its last."""
     m, n, k = sizes(name)
     a, b, out = operands(name, m - 8, n + 16, k + more)

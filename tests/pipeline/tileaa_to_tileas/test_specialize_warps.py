@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.emulated_kernels import assembled, cases, compiled, run, scheduled_case
+from tests.pairwise import pairwise
 from tileiras_build.driver import lower
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.verifiers.shared_memory_allocation import verify_shared_memory_allocation
@@ -87,10 +88,8 @@ def to_tf32(values):
     return np.ldexp(np.rint(np.ldexp(values.astype(np.float64), 11 - exponent)), exponent - 11)
 
 
-@pytest.mark.parametrize("sm", SMS)
-@pytest.mark.parametrize("name", ["tf32_columns", "tf32_rows"])
-@pytest.mark.parametrize("wide", [0, 1])
-def test_f32_is_rounded_to_tf32_on_the_way(wide, name, sm):
+@pytest.mark.parametrize(("sm", "name", "wide"), pairwise(SMS, ["tf32_columns", "tf32_rows"], [0, 1]))
+def test_f32_is_rounded_to_tf32_on_the_way(sm, name, wide):
     """14 bits on one side, 2 on the other: a dot of rounded operands is exact."""
     a, b, out = operands(name, 128, 128, 64)
     given = (a, b)[wide]
@@ -107,12 +106,11 @@ def test_operands_that_no_instruction_transposes_are_read_without_bank_conflicts
     assert counters.accesses and not any(counters.bank_conflicts.values())
 
 
-@pytest.mark.parametrize("sm", SMS)
-@pytest.mark.parametrize(
-    "name", ["computed_left", "computed_left_tf32", "computed_left_short", "computed_left_tf32_short"]
-)
-@pytest.mark.parametrize("steps", [1, 4])
-def test_a_left_operand_that_each_iteration_computes(steps, name, sm):
+COMPUTED = ("computed_left", "computed_left_tf32", "computed_left_short", "computed_left_tf32_short")
+
+
+@pytest.mark.parametrize(("sm", "name", "steps"), pairwise(SMS, COMPUTED, [1, 4]))
+def test_a_left_operand_that_each_iteration_computes(sm, name, steps):
     m, n, k = (argument for argument in cases(KERNELS)[name].arguments if isinstance(argument, int))
     a, b, out = operands(name, m, n, steps * k)
     found = run(KERNELS, name, sm, [a, b, out])[2]
@@ -207,10 +205,8 @@ def test_a_dot_in_place(sm):
     np.testing.assert_array_equal(run(KERNELS, "in_place", sm, [a, b])[0], want)
 
 
-@pytest.mark.parametrize("sm", SMS)
-@pytest.mark.parametrize("steps", [1, 2, 5])
-@pytest.mark.parametrize("name", ["chained", "chained_short"])
-def test_a_left_operand_from_registers(name, steps, sm):
+@pytest.mark.parametrize(("sm", "steps", "name"), pairwise(SMS, [1, 2, 5], ["chained", "chained_short"]))
+def test_a_left_operand_from_registers(sm, steps, name):
     rng = np.random.default_rng(steps)
     q, k, v = (
         rng.integers(-2, 3, shape).astype(np.float16) for shape in ((150, 64), (64 * steps, 64), (64 * steps, 64))

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tests.emulated_kernels import aligned, cases, compiled, run
+from tests.pairwise import pairwise
 from tileiras_build.frontend.export_cutile import pack_arguments
 from tileiras_build.simulate import emulator
 from tileiras_build.target.targets import find_target
@@ -76,10 +77,8 @@ def run_on_part(name, sm, arrays, part):
     return copies[2]
 
 
-@pytest.mark.parametrize("sm", SMS)
-@pytest.mark.parametrize("name", ["persistent", "persistent_wide"])
-@pytest.mark.parametrize("blocks", [1, 2, 5])
-def test_a_block_stores_many_tiles(name, blocks, sm):
+@pytest.mark.parametrize(("sm", "blocks", "name"), pairwise(SMS, [1, 2, 5], ["persistent", "persistent_wide"]))
+def test_a_block_stores_many_tiles(sm, blocks, name):
     m, n, k = sizes(name)
     a, b, out = operands(name, 2 * m + 24, n + 48, 2 * k)
     found = run(KERNELS, name, sm, [a, b, out], (blocks, 1, 1))[2]

@@ -6,6 +6,7 @@ import pytest
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i32, i64
 
 from tests.emulated_kernels import scheduled_case
+from tests.pairwise import pairwise
 from tileiras_build.core.errors import InternalError
 from tileiras_build.ir.dialects import arith
 from tileiras_build.pipeline.verifiers.cluster_multicast import verify_cluster_multicast
@@ -34,9 +35,7 @@ def parts(name, sm="sm_90"):
     return module, rank, *sorted(loads, key=lambda op: "multicast" not in op.attributes)
 
 
-@pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
-@pytest.mark.parametrize("ctas", [2, 4])
-@pytest.mark.parametrize("name", MATMULS)
+@pytest.mark.parametrize(("name", "ctas", "sm"), pairwise(MATMULS, [2, 4], ["sm_90", "sm_100"]))
 def test_dots_are_accepted(name, ctas, sm):
     assert verify_cluster_multicast(module_of(f"{name}_{ctas}", sm)) == 1
 

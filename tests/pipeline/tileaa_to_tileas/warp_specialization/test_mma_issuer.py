@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.emulated_kernels import aligned, assembled, cases, compiled, disassembled, run, scheduled_case
+from tests.pairwise import pairwise
 from tests.pipeline.tileaa_to_tileas.partition_orders import hold_computing_warps, shuffle_partitions
 from tileiras_build.driver import lower
 from tileiras_build.frontend.export_cutile import pack_arguments
@@ -71,9 +72,9 @@ def test_tiles_that_stick_out_of_the_arrays(name):
     check(name, (m + more, n + 16, 2 * k + 16), (3, 1, 1))
 
 
-@pytest.mark.parametrize("blocks", [1, 2, 7])
-@pytest.mark.parametrize("steps", [0, 1, 2, 13])
-@pytest.mark.parametrize("name", ["f16", "tf32", "f8", "f16_2ctas"])
+@pytest.mark.parametrize(
+    ("name", "steps", "blocks"), pairwise(["f16", "tf32", "f8", "f16_2ctas"], [0, 1, 2, 13], [1, 2, 7])
+)
 def test_few_and_many_steps_and_tiles(name, steps, blocks):
     """Six tiles: one block has all of them, the last of seven none."""
     m, n, k = tile_of(name)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.emulated_kernels import compiled, run
+from tests.pairwise import pairwise
 
 KERNELS = Path(__file__).with_name("out_of_bounds_kernels.py")
 # Below zero, past the end, and indices whose first elements have no number of 32 bits: times 64 they would be 0 or 64.
@@ -57,10 +58,12 @@ def test_lines(name, size, length, sm, first):
     np.testing.assert_array_equal(run(KERNELS, name, sm, [x, out, first], grid=(4, 1, 1))[1], expected)
 
 
-@pytest.mark.parametrize("first", [-1, 1 << 26])
-@pytest.mark.parametrize("name, rows, depth", [("matmul", 64, 64), ("matmul_ragged", 72, 56)])
-@pytest.mark.parametrize("sm", ["sm_80", "sm_90", "sm_100"])
-def test_matmuls(sm, name, rows, depth, first):
+SHAPES = {"matmul": (64, 64), "matmul_ragged": (72, 56)}  # rows of the left operand, and its columns
+
+
+@pytest.mark.parametrize(("sm", "name", "first"), pairwise(["sm_80", "sm_90", "sm_100"], SHAPES, [-1, 1 << 26]))
+def test_matmuls(sm, name, first):
+    rows, depth = SHAPES[name]
     rng = np.random.default_rng(0)
     a, b = (rng.integers(-3, 4, shape).astype(np.float16) for shape in ((rows, depth), (depth, 64)))
     out = np.full((rows, 64), 7, np.float32)
