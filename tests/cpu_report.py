@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import forked_scons
+from tests import forked_dask, forked_scons
 
 OPTION, START, CONTROL = "--cpu-report", "(start and collection)", "(the process that starts the others)"
 SHOWN = 25
@@ -23,7 +23,7 @@ SHOWN = 25
 
 def processor_seconds() -> float:
     """User and system time of this process, of the children that it has waited for, and of what was forked for it."""
-    return sum(os.times()[:4]) + forked_scons.processor_seconds()
+    return sum(os.times()[:4]) + forked_scons.processor_seconds() + forked_dask.processor_seconds()
 
 
 class CpuMeter:

@@ -21,8 +21,8 @@ dask_executor.DaskExecutor.__init__.__kwdefaults__["connect"] = 1.0
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
     with cluster(tmp_path_factory.mktemp("dask")) as made:
-        made.add_worker()
-        made.add_worker()
+        made.add_worker(compiles=True)
+        made.add_worker(compiles=True)
         yield made
 
 

@@ -1,4 +1,7 @@
-"""Real Dask clusters on this machine: a scheduler and workers, each a process of its own, as users start them."""
+"""Real Dask clusters on this machine: a scheduler and workers, each a process of its own.
+
+A worker under a nanny is started by a command, as users start all of them; the others are forks (``tests/forked_dask.py``).
+"""
 
 import json
 import os
@@ -9,10 +12,12 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests import forked_dask
 from tileiras_build.workers.executor.tls_certificates import Certificates
 
 ROOT = Path(__file__).resolve().parents[3]
 START_SECONDS = 300.0  # on a machine that does much else
+Process = subprocess.Popen | forked_dask.Process
 
 
 class Cluster:
@@ -24,10 +29,16 @@ class Cluster:
         self.scheduler = self._start("scheduler", "--port", "0", "--scheduler-file", file, *self._protocol())
         self.address = _wait(self._read_address, self.scheduler)
 
-    def add_worker(self, *, code: Path = ROOT, nanny: bool = False, threads: int = 1) -> subprocess.Popen:
-        """Start a worker that imports from ``code``, and wait until the scheduler knows it."""
+    def add_worker(
+        self, *, code: Path = ROOT, nanny: bool = False, threads: int = 1, compiles: bool = False
+    ) -> Process:
+        """Start a worker that imports from ``code``, and wait until the scheduler knows it.
+
+        One that ``compiles`` has imported the compiler before its first step; others have what the stages of tests need.
+        """
         name = f"worker-{len(self.processes)}"
         options = ["--nthreads", str(threads), "--name", name, "--local-directory", str(self.folder)]
+        options += [] if compiles else ["--preload", "tests.workers.executor.fake_stages_preload"]
         process = self._start("worker", self.address, *options, "--nanny" if nanny else "--no-nanny", code=code)
         with self._client() as client:
             _wait(lambda: name in {info["name"] for info in _workers(client).values()}, process)
@@ -61,13 +72,14 @@ class Cluster:
     def _protocol(self) -> list[str]:
         return ["--protocol", "tls"] if self._certificates else []
 
-    def _start(self, *arguments: str, code: Path = ROOT) -> subprocess.Popen:
-        command = [sys.executable, "-m", "dask", *arguments, "--host", "127.0.0.1", "--no-dashboard"]
+    def _start(self, *arguments: str, code: Path = ROOT) -> Process:
+        words = [*arguments, "--host", "127.0.0.1", "--no-dashboard"]
         if self._certificates:
-            command += ["--tls-ca-file", self._certificates.ca, "--tls-cert", self._certificates.cert]
+            words += ["--tls-ca-file", self._certificates.ca, "--tls-cert", self._certificates.cert]
         environment = os.environ | {"PYTHONPATH": f"{code}{os.pathsep}{ROOT}"}
-        with open(self.folder / "log", "ab") as log:
-            process = subprocess.Popen(command, env=environment, stdout=log, stderr=log, cwd=self.folder)
+        process = (_by_command if "--nanny" in words else forked_dask.Process)(
+            words, environment, self.folder, self.folder / "log"
+        )
         self.processes.append(process)
         return process
 
@@ -76,6 +88,12 @@ class Cluster:
             return json.loads((self.folder / "scheduler.json").read_text())["address"]
         except (OSError, ValueError):
             return None
+
+
+def _by_command(words: list[str], environment: dict[str, str], folder: Path, log: Path) -> subprocess.Popen:
+    command = [sys.executable, "-m", "dask", *words]
+    with open(log, "ab") as stream:
+        return subprocess.Popen(command, env=environment, stdout=stream, stderr=stream, cwd=folder)
 
 
 def _workers(client) -> dict:
@@ -101,7 +119,7 @@ def tasks_done(client) -> int:
     return client.run_on_scheduler(count)
 
 
-def kill(process: subprocess.Popen) -> None:
+def kill(process: Process) -> None:
     """As a machine that loses its power."""
     process.send_signal(signal.SIGKILL)
     process.wait()
@@ -117,7 +135,7 @@ def cluster(folder: Path, certificates: Certificates | None = None):
         made.close()
 
 
-def _wait(ready, process: subprocess.Popen):
+def _wait(ready, process: Process):
     deadline = time.monotonic() + START_SECONDS
     while not (value := ready()):
         assert process.poll() is None and time.monotonic() < deadline, "Dask does not start"
