@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 BYTECODE = ".tilebc"
 PYTHON, TILECPP = ".py", ".cu"
+# What ``bytecode_of_file`` reads.
+KERNEL_FILE = "a Python file (cuTile), CUDA Tile C++ (.cu), or Tile IR bytecode (.tilebc)"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -77,6 +79,13 @@ def export_kernels(options: argparse.Namespace, target: Target, root: str | None
 
     with tempdir_in_scratch():
         return export_with_variants(options.file, options.kernel, target.generation, source_root=root)
+
+
+def bytecode_of_file(options: argparse.Namespace, target: Target) -> dict[str, bytes]:
+    """As ``export_kernels``; of another file its content, as Tile IR bytecode, by the file's stem."""
+    if Path(options.file).suffix in (PYTHON, TILECPP):
+        return export_kernels(options, target)
+    return {Path(options.file).stem: read_file(options.file)}
 
 
 def _named_kernels(options: argparse.Namespace, made: TracedResult, target: Target) -> dict[str, bytes]:

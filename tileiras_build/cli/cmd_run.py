@@ -7,6 +7,7 @@ import atexit
 from pathlib import Path
 
 from ..core.errors import InvalidInput
+from ..core.file_io import read_file
 from .command_options import (
     DEFAULT_TARGET,
     add_kernel_inputs,
@@ -65,7 +66,7 @@ def _run_kernel(options: argparse.Namespace) -> None:
     from ..simulate.interpreter import run_inputs
     from ..simulate.interpreter.parse_arguments import save_buffers
 
-    module, entries = read_kernels(options)
+    module, entries = read_kernels(options, read_file(options.file))
     if len(entries) != 1:
         message = f"{len(entries)} kernels in this file"
         raise InvalidInput("run-entry", message, remedy=f"choose one with --entry: {', '.join(entries)}")

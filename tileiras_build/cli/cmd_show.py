@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..core.plurals import count_text
-from .cmd_export import PYTHON, TILECPP, export_kernels
+from .cmd_export import KERNEL_FILE, bytecode_of_file
 from .command_options import DEFAULT_TARGET, add_nvcc, add_opt_level
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from ..reports.optimization_remarks import Remark
     from ..reports.source_files import SourceFiles
     from ..reports.stage_source_lines import Line, Place
-    from ..target.targets import Target
 
 _UNKNOWN = ("", 0)
 _LABEL = re.compile(r"\.L\w+:$")
@@ -26,8 +25,7 @@ _LABEL = re.compile(r"\.L\w+:$")
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of ``show``."""
-    what = "a Python file (cuTile), CUDA Tile C++ (.cu), or Tile IR bytecode (.tilebc)"
-    parser.add_argument("file", metavar="FILE", help=what)
+    parser.add_argument("file", metavar="FILE", help=KERNEL_FILE)
     what = f"comma-separated targets or GPUs (default: {DEFAULT_TARGET})"
     parser.add_argument("--sm", metavar="SM", default=DEFAULT_TARGET, help=what)
     what = "only this kernel of the file; repeatable (default: all)"
@@ -46,17 +44,9 @@ def run(options: argparse.Namespace) -> None:
 
     executor, level = ForkedExecutor(), read_level(options.opt)
     for target in parse_targets(options.sm):
-        for data in _bytecode(options, target).values():
+        for data in bytecode_of_file(options, target).values():
             arguments = (data, target.name, level, options.file, options.counts)
             print(executor.run(f"{__name__}:kernel_text", *arguments), end="\n\n")
-
-
-def _bytecode(options: argparse.Namespace, target: Target) -> dict[str, bytes]:
-    from ..core.file_io import read_file
-
-    if Path(options.file).suffix in (PYTHON, TILECPP):
-        return export_kernels(options, target)
-    return {Path(options.file).stem: read_file(options.file)}
 
 
 def kernel_text(bytecode: bytes, sm: str, level: int | str, file: str, counts: bool) -> str:

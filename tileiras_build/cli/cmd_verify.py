@@ -5,35 +5,41 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core.errors import Diagnostics, InternalError, InvalidInput, suggest
-from ..core.file_io import read_file
-from .command_options import add_json, add_kernel_inputs, add_opt_level, add_tuning, tuning_of
+from .cmd_export import KERNEL_FILE, bytecode_of_file
+from .command_options import add_json, add_kernel_inputs, add_nvcc, add_opt_level, add_tuning, tuning_of
 from .kernel_and_inputs import make_inputs, read_kernels
+
+if TYPE_CHECKING:
+    from ..target.targets import Target
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of ``verify``."""
-    add_kernel_inputs(parser)
-    parser.add_argument("--sm", required=True, metavar="SM", help="target whose code is emulated")
+    add_kernel_inputs(parser, "FILE", KERNEL_FILE)
+    parser.add_argument(
+        "--sm", required=True, metavar="SM", help="comma-separated targets whose code is emulated, or all"
+    )
     add_tuning(parser)
     what = "suppress one finding about behavior that the PTX ISA leaves unspecified (docs/emulator.md); repeatable"
     parser.add_argument("--silence", action="append", default=[], metavar="FINDING", help=what)
     add_opt_level(parser)
+    add_nvcc(parser)
     add_json(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Compare each kernel on the same inputs. Raises InternalError[verify-mismatch]: with ``--json`` for all, else the first."""
-    from ..target.targets import find_target
+    from ..target.targets import parse_targets
 
-    target = find_target(options.sm).name
     rows = []
-    for row in _compare_kernels(options, target):
+    for row in (row for target in parse_targets(options.sm) for row in _compare_file(options, target)):
         rows.append(row)
         if row["agrees"] and not options.json:
-            print(f"{row['kernel']} ({target}, grid {tuple(row['grid'])}): {row['arrays']} arrays match")
+            what = "1 array matches" if row["arrays"] == 1 else f"{row['arrays']} arrays match"
+            print(f"{row['kernel']} ({row['target']}, grid {tuple(row['grid'])}): {what}")
         elif not options.json:
             raise _mismatch(row)
     if options.json:
@@ -45,7 +51,13 @@ def run(options: argparse.Namespace) -> None:
     mismatches.raise_if_any()
 
 
-def _compare_kernels(options: argparse.Namespace, target: str) -> Iterator[dict[str, Any]]:
+def _compare_file(options: argparse.Namespace, target: Target) -> Iterator[dict[str, Any]]:
+    options.kernel = [options.entry] if options.entry else None
+    for data in bytecode_of_file(options, target).values():
+        yield from _compare_kernels(options, data, target.name)
+
+
+def _compare_kernels(options: argparse.Namespace, bytecode: bytes, target: str) -> Iterator[dict[str, Any]]:
     """One JSON object per kernel: its grid, the number of its arrays, and where they differ."""
     from ..driver import compile
     from ..simulate.interpreter.compare_with_compiled import run_in_emulator
@@ -53,9 +65,9 @@ def _compare_kernels(options: argparse.Namespace, target: str) -> Iterator[dict[
     from ..target.isa.serializer_options import read_level
 
     silenced, level = _silenced(options.silence), read_level(options.opt)
-    module, entries = read_kernels(options, variants=not options.arg)
+    module, entries = read_kernels(options, bytecode, variants=not options.arg)
     tuning: dict[str, Any] = tuning_of(options)
-    artifacts = compile(read_file(options.file), target, opt_level=level, stop_at="ptx", name=options.file, **tuning)
+    artifacts = compile(bytecode, target, opt_level=level, stop_at="ptx", name=options.file, **tuning)
     for entry in [entry for entry in entries if options.entry or entry in compiled_entries(module, artifacts)]:
         inputs, expected = make_inputs(options, module, entry, _interpret(module, entry, options.max_steps))
         actual = run_in_emulator(artifacts, entry, inputs, silenced, expected.steps)

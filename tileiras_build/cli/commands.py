@@ -107,7 +107,7 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "verify", "check compiled kernels (PTX emulator) against the interpreter",
         (
-            ("verify k.tilebc --sm sm_90", "on inputs derived from the kernel's signature"),
+            ("verify kernels/add.py --sm sm_90,sm_100", "every kernel of the file, on inputs derived from its signature"),
             ("verify k.tilebc --sm sm_90 --grid 4 --json", "the same, as JSON"),
         ),
     ),

@@ -6,21 +6,19 @@ import argparse
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..core.file_io import read_file
-
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from ..simulate.interpreter.derive_inputs import Inputs
 
 
-def read_kernels(options: argparse.Namespace, variants: bool = False) -> tuple[ModuleOp, list[str]]:
-    """The module of the file, and the entries that the options select: with ``variants`` also those of kernels."""
+def read_kernels(options: argparse.Namespace, bytecode: bytes, variants: bool = False) -> tuple[ModuleOp, list[str]]:
+    """The module of the file's bytecode, and the entries that the options select: with ``variants`` also those of kernels."""
     from ..frontend.argument_names_in_producer import is_variant
     from ..ir.bytecode import read_module
     from ..simulate.interpreter import entry_names
 
-    module = read_module(read_file(options.file), options.file)
+    module = read_module(bytecode, options.file)
     if options.entry:
         return module, [options.entry]
     producer = getattr(next(iter(module.body.block.ops)).properties.get("producer"), "data", "")

@@ -234,6 +234,8 @@ def find_target(text: str) -> Target:
     row = _SPELLINGS.get(str(text).strip().lower()) or _GPUS.get(plain_name(str(text)))
     if row is None and is_native(text):
         return _only_native_row()
+    if row is None and len(words := str(text).split(",")) > 1:
+        raise InvalidInput("unknown-target", f"one target is expected, not sm={text}", remedy=f"use {words[0].strip()}")
     if row is None:
         raise InvalidInput("unknown-target", f"unknown target sm={text}", remedy=_valid_values(str(text)))
     return row

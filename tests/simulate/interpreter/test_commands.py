@@ -8,6 +8,7 @@ import pytest
 from tileiras_build.cli.dispatch import main
 
 PREBUILT = Path(__file__).parents[3] / "examples" / "prebuilt"
+SOURCE = str(PREBUILT.parent / "kernels" / "vector_add.py")
 VECTOR_ADD = str(PREBUILT / "vector_add_f32.tilebc")
 ARRAYS = ["--arg", "f32:300:1", "--arg", "f32:300:2", "--arg", "f32:300"]
 
@@ -22,6 +23,12 @@ def test_run_shows_and_saves_what_the_kernel_wrote(tmp_path, capsys):
 def test_verify_derives_inputs(capsys):
     assert main(["verify", VECTOR_ADD, "--sm", "90"]) == 0
     assert "vector_add_f32 (sm_90, grid (2, 1, 1)): 3 arrays match" in capsys.readouterr().out
+
+
+def test_verify_takes_a_source_file_and_several_targets(capsys):
+    assert main(["verify", SOURCE, "--sm", "80,90", "--entry", "vector_add_f32"]) == 0
+    grid = "grid (2, 1, 1)): 3 arrays match"
+    assert capsys.readouterr().out.splitlines() == [f"vector_add_f32 ({sm}, {grid}" for sm in ("sm_80", "sm_90")]
 
 
 def test_verify_takes_arguments(capsys):
