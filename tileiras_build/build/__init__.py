@@ -12,18 +12,16 @@ that is neither the tool's nor named in a build script is an error.
 
 from .incremental.sconscript_trace import TRACE  # isort: skip  (first: it traces build scripts from its import on)
 from ..workers.lazy_class_creation import OWN, enable
-from . import fast_glob
 
 if TRACE.has_started:
     # In a process that was started for a build.
     enable(*OWN)
-    fast_glob.install()
 
 from pathlib import Path
 
 import SCons.Tool
 
-from .kernel_library import exists, generate
+from .scons_entry import exists, generate
 from .scons_variables import variables
 
 __all__ = ["TRACE", "exists", "generate", "variables"]

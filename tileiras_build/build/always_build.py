@@ -17,6 +17,11 @@ def is_requested(alias: str) -> bool:
     return alias in map(str, SCons.Script.COMMAND_LINE_TARGETS)
 
 
+def changes_files() -> bool:
+    """Whether this run of SCons may write: not a dry run, question or help."""
+    return not any(map(SCons.Script.GetOption, ("no_exec", "question", "help")))
+
+
 class AlwaysBuildAction(FunctionAction):
     """Writes its target; ``alias`` is its name on the command line."""
 

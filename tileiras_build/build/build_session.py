@@ -22,10 +22,12 @@ from ..core.tracing.portable_paths import PortablePaths
 from ..reports.build_timeline import Recorder
 from ..workers.executor import Executor
 from ..workers.executor.lazy_executor import LazyExecutor
+from .always_build import changes_files
 from .artifact_node import ArtifactFile, make_artifact
 from .incremental.digest_cache import DigestCache
-from .incremental.null_build import BuildState, FinishedBuild, NullBuild
+from .incremental.null_build import BuildState, NullBuild
 from .incremental.partial_scons_graph import Libraries, only_artifacts
+from .incremental.record_build import FinishedBuild, record_build
 from .incremental.sconscript_trace import TRACE
 from .orphaned_artifacts import describe, find_orphans, remove_orphans
 from .progress import Progress, ProgressSafeStream
@@ -43,11 +45,6 @@ SHUTDOWN_TIMEOUT = 0.8  # seconds for running steps to end after a signal
 _INTERRUPTED = 2  # SCons' exit status of an interrupted build
 
 
-def changes_files() -> bool:
-    """Whether this run of SCons may write: not a dry run, question or help."""
-    return not any(map(SCons.Script.GetOption, ("no_exec", "question", "help")))
-
-
 def new_comparison() -> Comparison:
     """A new comparison of records with the current state."""
     return Comparison(Probe(PortablePaths(SCons.Node.FS.get_default_fs().Dir("#").get_abspath())))
@@ -61,8 +58,8 @@ class BuildSession:
     remaining nodes, and returns what is missing.
     """
 
-    def __init__(self, shortcut: NullBuild, executor: Executor | None, pruning: bool, state: BuildState):
-        self.shortcut, self.pruning, self.subset = shortcut, pruning, state.subset
+    def __init__(self, null_build: NullBuild, executor: Executor | None, pruning: bool, state: BuildState):
+        self.null_build, self.pruning, self.subset = null_build, pruning, state.subset
         self.digests = DigestCache(state.digests)
         self.libraries = Libraries()
         self.artifacts: list = []
@@ -71,7 +68,7 @@ class BuildSession:
         self.progress = Progress(sys.stdout, self.subset.full_graph.cubins if self.subset is not None else None)
         self.recorder = Recorder()
         self.records = SconsignWriter()
-        self.replaced = ReplacedArtifacts(shortcut.folder)
+        self.replaced = ReplacedArtifacts(null_build.folder)
         self._begun = False
         self.build_dirs: list[str] = []
         self.packages: set[str] = set()  # names of packages
@@ -96,6 +93,10 @@ class BuildSession:
             sys.stderr = ProgressSafeStream(sys.stderr, self.progress.end_line)
         self._watch_interrupts()
         atexit.register(self.finish)
+
+    def keep_replaced(self) -> None:
+        """Keep what steps replace, for a build that goes back to earlier options."""
+        ArtifactFile.keep_replaced = self.replaced.keep
 
     def artifact(self, folder, name: str):
         """The node of the artifact ``name`` in ``folder``."""
@@ -221,7 +222,7 @@ class BuildSession:
         if self.build_dirs and not quiet and SCons.Script.GetBuildFailures():
             self._finish_after_failures()
         if self.build_dirs and not self.interrupted and not SCons.Script.Main.exit_status:
-            reason = self.shortcut.write_record(self._run())
+            reason = record_build(self.null_build, self._run())
             if reason and ArtifactFile.explaining:
                 self.progress.stream.write(f"scons: the next run will check every node, because {reason}\n")
 
@@ -229,8 +230,8 @@ class BuildSession:
         """Send the watch message, if a watcher listens."""
         if report_files_to_watcher.is_listening():
             before = self.subset.record.paths if self.subset is not None else ()
-            files = (*self.shortcut.trace.files, *before, *report_files_to_watcher.files_of(self.artifacts))
-            report_files_to_watcher.send((str(self.shortcut.folder), *self.build_dirs), files)
+            files = (*self.null_build.trace.files(), *before, *report_files_to_watcher.files_of(self.artifacts))
+            report_files_to_watcher.send((str(self.null_build.folder), *self.build_dirs), files)
 
     def _run(self) -> FinishedBuild:
         """This run, for the record."""

@@ -1,4 +1,4 @@
-"""``generate``: builders from the table of stages, and ``env.KernelLibrary``, which chains them.
+"""Builders from the table of stages, and ``env.KernelLibrary``, which chains them.
 
 A library's nodes are, for each kernel, ``<build_dir>/tilebc/<kernel>.tilebc`` (if it is exported from Python) and, for
 each target, ``<build_dir>/<sm>/<kernel>.<stage>`` of every later stage. Nodes are created with as few SCons calls as
@@ -7,10 +7,7 @@ possible: for 1,000 kernels x 2 targets the graph has 13,000 of them.
 
 from __future__ import annotations
 
-import atexit
-import gc
 import os
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,27 +22,21 @@ from ..core.errors import InvalidInput, Location, TileirasError
 from ..frontend.cases_table_from_ast import CHOICES, REFERENCES, find_imports, has_table, is_helper, read_rows
 from ..pipeline.stages import STAGES, InputFile, Stage
 from ..pipeline.tuning_parameters import VARIANTS
-from ..workers.executor import Executor
-from .always_build import COMMANDS, REPORT, TUNE, VERIFY, is_requested
+from .always_build import COMMANDS, REPORT, TUNE, VERIFY, changes_files, is_requested
 from .artifact_node import ArtifactFile, attach_builder
-from .build_folder_lock import lock_folder
-from .build_session import BuildSession, changes_files, new_comparison
+from .build_session import BuildSession, new_comparison
 from .decider import has_changed
-from .fast_exit import skip_final_gc
-from .incremental.null_build import BuildState, NullBuild, print_up_to_date
 from .incremental.partial_scons_graph import LibraryAlias, LibraryNodes, library_alias, without_completing
 from .incremental.sconscript_trace import TRACE
 from .incremental.script_frames import sys_path_of_steps
 from .libdevice_subsets import LibdeviceSubsets
 from .library_kernels import LibraryKernels
 from .library_member import TILECPP, Kernel, is_tilecpp, stem
-from .parallel_jobs import use_all_cores
 from .per_kernel_options import Rows
 from .progress import BuildStep
 from .python_to_bytecode_step import CASES, SUFFIX, ComputedKernelNames, ExportAction
-from .scons_variables import add_defaults, exit_with_error
-from .select_executor import warm_up
-from .settings import DEFAULTS, Settings, is_explaining, is_pruning, read_settings
+from .scons_variables import exit_with_error, is_explaining
+from .settings import Settings, read_settings
 from .stage_actions import StageAction, step_timeout
 from .step_timeline import BUILD
 
@@ -55,67 +46,23 @@ if TYPE_CHECKING:
     from .tune_target import TuneTarget
     from .verify_target import VerifyTarget
 
-_current: BuildSession | None = None
 
-
-def exists(env) -> bool:
-    """True: the tool needs only this package."""
-    return True
-
-
-def generate(env, table: tuple[Stage, ...] = STAGES, executor: Executor | None = None) -> None:
+def add_builders(env, build: BuildSession, table: tuple[Stage, ...] | None = None) -> None:
     """Add the builders to ``env``: ``KernelLibrary``, and one per stage (``Tileaa``, ``Ptx``, ``Cubin``, …).
 
-    ``table`` replaces the stages (for tests); ``executor`` the local worker pool.
+    ``table`` replaces the stages (for tests).
     """
-    # The graph lives as long as SCons: garbage collections of it take a fifth of a null build.
-    gc.disable()
-    # By default SCons does not read a file with an unchanged time stamp of three days ago, even if the time was set back.
-    SCons.Script.SetOption("max_drift", -1)
-    add_defaults(env)
-    build = _session_of_this_run(env, executor)
     env[BUILD] = build
     env["PRINT_CMD_LINE_FUNC"] = build.progress.show
     env.Decider(has_changed)
     ArtifactFile.explaining = is_explaining(env)
+    table = table or STAGES
     chain = GraphBuilder(table, build)
     env.AddMethod(chain.add_library, "KernelLibrary")
     env.AddMethod(_usable_sources, "TileCpp")
     env.AddMethod(chain.add_package, "KernelPackage")
     for position, stage in enumerate(table[1:], 1):
         env.AddMethod(chain.stage_method(table[position - 1], stage), stage.name.capitalize())
-
-
-def _session_of_this_run(env, executor: Executor | None) -> BuildSession:
-    """The session of this process: environments share the workers and the counts. Exits if there is nothing to do."""
-    global _current
-    if _current is None:
-        # The first registered handler runs last.
-        atexit.register(skip_final_gc)
-        use_all_cores()
-        if SCons.Script.GetOption("help"):
-            from .scons_help import help_text
-
-            SCons.Script.Help(help_text(env), append=True, local_only=True)
-        folder = Path(env.Dir("#").get_abspath(), str(env.get("build_dir", DEFAULTS["build_dir"])))
-        shortcut = NullBuild(TRACE, folder)
-        # A null build does not check for orphans.
-        pruning = is_pruning(env)
-        standing = BuildState() if pruning else shortcut.compare()
-        if standing.names is None and changes_files() and lock_folder(env.Dir("#").get_abspath()):
-            standing = BuildState() if pruning else shortcut.compare()
-        if standing.names is not None:
-            print_up_to_date(standing.names)
-            shortcut.notify_watch()
-            sys.exit(0)
-        _current = BuildSession(shortcut, executor, pruning, standing)
-        _current.attach()
-        if not env.get("cache", ""):
-            ArtifactFile.keep_replaced = _current.replaced.keep
-        if executor is None and changes_files() and shortcut.has_work():
-            with TRACE.untraced():
-                warm_up(env)
-    return _current
 
 
 @dataclass

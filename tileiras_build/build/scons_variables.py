@@ -12,7 +12,7 @@ import SCons.Node.FS
 import SCons.Script
 from SCons.Variables import Variables
 
-from ..config.build_options import CHECKS, DEFAULTS, OPTIONS
+from ..config.build_options import CHECKS, DEFAULTS, OPTIONS, yes_no
 from ..config.former_names import FORMER_NAMES, suggest_option
 from ..config.pyproject_table import as_text, read_table
 from ..core.errors import InvalidInput, TileirasError
@@ -107,3 +107,13 @@ def exit_with_error(error: TileirasError) -> NoReturn:
     """Exit with one diagnostic. SCons' own UserError would add a stack line."""
     print(coloured(f"scons: *** {error}", sys.stderr), file=sys.stderr)
     sys.exit(error.exit_code)
+
+
+def is_explaining(env) -> bool:
+    """Whether the build explains why each step runs (``explain=1``)."""
+    return yes_no("explain", env.get("explain", "no"))
+
+
+def is_pruning(env) -> bool:
+    """Whether the build removes orphaned artifacts (``prune=1``)."""
+    return yes_no("prune", env.get("prune", "no"))

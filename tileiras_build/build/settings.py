@@ -128,13 +128,3 @@ def _path(env, text: str) -> str | None:
     if not text:
         return None
     return env.File(text if text.startswith("#") or os.path.isabs(text) else f"#{text}").get_abspath()
-
-
-def is_explaining(env) -> bool:
-    """Whether the build explains why each step runs (``explain=1``)."""
-    return yes_no("explain", env.get("explain", "no"))
-
-
-def is_pruning(env) -> bool:
-    """Whether the build removes orphaned artifacts (``prune=1``)."""
-    return yes_no("prune", env.get("prune", "no"))

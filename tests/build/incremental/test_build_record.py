@@ -1,11 +1,13 @@
 """The record of a build: written and read, and changed by a run of some kernels as a run of all would write it."""
 
 import hashlib
+from dataclasses import replace
 
 import pytest
 
 from tileiras_build.build.incremental import build_record
 from tileiras_build.build.incremental.build_record import ABSENT, FullGraph, read, record_of, write
+from tileiras_build.core.tracing.dependency_state import stamp
 
 WHOLE = FullGraph({"a.py": ["a"], "b.py": ["b"], "c.py": ["c", "c_wide"]}, 4)
 SCRIPT = {"SConstruct": None}
@@ -21,16 +23,14 @@ def states(files, start: int = 0) -> dict:
 
 
 def seen(record) -> dict:
-    """Of each path its state, and whose it is: None of everybody."""
-    found = {}
-    for place, path in enumerate(record.paths):
-        owner = record.owners[place]
-        whose = (
-            record.shared.get(path)
-            if owner == build_record.SEVERAL_OR_NONE
-            else [list(record.full_graph.sources)[owner]]
-        )
-        found[path] = (tuple(record.states[5 * place : 5 * place + 5]), whose)
+    """Of each path its state, and whose it is: [""] of all kernels."""
+    found, at = {}, 0
+    for source, count in record.groups.items():
+        for place in range(at, at + count):
+            state = tuple(record.states[5 * place : 5 * place + 5])
+            found.setdefault(record.paths[place], (state, []))[1].append(source)
+        at += count
+    assert at == len(record.paths) == len(record.states) // 5
     return found
 
 
@@ -48,16 +48,11 @@ def test_what_is_read_was_written(before, tmp_path):
         assert read(tmp_path / "record") is None
 
 
-@pytest.mark.parametrize("new", [(), ("new.py", "\udcff.py")], ids=["the same files", "others, too"])
-def test_what_is_changed_after_it_was_read_is_written_as_it_is(before, new, tmp_path):
-    """The paths are written as they were read where a run has seen no others, and made anew where it has."""
-    write(tmp_path / "record", before)
-    seen_now = states(["a.py", "a.cubin", *(new or ("old.py", "shapes.py"))], 100)
-    part = (frozenset(["a.py"]), {"key": "n"}, seen_now, {path: {"a.py"} for path in seen_now})
-    after = read(tmp_path / "record").with_subset(*part)
+def test_what_is_changed_is_written_and_read(before, tmp_path):
+    now = states(["a.py", "\udcff.py"], 100)
+    after = before.with_subset(frozenset(["a.py"]), {"key": "n"}, now, {path: {"a.py"} for path in now})
     write(tmp_path / "record", after)
-    assert read(tmp_path / "record") == after == before.with_subset(*part)
-    assert (after.paths == before.paths) is not bool(new)
+    assert read(tmp_path / "record") == after
 
 
 def test_a_record_of_nothing_is_read(tmp_path):
@@ -80,17 +75,54 @@ def test_a_file_that_another_source_reads_too_is_shared(before):
     now = {"b.cubin": ABSENT, "shapes.py": (1, 1, 1, 1, 1)}
     after = before.with_subset(frozenset(["c.py"]), {}, now, {"b.cubin": {"c.py"}, "shapes.py": {"c.py"}})
     found = seen(after)
-    assert found["b.cubin"] == (ABSENT, ["b.py", "c.py"]) and found["shapes.py"][1] == ["a.py", "b.py", "c.py"]
-    assert "c.py" not in found and after.present({"b.cubin", "b.py", "none"}) == {"b.py"}
+    assert found["b.cubin"][1] == ["b.py", "c.py"] and found["shapes.py"][1] == ["a.py", "b.py", "c.py"]
+    assert "c.py" not in found and after.present({"a.cubin", "b.py", "none"}) == {"a.cubin", "b.py"}
 
 
 def test_what_has_been_everybodys_stays_so(monkeypatch):
     """A file of more sources than are named must not become that of the one that is built next."""
     monkeypatch.setattr(build_record, "_MAX_SHARERS", 1)
     before = record_of({}, states(FILES), OWNERS, WHOLE)
-    after = before.with_subset(
-        frozenset(["a.py"]), {}, states(["a.py", "shapes.py", "SConstruct"]), OWNERS | {"SConstruct": {"a.py"}}
-    )
-    assert seen(after)["shapes.py"][1] is None and seen(after)["SConstruct"][1] is None
-    assert after.sources_of({after.paths.index("shapes.py"): True}) is None
-    assert after.sources_of({after.paths.index("a.py"): True}) == {"a.py"}
+    now = states(["a.py", "shapes.py", "SConstruct"], 100)
+    after = before.with_subset(frozenset(["a.py"]), {}, now, OWNERS | {"SConstruct": {"a.py"}})
+    for path in ("shapes.py", "SConstruct"):
+        assert seen(after)[path] == (now[path], [""])
+
+
+@pytest.fixture
+def on_disk(tmp_path):
+    """A record of files that are there, and of one that is not."""
+    for name in FILES:
+        (tmp_path / name).write_text(name)
+    paths = {name: str(tmp_path / name) for name in (*FILES, "missing")}
+    graph = FullGraph({paths[name]: [name] for name in ("a.py", "b.py", "c.py")}, 3)
+    owners = {paths[name]: {paths[owner] for owner in mine} for name, mine in OWNERS.items()}
+    return paths, record_of({}, {path: stamp(path) for path in paths.values()}, owners, graph)
+
+
+CHANGES = {
+    "nothing": ((), set()),
+    "a source": (("b.py",), {"b.py"}),
+    "an artifact and a source": (("a.cubin", "c.py"), {"a.py", "c.py"}),
+    "a file of two sources": (("shapes.py",), {"a.py", "b.py"}),
+    "a file of all": (("SConstruct", "a.py"), None),
+    "a file that was not there": (("missing",), None),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_the_sources_of_what_has_changed_are_found(on_disk, tmp_path, what):
+    changed, sources = CHANGES[what]
+    paths, record = on_disk
+    for name in changed:
+        (tmp_path / name).write_text("changed")
+    assert record.changed_sources() == (None if sources is None else {paths[name] for name in sources})
+    if sources:
+        assert replace(record, full_graph=None).changed_sources() is None
+
+
+@pytest.mark.parametrize(("name", "sources"), [("a.cubin", {"a.py"}), ("old.py", {"a.py"}), ("a.py", None)])
+def test_a_source_that_is_removed_may_matter_to_all(on_disk, tmp_path, name, sources):
+    paths, record = on_disk
+    (tmp_path / name).unlink()
+    assert record.changed_sources() == (None if sources is None else {paths[name] for name in sources})

@@ -74,16 +74,6 @@ def test_looking_keeps_nothing_and_asking_does(lazy):
     assert copied(read)["a.ll"].ninfo.csig == "changed"
 
 
-@pytest.mark.parametrize("latest", [0, 1, 40, 1 << 16])
-def test_rows_are_found_wherever_they_are(latest, monkeypatch):
-    """The end is looked at first, where the rows of the last runs are; it may begin in the middle of one."""
-    monkeypatch.setattr(compact_sconsign, "_TAIL_SIZE", latest)
-    lines = compact_sconsign.Lines.of({name: f"[{name}]" for name in ("k", "kk", "k.ll", "last")})
-    assert [lines.get(name) for name in ("k", "kk", "k.ll", "last", "ast")] == ["[k]", "[kk]", "[k.ll]", "[last]", None]
-    lines.drop("k")
-    assert compact_sconsign.Lines(lines.joined({"k": "[new]"})).get("k") == "[new]" and lines.get("k") is None
-
-
 def test_entry_that_is_replaced_is_written(lazy):
     read = copied(Entries({"a.ll": entry(1), "b.ll": entry(2)}))
     read["a.ll"] = entry(7)
@@ -100,32 +90,15 @@ def test_rows_of_another_layout_are_no_records(lazy, monkeypatch):
     assert "a.ll" in copied(Entries({"a.ll": entry(1)}))
 
 
-@pytest.mark.parametrize("few", [0, 64])
-def test_damaged_rows_are_no_records(lazy, few, monkeypatch):
-    monkeypatch.setattr(compact_sconsign, "_MAX_SCANS", few)
-    made, (text, *rest) = Entries({f"{name}.ll": entry(number) for number, name in enumerate("abcd")}).__reduce__()
-    lines = [line for line in text.split("\n") if line]
-    damaged = [lines[0][:-3], lines[1].partition("\t")[0] + "\t[]", lines[2].replace("0]", "9]"), lines[3]]
-    read = made("\n".join(["", *damaged, ""]), *rest)
-    assert [read.peek(f"{name}.ll") is None for name in "abcd"] == [True, True, True, False]
-    assert [read.get(f"{name}.ll") is None for name in "abcd"] == [True, True, True, False]
+def test_damaged_rows_are_no_records(lazy):
+    made, (rows, *rest) = Entries({f"{name}.ll": entry(number) for number, name in enumerate("abcd")}).__reduce__()
+    a, b, c, d = rows
+    damaged = {a: rows[a][:-3], b: "[]", c: rows[c].replace("0]", "9]"), d: rows[d]}
+    read = made(damaged, *rest)
+    assert [read.peek(name) is None for name in rows] == [True, True, True, False]
+    assert [read.get(name) is None for name in rows] == [True, True, True, False]
     assert set(copied(read).names()) == {"d.ll"}
-    # A text that ends within a line.
-    assert made(text[:-1], *rest).names() == []
-
-
-@pytest.mark.parametrize("few", [0, 64])
-def test_few_lines_are_replaced_as_many_are(few, monkeypatch):
-    monkeypatch.setattr(compact_sconsign, "_lazy", True)
-    monkeypatch.setattr(compact_sconsign, "_MAX_SCANS", few)
-    names = [f"{number}.ll" for number in range(9)]
-    read = copied(Entries({name: entry(number) for number, name in enumerate(names)}))
-    for name in (names[0], names[4], names[5], names[8]):
-        read[name] = entry(100)
-    read["new.ll"] = entry(7)
-    again = copied(read)
-    assert sorted(again.names()) == sorted([*names, "new.ll"])
-    assert [again.peek(name).ninfo.csig for name in names[:6]] == [f"csig{n}" for n in (100, 1, 2, 3, 100, 100)]
+    assert made("the text of an earlier version", *rest).names() == []
 
 
 def test_an_action_is_kept_once(lazy, monkeypatch):

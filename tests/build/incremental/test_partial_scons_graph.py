@@ -11,8 +11,8 @@ from tests.build.test_artifact_node import replace_contents
 from tests.build.test_build_session import CUT, Project, chain, cuts, steps_of
 
 ON_90 = {"targets": ["sm_90"]}
-LARGE = "from tileiras_build.build import kernel_library, progress\nprogress.TABLE_LIMIT = 1\n"
-SAYS = 'print("looks at a part:", kernel_library._current.subset is not None)\n'
+LARGE = "from tileiras_build.build import progress, scons_entry\nprogress.TABLE_LIMIT = 1\n"
+SAYS = 'print("looks at a part:", scons_entry.current_session.subset is not None)\n'
 EXPORT = "from shapes_{0} import SIZE as VALUE\nCASES = [Case('{0}', None, ()), Case('{0}_wide', None, ())]\n"
 
 

@@ -1,8 +1,10 @@
-"""The record of a successful build: every file that it read or wrote, by stat, and the sources that each file belongs to.
+"""The record of a successful build: every file that it read or wrote, by stat, in groups by the source that it belongs to.
 
-The file: a digest of the rest; two sizes; the paths; a JSON head; five integers and an owner for each path. So a null build
-reads and compares it in a few operations, and a run of some kernels writes most of it unchanged: with a library of 100,000
-files each loop over the paths takes 10 to 20 ms.
+The first group belongs to all kernels; a file of several sources is in the group of each. So a null build compares two
+arrays, an incremental build replaces the groups of the sources that it has built, and no file needs a list of owners.
+
+The file: a digest of the rest; two sizes; the paths; a JSON head; five integers for each path. With a library of 100,000
+files each loop over the paths takes 10 to 20 ms, and to stat them half a second.
 """
 
 from __future__ import annotations
@@ -10,22 +12,25 @@ from __future__ import annotations
 import hashlib
 import json
 from array import array
-from collections.abc import Collection, Iterable, Mapping, Set
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 from ...core.file_io import write_files
-from .parallel_stat import ABSENT, WIDTH, State, differences, stat_all
+from ...core.tracing.dependency_state import stamp
 
-Files = Mapping[str, State | None]
-Owners = Mapping[str, Iterable[str]]
-SEVERAL_OR_NONE = -1  # the owner of a file that belongs to several sources, or to none
-_UNUSED = -2  # while a record is edited: the owner of a file of forgotten sources
-_MAX_SHARERS = 32  # maximum of sources per file that are listed; a file of more belongs to all
+Files = Mapping[
+    str, Iterable[int] | None
+]  # path -> the five fields of ``fs_queries.stat_state``; None: there is no file
+Owners = Mapping[str, Set[str]]  # path -> the sources that the file belongs to; of others it belongs to all kernels
+ABSENT = (0, 0, -1, 0, 0)
+_WIDTH, _SIZE = len(ABSENT), 2  # integers of a state, and the index of the size
+_ALL = ""  # the group of the files of all kernels
+_MAX_SHARERS = 32  # maximum of sources of a file; a file of more belongs to all
 _DIGEST_BYTES, _SIZE_BYTES = 32, 8  # bytes of the digest, and of each size (of the paths, of the head)
-_PATH_SEPARATOR = "\0"  # separates paths
-_LAYOUT = b"sizes, paths, head, states, owners"  # hashed with the contents: a file with another layout is invalid
-_SIZE = 2  # the index of the size in a state
+_PATH_SEPARATOR = "\0"
+_LAYOUT = b"sizes, paths, head, states by group"  # hashed with the contents: a file with another layout is invalid
 
 
 @dataclass(frozen=True)
@@ -38,153 +43,131 @@ class FullGraph:
 
 @dataclass(frozen=True)
 class BuildRecord:
-    """``head`` describes the run's command line and environment; ``owners`` are indices into ``full_graph``'s sources, for paths of
-    one source. ``shared`` maps the paths of several sources to these. ``full_graph`` is None if only a run of all is possible.
-    ``text`` are the paths as they are stored, if they were read.
+    """``head`` describes the run's command line and the queries of its build scripts; ``groups`` are the counts of paths
+    of all kernels and of each source, in the order of ``paths``. ``full_graph`` is None if only a run of all is possible.
     """
 
     head: dict
     paths: list[str]
     states: array
-    owners: array
+    groups: dict[str, int]
     full_graph: FullGraph | None
-    shared: dict[str, list[str]]
-    text: bytes | memoryview | None = field(default=None, compare=False, repr=False)
 
-    def changed(self) -> dict[int, bool]:
-        """The indices of the paths whose state has changed, and whether they still exist."""
-        now = stat_all(self.paths)
-        return {at: now[at * WIDTH + _SIZE] != ABSENT[_SIZE] for at in differences(now, self.states)}
+    def _spans(self) -> Iterator[tuple[str, int, int]]:
+        """Each group with the indices of its first path and of the one after its last."""
+        bounds = pairwise(accumulate(self.groups.values(), initial=0))
+        return ((source, start, end) for source, (start, end) in zip(self.groups, bounds, strict=True))
 
-    def sources_of(self, changed: Mapping[int, bool]) -> frozenset[str] | None:
-        """The sources whose kernels must be checked if these paths have changed; None for all.
+    def changed_sources(self) -> frozenset[str] | None:
+        """The sources whose files have changed since; None if all kernels must be checked.
 
         The removal of a source may affect the build scripts in any way.
         """
-        if self.full_graph is None:
-            return None
-        names, found = list(self.full_graph.sources), set()
-        for position, is_there in changed.items():
-            if not is_there and self.paths[position] in self.full_graph.sources:
-                return None
-            if self.owners[position] != SEVERAL_OR_NONE:
-                found.add(names[self.owners[position]])
-            elif (several := self.shared.get(self.paths[position])) is not None:
-                found.update(several)
-            else:
-                return None
-        return frozenset(found)
-
-    def places(self, paths: Set[str]) -> dict[str, int]:
-        """The indices of the given ``paths`` in the record. An index of all paths takes five times as long."""
-        return {path: place for place, path in enumerate(self.paths) if path in paths}
+        now, found = _states_of(self.paths), set()
+        if now == self.states:
+            return frozenset()
+        for source, start, end in self._spans():
+            if _slice(now, start, end) != _slice(self.states, start, end):
+                is_removed = self.paths[start] == source and now[start * _WIDTH + _SIZE] == ABSENT[_SIZE]
+                if source == _ALL or is_removed:
+                    return None
+                found.add(source)
+        return frozenset(found) if self.full_graph is not None else None
 
     def present(self, paths: Set[str]) -> set[str]:
         """The given ``paths`` that existed."""
-        sizes = self.states[_SIZE::WIDTH]
-        return {path for path, place in self.places(paths).items() if sizes[place] != ABSENT[_SIZE]}
+        sizes = self.states[_SIZE::_WIDTH]
+        return {path for path, size in zip(self.paths, sizes, strict=True) if path in paths and size != ABSENT[_SIZE]}
 
-    def with_subset(self, sources: frozenset[str], head: dict, files: Files, owners: Owners) -> BuildRecord:
+    def with_subset(self, sources: Set[str], head: dict, files: Files, owners: Owners) -> BuildRecord:
         """The record after a run of the kernels of these sources, which visited ``files``; the rest is unchanged."""
         assert self.full_graph is not None, "the record has no full graph"
-        made = _RecordEditor(self, head, self.full_graph, files.keys() | self.shared.keys())
-        made.forget(sources)
-        for path, state in files.items():
-            made.add(path, state or ABSENT, owners.get(path, ()))
-        made.remove_unused()
-        return made.record()
+        spans = {source: (start, end) for source, start, end in self._spans()}
+        new = _grouped(files, owners, self.full_graph)
+        of_all = self._files(*spans[_ALL]) | new.pop(_ALL)
+        of_all |= {path: files[path] for path in of_all.keys() & files.keys()}
+        changed = {_ALL: of_all}
+        for source in sources | new.keys():
+            kept = self._files(*spans[source]) if source in spans and source not in sources else {}
+            found = kept | new.get(source, {})
+            changed[source] = {path: state for path, state in found.items() if path not in of_all}
+        made = _Parts()
+        for source in dict.fromkeys([*spans, *changed]):
+            if source in changed:
+                made.add(source, changed[source], _flat(changed[source].values()))
+            else:
+                start, end = spans[source]
+                made.add(source, self.paths[start:end], _slice(self.states, start, end))
+        return BuildRecord(head, made.paths, made.states, made.groups, self.full_graph)
+
+    def _files(self, start: int, end: int) -> dict[str, Iterable[int] | None]:
+        """The paths of a group with their states."""
+        return {self.paths[at]: _slice(self.states, at, at + 1) for at in range(start, end)}
+
+
+class _Parts:
+    """The paths and the states of groups, one after the other."""
+
+    def __init__(self):
+        self.paths: list[str] = []
+        self.states, self.groups = array("q"), dict[str, int]()
+
+    def add(self, source: str, paths: Collection[str], states: array) -> None:
+        """Append a group; a group of no files is left out, except that of all kernels."""
+        if paths or source == _ALL:
+            self.groups[source] = len(paths)
+            self.paths += paths
+            self.states += states
 
 
 def record_of(head: dict, files: Files, owners: Owners, full_graph: FullGraph | None) -> BuildRecord:
     """The record of a run of all kernels; ``owners`` are the sources that each path belongs to, if any."""
-    places = {name: index for index, name in enumerate(full_graph.sources if full_graph else ())}
-    known = {path: [source for source in owners.get(path, ()) if source in places] for path in files}
-    alone = (places[found[0]] if len(found) == 1 else SEVERAL_OR_NONE for found in known.values())
-    shared = {path: sorted(found) for path, found in known.items() if 1 < len(found) <= _MAX_SHARERS}
-    states = array("q", [number for state in files.values() for number in state or ABSENT])
-    return BuildRecord(head, list(files), states, array("i", alone), full_graph, shared)
+    made = _Parts()
+    for source, found in _grouped(files, owners, full_graph).items():
+        made.add(source, found, _flat(found.values()))
+    return BuildRecord(head, made.paths, made.states, made.groups, full_graph)
 
 
-class _RecordEditor:
-    """A copy of ``record``, to be edited in the few places where a run of some kernels found other files.
+def _grouped(files: Files, owners: Owners, full_graph: FullGraph | None) -> dict[str, dict[str, Iterable[int] | None]]:
+    """The files of all kernels, and of each source, the source itself first."""
+    groups: dict[str, dict[str, Iterable[int] | None]] = {_ALL: {}}
+    known = full_graph.sources.keys() if full_graph is not None else set()
+    for path, state in files.items():
+        mine = known & owners.get(path, set())
+        for source in mine if 0 < len(mine) <= _MAX_SHARERS else (_ALL,):
+            groups.setdefault(source, {})[path] = state
+    for source, found in groups.items():
+        if source in found:
+            groups[source] = {source: found[source]} | found
+    return groups
 
-    ``paths`` are those that may be changed, or added.
-    """
 
-    def __init__(self, record: BuildRecord, head: dict, full_graph: FullGraph, paths: Set[str]):
-        self._before, self._head, self._full_graph = record, head, full_graph
-        self._paths, self._states, self._owners = list(record.paths), record.states[:], record.owners[:]
-        self._shared = dict(record.shared)
-        self._names = list(full_graph.sources)
-        self._source_indexes = {name: number for number, name in enumerate(self._names)}
-        self._places = record.places(paths)
-        self._reowned: set[int] = set()  # indices whose owner may change
+def _flat(states: Iterable[Iterable[int] | None]) -> array:
+    return array("q", [number for state in states for number in state or ABSENT])
 
-    def forget(self, sources: frozenset[str]) -> None:
-        """Detach all files from these sources."""
-        mine = {self._source_indexes[name] for name in sources if name in self._source_indexes}
-        for place in [place for place, owner in enumerate(self._owners) if owner in mine]:
-            self._owners[place] = _UNUSED
-            self._reowned.add(place)
-        for path, several in self._before.shared.items():
-            if not sources.isdisjoint(several):
-                self._set_owners(self._places[path], set(several) - sources)
 
-    def add(self, path: str, state: State, sources: Iterable[str]) -> None:
-        """Set the state of a file, and add ``sources`` to its owners; a file of all stays one."""
-        place = self._places.get(path)
-        if place is None:
-            place = self._places[path] = len(self._paths)
-            self._paths.append(path)
-            self._states.extend(state)
-            self._owners.append(_UNUSED)
-            self._reowned.add(place)
-        else:
-            self._states[place * WIDTH : (place + 1) * WIDTH] = array("q", state)
-        if self._owners[place] != SEVERAL_OR_NONE or path in self._shared:
-            self._set_owners(
-                place, self._owners_of(place).union(sources).intersection(self._source_indexes), SEVERAL_OR_NONE
-            )
+def _slice(states: array, start: int, end: int) -> array:
+    return states[start * _WIDTH : end * _WIDTH]
 
-    def remove_unused(self) -> None:
-        """Remove files that belong to no source."""
-        for place in sorted((place for place in self._reowned if self._owners[place] == _UNUSED), reverse=True):
-            del self._paths[place], self._owners[place]
-            del self._states[place * WIDTH : (place + 1) * WIDTH]
 
-    def record(self) -> BuildRecord:
-        """The edited record."""
-        text = self._before.text if self._paths == self._before.paths else None
-        return BuildRecord(self._head, self._paths, self._states, self._owners, self._full_graph, self._shared, text)
-
-    def _owners_of(self, place: int) -> set[str]:
-        if self._owners[place] >= 0:
-            return {self._names[self._owners[place]]}
-        return set(self._shared.get(self._paths[place], ()))
-
-    def _set_owners(self, place: int, sources: Collection[str], nothing: int = _UNUSED) -> None:
-        """``nothing``: the owner of files that belong to none of them."""
-        path = self._paths[place]
-        self._reowned.add(place)
-        self._shared.pop(path, None)
-        self._owners[place] = nothing if not sources else SEVERAL_OR_NONE
-        if len(sources) == 1:
-            self._owners[place] = self._source_indexes[next(iter(sources))]
-        elif 1 < len(sources) <= _MAX_SHARERS:
-            self._shared[path] = sorted(sources)
+def _states_of(paths: Iterable[str]) -> array:
+    """The states of files as they are now."""
+    found = array("q")
+    for path in paths:
+        found.extend(stamp(path) or ABSENT)
+    return found
 
 
 def write(path: Path, record: BuildRecord) -> None:
     """Write a record."""
-    whole = record.full_graph
+    graph = record.full_graph
     head = record.head | {
-        "whole": None if whole is None else {"sources": whole.sources, "cubins": whole.cubins},
-        "shared": record.shared,
+        "groups": record.groups,
+        "full_graph": None if graph is None else {"sources": graph.sources, "cubins": graph.cubins},
     }
-    text = _encode(_PATH_SEPARATOR.join(record.paths)) if record.text is None else record.text
-    head_text = _encode(json.dumps(head))
+    text, head_text = _encode(_PATH_SEPARATOR.join(record.paths)), _encode(json.dumps(head))
     sizes = b"".join(len(part).to_bytes(_SIZE_BYTES, "big") for part in (text, head_text))
-    parts = (sizes, text, head_text, record.states, record.owners)
+    parts = (sizes, text, head_text, record.states.tobytes())
     write_files({path: b"".join((_digest(*parts), *parts))})
 
 
@@ -200,18 +183,15 @@ def read(path: Path) -> BuildRecord | None:
     start = _DIGEST_BYTES + 2 * _SIZE_BYTES
     head_at = start + int.from_bytes(data[_DIGEST_BYTES : _DIGEST_BYTES + _SIZE_BYTES], "big")
     states_at = head_at + int.from_bytes(data[_DIGEST_BYTES + _SIZE_BYTES : start], "big")
-    text = data[start:head_at]
+    text, states = data[start:head_at], array("q")
+    states.frombytes(data[states_at:])
+    head = json.loads(_decode(data[head_at:states_at]))
+    groups, graph = head.pop("groups"), head.pop("full_graph")
     paths = _decode(text).split(_PATH_SEPARATOR) if text else []
-    fields = json.loads(_decode(data[head_at:states_at]))
-    states, owners = array("q"), array("i")
-    owners_at = states_at + len(paths) * WIDTH * states.itemsize
-    states.frombytes(data[states_at:owners_at])
-    owners.frombytes(data[owners_at:])
-    whole, shared = fields.pop("whole"), fields.pop("shared")
-    return BuildRecord(fields, paths, states, owners, FullGraph(**whole) if whole else None, shared, text)
+    return BuildRecord(head, paths, states, groups, FullGraph(**graph) if graph else None)
 
 
-def _digest(*parts: bytes | memoryview | array) -> bytes:
+def _digest(*parts: bytes | memoryview) -> bytes:
     digest = hashlib.sha256(_LAYOUT)
     for part in parts:
         digest.update(part)

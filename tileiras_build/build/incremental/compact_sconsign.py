@@ -1,9 +1,9 @@
 """SCons' records of a folder in a format that is read and written in a fraction of the time.
 
 SCons keeps a dictionary of objects for each folder, four per artifact, and pickles them in Python code. Here the pickle
-contains one text with a line per artifact, and a call of ``unpack``; so SCons reads it like its own pickles, and writes this
-format again. During a build the objects of an artifact are created when SCons reads its record, that is for artifacts that it
-builds; the lines of all others are written as they were read. The action signatures that the artifacts of a stage share are
+contains a text for each artifact, and a call of ``unpack``; so SCons reads it like its own pickles, and writes this format
+again. During a build the objects of an artifact are created when SCons reads its record, that is for artifacts that it
+builds; the texts of all others are written as they were read. The action signatures that the artifacts of a stage share are
 stored once.
 """
 
@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from functools import cached_property
 from operator import attrgetter
 from types import MappingProxyType
 
@@ -24,87 +23,26 @@ _INFO = ("csig", "timestamp", "size")
 _INFOS = ("bsourcesigs", "bdependsigs", "bimplicitsigs")
 _NAMES = ("bsources", "bdepends", "bimplicit")
 _ACTION = ("bact", "bactsig")
-FORMAT = " ".join((*_INFO, *_INFOS, *_NAMES, "action by number", "lines"))  # a row
+FORMAT = " ".join((*_INFO, *_INFOS, *_NAMES, "action by number", "rows"))  # a row
 _MAX_ACTIONS = 512  # per folder; of more, most are of old builds
 _NO_ACTION = -1  # the action index of a file without a builder
-_MAX_SCANS = 64  # after so many searches in a text all lines are parsed
-_TAIL_SIZE = 1 << 16  # characters at the end, with the rows of the last runs: a search of a megabyte takes 0.3 ms
-
-
-class Lines:
-    """Rows by name in one text, each a line that begins with its name. Rows are parsed on demand."""
-
-    def __init__(self, text: str = "\n"):
-        is_whole = text[:1] == text[-1:] == "\n"
-        self._text, self._lookups = text if is_whole else "\n", 0
-        self._dropped: set[str] = set()
-        self._places: dict[str, tuple[int, int]] = {}
-
-    @staticmethod
-    def of(rows: Mapping[str, str]) -> Lines:
-        """The lines of ``rows``."""
-        return Lines("".join(["\n", *(f"{_encode(name)}\t{row}\n" for name, row in rows.items())]))
-
-    @cached_property
-    def _rows(self) -> dict[str, str]:
-        """The stored rows by name."""
-        lines = self._text.split("\n")[1:-1]
-        return {name: row for name, _, row in (line.partition("\t") for line in lines)}
-
-    def get(self, name: str) -> str | None:
-        """The row of ``name``."""
-        if name in self._dropped:
-            return None
-        self._lookups += 1
-        if self._lookups > _MAX_SCANS:
-            return self._rows.get(_encode(name))
-        start, end = self._place(name)
-        return self._text[start:end].partition("\t")[2] if end else None
-
-    def _place(self, name: str) -> tuple[int, int]:
-        """The span of the line of ``name`` in the text; (0, 0) if there is none. Newlines in names are escaped."""
-        if name not in self._places:
-            wanted = f"\n{_encode(name)}\t"
-            start = self._text.find(wanted, max(0, len(self._text) - _TAIL_SIZE)) + 1 or self._text.find(wanted) + 1
-            self._places[name] = (start, self._text.index("\n", start)) if start else (0, 0)
-        return self._places[name]
-
-    def drop(self, name: str) -> None:
-        """Remove the row of ``name``."""
-        self._dropped.add(name)
-
-    def names(self) -> list[str]:
-        """The names of all rows, unordered."""
-        return [name for name in map(json.loads, self._rows) if name not in self._dropped]
-
-    def joined(self, rows: Mapping[str, str]) -> str:
-        """The text of these lines and those of ``rows``."""
-        if len(self._dropped) > _MAX_SCANS:
-            left = set(map(_encode, self._dropped))
-            kept = "".join(f"{name}\t{row}\n" for name, row in self._rows.items() if name not in left)
-            return f"\n{kept}{Lines.of(rows)._text[1:]}"
-        parts, at = [], 0
-        for start, end in sorted(place for place in map(self._place, self._dropped) if place[1]):
-            parts.append(self._text[at:start])
-            at = end + 1
-        return "".join([*parts, self._text[at:], Lines.of(rows)._text[1:]])
 
 
 class Entries(dict):
     """The records of one folder: names to SConsignEntry. As a dictionary it contains only the records that were read.
 
-    ``others`` are the records of nodes that are not files.
+    ``rows`` are the texts of those that were not; ``others`` are the records of nodes that are not files.
     """
 
     def __init__(
         self,
         made: Mapping = MappingProxyType({}),
-        lines: Lines | None = None,
+        rows: dict[str, str] | None = None,
         actions: Iterable = (),
         others: Mapping = MappingProxyType({}),
     ):
         super().__init__(made)
-        self._lines, self._others = lines or Lines(), dict(others)
+        self._rows, self._others = rows or {}, dict(others)
         self._actions = [tuple(action) for action in actions]
 
     def peek(self, name: str) -> SConsignEntry | None:
@@ -113,19 +51,19 @@ class Entries(dict):
 
     def names(self) -> list[str]:
         """The names of all records, unordered."""
-        return [*self, *self._others, *self._lines.names()]
+        return [*self, *self._others, *self._rows]
 
     def __missing__(self, name: str) -> SConsignEntry:
         entry = self._others.get(name) or self._unpacked(name)
         if entry is None:
-            self._lines.drop(name)
+            self._rows.pop(name, None)
             raise KeyError(name)
         self[name] = entry
         return entry
 
     def __setitem__(self, name: str, entry: SConsignEntry) -> None:
         self._others.pop(name, None)
-        self._lines.drop(name)
+        self._rows.pop(name, None)
         super().__setitem__(name, entry)
 
     def __contains__(self, name: object) -> bool:
@@ -139,18 +77,18 @@ class Entries(dict):
 
     def __reduce__(self):
         if len(self._actions) > _MAX_ACTIONS:
-            for name in self._lines.names():
+            for name in list(self._rows):
                 self.get(name)
             self._actions.clear()
         indices = {action: index for index, action in enumerate(self._actions)}
         packed = {name: _packed(entry, indices) for name, entry in self.items()}
         rows = {name: row for name, row in packed.items() if row is not None}
         others = self._others | {name: entry for name, entry in self.items() if name not in rows}
-        return unpack, (self._lines.joined(rows), FORMAT, list(indices), others)
+        return unpack, (self._rows | rows, FORMAT, list(indices), others)
 
     def _unpacked(self, name: str) -> SConsignEntry | None:
         """None without a row, or for a damaged one: its file is rebuilt."""
-        if (row := self._lines.get(name)) is None:
+        if (row := self._rows.get(name)) is None:
             return None
         with suppress(ValueError, TypeError, IndexError, RecursionError):
             return _unpack_entry(json.loads(row), self._actions)
@@ -174,12 +112,15 @@ def install() -> None:
 _lazy = False  # SCons' ``sconsign`` command prints a dictionary of all entries
 
 
-def unpack(text: str, layout: str = "", actions: Iterable = (), others: Mapping = MappingProxyType({})) -> Entries:
+def unpack(
+    rows: dict[str, str] | str, layout: str = "", actions: Iterable = (), others: Mapping = MappingProxyType({})
+) -> Entries:
     """The inverse of ``Entries.__reduce__``.
 
     Records of another version's layout are dropped: their files are rebuilt.
     """
-    entries = Entries({}, Lines(text), actions, others) if layout == FORMAT else Entries()
+    # An earlier version had one text of all rows.
+    entries = Entries({}, rows, actions, others) if layout == FORMAT and isinstance(rows, dict) else Entries()
     if not _lazy:
         for name in entries.names():
             entries.get(name)

@@ -1,4 +1,4 @@
-"""File system queries, and their results in a form that can be stored and compared.
+"""Queries of files and of the environment, and their results in a form that can be stored and compared.
 
 A build script depends on a file's contents, but also on whether it exists, its kind, its times, the names in a folder and the
 target of a link. Each kind of query is a row of ``QUERIES``; None is the result of an error. The functions of ``os`` are
@@ -18,6 +18,7 @@ from ...core.tracing.dependency_state import is_build_leftover
 real_stat, real_lstat, real_readlink, real_access = os.stat, os.lstat, os.readlink, os.access
 _listdir, _scandir = os.listdir, os.scandir
 _FILE = [stat.S_IFREG]
+STATE, SEARCH, VARIABLE = "state", "search", "variable"
 
 
 def query(kind: str, path: str) -> Any:
@@ -53,18 +54,30 @@ def _names(path: str) -> list[str]:
     return sorted(name for name in _listdir(path) if not is_build_leftover(name))
 
 
-def glob_match(path: str, pattern: str) -> list[tuple[str, bool]]:
-    """The names that SCons' Glob finds (hidden files only if the pattern matches the dot), and whether each is a regular file."""
-    with _scandir(path) as found:
-        plain = {entry.name: entry.is_file(follow_symlinks=False) for entry in found}
-    names = fnmatch.filter(plain, pattern)
-    return sorted((name, plain[name]) for name in names if pattern.startswith(".") or not name.startswith("."))
+def _searched(path: str) -> list[str]:
+    """The names in a folder where modules are searched for; a missing folder is an empty one."""
+    try:
+        return _names(path)
+    except OSError:
+        return []
+
+
+def _variable(name: str) -> str | None:
+    """An environment variable, also where ``os.environ`` is traced."""
+    value = vars(os.environ)["_data"].get(os.fsencode(name))
+    return None if value is None else os.fsdecode(value)
 
 
 def _glob(path: str, pattern: str) -> list[list]:
-    """In the form of ``_entries``."""
-    found = [row for row in glob_match(path, pattern) if not is_build_leftover(row[0])]
-    return [[name, _FILE, _FILE] if is_plain else _kinds(name, path) for name, is_plain in found]
+    """The entries that SCons' Glob finds: hidden files only if the pattern matches the dot."""
+    with _scandir(path) as found:
+        plain = {entry.name: entry.is_file(follow_symlinks=False) for entry in found}
+    names = [name for name in fnmatch.filter(plain, pattern) if pattern.startswith(".") or not name.startswith(".")]
+    return [
+        [name, _FILE, _FILE] if plain[name] else _kinds(name, path)
+        for name in sorted(names)
+        if not is_build_leftover(name)
+    ]
 
 
 def _entries(path: str, _more: str) -> list[list]:
@@ -87,7 +100,7 @@ def _entry_queries(first: str, second: str, path: str) -> list[list]:
 
 
 QUERIES: dict[str, Callable[[str, str], Any]] = {
-    "state": lambda path, _: stat_state(real_stat(path)),
+    STATE: lambda path, _: stat_state(real_stat(path)),
     "link-state": lambda path, _: stat_state(real_lstat(path)),
     "kind": lambda path, _: file_kind(real_stat(path)),
     "link-kind": lambda path, _: file_kind(real_lstat(path)),
@@ -96,6 +109,8 @@ QUERIES: dict[str, Callable[[str, str], Any]] = {
     "target": lambda path, _: os.fsdecode(real_readlink(path)),
     "access": lambda path, mode: real_access(path, int(mode)),
     "names": lambda path, _: _names(path),
+    SEARCH: lambda path, _: _searched(path),
+    VARIABLE: lambda name, _: _variable(name),
     "glob": _glob,
     "entries": _entries,
     "entry-states": _entry_states,

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import SCons.Node
 import SCons.Node.Alias
@@ -19,34 +18,7 @@ import SCons.Util
 from ...core.tracing.dependency_state import is_installed, is_standard
 from ..artifact_node import ArtifactFile
 from ..python_to_bytecode_step import ExportDependencies
-from .build_record import BuildRecord, FullGraph
-
-
-@dataclass(frozen=True)
-class AffectedSubset:
-    """The sources, by absolute path, whose kernels a run checks; ``record`` is that of the last full build."""
-
-    sources: frozenset[str]
-    record: BuildRecord
-
-    @property
-    def full_graph(self) -> FullGraph:
-        """The record's information on all kernels."""
-        assert self.record.full_graph is not None, "the record has no full graph"
-        return self.record.full_graph
-
-    def contains(self, node) -> bool:
-        """Whether the run checks the kernels of a source's node."""
-        return node.get_abspath() in self.sources
-
-    def names_outside(self, nodes: Iterable) -> set[str]:
-        """The kernels of the sources ``nodes`` of a library that the run does not check."""
-        others = (node for node in nodes if not self.contains(node))
-        return {name for node in others for name in self.full_graph.sources.get(node.get_abspath(), ())}
-
-    def agrees(self, names: Mapping[str, list[str]]) -> bool:
-        """Whether sources still have the same kernels; ``names`` by path."""
-        return all(self.full_graph.sources.get(path) == found for path, found in names.items())
+from .build_record import FullGraph
 
 
 class LibraryAlias(SCons.Node.Alias.Alias):

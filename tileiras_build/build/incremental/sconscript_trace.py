@@ -29,11 +29,12 @@ import SCons.Tool
 import SCons.Variables
 
 from ...core.tracing.dependency_state import is_build_leftover
-from ...core.tracing.dependency_state import stamp as file_state
 from ...core.tracing.ignored_env_vars import IGNORED_ENV_VARS
 from .fs_queries import (
+    SEARCH,
+    STATE,
+    VARIABLE,
     file_kind,
-    glob_match,
     query,
     real_access,
     real_lstat,
@@ -72,7 +73,7 @@ _KIND_SCANS = ("os", "glob", "pathlib")  # modules that query at most the kind o
 
 _FS = SCons.Node.FS
 _NODE_STATS = {_FS.LocalFS.stat.__code__, _FS.LocalFS.lstat.__code__}
-_GLOBS = {_FS.Dir._glob1.__code__, glob_match.__code__}
+_GLOB = _FS.Dir._glob1.__code__
 _VARIABLES = SCons.Variables.Variables.Update.__code__
 _PATH_STATS = {pathlib.Path.stat.__code__, pathlib.Path.lstat.__code__}
 # Functions of the standard library whose results depend only on the kind of the file.
@@ -89,20 +90,17 @@ _KIND_CALLERS = {
 
 
 class SConscriptTrace:
-    """What was read since this module was imported: ``files`` and ``folders`` with their state at that moment.
+    """What was read since this module was imported: ``answers`` by kind of query (``fs_queries.QUERIES``) and path, each the
+    first one, from before the read. Of the environment, it has the variables that no record's key holds.
 
-    ``queries`` are other file system queries, with their answers; ``variables`` those of the environment that no record's
-    key holds. ``untraceable`` says what cannot be compared. ``detected_tools``: SCons has run compilers to detect them,
+    ``untraceable`` says what cannot be compared. ``detected_tools``: SCons has run compilers to detect them,
     which can matter to other targets of the build script. ``has_started``: SCons was reading build scripts. ``scripts``
     are the sources of the user's code. ``read_by_scripts`` are files whose contents or state the build scripts have read
     themselves; of ``queried_by_scripts`` they know only whether those exist.
     """
 
     def __init__(self):
-        self.files: dict[str, tuple | None] = {}
-        self.folders: dict[str, list[str]] = {}
-        self.queries: dict[tuple[str, str], Any] = {}
-        self.variables: dict[str, str | None] = {}
+        self.answers: dict[tuple[str, str], Any] = {}
         self.scripts: set[str] = set()
         self.read_by_scripts: set[str] = set()
         self.queried_by_scripts: set[str] = set()
@@ -167,7 +165,7 @@ class SConscriptTrace:
             for path in {node.get_abspath(), node.srcnode().get_abspath(), script_of(node)}:
                 self.add_file(path)
                 self.add_folder(os.path.dirname(path))
-            state = self.files[script_of(node)]
+            state = self.answers[STATE, script_of(node)]
             if state is None or max(state[:2]) / 1e9 > SCons.Script.start_time - _MARGIN:
                 self.untraceable = f"{script_of(node)} changed after this run started"
         self._add_site_folders()
@@ -184,25 +182,35 @@ class SConscriptTrace:
         """What this build depends on and no record holds, as a clause that follows "because"."""
         self.untraceable = self.untraceable or reason
 
+    def files(self) -> dict[str, list[int] | None]:
+        """The files whose states were recorded."""
+        return {path: state for (how, path), state in self.answers.items() if how == STATE}
+
     def add_file(self, path: str) -> None:
         """Record the state of a file, before it is read."""
-        if not self._for_kernels:
-            self.read_by_scripts.add(path)
-        if path not in self.files:
-            self.files[path] = file_state(path)
+        self.ask(STATE, path)
 
     def add_folder(self, path: str) -> None:
-        """Record the names in a folder."""
-        if path not in self.folders:
-            # Listing it is itself an event.
-            with self.untraced():
-                self.folders[path] = folder_state(path)
+        """Record the names in a folder where something is searched for: those that this build makes there do not count."""
+        self.ask(SEARCH, path)
+
+    def ask(self, how: str, name: str) -> None:
+        """Record the present answer to a query, unless there is one."""
+        if (how, name) not in self.answers:
+            # The query may itself be an event.
+            active, self._is_active = self._is_active, False
+            self.answers[how, name] = query(how, name)
+            self._is_active = active
+        self._attribute(how, name)
 
     def record_query(self, how: str, path: str, answer: object) -> None:
         """Record the result of a query; the first one counts."""
-        if not self._for_kernels:
-            (self.read_by_scripts if how == "state" else self.queried_by_scripts).add(path)
-        self.queries.setdefault((how, path), answer)
+        self._attribute(how, path)
+        self.answers.setdefault((how, path), answer)
+
+    def _attribute(self, how: str, path: str) -> None:
+        if not self._for_kernels and how != SEARCH:
+            (self.read_by_scripts if how == STATE else self.queried_by_scripts).add(path)
 
     def _add_site_folders(self) -> None:
         """Record the site folders, whose code SCons ran before the build script."""
@@ -210,8 +218,8 @@ class SConscriptTrace:
         for folder in ("/usr/share/scons", os.path.expanduser("~/.scons"), top):
             tools, code = (os.path.join(folder, "site_scons", name) for name in ("site_tools", "site_init.py"))
             for path in (os.path.dirname(code), tools, code):
-                self.record_query("kind", path, query("kind", path))
-            if self.queries["kind", code] is not None:
+                self.ask("kind", path)
+            if self.answers["kind", code] is not None:
                 self.add_file(code)
                 self.scripts.add(code)
                 self.untraceable = self.untraceable or untraced_prologue(code)
@@ -265,11 +273,7 @@ class SConscriptTrace:
         if is_importlib(frame):
             self.add_folder(name)
             return
-        how = _listing_query(event, frame)
-        if (how, name) not in self.queries:
-            # The query itself is an event.
-            with self.untraced():
-                self.record_query(how, name, query(how, name))
+        self.ask(_listing_query(event, frame), name)
 
     def _on_exec(self, path: str, frame: FrameType) -> None:
         """Python code is executed, or a C library loaded: by the user's code, or by what the tool needs."""
@@ -355,24 +359,13 @@ class SConscriptTrace:
     def _recording_variables(self, real: Callable) -> Callable:
         def getitem(environment, name):
             if self._is_active and isinstance(name, (str, bytes)) and os.fsdecode(name) in IGNORED_ENV_VARS:
-                self.variables.setdefault(os.fsdecode(name), variable(os.fsdecode(name)))
+                self.ask(VARIABLE, os.fsdecode(name))
             return real(environment, name)
 
         return getitem
 
 
 _STATS: dict[str, Callable] = {"stat-or-kind": stat_or_kind, "kind": file_kind, "state": stat_state}
-
-
-def variable(name: str) -> str | None:
-    """The value of an environment variable, without recording it."""
-    value = vars(os.environ)["_data"].get(os.fsencode(name))
-    return None if value is None else os.fsdecode(value)
-
-
-def folder_state(path: str) -> list[str]:
-    """The names in a folder, without those that builds leave there."""
-    return query("names", path) or []
 
 
 def _is_about_compiled(arguments: tuple) -> bool:
@@ -408,7 +401,7 @@ def _volatile_devices() -> set[int]:
 
 def _listing_query(event: str, frame: FrameType) -> str:
     """How a caller lists a folder, and so what it can learn from it."""
-    if frame.f_code in _GLOBS:
+    if frame.f_code is _GLOB:
         return f"glob {frame.f_locals['pattern']}"
     if event == "os.listdir":
         return "names"

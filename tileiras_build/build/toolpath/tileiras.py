@@ -1,3 +1,3 @@
 """What SCons finds for ``tools=["tileiras"]``; the tool itself is ``tileiras_build.build``."""
 
-from tileiras_build.build.kernel_library import exists, generate  # noqa: F401
+from tileiras_build.build.scons_entry import exists, generate  # noqa: F401
