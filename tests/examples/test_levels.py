@@ -6,6 +6,7 @@ import pytest
 
 from tests.compiled_once import compiled
 from tests.examples.example_library import CASES, bytecode_of, inputs_of, launch
+from tests.pairwise import pairwise
 from tileiras_build.target.isa.serializer_options import DEFAULT_LEVEL, LEVELS
 from tileiras_build.verify import find_faults
 
@@ -21,14 +22,10 @@ QUICK = 6
 
 
 def matrix():
-    """Each kernel at each level on two GPUs, and each level on each GPU; one of the two where not all of it is asked for."""
-    for row, name in enumerate(KERNELS):
-        for column, level in enumerate(OTHERS):
-            for step in (0, 2):
-                sm = SMS[(row + column + step) % len(SMS)]
-                chosen = row < QUICK and not step
-                marks = () if chosen else pytest.mark.exhaustive
-                yield pytest.param(name, sm, level, id=f"{name}-{sm}-O{level}", marks=marks)
+    """Each kernel at each level and on each GPU, and each level on each GPU; the quickest kernels where not all is asked for."""
+    for name, sm, level in pairwise(KERNELS, SMS, OTHERS):
+        marks = () if name in KERNELS[:QUICK] else pytest.mark.exhaustive
+        yield pytest.param(name, sm, level, id=f"{name}-{sm}-O{level}", marks=marks)
 
 
 @pytest.mark.parametrize(("name", "sm", "level"), list(matrix()))
