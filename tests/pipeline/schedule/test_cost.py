@@ -89,5 +89,15 @@ def test_chained_dots_gain_where_one_overlaps_the_others_softmax():
     assert clocks(kernel, HOPPER, rotate=True, num_stages=2) < clocks(kernel, HOPPER, num_stages=2)
 
 
+def test_halves_with_the_same_keys_gain():
+    """Two halves of 256 rows load keys and values once; each computes its softmax while the other multiplies."""
+    dot = Dot(256, 128, 128, "f16", "f16", "f32", 32.0, 0, 32768, is_chained=True)
+    kernel = Kernel((dot, replace(dot, is_computed=True)), loop={"special": 32 * 256 * 128.0}, warps=8)
+    usual = {"tmem_accumulators": True, "num_stages": 2, "mma": ("tcgen05",) * 2}
+    at_once = clocks(kernel, BLACKWELL, query_tiles=2, num_warps=8, occupancy=1, **usual)
+    assert at_once < clocks(kernel, BLACKWELL, query_tiles=1, num_warps=8, occupancy=1, **usual)
+    assert at_once < clocks(kernel.divided(2), BLACKWELL, query_tiles=1, num_warps=4, occupancy=2, **usual)
+
+
 def test_a_target_without_published_rates_has_no_cost():
     assert cost(gemm(), Schedule(), find_target("sm_88")) is None

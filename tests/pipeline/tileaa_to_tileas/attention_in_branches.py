@@ -57,10 +57,14 @@ def queries_before(q, k, v, lengths, out, M: ConstInt, N: ConstInt, D: ConstInt)
             ct.store(out, (block, 0), _attend_to(left, k, v, length, M, N, D).astype(out.dtype))
 
 
-def _case(function):
+def _case(function, name="", rows_of_tile=128):
     rows = Array("float16", 2, stride_divisible_by=8, shape_divisible_by=(1, 8))
     out = Array("float32", 2, stride_divisible_by=4, shape_divisible_by=(1, 4))
-    return Case(function.__name__, ct.kernel(function), (rows, rows, rows, Array("int32", 1), out, 128, 64, 64))
+    arguments = (rows, rows, rows, Array("int32", 1), out, rows_of_tile, 64, 64)
+    return Case(name or function.__name__, ct.kernel(function), arguments)
 
 
-CASES = [_case(function) for function in (in_a_branch, behind_a_return, queries_before)]
+CASES = [
+    *(_case(function) for function in (in_a_branch, behind_a_return, queries_before)),
+    _case(queries_before, "queries_before_tall", 256),
+]

@@ -268,10 +268,12 @@ CASES = [
     _case("powered", powered, "float16", (128, 64, 64)),
     _case("continued", continued, "float16", (128, 64, 64)),
     _case("squared_persistent", squared_persistent, "float16", (128, 128, 64)),
+    _case("squared_persistent_tall", squared_persistent, "float16", (256, 64, 64)),
     _case("squared_and_numbered", squared_and_numbered, "float16", (64, 64, 64)),
     _case("of_two", of_two, "float16", (64, 32, 64)),
     Case("weighted_steps", weighted_steps, (rows("float16"), rows("float16"), rows("float32"), 128, 64, 64)),
     _case("in_two_loops", in_two_loops, "float16", (128, 128, 64)),
+    _case("in_two_loops_tall", in_two_loops, "float16", (256, 64, 64)),
     _case("in_two_loops_short", in_two_loops, "float16", (64, 64, 64)),
     Case(
         "results_of_two_loops", results_of_two_loops, (rows("float16"), rows("float16"), rows("float32"), 128, 64, 64)

@@ -217,7 +217,8 @@ def test_stages_are_not_fewer_for_a_store(sm):
 
 def test_what_rings_leave_of_the_share_of_two_ctas_is_used():
     """The next iteration's tiles fill the rings while a result leaves: half of it fits beside them."""
-    tileas = compiled(FAST_PATH, "attention_f16_256x128", "sm_100").tileas
+    one_query_tile = '{"schedule": {"query_tiles": 1}}'
+    tileas = compiled(FAST_PATH, "attention_f16_256x128", "sm_100", schedule=one_query_tile).tileas
     assert "chunks = 2 : i32, slots = 1 : i32" in tileas
     taken = int(re.search(r"shared_bytes = (\d+)", tileas)[1])
     assert 3 * 32768 + 16384 <= taken <= find_target("sm_100").shared_memory_of(2)

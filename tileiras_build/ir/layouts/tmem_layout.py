@@ -55,13 +55,17 @@ HALVES = {8: TcgenShape("16x256b", 8, 4), 4: TcgenShape("16x128b", 4, 2)}
 
 @dataclass(frozen=True)
 class TmemTile:
-    """A tile of 64, 128 or more rows in tensor memory, distributed over warps: ``groups_m`` x ``groups_n`` times four of them."""
+    """A tile of 64, 128 or more rows in tensor memory, distributed over warps: ``groups_m`` x ``groups_n`` times four of them.
+
+    ``min_step``: the fewest columns from 128 rows to the next.
+    """
 
     rows: int
     columns: int
     element_bits: int
     groups_m: int
     groups_n: int
+    min_step: int = 0
 
     @cached_property
     def layout(self) -> LinearLayout:
@@ -108,7 +112,7 @@ class TmemTile:
     @property
     def tmem_step(self) -> int:
         """Columns from 128 rows to the next: also those that the smallest instruction writes beyond the tile."""
-        return max(self.tmem_columns, MIN_COLUMNS[min(self.rows, ROWS)])
+        return max(self.tmem_columns, MIN_COLUMNS[min(self.rows, ROWS)], self.min_step)
 
     @property
     def total_tmem_columns(self) -> int:

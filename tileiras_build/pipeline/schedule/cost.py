@@ -29,7 +29,8 @@ PIPES = {"tensor": TENSOR, "FMA": FMA}  # of families
 PRICED = frozenset(
     (
         *("num_ctas", "num_warps", "occupancy", "mma", "num_stages", "cp_async_stages", "two_cta_mma", "multicast"),
-        *("mma_warp", "rotate", "ping_pong", "issue_ahead", "tmem_accumulators", "prefetch_fragments"),
+        *("mma_warp", "rotate", "ping_pong", "issue_ahead", "tmem_accumulators", "query_tiles"),
+        "prefetch_fragments",
     )
 )
 THREADS = (FMA, ALU, SPECIAL, ISSUE)  # what threads do between MMAs
@@ -116,7 +117,7 @@ class _Model:
         demands = {name: loop.get(name, 0.0) + rest.get(name, 0.0) for name in loop | rest}
         groups, ctas, kernel_ctas = self._groups(), self._resident_ctas(), self.kernel.ctas
         inner = self._loop_alone(loop | {L2: loop[L2] * self._l2_share}, groups)
-        outer = self._rest_alone(rest)
+        outer = self._rest_alone({name: clocks / (self.schedule.query_tiles or 1) for name, clocks in rest.items()})
         overlaps = self.schedule.mma_warp and self.kernel.is_persistent
         alone = max(inner, outer) if overlaps else inner + outer
         together = batch_clocks(ctas * groups, alone, [clocks / groups for clocks in demands.values()])
@@ -255,7 +256,9 @@ class _Model:
     # ---- CTAs ----------------------------------------------------------------------------------
     def _groups(self) -> int:
         """Groups of warps of a CTA, each with rows of its own, that compute while others multiply."""
-        return max(1, self.warps // SM_PARTITIONS) if self.kernel.is_chained and not self._in_tensor_memory else 1
+        if self._in_tensor_memory:
+            return self.schedule.query_tiles or 1
+        return max(1, self.warps // SM_PARTITIONS) if self.kernel.is_chained else 1
 
     @property
     def _in_tensor_memory(self) -> bool:

@@ -27,6 +27,7 @@ class Schedule:
     mma: tuple[str, ...] | None = None
     swap_operands: bool | None = None
     tmem_accumulators: bool | None = None
+    query_tiles: int | None = None
     mma_warp: bool | None = None
     num_stages: int | None = None
     accumulator_buffers: int | None = None
@@ -117,6 +118,13 @@ KNOBS: tuple[Knob, ...] = (
         bool,
         "the accumulators of chained dots (attention) stay in tensor memory",
         "a GPU with tensor memory, two chained dots with 128 rows, and columns for both accumulators",
+    ),
+    Knob(
+        "query_tiles",
+        int,
+        "tiles of 128 query rows that a CTA computes at once, with the same keys and values",
+        "chained dots (attention) of 256 rows, and columns and shared memory for all of them",
+        values=(1, 2),
     ),
     Knob(
         "mma_warp",

@@ -3,7 +3,7 @@
 In:    nv_tileas without layouts; kernels with dots in loops.
 Out:   a loop over slices around the kernel's program, if the accumulators of a loop's dots and the left operands in
        registers exceed the registers of all threads of a CTA, or if chained dots have rows for two tiles of tensor
-       memory. Each iteration loads, computes and stores one of two, four or eight equal slices of the tiles: the fewest
+       memory that are not computed at once (``schedule/tmem_chains.py``). Each iteration loads, computes and stores one of two, four or eight equal slices of the tiles: the fewest
        that fit, if each warp still has rows of its own. Slice-invariant scalars and views stay before the loop.
 After: plan_cta_cluster (tiles are per CTA). Before: shrink_k_tile (which reads tile sizes), choose_cta_shape, and all
        passes that choose warps and copies.
@@ -21,6 +21,7 @@ from xdsl.ir import Block, Operation, Region
 from ...ir.casting import as_op, parent_block, terminator, tile_shape
 from ...ir.dialects.fast_xdsl import erase
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
+from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_function
 from ..analysis.chained_dots import DOT, chained_dots_of
 from ..analysis.dot_loop_registers import live_tile_registers
@@ -34,6 +35,7 @@ from ..common.nest_early_returns import nest_early_returns
 from ..job import Job
 from ..mma.family import fastest_family
 from ..pass_manager import EdgePass
+from ..schedule.tmem_chains import has_query_tiles
 from .op_insertion import insert_before, insertion_before
 from .sharded_program import ShardedProgram
 from .sharding_plan import duplicate_cheap_tiles, sharding_of
@@ -52,9 +54,13 @@ class LoopOverTileSlices(EdgePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         funcs = [func for func in module.body.block.ops if is_function(func) and as_op(func).num_ctas is None]
-        large = [func for func in funcs if tma_loads_allowed(func) and not _fits(func, job)]
+        large = [func for func in funcs if tma_loads_allowed(func) and not _stays_whole(as_op(func), job)]
         if any([_slice_to_fit(func, job) for func in large]):
             Cse().run(module, job)
+
+
+def _stays_whole(func: TableOp, job: Job) -> bool:
+    return has_query_tiles(func, job) or _fits(func, job)
 
 
 def _fits(func: Operation, job: Job) -> bool:

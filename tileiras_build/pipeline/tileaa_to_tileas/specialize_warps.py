@@ -58,6 +58,7 @@ from .warp_specialization.partition_slice import PartitionSlice
 from .warp_specialization.pipelines import (
     Mainloop,
     accumulators_stay_in_tmem,
+    query_tiles_of,
     set_stationary_operands,
     stationary_operands_of,
 )
@@ -98,6 +99,7 @@ class _WarpSpecializer:
             mainloop.scale_loads = []
         self.scale_loads = [load for mainloop in self.mainloops for load in mainloop.scale_loads]
         self.issuer, self.consumer = self._choose_roles()
+        self.issuers = 0 if self.issuer is None else query_tiles_of(self.mainloops)
         self.allocation = PipelineAllocation(func, job, self.warps, self.mainloops, self.has_mma_issuer)
 
     def run(self) -> None:
@@ -113,14 +115,18 @@ class _WarpSpecializer:
         self.allocation.run(body)
         partitions = [slice.run(body) for slice in slices]
         self.consumer(self.mainloops).run(body)
-        switch = AgentSwitchOp.make([], [], {}, [Region(partition) for partition in (*partitions, body)])
+        regions = [Region(partition) for partition in (*partitions, body)]
+        several = {"issuers": self.issuers} if self.issuers > 1 else {}
+        switch = AgentSwitchOp.make([], [], {}, regions, **several)
         insert_before(switch, terminator(self.entry))
 
     def _slices(self, loads: list[TableOp]) -> list[PartitionSlice]:
         """The roles that are slices of the kernel: all but the consumer."""
         loading = [mainloop for mainloop in self.mainloops if mainloop.loads or mainloop.stationary]
         slices: list[PartitionSlice] = [Producer(loading, self._scalar_slice(loads))] if loads else []
-        if self.issuer is not None:
+        if self.issuers > 1:
+            slices += [FmhaMmaIssuer(self.mainloops, self._scalar_slice([]), rows) for rows in range(self.issuers)]
+        elif self.issuer is not None:
             slices.append(self.issuer(self.mainloops, self._scalar_slice([])))
         for side in SIDES if self.scale_loads else ():
             own = [mainloop.scale_loads[side].load for mainloop in self.mainloops if mainloop.scale_loads]
@@ -166,7 +172,7 @@ class _WarpSpecializer:
 
     def _set_warps(self) -> None:
         splits_registers = bool(self.operand_loads) and uses_setmaxnreg(self.func, self.job, self.warps)
-        partitions = bool(self.operand_loads) + (self.issuer is not None) + (len(SIDES) if self.scale_loads else 0)
+        partitions = bool(self.operand_loads) + self.issuers + (len(SIDES) if self.scale_loads else 0)
         self.func.producer_warps = WARPGROUP if splits_registers else partitions
         if splits_registers:
             producer_registers = unwrap(self.scale_registers) if self.scale_loads else PRODUCER_REGISTERS

@@ -26,13 +26,13 @@ raises ``InternalError`` with id ``pipeline-verifier`` that names the item.
 from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, Region, SSAValue
 
 from ...ir.casting import as_op, defining_op, int_attr
 from ...ir.dialects.op_traits import is_async_mma
 from .assumed_loop_bounds import assumed_bounds
 from .control_flow_paths import kernels_of
-from .partition_interpreter import PIPELINE, KernelPipelines, PartitionInterpreter, stages_of
+from .partition_interpreter import OF_WARPGROUP, PIPELINE, KernelPipelines, PartitionInterpreter, stages_of
 from .pipeline_events import EventCounts
 
 # Trip counts of the outermost loops of a run, and of inner loops.
@@ -47,14 +47,23 @@ def verify_pipelines(module: ModuleOp) -> int:
     for kernel in kernels_of(module):
         count += sum(op.name == PIPELINE + "create" for op in kernel.walk())
         for switch in (op for op in kernel.walk() if op.name == "nv_tileas.agent_switch"):
-            pipelines = KernelPipelines.of(kernel)
+            pipelines, partitions = KernelPipelines.of(kernel), _partitions(kernel, switch)
             for trips in (*TRIP_COUNTS, *_trip_counts_of_scale_groups(kernel)):
                 bounds = assumed_bounds(kernel, trips)
                 for arm in BRANCHES:
-                    _check(
-                        switch, [PartitionInterpreter(kernel, trips, arm, pipelines, bounds) for _ in switch.regions]
-                    )
+                    runs = [
+                        (PartitionInterpreter(kernel, trips, arm, pipelines, bounds, group), region)
+                        for region, group in partitions
+                    ]
+                    _check(runs)
     return count
+
+
+def _partitions(kernel: Operation, switch: Operation) -> list[tuple[Region, int]]:
+    """The regions of a switch with a warpgroup that runs each; the consumer's with each that has pipelines of its own."""
+    own = (len(op.operands) for op in kernel.walk() if op.name == OF_WARPGROUP)
+    *others, consumer = switch.regions
+    return [*((region, 0) for region in others), *((consumer, group) for group in range(next(own, 1)))]
 
 
 def _trip_counts_of_scale_groups(kernel: Operation) -> list[tuple[int, int]]:
@@ -63,11 +72,13 @@ def _trip_counts_of_scale_groups(kernel: Operation) -> list[tuple[int, int]]:
     return [(SCALE_GROUPS * most + 1, 3), (3, SCALE_GROUPS * most + 1)] if most > 1 else []
 
 
-def _check(switch: Operation, partitions: list[PartitionInterpreter]) -> None:
-    for partition, region in zip(partitions, switch.regions):
+def _check(runs: list[tuple[PartitionInterpreter, Region]]) -> None:
+    for partition, region in runs:
         partition.block(region.blocks[0])
+    partitions = [partition for partition, _ in runs]
     for pipeline in {pipeline for run in partitions for pipeline in (*run.acquired, *run.waited)}:
         _check_balance(pipeline, partitions)
+    _check_commits(partitions)
     _check_drained(partitions)
     _check_deadlock(partitions)
     _check_overwrites(partitions)
@@ -81,16 +92,28 @@ def _check_drained(partitions: list[PartitionInterpreter]) -> None:
         partitions[0].fail("commits or other CTAs release stages, and no partition waits for the last of them")
 
 
+def _check_commits(partitions: list[PartitionInterpreter]) -> None:
+    """Check that as many partitions release a stage by commits as its mbarrier expects."""
+    for pipeline in {pipeline for run in partitions for pipeline in run.committed}:
+        releasing = sum(pipeline in run.committed for run in partitions)
+        if releasing != int_attr(defining_op(pipeline), "consumers"):
+            partitions[0].fail(f"{releasing} partitions release a stage by commits, and its mbarrier expects others")
+
+
 def _is_shared_by_ctas(pipeline: SSAValue) -> bool:
     return int_attr(defining_op(pipeline), "ctas", absent=1) > 1
 
 
 def _check_balance(pipeline: SSAValue, partitions: list[PartitionInterpreter]) -> None:
-    """Check that equally many items are filled and waited for."""
-    acquired, filled, waited = (
+    """Check that equally many items are filled and waited for, by each partition that waits."""
+    acquired, filled = (
         sum(counts(run).get(pipeline, 0) for run in partitions)
-        for counts in (lambda run: run.acquired, lambda run: run.filled, lambda run: run.waited)
+        for counts in (lambda run: run.acquired, lambda run: run.filled)
     )
+    waits = {run.waited[pipeline] for run in partitions if pipeline in run.waited}
+    waited = max(waits, default=0)
+    if len(waits) > 1:
+        partitions[0].fail(f"one partition waits for {waited} items, another for {min(waits)}")
     reused, producers = any(pipeline in run.acquired for run in partitions), _producers(pipeline)
     if acquired != producers * waited and (reused or not filled):
         partitions[0].fail(f"{acquired} items are acquired, {waited} are waited for")

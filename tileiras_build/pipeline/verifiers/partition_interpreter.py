@@ -22,6 +22,7 @@ from .pipeline_events import PipelineEvent
 from .tmem_scale_hazards import TmemScaleFactors
 
 PIPELINE = "nv_tileas.async.pipeline."
+OF_WARPGROUP = PIPELINE + "of_warpgroup"
 TMEM_LOAD, TMEM_STORE = "nv_tileas.tmem_load", "nv_tileas.tmem_store"
 LOCAL_STORE, COPIES = "nv_tileas.local_store", ("nv_tileas.async_tiled_load", "nv_tileas.async_load")
 STORE_SCALES, COPY_SCALES = "nv_tileas.store_scales", "nv_tileas.async.copy_scales"
@@ -60,6 +61,7 @@ class PartitionInterpreter(IntegerInterpreter):
         arm: int,
         kernel_pipelines: KernelPipelines,
         assumed: dict[SSAValue, int],
+        group: int = 0,
     ):
         super().__init__(kernel, trips[0], arm)
         self.acquired: dict[SSAValue, int] = defaultdict(int)
@@ -69,6 +71,8 @@ class PartitionInterpreter(IntegerInterpreter):
         self.committed: set[SSAValue] = set()  # pipelines whose items a commit releases
         self.drained: set[SSAValue] = set()  # pipelines whose last release this partition waits for
         self.in_flight: list[set[tuple[SSAValue, int]]] = []
+        self.group = group
+        self.own: dict[SSAValue, SSAValue] = {}  # the pipelines of this warpgroup
         self.scales = TmemScaleFactors(self)
         self.readers: dict[tuple[SSAValue, int], dict] = {}  # the MMAs that had read scales when an item was filled
         self.copied: dict[SSAValue, SSAValue] = {}  # the pipeline of each tile of scales that tcgen05.cp fills
@@ -103,6 +107,13 @@ class PartitionInterpreter(IntegerInterpreter):
     def waits_without_acquire(self, event: PipelineEvent) -> bool:
         """Whether the event waits for an item of another partition in a pipeline whose stages no partition acquires."""
         return event.kind == "wait" and event.pipeline not in self.reused and event.pipeline not in self.filled
+
+    def choose_pipeline(self, op: TableOp) -> None:
+        self.own[op.result] = op.pipelines[self.group]
+
+    def _pipeline(self, value: SSAValue) -> SSAValue:
+        """The pipeline that this warpgroup has at an operand."""
+        return self.own.get(value, value)
 
     # ---- events ------------------------------------------------------------------------------------------------
     def advance(self, op: TableOp) -> None:
@@ -139,11 +150,12 @@ class PartitionInterpreter(IntegerInterpreter):
         self.events.append(PipelineEvent("drain", pipeline, "release", count))
 
     def wait(self, op: TableOp) -> None:
-        pipeline, item = op.pipeline, self.waited[op.pipeline]
+        pipeline = self._pipeline(op.pipeline)
+        item = self.waited[pipeline]
         self._expect(op, item)
         if pipeline in self.filled and self.filled[pipeline] <= item:
             self.fail(f"accumulator {item} is waited for before its MMAs are issued")
-        stages = pipeline.type.stages.data
+        stages = stages_of(pipeline)
         if pipeline in self.reused and pipeline not in self.filled and item - self.released[pipeline] >= stages:
             self.fail(f"item {item} is waited for while {stages} others are not released")
         self.events.append(PipelineEvent("wait", pipeline, "fill", item + 1))
@@ -153,7 +165,7 @@ class PartitionInterpreter(IntegerInterpreter):
     def release(self, op: TableOp) -> None:
         if op.enabled is not None and self.known_integers.get(op.enabled) == 0:
             return
-        pipeline, lag = op.pipeline, int("previous_stage" in op.attributes)
+        pipeline, lag = self._pipeline(op.pipeline), int("previous_stage" in op.attributes)
         token, stages = self.known_integers.get(op.token), op.pipeline.type.stages.data
         item = self.released[pipeline]
         if token is None or (token // 2 - lag) % stages != item % stages:
@@ -311,9 +323,10 @@ class PartitionInterpreter(IntegerInterpreter):
             self.fail(f"{op.name} of stage {stage}, which holds no accumulator that was waited for and is not released")
 
     def _fill_chunk(self, op: TableOp) -> None:
-        if (item := self.filled[op.filled]) % stages_of(op.filled) != op.chunk:
+        pipeline = self._pipeline(op.filled)
+        if (item := self.filled[pipeline]) % stages_of(pipeline) != op.chunk:
             self.fail(f"chunk {op.chunk} is written as item {item}")
-        self._fill_item(op.filled)
+        self._fill_item(pipeline)
 
 
 def stages_of(pipeline: SSAValue) -> int:
@@ -360,6 +373,7 @@ def _accumulator_pipelines(kernel: Operation) -> dict[SSAValue, SSAValue]:
 
 
 STEPS = {
+    OF_WARPGROUP: PartitionInterpreter.choose_pipeline,
     PIPELINE + "advance": PartitionInterpreter.advance,
     PIPELINE + "producer_acquire": PartitionInterpreter.acquire,
     PIPELINE + "producer_tail": PartitionInterpreter.drain,

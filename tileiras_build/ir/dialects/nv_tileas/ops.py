@@ -181,6 +181,13 @@ CreatePipelineOp = define(
     | {"consumers": I32, "bytes": I32, "producers": I32.optional(1), "ctas": I32.optional(), "pair": FLAG},
     op_traits=NO_TILES,
 )
+PipelineOfWarpgroupOp = define(
+    "nv_tileas.async.pipeline.of_warpgroup",
+    "pipelines*",
+    "result",
+    "the pipeline of this warpgroup, of one for each",
+    op_traits=NO_TILES,
+)
 ProducerAcquireOp = define(
     "nv_tileas.async.pipeline.producer_acquire",
     "pipeline token",
@@ -346,8 +353,10 @@ AsyncUmmaOp = define(
     "completion releases the stage of the pipeline, and fills ready",
     pure=False,
     # ``scale_iteration``: the index of the iteration in the pipeline of scales. ``chunk``: the index of the chunk of k, and
-    # the number of chunks.
-    attributes=MMA | OPERAND_PLACEMENTS | {"mma": TEXT, "shape": I64S, "pair": FLAG, "chunk": I64S.optional()},
+    # the number of chunks. ``rows``: the same of the tiles of rows.
+    attributes=MMA
+    | OPERAND_PLACEMENTS
+    | {"mma": TEXT, "shape": I64S, "pair": FLAG, "chunk": I64S.optional(), "rows": I64S.optional()},
     op_traits=OpTraits(LayoutTrait.NONE, mma=MmaRole.MULTIPLY | MmaRole.ISSUE | MmaRole.RELEASE),
 )
 UmmaCommitOp = define(
@@ -396,16 +405,17 @@ AgentSwitchOp = define(
     "nv_tileas.agent_switch",
     "",
     "",
-    "warp specialization: producer warps run the first region, consumer warps the last, or the only one; one warp of the second region "
-    "issues MMAs, and one of each further region copies scales",
+    "warp specialization: producer warps run the first region, consumer warps the last, or the only one; one warp of each of the "
+    "next ``issuers`` regions issues MMAs, and one of each further region copies scales",
     pure=False,
+    attributes={"issuers": I32.optional(1)},
     regions=1,
     optional_regions=4,
     op_traits=OpTraits(LayoutTrait.NONE, region_kind=RegionKind.AGENT_SWITCH),
 )
 SCHEDULED = (
     ConvertLayoutOp, SpillOp, ReloadOp, CtaRankOp, BarrierOp, AllocTensorOp, AsyncTiledLoadOp, AsyncLoadOp, AsyncCommitOp,
-    AsyncWaitOp, LocalLoadOp, LocalStoreOp, MakeTiledTmaDescOp, CreatePipelineOp, ProducerAcquireOp, ProducerCommitOp,
+    AsyncWaitOp, LocalLoadOp, LocalStoreOp, MakeTiledTmaDescOp, CreatePipelineOp, PipelineOfWarpgroupOp, ProducerAcquireOp, ProducerCommitOp,
     ProducerTailOp, ConsumerWaitOp, ConsumerReleaseOp, AdvanceOp, AsyncTiledTmaLoadOp, AsyncTiledTmaStoreOp,
     AsyncTmaStoreWaitOp, AsyncDotOp, AsyncDotWaitOp, CreateTmemOp, AllocTmemOp, TmemLoadOp, TmemStoreOp,
     TmemScaleOp, StoreScalesOp, CopyScalesOp, AsyncUmmaOp, UmmaCommitOp, UmmaAcquireOp, UmmaReleaseOp,

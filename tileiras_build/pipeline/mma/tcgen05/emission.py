@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 
 from xdsl.ir import SSAValue
 
@@ -24,7 +25,7 @@ from ....ir.dialects.cute_nvgpu.ops import (
     UmmaBlockScaledOp,
     UmmaOp,
 )
-from ....ir.dialects.nv_tileas.types import BufferType
+from ....ir.dialects.nv_tileas.types import BufferType, TmemType
 from ....ir.dialects.nvvm import tcgen05 as instructions
 from ....ir.dialects.nvvm.target_independent_intrinsics import TrapOp
 from ....ir.dialects.op_definition import TableOp
@@ -42,7 +43,6 @@ from ....ir.layouts.tmem_layout import (
     COLUMN_BITS,
     COPIED_REGISTERS,
     LANES,
-    MIN_COLUMNS,
     ROWS,
     SCALES_PER_REGISTER,
     WARPS,
@@ -84,6 +84,7 @@ from .tmem_allocation import TmemAllocation, allocation_of
 
 REGISTER_BYTES = 4
 COLUMN_BYTES = LANES * REGISTER_BYTES  # of a column of scales, which is replicated to the lanes of all four warps
+WHOLE = 0, 1  # the only part of one
 COPIED_MATRIX = plain_descriptor(PATTERN_LINES * COPIED_REGISTERS * REGISTER_BYTES)
 
 
@@ -147,7 +148,7 @@ def _store_chunk(e: KernelEmitter, op: TableOp) -> None:
     if op.chunk == 0:
         _begin_chunk(e, 0)
     element, shape, parts = element_of(op.value.type), op.value.type.get_shape(), op.filled.type.stages.data
-    tile = unwrap(tmem_tile(*shape, element.bits, e.num_warps))
+    tile = replace(unwrap(tmem_tile(*shape, element.bits, e.num_warps)), min_step=_row_step(op.dest, shape[0]))
     registers, per_word = e.values.packed_as(op.value, tile.layout), COLUMN_BITS // element.bits
     words = tile.tmem_columns_per_warp // parts
     place, start = tile_start(e, op.dest, op.stage, tile.total_tmem_columns), 0
@@ -164,6 +165,11 @@ def _store_chunk(e: KernelEmitter, op: TableOp) -> None:
     e.b.issue(instructions.WaitStoreOp)
     e.b.issue(instructions.FenceBeforeOp)
     arrive_of_warp(e.threads, barrier_in(e, op.filled, op.chunk))
+
+
+def _row_step(tile: SSAValue, rows: int) -> int:
+    """Columns from 128 rows of a tile to the next, of those that it has."""
+    return type_as(tile, TmemType).columns.data // max(1, rows // ROWS)
 
 
 def _begin_chunk(e: KernelEmitter, chunk: int) -> None:
@@ -320,9 +326,10 @@ class _Umma:
         return layout, _descriptor(self.e.b, address, layout.tcgen05_descriptor)
 
     def emit(self) -> None:
-        part, parts = (0, 1) if self.op.chunk is None else self.op.chunk
+        chunk, chunks = self.op.chunk or WHOLE
+        tile, tiles = self.op.rows or WHOLE
         for row, column, k in self.mma.instructions():
-            if k * parts // self.mma.k == part:
+            if k * chunks // self.mma.k == chunk and row * tiles // self.mma.m == tile:
                 self._instruction(row, column, k)
 
     def _instruction(self, row: int, column: int, k: int) -> None:
@@ -364,9 +371,8 @@ class _Umma:
 
     def _left(self, row: int, k: int) -> Value:
         """An operand in tensor memory, packed along k in 32-bit words."""
-        bits = self.mma.element_bits
-        words = max(self.mma.k * bits // 32, MIN_COLUMNS[self.mma.rows])
-        column = cast(int, self.e.values[self.op.lhs]) + row // ROWS * words + k * bits // 32
+        first = row // ROWS * _row_step(self.op.lhs, self.mma.m)
+        column = cast(int, self.e.values[self.op.lhs]) + first + k * self.mma.element_bits // COLUMN_BITS
         return pointer_to(self.e.b, self.e.b.add(allocation_of(self.e).base, column))
 
     def _advanced(self, operand: tuple[MatrixOperand, SSAValue], row: int, k: int) -> Value:

@@ -3,7 +3,8 @@ memory."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from math import prod
 
 from xdsl.dialects.builtin import IntAttr, IntegerAttr, i32
@@ -12,7 +13,14 @@ from xdsl.ir import Block, Operation, SSAValue
 from ....ir.casting import as_op, terminator, tile_type, unwrap
 from ....ir.dialects.cute.shared_layout_attr import SharedLayoutAttr
 from ....ir.dialects.fast_xdsl import walk
-from ....ir.dialects.nv_tileas.ops import AllocTensorOp, AllocTmemOp, ConvertLayoutOp, CreatePipelineOp, CreateTmemOp
+from ....ir.dialects.nv_tileas.ops import (
+    AllocTensorOp,
+    AllocTmemOp,
+    ConvertLayoutOp,
+    CreatePipelineOp,
+    CreateTmemOp,
+    PipelineOfWarpgroupOp,
+)
 from ....ir.dialects.nv_tileas.types import BufferType, PipelineType, TmemType
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts.tmem_layout import ALL_COLUMNS, allocated_columns
@@ -45,10 +53,12 @@ from .pipelines import (
     LhsChunks,
     Mainloop,
     OperandStages,
+    Pipeline,
     ScaleStages,
     TmaOperandLoad,
     TmemAccumulator,
     accumulators_stay_in_tmem,
+    query_tiles_of,
     stationary_operands_of,
 )
 
@@ -65,6 +75,7 @@ class PipelineAllocation:
         self.entry = func.regions[0].blocks[0]
         self.ctas = 1  # that share an SM
         self.accumulators_stay = accumulators_stay_in_tmem(mainloops)
+        self.query_tiles = query_tiles_of(mainloops)
         # CTAs of chained dots: one computes the softmax while another's MMAs execute.
         self.shares_smem = self.accumulators_stay or bool(stationary_operands_of(mainloops))
 
@@ -72,7 +83,8 @@ class PipelineAllocation:
         """``body``: the program of the consumer partition."""
         stages = self._choose_stages(body)
         for stationary in stationary_operands_of(self.mainloops):
-            stationary.buffers = self._create([stationary.operand_load], 1, 1 if self.accumulators_stay else self.warps)
+            readers = self.query_tiles if self.accumulators_stay else self.warps
+            stationary.buffers = self._create([stationary.operand_load], 1, readers)
         for first, *others in self.groups:
             first.buffers = self._create_stages(first, stages)
             for mainloop in (first, *others):
@@ -166,7 +178,8 @@ class PipelineAllocation:
         return [op for op in body.ops if op is last or op.is_before_in_block(last)]
 
     def _create_stages(self, mainloop: Mainloop, count: int) -> OperandStages:
-        stages = self._create(mainloop.tma_loads, mainloop.pipeline_stages(count), mainloop.consumers or self.warps)
+        readers = self.query_tiles if mainloop.consumers else self.warps
+        stages = self._create(mainloop.tma_loads, mainloop.pipeline_stages(count), readers)
         for stored in mainloop.stored:
             element = tile_type(mainloop.dot.operands[stored.index]).element_type
             type = BufferType(element, IntAttr(mainloop.buffers_of(stored, count)), SharedLayoutAttr(stored.placement))
@@ -201,8 +214,8 @@ class PipelineAllocation:
         buffers, columns = self._choose_columns(tiles, scales)
         tensor_memory = _TmemColumns(self.entry, self._add(CreateTmemOp.make([], [TmemType(IntAttr(columns))])))
         for group, (left, accumulators), words in zip(groups, tiles, scales):
-            # A left operand overwrites the accumulator that it is computed from.
-            operand = tensor_memory.reuse_last(left) if group[0].dot.rescaled else None
+            # A left operand overwrites the accumulator that it is computed from, each tile of rows its own.
+            operand = tensor_memory.reuse_last() if group[0].dot.rescaled else None
             tile = tensor_memory.allocate(buffers * accumulators)
             operand = tensor_memory.allocate(left) if left and operand is None else operand
             acc = self._accumulator(group[0], tile, operand, buffers)
@@ -251,13 +264,23 @@ class PipelineAllocation:
             and operand is not None
             and is_defined_in_loop(mainloop.dot.lhs, mainloop.loops[-1])
         )
-        rescaled = mainloop.dot.rescaled
-        pipeline = self._pipeline(buffers, self.warps if self.has_mma_issuer or rescaled else 1, 0)
-        written = self._lhs_pipeline(mainloop) if rescaled else None
-        return TmemAccumulator(pipeline, running, waited, tile, operand, lhs_written=written)
+        rescaled, warps = mainloop.dot.rescaled, self.warps // self.query_tiles
+        parts = []
+        for _ in range(self.query_tiles):
+            pipeline = self._pipeline(buffers, warps if self.has_mma_issuer or rescaled else 1, 0)
+            written = LhsChunks(self._pipeline(lhs_k_chunks(mainloop.dot), 1, 0, producers=warps)) if rescaled else None
+            parts.append(TmemAccumulator(pipeline, running, waited, tile, operand, lhs_written=written))
+        return parts[0] if len(parts) == 1 else self._of_warpgroups(parts)
 
-    def _lhs_pipeline(self, mainloop: Mainloop) -> LhsChunks:
-        return LhsChunks(self._pipeline(lhs_k_chunks(mainloop.dot), 1, 0, producers=self.warps))
+    def _of_warpgroups(self, parts: list[TmemAccumulator]) -> TmemAccumulator:
+        """The accumulators of all tiles of rows, with the pipelines of a thread's warpgroup."""
+        written = [part.lhs_written for part in parts if part.lhs_written is not None]
+        chunks = LhsChunks(self._of_warpgroup(written)) if written else None
+        return replace(parts[0], pipeline=self._of_warpgroup(parts), lhs_written=chunks, parts=parts)
+
+    def _of_warpgroup(self, of_each: Sequence[Pipeline]) -> SSAValue:
+        pipelines = [one.pipeline for one in of_each]
+        return self._add(PipelineOfWarpgroupOp.make([pipelines], [pipelines[0].type]))
 
 
 class _TmemColumns:
@@ -268,12 +291,12 @@ class _TmemColumns:
 
     def allocate(self, columns: int) -> SSAValue:
         self.last, self.next = self.next, self.next + columns
-        return self.reuse_last(columns)
+        return self.reuse_last()
 
-    def reuse_last(self, columns: int) -> SSAValue:
-        """Allocate the first of the columns that were allocated last."""
+    def reuse_last(self) -> SSAValue:
+        """Allocate the columns that were allocated last."""
         attributes = {"column": IntegerAttr(self.last, i32)}
-        tile = AllocTmemOp.make([self.memory], [TmemType(IntAttr(columns))], attributes)
+        tile = AllocTmemOp.make([self.memory], [TmemType(IntAttr(self.next - self.last))], attributes)
         return insert_before(tile, terminator(self.entry))
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from xdsl.ir import Block, Operation, SSAValue
 
 from ....ir.casting import as_op, parent_block, terminator, unwrap
-from ....ir.dialects.nv_tileas.ops import TmemLoadOp, TmemScaleOp, TmemStoreOp
+from ....ir.dialects.nv_tileas.ops import BarrierOp, TmemLoadOp, TmemScaleOp, TmemStoreOp
 from ....ir.dialects.op_definition import TableOp
 from ...analysis.chained_dots import rescaled_accumulator
 from ...analysis.enclosing_control_flow import is_zero
@@ -112,6 +112,8 @@ class FmhaSoftmax(TmemConsumer):
         accumulator = mainloop.accumulator
         store_initial_accumulator(initial, accumulator, loop)
         state.wait(accumulator)
+        if accumulator.parts:
+            state.insert(BarrierOp.make([], []))  # the MMAs of other tiles of rows are done with shared memory, too
         result = state.insert(TmemLoadOp.make([accumulator.tile], [initial.type]))
         if mainloop.is_reused:
             state.release(accumulator)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from xdsl.dialects.builtin import IntegerAttr, i32
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from ....ir.casting import as_op, parent_block, tile_type, unwrap
 from ....ir.dialects import arith
@@ -149,11 +149,21 @@ class _ScaleStage:
 
 
 class FmhaMmaIssuer(MmaIssuer):
-    """Issues the MMAs of all chained dots (attention).
+    """Issues the MMAs of all chained dots (attention), or of one tile of their rows: the MMAs of one tile run while the softmax of
+    another one is computed.
 
     The softmax warps write the left operand of the second dot chunk by chunk along k (``epilogue.py``), and the MMAs of a
     chunk run while they compute the next one.
     """
+
+    def __init__(self, mainloops: list[Mainloop], slice: ScalarSlice, rows: int | None = None):
+        super().__init__(mainloops, slice)
+        self.rows = rows
+
+    def run(self, body: Block) -> Block:
+        if self.rows is not None:
+            self.mainloops = [mainloop.of_rows(self.rows) for mainloop in self.mainloops]
+        return super().run(body)
 
     def pipelines(self, place: Operation | None = None) -> list[Pipeline]:
         again = [one.accumulator for one in self.mainloops if one.dot.rescaled and one.is_reused]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import FloatTF32Type, i32
@@ -24,7 +24,7 @@ from ....ir.dialects.nv_tileas.types import PipelineType
 from ....ir.dialects.op_definition import TableOp
 from ....ir.dialects.op_traits import is_loop
 from ....ir.layouts import SharedLayout
-from ....ir.layouts.tmem_layout import WARPS
+from ....ir.layouts.tmem_layout import ROWS, WARPS
 from ...analysis.axis_info import AxisAnalysis
 from ...analysis.chained_dots import stationary_lhs_load
 from ...analysis.copied_operands import copied_placement
@@ -90,7 +90,8 @@ class TmemAccumulator(Pipeline):
     ``carried_in_tmem``: they stay there for all of the innermost loop. ``is_waited_each_iteration``: the left operand
     of the next dot overwrites that of the previous one. ``stationary_lhs_tile``: the left operand that stays in tensor
     memory. If the MMA issuer issues the dots, the accumulators are multibuffered and the consumers release
-    them, or ``lhs_written`` is the pipeline through which the consumers pass the left operand.
+    them, or ``lhs_written`` is the pipeline through which the consumers pass the left operand. ``parts``: those of each tile of
+    rows, where each has an issuer and a warpgroup; the pipelines of the whole are then those of a thread's warpgroup.
     """
 
     carried_in_tmem: bool
@@ -100,6 +101,7 @@ class TmemAccumulator(Pipeline):
     scales: list[SSAValue] = field(default_factory=list)
     stationary_lhs_tile: SSAValue | None = None
     lhs_written: LhsChunks | None = None
+    parts: list[TmemAccumulator] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -239,6 +241,7 @@ class Mainloop:
 
     Equal dots of other loops use the same stages and accumulators (``is_reused``). ``enclosing_ops``: the loops and branches
     around its dot; the innermost one is a counted loop. ``in_cluster``: other CTAs may share stages and accumulators.
+    ``rows``: the tile of rows that an issuer has of its dot, and the number of tiles.
     """
 
     dot: TableOp
@@ -253,6 +256,7 @@ class Mainloop:
     stationary: StationaryOperand | None = None
     scale_loads: list[ScaleLoad] = field(default_factory=list)
     scale_buffers: ScaleStages | None = None
+    rows: tuple[int, int] | None = None
 
     @classmethod
     def of(cls, dot: TableOp) -> Mainloop:
@@ -345,6 +349,11 @@ class Mainloop:
         waits_after_loop = self.accumulator.carried_in_tmem and not self.accumulator.is_waited_each_iteration
         return self.enclosing_ops[:-1] if waits_after_loop else self.enclosing_ops
 
+    def of_rows(self, index: int) -> Mainloop:
+        """The mainloop of one of the tiles of rows that have accumulators of their own."""
+        parts = self.accumulator.parts
+        return replace(self, tmem_accumulator=parts[index], rows=(index, len(parts)))
+
     def replace(self, old: Operation, new: TableOp) -> None:
         """Replace a loop or branch around the dot by ``new``."""
         self.enclosing_ops = [new if around is old else around for around in self.enclosing_ops]
@@ -370,6 +379,12 @@ def set_stationary_operands(mainloops: list[Mainloop]) -> None:
 def accumulators_stay_in_tmem(mainloops: list[Mainloop]) -> bool:
     """Whether accumulators are rescaled in tensor memory. All dots of the kernel are then chained."""
     return any(mainloop.dot.rescaled for mainloop in mainloops)
+
+
+def query_tiles_of(mainloops: list[Mainloop]) -> int:
+    """The tiles of 128 rows that chained dots have, each with accumulators, an issuer and a warpgroup of its own."""
+    rows = mainloops[0].dot.result.type.get_shape()[0]
+    return rows // ROWS if accumulators_stay_in_tmem(mainloops) else 1
 
 
 # ---- the pipelines that a role has a token of: all, or those used inside ``place``, a loop or a branch -------------------------
@@ -428,6 +443,7 @@ def issue_tmem_mma(
     """Issue an MMA whose accumulator is in tensor memory."""
     kind, (m, n) = mainloop.tmem_ops.issue, mainloop.dot.result.type.get_shape()
     given = operands_by_name(kind, operands | {"acc": mainloop.accumulator.tile})
-    values: dict[str, Any] = {} if chunk is None else {"chunk": chunk}
+    parts = {"chunk": chunk, "rows": mainloop.rows}
+    values: dict[str, Any] = {name: part for name, part in parts.items() if part is not None}
     shape = (m, n, k_of(mainloop.dot))
     state.insert(kind.make(given, [], attributes or async_mma_attributes(mainloop), shape=shape, **values))

@@ -29,6 +29,7 @@ from ....ir.dialects.nvgpu.types import MBarrierGroupType
 from ....ir.dialects.nvvm import cluster_sync_and_fences, warp_sync
 from ....ir.dialects.op_definition import TableOp
 from ....ir.dialects.op_traits import MmaRole, is_return, releases_on_completion, traits_of
+from ...analysis.resource_model import WARPGROUP
 from ...common.llvm_type_constructors import CLUSTER, I1, I8, I32, SHARED
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import INDEX, InstructionBuilder
@@ -36,7 +37,6 @@ from ..emission.kernel_emitter import Handler, KernelEmitter
 from ..emission.thread_ids import ThreadIds
 from ..emission.value_map import ValueMap
 
-ONE_THREAD_PARTITIONS = 2  # the first producer warps
 CONSUMER_WAIT = "nv_tileas.async.pipeline.consumer_wait"
 MBARRIER = MBarrierGroupType(AddressSpaceAttr(AddressSpace.WORKGROUP), IntAttr(1))
 
@@ -88,6 +88,16 @@ def mbarrier(b: InstructionBuilder, address: SSAValue) -> tuple[SSAValue, SSAVal
 def emit_create(e: KernelEmitter, op: TableOp) -> None:
     e.values[op.result] = int_attr(op, "shared_offset")
     e.pipelines.created.append(op)
+
+
+def emit_of_warpgroup(e: KernelEmitter, op: TableOp) -> None:
+    """The address of the pipeline of this thread's warpgroup."""
+    address = e.values.scalar(op.pipelines[0])
+    with e.b.at_function_start():
+        for number, pipeline in enumerate(op.pipelines[1:], 1):
+            is_later = e.b.compare("uge", e.threads.uniform_warp, number * WARPGROUP)
+            address = e.b.select(is_later, e.values.scalar(pipeline), address, I32)
+    e.values[op.result] = address
 
 
 def _initialize(e: KernelEmitter) -> None:
@@ -305,7 +315,7 @@ def _arrive_at(threads: ThreadIds, address: Value, enabled: Value, rank: Value) 
 # ---- warp partitions -----------------------------------------------------------------------------
 def emit_agent_switch(e: KernelEmitter, op: TableOp) -> None:
     """Branch to the partitions: the compute warps are first. One thread of the first producer warp issues TMA loads,
-    one of the second issues MMAs, and all threads of further warps copy scales.
+    one of each of the next ones issues MMAs, and all threads of further warps copy scales.
     """
     b = e.b
     _initialize(e)
@@ -340,7 +350,7 @@ def _emit_producers(e: KernelEmitter, op: TableOp, compute: Block, done: Block) 
         _set_registers(b, op, 0)
         elected = e.threads.elect()
         for number, region in enumerate(op.regions[:-1]):
-            if number < ONE_THREAD_PARTITIONS:
+            if number <= op.issuers:
                 _emit_one_thread_partition(e, number, elected, region.blocks[0], done)
             else:
                 _emit_warp_partition(e, number, region.blocks[0], done)
@@ -406,6 +416,7 @@ def _set_registers(b: InstructionBuilder, op: TableOp, partition: int) -> None:
 
 HANDLERS: dict[str, Handler] = {
     "nv_tileas.async.pipeline.create": emit_create,
+    "nv_tileas.async.pipeline.of_warpgroup": emit_of_warpgroup,
     "nv_tileas.async.pipeline.advance": emit_advance,
     "nv_tileas.async.pipeline.producer_acquire": emit_producer_acquire,
     "nv_tileas.async.pipeline.producer_commit": emit_producer_commit,
