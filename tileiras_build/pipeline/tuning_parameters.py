@@ -1,7 +1,7 @@
 """Tuning parameters: integers that select among schedules of the same program, one frozen row each.
 
 Each is an option of the build, of ``lower`` and of ``compile``, and a field of ``Job`` with the same name. The defaults
-are what libraries choose; the order of tile programs is that of the grid, unless their lengths differ.
+are what libraries choose.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ FP8_PROMOTION_INTERVAL = Tuning(
 GRID_SWIZZLE = Tuning(
     "grid_swizzle",
     "grouped (swizzled) block order for L2 reuse, N rows per group, like Triton's GROUP_SIZE_M; 1 = row-major; 0 = by the "
-    "compiler: row-major, but the longest tile blocks first if loops get longer along an axis (causal attention)",
+    "compiler: matmuls grouped, the longest tile blocks first if loops get longer along an axis (causal attention), others row-major",
     0,
     (0, 1, 2, 4, 8, 16, 32),
 )

@@ -85,6 +85,7 @@ def test_a_cluster_of_one_tile_program_is_another():
 def test_the_manifest_says_what_grids_are_multiples_of():
     [kernel] = compiled(KERNELS, "by_rows", "sm_90", schedule=schedule(2)).manifest["kernels"].values()
     assert kernel["grid"]["cluster"] == 2 and kernel["cluster"] == [1, 1, 1]
+    assert kernel["grid"]["group"] > 1  # of clusters: neighbours still load the same tiles
 
 
 def test_other_grids_are_refused():

@@ -39,6 +39,28 @@ def matmul(a, b, out):
 
 
 @ct.kernel
+def attended(a, b, out):
+    """out[head] = a[head] @ b[head]: programs along axis 0 share the right operand, others nothing."""
+    acc = ct.zeros((64, 64), dtype=ct.float32)
+    for k in range(ct.num_tiles(a, axis=2, shape=(1, 64, 64))):
+        x = ct.load(a, (ct.bid(1), ct.bid(0), k), (1, 64, 64)).reshape((64, 64))
+        y = ct.load(b, (ct.bid(1), k, 0), (1, 64, 64)).reshape((64, 64))
+        acc = ct.mma(x, y, acc)
+    ct.store(out, (ct.bid(1), ct.bid(0), 0), acc.astype(out.dtype).reshape((1, 64, 64)))
+
+
+@ct.kernel
+def many(a, b, out, BLOCKS: ct.Constant[int]):
+    """out[n] = a[n] @ b[n], with rows of tiles along axis 1, and ``BLOCKS`` of 64 rows in a tile."""
+    acc = ct.zeros((64 * BLOCKS, 64), dtype=ct.float32)
+    for k in range(ct.num_tiles(a, axis=2, shape=(1, 64 * BLOCKS, 64))):
+        x = ct.load(a, (ct.bid(2), ct.bid(1), k), (1, 64 * BLOCKS, 64)).reshape((64 * BLOCKS, 64))
+        y = ct.load(b, (ct.bid(2), k, ct.bid(0)), (1, 64, 64)).reshape((64, 64))
+        acc = ct.mma(x, y, acc)
+    ct.store(out, (ct.bid(2), ct.bid(1), ct.bid(0)), acc.astype(out.dtype).reshape((1, 64 * BLOCKS, 64)))
+
+
+@ct.kernel
 def triangle(a, b, out):
     """out[head] = a with zeros above the diagonal @ b[head], in tiles of 64, the last of which are the longest."""
     block, head = ct.bid(0), ct.bid(1)
@@ -68,6 +90,8 @@ CASES = [
     Case("waits", waits, (OUT,)),
     Case("matmul", matmul, (_MATRIX, _MATRIX, _MATRIX)),
     Case("triangle", triangle, (_MATRIX, _HEADS, _HEADS)),
+    Case("attended", attended, (_HEADS, _HEADS, _HEADS)),
+    *(Case(f"many_{blocks}", many, (_HEADS, _HEADS, _HEADS, blocks)) for blocks in (1, 4)),
     *(Case(f"lengths_{axis}", lengths, (OUT, axis)) for axis in range(3)),
     Case("matmul_in_clusters", matmul.replace_hints(num_ctas=2), (_MATRIX, _MATRIX, _MATRIX)),
 ]

@@ -100,6 +100,33 @@ def test_a_grid_whose_indices_do_not_fit_keeps_its_order():
     np.testing.assert_array_equal(out[:3, 0, 0], expected((3, 1, 1))[:, 0, 0])
 
 
+@pytest.mark.parametrize(
+    ("name", "options", "rows"),
+    [
+        ("matmul", {}, 8),
+        ("matmul", {"persistent": 1}, 8),
+        ("matmul", {"grid_swizzle": 1}, None),
+        ("many_1", {}, 8),
+        ("many_4", {}, 4),
+        ("attended", {}, None),
+        ("line", {}, None),
+    ],
+)
+def test_matmuls_are_grouped(name, options, rows):
+    """By the shape of the tile: a group has fewer rows where a tile has more; attention shares tiles along rows already."""
+    artifacts = compiled(KERNELS, name, "sm_80", **options)
+    assert artifacts.manifest["kernels"][name]["grid"].get("group") == rows
+
+
+@pytest.mark.parametrize("sm", ["sm_80", "sm_90", "sm_100", "sm_120"])
+def test_a_batch_of_matmuls_in_groups(sm):
+    """Nine rows of tiles, more than a group has, two columns and two matmuls."""
+    rng = np.random.default_rng(5)
+    a, b = (rng.integers(-3, 4, shape).astype(np.float16) for shape in ((2, 9 * 64, 64), (2, 64, 128)))
+    found = run(KERNELS, "many_1", sm, [a, b, np.full((2, 9 * 64, 128), np.nan, np.float16)], (2, 9, 2))[2]
+    np.testing.assert_array_equal(found, a.astype(np.float32) @ b.astype(np.float32))
+
+
 @pytest.mark.parametrize("sm", ["sm_80", "sm_90", "sm_100", "sm_120"])
 @pytest.mark.parametrize("name", ["matmul", "matmul_in_clusters"])
 def test_matmuls_in_groups(name, sm):

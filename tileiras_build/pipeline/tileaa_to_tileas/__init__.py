@@ -29,6 +29,7 @@ from .legalize_dot import LegalizeDot
 from .limit_conversion_scratch import LimitConversionScratch
 from .loop_over_tile_slices import LoopOverTileSlices
 from .multicast_loads import MulticastLoads
+from .order_grid import OrderGrid
 from .pack_fp4 import PackFp4
 from .ping_pong_warpgroups import PingPongWarpgroups
 from .plan_cta_cluster import PlanCtaCluster
@@ -59,6 +60,7 @@ PASSES = (
     PackFp4,  # after LegalizeDot: only dots with hardware scaling read fp4 pairs; before PlanCtaCluster and SelectMemoryAtoms
     PlanCtaCluster,  # after LegalizeDot: operand types are final; before barriers, layouts and schedules, which are per CTA
     ClusterGrid,  # after PlanCtaCluster: a tile program has one CTA; before the passes that ask for the CTAs of a cluster
+    OrderGrid,  # after ClusterGrid: program ids are those of clusters; before the passes that match scalars
     LoopOverTileSlices,  # after PlanCtaCluster: tiles are per CTA; before ChooseCtaShape: it counts live registers
     ShrinkKTile,  # after LoopOverTileSlices: tiles have their rows; before passes that choose copies: they need two stages
     InsertTokenBarriers,  # before AllocateSharedMemory: these barriers also separate the users of scratch
