@@ -21,6 +21,9 @@ SQUARES = [  # of four by four
     "S2R R0, SR_CTAID.X", "S2R R1, SR_CTAID.Y", "LOP3.LUT R2, R0, 0x3, RZ, 0xc0, !PT", "LOP3.LUT R3, R1, 0x3, RZ, 0xc0, !PT",
     "SHF.R.U32.HI R4, RZ, 0x2, R0", "LEA R3, R3, R4, 0x2", "LOP3.LUT R4, R1, 0xc, RZ, 0xc0, !PT", "IADD3 R2, PT, PT, R2, R4, RZ",
 ]  # fmt: skip
+# A persistent kernel: CTA p takes the tiles p, p + 16, p + 32, …, of which each has a column and a row.
+LOOP = ["S2R R0, SR_CTAID.X", ".L_x_0:", "LOP3.LUT R2, R0, 0xf, RZ, 0xc0, !PT", "SHF.R.U32.HI R3, RZ, 0x4, R0"]
+NEXT = ["IADD3 R0, PT, PT, R0, 0x10, RZ", "ISETP.GE.AND P0, PT, R0, 0x100, PT", "@!P0 BRA `(.L_x_0)"]
 UNKNOWN = ["S2R R2, SR_CTAID.X", "S2R R3, SR_CTAID.Y", "LDS R2, [R2]"]
 
 
@@ -33,12 +36,12 @@ def load(array, index, to):
     ]  # fmt: skip
 
 
-def read(place, capacity):
-    """Bytes from DRAM, where L2 holds ``capacity`` bytes."""
+def read(place, capacity, after=(), **persistent):
+    """Tiles from DRAM, where L2 holds ``capacity`` bytes."""
     lanes = ["S2R R10, SR_TID.X", "IMAD.SHL.U32 R10, R10, 0x10, RZ"]
-    machine_code = code(*lanes, *place, *load(0, 2, 16), *load(1, 3, 20), "EXIT")
+    machine_code = code(*lanes, *place, *load(0, 2, 16), *load(1, 3, 20), *after, "EXIT")
     arrays = [GlobalBuffer(name, TILE * SIDE, "loaded") for name in "ab"]
-    words = launch(arrays, grid=(SIDE, SIDE, 1))
+    words = launch(arrays, **{"grid": (SIDE, SIDE, 1)} | persistent)
     sample = trace_sample(Tracer(machine_code, words, Constants.of(words, LAYOUT, {})), words)
     kernel = SimpleNamespace(code=machine_code, layout=LAYOUT, banks={})
     work = WorkCounter(machine_code, MACHINE).block(sample.clusters[0][0])
@@ -66,3 +69,10 @@ def test_the_next_wave_finds_what_l2_has_kept():
 def test_loads_at_unknown_places_are_read_once():
     """Of the other operand a wave reads one tile, and so do all waves."""
     assert read(UNKNOWN, 1) == 2 * SIDE
+
+
+def test_waves_of_a_persistent_kernel():
+    """Each reads a row of tiles, and what the next wave finds is what it finds without a loop."""
+    for capacity in (1, 17 * TILE):
+        looped = read(LOOP, capacity, NEXT, grid=(SMS, 1, 1), tile_programs=SIDE * SIDE)
+        assert round(looped) == round(read(ROW_MAJOR, capacity))
