@@ -1,8 +1,11 @@
 """MLIR text artifacts: they parse back, and damage is named with line and column."""
 
+import io
+
 import pytest
 from xdsl.dialects import arith, test
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, TensorType, i1, i32
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, StringAttr, TensorType, i1, i32
+from xdsl.printer import Printer
 
 from tileiras_build.core.errors import InternalError, InvalidInput
 from tileiras_build.pipeline.text_encoding import decode, encode
@@ -81,3 +84,19 @@ def test_text_files_are_utf8():
     assert decode(encode("größe")) == "größe"
     with pytest.raises(InvalidInput, match="k.ll: byte 0x2: error.not-text."):
         decode(b"ab\xff", "k.ll")
+
+
+@pytest.mark.parametrize("text", ["", "plain [a]~", 'a"b', "a\\b", "tab\t", "line\n", "\x7f", "größe"])
+def test_strings_are_quoted_as_xdsl_quotes_them(text):
+    module = ModuleOp([], {"note": StringAttr(text)})
+    quoted = io.StringIO()
+    Printer(quoted).print_string_literal(text)
+    written = render(module)
+    assert f"note = {quoted.getvalue()}" in written.decode()
+    assert parse(written).attributes["note"] == StringAttr(text)
+
+
+def test_an_attribute_that_is_printed_twice_is_the_same():
+    integers = ArrayAttr([IntegerAttr(value, i32) for value in range(3)])
+    text = render(ModuleOp([], {"a": integers, "b": ArrayAttr([integers, integers])})).decode()
+    assert text.count("[0 : i32, 1 : i32, 2 : i32]") == 3

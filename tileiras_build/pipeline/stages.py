@@ -309,5 +309,8 @@ def _source_paths(stage: Stage, code: PackageSources) -> set[str]:
     reader = next((before.parse for before, row in pairwise(STAGES) if row == stage), None)
     paths = set(code.code_of(filter(None, (stage.edge, stage.render, reader, *stage.modules))))
     for entry in stage.sources:
-        paths.update(path for path in code.files if path == entry or path.startswith(f"{entry}/"))
+        if entry in code.files:
+            paths.add(entry)
+        else:
+            paths.update(path for path in code.files if path.startswith(f"{entry}/"))
     return paths

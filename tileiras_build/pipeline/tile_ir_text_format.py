@@ -69,6 +69,7 @@ ALIASES = {
     "tensor": "tile",
 }
 
+_PLAIN = re.compile(r'[ !#-\[\]-~]*')  # text that a quoted string has as it is
 _SYMBOL = re.compile(r'@("(?:[^"\\\n]|\\.)*"|[\w$.-]+)')
 
 
@@ -152,46 +153,64 @@ def render(module: ModuleOp) -> bytes:
         module.verify()
     except Exception as error:
         raise InternalError("ir-invalid", f"cannot write IR that does not verify: {error_reason(error)}") from error
-    body = io.StringIO()
-    printer = _AliasPrinter(stream=body)
+    printer = _AliasPrinter()
     printer.print_op(module)
-    return "\n".join([*printer.definitions, body.getvalue(), ""]).encode()
+    return "\n".join([*printer.definitions, printer.text.getvalue(), ""]).encode()
 
 
 class _AliasPrinter(Printer):
-    """Prints the attributes of ALIASES by alias; ``definitions`` has one line each, before those that use it."""
+    """Prints into ``text`` with the attributes of ALIASES by alias; ``definitions`` has one line each, before those that use it."""
 
-    def __init__(self, **options):
-        super().__init__(**options)
+    def __init__(self):
+        super().__init__()
+        self.stream = self.text = io.StringIO()
         self.definitions: list[str] = []
         self._aliases: dict[Attribute, str] = {}
-        self._known: dict[int, str] = {}
+        # By identity: hashing a location is slow, and most attributes are shared. The attribute is kept, and so its id.
+        self._printed: dict[int, tuple[Attribute, str]] = {}
         self._counts: Counter[str] = Counter()
+
+    def print_string(self, text: str, *, indent: int | None = None) -> None:
+        """Print ``text``; xDSL also counts columns, for messages that are never printed here."""
+        if "\n" in text:
+            super().print_string(text, indent=indent)
+        else:
+            self.text.write(text)
+
+    def print_string_literal(self, string: str) -> None:
+        """Print a quoted string; xDSL prints it byte by byte."""
+        if _PLAIN.fullmatch(string):
+            self.text.write(f'"{string}"')
+        else:
+            super().print_string_literal(string)
 
     def print_attribute(self, attribute: Attribute) -> None:
         """Print the attribute's alias if it has one, else its text."""
+        if (printed := self._printed.get(id(attribute))) is None:
+            printed = self._printed[id(attribute)] = attribute, self._text_of(attribute)
+        self.text.write(printed[1])
+
+    def _text_of(self, attribute: Attribute) -> str:
         if attribute.name not in ALIASES or not self._is_long(attribute):
-            super().print_attribute(attribute)
-            return
-        # Hashing a location is slow, and most are shared objects.
-        if (alias := self._known.get(id(attribute))) is None:
-            if (alias := self._aliases.get(attribute)) is None:
-                alias = self._define(attribute)
-            self._known[id(attribute)] = alias
-        self.print_string(alias)
+            return self._written_out(attribute)
+        return self._aliases.get(attribute) or self._define(attribute)
 
     def _is_long(self, attribute: Attribute) -> bool:
         """Whether an alias is shorter: not for a tile without a layout."""
         return not isinstance(attribute, TensorType) or not isinstance(attribute.encoding, NoneAttr)
 
     def _define(self, attribute: Attribute) -> str:
-        text = io.StringIO()
-        outer, self.stream = self.stream, text
-        super().print_attribute(attribute)
-        self.stream = outer
+        text = self._written_out(attribute)
         alias = self._aliases[attribute] = self._fresh(attribute)
-        self.definitions.append(f"{alias} = {text.getvalue()}")
+        self.definitions.append(f"{alias} = {text}")
         return alias
+
+    def _written_out(self, attribute: Attribute) -> str:
+        outer = self.text
+        self.stream = self.text = inner = io.StringIO()
+        super().print_attribute(attribute)
+        self.stream = self.text = outer
+        return inner.getvalue()
 
     def _fresh(self, attribute: Attribute) -> str:
         """``#loc0``, ``#loc1``, …; the first tile of a shape has no number."""

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from importlib import import_module
 
 from ...pipeline.stages import STAGES, load
+
+LATE = ("tileiras_build.driver", "tileiras_build.pipeline.ll_to_ptx.compile_module")
 
 
 def import_stages() -> None:
@@ -14,6 +17,11 @@ def import_stages() -> None:
 
         for dialect in DIALECTS:
             context().load_registered_dialect(dialect)
+
+    # Modules that the driver and edges import at their first use.
+    for module in (*LATE, *(module for stage in STAGES[1:] for module in stage.modules)):
+        with suppress(Exception):
+            import_module(module)
 
     for stage in STAGES[1:]:
         for function in (stage.parse, stage.edge, stage.render):
