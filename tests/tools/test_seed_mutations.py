@@ -1,5 +1,6 @@
 """tools/seed_mutations.py: every row that is ours has a mutation, and each applies to the compiler as it is."""
 
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -18,49 +19,48 @@ from tools.seed_mutations import (
     words_of,
 )
 
-MUTATIONS = read_mutations()
+
+@cache
+def mutations() -> list[Mutation]:
+    """The table's, read where a test asks: it takes longer than the import of most test modules."""
+    return read_mutations()
 
 
 def test_every_row_that_is_ours_has_a_mutation():
     """Of what is done instead of what a document asks for there may be one."""
     rows = [row for row in read_rows() if not row.not_ours]
     ours, other = ({(row.document, row.id) for row in rows if bool(row.deviates) == told} for told in (False, True))
-    mutated = {(mutation.document, mutation.row) for mutation in MUTATIONS if not mutation.tests}
+    mutated = {(mutation.document, mutation.row) for mutation in mutations() if not mutation.tests}
     assert ours - mutated == set()
     assert mutated - ours - other == set()
 
 
 def test_rows_that_only_llvm_can_break_say_so():
     """A change of the text that LLVM gets or prints shows that a test looks there, not that ours does the work."""
-    ours = {(one.document, one.row) for one in MUTATIONS if not words_of(one)}
+    ours = {(one.document, one.row) for one in mutations() if not words_of(one)}
     rows = [row for row in read_rows() if not row.not_ours and not row.deviates]
     assert {row.id for row in rows if row.by_llvm} == {row.id for row in rows if (row.document, row.id) not in ours}
 
 
 def test_each_mutation_applies_and_has_tests_that_must_notice():
     marks, texts = read_marks(), {}
-    for mutation in MUTATIONS:
+    for mutation in mutations():
         text = texts.setdefault(mutation.file, (ROOT / mutation.file).read_text())
         assert mutation.apply(text) != text
         assert showing_tests(mutation, marks), f"no test shows {mutation.document} {mutation.row}"
 
 
-NAMED = [one for one in MUTATIONS if one.tests]
-
-
-@pytest.mark.parametrize("mutation", NAMED, ids=lambda mutation: mutation.row)
-def test_the_tests_that_a_mutation_names_are_there(mutation):
-    for path, name in (test.split("::") for test in mutation.tests):
+def test_the_tests_that_a_mutation_names_are_there():
+    for path, name in (test.split("::") for mutation in mutations() for test in mutation.tests):
         text = (ROOT / path).read_text()
         assert f"def {name.partition('[')[0]}(" in text or name in [case.title for case in split_file(text)[1]]
 
 
-@pytest.mark.parametrize("mutation", [one for one in NAMED if len(one.tests) > 1], ids=lambda mutation: mutation.row)
-def test_wrong_code_is_noticed_by_a_golden_and_by_results(mutation):
+def test_wrong_code_is_noticed_by_a_golden_and_by_results():
     """A case of a golden, and a test that runs the code."""
-    golden, numeric = (test.split("::") for test in mutation.tests)
-    assert Path(golden[0]).suffix == ".mlir"
-    assert Path(numeric[0]).suffix == ".py"
+    for mutation in (one for one in mutations() if len(one.tests) > 1):
+        golden, numeric = (test.split("::") for test in mutation.tests)
+        assert (Path(golden[0]).suffix, Path(numeric[0]).suffix) == (".mlir", ".py"), mutation.row
 
 
 @pytest.mark.parametrize("text", ["none here", "ab ab", ""])
