@@ -1,6 +1,6 @@
-"""SCons runs that tests wait for: forks of one process, which has imported SCons and nothing of this project.
+"""SCons runs that tests wait for: forks of one process, which has imported SCons, msgspec and nothing of this project.
 
-Python and SCons start in half of the time that a small build takes. Each run has its own folder, environment, modules of
+Python, SCons and msgspec, which every build reads its records by, start in half of the time that a small build takes. Each run has its own folder, environment, modules of
 the project and end, as ``python -m SCons`` has; what tests do to a run that goes on is done to a process of its own.
 So are the interpreters that multiprocessing starts for a run, its fork server and its tracker of resources: forks that have
 waited since the run began, and have imported what Python itself has, nothing of SCons or of this project.
@@ -267,7 +267,8 @@ def main() -> None:
     folders = sys.path[1:]
     for name in STARTED:
         importlib.import_module(f"multiprocessing.{name}")
-    importlib.import_module("SCons.Script")
+    for name in ("SCons.Script", "msgspec"):
+        importlib.import_module(name)
     gc.freeze()
     request = wait_for_requests(socket.socket(fileno=int(sys.argv[1])))
     use_spares(request, folders)
