@@ -57,6 +57,18 @@ def test_multicast_takes_less_of_l2():
     assert shared.demands[L2] < several.demands[L2] and shared.demands[SHARED] == several.demands[SHARED]
 
 
+def test_neighbours_of_the_grid_share_loads():
+    """Each CTA has a tile program of its own: a cluster of two takes less of L2 for each, and as much of the tensor pipe."""
+    one, shared = (
+        cost(gemm(), Schedule(grid_cluster=ctas, multicast=ctas and True, num_stages=6), HOPPER) for ctas in (None, 2)
+    )
+    assert shared.demands[L2] < one.demands[L2] and shared.demands[TENSOR] == one.demands[TENSOR]
+    assert shared.nanoseconds < one.nanoseconds
+    described = replace(gemm(), ctas=2)  # as it is once neighbours form a cluster
+    knobs = {"grid_cluster": 2, "multicast": True, "num_stages": 6}
+    assert cost(described, Schedule(**knobs), HOPPER).demands == shared.demands
+
+
 def test_instructions_from_registers_are_slower():
     first, *_ = families_of(HOPPER)
     others = [family.name for family in families_of(HOPPER) if family is not first]

@@ -216,6 +216,8 @@ class Candidates:
         stages, ahead = max(1, min(most, fitting)), self._prefetches(kernel.dots[0], warps, ctas) or None
         found = Schedule(num_warps=warps, occupancy=ctas, mma=(self.family.name,), prefetch_fragments=ahead)
         found = replace(found, num_stages=stages) if self.copied else replace(found, cp_async_stages=(stages,))
+        if neighbours := schedule_of(self.func).grid_cluster:
+            return replace(found, grid_cluster=neighbours, two_cta_mma=is_pair or None)
         return replace(found, num_ctas=cluster.ctas if cluster.ctas > 1 else None, two_cta_mma=is_pair or None)
 
     def _expected_ctas(self, kernel: Kernel, warps: int) -> int:

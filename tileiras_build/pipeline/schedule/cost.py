@@ -28,7 +28,17 @@ PIPES = {"tensor": TENSOR, "FMA": FMA}  # of families
 # The knobs that the cost depends on.
 PRICED = frozenset(
     (
-        *("num_ctas", "num_warps", "occupancy", "mma", "num_stages", "cp_async_stages", "two_cta_mma", "multicast"),
+        *(
+            "num_ctas",
+            "grid_cluster",
+            "num_warps",
+            "occupancy",
+            "mma",
+            "num_stages",
+            "cp_async_stages",
+            "two_cta_mma",
+            "multicast",
+        ),
         *("mma_warp", "rotate", "ping_pong", "issue_ahead", "tmem_accumulators", "query_tiles"),
         "prefetch_fragments",
     )
@@ -98,6 +108,9 @@ class _Model:
         self.schedule, self.target, self.gpu, self.rates = schedule, target, gpu, gpu.rates
         wanted = schedule.num_ctas or kernel.ctas
         self.kernel = kernel if wanted <= kernel.ctas else kernel.divided(wanted // kernel.ctas)
+        neighbours = schedule.grid_cluster or 1
+        self.sharing = max(self.kernel.ctas, neighbours)  # CTAs of a cluster
+        self.ctas_of_program = max(1, self.kernel.ctas // neighbours)
         self.warps = schedule.num_warps or kernel.warps
         self.families = _families(self.kernel, schedule, target)
         self._dots = list(zip(self.kernel.dots, self.families, strict=True))
@@ -115,7 +128,7 @@ class _Model:
         """The cost at the clock so far."""
         loop, rest = self._loop_demands(), self._rest_demands()
         demands = {name: loop.get(name, 0.0) + rest.get(name, 0.0) for name in loop | rest}
-        groups, ctas, kernel_ctas = self._groups(), self._resident_ctas(), self.kernel.ctas
+        groups, ctas, kernel_ctas = self._groups(), self._resident_ctas(), self.ctas_of_program
         inner = self._loop_alone(loop | {L2: loop[L2] * self._l2_share}, groups)
         outer = self._rest_alone({name: clocks / (self.schedule.query_tiles or 1) for name, clocks in rest.items()})
         overlaps = self.schedule.mma_warp and self.kernel.is_persistent
@@ -171,7 +184,7 @@ class _Model:
     def _copied(self, dot: Dot) -> tuple[float, float]:
         """Bytes that a trip's loads write to shared memory, and those that come from L2."""
         right = dot.b_bytes / (2 if self.schedule.two_cta_mma else 1)
-        shared_by = self.kernel.ctas if self.schedule.multicast and not self.schedule.two_cta_mma else 1
+        shared_by = self.sharing if self.schedule.multicast and not self.schedule.two_cta_mma else 1
         return dot.a_bytes + right, dot.a_bytes + right / shared_by
 
     def _read(self, family: MmaFamily, dot: Dot) -> float:
