@@ -68,6 +68,23 @@ def until_large(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
     ct.store(out, (0, 0), total)
 
 
+@ct.kernel
+def of_a_sequence(q, k, v, ends, out, M: ConstInt, N: ConstInt, D: ConstInt):
+    """out[i] = (q[i] @ k.T) @ v of the rows of sequence i, which a launch cannot know."""
+    i = ct.bid(0)
+    start, end = ct.load(ends, (i,), (1,)).item(), ct.load(ends, (i + 1,), (1,)).item()
+    if start == end:
+        return
+    keys, values = k.slice(0, start, end), v.slice(0, start, end)
+    x = ct.load(q, (i, 0), (M, D))
+    acc = ct.zeros((M, D), dtype=ct.float32)
+    for j in range(ct.cdiv(end - start, N)):
+        y = ct.load(keys, (j, 0), (N, D), padding_mode=ZERO)
+        scores = ct.mma(x, ct.transpose(y), ct.zeros((M, N), dtype=ct.float32))
+        acc = ct.mma(scores.astype(v.dtype), ct.load(values, (j, 0), (N, D), padding_mode=ZERO), acc)
+    ct.store(out, (i, 0), acc)
+
+
 def _matrix(bytes: int, axis: int = -1, rank: int = 2) -> Array:
     """An array of f16 whose strides are multiples of so many bytes."""
     return Array("float16", rank, stride_divisible_by=bytes // 2, unit_stride=axis)
@@ -88,5 +105,6 @@ CASES = [
     Case("batched", batched, (_matrix(4, rank=3), _matrix(8, rank=3), Array("float32", 3), *TILE)),
     Case("gathered", gathered, (_matrix(16), _matrix(16), OUT, *TILE)),
     Case("gathered_whole", gathered, (_whole(), _whole(), OUT, *TILE)),
+    Case("of_a_sequence", of_a_sequence, (*[_matrix(16)] * 3, Array("int32", 1), OUT, 128, 32, 64)),
     Case("until_large", until_large, (_matrix(16), _matrix(16), OUT, *TILE)),
 ]

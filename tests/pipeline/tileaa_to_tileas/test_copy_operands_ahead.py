@@ -1,5 +1,6 @@
 """Operands that threads copy to shared memory ahead of their MMAs: numbers with races, and what the verifiers refuse."""
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -55,6 +56,18 @@ def test_the_buffers_are_filled_again_for_each_matrix(sm):
 
 
 @pytest.mark.parametrize("sm", SMS)
+def test_results_of_one_dot_are_multiplied_by_copied_rows(sm):
+    """Sequences of no rows, of fewer than a tile has, of one tile and a rest, and of more tiles than are copied ahead."""
+    ends = np.array([0, 0, 5, 45, 245], np.int32)
+    q, k, v = integers(4 * 128, 64) % 2, integers(ends[-1], 64), integers(ends[-1], 64)
+    [*_, found] = run(KERNELS, "of_a_sequence", sm, [q, k, v, ends, np.zeros((4 * 128, 64), np.float32)], (4, 1, 1))
+    for i, (start, end) in enumerate(itertools.pairwise(ends)):
+        rows, keys = slice(128 * i, 128 * i + 128), slice(start, end)
+        scores = expected(q[rows], k[keys].T).astype(np.float16)
+        np.testing.assert_array_equal(found[rows], expected(scores, v[keys]))
+
+
+@pytest.mark.parametrize("sm", SMS)
 def test_a_loop_that_results_end_has_no_producer(sm):
     a, b = np.ones((128, 128), np.float16), np.ones((128, 64), np.float16)
     [*_, found] = run(KERNELS, "until_large", sm, [a, b, np.zeros((128, 64), np.float32)])
@@ -64,7 +77,7 @@ def test_a_loop_that_results_end_has_no_producer(sm):
 
 
 @pytest.mark.parametrize("sm", ASYNC)
-@pytest.mark.parametrize("name", [*COLUMNS, "batched", "until_large"])
+@pytest.mark.parametrize("name", [*COLUMNS, "batched", "of_a_sequence", "until_large"])
 def test_the_fast_instructions_multiply(name, sm):
     ptx, module = compiled(KERNELS, name, sm).ptx, scheduled_case(KERNELS, name, sm)
     assert ASYNC[sm] in ptx and "mma.sync" not in ptx

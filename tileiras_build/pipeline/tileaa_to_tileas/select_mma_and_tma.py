@@ -19,13 +19,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
-from ...ir.casting import as_op, tile_type
+from ...ir.casting import ancestor_in, as_op, parent_block, tile_type, unwrap
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_function
 from ...ir.layouts.matrix_descriptor import WIDE
 from ..analysis.axis_info import AxisAnalysis
-from ..analysis.chained_dots import DOT
+from ..analysis.chained_dots import DOT, is_computed_by_dot
 from ..analysis.copied_operands import is_copyable, renamed_load
 from ..analysis.dot_operand_chains import dot_operand_load, smem_layout_after_views, source_load_of
 from ..analysis.enclosing_control_flow import early_returns, enclosing_kernel, is_in_counted_loop
@@ -33,6 +33,7 @@ from ..analysis.resource_model import MIN_WARPS, choose_warps, two_stages_fit
 from ..analysis.stored_operands import (
     fastest_first,
     is_computed_from_loads,
+    is_invariant,
     placements,
     source_loads,
     stored_bytes,
@@ -139,7 +140,8 @@ def _select_copied(
     family: MmaFamily, op: TableOp, loaded: Mapping[int, TmaOperand], job: Job, warps: int
 ) -> Mapping[int, TmaOperand] | None:
     """The same where threads copy the operands that TMA does not load to shared memory, as they are: some of them at least by
-    cp.async. The CTAs of a cluster copy both.
+    cp.async. Operands from before the loop are written once, and a left one that follows from other dots is read from where these
+    instructions leave it. The CTAs of a cluster copy both.
     """
     if family.async_ops is None or op.lhs_scale is not None or (row := family.row_for(op, job.target)) is None:
         return None
@@ -147,12 +149,13 @@ def _select_copied(
         return None
     kernel = enclosing_kernel(op)
     direct = loaded if as_op(kernel).num_ctas is None else {}
-    stored = tuple(index for index in (0, 1) if index not in direct)
+    computed = (0,) if is_computed_by_dot(op.lhs, parent_block(op)) else ()
+    stored = tuple(index for index in (0, 1) if index not in (*direct, *computed))
     mn_major = family.mn_major(row)
     copied = tuple(index for index in stored if is_copyable(op, index, mn_major))
-    if not copied or not all(_is_loaded_in_loop(op, index) for index in stored):
+    if not copied or not all(_is_loaded_in_loop(op, index) or is_invariant(op, index) for index in stored):
         return None
-    if not direct and family.accumulator is Storage.TENSOR and any(early_returns(kernel)):
+    if not direct and family.accumulator is Storage.TENSOR and _may_return_after(op):
         return None  # no partition would wait for the last MMA
     bytes = sum(box.tile_bytes for _, _, box in direct.values())
     bytes += sum(stored_bytes(op, index) * (2 if direct and index in copied else 1) for index in stored)
@@ -160,6 +163,14 @@ def _select_copied(
         return None
     op.copied = copied
     return read
+
+
+def _may_return_after(op: TableOp) -> bool:
+    """Whether a kernel may return early after a dot that it has executed."""
+    kernel = enclosing_kernel(op)
+    entry = kernel.regions[0].blocks[0]
+    place = unwrap(ancestor_in(op, entry))
+    return not all(unwrap(ancestor_in(one, entry)).is_before_in_block(place) for one in early_returns(kernel))
 
 
 def _is_loaded_in_loop(op: TableOp, index: int) -> bool:
