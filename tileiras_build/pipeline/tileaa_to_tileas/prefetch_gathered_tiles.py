@@ -44,7 +44,7 @@ from .software_pipelining.loop_iteration import LoopIteration, before_first_trip
 CreateTokenOp, SplatOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("create_mem_token", "splat"))
 DISTANCE = 1  # iterations
 MAX_REGISTERS = 32  # of a thread for one tile: twice as many would be carried
-MAX_REGISTERS_OF_VIEWS = 16  # the same for tiles of views: scales and biases; TMA or cp.async copy larger ones
+MAX_REGISTERS_OF_VIEWS = 4  # the same for tiles of views: scales; TMA or cp.async copy larger ones
 LOAD, TILED_LOAD = "nv_tileas.load", "nv_tileas.tiled_load"
 
 
