@@ -9,6 +9,7 @@ from SCons.Errors import BuildError
 from ..core.errors import TileirasError
 
 COMMANDS, REPORT, TUNE, VERIFY = "commands", "report", "tune", "verify"  # the aliases that a run may request
+NINJA = "ninja"
 INSTALL, PACKAGE = "install", "package"
 
 

@@ -50,17 +50,22 @@ def add_commands(env, folder: str, last: list) -> None:
 
 def commands(last: Iterable, top: str) -> Iterator[dict]:
     """The commands that make the artifacts ``last``, each once, in dependency order."""
-    seen: set = set()
     project = project_defaults()
+    for made in chains(last):
+        if (arguments := _arguments(made, project)) is not None:
+            yield {"directory": top, "file": made.sources[0].path, "output": made.path, "arguments": arguments}
+
+
+def chains(last: Iterable) -> Iterator:
+    """The nodes that are built for the artifacts ``last``, each once and after its source."""
+    seen: set = set()
     for node in last:
         chain = []
         while node.has_builder() and node not in seen:
             seen.add(node)
             chain.append(node)
             node = node.sources[0]
-        for made in reversed(chain):
-            if (arguments := _arguments(made, project)) is not None:
-                yield {"directory": top, "file": made.sources[0].path, "output": made.path, "arguments": arguments}
+        yield from reversed(chain)
 
 
 def _arguments(node, project: Container[str]) -> list[str] | None:
@@ -75,10 +80,19 @@ def _arguments(node, project: Container[str]) -> list[str] | None:
         of_file = node.sources[0]
         kernels = [word for symbol in action.group.entries for word in ("--kernel", symbol)]
         return [*_compile_command(of_file.builder.action, of_file.sources[0].path, node.dir.path), *kernels]
-    if not isinstance(action, StageAction):
-        return None
+    return stage_command(node, project) if isinstance(action, StageAction) else None
+
+
+def stage_command(node, project: Container[str]) -> list[str]:
+    """The command of an artifact that a stage makes."""
+    action = node.builder.action
     paths = [word for option in action.stage.input_options for word in (f"--{option}", getattr(action.job, option))]
-    return [*lower_command(source, action.stage, action.job, project, action.schedule), *paths, "-o", node.path]
+    return [
+        *lower_command(node.sources[0].path, action.stage, action.job, project, action.schedule),
+        *paths,
+        "-o",
+        node.path,
+    ]
 
 
 def _compile_command(action: CompileAction, source: str, folder: str) -> list[str]:

@@ -19,6 +19,7 @@ TARGETS = (
     ("report", "HTML report: registers, shared memory, spills, changes since the last report"),
     ("package", "build the packages; `install` copies them to prefix="),
     ("commands", "write compile_commands.json"),
+    ("ninja", "write build.ninja, for `ninja -f build/build.ninja`"),
 )
 _INDENT = " " * 14
 
