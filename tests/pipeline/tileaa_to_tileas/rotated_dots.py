@@ -262,6 +262,7 @@ CASES = [
     ),
     _case("weighted_tall", weighted, "float16", (256, 64, 64)),
     _case("weighted_wide", weighted, "float16", (128, 64, 256)),
+    _case("weighted_short", weighted, "float16", (64, 128, 64)),
     _case("weighted_bf16", weighted, "bfloat16", (64, 128, 64)),
     _case("squared", squared, "float16", (128, 64, 64)),
     _case("squared_short", squared, "float16", (64, 64, 64)),
@@ -273,6 +274,7 @@ CASES = [
     _case("of_two", of_two, "float16", (64, 32, 64)),
     Case("weighted_steps", weighted_steps, (rows("float16"), rows("float16"), rows("float32"), 128, 64, 64)),
     _case("in_two_loops", in_two_loops, "float16", (128, 128, 64)),
+    _case("squared_persistent_short", squared_persistent, "float16", (64, 128, 64)),
     _case("in_two_loops_tall", in_two_loops, "float16", (256, 64, 64)),
     _case("in_two_loops_short", in_two_loops, "float16", (64, 64, 64)),
     Case(

@@ -1,5 +1,6 @@
-"""Left operands that warpgroups read where TMA has put them once: correct results, no spills, and which stay in registers."""
+"""Left operands that MMAs read where TMA has put them once: correct results, no spills, and which stay in registers."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -59,3 +60,36 @@ def test_narrow_dots_keep_it_in_registers_where_there_are_enough():
 @pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
 def test_a_tile_that_dots_read_in_two_ways_stays_in_registers(sm):
     assert "lhs_stage" not in compiled(KERNELS, "of_itself_and_turned", sm).tileas
+
+
+# ---- sm_100: operands whose columns in tensor memory would cost a CTA --------------------------------------------
+def test_results_beside_another_cta():
+    rng = np.random.default_rng(3)
+    q, k, v = (rng.normal(size=(rows, 64)).astype(np.float16) / 2 for rows in (128, 320, 320))
+    out = np.full((128, 64), np.nan, np.float32)
+    found = run(KERNELS, "weighted_short", "sm_100", [q, k, v, out], (2, 1, 1))[3]
+    scores = q.astype(np.float64) @ k.astype(np.float64).T
+    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+    np.testing.assert_allclose(found, powers / powers.sum(axis=1, keepdims=True) @ v, rtol=2**-8, atol=2**-9)
+
+
+def test_results_of_one_cta_for_all_rows():
+    """Each block's left operand replaces the last one, which no MMA reads any more."""
+    rng = np.random.default_rng(4)
+    q, k, v = (rng.integers(-1, 2, (rows, 64)).astype(np.float16) for rows in (192, 320, 320))
+    out = np.full((192, 64), np.nan, np.float32)
+    found = run(KERNELS, "squared_persistent_short", "sm_100", [q, k, v, out])[3]
+    np.testing.assert_array_equal(found, (q.astype(np.float64) @ k.T) ** 2 @ v)
+
+
+@pytest.mark.parametrize("name", ["weighted_short", "squared_persistent_short"])
+def test_two_ctas_have_columns_and_registers(name):
+    text = compiled(KERNELS, name, "sm_100").tileas
+    assert "occupancy = 2 : i32" in text and "tmem<#builtin.int<256>>" in text
+    assert re.search(r"async\.umma .*lhs_stage", text) and verify_pipelines(parse(text.encode()))
+    resources = assembled(KERNELS, name, "sm_100").manifest["kernels"][name]["resources"]
+    assert resources["spill_stores"] + resources["spill_loads"] == 0 and resources["registers"] <= 168
+
+
+def test_an_operand_whose_columns_cost_nothing_stays_in_tensor_memory():
+    assert not re.search(r"async\.umma .*lhs_stage", compiled(KERNELS, "squared_short", "sm_100").tileas)

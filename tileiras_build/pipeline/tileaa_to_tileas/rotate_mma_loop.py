@@ -33,6 +33,7 @@ from ..analysis.dot_loop_registers import tile_registers
 from ..analysis.enclosing_control_flow import has_no_early_exit
 from ..analysis.op_queries import is_pure, is_tile
 from ..analysis.resource_model import MIN_STAGES, accumulators_fit
+from ..common.optimization_hints import occupancy
 from ..job import Job
 from ..mma.dots import accumulates_in_tmem
 from ..mma.family import register_mma_ops
@@ -269,9 +270,13 @@ def _may_be_delayed(op: Operation) -> bool:
 
 
 def _fits(parts: _LoopStages, func: Operation, job: Job) -> bool:
-    """Whether registers hold the accumulator, the first dot's result, the next left operand, and stationary operands."""
+    """Whether registers hold the accumulator, the first dot's result, the next left operand, and stationary operands. The result of
+    a dot in tensor memory is read beside the accumulator that it is added to; spills are worth it only where no other CTA overlaps.
+    """
     tiles = [_result(parts.first_dot), _result(parts.last_dot), _lhs_source(parts.last_dot)]
     tiles += [op.lhs for op in parts.first_stage if is_async_mma(op) and is_tile(op.lhs)]
+    if accumulates_in_tmem(parts.last_dot) and (occupancy(func, job) or 1) > 1:
+        tiles += filter(is_tile, (parts.block.args[1 + index] for index in parts.second_stage_arguments))
     regs = sum(tile_registers(tile) for tile in dict.fromkeys(tiles))
     return accumulators_fit(regs, func, job, as_op(func).num_warps)
 

@@ -37,6 +37,7 @@ from ..dots import rows_of_types, scaled_types
 from ..family import DotLayouts, MmaFamily, Storage, TmemMmaOps
 from ..smem_operands import readable_operands
 from ..tmem_tiles import scale_columns, tmem_tiles
+from .stationary_operands import keep_in_smem
 
 if TYPE_CHECKING:
     from ....target.gpu_rates import SmRates
@@ -103,6 +104,10 @@ class Tcgen05(MmaFamily[Tcgen05Atom]):
             return False
         left, right = (tma_operand(op, index, job, AxisAnalysis()) for index in (0, 1))
         return left is not None and right is not None and not is_rank_dependent(left[0]) and is_rank_dependent(right[0])
+
+    def keep_lhs_in_smem(self, op: TableOp, job: Job) -> None:
+        """Where the columns of a loop-invariant operand would cost the SM a CTA."""
+        keep_in_smem(op, self.row_of(op), job)
 
     def mn_major(self, row: Tcgen05Atom) -> tuple[str, ...]:
         return row.mn_major

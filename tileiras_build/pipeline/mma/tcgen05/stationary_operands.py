@@ -1,0 +1,91 @@
+"""Stationary left operands: loop-invariant tiles that stay in shared memory where tensor memory would hold fewer CTAs with them.
+
+An operand in tensor memory costs no bandwidth of shared memory, but columns, of which a CTA allocates a power of two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.ir import Operation
+
+from ....ir.casting import as_op, parent_block, unwrap
+from ....ir.dialects.fast_xdsl import walk
+from ....ir.dialects.op_definition import TableOp
+from ....ir.layouts import tmem_tile
+from ....ir.layouts.matrix_descriptor import WIDE
+from ....ir.layouts.tmem_layout import ALL_COLUMNS, allocated_columns
+from ....target.mma_atoms import ELEMENT_BITS, Tcgen05Atom
+from ...analysis.axis_info import AxisAnalysis
+from ...analysis.chained_dots import DOT, stationary_lhs_load
+from ...analysis.dot_buffer_sharing import buffer_sharing_class
+from ...analysis.dot_loop_registers import tile_registers
+from ...analysis.enclosing_control_flow import enclosing_kernel, is_zero
+from ...analysis.resource_model import (
+    MAX_CTAS_PER_SM,
+    STAGES_SMEM_OVERHEAD,
+    choose_warps,
+    min_stages,
+    registers_fit,
+)
+from ...analysis.tma_operands import TmaOperand, is_tma_operand, tma_loads_allowed, tma_operand, with_tma_box
+from ...common.optimization_hints import occupancy
+from ...job import Job
+from ...schedule.schedule_attribute import set_knobs
+from ..smem_operands import readable_operand
+
+
+def keep_in_smem(dot: TableOp, atom: Tcgen05Atom, job: Job) -> None:
+    """Mark a stationary left operand of a dot, if more CTAs then share an SM."""
+    func = enclosing_kernel(dot)
+    if dot.stationary or dot.stored or dot.copied or as_op(func).num_ctas is not None or not tma_loads_allowed(func):
+        return
+    if (held := _operand(dot, atom, job)) is None:
+        return
+    columns, own = _columns_of(func), _left_columns(dot, atom, choose_warps(func, job))
+    before, ctas = (ALL_COLUMNS // allocated_columns(count) for count in (columns, columns - own))
+    ctas = min(ctas, occupancy(func, job) or MAX_CTAS_PER_SM)
+    if ctas > before and _fits(dot, held, ctas, job):
+        load, _, box = held
+        load.tma, load.swizzle, dot.stationary = True, WIDE if box.swizzle == WIDE else None, True
+        dot.tmem_columns -= own
+        set_knobs(as_op(func), occupancy=ctas)
+
+
+def _operand(dot: TableOp, atom: Tcgen05Atom, job: Job) -> TmaOperand | None:
+    """The load of the operand, which no other dot reads, with its placement in shared memory."""
+    source = stationary_lhs_load(dot)
+    if source is None or dot.lhs_scale is not None or len(list(source[0].value.uses)) > 1:
+        return None
+    held = with_tma_box(*source, job, AxisAnalysis())
+    return None if held is None else readable_operand(held, 1, atom.mn_major)
+
+
+def _left_columns(dot: TableOp, atom: Tcgen05Atom, warps: int) -> int:
+    return unwrap(tmem_tile(*dot.lhs.type.get_shape(), ELEMENT_BITS[atom.a_type], warps)).total_tmem_columns
+
+
+def _columns_of(func: Operation) -> int:
+    """The columns of all dots of a kernel, without those that dots share."""
+    dots = [as_op(op) for op in walk(func) if op.name == DOT and as_op(op).tmem_columns is not None]
+    keys = buffer_sharing_class((dot, [index for index in (0, 1) if is_tma_operand(dot, index)]) for dot in dots)
+    return sum({key: dot.tmem_columns for key, dot in zip(keys, dots)}.values())
+
+
+def _fits(dot: TableOp, held: TmaOperand, ctas: int, job: Job) -> bool:
+    """Whether each of so many CTAs has shared memory for the operand and the fewest stages, and registers for a result beside the
+    accumulators that results are added to.
+    """
+    dots = [as_op(op) for op in parent_block(dot).ops if op.name == DOT]
+    carried = sum(tile_registers(other.result) for other in dots if not is_zero(other.acc))
+    registers = carried + max(tile_registers(other.result) for other in dots)
+    if not registers_fit(registers, choose_warps(enclosing_kernel(dot), job), ctas, job.target):
+        return False
+    stage = sum(box.tile_bytes for other in dots for _, _, box in _loaded(other, job))
+    beside = held[2].tile_bytes + STAGES_SMEM_OVERHEAD * (len(dots) + 1)
+    return beside + min_stages(ctas) * stage <= job.target.shared_memory_of(ctas)
+
+
+def _loaded(dot: TableOp, job: Job) -> Iterator[TmaOperand]:
+    analysis = AxisAnalysis()
+    return (found for index in (0, 1) if (found := tma_operand(dot, index, job, analysis)) is not None)
