@@ -5,7 +5,7 @@
 
 The library is the example kernels, renamed and varied, with seeded artifacts (``generated_library.py``). A new ptxas, a new
 libdevice, another option and one more target are dry runs: what they would build is counted, deciding it is timed.
-``--cold`` kernels are built for real, with one job and with several; the CPU time of the scons process itself is what
+``--cold`` kernels are built for real, with one job and with several, and compiled in one process; the CPU time of the scons process itself is what
 SCons and the dispatch cost. Where ninja and NVIDIA's tileiras are installed, the same kernels and targets are built by
 ninja with one tileiras command for each cubin: its first build is seeded as ours is. Rows that are *served* have a warm
 server of their own, whose CPU time is part of theirs. Seconds are medians of wall and of CPU time (user + system, of all processes); on a machine
@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from generated_library import TEMPLATES, Library
-from measure_build_runs import Run, Server, adopt_orphans, find_peers, run_scons
+from measure_build_runs import PACKAGE, Run, Server, adopt_orphans, find_peers, run_build, run_scons
 
 from tileiras_build.core.terminal import table_text
 from tileiras_build.libdevice import find_libdevice
@@ -45,6 +45,16 @@ class Goal:
 
 
 GOALS = (Goal(1000, "90,100", 2.0, 0.8), Goal(4000, "80,90,100,120", 4.0, 1.5))
+COMPILE = """
+import sys
+from pathlib import Path
+from tileiras_build import driver
+from tileiras_build.target.targets import parse_targets
+
+for path in sorted(Path("kernels").glob("*.tilebc")):
+    for target in parse_targets(sys.argv[1]):
+        driver.compile(path.read_bytes(), target.name, name=path.name)
+"""
 ONE_KERNEL, ONE_KERNEL_SERVED = 0.5, 0.15  # seconds of one command
 
 
@@ -180,7 +190,7 @@ def edit(library: Library, build: Callable[[], Run]) -> Run:
 
 
 def measure_cold(library: Library, kernels: int) -> list[Row]:
-    """A part of the library built for real, with one job and with several."""
+    """A part of the library built for real, with one job and with several, and compiled in one process without files."""
     names = sorted(path.name for path in (library.folder / "kernels").iterdir())[:kernels]
     rows = []
     for jobs in (1, library.jobs):
@@ -188,6 +198,9 @@ def measure_cold(library: Library, kernels: int) -> list[Row]:
         shutil.copy(library.folder / "SConstruct", folder)
         run = run_scons(folder, f"sm={library.sm}", f"-j{jobs}", "-Q")
         rows.append(Row(f"cold, {kernels} kernels, -j{jobs}", [run]))
+    folder = _part(library, names, "cold-process")
+    run = run_build([sys.executable, "-c", COMPILE, library.sm], folder, PACKAGE)
+    rows.append(Row("cold, compiled in one process", [run]))
     if find_peers():
         folder = _part(library, names, "cold-ninja")
         library.write_ninja(folder, names)
