@@ -10,7 +10,6 @@ from ...ir.dialects import cuda_tile
 from ...ir.dialects.checked_cast import cast
 from ...ir.dialects.cuda_tile.element_types import BITS
 from ...ir.dialects.cuda_tile.location import source_location
-from ...ir.dialects.cuda_tile.memory_checks import HasView
 from ...ir.dialects.cuda_tile.view_types import PartitionViewType, TileView
 from ...ir.dialects.nv_tileaa import MemRefType, ops
 from ...target.element_types import ELEMENT_TYPES
@@ -75,6 +74,9 @@ def _convert_atomic_red_view(cv: Converter, op: cuda_tile.AtomicRedViewTkoOp) ->
     cv.build(ops.TiledAtomicRmwOp, operands, attributes_of(op))
 
 
+MultimemReduction = cuda_tile.MultimemLoadReduceViewTkoOp | cuda_tile.MultimemReduceViewTkoOp
+
+
 def _convert_multimem_load_reduce(cv: Converter, op: cuda_tile.MultimemLoadReduceViewTkoOp) -> None:
     _check_pairs(op)
     coords = [cv.value(index) for index in op.index]
@@ -95,13 +97,11 @@ def _convert_multimem_store(cv: Converter, op: cuda_tile.MultimemStoreViewTkoOp)
     cv.build(ops.MultimemStoreOp, operands, attributes_of(op))
 
 
-def _reduction_of(
-    op: cuda_tile.MultimemLoadReduceViewTkoOp | cuda_tile.MultimemReduceViewTkoOp,
-) -> dict[str, Attribute]:
+def _reduction_of(op: MultimemReduction) -> dict[str, Attribute]:
     return {**attributes_of(op), "mode": StringAttr(op.reduction.data.value)}
 
 
-def _check_pairs(op: HasView) -> None:
+def _check_pairs(op: MultimemReduction | cuda_tile.MultimemStoreViewTkoOp) -> None:
     """Raise Unsupported[multimem-pairs] where known extents or strides keep 16-bit elements from being accessed in pairs.
 
     multimem instructions access at least 32 bits (PTX ISA 9.0, section 9.7.9.14).

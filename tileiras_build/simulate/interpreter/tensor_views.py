@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation
 
 from ...ir.dialects.cuda_tile.enums import PaddingValue
 from ...ir.dialects.cuda_tile.ops_load_store import LoadViewTkoOp, StoreViewTkoOp
@@ -144,7 +144,7 @@ PADDING = {
 }
 
 
-def padding_of(frame: Frame, op: LoadViewTkoOp, type: TileView, inside: np.ndarray) -> np.ndarray:
+def padding_of(frame: Frame, op: Operation, type: TileView, inside: np.ndarray) -> np.ndarray:
     """A tile of the padding value, for elements outside of the tensor."""
     element_type = type.element_type
     if type.padding_value is not None and not _can_hold(element_type, type.padding_value):

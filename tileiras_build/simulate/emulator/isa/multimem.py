@@ -97,13 +97,13 @@ def _add_in_f32(copies: list[np.ndarray], masks: list[Mask], type_: str) -> np.n
 
 
 class WriteSite:
-    """One multimem.st or multimem.red."""
+    """One multimem.red, or with an empty ``name`` one multimem.st."""
 
-    def __init__(self, ins, name: str | None, type_: str, count: int, offset: int):
+    def __init__(self, ins, name: str, type_: str, count: int, offset: int):
         plain = Site(ins, "global", TYPE_BITS[type_] // 8, count)
         self.addresses = CopyAddresses(plain, offset)
-        self.store = plain.store if name is None else None
-        self.atomic = None if name is None else AtomicSite(ins, "global", name, type_, count, 0)
+        self.store = None if name else plain.store
+        self.atomic = AtomicSite(ins, "global", name, type_, count, 0) if name else None
 
     def run(self, group, address, values, mask: Mask) -> None:
         for where, threads in self.addresses.of(group, address, mask):
@@ -121,7 +121,7 @@ def handle_multimem(e, ins):
     base, offset = address_expression(e, space, address)
     base = widen_address(e, base, address, space)
     type_, size, count = access_shape(ins)
-    name = next((mod for mod in ins.mods if mod in REDUCTIONS), None)
+    name = next((mod for mod in ins.mods if mod in REDUCTIONS), "")
     kind, mask = UNSIGNED[8 * size], e.predicate or "None"
     if not loads:
         site = e.constant(WriteSite(ins, name, type_, count, offset), "multimem")
