@@ -27,6 +27,7 @@ from .insert_token_barriers import InsertTokenBarriers
 from .keep_accumulators_in_tmem import KeepAccumulatorsInTmem
 from .legalize_dot import LegalizeDot
 from .limit_conversion_scratch import LimitConversionScratch
+from .load_for_each_dot import LoadForEachDot
 from .loop_over_tile_slices import LoopOverTileSlices
 from .multicast_loads import MulticastLoads
 from .order_grid import OrderGrid
@@ -66,6 +67,7 @@ PASSES = (
     InsertTokenBarriers,  # before AllocateSharedMemory: these barriers also separate the users of scratch
     SwapOperands,  # before SelectMmaAndTma: it decides which operand may be in registers
     ChooseCtaShape,  # after ShrinkKTile and SwapOperands: dots have their shapes; before SelectMmaAndTma: it checks what fits
+    LoadForEachDot,  # before SelectMmaAndTma: stages of a tile belong to one dot
     SelectMmaAndTma,  # before AssignLayouts: wgmma accumulators have a layout of their own
     KeepAccumulatorsInTmem,  # after SelectMmaAndTma, whose choice it replaces; before AssignLayouts: it sets num_warps
     ExpandBlockScales,  # after SelectMmaAndTma: only dots in tensor memory, or with a scaling mma.sync, keep scales

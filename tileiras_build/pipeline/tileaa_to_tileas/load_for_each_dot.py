@@ -1,0 +1,114 @@
+"""Load a tile that several dots of a loop read as it is once for each of them.
+
+In:    nv_tileas loads by TMA, of tiles that only become operands of several dots of the same iteration.
+Out:   a load, and the operations that rename its elements, for each of these dots, where its instruction reads operands in shared
+       memory: TMA puts each where its dot waits for it. Otherwise threads would write the operands of all dots but one.
+After: choose_cta_shape. Before: select_mma_and_tma (stages belong to one dot).
+Sound: the loads depend on the same token, and no token orders a write after them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import NamedTuple
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...ir.casting import as_op, parent_block
+from ...ir.dialects.fast_xdsl import walk
+from ...ir.dialects.op_definition import TableOp
+from ...ir.dialects.op_traits import is_function
+from ..analysis.axis_info import AxisAnalysis
+from ..analysis.chained_dots import DOT, LOAD
+from ..analysis.copied_operands import RENAMING
+from ..analysis.scalar_slice import writes_after
+from ..analysis.stored_operands import tile_bytes
+from ..analysis.tma_operands import may_prefetch_in_loop, tma_loads_allowed, with_tma_box
+from ..job import Job
+from ..mma.dots import dot_shape
+from ..mma.family import Storage, fastest_family
+from ..pass_manager import EdgePass
+from .op_insertion import insert_before
+
+# Multiplications for each loaded byte from which on L2 delivers a tile twice in the time that wgmma takes. Tensor memory gains
+# in any case: its MMAs take less time than threads to write an operand.
+MIN_INTENSITY = 64
+
+
+class _Reader(NamedTuple):
+    """A dot, which of its operands a tile becomes, and the operations that rename its elements."""
+
+    dot: TableOp
+    side: int
+    chain: list[Operation]
+
+
+class LoadForEachDot(EdgePass):
+    """A load for each dot that reads a tile."""
+
+    name = "tileas-load-for-each-dot"
+
+    def run(self, module: ModuleOp, job: Job) -> None:
+        if fastest_family(job.target).async_ops is None:
+            return
+        for func in filter(is_function, module.body.block.ops):
+            if tma_loads_allowed(func):
+                for load in [as_op(op) for op in walk(func) if op.name == LOAD]:
+                    readers = _readers(load.value)
+                    if readers is not None and len(readers) > 1 and _may_load_again(load, readers, job):
+                        _load_again(load, readers[1:])
+
+
+def _readers(tile: SSAValue) -> list[_Reader] | None:
+    """The dots that read a tile as it is; None where it has other uses."""
+    found: list[_Reader] = []
+    for use in tile.uses:
+        user = use.operation
+        if user.name == DOT and use.index in (0, 1):
+            found.append(_Reader(as_op(user), use.index, []))
+        elif user.name in RENAMING and (after := _readers(user.results[0])) is not None:
+            found += [_Reader(one.dot, one.side, [user, *one.chain]) for one in after]
+        else:
+            return None
+    return found
+
+
+def _may_load_again(load: TableOp, readers: Sequence[_Reader], job: Job) -> bool:
+    """Whether TMA may load a tile several times, and this takes less time than its dots."""
+    if writes_after(load.result_token) or with_tma_box(load, [], job, AxisAnalysis()) is None:
+        return False
+    if not all(one.dot.parent is load.parent and may_prefetch_in_loop(one.dot) for one in readers):
+        return False
+    if fastest_family(job.target).accumulator is Storage.TENSOR:
+        return True
+    again = (len(readers) - 1) * tile_bytes(load.value)
+    return _multiplications(parent_block(load)) >= MIN_INTENSITY * (_loaded_bytes(parent_block(load)) + again)
+
+
+def _multiplications(block: Block) -> int:
+    return sum(prod(dot_shape(as_op(op))[1:]) for op in block.ops if op.name == DOT)
+
+
+def _loaded_bytes(block: Block) -> int:
+    return sum(tile_bytes(as_op(op).value) for op in block.ops if op.name == LOAD)
+
+
+def _load_again(load: TableOp, readers: Sequence[_Reader]) -> None:
+    """Give each of these readers a load of its own."""
+    for reader in readers:
+        value = insert_before(_copy(load, load.operands), load)
+        for link in reader.chain:
+            value = insert_before(_copy(link, [value]), load)
+        reader.dot.operands[reader.side] = value
+        for link in reversed(reader.chain):
+            if not list(link.results[0].uses):
+                link.detach()
+                link.erase()
+
+
+def _copy(op: Operation, operands: Sequence[SSAValue]) -> Operation:
+    types = [result.type for result in op.results]
+    given = {"properties": dict(op.properties), "attributes": dict(op.attributes)}
+    return type(op).create(operands=operands, result_types=types, **given)
