@@ -78,7 +78,7 @@ TILE_KERNELS = {
     "schedule/unhinted_dots.py": ["tall"],
     "schedule/large_tiles.py": ["transpose_f32", "matmul_f32", "part_small", "replaced_small"],
     "tileaa_to_tileas/cluster_kernels.py": ["matmul_2", "matmul_tall_2", "persistent_2", "attention_2"],
-    "tileaa_to_tileas/rotated_dots.py": ["weighted"],
+    "tileaa_to_tileas/rotated_dots.py": ["weighted", "weighted_short", "squared_persistent_tall"],
     "tileaa_to_tileas/deep_k_dots.py": ["attending"],
     "tileaa_to_tileas/tall_dots.py": ["weighing"],
     "tileaa_to_tileas/dots_in_branches.py": ["guarded", "either"],
@@ -91,13 +91,13 @@ TARGETS_OF = {
     "schedule/unhinted_dots.py": ("sm_100",),
     "tileaa_to_tileas/cluster_kernels.py": ("sm_90", "sm_100"),
     "tileaa_to_tileas/block_scaled_dots.py": ("sm_100", "sm_120"),
-    "tileaa_to_tileas/rotated_dots.py": ("sm_90",),
+    "tileaa_to_tileas/rotated_dots.py": ("sm_90", "sm_100"),
     "tileaa_to_tileas/deep_k_dots.py": ("sm_90",),
     "tileaa_to_tileas/tall_dots.py": ("sm_90",),
     "tileaa_to_tileas/dots_in_branches.py": ("sm_90", "sm_100"),
     "tileaa_to_tileas/copied_operands.py": ("sm_90",),
 }
-OPERAND_FORMS = ["bitcast", "right_int8", "left_gathered"]
+OPERAND_FORMS = ["bitcast", "right_int8", "right_int8_scaled", "right_used_twice", "batch_of_one", "left_gathered"]
 SCHEDULED = {"matmul_f16_nn": "sm_90", "attention_f16": "sm_100"}
 REFUSED_SCHEDULE = '{"num_stages": "many"}'
 CHECKED = ("matmul_f16_nn", "histogram_i32")
