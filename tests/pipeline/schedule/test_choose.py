@@ -39,7 +39,10 @@ def test_a_legal_request_is_chosen_before_better_ones(kernel):
     ("stages", "sentence"),
     [
         (4, "num_stages = 4 is refused: shared memory: 5 of 4 KiB; smaller tiles"),
-        (7, "num_stages = 7 is refused: it needs operands that a producer warp loads by TMA; legal here: 3, 2"),
+        (
+            7,
+            "num_stages = 7 is refused: it needs operands in shared memory that TMA or threads copy ahead; legal here: 3, 2",
+        ),
     ],
 )
 def test_an_illegal_request_is_refused_with_its_reason(kernel, stages, sentence):

@@ -81,7 +81,7 @@ def test_an_edited_schedule_is_followed_and_gives_the_same_results(name, sm, kno
         ),
         (MATMUL, "sm_90", {"strategy": "fast"}, "'fast' is not a pipeline strategy; use one of auto, none"),
         (MATMUL, "sm_90", {"num_stages": 99}, "shared memory: 99 stages of "),
-        (ROWS, "sm_90", {"num_stages": 2}, "it needs operands that a producer warp loads by TMA"),
+        (ROWS, "sm_90", {"num_stages": 2}, "it needs operands in shared memory that TMA or threads copy ahead"),
         (MATMUL, "sm_80", {"cp_async_stages": [99]}, "shared memory: 99 stages of "),
         (MATMUL, "sm_80", {"cp_async_stages": [2, 2]}, "it needs one value for each loop"),
         (MATMUL, "sm_80", {"cp_async_stages": [1]}, "legal here: 4, "),

@@ -132,7 +132,12 @@ KNOBS: tuple[Knob, ...] = (
         "one warp issues all MMAs, and the other ones run the epilogue of the previous tile meanwhile",
         "dots that accumulate from zero in tensor memory, in a loop over output tiles or with block scales",
     ),
-    Knob("num_stages", int, "stages of the TMA pipelines", "operands that a producer warp loads by TMA"),
+    Knob(
+        "num_stages",
+        int,
+        "stages of operands that TMA or threads copy ahead",
+        "operands in shared memory that TMA or threads copy ahead",
+    ),
     Knob(
         "accumulator_buffers",
         int,
