@@ -52,7 +52,7 @@ def test_a_better_mma_that_is_not_used(sm, better):
 
 
 def test_control_flow_that_rules_out_better_mmas():
-    found = collect(scheduled_case(BRANCHING, "after_a_tile", "sm_100"), TARGETS["sm_100"])
+    found = collect(scheduled_case(BRANCHING, "around_dots", "sm_100"), TARGETS["sm_100"])
     [remark] = [remark for remark in found if remark.name == "RemarkTensorCoreMMAGeneration"]
     [_, reason] = remark.reasons
     assert "the contents of a tile (line" in reason

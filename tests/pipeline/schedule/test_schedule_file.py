@@ -43,7 +43,7 @@ def test_a_file_has_the_knobs_and_where_they_come_from():
         ('{"schedule": {"num_stages": "3"}}', '1:15: error[schedule-file]: num_stages = "3" is not a positive integer'),
         (
             '{"schedule": {"num_stages": true}}',
-            "num_stages = true is not a positive integer; num_stages: stages of the",
+            "num_stages = true is not a positive integer; num_stages: stages of",
         ),
         ('{"schedule": {"num_stages": 0}}', "num_stages = 0 is not a positive integer"),
         ('{"schedule": {"num_stages": 1e9}}', "num_stages = 1000000000.0 is not a positive integer"),

@@ -150,6 +150,17 @@ def after_a_tile(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstIn
     ct.store(out, (row, 0), _dot(a, b, row, M, N, K, ct.zeros((M, N), dtype=ct.float32)))
 
 
+def around_dots(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
+    """A tile of the result says which blocks return before the dots, and a length which return after them."""
+    row = ct.bid(0)
+    if ct.max(ct.load(out, (row, 0), (M, N))).item() > limit:
+        return
+    acc = _dot(a, b, row, M, N, K, ct.zeros((M, N), dtype=ct.float32))
+    if ct.load(lengths, (row,), (1,)).item() == 0:
+        return
+    ct.store(out, (row, 0), acc)
+
+
 def divided(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
     """Behind a return stands a division by what was 0 there, and a load from where it says."""
     row = ct.bid(0)
@@ -340,6 +351,7 @@ CASES = [
     _case("in_a_while_loop", in_a_while_loop, (128, 64, 64)),
     _case("once_in_a_while_loop", once_in_a_while_loop, (128, 64, 64)),
     _case("after_a_tile", after_a_tile, (128, 64, 64)),
+    _case("around_dots", around_dots, (128, 64, 64)),
     _case("between_steps", between_steps, (128, 64, 64)),
     _case("while_there_are_steps", while_there_are_steps, (128, 64, 64)),
     _case("while_a_result_is_small", while_a_result_is_small, (128, 64, 64)),

@@ -86,6 +86,16 @@ def test_a_return_behind_a_store(sm):
 
 
 @pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize("name", ["after_a_tile", "around_dots"])
+def test_a_tile_says_which_blocks_return(name, sm):
+    found, whole = launched(name, sm, 3, [1, 0], BEFORE)
+    np.testing.assert_array_equal(found[0], whole[0])
+    np.testing.assert_array_equal(found[1], whole[1] if name == "after_a_tile" else np.full_like(found[1], BEFORE))
+    found, _ = launched(name, sm, 3, [1, 0], BEFORE - 1)
+    assert (found == BEFORE).all()
+
+
+@pytest.mark.parametrize("sm", SMS)
 @pytest.mark.parametrize("name", ["in_a_loop", "in_a_while_loop", "once_in_a_while_loop"])
 def test_a_return_from_a_loop(name, sm):
     found, whole = launched(name, sm, 2, [0, 0, 0], 2)
@@ -258,7 +268,7 @@ def test_threads_copy_the_operands_where_no_producer_can_follow(name):
 
 
 def test_no_mma_is_in_flight_where_a_kernel_returns_without_a_producer():
-    found = collect(scheduled_case(KERNELS, "after_a_tile", "sm_100"), find_target("sm_100"))
+    found = collect(scheduled_case(KERNELS, "around_dots", "sm_100"), find_target("sm_100"))
     [reasons] = {remark.reasons for remark in found if remark.name == "RemarkTensorCoreMMAGeneration"}
     assert any(SLOW["after_a_tile"] in reason for reason in reasons[1:])
 

@@ -38,7 +38,7 @@ def test_the_next_dot_comes_right_behind_the_reading_of_the_last_accumulator():
 
 def test_both_dots_of_attention_are_in_flight_while_threads_compute():
     """The later dot of the last iteration and the first of the next, before the mask and the softmax of this one."""
-    found = events("weighted_bf16")
+    found = events("weighted_wide")
     assert found[: found.index("reduce")] == ["tmem_store", "async.umma", "tmem_load", "if", "async.umma", "if"]
 
 
@@ -47,6 +47,6 @@ def test_operands_that_the_loop_computes_are_not_there_ahead():
     assert found.count("if") == 1  # the first dot's; the second's left operand is stored in the loop
 
 
-@pytest.mark.parametrize("name", ["weighted_steps", "weighted_bf16", "fed_back", "of_one_stage", "of_slices"])
+@pytest.mark.parametrize("name", ["weighted_steps", "weighted_wide", "fed_back", "of_one_stage", "of_slices"])
 def test_verifier_of_pipelines(name):
     assert verify_pipelines(scheduled_case(KERNELS, name, "sm_100")) > 0

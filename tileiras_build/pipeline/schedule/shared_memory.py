@@ -24,6 +24,7 @@ from .schedule_attribute import schedule_of, set_knobs
 from .schedule_file import requested
 
 KIB, LARGEST_ELEMENT = 1024, 8
+CHUNKS, AND = "layout conversions go through shared memory in chunks of ", "; "
 NO_TMA = "no producer warp loads tiles by TMA (no warp specialization): "
 
 
@@ -35,9 +36,10 @@ def smaller_chunks(func: TableOp, job: Job) -> Iterator[int]:
 
 
 def limit_chunks(func: TableOp, bytes: int) -> None:
-    """Let the tiles of a kernel go through scratch in chunks of so many bytes, and say so."""
+    """Let the tiles of a kernel go through scratch in chunks of so many bytes, and say so beside what else was given up."""
     set_knobs(func, conversion_chunk_bytes=bytes)
-    func.shared_memory_fallback = f"layout conversions go through shared memory in chunks of {bytes // KIB} KiB"
+    others = [part for part in (func.shared_memory_fallback or "").split(AND) if part and not part.startswith(CHUNKS)]
+    func.shared_memory_fallback = AND.join([*others, f"{CHUNKS}{bytes // KIB} KiB"])
 
 
 def give_up_tma(func: TableOp, job: Job) -> None:

@@ -153,7 +153,9 @@ def _select_copied(
     stored = tuple(index for index in (0, 1) if index not in (*direct, *computed))
     mn_major = family.mn_major(row)
     copied = tuple(index for index in stored if is_copyable(op, index, mn_major))
-    if not copied or not all(_is_loaded_in_loop(op, index) or is_invariant(op, index) for index in stored):
+    if set(copied) <= loaded.keys() or not all(
+        _is_loaded_in_loop(op, index) or is_invariant(op, index) for index in stored
+    ):
         return None
     if not direct and family.accumulator is Storage.TENSOR and _may_return_after(op):
         return None  # no partition would wait for the last MMA
