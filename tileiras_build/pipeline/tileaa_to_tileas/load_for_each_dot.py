@@ -109,6 +109,5 @@ def _load_again(load: TableOp, readers: Sequence[_Reader]) -> None:
 
 
 def _copy(op: Operation, operands: Sequence[SSAValue]) -> Operation:
-    types = [result.type for result in op.results]
-    given = {"properties": dict(op.properties), "attributes": dict(op.attributes)}
-    return type(op).create(operands=operands, result_types=types, **given)
+    types, properties = [result.type for result in op.results], dict(op.properties)
+    return type(op).create(operands=operands, result_types=types, properties=properties, attributes=dict(op.attributes))
