@@ -1,0 +1,28 @@
+"""Tiles that several dots read: right results without races, and a load by TMA for each dot."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.emulated_kernels import compiled, run
+
+KERNELS = Path(__file__).with_name("tiles_of_two_dots.py")
+KEYS, WIDTH = 256, 64
+
+
+@pytest.mark.parametrize("rows", [72, 456], ids=["fewer tiles than stages", "more"])
+@pytest.mark.parametrize("sm", ["sm_80", "sm_90", "sm_100", "sm_120"])
+def test_results(sm, rows):
+    rng = np.random.default_rng(rows)
+    q, k, v, o = (rng.integers(-1, 2, (count, WIDTH)).astype(np.float16) for count in (rows, KEYS, KEYS, rows))
+    outs = [np.full((KEYS, WIDTH), np.nan, np.float32) for _ in range(2)]
+    *_, dk, dv = run(KERNELS, "gradients", sm, [q, k, v, o, *outs], (KEYS // 128, 1, 1))
+    q, k, v, o = (one.astype(np.float64) for one in (q, k, v, o))
+    np.testing.assert_array_equal(dv, (q @ k.T).T @ o)
+    np.testing.assert_array_equal(dk, (o @ v.T + q @ k.T).T @ q)
+
+
+@pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
+def test_tma_loads_both_tiles_twice(sm):
+    assert compiled(KERNELS, "gradients", sm).tileas.count("async.tiled_tma_load") == 4

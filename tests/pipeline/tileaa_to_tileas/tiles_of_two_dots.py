@@ -1,0 +1,29 @@
+"""Loops in which two dots read each loaded tile."""
+
+import cuda.tile as ct
+
+from tileiras_build.frontend.export_cutile import Array, Case
+
+ConstInt = ct.Constant[int]
+ZERO = ct.PaddingMode.ZERO
+
+
+@ct.kernel
+def gradients(q, k, v, o, dk, dv, M: ConstInt, N: ConstInt, D: ConstInt):
+    """The dots of an attention's gradients: with s = q @ k.T, dv = s.T @ o and dk = (o @ v.T + s).T @ q."""
+    i = ct.bid(0)
+    keys, values = ct.load(k, (i, 0), (N, D)), ct.load(v, (i, 0), (N, D))
+    of_keys, of_values = ct.zeros((N, D), dtype=ct.float32), ct.zeros((N, D), dtype=ct.float32)
+    for j in range(ct.num_tiles(q, axis=0, shape=(M, D))):
+        x = ct.load(q, (j, 0), (M, D), padding_mode=ZERO)
+        y = ct.load(o, (j, 0), (M, D), padding_mode=ZERO)
+        s = ct.mma(x, ct.transpose(keys), ct.zeros((M, N), dtype=ct.float32))
+        of_values = ct.mma(ct.transpose(s.astype(o.dtype)), y, of_values)
+        p = ct.mma(y, ct.transpose(values), ct.zeros((M, N), dtype=ct.float32))
+        of_keys = ct.mma(ct.transpose((p + s).astype(q.dtype)), x, of_keys)
+    ct.store(dk, (i, 0), of_keys)
+    ct.store(dv, (i, 0), of_values)
+
+
+INPUT, OUTPUT = Array("float16", 2, stride_divisible_by=8), Array("float32", 2, stride_divisible_by=4)
+CASES = [Case("gradients", gradients, (*[INPUT] * 4, OUTPUT, OUTPUT, 128, 128, 64))]
