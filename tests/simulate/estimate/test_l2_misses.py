@@ -66,6 +66,11 @@ def test_the_next_wave_finds_what_l2_has_kept():
     assert 2 * SIDE < read(SQUARES, 8 * TILE) <= 4 * SIDE + 4
 
 
+def test_what_a_cta_reads_again_is_read_once():
+    """It has its own tile still."""
+    assert read(ROW_MAJOR, 1, load(0, 2, 24)) == read(ROW_MAJOR, 1)
+
+
 def test_loads_at_unknown_places_are_read_once():
     """Of the other operand a wave reads one tile, and so do all waves."""
     assert read(UNKNOWN, 1) == 2 * SIDE

@@ -103,9 +103,11 @@ def coordinate_count(one: Instruction) -> int:
 
 
 def coordinates(one: Instruction) -> int:
-    """The registers of the coordinates of a copy by TMA, after those of its addresses, as a bit set."""
-    base = one.operands[0].parts[:1] if coordinate_count(one) else ()
-    return sum(_bit(part, 2 + axis) for part in base for axis in range(coordinate_count(one)))
+    """The registers of the coordinates of a copy by TMA, after those of its addresses, and of its tensor map, as a bit set."""
+    if not (count := coordinate_count(one)):
+        return 0
+    base, tensor_map = one.operands[0].parts[0], one.operands[1].parts[0]
+    return sum(_bit(base, 2 + axis) for axis in range(count)) | _bit(tensor_map, 0)
 
 
 def backward_slice(code: MachineCode, wanted: Callable[[Instruction], int]) -> frozenset[int]:

@@ -9,7 +9,7 @@ often begin at its half.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ...target.gpu_models import GpuModel
@@ -39,11 +39,14 @@ def reads_with_misses(
     requested = work.l2_reads * launch.blocks
     if once <= machine.l2_capacity or requested <= LEAST_REUSE * once:
         return once
-    streams = [one for one in _streams(kernel, sample.clusters[0]) if one.bytes > LEAST_SHARE * work.l2_reads]
+    constants = Constants.of(launch, kernel.layout, kernel.banks)
+    streams = [
+        one
+        for one in _streams(kernel, launch, constants, sample.clusters[0])
+        if one.requested > LEAST_SHARE * work.l2_reads
+    ]
     waves = _Waves(launch, resident * machine.sm_count)
-    tracer = LoadPlaces(
-        kernel.code, launch, Constants.of(launch, kernel.layout, kernel.banks), [one.load for one in streams]
-    )
+    tracer = LoadPlaces(kernel.code, launch, constants, [one.load for one in streams])
     warps = {one.warp for one in streams}
     first, second = ([tracer.of_cta(cta, warps) for cta in ctas] for ctas in waves.sample())
     tiles, unknown = _WaveTiles(), work.l2_reads
@@ -53,37 +56,53 @@ def reads_with_misses(
                 stream.bytes / waves.tiles_of_cta,
                 *({places[stream.load] for places in wave} for wave in (first, second)),
             )
-            unknown -= stream.bytes
+            unknown -= stream.requested
     missed = tiles.missed(waves.count, machine.l2_capacity, once) + max(unknown, 0.0) / work.l2_reads * once
     return min(max(once, missed), requested)
 
 
 @dataclass(frozen=True)
 class _Stream:
-    """What a CTA reads by one TMA instruction, or from one array; ``load`` by ``warp`` stands for it."""
+    """What a CTA reads by one TMA instruction, or from one array; ``load`` by ``warp`` stands for it. ``bytes`` are those
+    ``requested``, but once where several instructions read the same.
+    """
 
     load: int
     warp: int
     bytes: float
+    requested: float
 
 
-def _streams(kernel: KernelModel, cluster: Cluster) -> Iterator[_Stream]:
-    """The streams of a cluster's first CTA."""
+def _streams(kernel: KernelModel, launch: Launch, constants: Constants, cluster: Cluster) -> Iterator[_Stream]:
+    """The streams of a cluster's first CTA. Instructions that begin at the same place of an array read the same."""
     copied = Copies.of(kernel.code, cluster).bytes
-    arrays: dict[int, Counter[int]] = defaultdict(Counter)  # bytes by array and instruction
+    sizes: dict[int, Counter[int]] = defaultdict(Counter)  # bytes by array, 0 of copies by TMA, and instruction
     warps: dict[int, int] = {}
     for warp, trace in enumerate(cluster[0]):
         for number, seen in trace.observed.items():
             warps.setdefault(number, warp)
             for taken in seen.accesses if kernel.code.instructions[number].opcode in LOADS else ():
                 for array, sectors in taken.sectors.items():
-                    arrays[array][number] += sectors * SECTOR_BYTES * seen.executions / len(seen.accesses)  # type: ignore[assignment]
-    yield from (
-        _Stream(number, warps[number], size / len(cluster)) for number, size in copied.items() if number in warps
-    )
-    for sizes in arrays.values():
-        most = max(sizes, key=lambda number: sizes[number])
-        yield _Stream(most, warps[most], float(sum(sizes.values())))
+                    sizes[array][number] += sectors * SECTOR_BYTES * seen.executions / len(seen.accesses)  # type: ignore[assignment]
+    loads = [number for of_array in sizes.values() for number in of_array]
+    copies = {number: size / len(cluster) for number, size in copied.items() if number in warps}
+    tracer = LoadPlaces(kernel.code, launch, constants, [*loads, *copies])
+    places = tracer.of_cta(ctas_at(launch, (0, 0, 0))[0], {warps[number] for number in (*loads, *copies)})
+    for same in _same_places(copies, places):
+        first = same[0]
+        yield _Stream(first, warps[first], max(copies[one] for one in same), sum(copies[one] for one in same))
+    for of_array in sizes.values():
+        most = max(of_array, key=lambda number: of_array[number])
+        once = sum(max(of_array[one] for one in same) for same in _same_places(of_array, places))
+        yield _Stream(most, warps[most], float(once), float(sum(of_array.values())))
+
+
+def _same_places(loads: Iterable[int], places: Mapping[int, Place]) -> list[list[int]]:
+    """The loads in groups that begin at the same place; one whose place is not known is alone."""
+    groups: dict[object, list[int]] = defaultdict(list)
+    for number in loads:
+        groups[places.get(number, number)].append(number)
+    return list(groups.values())
 
 
 @dataclass

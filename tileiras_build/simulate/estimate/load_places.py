@@ -66,8 +66,12 @@ class _PlacesWalk(WarpWalk):
 
 
 def _place(warp: Warp, one: Instruction) -> list[int | None]:
-    """The words of a load's place, in its first active lane."""
+    """The words of a load's place, in its first active lane: coordinates and the tensor map's address, or an address. An unknown
+    tensor map is taken for one of the instruction's own.
+    """
     if count := coordinate_count(one):
-        return [first_lane(warp, warp.raw(one.operands[0].parts[0], 2 + axis)) for axis in range(count)]
+        found = [first_lane(warp, warp.raw(one.operands[0].parts[0], 2 + axis)) for axis in range(count)]
+        tensor_map = first_lane(warp, warp.raw(one.operands[1].parts[0], 0))
+        return [*found, -one.number if tensor_map is None else tensor_map]
     far = address_operands(one)[0]
     return [None if far is None else first_lane(warp, warp.address(far))]
