@@ -49,3 +49,23 @@ class AlwaysBuildAction(FunctionAction):
     def write(self, path: str, env) -> None:
         """Write the file at ``path``; a TileirasError fails the step."""
         raise NotImplementedError
+
+
+class GraphAction(AlwaysBuildAction):
+    """Describes the graph of the final artifacts ``last`` of libraries in ``file_name``."""
+
+    file_name = ""
+
+    def __init__(self, last: list):
+        self.last = last
+        super().__init__()
+
+
+def add_graph_file(env, folder: str, action: type[GraphAction], last: list) -> None:
+    """Make ``scons <alias>`` describe ``last``, artifact nodes; further libraries are added to the same file."""
+    node = env.Dir(folder).File(action.file_name)
+    if node.has_builder():
+        node.builder.action.last.extend(last)
+        return
+    env.Alias(action.alias, env.Command(node, [], action(list(last))))
+    env.AlwaysBuild(node)

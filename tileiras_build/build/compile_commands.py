@@ -13,39 +13,23 @@ from pathlib import Path
 
 from ..core.file_io import write_files
 from ..driver import lower_command
-from .always_build import COMMANDS, AlwaysBuildAction
+from .always_build import COMMANDS, GraphAction
 from .python_to_bytecode_step import ExportAction
 from .scons_variables import project_defaults
 from .stage_actions import StageAction, kernel_name
 from .tilecpp_kernel_groups import KernelGroupAction
 from .tilecpp_step import CompileAction
 
-FILE_NAME = "compile_commands.json"
 
-
-class CommandsAction(AlwaysBuildAction):
+class CommandsAction(GraphAction):
     """Writes the commands of the final artifacts of libraries. Its signature reads the whole graph."""
 
-    alias = COMMANDS
-
-    def __init__(self, last: list):
-        self.last = last
-        super().__init__()
+    alias, file_name = COMMANDS, "compile_commands.json"
 
     def write(self, path: str, env) -> None:
         """Write the list."""
         rows = list(commands(self.last, env.Dir("#").get_abspath()))
         write_files({Path(path): (json.dumps(rows, indent=1) + "\n").encode()})
-
-
-def add_commands(env, folder: str, last: list) -> None:
-    """Make ``scons commands`` write the list for ``last``, artifact nodes; further libraries are added to the same file."""
-    node = env.Dir(folder).File(FILE_NAME)
-    if node.has_builder():
-        node.builder.action.last.extend(last)
-        return
-    env.Alias(CommandsAction.alias, env.Command(node, [], CommandsAction(list(last))))
-    env.AlwaysBuild(node)
 
 
 def commands(last: Iterable, top: str) -> Iterator[dict]:

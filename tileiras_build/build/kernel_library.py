@@ -22,7 +22,7 @@ from ..core.errors import InvalidInput, Location, TileirasError
 from ..frontend.cases_table_from_ast import CHOICES, REFERENCES, find_imports, has_table, is_helper, read_rows
 from ..pipeline.stages import STAGES, InputFile, Stage
 from ..pipeline.tuning_parameters import VARIANTS
-from .always_build import COMMANDS, NINJA, REPORT, TUNE, VERIFY, changes_files, is_requested
+from .always_build import COMMANDS, NINJA, REPORT, TUNE, VERIFY, add_graph_file, changes_files, is_requested
 from .artifact_node import ArtifactFile, attach_builder
 from .build_session import BuildSession, new_comparison
 from .decider import has_changed
@@ -140,13 +140,13 @@ class GraphBuilder:
             self.build.complete_graph()
             last = members.all()
         if is_requested(COMMANDS):
-            from .compile_commands import add_commands
+            from .compile_commands import CommandsAction
 
-            add_commands(env, settings.build_dir, last)
+            add_graph_file(env, settings.build_dir, CommandsAction, last)
         if is_requested(NINJA):
-            from .ninja_file import add_ninja
+            from .ninja_file import NinjaAction
 
-            add_ninja(env, settings.build_dir, last)
+            add_graph_file(env, settings.build_dir, NinjaAction, last)
         if is_requested(REPORT):
             from .report_target import add_report
 

@@ -16,14 +16,13 @@ from pathlib import Path
 from ..core.code_digest import installed
 from ..core.errors import Location, Unsupported
 from ..core.file_io import write_files
-from .always_build import NINJA, AlwaysBuildAction
+from .always_build import NINJA, GraphAction
 from .compile_commands import chains, stage_command
 from .incremental.sconscript_trace import TRACE
 from .python_to_bytecode_step import ExportAction
 from .scons_variables import project_defaults
 from .stage_actions import StageAction, kernel_name
 
-FILE_NAME = "build.ninja"
 _CODE = "tileiras_build"  # the phony target of the package's code
 _HEAD = f"""# Written by `scons {NINJA}`.
 ninja_required_version = 1.10
@@ -41,28 +40,14 @@ rule scons
 """
 
 
-class NinjaAction(AlwaysBuildAction):
+class NinjaAction(GraphAction):
     """Writes the graph of the final artifacts of libraries."""
 
-    alias = NINJA
-
-    def __init__(self, last: list):
-        self.last = last
-        super().__init__()
+    alias, file_name = NINJA, "build.ninja"
 
     def write(self, path: str, env) -> None:
         """Write the file; raises Unsupported[ninja-step] for a kernel whose dependencies no command reports."""
         write_files({Path(path): "".join(ninja_text(self.last, path)).encode(errors="surrogateescape")})
-
-
-def add_ninja(env, folder: str, last: list) -> None:
-    """Make ``scons ninja`` write the graph of ``last``, artifact nodes; further libraries are added to the same file."""
-    node = env.Dir(folder).File(FILE_NAME)
-    if node.has_builder():
-        node.builder.action.last.extend(last)
-        return
-    env.Alias(NinjaAction.alias, env.Command(node, [], NinjaAction(list(last))))
-    env.AlwaysBuild(node)
 
 
 def ninja_text(last: Iterable, path: str) -> Iterator[str]:

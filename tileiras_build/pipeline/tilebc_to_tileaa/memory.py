@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import StringAttr
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...core.errors import InvalidInput, Unsupported
 from ...ir.dialects import cuda_tile
@@ -14,7 +14,11 @@ from ...ir.dialects.cuda_tile.view_types import PartitionViewType, TileView
 from ...ir.dialects.nv_tileaa import MemRefType, ops
 from ...target.element_types import ELEMENT_TYPES
 from ..rewriting.dialect_conversion import Rule
-from .op_converter import Converter, Operand, attributes_of, same_operand_rules
+from .op_converter import Converter, attributes_of, same_operand_rules
+
+MultimemReduction = cuda_tile.MultimemLoadReduceViewTkoOp | cuda_tile.MultimemReduceViewTkoOp
+MultimemWrite = cuda_tile.MultimemReduceViewTkoOp | cuda_tile.MultimemStoreViewTkoOp
+ViewWrite = cuda_tile.StoreViewTkoOp | cuda_tile.AtomicRedViewTkoOp | MultimemWrite
 
 # cuda_tile operation -> operation with the same operands, and without other attributes than those carried over.
 SAME_OPERANDS: dict[str, type[Operation]] = {
@@ -62,19 +66,20 @@ def _check_padding(op: cuda_tile.LoadViewTkoOp) -> None:
         )
 
 
-def _convert_store_view(cv: Converter, op: cuda_tile.StoreViewTkoOp) -> None:
+def _build_write(
+    cv: Converter, op: ViewWrite, target: type[Operation], value: SSAValue, attributes: dict[str, Attribute]
+) -> None:
+    """Build the operation that writes a tile of a view with ``value``."""
     coords = [cv.value(index) for index in op.index]
-    operands: list[Operand] = [cv.value(op.view), cv.value(op.tile), coords, cv.optional(op.token)]
-    cv.build(ops.TiledStoreOp, operands, attributes_of(op))
+    cv.build(target, [cv.value(op.view), cv.value(value), coords, cv.optional(op.token)], attributes)
+
+
+def _convert_store_view(cv: Converter, op: cuda_tile.StoreViewTkoOp) -> None:
+    _build_write(cv, op, ops.TiledStoreOp, op.tile, attributes_of(op))
 
 
 def _convert_atomic_red_view(cv: Converter, op: cuda_tile.AtomicRedViewTkoOp) -> None:
-    coords = [cv.value(index) for index in op.index]
-    operands: list[Operand] = [cv.value(op.view), cv.value(op.value), coords, cv.optional(op.token)]
-    cv.build(ops.TiledAtomicRmwOp, operands, attributes_of(op))
-
-
-MultimemReduction = cuda_tile.MultimemLoadReduceViewTkoOp | cuda_tile.MultimemReduceViewTkoOp
+    _build_write(cv, op, ops.TiledAtomicRmwOp, op.value, attributes_of(op))
 
 
 def _convert_multimem_load_reduce(cv: Converter, op: cuda_tile.MultimemLoadReduceViewTkoOp) -> None:
@@ -85,16 +90,12 @@ def _convert_multimem_load_reduce(cv: Converter, op: cuda_tile.MultimemLoadReduc
 
 def _convert_multimem_reduce(cv: Converter, op: cuda_tile.MultimemReduceViewTkoOp) -> None:
     _check_pairs(op)
-    coords = [cv.value(index) for index in op.index]
-    operands: list[Operand] = [cv.value(op.view), cv.value(op.tile), coords, cv.optional(op.token)]
-    cv.build(ops.MultimemReduceOp, operands, _reduction_of(op))
+    _build_write(cv, op, ops.MultimemReduceOp, op.tile, _reduction_of(op))
 
 
 def _convert_multimem_store(cv: Converter, op: cuda_tile.MultimemStoreViewTkoOp) -> None:
     _check_pairs(op)
-    coords = [cv.value(index) for index in op.index]
-    operands: list[Operand] = [cv.value(op.view), cv.value(op.tile), coords, cv.optional(op.token)]
-    cv.build(ops.MultimemStoreOp, operands, attributes_of(op))
+    _build_write(cv, op, ops.MultimemStoreOp, op.tile, attributes_of(op))
 
 
 def _reduction_of(op: MultimemReduction) -> dict[str, Attribute]:
