@@ -246,13 +246,14 @@ def action_signature(node) -> str | None:
 def _same_children(node, record) -> bool:
     implicit = list(map(str, record.bimplicit))
     return (
-        _same(node.sources, record.bsources, record.bsourcesigs)
-        and _same(node.depends, record.bdepends, record.bdependsigs)
-        and (not implicit or _same(node.requested_inputs(implicit), implicit, record.bimplicitsigs))
+        are_same(node.sources, record.bsources, record.bsourcesigs)
+        and are_same(node.depends, record.bdepends, record.bdependsigs)
+        and (not implicit or are_same(node.requested_inputs(implicit), implicit, record.bimplicitsigs))
     )
 
 
-def _same(nodes: list, names: list, infos: list) -> bool:
+def are_same(nodes: list, names: list, infos: list) -> bool:
+    """Whether dependencies have the recorded names and contents."""
     if len(nodes) != len(names):
         return False
     return all(

@@ -24,8 +24,9 @@ from ..workers.executor import Executor
 from ..workers.executor.lazy_executor import LazyExecutor
 from .always_build import changes_files
 from .artifact_node import ArtifactFile, make_artifact
+from .dry_run import DryRun, is_plain_dry_run
 from .incremental.digest_cache import DigestCache
-from .incremental.null_build import BuildState, NullBuild
+from .incremental.null_build import BuildState, NullBuild, print_up_to_date
 from .incremental.partial_scons_graph import Libraries, only_artifacts
 from .incremental.record_build import FinishedBuild, record_build
 from .incremental.sconscript_trace import TRACE
@@ -55,17 +56,19 @@ class BuildSession:
 
     ``state`` is the change since the last run; ``subset`` the kernels that this run checks, None for all.
     ``rest`` are functions for outputs that SCons did not build because other steps failed: each builds its output from the
-    remaining nodes, and returns what is missing.
+    remaining nodes, and returns what is missing. ``deferred`` are functions that declare what needs the nodes of all kernels.
     """
 
     def __init__(self, null_build: NullBuild, executor: Executor | None, pruning: bool, state: BuildState):
         self.null_build, self.pruning, self.subset = null_build, pruning, state.subset
+        self.dry_run = DryRun() if is_plain_dry_run() else None
         self.digests = DigestCache(state.digests)
         self.libraries = Libraries()
         self.artifacts: list = []
         self.visited: list = []
         self._executor = LazyExecutor(start_executor, executor)
-        self.progress = Progress(sys.stdout, self.subset.full_graph.cubins if self.subset is not None else None)
+        cubins = self.subset.full_graph.cubins if self.subset is not None else None
+        self.progress = Progress(sys.stdout, cubins, dry=not self.makes_files)
         self.recorder = Recorder()
         self.records = SconsignWriter()
         self.replaced = ReplacedArtifacts(null_build.folder)
@@ -77,6 +80,7 @@ class BuildSession:
         self.all_known = True  # whether the names of all kernels are known
         self._at_end: list[TileirasError] = []
         self.rest: list[Callable[[set], str]] = []
+        self.deferred: list[Callable[[], object]] = []
 
     @property
     def makes_files(self) -> bool:
@@ -134,10 +138,38 @@ class BuildSession:
         build = main._build_targets
 
         def check_and_build(fs, options, targets, target_top):
+            steps = self._dry_run_steps()
             self._reject_invalid_command_line(target_top)
-            return build(fs, options, targets, target_top)
+            if steps is None:
+                return build(fs, options, targets, target_top)
+            self._show_dry_run(steps)
+            return SCons.Script.DEFAULT_TARGETS
 
         main._build_targets = check_and_build
+
+    def _dry_run_steps(self) -> list[str] | None:
+        """The steps that a dry run shows; None if SCons decides them, with all nodes."""
+        if self.dry_run is None:
+            return None
+        TRACE.stop()
+        steps = self.dry_run.steps()
+        if steps is None:
+            self.complete_graph()
+        return steps
+
+    def _show_dry_run(self, steps: list[str]) -> None:
+        """Print ``steps`` as SCons would."""
+        display = SCons.Script.Main.progress_display
+        display("scons: Building targets ...")
+        self.progress.show_all(steps)
+        if not steps:
+            print_up_to_date(list(map(str, SCons.Script.DEFAULT_TARGETS)))
+        display("scons: done building targets.")
+
+    @property
+    def leaves_out_nodes(self) -> bool:
+        """Whether libraries have no nodes for some kernels."""
+        return self.subset is not None or self.dry_run is not None
 
     def _reject_invalid_command_line(self, target_top: str | None) -> None:
         """Exit for unknown options and targets, and if the records cannot be written.
@@ -251,8 +283,11 @@ class BuildSession:
 
     def complete_graph(self) -> None:
         """Create the nodes of all kernels."""
-        self.subset = self.progress.total_cubins = None
+        self.subset = self.progress.total_cubins = self.dry_run = None
         self.libraries.complete()
+        deferred, self.deferred = self.deferred, []
+        for make in deferred:
+            make()
 
     def report_at_end(self, error: TileirasError) -> None:
         """Report ``error`` after the failures that caused it."""

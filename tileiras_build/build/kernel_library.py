@@ -41,6 +41,8 @@ from .stage_actions import StageAction, step_timeout
 from .step_timeline import BUILD
 
 if TYPE_CHECKING:
+    from SCons.Builder import BuilderBase
+
     from .kernel_package import PackageBuilder
     from .tilecpp_kernel_groups import TileCppSources
     from .tune_target import TuneTarget
@@ -73,7 +75,7 @@ class Rule:
     because rules are found by its identity.
     """
 
-    builder: object
+    builder: BuilderBase
     always: list
     requested_inputs: Callable | None
     settings: Settings
@@ -153,7 +155,7 @@ class GraphBuilder:
             add_report(env, name, members.folder, last)
         with without_completing(alias):
             made = LibraryNodes(env.Alias(alias, last), members.all)
-        if isinstance(alias, LibraryAlias) and self.build.subset is not None:
+        if isinstance(alias, LibraryAlias) and self.build.leaves_out_nodes:
             self.build.defer_library(alias, members.all)
         return made
 
@@ -255,10 +257,7 @@ class GraphBuilder:
         return node
 
     def _make(self, env, settings, target, previous: Stage, stage: Stage, node, folder, name: str):
-        rule = self._cached(
-            (stage.suffix, target.name, id(settings)),
-            lambda: self._rule(env, settings, target, previous, stage, folder),
-        )
+        rule = self.rule(env, settings, target, previous, stage, folder)
         made = [self.build.artifact(folder, name + suffix) for suffix in (stage.suffix, *stage.side_outputs)]
         attach_builder(env, rule.builder, made, node, rule.always, rule.requested_inputs)
         manifest = made[1] if stage.side_outputs else None
@@ -275,6 +274,11 @@ class GraphBuilder:
         """Add steps that tune ``kernels``, if this run requests them."""
         if is_requested(TUNE):
             self._tuning.add(env, kernels, own)
+
+    def rule(self, env, settings: Settings, target, previous: Stage, stage: Stage, folder) -> Rule:
+        """How ``stage`` makes its artifacts in ``folder``."""
+        key = (stage.suffix, target.name, id(settings))
+        return self._cached(key, lambda: self._rule(env, settings, target, previous, stage, folder))
 
     def _rule(self, env, settings: Settings, target, previous: Stage, stage: Stage, folder) -> Rule:
         job = settings.job(target, stage)

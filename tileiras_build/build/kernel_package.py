@@ -162,8 +162,9 @@ class PackageBuilder:
         from ..launch.packages.package_library import file_names
 
         folder = env.Dir(f"{_option(env, 'build_dir', None)}/{PACKAGE}/{name}")
-        if self.build.subset is not None and isinstance(next(iter(env.Flatten([library])), None), LibraryAlias):
-            # The record of such a run notes that SCons visits no package.
+        if self.build.leaves_out_nodes and isinstance(next(iter(env.Flatten([library])), None), LibraryAlias):
+            # SCons visits no package in such a run, unless it becomes one with all nodes.
+            self.build.deferred.append(lambda: self._add(env, name, library, ptx, embed, prefix))
             return [folder.File(file) for file in file_names(name, embed=embed)]
         members = [self._fatbin(env, nodes, ptx) for nodes in _by_kernel(name, library).values()]
         sources = [node for fatbin, images in members for node in (fatbin, *map(_manifest_of, images))]

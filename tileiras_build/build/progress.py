@@ -41,10 +41,10 @@ class BuildStep:
 class Progress:
     """Counts the steps of one SCons run. Its methods are called from SCons' worker threads.
 
-    ``total_cubins``: the number of all cubins if this run checks some of them, else None.
+    ``total_cubins``: the number of all cubins if this run checks some of them, else None. A ``dry`` run lists its steps.
     """
 
-    def __init__(self, stream: TextIO = sys.stdout, total_cubins: int | None = None):
+    def __init__(self, stream: TextIO = sys.stdout, total_cubins: int | None = None, *, dry: bool = False):
         # That of SCons, which goes on where its reader has closed a pipe; at exit ``sys.stdout`` is another one.
         self.stream, self.total_cubins = stream, total_cubins
         self.steps: dict[SCons.Node.Node, BuildStep] = {}
@@ -54,7 +54,7 @@ class Progress:
         self._begun: set[SCons.Node.Node] = set()
         self.running: dict[SCons.Node.Node, str] = {}
         self._start = self._last = time.monotonic()
-        self._line = RunningLine(stream) if is_terminal(stream) else None
+        self._line = RunningLine(stream) if is_terminal(stream) and not dry else None
         self._lock = threading.RLock()
 
     def add(self, node, step: BuildStep, manifest=None, variants: bool = True) -> None:
@@ -88,9 +88,13 @@ class Progress:
             if self._line is not None:
                 self._update(self._line)
             else:
-                total = self._total()
-                self.stream.write(f"[{self.built:>{len(str(total))}}/{total}] {line}\n")
+                self.stream.write(_numbered(self.built, self._total(), line))
                 self.stream.flush()
+
+    def show_all(self, lines: list[str]) -> None:
+        """Show steps that a dry run does not run."""
+        self.stream.write("".join(_numbered(number, len(lines), line) for number, line in enumerate(lines, 1)))
+        self.stream.flush()
 
     def finished(self, node) -> None:
         """The step that makes ``node`` has ended, with or without success."""
@@ -230,6 +234,11 @@ class Progress:
 
     def _print_lines(self, lines: list[str]) -> None:
         self.stream.write("".join(f"{line}\n" for line in ["", *lines] if lines))
+
+
+def _numbered(number: int, total: int, line: str) -> str:
+    """A step of ``total`` ones."""
+    return f"[{number:>{len(str(total))}}/{total}] {line}\n"
 
 
 def _node(failure):

@@ -132,7 +132,11 @@ class StageAction(WorkerAction):
 
     def strfunction(self, target, source, env, executor=None) -> str:
         """The displayed line: stage, target and kernel."""
-        return f"{self.stage.name:7} {self.job.target.name:7} {kernel_name(target[0])}{explain_suffix(target)}"
+        return self.line(kernel_name(target[0])) + explain_suffix(target)
+
+    def line(self, kernel: str) -> str:
+        """The displayed line of a kernel."""
+        return f"{self.stage.name:7} {self.job.target.name:7} {kernel}"
 
     def call(self, executor, target, source, env):
         """Lower the source's bytes by one stage."""

@@ -176,8 +176,13 @@ def _split_options() -> tuple[list[str], list[str]]:
     return options, rest
 
 
+def options_of_command_line() -> list[str]:
+    """The options of the command line, without the number of jobs."""
+    return _split_options()[0]
+
+
 def _unusual_options() -> bool:
-    return not _OPTIONS.issuperset(_split_options()[0])
+    return not _OPTIONS.issuperset(options_of_command_line())
 
 
 def _invocation_digest() -> str:

@@ -49,6 +49,11 @@ class LibraryAlias(SCons.Node.Alias.Alias):
         self.complete = None
         return super().get_state()
 
+    def is_untouched(self) -> bool:
+        """Whether nodes are left out, and the build scripts have neither requested them nor added anything."""
+        more = (self._sources, self.depends, self.prerequisites, self.side_effects, self.ignore, self.always_build)
+        return self.complete is not None and not any(more) and getattr(self, "executor", None) is None
+
     def replace_sources(self, nodes: Iterable) -> None:
         """Set ``nodes`` as all sources, in this order."""
         self.complete = None
