@@ -23,6 +23,12 @@ def test_line_information_changes_no_code(name, sm):
     assert plain != lined and code_digest(plain) == code_digest(lined)
 
 
+def test_names_of_inlined_functions_are_line_information():
+    code = b".visible .entry k()\n{\n\tret;\n}\n"
+    names = b"\t.section\t.debug_str\n\t{\n$L__inlined_names:\n.b8 110,111,0\n\t}\n"
+    assert code_digest(code + names) == code_digest(code)
+
+
 def test_other_code_has_another_digest():
     code = b".visible .entry k()\n{\n\tret;\n}\n"
     assert code_digest(code) != code_digest(code.replace(b"ret", b"trap"))

@@ -6,7 +6,10 @@ import hashlib
 import re
 
 # What line information adds; it changes no other line (tests/manifest/test_ptx_code_digest.py).
-_LINES = re.compile(rb"^(?:\s*\.(?:loc|file)\s.*|\$L__tmp\d+:|\s*\.section\s+\.debug_macinfo\s.*)\n", re.MULTILINE)
+_NAMES = rb"\s*\.section\s+\.debug_str\s*\{[^}]*\}"  # of inlined functions, whose bytes are decimal
+_LINES = re.compile(
+    rb"^(?:\s*\.(?:loc|file)\s.*|\$L__tmp\d+:|\s*\.section\s+\.debug_macinfo\s.*|" + _NAMES + rb")\n", re.MULTILINE
+)
 
 
 def code_digest(ptx: bytes) -> str:
