@@ -1,11 +1,17 @@
 """``scons report`` and ``tileiras-build report --html``: the page of a real build over tiny stages."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from tests.build.test_build_session import SCONSTRUCT, Project, chain, cuts, steps_of
 from tests.reports.test_html_report import data_of
+from tests.tuning.test_case_launches import FILE
+from tileiras_build.build.report_target import ReportAction, ReportLibrary
+from tileiras_build.build.step_timeline import BUILD
 from tileiras_build.cli.dispatch import main
 from tileiras_build.reports.build_history import read_history
+from tileiras_build.workers.executor.in_process_executor import InProcessExecutor
 
 
 @pytest.fixture
@@ -95,3 +101,22 @@ def test_one_page_has_the_libraries_of_all_folders(project):
     made = project.folder / "page.html"
     assert main(["report", str(project.folder / "build"), "--html", str(made)]) == 0
     assert {row["kernel"] for row in data_of(made.read_text())["rows"]} == set("abcd")
+
+
+def artifact(name: str, folder: str, *sources):
+    return SimpleNamespace(
+        name=name, path=name, dir=SimpleNamespace(name=folder), sources=sources, has_builder=lambda: bool(sources)
+    )
+
+
+def test_launches_are_those_of_the_python_files(tmp_path):
+    (tmp_path / "scale.py").write_text(FILE)
+    (tmp_path / "wrong.py").write_text("CASES = [undefined]\n")
+    files = [artifact(str(tmp_path / name), "kernels") for name in ("scale.py", "wrong.py")]
+    exported = [artifact(f"{number}.tilebc", "tilebc", file) for number, file in enumerate(files)]
+    given = artifact("given.tilebc", "kernels")
+    action = ReportAction("build")
+    last = [artifact("k.cubin", "sm_100f", one) for one in (*exported, given)]
+    action.libraries.append(ReportLibrary("kernels", "build", last))
+    env = {BUILD: SimpleNamespace(executor=lambda env: InProcessExecutor())}
+    assert set(action._launches(env, jobs=1)) == {("sized", "sm_100"), ("tuned", "sm_100")}

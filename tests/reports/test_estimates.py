@@ -11,10 +11,13 @@ from tests.estimated_kernel import GRID, SETTINGS, WORDS, write_vector_add
 from tests.reports.sample_report import NAMES, write_build
 from tests.reports.test_html_report import browser, column, data_of  # noqa: F401  (a fixture)
 from tileiras_build.cli.dispatch import main
+from tileiras_build.reports import cached_estimates
 from tileiras_build.reports.build_history import METRICS, History
-from tileiras_build.reports.collect_rows import EstimateProblems, read_rows, remember, values_of
+from tileiras_build.reports.collect_rows import EstimateProblems, read_built, read_rows, remember, values_of
 from tileiras_build.reports.html_report import render_page
+from tileiras_build.reports.report_cache import ReportCache
 from tileiras_build.reports.report_csv_json import json_text
+from tileiras_build.simulate.estimate.described_launch import ArrayShape, DescribedLaunch, Description
 from tileiras_build.simulate.estimate.estimate_kernel import Problem, estimate_kernel
 
 KERNEL = "vector_add_f32"
@@ -54,6 +57,17 @@ def test_the_launch_that_was_verified_is_estimated(build, capsys):
     assert all(row.microseconds is None for row in read_rows(build))
     cubin.with_suffix(".ptx").write_bytes(b"other code")
     assert all(row.microseconds is None for row in read_rows(build, problems=EstimateProblems(of_references=True)))
+
+
+def test_the_launch_of_a_case_is_estimated_once(build, monkeypatch, tmp_path):
+    arguments = tuple(Description(ArrayShape((1 << 20,), (1,))) for _ in range(3))
+    cases = {(KERNEL, "sm_90"): DescribedLaunch(arguments, (256, 1, 1))}
+    wanted, cache = EstimateProblems(None, True, cases), ReportCache(tmp_path / "cache")
+    (found,) = [one for one in read_built(build, problems=wanted, cache=cache) if one.estimated]
+    assert found.row.kernel == KERNEL and found.problem.grid == (256, 1, 1) and found.row.microseconds > 0
+    monkeypatch.setattr(cached_estimates, "estimate_kernel", None)
+    (again,) = [one for one in read_built(build, problems=wanted, cache=cache) if one.estimated]
+    assert again.estimated == found.estimated
 
 
 def test_the_table_has_two_columns_more(build, capsys):

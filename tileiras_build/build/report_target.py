@@ -6,8 +6,10 @@ Modules for reports are imported on use, so other builds do not wait for them.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import SCons.Node
 
@@ -15,14 +17,19 @@ from ..config.build_options import DEFAULTS, yes_no
 from ..core.errors import TileirasError
 from ..pipeline.tuning_parameters import BY_NAME
 from ..reports.report_paths import page_path
+from ..target.targets import find_target
 from .always_build import REPORT, AlwaysBuildAction
 from .scons_variables import option_text
-from .stage_actions import kernel_name
+from .stage_actions import kernel_name, step_timeout
 from .step_timeline import BUILD, store_timeline
+
+if TYPE_CHECKING:
+    from ..tuning.case_launches import Launches
 
 JOB_OPTIONS = ("opt", "lineinfo", "debug", "strategy", "serializer", *BY_NAME)
 CURRENT = (SCons.Node.executed, SCons.Node.up_to_date)
-_BYTECODE = ".tilebc"
+PYTHON, _BYTECODE = ".py", ".tilebc"
+LAUNCHES = "tileiras_build.tuning.case_launches:launches_of_file"
 
 
 @dataclass
@@ -76,8 +83,34 @@ class ReportAction(AlwaysBuildAction):
         libraries = [Library(part.name, part.folder, part.bytecode) for part in self.libraries]
         write_project(Path(self.folder), libraries)
         form = ReportForm(yes_no("pages", env["pages"]), str(env["report_label"]) or None, jobs, _options(env))
-        problems = EstimateProblems(None, yes_no("estimate", env["estimate"]))
+        estimated = yes_no("estimate", env["estimate"])
+        cases = self._launches(env, jobs) if estimated and not without else {}
+        problems = EstimateProblems(None, estimated, cases)
         write_report(Path(self.folder), Path(path), without, problems=problems, form=form)
+
+    def _launches(self, env, jobs: int) -> Launches:
+        """The launches that the Python files name; those of a file that fails are left out: ``scons verify`` reports that."""
+        targets: dict[str, set[str]] = {}
+        for node in (node for part in self.libraries for node in part.last):
+            if (file := _python_file(node)) is not None:
+                targets.setdefault(file, set()).add(find_target(node.dir.name).generation)
+        executor, limit = env[BUILD].executor(env), step_timeout(env)
+
+        def read(file: str) -> Launches:
+            try:
+                return executor.run(LAUNCHES, file, sorted(targets[file]), timeout=limit)
+            except TileirasError:
+                return {}
+
+        with ThreadPoolExecutor(jobs) as pool:
+            return {key: launch for found in pool.map(read, targets) for key, launch in found.items()}
+
+
+def _python_file(node) -> str | None:
+    """The Python file that exports the kernel of an artifact."""
+    bytecode = _bytecode_of(node)
+    file = bytecode.sources[0].path if bytecode.has_builder() else ""
+    return file if file.endswith(PYTHON) else None
 
 
 def _options(env) -> tuple[str, ...]:

@@ -124,7 +124,7 @@ OPTIONS: tuple[BuildOption, ...] = (
     BuildOption("server", "use a background compile server (yes/no; empty: yes, but no if CI is set)", "", yes_no_or_nothing),
     BuildOption("pages", "scons report: one HTML page per kernel instead of a single file (yes/no)", "no", yes_no),
     BuildOption("report_label", "scons report: label of this build in the history", ""),
-    BuildOption("estimate", "scons report: estimate run times of the launches that scons verify ran (yes/no)", "no", yes_no),
+    BuildOption("estimate", "scons report: estimate run times and rooflines of the launches that the cases name (yes/no)", "yes", yes_no),
     BuildOption("ptx", "PTX to embed in packages for forward compatibility: a target, auto or none", "auto", _check_ptx),
     BuildOption("prefix", "install folder for packages", "install"),
 )  # fmt: skip

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..core.errors import MALFORMED, InvalidInput, Location
 from ..core.file_io import read_stored
 from ..core.symbols.itanium_demangler import demangle
-from ..manifest.launch_manifest import read_launch_manifest
-from ..simulate.estimate.estimate_kernel import KernelEstimate, Problem, estimate_kernel
+from ..manifest.launch_manifest import Launch, read_launch_manifest
+from ..simulate.estimate.described_launch import DescribedLaunch, described_settings
+from ..simulate.estimate.estimate_kernel import KernelEstimate, Problem
+from ..simulate.estimate.problem_size import fits_variant
 from ..target.occupancy import occupancy
 from ..target.targets import Target, find_target, name_of
 from .build_diff import Key
 from .build_history import METRICS, History, Values
+from .cached_estimates import cached_estimate
 from .count_sass_instructions import count_instructions
 from .project_manifest import Member, read_members
+from .report_cache import ReportCache
 from .resource_usage import no_manifest, read_document
 from .verification_results import VerificationResult, verification_results
 
@@ -64,10 +68,12 @@ class BuiltKernel:
 
 @dataclass(frozen=True)
 class EstimateProblems:
-    """The launches to estimate: ``explicit`` for all kernels that have its arguments, or the launches of ``scons verify``."""
+    """The launches to estimate: ``explicit`` for all kernels that have its arguments; with ``of_references`` those of ``cases``
+    and, for other kernels, those of ``scons verify``."""
 
     explicit: Problem | None = None
     of_references: bool = False
+    cases: Mapping[tuple[str, str], DescribedLaunch] = field(default_factory=dict)
 
     @property
     def wanted(self) -> bool:
@@ -77,15 +83,28 @@ class EstimateProblems:
     @property
     def text(self) -> str:
         """The problems as reports print them; "" if nothing is estimated."""
-        words = ["launches of scons verify"] if self.of_references else []
+        words = ["launches of the cases"] if self.of_references else []
         return "; ".join([*words, *([self.explicit.text] if self.explicit else [])])
 
-    def of(self, compared: VerificationResult | None) -> Problem | None:
-        """The problem of one kernel."""
+    def of(
+        self, compared: VerificationResult | None, name: str, target: Target, launches: Mapping[str, Launch]
+    ) -> Problem | None:
+        """The problem of one kernel of a cubin; None for a variant that launchers do not take for it."""
+        if self.of_references and (found := self.cases.get((launches[name].variant_of or name, target.generation))):
+            return problem_of(found, name, launches)
         return compared.problem if self.of_references and compared else self.explicit
 
 
 NO_PROBLEMS = EstimateProblems()
+
+
+def problem_of(case: DescribedLaunch, name: str, launches: Mapping[str, Launch]) -> Problem | None:
+    """A case's launch in the names of the manifest, for its kernel or a variant of it that it satisfies."""
+    launch = launches[name]
+    settings = described_settings(launch, case.arguments)
+    if settings is None or launch.variant_of and not fits_variant(launches[launch.variant_of], launch, settings):
+        return None
+    return Problem(settings, case.grid)
 
 
 def read_rows(build_dir: Path, problems: EstimateProblems = NO_PROBLEMS) -> list[KernelRow]:
@@ -94,42 +113,50 @@ def read_rows(build_dir: Path, problems: EstimateProblems = NO_PROBLEMS) -> list
 
 
 def read_built(
-    build_dir: Path, without: Collection[Path] = (), problems: EstimateProblems = NO_PROBLEMS
+    build_dir: Path,
+    without: Collection[Path] = (),
+    problems: EstimateProblems = NO_PROBLEMS,
+    cache: ReportCache | None = None,
 ) -> list[BuiltKernel]:
     """The kernels of all cubins of ``build_dir`` and of the project's libraries elsewhere, except the cubins ``without``.
 
-    Raises InvalidInput if there is none or a file is damaged.
+    Estimates are kept in ``cache``. Raises InvalidInput if there is none or a file is damaged.
     """
     members = read_members(build_dir)
     several = len({member.library for member in members}) > 1
     chosen = [member for member in members if member.cubin not in without]
-    found = [one for member in chosen for one in _built_of(member, problems, several)]
+    found = [one for member in chosen for one in _built_of(member, problems, several, cache)]
     if not found:
         raise InvalidInput("report-no-cubins", "no .cubin files in this folder", location=Location(str(build_dir)))
     return sorted(found, key=lambda one: (one.row.kernel, find_target(one.row.target).number, one.row.library or ""))
 
 
-def _built_of(member: Member, problems: EstimateProblems, several: bool) -> Iterator[BuiltKernel]:
+def _built_of(
+    member: Member, problems: EstimateProblems, several: bool, cache: ReportCache | None
+) -> Iterator[BuiltKernel]:
     path = member.cubin.with_suffix(".json")
     document = read_document(path)
     try:
-        found = list(_built_of_document(document, member, problems))
+        found = list(_built_of_document(document, member, problems, cache))
     except MALFORMED as error:
         raise no_manifest(path, error) from None
     for one in found:
         yield replace(one, row=replace(one.row, library=member.library)) if several else one
 
 
-def _built_of_document(document: dict, member: Member, problems: EstimateProblems) -> Iterator[BuiltKernel]:
+def _built_of_document(
+    document: dict, member: Member, problems: EstimateProblems, cache: ReportCache | None
+) -> Iterator[BuiltKernel]:
     cubin, references = read_stored(member.cubin), verification_results(member.cubin)
-    launches = read_launch_manifest(document).kernels if problems.wanted else {}
+    wanted = problems.explicit or problems.cases or any(one.problem for one in references.values())
+    launches = read_launch_manifest(document).kernels if problems.wanted and wanted else {}
     target = find_target(name_of(document["target"]))
     for kernel, entry in document["kernels"].items():
         row = _row(demangle(kernel), target, entry, len(cubin))
         compared = references.get(row.kernel)
         row = replace(row, instructions=_instructions(cubin, kernel), reference=compared.text if compared else None)
-        problem = problems.of(compared)
-        found = estimate_kernel(cubin, kernel, launches, problem) if problem else None
+        problem = problems.of(compared, kernel, target, launches) if launches else None
+        found = cached_estimate(cubin, kernel, launches, problem, cache) if problem else None
         if found is not None:
             row = replace(row, microseconds=round(found.microseconds, 2), estimate_limit=found.limit)
         yield BuiltKernel(row, member, kernel, compared, problem, found)

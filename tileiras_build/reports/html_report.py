@@ -84,7 +84,8 @@ def write_report(
     None, since the last report that differed, and estimates for ``problems``. Raises InvalidInput if the folder
     has no build or a damaged file.
     """
-    built, timeline = read_built(build_dir, without, problems), read_timeline(timeline_path(build_dir))
+    cache = ReportCache(details_path(build_dir))
+    built, timeline = read_built(build_dir, without, problems, cache), read_timeline(timeline_path(build_dir))
     history = read_history(history_path(build_dir))
     rows = [one.row for one in built]
     if baseline is None or form.label:
@@ -93,7 +94,7 @@ def write_report(
     if baseline is not None:
         before = dict(baseline.rows)
     page = page or page_path(build_dir)
-    packed = packed_sections(built, history, ReportCache(details_path(build_dir)), project_root(build_dir), form.jobs)
+    packed = packed_sections(built, history, cache, project_root(build_dir), form.jobs)
     parts, files = _own_pages(str(build_dir), packed, page) if form.pages else (_in_one_file(packed), {})
     since = LAST if baseline is None else baseline.name
     files[page] = render_page(str(build_dir), rows, before, timeline, since, parts, _heading(build_dir, form)).encode()

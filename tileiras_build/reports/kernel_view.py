@@ -16,6 +16,7 @@ from .collect_rows import BuiltKernel
 from .history_view import HistoryView
 from .optimization_remarks import ANALYSIS, FAILED, MISSED, PASSED, Remark
 from .remark_gains import gain_text
+from .roofline_view import RooflineView, view_roofline
 from .schedule_view import ScheduleView, view_schedule
 from .source_files import Source, SourceFiles
 from .stage_source_lines import Line, read_lines
@@ -66,6 +67,7 @@ class Bars:
     bars: list[Bar]
     small: list[str]
     assumed: tuple[str, ...]
+    roofline: RooflineView | None
 
 
 @dataclass(frozen=True)
@@ -310,4 +312,4 @@ def _bars(one: BuiltKernel) -> Bars | None:
         if clocks >= _SMALL * longest
     ]
     small = [name for name, clocks in ordered if clocks < _SMALL * longest]
-    return Bars(found.microseconds, found.gpu, one.problem.text, bars, small, found.assumed)
+    return Bars(found.microseconds, found.gpu, one.problem.text, bars, small, found.assumed, view_roofline(found))

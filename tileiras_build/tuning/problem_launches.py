@@ -26,13 +26,13 @@ class ProblemLaunch:
 
 def problem_launches(case: Case) -> list[ProblemLaunch]:
     """The launches of a case at the point that its arguments and its kernel have. Raises ValueError where there are none."""
-    assert case.tune is not None
+    problems = case.tune.problems if case.tune else ()
     if case.grid is None:
         raise ValueError(
             "Tune needs grid=, a function of the arguments and constants: first_tiles('c', 'TILE_M', 'TILE_N')"
         )
-    if case.tune.problems:
-        return [ProblemLaunch(found := _values(case, one), _grid(case, found)) for one in case.tune.problems]
+    if problems:
+        return [ProblemLaunch(found := _values(case, one), _grid(case, found)) for one in problems]
     if case.inputs is None:
         raise ValueError("Tune needs problems=[{name: lengths or scalar, …}], as the case has no inputs=")
     given = case.inputs(np.random.default_rng(list(case.name.encode())))

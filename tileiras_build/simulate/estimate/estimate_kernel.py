@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ...core.errors import TileirasError
 from ...manifest.launch_manifest import Launch as Manifest
@@ -32,13 +32,22 @@ class Problem:
 
 @dataclass(frozen=True)
 class KernelEstimate:
-    """Estimated microseconds and the bound that sets them; the cycles of all bounds on ``gpu``, and the model's assumptions."""
+    """Estimated microseconds and the bound that sets them; the cycles of all bounds on ``gpu``, and the model's assumptions.
+
+    The work of the launch: multiply-adds of the tensor pipe, warp instructions, and bytes of DRAM, at ``clock_mhz``; ``peaks``:
+    its cycles by resource at the rates of the whole GPU.
+    """
 
     microseconds: float
     limit: str
     bounds: Mapping[str, float]
     gpu: str
     assumed: tuple[str, ...] = ()
+    peaks: Mapping[str, float] = field(default_factory=dict)
+    clock_mhz: float = 0.0
+    multiply_adds: float = 0.0
+    instructions: float = 0.0
+    dram_bytes: float = 0.0
 
 
 def estimate_kernel(
@@ -58,4 +67,7 @@ def estimate_kernel(
         found = estimate(kernel, launch_of_manifest(manifest[name], problem.settings, problem.grid, sm_count), {})
     except TileirasError:
         return None
-    return KernelEstimate(found.microseconds, found.limit, found.bounds, found.gpu.name, tuple(remarks(found)))
+    return KernelEstimate(
+        found.microseconds, found.limit, found.bounds, found.gpu.name, tuple(remarks(found)), found.peak_bounds,
+        found.clock_mhz, found.multiply_adds,        found.work.instructions * found.launch.blocks, found.read + found.written,
+    )  # fmt: skip

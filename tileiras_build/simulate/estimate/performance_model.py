@@ -15,7 +15,7 @@ from .kernel_from_cubin import KernelModel
 from .l2_misses import reads_with_misses
 from .memory_load import IDLE, MemoryLoad
 from .occupancy_waves import OccupancyWaves, occupancy_waves
-from .roofline import RooflineInputs, dram_bytes
+from .roofline import RooflineInputs, dram_bytes, peak_roofline
 from .trace_warps import Tracer
 from .traced_sample import TracedSample, trace_sample
 
@@ -57,6 +57,11 @@ class Estimate:
     def reached(self) -> float:
         """The utilization of the busiest resource."""
         return self.bounds[self.resource] / self.clocks
+
+    @property
+    def peak_bounds(self) -> dict[str, float]:
+        """The cycles of each resource at the rate that the whole GPU has of it."""
+        return peak_roofline(RooflineInputs(self.work, self.waves, self.gpu, self.launch, self.read, self.written))
 
     @property
     def microseconds(self) -> float:

@@ -7,7 +7,7 @@ bounds of L2 and DRAM are those of the whole GPU.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...target.gpu_models import GpuModel, dram_efficiency
 from ...target.gpu_rates import L2_BYTES_PER_CLOCK, SHARED_BYTES_PER_CLOCK, SM_PARTITIONS
@@ -64,11 +64,14 @@ def _stored_by_copies(work: CtaWork, launch: Launch) -> float:
     return float(sum(one.size for n, one in launch.buffers.items() if one.is_written and not work.written[n]))
 
 
+def _l2_bytes(inputs: RooflineInputs) -> float:
+    return inputs.work.l2_bytes * inputs.launch.blocks + _stored_by_copies(inputs.work, inputs.launch)
+
+
 def _l2(inputs: RooflineInputs) -> float:
-    total = inputs.work.l2_bytes * inputs.launch.blocks + _stored_by_copies(inputs.work, inputs.launch)
     machine = inputs.gpu
     reached = inputs.launch.blocks if inputs.launch.blocks < machine.sm_count else machine.sm_count
-    return total / min(machine.l2_rate, L2_BYTES_PER_CLOCK * reached)
+    return _l2_bytes(inputs) / min(machine.l2_rate, L2_BYTES_PER_CLOCK * reached)
 
 
 def _dram(inputs: RooflineInputs) -> float:
@@ -110,3 +113,10 @@ def roofline(inputs: RooflineInputs) -> dict[str, float]:
     """Cycles by bound, without zero bounds."""
     found = {name: row(inputs) for name, row in BOUNDS.items()}
     return {name: clocks for name, clocks in found.items() if clocks}
+
+
+def peak_roofline(inputs: RooflineInputs) -> dict[str, float]:
+    """As ``roofline``, at the rates of the whole GPU: as if all SMs shared the work evenly."""
+    even = replace(inputs.waves, busiest_sm_ctas=inputs.waves.even_ctas_per_sm)
+    found = roofline(replace(inputs, waves=even))
+    return found | ({"L2": _l2_bytes(inputs) / inputs.gpu.l2_rate} if "L2" in found else {})
