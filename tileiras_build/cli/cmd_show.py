@@ -14,7 +14,6 @@ from .cmd_export import KERNEL_FILE, bytecode_of_file
 from .command_options import DEFAULT_TARGET, add_nvcc, add_opt_level
 
 if TYPE_CHECKING:
-    from ..reports.cached_disassembly import ArtifactDetails
     from ..reports.optimization_remarks import Remark
     from ..reports.source_files import SourceFiles
     from ..reports.stage_source_lines import Line, Place
@@ -68,7 +67,9 @@ def kernel_text(bytecode: bytes, sm: str, level: int | str, file: str, counts: b
         code = [
             line for line in read_lines("sass", details.texts.get("sass", ""), row.kernel) if line.places or line.text
         ]
-        parts.append("\n".join([head, *_listing(code, details, Path(file), counts)]))
+        remarks = [remark for remark in details.remarks if remark.function == row.kernel]
+        notes = [f"no {name}: {why}" for name, why in details.missing.items()]
+        parts.append("\n".join([head, *notes, *_listing(code, remarks, Path(file), counts)]))
     return "\n\n".join(parts)
 
 
@@ -78,16 +79,15 @@ class _SourceLine:
     remarks: list[str]
 
 
-def _listing(code: list[Line], details: ArtifactDetails, file: Path, counts: bool) -> Iterator[str]:
+def _listing(code: list[Line], remarks: list[Remark], file: Path, counts: bool) -> Iterator[str]:
     from ..reports.source_files import SourceFiles
 
     lines: dict[Place, _SourceLine] = {}
     for place, text in _instructions(code, file):
         lines.setdefault(place, _SourceLine([], [])).code.append(text)
-    for remark in details.remarks:
+    for remark in remarks:
         place = (remark.location.file or "", remark.location.line or 0) if remark.location else _UNKNOWN
         lines.setdefault(place, _SourceLine([], [])).remarks.append(_remark_text(remark))
-    yield from (f"no {name}: {why}" for name, why in details.missing.items())
     sources, shown = SourceFiles(file.resolve().parent), ""
     for (name, number), found in sorted(lines.items()):
         if name != shown:
