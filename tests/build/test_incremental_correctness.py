@@ -40,11 +40,11 @@ ROW = {name: f"w{number:03}" for number, name in enumerate([*WAYS, "nothing"])}
 
 
 class Programs(Project):
-    """A project with a folder and a kernel for each way, and one kernel that nothing changes."""
+    """A project with the first stage and the last one, with a folder and a kernel for each way, and one kernel that nothing changes."""
 
     def __init__(self, folder: Path, ways: dict[str, Way]):
         self.folder, self.ways = folder, ways
-        self.write("SConstruct", PROGRAMS)
+        self.write("SConstruct", PROGRAMS.replace("PROGRAM_TABLE", "SHORT_PROGRAM_TABLE"))
         self.write("ptxas", "ptxas 1")
         self.write("libdevice.bc", "libdevice 1")
         self.environment: dict[str, str] = {}

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.emulated_kernels import cases, compiled, run, scheduled_case
+from tests.pairwise import pairwise
 from tileiras_build.pipeline.verifiers.mbarrier_pipelines import verify_pipelines
 from tileiras_build.pipeline.verifiers.shared_memory_allocation import verify_shared_memory_allocation
 
@@ -54,17 +55,7 @@ def operands(name, rows, length):
     return [(rng.integers(-2, 3, (count, 64)) / scale).astype(dtype) for count in counts]
 
 
-# Every kernel on every target with every other length; each length is seen by every kernel and on every target.
-RESULTS = [
-    (length, name, sm)
-    for row, length in enumerate(LENGTHS)
-    for column, name in enumerate([*OVERLAPPED, "fed_back"])
-    for place, sm in enumerate(SMS)
-    if (row + column + place) % 2 == 0
-]
-
-
-@pytest.mark.parametrize(("length", "name", "sm"), RESULTS)
+@pytest.mark.parametrize(("length", "name", "sm"), pairwise(LENGTHS, [*OVERLAPPED, "fed_back"], SMS))
 def test_results(length, name, sm):
     given = operands(name, 100, length)
     given[1:] = (values[:length] for values in given[1:])
