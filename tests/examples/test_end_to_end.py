@@ -14,10 +14,15 @@ from tileiras_build.verify import find_faults
 # One target of each way to multiply matrices and to copy (target/targets.py: TIERS); the others share theirs.
 EMULATED = ("sm_80", "sm_90", "sm_100", "sm_120")
 # The targets whose code nothing above runs are only assembled: it is that of the target above that has their tier, but where
-# dots use other limits of shared memory. Every kernel is assembled for one of them, dots for one of each limit as well.
+# dots use other limits of shared memory. Every kernel is assembled for one of them, dots for one whose limits change most of
+# them as well, and dots that fill shared memory for the two others.
 ASSEMBLED = tuple(name for name in TARGETS if name not in EMULATED)
-LIMITS = ("sm_86", "sm_103", "sm_107", "sm_110")
+LIMITS = ("sm_107", "sm_110")
 WITH_DOTS = ("matmul", "attention")
+FULL_LIMITS, FULL = (
+    ("sm_86", "sm_103"),
+    ("attention_f16", "attention_f16_causal", "matmul_f16_nt_wide", "matmul_tf32_nn"),
+)
 EM_CUDA = 190
 
 
@@ -26,7 +31,9 @@ def assembled():
         pytest.param(name, sm, id=f"{name}-{sm}")
         for row, name in enumerate(CASES)
         for column, sm in enumerate(ASSEMBLED)
-        if (column - row) % len(ASSEMBLED) == 0 or (sm in LIMITS and any(dot in name for dot in WITH_DOTS))
+        if (column - row) % len(ASSEMBLED) == 0
+        or (sm == LIMITS[row % 2] and any(dot in name for dot in WITH_DOTS))
+        or (sm in FULL_LIMITS and name in FULL)
     ]
 
 
