@@ -1,10 +1,11 @@
-"""Host cost of a launch from Python: its checks alone, and everything up to the driver's own functions.
+"""Host cost of a launch from Python, up to the driver's own functions.
 
     python benchmarks/launch_cost.py build/package/my_kernels 90 [KERNEL ...] [--strict]
 
 The first argument is a package that ``env.KernelPackage`` made, the second a compute capability that it is for. The kernels
 get contiguous arrays. Times are the least of many rounds, in microseconds of processor time a launch. --strict: over the
-strict driver, which checks each launch and runs nothing, with arrays that have a CUDA array interface.
+strict driver, which checks each launch and runs nothing, with arrays that have a CUDA array interface, and with such that
+have the methods of torch tensors besides.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+import types
 from collections.abc import Callable
 
 import numpy as np
@@ -19,9 +21,8 @@ from cutile_launch_cost import OnGpu, memory_and_stream, run_over_strict_driver
 
 from tileiras_build.launch.runtime import Library
 from tileiras_build.launch.runtime.cuda_python_driver import row_major
-from tileiras_build.launch.runtime.pack_arguments import ELEMENT_TYPES, ArgumentPacker, ArrayView
+from tileiras_build.launch.runtime.pack_arguments import ELEMENT_TYPES, ArrayView
 from tileiras_build.manifest.launch_manifest import Launch
-from tileiras_build.manifest.variant_assumptions import conditions
 
 ROUNDS, CALLS = 400, 50
 
@@ -32,8 +33,13 @@ class NoDriver:
     def __init__(self, number: int):
         self.number = number
 
+    home_of = None
+
     def device(self):
         return 0, self.number
+
+    def current_device(self):
+        return 0
 
     def load(self, image):
         return 0
@@ -52,6 +58,9 @@ class NoDriver:
 
     def launch(self, kernel, block):
         pass
+
+    def launch_function(self, *_):
+        return 0
 
 
 class Given:
@@ -82,21 +91,38 @@ def least(work: Callable[[], object]) -> float:
     return best / CALLS * 1e6
 
 
-def measure(library: Library, name: str) -> tuple[float, float]:
-    """(checks, whole launch) of a kernel."""
+def measure(library: Library, name: str) -> float:
+    """A launch with arrays that have been looked into, by a driver that does nothing."""
     kernel = library[name]
-    image = kernel.image()
-    stricter = [conditions(image.launch, variant) for variant in image.variants.values()]
-    given, plan = arguments_of(image.launch), ArgumentPacker(name, image.launch, *stricter)
-    return least(lambda: plan.bind(given, lambda array: array.view, 0)), least(lambda: kernel.launch((4,), *given))
+    given = arguments_of(kernel.image().launch)
+    return least(lambda: kernel.launch((4,), *given))
 
 
-def measure_strictly(library: Library, name: str) -> float:
-    """A launch over the driver of this process."""
+class TorchLike(OnGpu):
+    """An array with the methods of a torch tensor, all in Python."""
+
+    def __init__(self, address: int, shape: tuple[int, ...], strides: tuple[int, ...] | None, kind: str):
+        super().__init__(address, shape, strides, kind)
+        self.address, self.shape, self.dtype, self.steps = address, shape, np.dtype(kind), row_major(shape)
+
+    def data_ptr(self) -> int:
+        return self.address
+
+    def stride(self) -> tuple[int, ...]:
+        return self.steps
+
+    def get_device(self) -> int:
+        return 0
+
+
+def measure_strictly(library: Library, name: str, kind: type[OnGpu]) -> float:
+    """A launch over the driver of this process, with arrays of this kind."""
     library.driver.device()
     (base, stream), kernel = memory_and_stream(), library[name]
     views = [one.view for one in arguments_of(kernel.image().launch)]
-    arrays = [OnGpu(base + (place << 16), view.shape, None, view.dtype.str) for place, view in enumerate(views)]
+    arrays = [kind(base + (place << 16), view.shape, None, view.dtype.str) for place, view in enumerate(views)]
+    torch = types.SimpleNamespace(_cuda_getCurrentRawStream=lambda device: stream)
+    sys.modules["torch"] = types.SimpleNamespace(Tensor=TorchLike, _C=torch)  # type: ignore[assignment]
     return least(lambda: kernel.launch((4,), *arrays, stream=stream))
 
 
@@ -108,10 +134,10 @@ def main() -> None:
     library = Library(words[0], None if strict else NoDriver(int(words[1])))
     for name in words[2:] or sorted(library):
         if strict:
-            print(f"{name:32} launch {measure_strictly(library, name):6.2f} us, over the strict driver")
+            faced, torch = (measure_strictly(library, name, kind) for kind in (OnGpu, TorchLike))
+            print(f"{name:32} launch {faced:6.2f} us, of torch-like tensors {torch:6.2f} us, over the strict driver")
             continue
-        checks, whole = measure(library, name)
-        print(f"{name:32} checks {checks:6.2f} us   launch {whole:6.2f} us, without the driver")
+        print(f"{name:32} launch {measure(library, name):6.2f} us, without the driver")
 
 
 if __name__ == "__main__":

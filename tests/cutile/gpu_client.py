@@ -82,7 +82,7 @@ def vectors(kind=Interface, count=3):
 def is_known(kernel, ways: int) -> bool:
     """Whether the kernel's launches go by cuTile's launcher, or by so many ways of our own."""
     kept = kernel._tileiras_build
-    return kept.native is not None if native(kernel) else len(kept.stubs) == ways
+    return kept.native is not None if native(kernel) else len(kept.stubs.stubs) == ways
 
 
 def native(kernel) -> bool:
@@ -114,7 +114,7 @@ def arrays():
     assert is_known(scaled_add, 2) and launch_of_the_import is ct.launch
     check_scaled_add(launch_of_the_import, factor=7.0)
     assert is_known(scaled_add, 2)
-    ways, arguments = scaled_add._tileiras_build.stubs, (*vectors(), 2.0, TILE)
+    ways, arguments = scaled_add._tileiras_build.stubs.stubs, (*vectors(), 2.0, TILE)
     assert native(scaled_add) or any(way((), arguments, 0, False) for way in ways)  # a grid without axes is one block
 
 
@@ -217,7 +217,9 @@ def persistent():
                 np.testing.assert_array_equal(c.fetch(), a.host.astype(np.float32) @ b.host.astype(np.float32))
         variants = kernel._tileiras_build.compiled.values()
         assert (
-            all(one.launch.grid.persistent for one in variants) and not native(kernel) and kernel._tileiras_build.stubs
+            all(one.launch.grid.persistent for one in variants)
+            and not native(kernel)
+            and kernel._tileiras_build.stubs.stubs
         )
 
 

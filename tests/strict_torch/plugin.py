@@ -47,7 +47,7 @@ def pytest_runtest_call(item: pytest.Item):
 
 # ---- launches by Python ------------------------------------------------------------------------------------------
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """--strict-by-python: what cuTile's launcher in C would launch is launched by the functions of ``launch_stub``."""
+    """--strict-by-python: what cuTile's launcher in C would launch is launched by the functions of ``generate_launch_stub``."""
     what = "launch by the functions that are written for each kind of arguments, the first time already"
     parser.addoption("--strict-by-python", action="store_true", help=what)
 
@@ -70,7 +70,7 @@ def _by_python(own):
     def launch(self, stream, grid, kernel, arguments, programmatic):
         checked(stream, grid, kernel, arguments, self.cutile.kernel_class)
         signature = self._signature(kernel, arguments)
-        compiled = self._compiled(self.kept(kernel), kernel, signature)
+        compiled = self._compiled(self.kernel_state(kernel), kernel, signature)
         way = self.device.make_launch_stub(compiled, signature, arguments)
         if way is None or 0 in grid:
             own(self, stream, grid, kernel, arguments, programmatic)

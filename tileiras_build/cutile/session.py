@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..launch.runtime.generate_launch_stub import StubList
 from ..pipeline.tuning_parameters import BY_NAME, parse_tuning, reject_former_names
 from .compiled_kernel_cache import CompiledKernel, KernelCompiler
 from .cuda_tile_versions import Cutile
@@ -16,34 +17,22 @@ from .native_launcher import PROGRAMMATIC, NativeLauncher, NoCubinYet, NotNative
 from .tensor_map_launch_hook import DriverHook, install
 from .validate_launch import checked
 
-if TYPE_CHECKING:
-    from .devices import LaunchStub
-
 _NO_DTYPE = "Unsupported array dtype"  # cuTile's message, which names no argument
 _HOST_REMEDY = "copy it to the GPU, or run kernels without one: enable('sm_90', device='cpu')"
-_MAX_STUBS = 64
-_MAX_STUBS_PER_SIGNATURE = 4  # such as arrays of several libraries
 
 
 @dataclass(eq=False)
 class KernelState:
-    """The state of one kernel in a session: launch ``stubs`` (latest first), ``compiled`` variants by the symbol that cuTile
+    """The state of one kernel in a session: launch ``stubs``, ``compiled`` variants by the symbol that cuTile
     mangles from the signature, the ``native`` launcher if there is one (``native_tried``), and the entries and grids that
     ``ct.tune`` has ``measured``."""
 
     session: Session
-    stubs: list[LaunchStub] = field(default_factory=list)
+    stubs: StubList = field(default_factory=StubList)
     compiled: dict[str, CompiledKernel] = field(default_factory=dict)
-    stubs_by_signature: dict[str, int] = field(default_factory=dict)
     measured: set[tuple[str, tuple[int, ...]]] = field(default_factory=set)
     native: NativeLauncher | None = None
     native_tried: bool = False
-
-    def add_stub(self, symbol: str, make: Callable[[], LaunchStub | None]) -> None:
-        """Add a launch stub, unless the signature has enough: for some arguments no stub ever matches."""
-        self.stubs_by_signature[symbol] = self.stubs_by_signature.get(symbol, 0) + 1
-        if self.stubs_by_signature[symbol] <= _MAX_STUBS_PER_SIGNATURE and (stub := make()) is not None:
-            self.stubs = [stub, *self.stubs[: _MAX_STUBS - 1]]
 
 
 class Session:
@@ -83,7 +72,7 @@ class Session:
                     state, native, stream, grid, arguments, programmatic
                 ):
                     return
-        for stub in state.stubs:
+        for stub in state.stubs.stubs:
             if stub(grid, arguments, stream, programmatic):
                 return
         self.launch(stream, grid, kernel, arguments, programmatic)
@@ -102,7 +91,7 @@ class Session:
                 return
         values = self._values(kernel, signature, arguments, stream)
         device.launch(compiled, blocks, values, stream, programmatic)
-        state.add_stub(signature.symbol, lambda: device.make_launch_stub(compiled, signature, arguments))
+        state.stubs.add(signature.symbol, lambda: device.make_launch_stub(compiled, signature, arguments))
 
     def _native(self, state: KernelState, kernel: Any, compiled: CompiledKernel) -> NativeLauncher | None:
         """The launcher in C, if the device has one, for a kernel with one ``compiled`` variant."""

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from .manifest_constants import POINTER
+from .parameter_bounds import satisfies
 
 if TYPE_CHECKING:
     from .launch_manifest import Launch, Parameter
@@ -45,14 +46,6 @@ def conditions(general: Launch, variant: Launch) -> Conditions:
 def hold(wanted: Conditions, packed: Packed) -> bool:
     """Whether packed parameters satisfy the conditions."""
     return all(satisfies(param, _integer(param, packed[index])) for index, param in wanted)
-
-
-def satisfies(param: Parameter, number: int) -> bool:
-    """Whether the value of a parameter is one that the kernel assumes."""
-    if param.value is not None:
-        return number == param.value
-    lowest, highest = (number if bound is None else bound for bound in (param.minimum, param.maximum))
-    return number % param.divisible_by == 0 and lowest <= number <= highest
 
 
 def _integer(param: Parameter, data: bytes) -> int:

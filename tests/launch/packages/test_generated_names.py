@@ -17,6 +17,7 @@ from tileiras_build.core.symbols.c_identifiers import c_identifier
 from tileiras_build.core.symbols.unique_names import unique_names
 from tileiras_build.launch.packages.c_function_signatures import CLASS_MEMBERS, kernel_functions
 from tileiras_build.launch.packages.generate_c_launcher import render_cpp_header, render_header, render_source
+from tileiras_build.launch.runtime.generate_launch_stub import StubList
 from tileiras_build.launch.runtime.library_manifest import CUBIN, Image, LibraryManifest
 from tileiras_build.launch.runtime.python_signature import launcher
 
@@ -203,7 +204,7 @@ def test_names_of_a_scope_are_different_whatever_they_are(names, taken):
     )
 )
 def test_python_shows_each_parameter_once(names):
-    launch = launcher("k", launch_with(names), lambda grid, arguments, stream: None)
+    launch = launcher("k", launch_with(names), StubList(), lambda grid, arguments, stream: None)
     shown = list(inspect.signature(launch).parameters)
     assert len(set(shown)) == len(names) + 2 and all(name.isidentifier() for name in shown)
 

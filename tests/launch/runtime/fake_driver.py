@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from cuda.bindings import driver as real
 
+from tileiras_build.launch.runtime.launch_config_buffer import LaunchConfigBuffer
 from tileiras_build.launch.runtime.pack_arguments import ArrayView
 
 
@@ -36,9 +37,15 @@ class FakeDriver:
         self.number, self.home = number, home
         self.calls: list[tuple] = []
         self.images: list[bytes] = []
+        self.loaded: dict = {}
+
+    home_of = None
 
     def device(self):
         return 0, self.number
+
+    def current_device(self):
+        return 0
 
     def sm_count(self, device: int) -> int:
         return 3
@@ -69,7 +76,12 @@ class FakeDriver:
         return ArrayView(array.ctypes.data, array.shape, strides, self.home, array.dtype, not array.flags.writeable)
 
     def launch(self, kernel, block):
+        self.loaded[kernel.kernel] = kernel
         self.calls.append(("launch", kernel.kernel[1], launched(block), kernel.layout.read(block)[1]))
+
+    def launch_function(self, address, kernel, pointers, extra):
+        self.launch(self.loaded[kernel], LaunchConfigBuffer(None, 0, address, pointers, 0))
+        return 0
 
     def of(self, method: str) -> list[tuple]:
         """What was recorded for one method."""

@@ -47,6 +47,12 @@ CUresult CUDAAPI cuDeviceGet(CUdevice *device, int ordinal)
     return CUDA_SUCCESS;
 }
 
+CUresult CUDAAPI cuDeviceGetCount(int *count)
+{
+    *count = 1;
+    return CUDA_SUCCESS;
+}
+
 CUresult CUDAAPI cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device)
 {
     int number = atoi(getenv("FAKE_CUDA_SM"));

@@ -14,6 +14,7 @@ from tests.launch.runtime.fake_driver import FakeDriver
 from tests.launch.runtime.validated_kernel import KERNEL, launch_of, scalar
 from tileiras_build.core.errors import TileirasError
 from tileiras_build.launch.runtime import Address, Library
+from tileiras_build.launch.runtime.generate_launch_stub import StubList
 from tileiras_build.launch.runtime.kernel_library import Kernel
 from tileiras_build.launch.runtime.library_manifest import CUBIN, Image, LibraryManifest
 from tileiras_build.launch.runtime.loaded_kernel import LoadedKernel
@@ -198,6 +199,7 @@ def test_right_launches_say_the_same_first_and_later():
     for _ in range(3):
         kernel.launch((4,), *values.values())
     kernel.launch((4,), **values)
+    assert len(kernel._stubs.stubs) == 1  # for all but the first
     a, b, out = (values[name] for name in ("a", "b", "out"))
     kernel.launch(4, Address(a), 4, 16, 16, 1, b, Address(out), 4, 16, 16, 1, 16, 0.5, Address(values["p"]), True)
     calls = kernel.library.driver.of("launch")
@@ -239,8 +241,8 @@ def test_signature_and_docstring_name_the_parameters():
 def test_a_parameter_named_like_python_s_own():
     launch = launch_of([("lambda", "scalar", None)], [scalar("lambda", 0, "i32", 4)])
     seen = []
-    launcher("k", launch, lambda grid, arguments, stream: seen.append(arguments))(1, lambda_=3)
-    assert seen == [[3]]
+    launcher("k", launch, StubList(), lambda grid, arguments, stream: seen.append(arguments))(1, lambda_=3)
+    assert seen == [(3,)]
 
 
 def test_a_parameter_named_like_the_launch_s_own():
@@ -248,7 +250,7 @@ def test_a_parameter_named_like_the_launch_s_own():
         [("grid", "scalar", None), ("stream", "scalar", None)],
         [scalar("grid", 0, "i32", 4), scalar("stream", 1, "i32", 4)],
     )
-    made = launcher("k", launch, lambda grid, arguments, stream: seen.append((grid, arguments, stream)))
+    made = launcher("k", launch, StubList(), lambda grid, arguments, stream: seen.append((grid, arguments, stream)))
     seen = []
     made(1, 2, stream_=3, stream=4)
-    assert seen == [(1, [2, 3], 4)]
+    assert seen == [((1,), (2, 3), 4)]

@@ -102,15 +102,19 @@ class Array:
             "shape": (1000,), "strides": (4,), "typestr": "<f4", "data": (address, False), "version": 3,
         }
 
-Library(sys.argv[1])[sys.argv[2]].launch((4, 2), *(Array(int(address)) for address in sys.argv[3:]), stream=0x99)
+launch = Library(sys.argv[1])[sys.argv[2]].launch
+for _ in range(2):
+    launch((4, 2), *(Array(int(address)) for address in sys.argv[3:]), stream=0x99)
 """
 
 
 def test_arrays_on_the_gpu_fill_the_same_parameters(cuda, package):
+    """At the first launch, and at a later one, by a stub."""
     pytest.importorskip("cuda.core")
     command = [sys.executable, "-c", ARRAYS, package, PLAIN, *ADDRESSES]
     calls = cuda.launch(command, 90, SIZES[PLAIN], PYTHONPATH=os.pathsep.join([str(ROOT), *BINDINGS]))
-    assert calls == launch_from_python(cuda, package, PLAIN, 90)
+    expected = launch_from_python(cuda, package, PLAIN, 90)
+    assert calls == [*expected, expected[-1]]
 
 
 @pytest.fixture(scope="module", params=["c99", "c++11", "c++17"])

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ...core.errors import InvalidInput, suggest
 
 if TYPE_CHECKING:
+    from ...launch.runtime.generate_launch_stub import LaunchStub
     from ...launch.runtime.pack_arguments import ArrayView
     from ..compiled_kernel_cache import CompiledKernel
     from ..flatten_arguments import Value
     from .cutile_kernel import CutileKernel
-
-# One launch (grid, arguments, stream, programmatic) with arguments that match the stub; False if they do not match.
-LaunchStub = Callable[[object, tuple[object, ...], object, bool], bool]
 
 
 class Device(Protocol):

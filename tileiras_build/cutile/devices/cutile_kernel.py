@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ...core.errors import Unsupported
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class CutileKernel(LoadedKernel):
-    """``call`` is the driver's function that launches. Raises Unsupported[cutile-argument]."""
+    """Raises Unsupported[cutile-argument] for a parameter that no launch can pass."""
 
     driver: StreamDriver
 
@@ -26,14 +25,9 @@ class CutileKernel(LoadedKernel):
                 message = f"kernel {compiled.entry}: parameter {param.name} is a {param.kind}"
                 raise Unsupported("cutile-argument", message)
         super().__init__(compiled.entry, compiled.launch, kernel, driver, driver.device()[0])
-        self.call: Callable[..., int] = driver.launch_function
         self.may_be_programmatic = find_target(target).has("griddepcontrol")
 
     def allow_shared_memory(self, kernel: int) -> None:
         """Allow ``kernel``, a handle of this kernel, its dynamic shared memory on every GPU. Raises InvalidInput[driver]."""
         for device in range(self.driver.device_count()):
             self.driver.allow_shared_memory(kernel, device, self.launch.shared_memory.dynamic)
-
-    def failed(self, status: int) -> None:
-        """Raise the driver's error."""
-        self.driver.launch_failed(self.entry, status)

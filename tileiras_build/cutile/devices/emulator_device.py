@@ -39,10 +39,10 @@ from ..run_script_settings import COMPILE, LAUNCH, TUNE
 from .run_initcheck import run_with_initcheck
 
 if TYPE_CHECKING:
+    from ...launch.runtime.generate_launch_stub import LaunchStub
     from ...simulate.emulator.sanitizers.initcheck import Initcheck
     from ..compiled_kernel_cache import CompiledKernel
     from ..profile import Profile
-    from . import LaunchStub
     from .cutile_kernel import CutileKernel
 
 _PRINTS = "vprintf"  # the PTX call of a print: such a launch is not repeated

@@ -12,15 +12,15 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ...core.errors import InvalidInput
+from ...launch.runtime.array_unpackers import is_torch
 from ...launch.runtime.cuda_python_driver import stream_handle
 from ...launch.runtime.kernel_library import check_grid
 from ...launch.runtime.pack_arguments import ArrayView
 from ...target.targets import find_target
 from ..fakes.post_import_hooks import cancel, on_import
 from ..flatten_arguments import ArrayTable, Number, Value, parameter_values
-from .array_unpackers import is_torch
 from .cutile_kernel import CutileKernel
-from .launch_stub import make_launch_stub
+from .launch_stub import cutile_stub
 from .out_of_process_launch import LaunchProcess, make_request
 from .refuse_jax_on_gpu import MODULE as JAX
 from .refuse_jax_on_gpu import install as refuse_graphs
@@ -28,8 +28,8 @@ from .refuse_jax_on_gpu import remove as allow_graphs
 from .stream_driver import StreamDriver
 
 if TYPE_CHECKING:
+    from ...launch.runtime.generate_launch_stub import LaunchStub
     from ..compiled_kernel_cache import CompiledKernel
-    from . import LaunchStub
 
 _WITHOUT = (
     "to run kernels without a GPU, use enable('sm_90', device='cpu'), or --device cpu --sm sm_90 of tileiras-build run"
@@ -112,7 +112,7 @@ class GpuDevice:
         self, compiled: CompiledKernel, signature: Any, arguments: tuple[object, ...]
     ) -> LaunchStub | None:
         """A generated function (``launch_stub.py``)."""
-        return make_launch_stub(self.loaded(compiled), signature, arguments, self.view, stream_handle, self._here)
+        return cutile_stub(self.loaded(compiled), signature, arguments, self.view, stream_handle)
 
     def synchronize(self, stream: object = None) -> None:
         """Wait for the stream, or for the whole context."""

@@ -51,6 +51,12 @@ class EmulatedKernel:
 class CpuDriver:
     """Implements ``launch.runtime``'s ``Driver`` for a GPU of compute capability ``number``."""
 
+    home_of = launch_function = None  # no stubs: ``view`` maps the arrays of a launch
+
+    def current_device(self) -> int:
+        """GPU 0."""
+        return 0
+
     def __init__(self, number: int):
         self.number, self._arrays = number, threading.local()
         self._kernels: list[EmulatedKernel] = []

@@ -16,10 +16,6 @@ class StreamDriver(CudaDriver):
         """The result of a driver function, by cuda-python."""
         return self._call(name, *arguments)
 
-    def device_count(self) -> int:
-        """The number of GPUs."""
-        return int(self._call("cuDeviceGetCount"))
-
     def attribute(self, name: str, device: int) -> int:
         """A ``CUdevice_attribute`` of a GPU."""
         return int(self._call("cuDeviceGetAttribute", getattr(self._cuda.CUdevice_attribute, name), device))

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from ...manifest.launch_manifest import Launch, Parameter, TensorMapSpec, Value
 from ...manifest.manifest_constants import MAX_TILE_PROGRAMS, POINTER
+from ...manifest.parameter_bounds import WORDS
 from ...manifest.variant_assumptions import conditions
 from ...target.element_types import MAP_TYPES
 from ...target.sm_limits import COMMON_SHARED_MEMORY
@@ -65,6 +66,7 @@ def render_source(manifest: LibraryManifest) -> str:
         map_count=max([len(launch.tensor_maps) for launch in launches] + [1]),
         common_shared_memory=COMMON_SHARED_MEMORY,
         max_programs=MAX_TILE_PROGRAMS,
+        words=WORDS,
         gpus=list(TARGETS.values()),
         embedded=[target for target in TARGETS.values() if target.has("embedded")],
     )
@@ -86,6 +88,23 @@ def render_image(manifest: LibraryManifest, image: bytes) -> str:
     return render("image.c", manifest, lines=lines)
 
 
+class BoundsRow(NamedTuple):
+    """``value_bounds`` of the launcher: multiples of ``factor`` from ``minimum`` to ``maximum``, or only ``minimum`` if it is ``fixed``."""
+
+    fixed: int
+    factor: int
+    minimum: int
+    maximum: int
+
+
+def _bounds_row(param: Parameter, lowest: int = INT64_MIN) -> BoundsRow:
+    """The values that a kernel assumes of a parameter, from ``lowest`` on (``manifest/parameter_bounds.py``)."""
+    if param.value is not None:
+        return BoundsRow(1, param.divisible_by, param.value, INT64_MAX)
+    minimum = max(lowest, INT64_MIN if param.minimum is None else param.minimum)
+    return BoundsRow(0, param.divisible_by, minimum, INT64_MAX if param.maximum is None else param.maximum)
+
+
 class ParameterRow(NamedTuple):
     """``parameter_row`` of the launcher; ``source``: offset in the struct of arguments; ``offset``: in the parameter block."""
 
@@ -94,12 +113,9 @@ class ParameterRow(NamedTuple):
     axis: int
     rank: int
     size: int
-    fixed: int
     source: int
     offset: int
-    factor: int
-    minimum: int
-    maximum: int
+    bounds: BoundsRow
 
 
 def _parameter_rows(call: KernelFunction) -> Iterator[ParameterRow]:
@@ -110,21 +126,15 @@ def _parameter_rows(call: KernelFunction) -> Iterator[ParameterRow]:
 
 def _parameter_row(member: Member, param: Parameter) -> ParameterRow:
     role = _ROLES.get(param.role) or _KINDS.get(param.kind, "A_NUMBER")
-    lowest = 0 if param.role == "shape" else INT64_MIN
     return ParameterRow(
         name=member.argument.name,
         role=role,
         axis=param.axis or 0,
         rank=member.rank or 0,
         size=param.size,
-        fixed=int(param.value is not None),
         source=member.place_of(param),
         offset=param.offset,
-        factor=param.divisible_by,
-        minimum=param.value
-        if param.value is not None
-        else max(lowest, INT64_MIN if param.minimum is None else param.minimum),
-        maximum=INT64_MAX if param.maximum is None else param.maximum,
+        bounds=_bounds_row(param, 0 if param.role == "shape" else INT64_MIN),
     )
 
 
@@ -176,10 +186,7 @@ class ConditionRow(NamedTuple):
 
     parameter: int
     size: int
-    fixed: int
-    factor: int
-    minimum: int
-    maximum: int
+    bounds: BoundsRow
 
 
 class ImageRow(NamedTuple):
@@ -204,24 +211,12 @@ def _image_rows(images: Sequence[tuple[str, Image]]) -> Iterator[ImageRow]:
     for symbol, image in images:
         home += len(image.variants)
         for name, launch in (*image.variants.items(), (symbol, image.launch)):
-            rows = [_condition_row(*one) for one in conditions(image.launch, launch)]
+            rows = [ConditionRow(at, param.size, _bounds_row(param)) for at, param in conditions(image.launch, launch)]
             cluster = prod(launch.cluster)
             yield ImageRow(image, launch, name, home, _highest(image), first_map, cluster, first_condition, rows)
             first_map += len(launch.tensor_maps)
             first_condition += len(rows)
         home += 1
-
-
-def _condition_row(place: int, param: Parameter) -> ConditionRow:
-    lowest = param.minimum if param.value is None else param.value
-    return ConditionRow(
-        place,
-        param.size,
-        int(param.value is not None),
-        param.divisible_by,
-        INT64_MIN if lowest is None else lowest,
-        INT64_MAX if param.maximum is None else param.maximum,
-    )
 
 
 def _highest(image: Image) -> int:

@@ -13,7 +13,7 @@ import ctypes
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple, NoReturn, Protocol, SupportsIndex, SupportsInt
+from typing import TYPE_CHECKING, NamedTuple, Protocol, SupportsIndex, SupportsInt
 
 from ...core.errors import InvalidInput, TileirasError
 from ...target.element_types import MAP_TYPES
@@ -48,6 +48,13 @@ class Driver(Protocol):
     def device(self) -> tuple[int, int]:
         """(ordinal, compute capability as a number such as 90) of the current context's GPU."""
 
+    def current_device(self) -> int:
+        """The ordinal of the current context's GPU; -1 without a context."""
+
+    @property
+    def home_of(self) -> Callable[[int], int | None] | None:
+        """The function from an address to the ordinal of its GPU; None on a machine with one GPU."""
+
     def sm_count(self, device: int) -> int:
         """The number of SMs of a device."""
 
@@ -75,6 +82,11 @@ class Driver(Protocol):
     def launch(self, kernel: LoadedKernel, block: LaunchConfigBuffer) -> None:
         """Enqueue a kernel as the buffer says."""
 
+    @property
+    def launch_function(self) -> Callable[..., int] | None:
+        """The same for stubs, which read arrays without ``view``: (address of the configuration, kernel, addresses of the
+        parameters, None) -> 0 or an error. None: no stubs."""
+
 
 class CudaDriver:
     """The real driver. ``bindings`` is ``cuda.bindings.driver``.
@@ -97,6 +109,25 @@ class CudaDriver:
             if (number := self._capabilities.get(ordinal)) is not None:
                 return ordinal, number
         return self._first_device()
+
+    def current_device(self) -> int:
+        """``cuCtxGetDevice``."""
+        status, device = self._cuda.cuCtxGetDevice()
+        return -1 if status else int(device)
+
+    @cached_property
+    def home_of(self) -> Callable[[int], int | None] | None:
+        """``cuPointerGetAttribute``."""
+        return None if self.device_count() == 1 else self._home_of
+
+    def _home_of(self, address: int) -> int | None:
+        attribute = self._cuda.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+        status, device = self._cuda.cuPointerGetAttribute(attribute, address)
+        return None if status else int(device)
+
+    def device_count(self) -> int:
+        """The number of GPUs."""
+        return int(self._call("cuDeviceGetCount"))
 
     def _first_device(self) -> tuple[int, int]:
         if not self._ready:
@@ -210,17 +241,12 @@ class CudaDriver:
     def launch(self, kernel: LoadedKernel, block: LaunchConfigBuffer) -> None:
         """``cuLaunchKernelEx``; the driver copies the parameters before it returns."""
         if status := self.launch_function(block.address, kernel.kernel, block.pointers, None):
-            self.launch_failed(kernel.entry, status)
+            self._check(f"{_LAUNCH} of {kernel.entry}", status)
 
     @cached_property
     def launch_function(self) -> Callable[..., int]:
         """The driver's function: (configuration, kernel, addresses of the parameters, None) -> status."""
         return _LAUNCH_TYPE(self._address_of(_LAUNCH, _SINCE))
-
-    def launch_failed(self, entry: str, status: int) -> NoReturn:
-        """Raise the driver's error for a launch."""
-        self._check(f"{_LAUNCH} of {entry}", status)
-        raise AssertionError(status)
 
     def _call(self, name: str, *arguments):
         """The result of a driver function; raises InvalidInput[driver] with the error's CUresult name."""

@@ -9,20 +9,20 @@ library["vector_add_f32"].launch((4,), x, y, out, stream=stream)      # arrays o
 from __future__ import annotations
 
 import os
-import struct
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from itertools import islice
 from operator import index
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from ...core.errors import InvalidInput, Location, Unsupported, nearest
 from ...core.symbols.itanium_demangler import demangle, symbol_of
 from ...manifest.manifest_constants import MAX_TILE_PROGRAMS
 from ...manifest.variant_assumptions import conditions
 from .cuda_python_driver import CudaDriver, Driver, stream_handle
+from .generate_launch_stub import StubList, package_stub
 from .loaded_kernel import LoadedKernel
 from .pack_arguments import ArgumentPacker, exception_text
 from .python_signature import launcher, signature
@@ -164,6 +164,8 @@ class Library(Mapping):
                 self.driver.unload(loaded)
             self._loaded.clear()
             self._kernels.clear()
+            for kernel in self._by_name.values():
+                kernel.forget()
 
     def _check_image(self) -> None:
         try:
@@ -205,8 +207,9 @@ class Kernel:
         self.library, self.name, self.title = library, name, demangle(name)
         self.symbol = symbol_of(name)
         self._chosen: dict[int, Choice] = {}
+        self._stubs = StubList()
         self.described = library.manifest.kernels[name][0].launch
-        self.launch = launcher(self.title, self.described, self._launch)
+        self.launch = launcher(self.title, self.described, self._stubs, self._launch)
 
     def __repr__(self) -> str:
         return f"<kernel {self.title}{signature(self.described)}>"
@@ -243,20 +246,25 @@ class Kernel:
         return require_image(self.title, self.images, number)
 
     def _launch(self, grid: int | Sequence[int], arguments: Sequence[object], stream: object) -> None:
+        """A launch with all checks; later ones with arguments of these types go by a stub."""
         driver, handle = self.library.driver, stream_handle(stream)
         device, number = driver.device()
         chosen = self._chosen.get(number) or self._choose(number)
         programs = check_grid(self.title, grid, chosen.image.launch)
-        view, packer = lambda array: driver.view(array, handle), chosen.packer
+        values, fits = chosen.packer.bind(arguments, lambda array: driver.view(array, handle), device)
+        symbol, launch = chosen.variant if fits else chosen.general
+        loaded = self.library.kernel_on(device, chosen.image, symbol, launch)
+        loaded.enqueue(programs, values, handle)
+        self._stubs.add(
+            (device, fits, *map(type, arguments)),
+            lambda: package_stub(
+                loaded, chosen.image.launch, (chosen.packer.wanted, fits), arguments, handle, stream_handle
+            ),
+        )
 
-        def enqueue(values: Sequence[Any], fits: bool) -> None:
-            symbol, launch = chosen.variant if fits else chosen.general
-            self.library.kernel_on(device, chosen.image, symbol, launch).enqueue(programs, values, handle)
-
-        try:
-            enqueue(*packer.bind(arguments, view, device))
-        except (struct.error, OverflowError):  # a value that its parameter cannot hold: an error, or an unused stride
-            enqueue(*packer.bind_one_by_one(arguments, view, device))
+    def forget(self) -> None:
+        """Forget loaded kernels: the library unloads them."""
+        self._stubs.clear()
 
     def _choose(self, number: int) -> Choice:
         """What GPUs of one compute capability run."""

@@ -78,7 +78,7 @@ class LaunchConfigLayout:
 
     def read(self, block: LaunchConfigBuffer) -> tuple[tuple[int, int, int], list[bytes]]:
         """The grid of a launch, and the bytes of each parameter, extent and map."""
-        x, y, z = struct.unpack_from("<3I", block.buffer, block.offset)
+        x, y, z = struct.unpack("<3I", ctypes.string_at(block.address, 12))
         places = (ctypes.c_uint64 * len(self.sizes)).from_address(block.pointers)
         return (x, y, z), [ctypes.string_at(place, size) for place, size in zip(places, self.sizes, strict=True)]
 

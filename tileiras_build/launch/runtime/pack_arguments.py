@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, SupportsFloat, Supp
 
 from ...core.errors import InvalidInput, class_name, kind_of, safe_query
 from ...manifest.manifest_constants import POINTER, READ, READ_WRITE, WRITE
-from ...manifest.variant_assumptions import Conditions, satisfies
+from ...manifest.parameter_bounds import bounds, satisfies
+from ...manifest.variant_assumptions import Conditions
 from ...target.element_types import ELEMENT_TYPES as ROWS
 from ...target.element_types import FNV8
-from .generate_bind_stub import AcceptedTypes, Bound, make_bind_stub
 from .launch_config_buffer import LaunchConfigLayout
 
 if TYPE_CHECKING:
@@ -118,17 +118,12 @@ class ArgumentPacker:
         self.arguments = tuple(launch.arguments)
         self._layout = LaunchConfigLayout(launch)
         self.checkers = [_argument_checker(entry, argument, launch) for argument in launch.arguments]
-        self._fast = make_bind_stub([(row.params, row.known) for row in self.checkers], wanted)
 
-    def bind(self, arguments: Sequence[object], view: View, device: int) -> Bound:
-        """The values of the parameters, which may still exceed their parameters' types.
+    def bind(self, arguments: Sequence[object], view: View, device: int) -> tuple[Sequence[Any], bool]:
+        """The values of the parameters, and whether they satisfy what the variant assumes.
 
         ``view`` describes an array; the kernel runs on ``device``. Raises InvalidInput, naming the parameter.
         """
-        return self._fast(arguments, view, device) or self.bind_one_by_one(arguments, view, device)
-
-    def bind_one_by_one(self, arguments: Sequence[object], view: View, device: int) -> Bound:
-        """The same for all kinds of arguments, of values that fit."""
         values: list[Any] = self._layout.unpack(self._one_by_one(arguments, view, device))
         return values, all(satisfies(param, values[index]) for index, param in self.wanted)
 
@@ -167,7 +162,6 @@ class _Scalar:
 
     def __init__(self, entry: str, name: str, params: Sequence[Parameter]):
         self.entry, self.name, self.params = entry, name, params
-        self.known = AcceptedTypes()
 
     def add(self, argument: object, position: int, view: View, device: int, packed: list[bytes]) -> None:
         """Pack parameter ``position`` of the argument."""
@@ -178,8 +172,6 @@ class _Scalar:
             self._refuse("launch-argument", f"{param.name} must be {_kind(param)}, got an array")
         if is_array(argument):
             packed.append(self.address(view(argument), device, param))
-            if whole:
-                self.known.kinds.add(type(argument))
             return
         if not is_number(argument):
             message = f"{param.name} must be {_kind(param)}, got {_article(argument)}"
@@ -192,7 +184,6 @@ class _Scalar:
             self._refuse("launch-argument", f"{param.name} must be {_kind(param)}, got an address")
         if array.dtype is not None:
             self.check_element(array.dtype, param)
-            self.known.types.add(array.dtype)
         self.check_memory(array, device, param)
         return array.address.to_bytes(8, "little")
 
@@ -263,7 +254,6 @@ class _Array(_Scalar):
         packed.append(self.address(array, device, self.params[0]))
         sizes = self._checked((*array.shape, *array.strides))
         packed += [self._number(param, number) for param, number in zip(self.params[1:], sizes)]
-        self.known.kinds.add(type(argument))
 
     def refuse_partial_array(self, argument: object) -> NoReturn:
         """Refuse a single argument that is not an array."""
@@ -321,18 +311,9 @@ def _valid_stride(param: Parameter) -> int:
 
 def _violated_assumption(param: Parameter, number: Number) -> str | None:
     """The end of a message about a value that violates the parameter's assumptions; None if it satisfies them."""
-    if param.value is param.minimum is param.maximum is None and param.divisible_by == 1:
-        return None
-    whole = _whole(number)
-    if param.value is not None and whole != param.value:
-        return f", expected {param.value}"
-    if whole % param.divisible_by:
-        return f", not a multiple of {param.divisible_by}"
-    if param.minimum is not None and whole < param.minimum:
-        return f", less than {param.minimum}"
-    if param.maximum is not None and whole > param.maximum:
-        return f", more than {param.maximum}"
-    return None
+    assumed = list(bounds(param))
+    whole = _whole(number) if assumed else 0
+    return next((bound.problem for bound in assumed if bound.excludes(whole)), None)
 
 
 def _too_large(param: Parameter, number: int) -> str | None:

@@ -13,6 +13,7 @@ from .pack_arguments import describe_argument
 
 if TYPE_CHECKING:
     from ...manifest.launch_manifest import Argument, Launch
+    from .generate_launch_stub import StubList
 
 _AXES = "xyz"
 _OWN = ("grid", "stream")
@@ -26,12 +27,22 @@ as Address(array), its lengths and its strides in elements. Raises InvalidInput 
 Enqueue = Callable[[int | Sequence[int], Sequence[object], object], None]
 
 
-def launcher(entry: str, launch: Launch, enqueue: Enqueue) -> Callable[..., None]:
-    """``launch(grid, *arguments, stream=None)`` of one kernel; arguments may also be passed by keyword."""
+def launcher(entry: str, launch: Launch, stubs: StubList, enqueue: Enqueue) -> Callable[..., None]:
+    """``launch(grid, *arguments, stream=None)`` of one kernel, by the first stub that takes the arguments, or by ``enqueue``.
+
+    Arguments may also be passed by keyword.
+    """
     names = python_names(launch)
 
     def launch_kernel(grid: int | Sequence[int], *arguments: object, stream: object = None, **named: object) -> None:
-        enqueue(grid, _in_order(entry, names, arguments, named) if named else arguments, stream)
+        if type(grid) is int:
+            grid = (grid,)
+        if named:
+            arguments = _in_order(entry, names, arguments, named)
+        for stub in stubs.stubs:
+            if stub(grid, arguments, stream):
+                return
+        enqueue(grid, arguments, stream)
 
     launch_kernel.__name__ = launch_kernel.__qualname__ = "launch"
     launch_kernel.__doc__ = document(entry, launch)
@@ -84,8 +95,8 @@ def _grid(launch: Launch) -> str:
 
 
 def _in_order(
-    entry: str, names: Sequence[str], arguments: Sequence[object], named: Mapping[str, object]
-) -> Sequence[object]:
+    entry: str, names: Sequence[str], arguments: tuple[object, ...], named: Mapping[str, object]
+) -> tuple[object, ...]:
     """All arguments by position."""
     rest = list(names[len(arguments) :])
     if unknown := sorted(named.keys() - set(rest)):
@@ -93,4 +104,4 @@ def _in_order(
         raise InvalidInput("launch-arguments", f"kernel {entry}: argument {unknown[0]} {why}")
     if missing := [name for name in rest if name not in named]:
         raise InvalidInput("launch-arguments", f"kernel {entry}: argument {missing[0]} is missing")
-    return [*arguments, *(named[name] for name in rest)]
+    return (*arguments, *(named[name] for name in rest))

@@ -15,7 +15,8 @@ from math import prod
 from ...core.errors import InvalidInput
 from ...manifest.launch_manifest import Launch as Manifest
 from ...manifest.launch_manifest import Parameter
-from ...manifest.variant_assumptions import conditions, satisfies
+from ...manifest.parameter_bounds import satisfies
+from ...manifest.variant_assumptions import conditions
 from ...target.element_types import ELEMENT_TYPES
 from .constant_bank_values import Argument, GlobalBuffer, Launch, Shape
 from .kernel_from_cubin import KernelModel
