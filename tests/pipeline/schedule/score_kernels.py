@@ -7,7 +7,7 @@ import cuda.tile as ct
 from tileiras_build.frontend.export_cutile import Array, Case
 
 ConstInt, ConstBool = ct.Constant[int], ct.Constant[bool]
-ROWS, KEYS, WIDTH = 64, 128, 128
+ROWS, FEW, KEYS, WIDTH = 64, 16, 128, 128
 
 
 @ct.kernel(occupancy=2)
@@ -39,4 +39,5 @@ OPERANDS = (MATRIX, MATRIX, MATRIX, MATRIX, ROWS, KEYS, WIDTH)
 CASES = [
     Case("attention", attention.replace_hints(occupancy=1), (*OPERANDS, False)),
     Case("apart", attention, (*OPERANDS, True)),
+    Case("few_queries", attention, (*[MATRIX] * 4, FEW, KEYS, WIDTH, True)),
 ]

@@ -7,6 +7,7 @@ import pytest
 
 from tests.emulated_kernels import assembled, run, scheduled_case
 from tileiras_build.ir.casting import as_op
+from tileiras_build.ir.dialects.fast_xdsl import walk
 from tileiras_build.ir.dialects.op_traits import is_function
 from tileiras_build.pipeline.schedule.schedule_attribute import schedule_of
 
@@ -40,12 +41,18 @@ def test_nothing_is_spilled_to_local_memory(name, sm):
     assert kernel["resources"]["spill_stores"] == kernel["resources"]["spill_loads"] == 0
 
 
+@pytest.mark.parametrize("sm", ["sm_80", "sm_90"])
+def test_warps_beyond_the_rows_divide_columns(sm):
+    dots = [as_op(op) for op in walk(_kernel("few_queries", sm)) if op.name == "nv_tileas.dot"]
+    assert {tuple(dot.warps) for dot in dots} == {(1, 8, 1)}
+
+
 @pytest.mark.parametrize("sm", ["sm_80", "sm_90", "sm_100", "sm_120"])
-@pytest.mark.parametrize("name", ["attention", "apart"])
+@pytest.mark.parametrize("name", ["attention", "apart", "few_queries"])
 def test_results(name, sm):
-    random = np.random.default_rng(7)
+    random, blocks = np.random.default_rng(7), 8 if name == "few_queries" else 2
     q, k, v = (random.normal(size=(rows, WIDTH)).astype(np.float16) / 4 for rows in (2 * QUERIES, LENGTH, LENGTH))
-    actual = run(KERNELS, name, sm, [q, k, v, np.zeros_like(q)], grid=(2, 1, 1))[3]
+    actual = run(KERNELS, name, sm, [q, k, v, np.zeros_like(q)], grid=(blocks, 1, 1))[3]
     scores = q.astype(np.float64) @ k.astype(np.float64).T
     powers = np.exp2(scores - scores.max(axis=1, keepdims=True))
     expected = powers @ v.astype(np.float64) / powers.sum(axis=1, keepdims=True)

@@ -145,7 +145,9 @@ class MmaFamily(ABC, Generic[Row]):
 
     # ---- layouts ---------------------------------------------------------------------------------
     def divide(self, op: TableOp, target: Target, num_warps: int, *, rows_only: bool) -> None:
-        """Choose how warps divide a dot's tile; ``rows_only``: by rows, since the result feeds another dot."""
+        """Choose how warps divide a dot's tile; ``rows_only``: by rows as far as it has
+        them, since the result feeds another dot.
+        """
 
     @abstractmethod
     def layouts(self, op: TableOp, num_warps: int) -> DotLayouts | None:

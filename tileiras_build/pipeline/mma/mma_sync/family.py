@@ -59,7 +59,9 @@ class MmaSync(MmaFamily[MmaAtom]):
         batch, m, n, k = dot_shape(op)
         rows, columns, _ = padded_shape(m, n, k, atom)
         warps = split_warps(num_warps, rows, columns, layout_atom(atom), batch or 1)
-        op.mma, op.warps = atom.name, (num_warps // warps[2], 1, warps[2]) if rows_only else warps
+        if rows_only:
+            warps = *_by_rows(num_warps // warps[2], rows // atom.m), warps[2]
+        op.mma, op.warps = atom.name, warps
 
     def layouts(self, op: TableOp, num_warps: int) -> DotLayouts:
         atom = self.row_of(op)
@@ -102,13 +104,21 @@ class MmaSync(MmaFamily[MmaAtom]):
 
 def _warps_of(dot: Dot, warps: int) -> tuple[int, int]:
     """How warps divide rows and columns, as ``divide`` does."""
+    if dot.is_chained:
+        return _by_rows(warps, dot.m // ATOM_ROWS)
     rows = columns = 1
     while rows * columns < warps:
-        if not dot.is_chained and dot.n // columns > max(dot.m // rows, ATOM_COLUMNS):
+        if dot.n // columns > max(dot.m // rows, ATOM_COLUMNS):
             columns *= 2
         else:
             rows *= 2
     return rows, columns
+
+
+def _by_rows(warps: int, parts: int) -> tuple[int, int]:
+    """How warps divide a result of so many instructions along m by rows, and by columns where that leaves warps."""
+    rows = max(1, min(warps, parts))
+    return rows, warps // rows
 
 
 def _suits_fragments(op: TableOp, index: int, found: TmaOperand) -> bool:
