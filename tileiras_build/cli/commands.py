@@ -61,9 +61,10 @@ COMMANDS: tuple[Command, ...] = (
         ),
     ),
     Command(
-        "show", "print source lines with their optimization remarks and SASS",
+        "show", "print source lines with their optimization remarks and SASS, and an estimate",
         (
             ("show kernels/add.py --sm h100", "every kernel of the file"),
+            ("show kernels/add.py --html add.html", "a page with source and every stage side by side"),
             ("show k.tilebc --sm sm_90,sm_100 --counts", "instructions for each line, on two targets"),
         ),
     ),

@@ -44,13 +44,14 @@ class Baseline:
 class ReportForm:
     """How a report is written: ``pages``: one page per kernel; ``label`` of this build; ``jobs``: concurrent programs.
 
-    ``options`` are the build's options that are not the defaults.
+    ``options`` are the build's options that are not the defaults. ``root`` is the folder of the sources, by default the project's.
     """
 
     pages: bool = False
     label: str | None = None
     jobs: int = 1
     options: tuple[str, ...] = ()
+    root: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ def write_report(
     if baseline is not None:
         before = dict(baseline.rows)
     page = page or page_path(build_dir)
-    packed = packed_sections(built, history, cache, project_root(build_dir), form.jobs)
+    packed = packed_sections(built, history, cache, form.root or project_root(build_dir), form.jobs)
     parts, files = _own_pages(str(build_dir), packed, page) if form.pages else (_in_one_file(packed), {})
     since = LAST if baseline is None else baseline.name
     files[page] = render_page(str(build_dir), rows, before, timeline, since, parts, _heading(build_dir, form)).encode()
@@ -135,7 +136,7 @@ def render_page(
 
 
 def _heading(build_dir: Path, form: ReportForm) -> Heading:
-    root = project_root(build_dir).resolve()
+    root = (form.root or project_root(build_dir)).resolve()
     commit = git_commit(root)
     facts = (commit and f"commit {commit}", f"tileiras_build {__version__}", " ".join(form.options))
     return Heading(root.name, tuple(filter(None, facts)))
