@@ -7,6 +7,7 @@ import pytest
 
 import tileiras_build
 from tests.compiled_once import compiled
+from tests.examples.example_library import DIFFERENT
 from tileiras_build import driver
 from tileiras_build.core.errors import InvalidInput
 from tileiras_build.frontend.cases_table_from_ast import is_helper
@@ -48,7 +49,7 @@ def test_same_input_gives_the_same_bytes():
     assert (first.ll, first.ptx, first.cubin) == (second.ll, second.ptx, second.cubin)
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", DIFFERENT)
 def test_stages_through_files_give_the_same_bytes(name):
     job = Job(find_target("90"))
     whole = compiled(bytecode(name), "90")

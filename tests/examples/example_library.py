@@ -20,6 +20,14 @@ for _path in FILES:
         CASES[_case.name], FILE_OF[_case.name] = _case, _path
 
 
+# Cases that have the instructions of others: the same work in another layout, order or type.
+LIKE_OTHERS = (
+    "matmul_f16_nn", "matmul_f16_tn", "matmul_f16_tt", "matmul_f16_nn_f16", "matmul_f16_nt_grouped", "matmul_f16_nt_wide",
+    "matmul_tf32_nt", "attention_f16", "suffix_sum_f32", "gelu_tanh_f16", "softmax_f16",
+)  # fmt: skip
+DIFFERENT = tuple(name for name in CASES if name not in LIKE_OTHERS)
+
+
 def bytecode_of(name: str) -> bytes:
     """The bytecode of a case, named relative to the project."""
     return exported(FILE_OF[name])[name]

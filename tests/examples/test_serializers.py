@@ -4,20 +4,15 @@ import numpy as np
 import pytest
 
 from tests.compiled_once import compiled
-from tests.examples.example_library import CASES, bytecode_of, launch
+from tests.examples.example_library import DIFFERENT, bytecode_of, launch
 
 # The one that both can make PTX of: sums of another instruction may be rounded elsewhere.
 SHARED_STRATEGY = "unspecialize"
 # libNVVM's two dialects: each has every other kernel, both have those of each sort of work.
 BOTH = ("attention_f16_causal", "gelu_erf_f32", "histogram_i32", "layer_norm_f32", "matmul_f16_nt", "softmax_f32")
-# What others have the instructions of: the same work in another layout, order or type.
-LIKE_OTHERS = (
-    "matmul_f16_nn", "matmul_f16_tn", "matmul_f16_tt", "matmul_f16_nn_f16", "matmul_f16_nt_grouped", "matmul_f16_nt_wide",
-    "matmul_tf32_nt", "attention_f16", "suffix_sum_f32", "gelu_tanh_f16", "softmax_f16",
-)  # fmt: skip
 PAIRS = [
     (name, sm)
-    for index, name in enumerate(name for name in CASES if name not in LIKE_OTHERS)
+    for index, name in enumerate(DIFFERENT)
     for column, sm in enumerate(("sm_90", "sm_100"))
     if index % 2 != column or name in BOTH
 ]
