@@ -85,6 +85,21 @@ def of_a_sequence(q, k, v, ends, out, M: ConstInt, N: ConstInt, D: ConstInt):
     ct.store(out, (i, 0), acc)
 
 
+@ct.kernel
+def of_pages(q, k, v, table, out, PAGES: ConstInt, ROWS: ConstInt, D: ConstInt, HEADS: ConstInt):
+    """out = v.T @ f16(k @ q.T) of the pages that a table names, several in each iteration."""
+    queries = ct.load(q, (0, 0), (HEADS, D)).transpose()
+    acc = ct.zeros((D, HEADS), dtype=ct.float32)
+    for step in range(ct.num_tiles(table, axis=0, shape=(PAGES,))):
+        places = ct.gather(table, (step * PAGES + ct.arange(PAGES, dtype=ct.int32),))
+        page = (places, ct.Slice(0, ROWS), ct.Slice(0, D))
+        keys = ct.load_advanced_indexing(k, page, padding_mode=ZERO).reshape((PAGES * ROWS, D))
+        scores = ct.mma(keys, queries, ct.zeros((PAGES * ROWS, HEADS), dtype=ct.float32))
+        values = ct.load_advanced_indexing(v, page, padding_mode=ZERO).reshape((PAGES * ROWS, D))
+        acc = ct.mma(values.transpose(), scores.astype(ct.float16), acc)
+    ct.store(out, (0, 0), acc)
+
+
 def _matrix(bytes: int, axis: int = -1, rank: int = 2) -> Array:
     """An array of f16 whose strides are multiples of so many bytes."""
     return Array("float16", rank, stride_divisible_by=bytes // 2, unit_stride=axis)
@@ -93,6 +108,10 @@ def _matrix(bytes: int, axis: int = -1, rank: int = 2) -> Array:
 def _whole() -> Array:
     """One whose extents are multiples of 16 bytes, too."""
     return Array("float16", 2, stride_divisible_by=8, shape_divisible_by=8)
+
+
+def _pages() -> Array:
+    return Array("float16", 3, stride_divisible_by=8, shape_divisible_by=(1, 8, 8))
 
 
 OUT = Array("float32", 2, stride_divisible_by=4)
@@ -106,5 +125,6 @@ CASES = [
     Case("gathered", gathered, (_matrix(16), _matrix(16), OUT, *TILE)),
     Case("gathered_whole", gathered, (_whole(), _whole(), OUT, *TILE)),
     Case("of_a_sequence", of_a_sequence, (*[_matrix(16)] * 3, Array("int32", 1), OUT, 128, 32, 64)),
+    Case("of_pages", of_pages, (_whole(), *[_pages()] * 2, Array("int32", 1), OUT, 4, 32, 64, 16)),
     Case("until_large", until_large, (_matrix(16), _matrix(16), OUT, *TILE)),
 ]

@@ -68,6 +68,17 @@ def test_results_of_one_dot_are_multiplied_by_copied_rows(sm):
 
 
 @pytest.mark.parametrize("sm", SMS)
+def test_pages_that_a_table_names_are_gathered(sm):
+    table = np.array([4, 0, 3, 1, 2, 2, 5, 4, 1, 0, 5, 3], np.int32)
+    q, k, v = integers(16, 64) % 2, integers(6, 32, 64), integers(6, 32, 64)
+    [*_, found] = run(KERNELS, "of_pages", sm, [q, k, v, table, np.zeros((64, 16), np.float32)])
+    keys, values = (pages[table].reshape(-1, 64) for pages in (k, v))
+    np.testing.assert_array_equal(found, expected(values.T, expected(keys, q.T).astype(np.float16)))
+    if sm in ASYNC:
+        assert "mma.sync" not in compiled(KERNELS, "of_pages", sm).ptx
+
+
+@pytest.mark.parametrize("sm", SMS)
 def test_a_loop_that_results_end_has_no_producer(sm):
     a, b = np.ones((128, 128), np.float16), np.ones((128, 64), np.float16)
     [*_, found] = run(KERNELS, "until_large", sm, [a, b, np.zeros((128, 64), np.float32)])

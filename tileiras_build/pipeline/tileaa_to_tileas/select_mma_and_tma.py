@@ -197,7 +197,8 @@ def _select_stored(
             continue
         bytes = sum(box.tile_bytes for _, _, box in (*direct.values(), *sources))
         bytes += sum(stored_bytes(op, index) for index in stored)
-        if not (direct or sources) or not two_stages_fit(bytes, job):
+        gathered = any(_is_gathered(load) for index in stored for load in source_loads(op, index))
+        if not (direct or sources or gathered) or not two_stages_fit(bytes, job):
             continue
         if (read := family.select(op, direct, job, warps, stored)) is not None:
             for load, _, _ in sources:
@@ -248,6 +249,11 @@ def _sources(op: TableOp, direct: Mapping[int, TmaOperand], job: Job) -> list[Tm
                 continue
             if (found := with_tma_box(load, [], job, analysis)) is not None:
                 boxed.append(found)
-            elif LARGEST_SHARE * tile_bytes(load.value) > stored_bytes(op, index):
+            elif not _is_gathered(load) and LARGEST_SHARE * tile_bytes(load.value) > stored_bytes(op, index):
                 return None
     return boxed
+
+
+def _is_gathered(load: TableOp) -> bool:
+    """Whether a load has a tile of coordinates: threads alone load such a tile, and no instruction has it copied ahead."""
+    return load.view.type.kind.data == "gather"
