@@ -1,4 +1,4 @@
-"""Aligned variants on their way through the compiler: their own code and memory, the results of both kernels, equal ones dropped."""
+"""Aligned and cluster variants on their way through the compiler: their own code and memory, the results of both kernels, equal ones dropped."""
 
 from functools import cache
 from pathlib import Path
@@ -34,8 +34,16 @@ def launches(name, sm, **options):
 def test_both_kernels_match_the_reference_where_arrays_keep_the_promises(name, sm, monkeypatch):
     monkeypatch.setenv("TILEIRAS_EMULATOR_RACES", "1")
     outcomes = check_kernels(exported()[name], compiled(name, sm), sm, str(KERNELS))
-    odd = name.endswith("odd")
-    assert [outcome.entry for outcome in outcomes] == [name] + [f"{name}__aligned"] * (not odd)
+    variants = [] if name.endswith("odd") else [f"{name}__aligned"]
+    clustered = [f"{name}__aligned__cluster2"] if (name, sm) == ("matmul", "sm_90") else []
+    assert [outcome.entry for outcome in outcomes] == [name, *variants, *clustered]
+
+
+def test_a_cluster_variant_is_left_out_for_grids_that_it_does_not_divide():
+    made = compiled("matmul_three_rows", "sm_90")
+    assert "matmul_three_rows__aligned__cluster2" in made.manifest["kernels"]
+    outcomes = check_kernels(exported()["matmul_three_rows"], made, "sm_90", str(KERNELS))
+    assert [outcome.entry for outcome in outcomes] == ["matmul_three_rows", "matmul_three_rows__aligned"]
 
 
 def test_the_variant_says_what_it_assumes():
@@ -58,8 +66,9 @@ def test_a_kernel_takes_its_own_shared_memory_only():
 
 
 def test_only_the_variant_is_fast():
-    general, variant = compiled("matmul", "sm_90").ptx.split(".visible .entry matmul__aligned(")
-    assert "wgmma" in variant and "cp.async.bulk.tensor" in variant
+    general, clustered, variant = compiled("matmul", "sm_90").ptx.split(".visible .entry ")[1:]
+    assert "wgmma" in variant and "cp.async.bulk.tensor" in variant and "multicast::cluster" not in variant
+    assert clustered.startswith("matmul__aligned__cluster2(") and "multicast::cluster" in clustered
     assert "wgmma" not in general and "cp.async.bulk" not in general
 
 

@@ -27,12 +27,12 @@ def number(out):
     ct.scatter(out, ct.bid(0), ct.bid(0))
 
 
-def _matmul(name, k):
+def _matmul(name, k, rows=M):
     def inputs(rng):
-        a, b = (place(rng.uniform(-1, 1, shape), "float16") for shape in ((M, k), (k, N)))
-        return {"a": a, "b": b, "out": poisoned((M, N), "float32")}
+        a, b = (place(rng.uniform(-1, 1, shape), "float16") for shape in ((rows, k), (k, N)))
+        return {"a": a, "b": b, "out": poisoned((rows, N), "float32")}
 
-    half, grid = Array("float16", 2), (ceil_div(M, TILE), ceil_div(N, TILE))
+    half, grid = Array("float16", 2), (ceil_div(rows, TILE), ceil_div(N, TILE))
     arguments = (half, half, Array("float32", 2), TILE)
     close = tolerate("float32", depth=K, magnitude=K)
     return Case(name, matmul, arguments, inputs=inputs, reference=_reference, grid=grid, tolerance=close)
@@ -56,6 +56,7 @@ def _add(name, length):
 CASES = [
     _matmul("matmul", K),
     _matmul("matmul_odd", K - 1),
+    _matmul("matmul_three_rows", K, 2 * TILE + 8),
     _add("add", 1000),
     _add("add_odd", 1001),
     Case("number", number, (Array("int32", 1),)),

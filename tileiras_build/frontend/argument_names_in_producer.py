@@ -5,7 +5,8 @@
 Bytecode has no names of parameters, and its producer is any string. An argument with a rank is an array: 1 + 2n parameters,
 its address, lengths and strides; the value after the rank is the axis whose stride is assumed to be 1. ``grid`` describes each
 axis of the launch grid, where that is known. ``variant_of`` names the kernel with fewer assumptions in whose place this one
-may be launched. ``tuning`` is the point of the case's space that was exported, and who chose it (``tuning_choices.py``).
+may be launched; ``variants`` allows the compiler to add such kernels. ``tuning`` is the point of the case's space that was
+exported, and who chose it (``tuning_choices.py``).
 """
 
 from __future__ import annotations
@@ -36,13 +37,14 @@ class Argument:
 class Signature:
     """The arguments of a launch in order, and a description of each axis of its grid; a variant names its kernel.
 
-    ``tuning`` is present if the case has a space of constants and hints.
+    ``tuning`` is present if the case has a space of constants and hints. ``variants``: the compiler may add variants.
     """
 
     arguments: tuple[Argument, ...]
     grid: tuple[str, ...] = ()
     variant_of: str | None = None
     tuning: Mapping[str, Any] | None = None
+    variants: bool = False
 
     @property
     def parameters(self) -> int:
@@ -66,6 +68,11 @@ def signature_note(producer: str, entry: str) -> str | None:
     return json.dumps(row)
 
 
+def note_of(signature: Signature) -> str:
+    """The note of one kernel that ``parse`` takes."""
+    return json.dumps(_row(signature))
+
+
 def is_variant(producer: str, entry: str) -> bool:
     """Whether a kernel of a file with this producer string is a variant of another one."""
     note = signature_note(producer, entry)
@@ -78,7 +85,8 @@ def parse(note: str) -> Signature | None:
     try:
         row = json.loads(note)
         arguments = tuple(Argument(*fields) for fields in row["arguments"])
-        signature = Signature(arguments, tuple(row.get("grid", ())), row.get("variant_of"), row.get("tuning"))
+        grid, variants = tuple(row.get("grid", ())), row.get("variants", False)
+        signature = Signature(arguments, grid, row.get("variant_of"), row.get("tuning"), variants)
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
     return signature if _well_formed(signature) else None
@@ -88,7 +96,7 @@ def _row(signature: Signature) -> dict:
     arguments = [(one.name, one.rank, one.unit_axis) for one in signature.arguments]
     known = [[part for part in row if part is not None] for row in arguments]
     grid = {"grid": list(signature.grid)} if signature.grid else {}
-    more = {"variant_of": signature.variant_of, "tuning": signature.tuning}
+    more = {"variant_of": signature.variant_of, "variants": signature.variants, "tuning": signature.tuning}
     return {"arguments": known} | grid | {name: value for name, value in more.items() if value}
 
 
@@ -100,6 +108,7 @@ def _well_formed(signature: Signature) -> bool:
     return (
         isinstance(signature.variant_of, str | None)
         and isinstance(signature.tuning, Mapping | None)
+        and isinstance(signature.variants, bool)
         and all(isinstance(word, str) for word in words)
         and all(name.isidentifier() and name.isascii() for name in names)
         and len(set(names)) == len(names)

@@ -188,7 +188,7 @@ def _with_signatures(case: Case, tuning: dict[str, Any] | None, data: bytes, var
         named = zip(code.co_varnames, arguments)
         names = tuple(one for name, argument in named for one in _named(name, argument))
         general = case.name if symbol != case.name else None
-        signatures[symbol] = Signature(names, case.grid_axes, general, tuning)
+        signatures[symbol] = Signature(names, case.grid_axes, general, tuning, variants)
     return with_producer(data, render(signatures))
 
 

@@ -134,7 +134,7 @@ class Launch(ManifestStruct, frozen=True, dict=True):
     """How one kernel is launched.
 
     A kernel with ``variant_of`` may be launched in place of the kernel of that name, with the same arguments, if they satisfy
-    all assumptions of its parameters.
+    all assumptions of its parameters, and the grid is one that ``grid.cluster`` divides.
     """
 
     threads_per_cta: int

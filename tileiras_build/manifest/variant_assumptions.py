@@ -1,12 +1,12 @@
 """What a variant of a kernel assumes beyond the kernel itself: the conditions under which a launcher takes the variant.
 
 Both have the same parameters in the same places. The launcher has checked the kernel's own assumptions, so that only those
-parameters are left whose assumptions differ.
+parameters are left whose assumptions differ, and the grid.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from .manifest_constants import POINTER
@@ -35,6 +35,11 @@ def takes_same_parameters(general: Launch, variant: Launch) -> bool:
     """Whether parameters that are packed for a kernel are also those of its variant."""
     places = lambda launch: [(param.kind, param.size, param.offset) for param in launch.caller_parameters]
     return places(general) == places(variant)
+
+
+def fits_grid(variant: Launch, grid: Sequence[int]) -> bool:
+    """Whether the clusters of a variant divide a grid of tile blocks."""
+    return grid[0] % variant.grid.cluster == 0
 
 
 def conditions(general: Launch, variant: Launch) -> Conditions:

@@ -27,7 +27,8 @@ tile programs; more than fit at once are correct, but slower.
 ``shared_memory`` is in bytes; a kernel's memory is all dynamic if it exceeds the static limit
 (``target/sm_limits.py``), and the launcher sets ``CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES``.
 
-``variant_of`` is present in the entry of a variant: a kernel with the same arguments as that one, and more assumptions.
+``variant_of`` is present in the entry of a variant: a kernel with the same arguments as that one, and more assumptions, of the
+grid by ``grid.cluster``.
 
 ``tuning`` is present if the source has a space of constants and hints: the point that was compiled, who chose it ("default",
 "model", "gpu", …), and ``stale`` if the space has changed since.

@@ -80,7 +80,7 @@ EXP2_POLYNOMIAL = Tuning(
 )
 VARIANTS = Tuning(
     "variants",
-    "1 = also compile the aligned variant of a kernel whose arrays promise no alignment, for launches that keep the usual promises; 0 = the general kernel alone",
+    "1 = also compile the aligned variant of a kernel whose arrays promise no alignment, for launches that keep the usual promises, and variants for grids that clusters divide; 0 = the general kernel alone",
     1,
     (0, 1),
     affects_launch=True,

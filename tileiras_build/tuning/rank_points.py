@@ -75,17 +75,19 @@ def _microseconds(made: Artifacts, name: str, launch: ProblemLaunch) -> float:
     if settings is None:
         raise InvalidInput("tune-none", f"{name}: the cost model takes arrays and scalars only")
     assert made.cubin is not None
-    taken = _launched(manifest, name, settings)
+    taken = _launched(manifest, name, settings, launch.grid)
     found = estimate_kernel(made.cubin, taken, manifest, Problem(settings, launch.grid))
     if found is None:
         raise InvalidInput("tune-none", f"{name}: the cost model cannot handle this kernel")
     return found.microseconds
 
 
-def _launched(manifest: Mapping[str, Launch], name: str, settings: Mapping[str, str]) -> str:
-    """The kernel, or the variant of it that launchers take for these settings."""
+def _launched(
+    manifest: Mapping[str, Launch], name: str, settings: Mapping[str, str], grid: tuple[int, int, int]
+) -> str:
+    """The kernel, or the variant of it that launchers take for these settings and this grid."""
     variants = variants_of(name, manifest).items()
-    return next((variant for variant, row in variants if fits_variant(manifest[name], row, settings)), name)
+    return next((variant for variant, row in variants if fits_variant(manifest[name], row, settings, grid)), name)
 
 
 def result_of(case: Case, target: str, ranked: list[RankedPoint], by: str, space: str) -> dict[str, Any]:

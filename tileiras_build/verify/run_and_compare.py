@@ -21,9 +21,9 @@ from ..frontend.kernel_case import Case, Checked
 from ..frontend.tuning_space import at_point, default_point
 from ..ir.bytecode.reader import read_module
 from ..manifest.launch_manifest import Launch, read_launch_manifest
-from ..manifest.variant_assumptions import conditions, hold
+from ..manifest.variant_assumptions import conditions, fits_grid, hold
 from ..simulate import emulator
-from ..simulate.interpreter import Memory
+from ..simulate.interpreter import Memory, entry_names
 from ..simulate.interpreter.compare_with_compiled import block_limit
 from ..simulate.interpreter.tile_block_interpreter import launch as interpret
 from ..simulate.interpreter.tile_block_interpreter import tile_block_ids
@@ -91,11 +91,16 @@ class KernelUnderTest:
         """The kernel whose variant it is."""
         return self.compiled.manifest.get("kernels", {}).get(self.entry, {}).get("variant_of")
 
+    @property
+    def interpreted_entry(self) -> str:
+        """Its symbol in the module; of a variant that the compiler has added, the kernel's."""
+        return self.entry if self.general is None or self.entry in entry_names(self.module) else self.general
+
 
 def check_kernels(bytecode: bytes, compiled: Any, target: str, source: str) -> list[Outcome]:
     """One Outcome per kernel of ``bytecode`` that has a reference; ``compiled`` has ``ptx`` and ``manifest`` for ``target``.
 
-    A variant has the reference of its kernel; it is left out where the arguments of that do not satisfy its assumptions.
+    A variant has the reference of its kernel; it is left out where the grid or the arguments of that do not satisfy its assumptions.
 
     ``source`` is the kernels' source file: Python, or a file with a Python file next to it (``find_references.py``). Raises
     InvalidInput[reference-mismatch] if the kernel itself does not match its reference, InternalError[verify-mismatch] if only
@@ -105,7 +110,7 @@ def check_kernels(bytecode: bytes, compiled: Any, target: str, source: str) -> l
     # The files that this package and its libraries read are part of the step's signature already.
     with tracer().untraced():
         module = read_module(bytecode, source)
-        names = compiled_entries(module, compiled)
+        names = [*compiled_entries(module, compiled), *_added_variants(module, compiled)]
         subjects = [KernelUnderTest(entry, module, compiled, target, source) for entry in names]
     with load_references(source, [subject.entry for subject in subjects if subject.general is None]) as rows:
         path, built = reference_file(source), {subject.entry: subject for subject in subjects}
@@ -113,6 +118,12 @@ def check_kernels(bytecode: bytes, compiled: Any, target: str, source: str) -> l
     with tracer().untraced():
         launches = [(subject, trials.get(subject.general or subject.entry)) for subject in subjects]
         return [_check(subject, trial) for subject, trial in launches if trial and _accepts(subject, trial)]
+
+
+def _added_variants(module: Any, compiled: Any) -> list[str]:
+    """The variants that the compiler has added to the kernels of a module."""
+    entries, kernels = entry_names(module), compiled.manifest.get("kernels", {})
+    return [name for name, row in kernels.items() if name not in entries and row.get("variant_of") in entries]
 
 
 def _as_built(row: Checked, subject: KernelUnderTest) -> Checked:
@@ -124,9 +135,11 @@ def _as_built(row: Checked, subject: KernelUnderTest) -> Checked:
 
 
 def _accepts(subject: KernelUnderTest, trial: ReferenceLaunch) -> bool:
-    """Whether the arguments satisfy what a variant assumes beyond its kernel."""
+    """Whether the grid and the arguments satisfy what a variant assumes beyond its kernel."""
     if subject.general is None:
         return True
+    if not fits_grid(subject.launch, trial.grid):
+        return False
     _, params = _place(subject, trial)
     return hold(conditions(subject.launches[subject.general], subject.launch), params)
 
@@ -187,7 +200,7 @@ def _interpreted(
     silent = lambda text: None
     interpret(
         subject.module,
-        subject.entry,
+        subject.interpreted_entry,
         trial.grid,
         params,
         memory=memory,

@@ -33,6 +33,16 @@ def test_arguments_choose_between_a_kernel_and_its_variant():
     assert len(kernel._stubs.stubs) == 2
 
 
+def test_grids_choose_between_a_kernel_and_its_cluster_variant():
+    kernel = kernel_of(KERNEL)
+    clustered = structs.replace(KERNEL, variant_of="k", grid=structs.replace(KERNEL.grid, cluster=2))
+    kernel.library.manifest.kernels["k"] = (Image("sm_90a", CUBIN, 0, 0, KERNEL, {"k_2": clustered}),)
+    for columns in (4, 3, 2, 5):
+        kernel.launch((columns,), *right().values())
+    assert [entry for entry, _, _ in kernel.library.driver.of("launch")] == ["k_2", "k", "k_2", "k"]
+    assert len(kernel._stubs.stubs) == 2
+
+
 def test_keywords_and_whole_grids_go_by_stubs():
     kernel, values = kernel_of(KERNEL), right()
     kernel.launch((4,), *values.values())

@@ -192,7 +192,8 @@ class ConditionRow(NamedTuple):
 class ImageRow(NamedTuple):
     """``image_row`` of the launcher: an image's kernel, or a variant of it, which precedes that.
 
-    ``home``: the row of the kernel, which holds the loaded image.
+    ``home``: the row of the kernel, which holds the loaded image. ``multiple``: of it is the grid's first extent where a variant
+    is launched.
     """
 
     image: Image
@@ -202,6 +203,7 @@ class ImageRow(NamedTuple):
     highest: int
     first_map: int
     cluster: int
+    multiple: int
     first_condition: int
     conditions: list[ConditionRow]
 
@@ -212,8 +214,10 @@ def _image_rows(images: Sequence[tuple[str, Image]]) -> Iterator[ImageRow]:
         home += len(image.variants)
         for name, launch in (*image.variants.items(), (symbol, image.launch)):
             rows = [ConditionRow(at, param.size, _bounds_row(param)) for at, param in conditions(image.launch, launch)]
-            cluster = prod(launch.cluster)
-            yield ImageRow(image, launch, name, home, _highest(image), first_map, cluster, first_condition, rows)
+            cluster, multiple = prod(launch.cluster), 1 if launch is image.launch else launch.grid.cluster
+            yield ImageRow(
+                image, launch, name, home, _highest(image), first_map, cluster, multiple, first_condition, rows
+            )
             first_map += len(launch.tensor_maps)
             first_condition += len(rows)
         home += 1

@@ -89,6 +89,7 @@ class StubWriter:
         self.lines: list[str] = []
         self.guards: list[str] = []
         self.values: list[str] = []
+        self.avoided: int | None = None  # no grid whose first extent is a multiple of it is launched
         # A grid without axes is an error, except for cuTile.
         self.names: dict[str, object] = {"more_axes": (None, *MORE_AXES)}
 
@@ -163,6 +164,7 @@ def _text(loaded: LoadedKernel, writer: StubWriter, count: int, device: int, pro
         "gx, gy, gz = grid + more_axes[len(grid)]",
         f"if not (0 < gx <= {x} and 0 < gy <= {y} and 0 < gz <= {z}):",
         " return False",
+        *([f"if gx % {writer.avoided:d} == 0:", " return False"] if writer.avoided is not None else []),
         *_blocks(loaded),
         *([f"if current_device() != {device:d}:", " return False"] if loaded.driver.home_of is not None else []),
         *_maps(loaded, writer.values),
@@ -222,16 +224,18 @@ def package_stub(
     arguments: Sequence[object],
     handle: int,
     handle_of: Callable[[object], int],
+    avoided: int | None = None,
 ) -> LaunchStub | None:
     """The stub for arguments that the packer of ``launch`` has accepted; None if some are passed in another form.
 
     ``variant``: what the kernel's variant assumes beyond the kernel itself, and whether the arguments satisfy it: ``loaded`` is
-    the variant then.
+    the variant then. Grids whose first extent is a multiple of ``avoided`` have a cluster variant.
     """
     driver, (wanted, fits) = loaded.driver, variant
     if driver.launch_function is None or len(arguments) != len(launch.arguments):
         return None
     device, writer = driver.current_device(), StubWriter()
+    writer.avoided = avoided
     for index, (row, argument) in enumerate(zip(launch.arguments, arguments, strict=True)):
         if not _add(writer, f"x{index}", row, launch, argument, driver, handle):
             return None

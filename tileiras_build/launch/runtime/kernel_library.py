@@ -187,13 +187,25 @@ def _names_of(entry: str) -> tuple[str, ...]:
 
 class Choice(NamedTuple):
     """What one GPU runs of a kernel: its image and argument packer, the symbol and launch manifest of the kernel itself, and
-    those for arguments that fit its variant (the same if there is none).
+    those for arguments that fit its variant (the same if there is none). ``cluster`` divides the extent along the first axis
+    of its grids; ``other`` is for other grids.
     """
 
     image: Image
     packer: ArgumentPacker
     general: tuple[str, Launch]
     variant: tuple[str, Launch]
+    cluster: int = 1
+    other: Choice | None = None
+
+    def for_grid(self, programs: tuple[int, int, int]) -> Choice:
+        """Itself, or the choice for grids that its clusters do not divide."""
+        return self if self.other is None or programs[0] % self.cluster == 0 else self.other
+
+    @property
+    def kernels(self) -> dict[str, Launch]:
+        """All that it may launch, by symbol."""
+        return dict((self.variant, self.general)) | (self.other.kernels if self.other is not None else {})
 
 
 class Kernel:
@@ -237,7 +249,7 @@ class Kernel:
             chosen = self._chosen.get(number) or self._choose(number)
         except Unsupported:
             return
-        for symbol, launch in dict((chosen.variant, chosen.general)).items():
+        for symbol, launch in chosen.kernels.items():
             driver.prepare(self.library.kernel_on(device, chosen.image, symbol, launch).kernel)
 
     def _image_for(self, number: int) -> Image:
@@ -249,16 +261,18 @@ class Kernel:
         """A launch with all checks; later ones with arguments of these types go by a stub."""
         driver, handle = self.library.driver, stream_handle(stream)
         device, number = driver.device()
-        chosen = self._chosen.get(number) or self._choose(number)
-        programs = check_grid(self.title, grid, chosen.image.launch)
+        usual = self._chosen.get(number) or self._choose(number)
+        programs = check_grid(self.title, grid, usual.image.launch)
+        chosen = usual.for_grid(programs)
+        avoided = None if chosen is usual else usual.cluster
         values, fits = chosen.packer.bind(arguments, lambda array: driver.view(array, handle), device)
         symbol, launch = chosen.variant if fits else chosen.general
         loaded = self.library.kernel_on(device, chosen.image, symbol, launch)
         loaded.enqueue(programs, values, handle)
         self._stubs.add(
-            (device, fits, *map(type, arguments)),
+            (device, fits, avoided, *map(type, arguments)),
             lambda: package_stub(
-                loaded, chosen.image.launch, (chosen.packer.wanted, fits), arguments, handle, stream_handle
+                loaded, chosen.image.launch, (chosen.packer.wanted, fits), arguments, handle, stream_handle, avoided
             ),
         )
 
@@ -271,11 +285,19 @@ class Kernel:
         from .select_image import fits_shared_memory
 
         image = self._image_for(number)
-        general = self.symbol, image.launch
-        variant = next((row for row in image.variants.items() if fits_shared_memory(row[1], number)), general)
-        packer = ArgumentPacker(self.title, image.launch, conditions(image.launch, variant[1]))
-        self._chosen[number] = Choice(image, packer, general, variant)
+        fitting = [row for row in image.variants.items() if fits_shared_memory(row[1], number)]
+        self._chosen[number] = self._choice(image, [*fitting, (self.symbol, image.launch)])
         return self._chosen[number]
+
+    def _choice(self, image: Image, rows: Sequence[tuple[str, Launch]]) -> Choice:
+        """Of an image's variants and the kernel itself, in order of preference."""
+        variant, general = rows[0], rows[-1]
+        packer = ArgumentPacker(self.title, general[1], conditions(general[1], variant[1]))
+        chosen, cluster = Choice(image, packer, general, variant), variant[1].grid.cluster
+        if variant is general or cluster == 1:
+            return chosen
+        others = [row for row in rows[1:] if row is general or row[1].grid.cluster == 1]
+        return chosen._replace(cluster=cluster, other=self._choice(image, others))
 
 
 def cpu_driver(manifest: LibraryManifest) -> Driver:

@@ -41,6 +41,7 @@ _WIDENED = ("arith.extsi", "arith.extui", "arith.index_cast")
 _GRID = ("get_program_id", "get_num_programs")
 # Operations by which a kernel that runs several tile programs reads axes; the grid's extents are its parameters.
 PERSISTENT = "persistent_axes"
+SIGNATURE = "signature"
 # Operations that forward a parameter unchanged.
 _SAME = frozenset((*_ASSUME, _CAST, *_WIDENED))
 _TO_INTEGER = ("nv_tileaa.ptr_to_int", "nv_tileas.ptr_to_int", "nv_tileaa.bitcast", "nv_tileas.bitcast")
@@ -116,19 +117,24 @@ class Parameters:
 
 def variant_of(function: Operation) -> str | None:
     """The kernel whose variant a function is."""
-    found = _signature(function)
+    found = signature_of(function)
     return None if found is None else found.variant_of
 
 
-def _signature(function: Operation) -> Signature | None:
+def is_cluster_variant(function: Operation) -> bool:
+    """Whether a function is the variant of a kernel for grids that its clusters divide."""
+    return "grid_cluster" in function.attributes and variant_of(function) is not None
+
+
+def signature_of(function: Operation) -> Signature | None:
     """The source's signature, if the front end has stated it."""
-    return parse(str_attr(function, "signature")) if "signature" in function.attributes else None
+    return parse(str_attr(function, SIGNATURE)) if SIGNATURE in function.attributes else None
 
 
 def describe(function: Operation, entry: str) -> Parameters:
     """Describe the parameters of kernel ``entry``."""
     body = _KernelBody(function)
-    found = _signature(function)
+    found = signature_of(function)
     if found is not None and not _agrees(found, body):
         found = None
     arguments = list(found.arguments) if found is not None else _inferred_parameters(body, entry)

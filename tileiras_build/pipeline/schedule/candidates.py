@@ -49,21 +49,26 @@ from ..mma.family import MmaFamily, Storage, family_with_fragments, fastest_fami
 from ..pipelining_strategies import choose as choose_strategy
 from .choose import WholeSchedule, hear_schedules, is_declined, is_listening
 from .cost import STEP_BYTES, cost
+from .grid_clusters import grid_cluster_limit, shared_operand
 from .kernel import DOT, Dot, Kernel, describe
 from .schedule import Schedule
 from .schedule_attribute import schedule_of
 
 LEAST_GAIN = 0.03  # of the cost; below, the model says nothing
+NEIGHBOURS = 2  # tile programs of a cluster
 MIN_PAIR_COLUMNS = 128  # with fewer columns, the left operand bounds the loop, which a pair does not share
 
 
 class _Cluster(NamedTuple):
-    """CTAs of a tile program; ``kernel``: one CTA's share of it, the transpose where the columns are divided."""
+    """CTAs of a tile program; ``kernel``: one CTA's share of it, the transpose where the columns are divided. ``neighbours``: tile
+    programs that form a cluster.
+    """
 
     ctas: int
     kernel: Kernel
     refused: str | None = None
     remedy: str | None = None
+    neighbours: int | None = None
 
 
 class Candidates:
@@ -106,7 +111,18 @@ class Candidates:
         """The cheapest legal candidate with one CTA or a pair; None where there is no pair to weigh."""
         has_pairs = self.target.has("tma_cta_group")
         is_large = has_pairs and max(tile_shape(self.dot.result)) == PAIR * ROWS
-        return self._best(self._clusters()) if is_large or (has_pairs and is_listening()) else None
+        if is_listening() and self.target.has("tma_multicast"):
+            return self._best((*self._clusters(), self._neighbours_of_any_grid()))
+        return self._best(self._clusters()) if is_large else None
+
+    def best_neighbours(self) -> WholeSchedule | None:
+        """The cheapest legal candidate with a cluster of neighbouring tile programs; None where others take no more time."""
+        together = cheapest(self._of([self._neighbours(*self._neighbours_limit())]))
+        if together is None or together.cost is None:
+            return None
+        alone = cheapest(self._of(self._clusters()))
+        assert alone is not None
+        return together if _nanoseconds(together) < (1 - LEAST_GAIN) * _nanoseconds(alone) else None
 
     def best(self) -> WholeSchedule | None:
         """The cheapest legal candidate with the CTAs that the kernel has; None where there are no fewer warps to weigh."""
@@ -115,9 +131,12 @@ class Candidates:
         return self._best([_Cluster(self.kernel.ctas, self.kernel)]) if is_large or is_listening() else None
 
     def _best(self, clusters: Iterable[_Cluster]) -> WholeSchedule | None:
-        found = [self._candidate(cluster, warps) for cluster in clusters for warps in self._warps(cluster.kernel)]
+        found = self._of(clusters)
         hear_schedules(self.func, found)
         return cheapest(found)
+
+    def _of(self, clusters: Iterable[_Cluster]) -> list[WholeSchedule]:
+        return [self._candidate(cluster, warps) for cluster in clusters for warps in self._warps(cluster.kernel)]
 
     # ---- what could be ---------------------------------------------------------------------------
     def _clusters(self) -> Iterator[_Cluster]:
@@ -127,12 +146,27 @@ class Candidates:
         pair = _Cluster(PAIR, (self.kernel.transposed() if turned else self.kernel).divided(PAIR), *refused)
         yield from (one, pair) if turned else (pair, one)
 
+    def _neighbours(self, refused: str | None = None, remedy: str | None = None) -> _Cluster:
+        """A cluster of tile programs that are neighbours along axis 0 of the grid."""
+        kernel = replace(self.kernel, ctas=NEIGHBOURS, shares_left=shared_operand(self.dot) == 0)
+        return _Cluster(1, kernel, refused, remedy, NEIGHBOURS)
+
+    def _neighbours_of_any_grid(self) -> _Cluster:
+        """The same for a kernel whose grid no launch has to fit."""
+        refused, remedy = self._neighbours_limit()
+        if refused is not None:
+            return self._neighbours(refused, remedy)
+        return self._neighbours(
+            f"the grid of a launch may have an extent along axis 0 that is no multiple of {NEIGHBOURS}",
+            "variants=1 adds a kernel for others; or grid_cluster in a schedule file",
+        )
+
     def _warps(self, kernel: Kernel) -> Iterator[int]:
         dot, usual = kernel.dots[0], self.usual
         if self.asked is not None:
             yield self.asked
             return
-        if kernel is not self.kernel:
+        if kernel.dots != self.kernel.dots:
             usual = warps_of_tile(max(dot.m * dot.n, dot.m * dot.k, dot.k * dot.n))
         yield usual
         if usual // 2 >= MIN_WARPS and self._may_have_fewer(kernel):
@@ -152,8 +186,10 @@ class Candidates:
         return gains and others <= dot.trips * dot.k * (dot.m + dot.n)
 
     def _is_pair(self, kernel: Kernel) -> bool:
-        """Whether the CTAs that divide a kernel compute one MMA."""
-        return kernel.ctas == PAIR and self.target.has("tma_cta_group") and not is_declined(self.func, "two_cta_mma")
+        """Whether the CTAs of a cluster compute one MMA: each has rows of its own, and half of the columns that both need."""
+        rows_fit = all(dot.m % ROWS == 0 and dot.n % PAIR_COLUMN_UNIT == 0 for dot in kernel.dots)
+        may_pair = self.target.has("tma_cta_group") and not is_declined(self.func, "two_cta_mma")
+        return kernel.ctas == PAIR and may_pair and rows_fit and not kernel.shares_left
 
     @property
     def _ctas_asked(self) -> int | None:
@@ -176,6 +212,22 @@ class Candidates:
         if rows != PAIR * ROWS or columns not in range(MIN_PAIR_COLUMNS, PAIR * ROWS + 1, PAIR_COLUMN_UNIT):
             shape = f"{PAIR * ROWS} rows or columns, and {MIN_PAIR_COLUMNS} to {PAIR * ROWS} of the other"
             return f"a {dot.m} x {dot.n} tile: a pair needs {shape}", "other tile sizes"
+        return None, None
+
+    def _neighbours_limit(self) -> tuple[str | None, str | None]:
+        """Why neighbouring tile programs form no cluster, and what would allow it."""
+        refused, remedy = grid_cluster_limit(self.func, self.job)
+        if refused is not None:
+            return refused, remedy
+        if schedule_of(self.func).num_ctas or hint(self.func, self.job, "num_cta_in_cga"):
+            return "another cluster is asked for", "drop num_ctas"
+        if not self.copied:
+            return "TMA does not copy both operands", "see the family of the dot"
+        if shared_operand(self.dot) is None:
+            return (
+                "neighbours along axis 0 of the grid share no operand",
+                "a row, or a column, of results per ct.bid(0)",
+            )
         return None, None
 
     def _limit(self, schedule: Schedule, kernel: Kernel) -> tuple[str | None, str | None]:
@@ -216,8 +268,9 @@ class Candidates:
         stages, ahead = max(1, min(most, fitting)), self._prefetches(kernel.dots[0], warps, ctas) or None
         found = Schedule(num_warps=warps, occupancy=ctas, mma=(self.family.name,), prefetch_fragments=ahead)
         found = replace(found, num_stages=stages) if self.copied else replace(found, cp_async_stages=(stages,))
-        if neighbours := schedule_of(self.func).grid_cluster:
-            return replace(found, grid_cluster=neighbours, two_cta_mma=is_pair or None)
+        if neighbours := cluster.neighbours or schedule_of(self.func).grid_cluster:
+            shares = (is_pair or None, not is_pair or None) if kernel.ctas > 1 else (None, None)
+            return replace(found, grid_cluster=neighbours, two_cta_mma=shares[0], multicast=shares[1])
         return replace(found, num_ctas=cluster.ctas if cluster.ctas > 1 else None, two_cta_mma=is_pair or None)
 
     def _expected_ctas(self, kernel: Kernel, warps: int) -> int:

@@ -101,8 +101,12 @@ def hear_kernel(func: Operation, kernel: Kernel) -> None:
 def hear_schedules(func: Operation, found: list[WholeSchedule]) -> None:
     """Tell the listener of whole schedules. Those of other clusters, which were weighed before a cluster was chosen, stay."""
     if (heard := _heard.get()) is not None:
-        before, clusters = heard.schedules.get(_name_of(func), []), {one.schedule.num_ctas for one in found}
-        heard.schedules[_name_of(func)] = found + [one for one in before if one.schedule.num_ctas not in clusters]
+        before, clusters = heard.schedules.get(_name_of(func), []), {_cluster_of(one) for one in found}
+        heard.schedules[_name_of(func)] = found + [one for one in before if _cluster_of(one) not in clusters]
+
+
+def _cluster_of(one: WholeSchedule) -> tuple[int | None, int | None]:
+    return one.schedule.num_ctas, one.schedule.grid_cluster
 
 
 def _name_of(func: Operation) -> str:

@@ -185,7 +185,8 @@ class _Model:
         """Bytes that a trip's loads write to shared memory, and those that come from L2."""
         right = dot.b_bytes / (2 if self.schedule.two_cta_mma else 1)
         shared_by = self.sharing if self.schedule.multicast and not self.schedule.two_cta_mma else 1
-        return dot.a_bytes + right, dot.a_bytes + right / shared_by
+        shared = dot.a_bytes if self.kernel.shares_left else right
+        return dot.a_bytes + right, dot.a_bytes + right - shared * (1 - 1 / shared_by)
 
     def _read(self, family: MmaFamily, dot: Dot) -> float:
         """Bytes of shared memory that a trip's instructions read; each CTA of a pair has half of the columns."""

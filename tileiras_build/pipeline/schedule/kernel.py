@@ -22,6 +22,7 @@ from ...ir.dialects.op_traits import is_combiner_region, is_counted_loop, is_loo
 from ...target.element_types import OPERAND_TYPES
 from ...target.targets import Target
 from ..analysis.chained_dots import find_chained_dots
+from ..analysis.cluster_uniformity import is_rank_dependent
 from ..analysis.dot_operand_chains import dot_operand_load, source_load_of
 from ..analysis.op_queries import ELEMENTWISE, element_kind, is_tile
 from ..analysis.resource_model import choose_warps, is_program_dependent
@@ -122,7 +123,8 @@ class Kernel:
     """``loop``: instructions by pipe in the loops of dots, ``rest`` those outside, both times their trips. ``loaded`` and ``stored``:
     bytes of tiles besides the operands of dots that loops load; ``reused``: of those that other tile programs load, too.
     ``reductions``: one after the other, outside of the loops of dots. ``warps``: those that it has unless a schedule says
-    otherwise. ``ctas`` of a cluster have divided its tiles. ``is_persistent``: a loop over tile programs is around the dots.
+    otherwise. ``ctas`` of a cluster have divided its tiles, or have tile programs of their own; ``shares_left``: these load the same
+    left operand, else the same right one. ``is_persistent``: a loop over tile programs is around the dots.
     """
 
     dots: tuple[Dot, ...]
@@ -135,6 +137,7 @@ class Kernel:
     warps: int = 4
     ctas: int = 1
     is_persistent: bool = False
+    shares_left: bool = False
 
     @property
     def trips(self) -> float:
@@ -195,7 +198,16 @@ def describe(func: TableOp, job: Job) -> Kernel:
         choose_warps(func, job),
         func.num_ctas or 1,
         found.is_persistent,
+        func.grid_cluster is not None and _shares_left(func),
     )
+
+
+def _shares_left(func: TableOp) -> bool:
+    """Whether the CTAs of a cluster load the same tiles for the left operand of a dot, and others for the right one."""
+    dots = [as_op(op) for op in walk(func) if op.name == DOT]
+    loads = [[dot_operand_load(dot, index) for index in (0, 1)] for dot in dots]
+    differ = [[load is not None and is_rank_dependent(as_op(load[0])) for load in both] for both in loads]
+    return [False, True] in differ
 
 
 class _Description:

@@ -19,13 +19,12 @@ from ...ir.dialects.fast_xdsl import replace_uses, walk
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS, CtaRankOp
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_function
-from ..analysis.enclosing_control_flow import early_returns
 from ..job import Job
 from ..pass_manager import EdgePass
 from ..rewriting.arith_builder import ArithBuilder
+from ..schedule.grid_clusters import grid_cluster_limit
 from ..schedule.schedule_attribute import schedule_of
 from ..schedule.schedule_file import refusal
-from .plan_cta_cluster import SERIALIZERS
 
 ProgramIdOp, NumProgramsOp = (COUNTERPARTS[f"nv_tileaa.get_{name}"] for name in ("program_id", "num_programs"))
 
@@ -45,14 +44,9 @@ class ClusterGrid(EdgePass):
 
 def _check(func: TableOp, ctas: int, job: Job) -> None:
     """Raise InvalidInput[schedule-refused] for a kernel whose grid cannot have clusters."""
-    if not job.target.has("cluster") or job.serializer not in SERIALIZERS:
-        raise refusal(job.schedule, "grid_cluster", ctas, f"{job.target.name} by {job.serializer} has no clusters")
-    if func.num_ctas is not None or func.persistent_axes is not None:
-        raise refusal(job.schedule, "grid_cluster", ctas, "the grid has no CTA for each tile program", "num_ctas: 1")
-    if early_returns(func):
-        raise refusal(
-            job.schedule, "grid_cluster", ctas, "a tile program may return early, and not load for the others"
-        )
+    reason, remedy = grid_cluster_limit(func, job)
+    if reason is not None:
+        raise refusal(job.schedule, "grid_cluster", ctas, reason, remedy)
 
 
 def _cluster(func: TableOp, ctas: int) -> None:

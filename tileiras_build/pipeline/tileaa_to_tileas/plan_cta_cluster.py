@@ -26,12 +26,12 @@ from ..common.optimization_hints import hint
 from ..job import Job
 from ..pass_manager import EdgePass
 from ..schedule.candidates import Candidates
+from ..schedule.grid_clusters import SERIALIZERS
 from ..schedule.schedule_attribute import schedule_of
 from .op_insertion import insert_before
 from .sharded_program import ShardedProgram
 from .sharding_plan import best_sharding, duplicate_cheap_tiles
 
-SERIALIZERS = ("nvptx",)  # the LLVM 7 of libNVVM has no cluster registers or directives
 MAX_CLUSTER_CTAS = 8  # of a cluster, on every GPU with clusters
 
 

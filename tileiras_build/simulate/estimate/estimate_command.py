@@ -18,7 +18,7 @@ from .constant_bank_values import Launch
 from .estimate_report import document, table
 from .kernel_from_cubin import KernelModel, read_kernels
 from .performance_model import Estimate, estimate
-from .problem_size import fits_variant, launch_of_cubin, launch_of_manifest, order_of, read_extents, read_settings
+from .problem_size import fits_variant, launch_of_cubin, launch_of_tile_blocks, order_of, read_extents, read_settings
 from .tile_order import ROW_MAJOR
 
 
@@ -75,9 +75,9 @@ def _launched_kernel(options: argparse.Namespace, manifest: Mapping[str, Manifes
     kernels = [name for name, launch in manifest.items() if launch.variant_of is None]
     if len(kernels) != 1 or len(manifest) == 1:
         return None
-    [general], settings = kernels, read_settings(options.settings)
+    [general], settings, grid = kernels, read_settings(options.settings), read_extents(options.grid, "grid")
     variants = variants_of(general, manifest).items()
-    return next((name for name, row in variants if fits_variant(manifest[general], row, settings)), general)
+    return next((name for name, row in variants if fits_variant(manifest[general], row, settings, grid)), general)
 
 
 def _manifest(file: str) -> Mapping[str, Manifest]:
@@ -98,7 +98,7 @@ def _launch(
     settings, grid = read_settings(options.settings), read_extents(options.grid, "grid")
     block = read_extents(options.block, "block") if options.block else None
     if kernel.name in manifest:
-        return launch_of_manifest(manifest[kernel.name], settings, grid, machine.sm_count)
+        return launch_of_tile_blocks(manifest[kernel.name], settings, grid, machine.sm_count)
     return launch_of_cubin(kernel, settings, grid, block)
 
 
@@ -111,18 +111,19 @@ def _peer_launch(
 ) -> Launch:
     """The launch of another compiler's kernel: the same arguments, with its own block size and shared memory.
 
-    The CTAs of a non-persistent peer of a persistent kernel are the grid's tile blocks.
+    A peer that is not persistent has a CTA, or a cluster of them, for each of the grid's tile blocks.
     """
     row = manifest.get(kernel.name)
     if row and row.grid.persistent:
         return _launch(options, kernel, manifest, machine)
-    if launch.tile_programs:
-        launch = replace(launch, grid=read_extents(options.grid, "grid"), tile_programs=0)
+    x, y, z = read_extents(options.grid, "grid")
+    cluster = row.cluster if row else kernel.cluster
+    launch = replace(launch, grid=(x * cluster[0], y * cluster[1], z * cluster[2]), cluster=cluster, tile_programs=0)
     if row:
-        launch = replace(launch, cluster=row.cluster, order=order_of(row))
+        launch = replace(launch, order=order_of(row))
         return replace(launch, block=(row.threads_per_cta, 1, 1), shared_memory=row.shared_memory.dynamic)
     block = launch.block if kernel.threads is None else (kernel.threads, 1, 1)
-    return replace(launch, block=block, cluster=kernel.cluster, shared_memory=0, order=ROW_MAJOR)
+    return replace(launch, block=block, shared_memory=0, order=ROW_MAJOR)
 
 
 def _trips(texts: list[str]) -> dict[int, int]:

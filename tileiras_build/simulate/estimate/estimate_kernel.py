@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from ...core.errors import TileirasError
 from ...manifest.launch_manifest import Launch as Manifest
 from .constant_bank_values import Shape
-from .problem_size import launch_of_manifest, read_extents, read_settings
+from .problem_size import launch_of_tile_blocks, read_extents, read_settings
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def estimate_kernel(
     try:
         kernel = read_kernels(cubin)[name]
         sm_count = gpu_model(kernel.target).sm_count
-        found = estimate(kernel, launch_of_manifest(manifest[name], problem.settings, problem.grid, sm_count), {})
+        found = estimate(kernel, launch_of_tile_blocks(manifest[name], problem.settings, problem.grid, sm_count), {})
     except TileirasError:
         return None
     return KernelEstimate(

@@ -16,7 +16,7 @@ from ...core.errors import InvalidInput
 from ...manifest.launch_manifest import Launch as Manifest
 from ...manifest.launch_manifest import Parameter
 from ...manifest.parameter_bounds import satisfies
-from ...manifest.variant_assumptions import conditions
+from ...manifest.variant_assumptions import conditions, fits_grid
 from ...target.element_types import ELEMENT_TYPES
 from .constant_bank_values import Argument, GlobalBuffer, Launch, Shape
 from .kernel_from_cubin import KernelModel
@@ -53,8 +53,8 @@ def read_extents(text: str, what: str) -> Shape:
 def launch_of_manifest(manifest: Manifest, settings: Mapping[str, str], grid: Shape, sm_count: int = 1) -> Launch:
     """The launch of a kernel with a manifest.
 
-    ``grid`` is in tile blocks. A persistent kernel gets the grid that its launcher computes on a GPU with ``sm_count`` SMs.
-    Raises InvalidInput[estimate-set] for missing or unknown parameters.
+    ``grid`` is in CTAs, of a persistent kernel in tile blocks: it gets the grid that its launcher computes on a GPU with
+    ``sm_count`` SMs. Raises InvalidInput[estimate-set] for missing or unknown parameters.
     """
     values = _values(manifest, settings)
     ordinary = [Argument(param.offset, param.size, values[param.name]) for param in manifest.caller_parameters]
@@ -70,16 +70,29 @@ def launch_of_manifest(manifest: Manifest, settings: Mapping[str, str], grid: Sh
     return replace(launch, grid=(clusters * x, y, z), tile_programs=prod(grid))
 
 
+def launch_of_tile_blocks(manifest: Manifest, settings: Mapping[str, str], grid: Shape, sm_count: int = 1) -> Launch:
+    """As ``launch_of_manifest``, with ``grid`` in tile blocks, each of which has a cluster of CTAs if they divide its tiles."""
+    launch, (x, y, z), cluster = launch_of_manifest(manifest, settings, grid, sm_count), grid, manifest.cluster
+    return (
+        launch if manifest.grid.persistent else replace(launch, grid=(x * cluster[0], y * cluster[1], z * cluster[2]))
+    )
+
+
 def order_of(manifest: Manifest) -> TileOrder:
     """The order of a kernel's tile blocks."""
     return TileOrder(manifest.grid.group, manifest.grid.reversed)
 
 
-def fits_variant(general: Manifest, variant: Manifest, settings: Mapping[str, str]) -> bool:
-    """Whether the settings satisfy what a variant assumes beyond its kernel; addresses do. Raises InvalidInput[estimate-set]."""
+def fits_variant(general: Manifest, variant: Manifest, settings: Mapping[str, str], grid: Shape) -> bool:
+    """Whether the settings and the grid, in tile blocks, satisfy what a variant assumes beyond its kernel; addresses do.
+
+    Raises InvalidInput[estimate-set].
+    """
     values = _values(general, settings)
     wanted = ((param, values[param.name]) for _, param in conditions(general, variant))
-    return all(satisfies(param, value) for param, value in wanted if isinstance(value, int))
+    return fits_grid(variant, grid) and all(
+        satisfies(param, value) for param, value in wanted if isinstance(value, int)
+    )
 
 
 def _values(manifest: Manifest, settings: Mapping[str, str]) -> dict[str, Value]:

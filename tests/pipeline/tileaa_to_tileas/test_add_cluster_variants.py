@@ -1,0 +1,62 @@
+"""Which kernels get a variant for grids that clusters of neighbouring tile programs divide."""
+
+from functools import cache
+
+import pytest
+
+from tests.compiled_once import compiled, once
+from tests.pipeline.tileaa_to_tileas.test_cluster_grid import KERNELS, MULTICAST, PAIR
+from tileiras_build.driver import explain_schedule
+from tileiras_build.frontend.export_cutile import export_with_variants
+from tileiras_build.pipeline.job import Job
+from tileiras_build.target.targets import find_target
+
+CLUSTERED = "__cluster2"
+
+
+@cache
+def exported():
+    return once(("cluster variants", KERNELS), lambda: export_with_variants(KERNELS))
+
+
+def kernels(name, sm, **options):
+    return compiled(exported()[name], sm, **options).manifest["kernels"]
+
+
+@pytest.mark.parametrize(
+    ("name", "sm", "shared"),
+    [("by_rows", "sm_90", MULTICAST), ("by_rows", "sm_100", PAIR), ("by_columns", "sm_90", MULTICAST)],
+)
+def test_a_variant_where_neighbours_share_loads(name, sm, shared):
+    found = kernels(name, sm)
+    variant = found[name + CLUSTERED]
+    assert list(found) == [name + CLUSTERED, name] and variant["variant_of"] == name
+    assert variant["grid"]["cluster"] == 2 and "cluster" not in found[name]["grid"]
+    clustered, general = compiled(exported()[name], sm).ptx.split(".visible .entry ")[1:]
+    assert shared in clustered and shared not in general
+
+
+@pytest.mark.parametrize(
+    ("name", "sm", "options"),
+    [
+        ("triangular", "sm_90", {}),  # one of both loads more tiles
+        ("chosen", "sm_90", {}),  # a branch decides which tiles
+        ("leaving", "sm_90", {}),  # a program may return early
+        ("by_columns", "sm_100", {}),  # no pair has the same rows, and L2 does not bind
+        ("by_rows", "sm_80", {}),
+        ("by_rows", "sm_120", {}),  # no fast multicast
+        ("by_rows", "sm_90", {"variants": 0}),
+        ("by_rows", "sm_90", {"opt_level": 0}),
+        ("by_rows", "sm_90", {"persistent": 1}),
+        ("by_rows", "sm_90", {"schedule": '{"schedule": {"num_warps": 4}}'}),
+    ],
+)
+def test_no_variant(name, sm, options):
+    assert list(kernels(name, sm, **options)) == [name]
+
+
+def test_the_explanation_has_both_kernels_and_the_reason():
+    clustered, general = explain_schedule(exported()["by_rows"], "tilebc", Job(find_target("sm_90")))
+    assert clustered["schedule"]["grid_cluster"] == 2 and clustered["cost"]["clocks"] < general["cost"]["clocks"]
+    [refused] = [row for row in general["schedules"] if row["schedule"].get("grid_cluster")]
+    assert "no multiple of 2" in refused["refused"] and "variants=1" in refused["remedy"]
