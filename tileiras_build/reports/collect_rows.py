@@ -99,10 +99,10 @@ NO_PROBLEMS = EstimateProblems()
 
 
 def problem_of(case: DescribedLaunch, name: str, launches: Mapping[str, Launch]) -> Problem | None:
-    """A case's launch in the names of the manifest, for its kernel or a variant of it that it satisfies."""
+    """A case's launch in the names of the manifest, for its kernel or a variant of it that fits."""
     launch = launches[name]
-    settings = described_settings(launch, case.arguments)
-    if settings is None or launch.variant_of and not fits_variant(launches[launch.variant_of], launch, settings):
+    settings, general = described_settings(launch, case.arguments), launches[launch.variant_of or name]
+    if settings is None or (general is not launch and not fits_variant(general, launch, settings, case.grid)):
         return None
     return Problem(settings, case.grid)
 
