@@ -49,8 +49,12 @@ def _pane(left: float, columns: int, title: str, rows: Sequence[Row]) -> list[st
         if is_chosen:
             box = f'x="{left:.0f}" y="{index * LINE_HEIGHT + 4}" width="{(columns - 2) * LETTER:.0f}" height="{LINE_HEIGHT}"'
             made.append(f'<rect class="chosen" {box}/>')
-        made += [_text(left, index, "no", number), _text(left + 6 * LETTER, index, "", text[: columns - 8])]
+        made += [_text(left, index, "no", number), _text(left + 6 * LETTER, index, "", _clipped(text, columns - 8))]
     return made
+
+
+def _clipped(text: str, letters: int) -> str:
+    return text if len(text) <= letters else f"{text[: letters - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 
 def _text(left: float, index: int, name: str, text: str) -> str:
