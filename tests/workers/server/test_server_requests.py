@@ -203,3 +203,16 @@ def wait_for(found):
         assert time.monotonic() < until
         time.sleep(0.02)
     return answer
+
+
+def test_the_first_server_is_announced_once_on_a_terminal(tmp_path):
+    tmp_path.chmod(0o700)
+    code = (
+        "from tileiras_build.workers.server.run_on_server import ServerAddress as A; A()._introduce(); A()._introduce()"
+    )
+    environment = os.environ | {"XDG_RUNTIME_DIR": str(tmp_path)}
+    run = lambda stderr: subprocess.run([sys.executable, "-P", "-c", code], env=environment, stderr=stderr, check=True)
+    assert run(subprocess.PIPE).stderr == b""
+    main, terminal = os.openpty()
+    run(terminal)
+    assert os.read(main, 1000).count(b"started a background compile server") == 1

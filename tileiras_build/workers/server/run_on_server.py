@@ -22,6 +22,11 @@ _FLAGS = {
     "no_user_site": "s", "optimize": "O", "safe_path": "P", "verbose": "v",
 }  # fmt: skip
 _OWN = ("/dev/", "/proc/")
+_INTRODUCED = "introduced"  # exists after the announcement
+_INTRODUCTION = (  # over a line of progress
+    b"\r\x1b[Kstarted a background compile server: later commands are faster; it ends when idle for 15 minutes"
+    b"\r\n`tileiras-build server` lists it, TILEIRAS_SERVER=0 disables it\r\n"
+)
 _NO = frozenset(("0", "no", "false"))
 
 
@@ -126,7 +131,18 @@ class ServerAddress:
             return NONE
         finally:
             os.close(lock)
+        self._introduce()
         return STARTED
+
+    def _introduce(self) -> None:
+        """Announce the first server of this user on a terminal."""
+        if not os.isatty(2):
+            return
+        try:
+            os.close(os.open(environment_fingerprint.path_in(self.folder, _INTRODUCED), os.O_CREAT | os.O_EXCL, 0o600))
+        except OSError:
+            return
+        os.write(2, _INTRODUCTION)
 
     def _remove(self, *suffixes: str) -> None:
         for suffix in suffixes:
