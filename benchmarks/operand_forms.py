@@ -223,5 +223,6 @@ CASES = [
     _case("columns_16", few_columns, "bfloat16", "bfloat16", 16),
     _case("columns_8_transposed", few_columns_transposed, "bfloat16", "bfloat16", 8),
     _case("columns_8_computed", few_columns_computed, "bfloat16", "bfloat16", 8),
+    Case("unaligned", direct, (*[Array("float16", 2, alignment=2)] * 2, matrix("float32", 2))),
     _case("left_gathered", left_gathered, "bfloat16", "bfloat16"),
 ]

@@ -14,7 +14,8 @@ from tileiras_build.reports.compiler_warnings import of_manifest, of_tileas, rep
 
 @pytest.fixture(scope="module")
 def tileas():
-    return compiled(bytecode_of("matmul_f16_nt_odd"), "sm_90", stop_at="tileas").tileas.encode()
+    data = bytecode_of("matmul_f16_nt_odd")
+    return compiled(data, "sm_90", stop_at="tileas", strategy="unspecialize").tileas.encode()
 
 
 def test_remarks_of_the_selected_classes_have_a_location_and_a_remedy(tileas):

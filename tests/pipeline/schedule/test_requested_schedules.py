@@ -1,11 +1,13 @@
 """Schedules that a person edits: other code with the same results, or a refusal that says why."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.compiled_once import compiled
+from tests.emulated_kernels import bytecode
 from tests.examples.example_library import bytecode_of, launch
 from tileiras_build import driver
 from tileiras_build.core.errors import InvalidInput
@@ -14,6 +16,7 @@ from tileiras_build.pipeline.schedule.explain import render_text
 from tileiras_build.target.targets import find_target
 
 MATMUL, ATTENTION, ROWS = "matmul_f16_nt", "attention_f16", "softmax_f16"
+UNHINTED = Path(__file__).with_name("unhinted_dots.py")
 
 
 def request(**knobs) -> str:
@@ -96,12 +99,6 @@ def test_an_edited_schedule_is_followed_and_gives_the_same_results(name, sm, kno
             {"strategy": "none", "mma": ["wgmma"]},
             "strategy none has no TMA loads; strategy warp-specialize",
         ),
-        (
-            "matmul_f16_nt_odd",
-            "sm_90",
-            {"mma": ["wgmma"]},
-            "is known to be a multiple of 2 bytes only; TMA needs 16; promise Array(…, alignment=16, stride_divisible_by=8)",
-        ),
         (MATMUL, "sm_80", {"num_ctas": 2}, "num_ctas = 2 is refused"),
         (MATMUL, "sm_90", {"accumulator_buffers": 2}, "it needs a dot that accumulates in tensor memory"),
         (MATMUL, "sm_100", {"accumulator_buffers": 2}, "legal here: 1"),
@@ -122,12 +119,20 @@ def test_what_a_kernel_cannot_have_is_refused_with_the_reason(name, sm, knobs, r
 
 
 def test_an_explanation_says_what_binds_each_candidate():
-    text = render_text([explained("matmul_f16_nt_odd", "sm_90")])
-    assert text.startswith("matmul_f16_nt_odd on sm_90: modelled ") and "bound by " in text.splitlines()[0]
-    assert "%): operand A: the stride of dimension 0 is known to be a multiple of 2 bytes only; TMA needs 16" in text
-    assert "stride_divisible_by" in text and "not used, as it needs:" in text
+    text = render_text([explained(MATMUL, "sm_90")])
+    assert text.startswith(f"{MATMUL} on sm_90: modelled ") and "bound by " in text.splitlines()[0]
+    assert "not used, as it needs:" in text
     assert "not warp-specialize: sm_80 has no tma" in render_text([explained(MATMUL, "sm_80")])
     assert "not 15: shared memory: 15 stages of 8192 bytes" in render_text([explained(MATMUL, "sm_90")])
+
+
+def test_a_promise_that_is_missing_is_named():
+    """TMA loads the tiles from which threads compute an operand."""
+    data, missing = bytecode(UNHINTED, "doubled_unaligned"), "is known to be a multiple of 2 bytes only; TMA needs 16"
+    [found] = driver.explain_schedule(data, ".tilebc", Job(find_target("sm_90")))
+    assert f"operand B: the stride of dimension 0 {missing}" in render_text([found])
+    with pytest.raises(InvalidInput, match=f"{missing}; promise Array.*alignment=16, stride_divisible_by=8"):
+        compiled(data, "sm_90", schedule=request(mma=["wgmma"]))
 
 
 def test_an_explanation_prices_each_candidate():

@@ -26,6 +26,15 @@ def added(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
     ct.store(out, (ct.bid(0), ct.bid(1)), acc.astype(out.dtype))
 
 
+def doubled(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = 2 a @ b: threads compute the left operand."""
+    acc = ct.zeros((M, N), dtype=ct.float32)
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+        x = ct.load(a, (ct.bid(0), k), (M, K), padding_mode=ZERO)
+        acc = ct.mma(x + x, ct.load(b, (k, ct.bid(1)), (K, N), padding_mode=ZERO), acc)
+    ct.store(out, (ct.bid(0), ct.bid(1)), acc.astype(out.dtype))
+
+
 F16 = Array("float16", 2, stride_divisible_by=16, shape_divisible_by=16)
 UNALIGNED = Array("float16", 2)
 
@@ -35,6 +44,7 @@ def _case(name, m, n, kernel=matmul, array=F16, **hints) -> Case:
 
 
 CASES = [
+    _case("doubled_unaligned", 128, 64, doubled, UNALIGNED),
     _case("tall", 256, 128),
     _case("square", 256, 256),
     _case("narrow", 256, 64),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
@@ -12,12 +14,13 @@ from ...ir.layouts import SharedLayout
 from ..common.llvm_element_types import element_of
 from .access_vectorization import ViewAccessInfo, dims_from, pointer_vector
 from .axis_info import AxisAnalysis
+from .chained_dots import is_computed_by_dot
 from .dot_operand_chains import smem_layout_after_views
 from .enclosing_control_flow import is_grid_wait, is_zero
 from .memory_semantics import semantic_of
 from .op_queries import is_outside, is_pure, may_divide_by_zero
 from .scalar_slice import TOKEN, follows_no_write
-from .stored_operands import fastest_first, placements
+from .stored_operands import fastest_first, is_invariant, placements
 from .tma_operands import is_overwritten_before_read
 
 # cp.async copies 4, 8 or 16 bytes (PTX ISA 9.0, section 9.7.9.25).
@@ -38,10 +41,27 @@ def renamed_load(value: SSAValue) -> tuple[TableOp, list[Operation]] | None:
     return (as_op(op), chain) if all(len(list(tile.uses)) == 1 for tile in tiles) else None
 
 
-def is_copyable(dot: TableOp, index: int, mn_major: tuple[str, ...]) -> bool:
-    """Whether cp.async can copy an operand that its loop loads, for a later iteration."""
+def written_operands(dot: TableOp, direct: Collection[int]) -> tuple[int, ...] | None:
+    """The operands that threads write to shared memory as they are, beside ``direct`` ones, and a left one that follows from other
+    dots; None where the loop computes one of them from what it loads.
+    """
+    computed = (0,) if is_computed_by_dot(dot.lhs, parent_block(dot)) else ()
+    written = tuple(index for index in (0, 1) if index not in (*direct, *computed))
+    return written if all(_is_loaded_in_loop(dot, one) or is_invariant(dot, one) for one in written) else None
+
+
+def _is_loaded_in_loop(dot: TableOp, index: int) -> bool:
+    """Whether the loop of a dot loads an operand as it is."""
     found = renamed_load(dot.operands[index])
-    if found is None or not is_loaded_ahead(found[0], parent_block(dot), found[1]) or not _vector(found[0])[0]:
+    return found is not None and found[0].parent is dot.parent
+
+
+def is_copyable(dot: TableOp, index: int, mn_major: tuple[str, ...], least: int) -> bool:
+    """Whether cp.async can copy an operand that its loop loads, for a later iteration, at ``least`` so many bytes at once."""
+    found = renamed_load(dot.operands[index])
+    if found is None or not is_loaded_ahead(found[0], parent_block(dot), found[1]):
+        return False
+    if _vector(found[0])[0] * element_of(found[0].value.type).bytes < least:
         return False
     return copied_placement(dot, index, mn_major) is not None
 
@@ -79,16 +99,11 @@ def is_loaded_ahead(load: TableOp, block: Block, chain: list[Operation]) -> bool
 
 
 def depends_on_index_alone(load: TableOp, block: Block) -> bool:
-    """Whether a load of a loop's body follows no write of the loop, and what it loads can be computed for a later iteration."""
-    if semantic_of(load) != "weak" or not _follows_no_write_in(block, load.token):
+    """Whether a load of a loop's body follows no write, and what it loads can be computed for a later iteration."""
+    if semantic_of(load) != "weak" or not follows_no_write(load.token):
         return False
     operands = [value for value in load.operands if value.type.name != TOKEN]
     return all(is_computable_ahead(value, block) for value in operands)
-
-
-def _follows_no_write_in(block: Block, token: SSAValue | None) -> bool:
-    """Whether a token follows no write or acquire, or only such as a barrier ends before a loop (``insert_token_barriers.py``)."""
-    return follows_no_write(token) or token is not None and is_outside(token, block)
 
 
 def _fills_with_zeros(load: TableOp) -> bool:

@@ -24,8 +24,9 @@ from ...ir.dialects.op_definition import TableOp
 from ...ir.layouts.tmem_layout import ALL_COLUMNS, PAIR, PAIR_COLUMN_UNIT, ROWS, allocated_columns
 from ...target.sm_limits import WARP
 from ..analysis.axis_info import AxisAnalysis
+from ..analysis.copied_operands import written_operands
 from ..analysis.dot_loop_registers import live_tile_registers
-from ..analysis.enclosing_control_flow import accumulates_from_zero
+from ..analysis.enclosing_control_flow import accumulates_from_zero, is_in_counted_loop
 from ..analysis.resource_model import (
     FRAGMENT_REG_OVERHEAD,
     MAX_CP_ASYNC_STAGES,
@@ -88,8 +89,19 @@ class Candidates:
         return choose_strategy(self.job).uses_tma and tma_loads_allowed(self.func) and _copies(self.dot, self.job)
 
     @cached_property
+    def written(self) -> bool:
+        """Whether threads copy an operand to where an asynchronous MMA reads it."""
+        family = fastest_family(self.target)
+        if self.copied or family.async_ops is None or family.row_for(self.dot, self.target) is None:
+            return False
+        return (
+            choose_strategy(self.job).uses_tma and is_in_counted_loop(self.dot) and bool(written_operands(self.dot, ()))
+        )
+
+    @cached_property
     def family(self) -> MmaFamily:
-        return fastest_family(self.target) if self.copied else family_with_fragments(self.dot, self.target)
+        in_shared = self.copied or self.written
+        return fastest_family(self.target) if in_shared else family_with_fragments(self.dot, self.target)
 
     @cached_property
     def registers(self) -> int:

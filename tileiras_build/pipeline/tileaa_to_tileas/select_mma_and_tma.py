@@ -19,22 +19,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
-from ...ir.casting import ancestor_in, as_op, parent_block, tile_type, unwrap
+from ...ir.casting import ancestor_in, as_op, tile_type, unwrap
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_function
 from ...ir.layouts.matrix_descriptor import WIDE
+from ...ir.layouts.shared_layout import VECTOR_BYTES
 from ..analysis.axis_info import AxisAnalysis
-from ..analysis.chained_dots import DOT, is_computed_by_dot
-from ..analysis.copied_operands import is_copyable, renamed_load
+from ..analysis.chained_dots import DOT
+from ..analysis.copied_operands import MIN_CP_ASYNC_BYTES, is_copyable, written_operands
 from ..analysis.dot_operand_chains import dot_operand_load, smem_layout_after_views, source_load_of
 from ..analysis.enclosing_control_flow import early_returns, enclosing_kernel, is_in_counted_loop
 from ..analysis.resource_model import MIN_WARPS, choose_warps, two_stages_fit
 from ..analysis.stored_operands import (
     fastest_first,
-    is_computed_from_gather,
     is_computed_from_loads,
-    is_gather,
     is_invariant,
     placements,
     source_loads,
@@ -141,9 +140,10 @@ def _select_loaded(
 def _select_copied(
     family: MmaFamily, op: TableOp, loaded: Mapping[int, TmaOperand], job: Job, warps: int
 ) -> Mapping[int, TmaOperand] | None:
-    """The same where threads copy the operands that TMA does not load to shared memory, as they are: some of them at least by
-    cp.async. Operands from before the loop are written once, and a left one that follows from other dots is read from where these
-    instructions leave it. The CTAs of a cluster copy both.
+    """The same where threads copy the operands that TMA does not load to shared memory, as they are: by cp.async, or through
+    registers where rows are aligned to less than it copies, or where threads wait for no MMA and shorter copies would take more
+    of their instructions. Operands from before the loop are written once, and a left one that follows from other dots is read
+    from where these instructions leave it. The CTAs of a cluster copy both, if by cp.async.
     """
     if family.async_ops is None or op.lhs_scale is not None or (row := family.row_for(op, job.target)) is None:
         return None
@@ -151,13 +151,13 @@ def _select_copied(
         return None
     kernel = enclosing_kernel(op)
     direct = loaded if as_op(kernel).num_ctas is None else {}
-    computed = (0,) if is_computed_by_dot(op.lhs, parent_block(op)) else ()
-    stored = tuple(index for index in (0, 1) if index not in (*direct, *computed))
+    if (stored := written_operands(op, direct)) is None:
+        return None
     mn_major = family.mn_major(row)
-    copied = tuple(index for index in stored if is_copyable(op, index, mn_major))
-    if set(copied) <= loaded.keys() or not all(
-        _is_loaded_in_loop(op, index) or is_invariant(op, index) for index in stored
-    ):
+    least = VECTOR_BYTES if family.accumulator is Storage.TENSOR else MIN_CP_ASYNC_BYTES
+    copied = tuple(index for index in stored if is_copyable(op, index, mn_major, least))
+    gains = copied if direct is not loaded else [index for index in stored if not is_invariant(op, index)]
+    if set(gains) <= loaded.keys():
         return None
     if not direct and family.accumulator is Storage.TENSOR and _may_return_after(op):
         return None  # no partition would wait for the last MMA
@@ -177,12 +177,6 @@ def _may_return_after(op: TableOp) -> bool:
     return not all(unwrap(ancestor_in(one, entry)).is_before_in_block(place) for one in early_returns(kernel))
 
 
-def _is_loaded_in_loop(op: TableOp, index: int) -> bool:
-    """Whether the loop of a dot loads an operand as it is."""
-    found = renamed_load(op.operands[index])
-    return found is not None and found[0].parent is op.parent
-
-
 def _select_stored(
     family: MmaFamily, op: TableOp, loaded: Mapping[int, TmaOperand], job: Job, warps: int
 ) -> Mapping[int, TmaOperand] | None:
@@ -198,10 +192,9 @@ def _select_stored(
         ):
             continue
         bytes = sum(box.tile_bytes for _, _, box in (*direct.values(), *sources))
-        bytes += sum(stored_bytes(op, index) for index in stored if not is_invariant(op, index))
-        resident = sum(stored_bytes(op, index) for index in stored if is_invariant(op, index))
-        gathered = any(is_computed_from_gather(op, index) for index in stored)
-        if not (direct or sources or gathered) or not two_stages_fit(bytes, job, used_bytes=resident):
+        bytes += sum(stored_bytes(op, index) for index in stored)
+        gathered = any(_is_gathered(load) for index in stored for load in source_loads(op, index))
+        if not (direct or sources or gathered) or not two_stages_fit(bytes, job):
             continue
         if (read := family.select(op, direct, job, warps, stored)) is not None:
             for load, _, _ in sources:
@@ -252,6 +245,11 @@ def _sources(op: TableOp, direct: Mapping[int, TmaOperand], job: Job) -> list[Tm
                 continue
             if (found := with_tma_box(load, [], job, analysis)) is not None:
                 boxed.append(found)
-            elif not is_gather(load) and LARGEST_SHARE * tile_bytes(load.value) > stored_bytes(op, index):
+            elif not _is_gathered(load) and LARGEST_SHARE * tile_bytes(load.value) > stored_bytes(op, index):
                 return None
     return boxed
+
+
+def _is_gathered(load: TableOp) -> bool:
+    """Whether a load has a tile of coordinates: threads alone load such a tile, and no instruction has it copied ahead."""
+    return load.view.type.kind.data == "gather"

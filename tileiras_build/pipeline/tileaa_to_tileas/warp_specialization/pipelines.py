@@ -300,7 +300,10 @@ class Mainloop:
         """The stages of the pipeline where shared memory holds so many: where threads copy all operands, those whose MMAs may
         be in flight.
         """
-        return count if self.loads else min(count, 2 if count >= MIN_BUFFERS_OF_TWO_MMAS else 1)
+        if self.loads:
+            return count
+        ahead = any(operand.is_copied for operand in self.stored)
+        return min(count, 2) if not ahead or count >= MIN_BUFFERS_OF_TWO_MMAS else 1
 
     def buffers_of(self, operand: StoredOperand, count: int) -> int:
         """The buffers of an operand that threads write."""
