@@ -51,6 +51,16 @@ def test_bytes_depend_on_the_set_alone(store):
     assert other.cut(["__nv_expf", "__nv_sinf", "__nv_fast_tanhf"], 90) == made
 
 
+def test_the_first_request_reads_a_part_of_the_library_and_the_next_one_all(store):
+    assert store.missing(["__nv_sin", "__nv_nonsense"]) == ["__nv_nonsense"]
+    assert store._library.definitions.keys() == {"__nv_sin", SLOW_PATH}
+    made = store.cut(["__nv_sin"], 90)
+    assert store.missing(["__nv_cos"]) == [] and len(store._library.definitions) > 300
+    again = new_store()
+    again.cut(["__nv_cos", "__nv_sinf"], 90)
+    assert again.cut(["__nv_sin"], 90) == made
+
+
 def test_only_functions_that_ask_for_the_gpu_are_made_per_gpu(store):
     for number in (80, 90):
         store.cut(["__nv_expf", "__nv_fast_tanhf"], number)

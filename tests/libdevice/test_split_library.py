@@ -38,17 +38,17 @@ def library():
 
 
 def test_closure_reaches_helpers_and_tables():
-    closure = Library(SMALL).closure("__nv_a", 90)
+    closure = Library(SMALL, ("__nv_a", "__nv_b")).closure("__nv_a", 90)
     assert "define i32 @__helper" in closure.text, "a helper must not stay internal"
     assert "@__table = linkonce_odr addrspace(1) constant" in closure.text
     assert "__nv_b" not in closure.text and not closure.reads_arch
 
 
 def test_reflect_is_answered():
-    text = Library(SMALL).closure("__nv_a", 90).text
+    text = Library(SMALL, ("__nv_a", "__nv_b")).closure("__nv_a", 90).text
     assert "%1 = add i32 0, 0" in text  # subnormals are kept
     assert "%2 = add i32 0, 1" in text  # sqrt is correctly rounded
-    closure = Library(SMALL).closure("__nv_b", 90)
+    closure = Library(SMALL, ("__nv_a", "__nv_b")).closure("__nv_b", 90)
     assert closure.reads_arch and "add i32 0, 900" in closure.text
     assert "__nvvm_reflect" not in text + closure.text
 
@@ -58,14 +58,14 @@ def test_names_that_llvm_quotes_are_followed():
     text = SMALL
     for name, other in names.items():
         text = text.replace(f"@{name}", f"@{other}")
-    closure = Library(text).closure("__nv_a", 90)
+    closure = Library(text, ("__nv_a",)).closure("__nv_a", 90)
     assert closure.text.count("define ") == 2 and '@"help$er"(i32 %x)' in closure.text
     assert "@a-table = linkonce_odr addrspace(1) constant" in closure.text
     assert "%2 = add i32 0, 1" in closure.text
 
 
 def test_producer_options_stay_behind():
-    text = Library(SMALL).closure("__nv_a", 90).text
+    text = Library(SMALL, ("__nv_a", "__nv_b")).closure("__nv_a", 90).text
     assert "unsafe-fp-math" not in text and "!llvm.ident" not in text
 
 

@@ -42,7 +42,7 @@ def link_needed(
     Raises InvalidInput[unresolved-libdevice, libdevice-target], InternalError[libdevice-signature].
     """
     names = sorted(names)
-    if missing := [name for name in names if name not in store.symbols]:
+    if missing := store.missing(names):
         raise unresolved_error(missing, f"{store.name} does not define them")
     with llvm.parse_bitcode(store.cut(names, number), context=context) as library:
         _check_layout(store.name, module, library)

@@ -8,8 +8,8 @@ the closure of one function is assembled as a small module of its own.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 import llvmlite.binding as llvm
@@ -24,7 +24,6 @@ ARCH = "__CUDA_ARCH"
 _SYMBOL = r'@([-\w.]+|"[^"]*")'
 _NAME = re.compile(_SYMBOL)
 _LINKAGE = re.compile(r"\b(?:internal|private|linkonce_odr|weak)\s+")
-_PRIVATE = re.compile(r"define (?:internal|private)\b")
 _REFLECT_CALL = re.compile(rf"(?:tail )?call i32 @__nvvm_reflect\(ptr {_SYMBOL}\)(?: #\d+)?")
 _STRING = re.compile(r'.*c"(\w+)\\00"')
 _STRING_ATTRIBUTE = re.compile(r'"[\w-]+"="[^"]*" ?')
@@ -41,13 +40,16 @@ class Closure:
 
 
 class Library:
-    """The definitions of one bitcode library, by name."""
+    """The definitions of one bitcode library, by name; ``symbols`` are the functions that kernels may call.
 
-    def __init__(self, text: str):
+    The text of a part of a library has fewer definitions than ``symbols``.
+    """
+
+    def __init__(self, text: str, symbols: Iterable[str]):
         self.definitions: dict[str, str] = {}
         self.globals: dict[str, str] = {}
         self.strings: dict[str, str] = {}
-        self.exported: set[str] = set()
+        self.symbols = frozenset(symbols)
         self._tail: list[str] = []
         self._types: list[str] = []
         self._split(text)
@@ -58,22 +60,23 @@ class Library:
         return cls.from_blob(Blob.of_file(path))
 
     @classmethod
-    def from_blob(cls, blob: Blob) -> Library:
-        """Read a library; raises InvalidInput[libdevice-missing], and [libdevice-broken] if it is not LLVM bitcode."""
+    def from_blob(cls, blob: Blob, reduce: Callable[[llvm.ModuleRef], None] | None = None) -> Library:
+        """Read a library; ``reduce`` may remove functions first, as most of the time goes into printing them.
+
+        Raises InvalidInput[libdevice-missing], and [libdevice-broken] if it is not LLVM bitcode.
+        """
         data = blob.read()
         if data[:4] != b"BC\xc0\xde":
             raise broken_library(blob.location)
         try:
             # Its triple ("nvptx64-nvidia-gpulibs") is dropped: only definitions are used.
             with llvm.create_context() as context, llvm.parse_bitcode(data, context=context) as module:
-                return cls(str(module))
+                symbols = [f.name for f in module.functions if _is_exported(f)]
+                if reduce is not None:
+                    reduce(module)
+                return cls(str(module), symbols)
         except RuntimeError as error:
             raise broken_library(blob.location) from error
-
-    @cached_property
-    def symbols(self) -> frozenset[str]:
-        """The names that kernels may call: every function with external linkage."""
-        return frozenset(self.exported)
 
     def closure(self, symbol: str, number: int) -> Closure:
         """``symbol`` with all its dependences, for the GPU sm_<number>, with every reflect call resolved."""
@@ -120,8 +123,6 @@ class Library:
                 break
         name = _NAME.findall(head)[0]
         self.definitions[name] = "\n".join(body)
-        if not _PRIVATE.match(head):
-            self.exported.add(name)
 
     def _add_global(self, line: str) -> None:
         name = _NAME.findall(line)[0]
@@ -131,3 +132,7 @@ class Library:
             # The library does not write to its tables; equal copies from two closures are merged.
             table = _LINKAGE.sub("linkonce_odr ", line, count=1)
             self.globals[name] = table.replace("addrspace(1) global", "addrspace(1) constant", 1)
+
+
+def _is_exported(function: llvm.ValueRef) -> bool:
+    return not function.is_declaration and function.linkage.name not in ("internal", "private")

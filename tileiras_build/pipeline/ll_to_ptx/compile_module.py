@@ -205,8 +205,8 @@ def _link(module: llvm.ModuleRef, context, text: str, libdevice: str | None, mad
 def _link_blob(module, context, missing: list[str], blob: Blob, made_for: Serialization) -> None:
     """Link a blob; it is validated even if no function is needed."""
     store = store_for(blob, library_machine(module.triple))
-    helpers = {name for name in missing if name.startswith(LIBDEVICE_PREFIX)}
-    link_needed(module, context, {*helpers, *store.symbols.intersection(missing)}, store, made_for.target.number)
+    others = {name for name in store.missing(missing) if not name.startswith(LIBDEVICE_PREFIX)}
+    link_needed(module, context, set(missing) - others, store, made_for.target.number)
 
 
 def _undefined(module: llvm.ModuleRef) -> list[str]:
