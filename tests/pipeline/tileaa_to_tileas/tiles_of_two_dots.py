@@ -25,5 +25,20 @@ def gradients(q, k, v, o, dk, dv, M: ConstInt, N: ConstInt, D: ConstInt):
     ct.store(dv, (i, 0), of_values)
 
 
+@ct.kernel
+def products(a, b, c, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = (a @ b + 1) * (a @ c), each block's rows in turn."""
+    for i in range(ct.bid(0), ct.num_tiles(out, axis=0, shape=(M, N)), ct.num_blocks(0)):
+        first, second = ct.ones((M, N), dtype=ct.float32), ct.zeros((M, N), dtype=ct.float32)
+        for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+            left = ct.load(a, (i, k), (M, K), padding_mode=ZERO)
+            first = ct.mma(left, ct.load(b, (k, 0), (K, N), padding_mode=ZERO), first)
+            second = ct.mma(left, ct.load(c, (k, 0), (K, N), padding_mode=ZERO), second)
+        ct.store(out, (i, 0), first * second)
+
+
 INPUT, OUTPUT = Array("float16", 2, stride_divisible_by=8), Array("float32", 2, stride_divisible_by=4)
-CASES = [Case("gradients", gradients, (*[INPUT] * 4, OUTPUT, OUTPUT, 128, 128, 64))]
+CASES = [
+    Case("gradients", gradients, (*[INPUT] * 4, OUTPUT, OUTPUT, 128, 128, 64)),
+    Case("products", products, (*[INPUT] * 3, OUTPUT, 128, 64, 64)),
+]

@@ -27,15 +27,26 @@ from ...ir.dialects.op_traits import (
 
 def is_accumulation_loop(dot: TableOp) -> bool:
     """Whether the loop only accumulates into the accumulator, and has no other dot."""
+    return _only_accumulates(dot) and len(_dots_of_loop(dot)) == 1
+
+
+def all_dots_accumulate(dot: TableOp) -> bool:
+    """Whether the loop only accumulates into the accumulators of all its dots."""
+    return all(other.parent is dot.parent and _only_accumulates(as_op(other)) for other in _dots_of_loop(dot))
+
+
+def _dots_of_loop(dot: TableOp) -> list[Operation]:
+    return [op for op in walk(parent_block(dot)) if is_mma(op) and op.results]
+
+
+def _only_accumulates(dot: TableOp) -> bool:
+    """Whether the loop uses the accumulator for this dot alone, and its result for the next iteration alone."""
     block = parent_block(dot)
-    last = block.last_op
     argument = dot.acc
     if not isinstance(argument.owner, Block) or argument.owner is not block or len(list(argument.uses)) != 1:
         return False
-    others = sum(is_mma(op) and bool(op.results) for op in walk(block))
     uses = list(dot.result.uses)
-    returns = len(uses) == 1 and uses[0].operation is last and uses[0].index == argument.index - 1
-    return returns and others == 1
+    return len(uses) == 1 and uses[0].operation is block.last_op and uses[0].index == argument.index - 1
 
 
 def accumulates_from_zero(dot: TableOp) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import TensorType, i32
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from ....ir.casting import as_op, next_op, parent_block, terminator, tile_type, unwrap
+from ....ir.casting import ancestor_in, as_op, defining_op, next_op, parent_block, terminator, tile_type, unwrap
 from ....ir.dialects.fast_xdsl import walk
 from ....ir.dialects.nv_tileas.ops import (
     COUNTERPARTS,
@@ -138,12 +138,15 @@ class Consumer:
         self.loops.append(pipelines)
         self._block(block, state.inside(state.insert, carried))
         self.loops.pop()
-        gone = {index for index, _ in self.carried_in_tmem.get(block, ())}
+        accumulators = self.carried_in_tmem.get(block, [])
+        gone = {index for index, _ in accumulators}
         new_op = self.rebuild_loop(loop, gone, pipelines, state)
         self._wait_for_last(new_op, state)
-        for index, mainloop in self.carried_in_tmem.get(block, ()):
+        for index, mainloop in accumulators:
             result = self.read_accumulator(mainloop, loop.initial[index], new_op, state)
             loop.results[index].replace_all_uses_with(result)
+            if len(accumulators) > 1 and not mainloop.is_reused:
+                _read_where_used(defining_op(result))
         loop.detach()
         loop.erase()
 
@@ -323,6 +326,16 @@ def _may_stay_in_flight(mainloop: Mainloop) -> bool:
     dot = mainloop.dot
     whole = element_of(dot.result.type).bits == 32 and not dot.promotion
     return mainloop.stages.stage_count >= MIN_STAGES and is_accumulation_loop(dot) and whole
+
+
+def _read_where_used(read: Operation) -> None:
+    """Move the read of an accumulator to its first use: threads lack the registers for several at once."""
+    block = parent_block(read)
+    users = {ancestor_in(use.operation, block) for use in read.results[0].uses}
+    first = next((op for op in block.ops if op in users), None)
+    if first is not None:
+        read.detach()
+        block.insert_op_before(read, first)
 
 
 def erase_dot(mainloop: Mainloop) -> None:
