@@ -2,6 +2,6 @@
 
 import sys
 
-from .cli.main import run_command
+from .cli.main import main
 
-sys.exit(run_command())
+sys.exit(main())

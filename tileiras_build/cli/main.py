@@ -5,8 +5,6 @@ Nothing is imported before that: see ``workers/server/environment_fingerprint.py
 
 from __future__ import annotations
 
-import atexit
-import os
 import sys
 
 from ..workers.server.run_on_server import IMAGE, NoServer, run
@@ -18,25 +16,6 @@ _KERNEL_FILES = (".py", ".cu")  # whose own modules may shadow modules that a se
 
 
 def main() -> int:
-    """The program: runs the command of ``sys.argv`` and exits, or returns the exit code.
-
-    At exit Python deallocates all objects, a fifth of a client's time. This is skipped, except in commands that run user code,
-    whose open files are flushed then.
-    """
-    status = run_command()
-    if not _is_served(sys.argv) or _is_watched():
-        return status
-    atexit._run_exitfuncs()
-    try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except (AttributeError, OSError, ValueError):
-        # Some output cannot be written; Python reports it.
-        return status
-    os._exit(status)
-
-
-def run_command() -> int:
     """Run the command of ``sys.argv``; returns the exit code. An interrupt during the imports prints no traceback."""
     try:
         return _run()
@@ -62,12 +41,6 @@ def _enable_lazy_definitions() -> None:
     from ..workers.lazy_class_creation import OWN, enable
 
     enable(*OWN)
-
-
-def _is_watched() -> bool:
-    """Whether a debugger, a profiler, a prompt or a thread needs a regular exit."""
-    threads = "threading" in sys.modules and sys.modules["threading"].active_count() > 1
-    return bool(threads or sys.gettrace() or sys.getprofile() or sys.flags.interactive)
 
 
 def _is_served(words: list[str]) -> bool:

@@ -1,7 +1,7 @@
 """The code that a compile server preloads: everything that a worker needs, the commands, and the caches of a first compilation.
 
-A first kernel takes three times as long as the second one: LLVM starts, tables are created, operations are defined at their
-first use. So a server compiles a kernel before it serves.
+A first kernel takes four times as long as the second one, 95 and 21 ms of CPU: LLVM starts, tables are created, operations are
+defined at their first use. So a server compiles a kernel before it serves.
 """
 
 from __future__ import annotations

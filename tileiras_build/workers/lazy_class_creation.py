@@ -2,7 +2,9 @@
 
 A third of the import time of xDSL and the dialects goes into methods that are never called: a dataclass has five or six,
 compiled from text one by one, and there are four hundred dataclasses. With lazy creation such a method is compiled at its
-first call, and a class of the dialects gets its definition on first access (``ir/dialects/lazy_definitions.py``).
+first call, and a class of the dialects gets its definition on first access (``ir/dialects/lazy_definitions.py``). Without both, a
+cold ``lower`` of a small kernel takes 265 ms of CPU more (660 in place of 390, ``benchmarks/command_start.py``), 125 of them
+for the definitions.
 
 Processes of this package enable it before they import the compiler; in processes with user code (scons, workers) it applies
 only to classes of named packages. The process of a user who imports the package never enables it.

@@ -11,7 +11,6 @@ import numpy as np
 
 from ...core.renamed_parameters import renamed_parameters
 from . import parallel_ctas
-from .codegen.function_cache import function_cache_of
 from .errors import InvalidLaunch, name_internal_errors
 from .isa.special_registers import SPECIALS
 from .matmul.matmul import BLAS_ORDER, ROUNDED_ONCE, ROUNDING_MODES
@@ -244,7 +243,6 @@ def execute(program: Program, grid, block, params, memory, dynamic, options: Lau
     plan = ProcessPlan(program, 1 if options.started is not None else options.jobs, total, threads, size, memory)
     with np.errstate(all="ignore"):
         run_all(plan, run, options)
-    function_cache_of(program).code_cache.store()
 
 
 def run_all(plan: ProcessPlan, run: Callable[[int, int, LaunchOptions], None], options: LaunchOptions) -> None:

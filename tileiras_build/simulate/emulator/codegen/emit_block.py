@@ -288,7 +288,7 @@ class Emitter:
         lines = [*(f"r{slot} = R[{slot}]" for slot in self.loads), *self.lines]
         origin = [self.origin[0]] * len(self.loads) + self.origin
         place = self.name, lines, origin, self.space, file
-        return FunctionBody(*place, tuple(self.loads), end - self.first, end, self.functions.code_cache)
+        return FunctionBody(*place, tuple(self.loads), end - self.first, end)
 
 
 def vector_items(operand) -> list:

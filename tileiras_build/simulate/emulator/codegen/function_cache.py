@@ -18,7 +18,6 @@ from ..ptx.register_uses_defs import slots_of
 from . import runtime_support
 from .emit_block import DTYPES, Emitter
 from .function_body import FunctionBody, GeneratedFunction
-from .python_code_cache import PythonCodeCache
 
 if TYPE_CHECKING:
     from ..native.split_merge_thread_groups import RegisterBatch
@@ -32,7 +31,6 @@ class FunctionCache:
 
     def __init__(self, program: Program):
         self.program = program
-        self.code_cache = PythonCodeCache(program.text, program.entry.name)
         self.cache: dict[tuple, GeneratedFunction] = {}
         self.codegen_seconds = 0.0  # of processor time so far
         self.constants: dict = {}
