@@ -1,4 +1,4 @@
-"""Rows of three parameters for tests whose every combination would cost too much: each two values meet in one."""
+"""Rows of parameters for tests whose every combination would cost too much."""
 
 from collections.abc import Iterable
 
@@ -17,3 +17,10 @@ def pairwise(*lists: Iterable) -> list[tuple]:
             chosen = {longest: i, second: j, shortest: (i + j) % len(values[shortest])}
             rows.append(tuple(chosen[place] for place in range(3)))
     return [tuple(values[place][index] for place, index in enumerate(row)) for row in sorted(rows)]
+
+
+def alternate(first: Iterable, second: Iterable) -> list[tuple]:
+    """Every other pair of two lists' values: each value is there, beside half of those of the other list, and neighbors share
+    none."""
+    columns = list(second)
+    return [(a, b) for row, a in enumerate(first) for column, b in enumerate(columns) if (row + column) % 2 == 0]

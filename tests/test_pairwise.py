@@ -2,7 +2,7 @@
 
 from itertools import combinations, product
 
-from tests.pairwise import pairwise
+from tests.pairwise import alternate, pairwise
 
 
 def test_each_two_values_meet():
@@ -12,3 +12,7 @@ def test_each_two_values_meet():
         assert rows == sorted(rows)
         for one, other in combinations(range(3), 2):
             assert {(row[one], row[other]) for row in rows} == set(product(lists[one], lists[other]))
+
+
+def test_every_other_pair():
+    assert alternate("abc", [1, 2, 3]) == [("a", 1), ("a", 3), ("b", 2), ("c", 1), ("c", 3)]

@@ -145,6 +145,10 @@ def _edit(name: str, old: str, new: str, how: Callable = in_place) -> Callable[[
     return lambda folder: how(name, (folder / name).read_text().replace(old, new))(folder)
 
 
+def _all(*changes: Callable[[Path], None]) -> Callable[[Path], None]:
+    return lambda folder: [change(folder) for change in changes]
+
+
 SOURCES = {
     "a.tilebc": "kernel a\nvalue 1\n",
     "b.tilebc": "kernel b\nptx: libdevice\nptx: linked\n",
@@ -152,18 +156,28 @@ SOURCES = {
     + "try:\n    from far import VALUE\nexcept ImportError:\n    from sizes import VALUE\n",
     "sizes.py": "import os; VALUE = os.environ.get('SIZE', 1)\n",
 }
+# Changes that are made together each have an artifact that nothing else there changes: of a, b and k.
 CHANGES = {
-    "a source, in place": Change(_edit("a.tilebc", "value 1", "value 2")),
-    "a source, by rename": Change(_edit("a.tilebc", "value 1", "value 2", renamed)),
-    "a source that is longer": Change(write("a.tilebc", "kernel a\nvalue 11\n")),
-    "ptxas, in place": Change(in_place("ptxas", "ptxas 2")),
-    "ptxas, by rename": Change(renamed("ptxas", "ptxas 2")),
-    "libdevice, in place": Change(in_place("libdevice.bc", "libdevice 2")),
-    "libdevice, by rename": Change(renamed("libdevice.bc", "libdevice 2")),
+    "a source, libdevice and ptxas, in place": Change(
+        _all(
+            _edit("a.tilebc", "value 1", "value 2"),
+            in_place("libdevice.bc", "libdevice 2"),
+            in_place("ptxas", "ptxas 2"),
+        )
+    ),
+    "a source, libdevice and ptxas, by rename": Change(
+        _all(
+            _edit("a.tilebc", "value 1", "value 2", renamed),
+            renamed("libdevice.bc", "libdevice 2"),
+            renamed("ptxas", "ptxas 2"),
+        )
+    ),
+    "a source that is longer, and a variable": Change(
+        write("a.tilebc", "kernel a\nvalue 11\n"), environment={"SIZE": "2"}
+    ),
     "another ptxas": Change(write("ptxas-2", "ptxas 2"), ("ptxas=ptxas-2",)),
     "opt": Change(options=("opt=1",)),
     "the targets": Change(options=("sm=90,100",)),
-    "a variable": Change(environment={"SIZE": "2"}),
     "the build script, in place": Change(_edit("SConstruct", '"opt": 2', '"opt": 1')),
     "the build script, by rename": Change(_edit("SConstruct", '"opt": 2', '"opt": 1', renamed)),
     "where Python looks for modules": Change(write("first/far.py", "VALUE = 5\n"), environment={"PYTHONPATH": "first"}),

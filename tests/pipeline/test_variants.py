@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests import compiled_once
+from tests.pairwise import alternate
 from tileiras_build.frontend.export_cutile import export_with_variants
 from tileiras_build.manifest.launch_manifest import read_launch_manifest
 from tileiras_build.manifest.variant_assumptions import conditions
@@ -29,8 +30,7 @@ def launches(name, sm, **options):
     return read_launch_manifest(compiled(name, sm, **options).manifest).kernels
 
 
-@pytest.mark.parametrize("sm", SMS)
-@pytest.mark.parametrize("name", ["matmul", "matmul_odd", "add", "add_odd"])
+@pytest.mark.parametrize(("name", "sm"), alternate(["matmul", "matmul_odd", "add", "add_odd"], SMS))
 def test_both_kernels_match_the_reference_where_arrays_keep_the_promises(name, sm, monkeypatch):
     monkeypatch.setenv("TILEIRAS_EMULATOR_RACES", "1")
     outcomes = check_kernels(exported()[name], compiled(name, sm), sm, str(KERNELS))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.emulated_kernels import assembled, run, scheduled_case
+from tests.pairwise import alternate
 from tileiras_build.ir.casting import as_op
 from tileiras_build.ir.dialects.fast_xdsl import walk
 from tileiras_build.ir.dialects.op_traits import is_function
@@ -47,8 +48,9 @@ def test_warps_beyond_the_rows_divide_columns(sm):
     assert {tuple(dot.warps) for dot in dots} == {(1, 8, 1)}
 
 
-@pytest.mark.parametrize("sm", ["sm_80", "sm_90", "sm_100", "sm_120"])
-@pytest.mark.parametrize("name", ["attention", "apart", "few_queries"])
+@pytest.mark.parametrize(
+    ("name", "sm"), alternate(["attention", "apart", "few_queries"], ["sm_80", "sm_90", "sm_120", "sm_100"])
+)
 def test_results(name, sm):
     random, blocks = np.random.default_rng(7), 8 if name == "few_queries" else 2
     q, k, v = (random.normal(size=(rows, WIDTH)).astype(np.float16) / 4 for rows in (2 * QUERIES, LENGTH, LENGTH))

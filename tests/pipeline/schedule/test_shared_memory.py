@@ -8,6 +8,7 @@ import pytest
 
 from tests.emulated_kernels import compiled, run, scheduled_case
 from tests.examples.example_library import CASES, bytecode_of, inputs_of, launch
+from tests.pairwise import alternate
 from tileiras_build import driver
 from tileiras_build.core.errors import Unsupported
 from tileiras_build.ir.casting import as_op
@@ -75,8 +76,10 @@ def test_a_slice_is_taken_in_parts(name, size, number, sm):
     assert np.array_equal(out, x[place, place])
 
 
-@pytest.mark.parametrize("sm", SMS)
-@pytest.mark.parametrize("name, shape, number", [("replaced_small", (32, 64), 2), ("replaced_large", (128, 128), 1)])
+@pytest.mark.parametrize(
+    ("name", "shape", "number", "sm"),
+    [(*one, sm) for one, sm in alternate([("replaced_small", (32, 64), 2), ("replaced_large", (128, 128), 1)], SMS)],
+)
 def test_a_slice_is_put_in_in_parts(name, shape, number, sm):
     x, y, expected = values(256, 256), values(*shape), values(256, 256)
     expected[number * shape[0] : (number + 1) * shape[0], number * shape[1] : (number + 1) * shape[1]] = y

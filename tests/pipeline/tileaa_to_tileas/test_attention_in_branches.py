@@ -6,13 +6,11 @@ import numpy as np
 import pytest
 
 from tests.emulated_kernels import compiled, run
+from tests.pairwise import alternate
 
 KERNELS = Path(__file__).with_name("attention_in_branches.py")
 SMS = ("sm_80", "sm_90", "sm_100", "sm_120")
 NAMES = ("in_a_branch", "behind_a_return", "queries_before")
-RESULTS = [
-    (name, sm) for row, name in enumerate(NAMES) for column, sm in enumerate(SMS) if (row + column) % 2 == 0
-]  # fmt: skip
 KEYS, WIDTH = 64, 64
 BEFORE = 9  # what the result holds before
 
@@ -23,7 +21,7 @@ def attention(q, k, v):
     return weights @ v / weights.sum(1, keepdims=True)
 
 
-@pytest.mark.parametrize(("name", "sm"), [*RESULTS, ("queries_before_tall", "sm_100")])
+@pytest.mark.parametrize(("name", "sm"), [*alternate(NAMES, SMS), ("queries_before_tall", "sm_100")])
 def test_only_sequences_with_keys_attend(name, sm):
     lengths, height = [2, 0, 1, 3], 256 if name.endswith("tall") else 128
     rng = np.random.default_rng(0)

@@ -54,7 +54,7 @@ def test_results(sm, name, depth):
     np.testing.assert_array_equal(found[:, :columns], expected(left, b))
 
 
-@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize("sm", SMS[1:3])
 def test_the_buffers_are_filled_again_for_each_matrix(sm):
     a, b, out = integers(3, 200, 128), integers(3, 200, 64), np.zeros((3, 128, 64), np.float32)
     [*_, found] = run(KERNELS, "batched", sm, [a, b, out])
@@ -84,13 +84,12 @@ def test_pages_that_a_table_names_are_gathered(sm):
         assert "mma.sync" not in compiled(KERNELS, "of_pages", sm).ptx
 
 
-@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize("sm", ASYNC)
 def test_a_loop_that_results_end_has_no_producer(sm):
     a, b = np.ones((128, 128), np.float16), np.ones((128, 64), np.float16)
     [*_, found] = run(KERNELS, "until_large", sm, [a, b, np.zeros((128, 64), np.float32)])
     assert (found == 384).all()
-    if sm in ASYNC:
-        assert "cp.async.bulk.tensor.2d.shared" not in compiled(KERNELS, "until_large", sm).ptx
+    assert "cp.async.bulk.tensor.2d.shared" not in compiled(KERNELS, "until_large", sm).ptx
 
 
 @pytest.mark.parametrize("sm", ASYNC)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.emulated_kernels import cases, compiled, run, scheduled_case
-from tests.pairwise import pairwise
+from tests.pairwise import alternate, pairwise
 from tileiras_build.core.errors import InternalError
 from tileiras_build.pipeline.analysis.tma_operands import control_flow_obstacles
 from tileiras_build.pipeline.verifiers.mbarrier_pipelines import verify_pipelines
@@ -17,6 +17,8 @@ from tileiras_build.target.targets import find_target
 KERNELS = Path(__file__).with_name("dots_in_branches.py")
 SMS = ("sm_80", "sm_90", "sm_100", "sm_120")
 FETCHING = SMS[1:]
+# Tests of one kernel in turn: every way to copy and to multiply sees half of them.
+BY_HALVES = SMS[::2], SMS[1::2]
 BEFORE = 9  # what the result holds before
 
 
@@ -38,15 +40,14 @@ def launched(name, sm, steps, lengths, limit, columns=1, blocks=None, **options)
     return found.reshape(rows, m, columns * n), (a @ b).reshape(rows, m, n)
 
 
-@pytest.mark.parametrize("steps", [1, 11], ids=["fewer than stages", "more than stages"])
-@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize(("steps", "sm"), alternate([1, 11], SMS))  # fewer than stages, and more
 def test_blocks_without_a_tile_do_nothing(sm, steps):
     found, whole = launched("guarded", sm, steps, [0, 0], 1)
     np.testing.assert_array_equal(found[0], whole[0])
     assert (found[1] == BEFORE).all()
 
 
-@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize("sm", BY_HALVES[1])
 def test_programs_without_a_tile_end_an_iteration(sm):
     found, whole = launched("guarded", sm, 2, [0, 0, 0], 2, persistent=1)
     np.testing.assert_array_equal(found[:2], whole[:2])
@@ -62,15 +63,14 @@ def test_clusters_without_a_tile_do_nothing(sm):
     assert (found[1] == BEFORE).all()
 
 
-@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize("sm", BY_HALVES[0])
 def test_an_array_says_which_blocks_return(sm):
     found, whole = launched("looked_up", sm, 2, [3, 1, 2], 2)
     np.testing.assert_array_equal(found[0], whole[0])
     assert (found[1] == BEFORE).all() and (found[2] == 1).all()
 
 
-@pytest.mark.parametrize("options", [{}, {"persistent": 1}], ids=["", "persistent"])
-@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize(("options", "sm"), alternate([{}, {"persistent": 1}], SMS))
 def test_a_division_behind_a_return_is_not_made_before_it(sm, options):
     """LLVM takes from a division that its divisor is not 0, and would return never."""
     for limit, lengths in ((0, [1, 1]), (1, [0, 1])):
@@ -79,14 +79,13 @@ def test_a_division_behind_a_return_is_not_made_before_it(sm, options):
         np.testing.assert_array_equal(found[1], whole[1] if limit else np.full_like(found[1], BEFORE))
 
 
-@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize("sm", BY_HALVES[1])
 def test_a_return_behind_a_store(sm):
     found, whole = launched("between", sm, 2, [0, 0], 1)
     np.testing.assert_array_equal(found, np.stack([whole[0], 2 * whole[1]]))
 
 
-@pytest.mark.parametrize("sm", SMS)
-@pytest.mark.parametrize("name", ["after_a_tile", "around_dots"])
+@pytest.mark.parametrize(("name", "sm"), alternate(["after_a_tile", "around_dots"], SMS))
 def test_a_tile_says_which_blocks_return(name, sm):
     found, whole = launched(name, sm, 3, [1, 0], BEFORE)
     np.testing.assert_array_equal(found[0], whole[0])
@@ -95,8 +94,7 @@ def test_a_tile_says_which_blocks_return(name, sm):
     assert (found == BEFORE).all()
 
 
-@pytest.mark.parametrize("sm", SMS)
-@pytest.mark.parametrize("name", ["in_a_loop", "in_a_while_loop", "once_in_a_while_loop"])
+@pytest.mark.parametrize(("name", "sm"), alternate(["in_a_loop", "in_a_while_loop", "once_in_a_while_loop"], SMS))
 def test_a_return_from_a_loop(name, sm):
     found, whole = launched(name, sm, 2, [0, 0, 0], 2)
     np.testing.assert_array_equal(found[:2], whole[:2])
@@ -121,7 +119,7 @@ def test_loops_that_only_run_on_go_on(sm, name, steps):
     np.testing.assert_array_equal(found[2], last)
 
 
-@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize("sm", BY_HALVES[0])
 def test_loops_that_end_between_steps(sm):
     steps, lengths = 5, (0, 3, 9)
     returned, whole = launched("between_steps", sm, steps, lengths, 0)
@@ -131,8 +129,7 @@ def test_loops_that_end_between_steps(sm):
     np.testing.assert_array_equal([returned[2] - 1, broken[2] - 5], [whole[2], whole[2]])
 
 
-@pytest.mark.parametrize("steps", [1, 11], ids=["fewer than stages", "more than stages"])
-@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize(("steps", "sm"), alternate([1, 11], SMS))  # fewer than stages, and more
 def test_a_choice_of_blocks(sm, steps):
     found, whole = launched("chosen", sm, steps, [0, 0], 1)
     np.testing.assert_array_equal(found[0], whole[0])
@@ -146,20 +143,20 @@ def test_a_choice_of_clusters(sm):
     assert (found[1] == BEFORE).all()
 
 
-@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize("sm", BY_HALVES[1])
 def test_dots_in_either_arm(sm):
     found, whole = launched("either", sm, 3, [0, 2, 1], 1)
     np.testing.assert_array_equal(found, np.stack([2 * whole[0], 3 * whole[1], 0 * whole[2]]))
 
 
-@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize("sm", BY_HALVES[0])
 def test_a_choice_in_a_loop(sm):
     found, whole = launched("some_of_a_loop", sm, 3, [0, 0, 0], 1)
     np.testing.assert_array_equal(found[[0, 2]], whole[[0, 2]])
     assert (found[1] == BEFORE).all()
 
 
-@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize("sm", BY_HALVES[1])
 def test_a_branch_bounds_a_loop(sm):
     found, _ = launched("bounded_by_a_branch", sm, 3, [2, 0, 0], 2)
     a, b = operands(3, 3)
@@ -168,14 +165,14 @@ def test_a_branch_bounds_a_loop(sm):
     np.testing.assert_array_equal(found[2], a[256:, 64:] @ b[64:])
 
 
-@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize("sm", BY_HALVES[0])
 def test_places_are_looked_up(sm):
     found, whole = launched("expert", sm, 5, [2, 0, 1], 2)
     np.testing.assert_array_equal(found[:2], whole[[2, 0]])
     assert (found[2] == BEFORE).all()
 
 
-@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize("sm", BY_HALVES[1])
 def test_loads_run_ahead_of_stores_that_no_token_orders_before_them(sm):
     steps = 6
     a, b = operands(steps, 2)
@@ -184,7 +181,7 @@ def test_loads_run_ahead_of_stores_that_no_token_orders_before_them(sm):
     np.testing.assert_array_equal(found.reshape(256, -1), np.concatenate(list(partial), 1))
 
 
-@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize("sm", BY_HALVES[0])
 def test_loads_behind_another_grid(sm):
     found, whole = launched("behind_another_grid", sm, 3, [1, 1], 0)
     np.testing.assert_array_equal(found[0], whole[0])
@@ -193,14 +190,14 @@ def test_loads_behind_another_grid(sm):
     assert compiled(KERNELS, "behind_another_grid", sm).ptx.count("griddepcontrol.wait") == waits[sm]
 
 
-@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize("sm", BY_HALVES[1])
 def test_dots_outside_loops(sm):
     found, whole = launched("once", sm, 2, [0, 0], 1)
     a, b = operands(2, 2)
     np.testing.assert_array_equal(found, [whole[0], a[128:, :64] @ b[:64]])
 
 
-@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize("sm", BY_HALVES[0])
 def test_groups_of_rows(sm):
     found, whole = launched("groups", sm, 3, [3, 0, 2, 1], 3, blocks=2)
     np.testing.assert_array_equal(found[[0, 2]], whole[[0, 2]])
@@ -208,15 +205,14 @@ def test_groups_of_rows(sm):
     np.testing.assert_array_equal(found[3] - 2, whole[3])
 
 
-@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize("sm", BY_HALVES[1])
 def test_a_loop_searches_a_place(sm):
     found, whole = launched("searched", sm, 3, [1, 7, 0], 3)
     np.testing.assert_array_equal(found[:2], whole[[2, 0]])
     assert (found[2] == BEFORE).all()
 
 
-@pytest.mark.parametrize("steps", [1, 2, 5])
-@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize(("steps", "sm"), alternate([1, 2, 5], SMS))
 def test_gathered_rows_by_a_looked_up_place(sm, steps):
     found, _ = launched("gathered", sm, steps, [0, 1, 0], 256)
     a, b = operands(steps, 3)
@@ -225,7 +221,7 @@ def test_gathered_rows_by_a_looked_up_place(sm, steps):
     assert (found[2] == BEFORE).all()
 
 
-@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize("sm", BY_HALVES[0])
 def test_no_gather_runs_ahead_of_a_scatter_that_it_follows(sm):
     steps = 4
     found, _ = launched("scattered", sm, steps, [0], 0)
@@ -233,7 +229,7 @@ def test_no_gather_runs_ahead_of_a_scatter_that_it_follows(sm):
     np.testing.assert_array_equal(found[0], np.tile(a[:, :64], steps) @ b)
 
 
-@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize("sm", BY_HALVES[1])
 def test_scalars_that_the_kernel_writes(sm):
     found, whole = launched("counted_down", sm, 2, [2, 0, 1], 0)
     np.testing.assert_array_equal(found, [2 * whole[0], 0 * whole[1], whole[2]])
@@ -273,16 +269,14 @@ def test_no_mma_is_in_flight_where_a_kernel_returns_without_a_producer():
     assert any(SLOW["after_a_tile"] in reason for reason in reasons[1:])
 
 
-@pytest.mark.parametrize("sm", FETCHING)
-@pytest.mark.parametrize("name", FAST)
+@pytest.mark.parametrize(("name", "sm"), alternate(FAST, FETCHING))
 def test_a_return_costs_no_fast_path(name, sm):
     ptx = compiled(KERNELS, name, sm).ptx
     assert "cp.async.bulk.tensor" in ptx
     assert {"sm_90": "wgmma", "sm_100": "tcgen05.mma", "sm_120": "ldmatrix"}[sm] in ptx
 
 
-@pytest.mark.parametrize("sm", FETCHING)
-@pytest.mark.parametrize("name", FAST)
+@pytest.mark.parametrize(("name", "sm"), alternate(FAST, FETCHING))
 def test_partitions_that_return_are_accepted(name, sm):
     module = scheduled_case(KERNELS, name, sm)
     verify_tma_stores(module)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.emulated_kernels import bytecode, cases, compiled, run
-from tests.pairwise import pairwise
+from tests.pairwise import alternate, pairwise
 from tileiras_build.driver import lower
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.tile_ir_text_format import parse
@@ -15,14 +15,8 @@ from tileiras_build.target.targets import TARGETS
 
 KERNELS = Path(__file__).with_name("cluster_kernels.py")
 SMS, CTAS = ("sm_90", "sm_100", "sm_120"), (2, 4)
-BOTH = [pytest.mark.parametrize("sm", SMS), pytest.mark.parametrize("ctas", CTAS)]
-
-
-def each(test):
-    """A test for every target that has clusters, with both numbers of CTAs."""
-    for mark in BOTH:
-        test = mark(test)
-    return test
+# For every target that has clusters, with either number of CTAs.
+each = pytest.mark.parametrize(("sm", "ctas"), alternate(SMS, CTAS))
 
 
 def integers(shape, dtype, low=-3, high=4):

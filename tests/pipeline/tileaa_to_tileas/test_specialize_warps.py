@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.emulated_kernels import assembled, cases, compiled, run, scheduled_case
-from tests.pairwise import pairwise
+from tests.pairwise import alternate, pairwise
 from tileiras_build.driver import lower
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.verifiers.shared_memory_allocation import verify_shared_memory_allocation
@@ -65,13 +65,7 @@ def check(name, sm, sizes, grid=(1, 1, 1), start=False):
     np.testing.assert_array_equal(run(KERNELS, name, sm, [a, b, out], grid)[2].astype(np.float64), want)
 
 
-# Every other kernel on each target, so that each target has each type and every shape some.
-RESULTS = [
-    (name, sm) for row, name in enumerate(DOTS) for column, sm in enumerate(SMS) if (row + column) % 2 == 0
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("name", "sm"), RESULTS)
+@pytest.mark.parametrize(("name", "sm"), alternate(DOTS, SMS))
 def test_tiles_that_stick_out_of_the_arrays(name, sm):
     m, n, k = (argument for argument in cases(KERNELS)[name].arguments if isinstance(argument, int))
     more = 22 if cases(KERNELS)[name].arguments[0].unit_stride == -1 else 16

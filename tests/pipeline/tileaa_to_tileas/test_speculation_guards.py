@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.emulated_kernels import compiled, run
+from tests.pairwise import alternate
 from tileiras_build.simulate.emulator.errors import EmulatorFault
 
 KERNELS = Path(__file__).with_name("speculated_places.py")
@@ -29,8 +30,7 @@ def launched(name, sm, trips, number, **options):
     return found, sum(dots, np.zeros((64, 64), np.float32))
 
 
-@pytest.mark.parametrize("sm", SMS)
-@pytest.mark.parametrize("name", ["divided", "remaining"])
+@pytest.mark.parametrize(("name", "sm"), alternate(["divided", "remaining"], SMS))
 def test_a_loop_without_trips_divides_by_nothing(name, sm):
     """LLVM takes from a division in front of it that the divisor is not 0, and drops what is done where it is."""
     found, _ = launched(name, sm, 0, 0)
@@ -56,8 +56,7 @@ def test_no_division_in_llvm_ir_is_by_what_may_be_0(name):
     assert variable and set(variable) <= chosen
 
 
-@pytest.mark.parametrize("options", [{}, {"persistent": 1}], ids=["", "persistent"])
-@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize(("options", "sm"), alternate([{}, {"persistent": 1}], SMS))
 def test_a_division_behind_an_assertion_is_not_made_before_it(sm, options):
     """LLVM would take from it that the assertion holds."""
     with pytest.raises(EmulatorFault, match="assertion failed: no divisor"):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.emulated_kernels import aligned, cases, compiled, run
-from tests.pairwise import pairwise
+from tests.pairwise import alternate, pairwise
 from tileiras_build.frontend.export_cutile import pack_arguments
 from tileiras_build.simulate import emulator
 from tileiras_build.target.targets import find_target
@@ -44,8 +44,7 @@ def operands(name, m, n, k):
     return a, b, np.full((m, n), UNTOUCHED).astype(result)
 
 
-@pytest.mark.parametrize("sm", SMS)
-@pytest.mark.parametrize("name", DOTS)
+@pytest.mark.parametrize(("name", "sm"), alternate(DOTS, SMS))
 def test_tiles_that_stick_out_of_the_array(name, sm):
     m, n, k = sizes(name)
     a, b, out = operands(name, m + 22, n + 16, k + 16)
@@ -153,8 +152,7 @@ def test_an_array_without_elements_is_not_written(sm):
     np.testing.assert_array_equal(run_on_part("f16", sm, [a, b, out], np.s_[:0]), out)
 
 
-@pytest.mark.parametrize("sm", SMS)
-@pytest.mark.parametrize("name", CHOSEN)
+@pytest.mark.parametrize(("name", "sm"), alternate(CHOSEN, SMS))
 def test_registers_reach_shared_memory_without_bank_conflicts(name, sm):
     m, n, k = sizes(name)
     a, b, out = operands(name, m, n, k)
@@ -166,8 +164,7 @@ def test_registers_reach_shared_memory_without_bank_conflicts(name, sm):
 
 
 # ---- choice ------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("sm", SMS)
-@pytest.mark.parametrize("name", CHOSEN)
+@pytest.mark.parametrize(("name", "sm"), alternate(CHOSEN, SMS))
 def test_results_are_stored_by_tma_alone(name, sm):
     ptx = compiled(KERNELS, name, sm).ptx
     assert (STORE.format(2) in ptx, "st.global" in ptx) == (True, False)

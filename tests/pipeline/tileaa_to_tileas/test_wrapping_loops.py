@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.emulated_kernels import aligned
+from tests.pairwise import alternate
 from tileiras_build import compile
 from tileiras_build.ir.bytecode.text_parser import parse_text
 from tileiras_build.ir.bytecode.writer import write_module
@@ -102,7 +103,7 @@ def check(type, signed, low, high, step, first, sm, by_one=False):
 
 # Every loop on two targets: where threads copy ahead or a partition does, whose counters are two.
 SMS = ("sm_80", "sm_90", "sm_100", "sm_120")
-RESULTS = [(*loop, sm) for row, loop in enumerate(LOOPS) for column, sm in enumerate(SMS) if (row + column) % 2 == 0]
+RESULTS = [(*loop, sm) for loop, sm in alternate(LOOPS, SMS)]
 
 
 @pytest.mark.parametrize(("type", "signed", "low", "high", "step", "first", "sm"), RESULTS)
