@@ -7,7 +7,7 @@ element.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -226,6 +226,22 @@ def vector_of(op: TableOp, layout: LinearLayout, order: Sequence[int]) -> int:
     return min(allowed, layout.contiguous(order))
 
 
+def accesses(layout: LinearLayout, vector: int) -> dict[int, int]:
+    """Place in the tile -> first register of an access of ``vector`` elements: each place once."""
+    found: dict[int, int] = {}
+    for first in range(0, layout.num_registers, vector):
+        found.setdefault(layout.register_offsets[first], first)
+    return found
+
+
+def load_once(layout: LinearLayout, vector: int, load: Callable[[int], Sequence[Any]]) -> list[Any]:
+    """The registers of a tile, ``vector`` of them by a ``load`` from a first one on; each place is loaded once."""
+    known = {key: load(first) for key, first in accesses(layout, vector).items()}
+    return [
+        value for first in range(0, layout.num_registers, vector) for value in known[layout.register_offsets[first]]
+    ]
+
+
 def emit_tiled_load(e: KernelEmitter, op: TableOp) -> None:
     view = e.values.view(op.view)
     layout = layout_of(op.value)
@@ -252,17 +268,14 @@ def _load_tile(e: KernelEmitter, op: TableOp, addresses: TileAddresses, vector: 
     if "cache" in op.attributes:
         modifiers = {**modifiers, "cache": str_attr(op, "cache")}
     fill = padding_bits(element, addresses.view.type.padding.data)
-    known: dict[int, list[Any]] = {}
-    registers: list[Any] = []
     packed = fill == 0 and stays_packed(op, element, vector)
     lazy_loads = LazyLoads(e) if "lazy" in op.attributes else None
-    for first in range(0, layout.num_registers, vector):
-        key = layout.register_offsets[first]
-        if (values := known.get(key)) is None:
-            load = partial(_load_registers, e.b, addresses, first, vector, masked, fill, modifiers, packed)
-            values = known[key] = load() if lazy_loads is None else lazy_loads.add(load, vector)
-        registers += values
-    return registers
+
+    def load(first: int) -> list[Any]:
+        made = partial(_load_registers, e.b, addresses, first, vector, masked, fill, modifiers, packed)
+        return made() if lazy_loads is None else lazy_loads.add(made, vector)
+
+    return load_once(layout, vector, load)
 
 
 def _load_registers(
@@ -360,11 +373,7 @@ def _store_tile(e: KernelEmitter, op: TableOp, addresses: TileAddresses, vector:
         e.values.packed(op.value) if e.computes_at_use else e.values.registers(op.value),
         e.threads.holds_canonical_copy(layout),
     )
-    done: set[int] = set()
-    for first in range(0, layout.num_registers, vector):
-        if (key := layout.register_offsets[first]) in done:
-            continue
-        done.add(key)
+    for first in accesses(layout, vector).values():
         mask = _both(e.b, holder, addresses.mask(first) if masked else None)
         stored = [materialize(e.b, value) for value in values[first : first + vector]]
         _store_registers(e.b, addresses, first, stored, mask, modifiers)
@@ -420,11 +429,7 @@ def emit_store(e: KernelEmitter, op: TableOp) -> None:
     pointers, values = e.values.registers(op.pointer), e.values.registers(op.value)
     masks = None if op.mask is None else e.values.registers(op.mask)
     vector, holder = vector_of(op, layout, pointer_order(op, layout.rank)), e.threads.holds_canonical_copy(layout)
-    done: set[int] = set()
-    for first in range(0, layout.num_registers, vector):
-        if (key := layout.register_offsets[first]) in done:
-            continue
-        done.add(key)
+    for first in accesses(layout, vector).values():
         mask = _both(e.b, holder, None if masks is None else is_mask_needed(masks[first]))
         store_vector(e.b, element, values[first : first + vector], pointers[first], 0, mask, modifiers)
 

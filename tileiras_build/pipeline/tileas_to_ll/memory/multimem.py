@@ -17,7 +17,7 @@ from ...analysis.access_vectorization import multimem_word
 from ...common.llvm_element_types import Element
 from ..emission.function_builder import Value
 from ..emission.kernel_emitter import Handler, KernelEmitter
-from .global_memory import TileAddresses, modifiers_of, padding_bits, tile_addresses, vector_of
+from .global_memory import TileAddresses, accesses, load_once, modifiers_of, padding_bits, tile_addresses, vector_of
 from .packed_loads import unpacked_or_merged
 from .vector_access import Modifiers, fields, predicate, registers_type
 
@@ -76,25 +76,19 @@ def _load_tile(
     e: KernelEmitter, addresses: TileAddresses, vector: int, masked: bool, attributes: Modifiers
 ) -> list[Value]:
     """The registers of a tile, ``vector`` elements an access."""
-    layout, known = addresses.layout, dict[int, Sequence[Value]]()
-    registers: list[Value] = []
-    for first in range(0, layout.num_registers, vector):
-        key = layout.register_offsets[first]
-        if key not in known:
-            mask = addresses.mask(first) if masked else None
-            known[key] = _load(e, addresses, first, vector, mask, attributes)
-        registers += known[key]
-    return registers
+    element, type = addresses.element, registers_type(addresses.element.type, vector)
 
+    def load(first: int) -> Sequence[Value]:
+        mask = addresses.mask(first) if masked else None
+        pointer, offset = addresses.address(first)
+        fill = padding_bits(element, addresses.view.type.padding.data) if mask is not None else None
+        guard = predicate(e.b, mask)
+        word = e.b.issue(
+            MultimemLoadReduceOp, pointer, guard, type=type, offset=offset or None, fill=fill, **attributes
+        )
+        return fields(e.b, word, vector)
 
-def _load(
-    e: KernelEmitter, addresses: TileAddresses, first: int, count: int, mask: Value | None, attributes: Modifiers
-) -> Sequence[Value]:
-    (pointer, offset), element = addresses.address(first), addresses.element
-    fill = padding_bits(element, addresses.view.type.padding.data) if mask is not None else None
-    type, guard = registers_type(element.type, count), predicate(e.b, mask)
-    loaded = e.b.issue(MultimemLoadReduceOp, pointer, guard, type=type, offset=offset or None, fill=fill, **attributes)
-    return fields(e.b, loaded, count)
+    return load_once(addresses.layout, vector, load)
 
 
 def _emit_write(instruction: type[TableOp]) -> Handler:
@@ -128,11 +122,8 @@ def _write_tile(
     attributes: Modifiers,
 ) -> list[Value]:
     """Write each element of a tile once, ``vector`` elements an access."""
-    layout, holder, done = addresses.layout, e.threads.holds_canonical_copy(addresses.layout), set[int]()
-    for first in range(0, layout.num_registers, vector):
-        if (key := layout.register_offsets[first]) in done:
-            continue
-        done.add(key)
+    holder = e.threads.holds_canonical_copy(addresses.layout)
+    for first in accesses(addresses.layout, vector).values():
         mask = e.b.all_of([holder, addresses.mask(first) if masked else None])
         written = [e.b.of(value, addresses.element.type) for value in values[first : first + vector]]
         pointer, offset = addresses.address(first)
