@@ -1,4 +1,4 @@
-"""Choosing among the points of a case's space (``frontend.tuning_space.Tune``): they are ranked by the cost model.
+"""Choosing among the points of a case's space (``frontend.tuning_space.Tune``): they are ranked by the cost model, or timed on a GPU.
 
-Imports driver, frontend, simulate, verify and what these import.
+Imports cutile, driver, frontend, launch, simulate, verify and what these import.
 """

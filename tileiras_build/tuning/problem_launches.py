@@ -18,10 +18,11 @@ from ..frontend.tuning_space import Problem
 
 @dataclass(frozen=True)
 class ProblemLaunch:
-    """Arguments by name in the kernel's order, and the grid in tile blocks."""
+    """Arguments by name in the kernel's order, the grid in tile blocks, and whether arrays have contents."""
 
     values: Values
     grid: tuple[int, int, int]
+    has_contents: bool = False
 
 
 def problem_launches(case: Case) -> list[ProblemLaunch]:
@@ -37,7 +38,7 @@ def problem_launches(case: Case) -> list[ProblemLaunch]:
         raise ValueError("Tune needs problems=[{name: lengths or scalar, …}], as the case has no inputs=")
     given = case.inputs(np.random.default_rng(list(case.name.encode())))
     values = {name: given[name] for name in case.launch_names}
-    return [ProblemLaunch(values, _grid(case, values))]
+    return [ProblemLaunch(values, _grid(case, values), has_contents=True)]
 
 
 def _values(case: Case, problem: Problem) -> Values:

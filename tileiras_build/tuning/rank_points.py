@@ -24,6 +24,7 @@ from ..verify.estimate_settings import settings_of
 from .problem_launches import ProblemLaunch, problem_launches
 
 Compile = Callable[[bytes], Artifacts]
+Time = Callable[[Artifacts, str, ProblemLaunch], float]  # microseconds of a launch of the kernel of this name
 
 
 @dataclass(frozen=True)
@@ -42,9 +43,15 @@ class RankedPoint:
         return math.exp(sum(map(math.log, self.microseconds)) / len(self.microseconds))
 
 
-def rank_points(case: Case, path: str, compile: Compile, root: str | None = None) -> list[RankedPoint]:
-    """The points of the case of the file ``path``, the default first. Raises InvalidInput[tune-none] where no point has a time."""
-    ranked = [_ranked(at_point(case, point), point, path, compile, root) for point in points(case)]
+def rank_points(
+    case: Case, path: str, compile: Compile, root: str | None = None, time: Time | None = None
+) -> list[RankedPoint]:
+    """The points of the case of the file ``path``, the default first, by the model or by ``time``.
+
+    Raises InvalidInput[tune-none] where no point has a time.
+    """
+    time = time or modelled
+    ranked = [_ranked(at_point(case, point), point, path, compile, root, time) for point in points(case)]
     if not any(row.microseconds for row in ranked):
         raise InvalidInput(
             "tune-none", f"{case.name}: no point of its space has a time: {ranked[0].problem}", location=Location(path)
@@ -57,34 +64,32 @@ def best_point(ranked: Iterable[RankedPoint]) -> RankedPoint:
     return min(ranked, key=lambda row: row.mean)
 
 
-def _ranked(case: Case, point: Point, path: str, compile: Compile, root: str | None) -> RankedPoint:
+def _ranked(case: Case, point: Point, path: str, compile: Compile, root: str | None, time: Time) -> RankedPoint:
     launches = problem_launches(case)
     try:
         bytecode = export_point(path, case, root)
         with tracer().untraced():
             made = compile(bytecode)
-            return RankedPoint(point, tuple(_microseconds(made, case.name, launch) for launch in launches))
+            return RankedPoint(point, tuple(time(made, case.name, launch) for launch in launches))
     except TileirasError as error:
         return RankedPoint(point, problem=str(error).splitlines()[0])
 
 
-def _microseconds(made: Artifacts, name: str, launch: ProblemLaunch) -> float:
+def modelled(made: Artifacts, name: str, launch: ProblemLaunch) -> float:
     """The estimate of one launch. Raises InvalidInput[tune-none] where the model cannot handle it."""
     manifest = read_launch_manifest(made.manifest).kernels
     settings = settings_of(manifest[name], launch.values)
     if settings is None:
         raise InvalidInput("tune-none", f"{name}: the cost model takes arrays and scalars only")
     assert made.cubin is not None
-    taken = _launched(manifest, name, settings, launch.grid)
+    taken = launched(manifest, name, settings, launch.grid)
     found = estimate_kernel(made.cubin, taken, manifest, Problem(settings, launch.grid))
     if found is None:
         raise InvalidInput("tune-none", f"{name}: the cost model cannot handle this kernel")
     return found.microseconds
 
 
-def _launched(
-    manifest: Mapping[str, Launch], name: str, settings: Mapping[str, str], grid: tuple[int, int, int]
-) -> str:
+def launched(manifest: Mapping[str, Launch], name: str, settings: Mapping[str, str], grid: tuple[int, int, int]) -> str:
     """The kernel, or the variant of it that launchers take for these settings and this grid."""
     variants = variants_of(name, manifest).items()
     return next((variant for variant, row in variants if fits_variant(manifest[name], row, settings, grid)), name)

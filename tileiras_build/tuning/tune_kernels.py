@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core.errors import Location
 from ..core.plurals import count_text
@@ -20,6 +20,9 @@ from ..frontend.tuning_choices import Choice, read_choices, write_choices
 from ..frontend.tuning_space import digest, given, point_text, points
 from ..frontend.users_errors import users_code
 from ..target.targets import find_target
+
+if TYPE_CHECKING:
+    from .rank_points import Time
 
 MODEL = "model"
 COLUMNS = ("kernel", "SM", "points", "chosen", "time", "default", "faster")
@@ -33,11 +36,17 @@ def tuned_file(
 
 
 def tune_kernels(
-    path: str, target: str, names: Sequence[str] | None, options: Mapping[str, Any], root: str | None = None
+    path: str,
+    target: str,
+    names: Sequence[str] | None,
+    options: Mapping[str, Any],
+    root: str | None = None,
+    by: str = MODEL,
+    time: Time | None = None,
 ) -> list[dict[str, Any]]:
     """The results for the cases of the file that have a ``Tune`` (those in ``names``, or all); ``options`` are those of ``driver.compile``.
 
-    Raises InvalidInput[export] for an invalid space, and [tune-none] where no point has a time.
+    ``by`` names what times them: the model, or ``time``. Raises InvalidInput[export] for an invalid space, and [tune-none] where no point has a time.
     """
     with tracer().untraced():
         from .rank_points import rank_points, result_of
@@ -47,8 +56,8 @@ def tune_kernels(
             if case.tune is None or names is not None and case.name not in names:
                 continue
             with users_code(folder_of(path), Location(path), f"case {case.name!r}: "):
-                ranked = rank_points(case, path, lambda data: compile(data, target, name=path, **options), root)
-                found.append(result_of(case, find_target(target).generation, ranked, MODEL, digest(points(case))))
+                ranked = rank_points(case, path, lambda data: compile(data, target, name=path, **options), root, time)
+                found.append(result_of(case, find_target(target).generation, ranked, by, digest(points(case))))
     return found
 
 
