@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..reports.optimization_remarks import Remark
     from ..reports.source_files import SourceFiles
     from ..reports.stage_source_lines import Line, Place
-    from ..workers.executor import Executor
+    from ..workers.executor.forked_executor import ForkedExecutor
 
 _UNKNOWN = ("", 0)
 _LABEL = re.compile(r"\.L\w+:$")
@@ -82,7 +82,7 @@ def run(options: argparse.Namespace) -> None:
             _write_page(Path(folder), options, problems)
 
 
-def _problems(options: argparse.Namespace, executor: Executor, targets: list[str]) -> EstimateProblems:
+def _problems(options: argparse.Namespace, executor: ForkedExecutor, targets: list[str]) -> EstimateProblems:
     from ..core.errors import InvalidInput
     from ..reports.collect_rows import EstimateProblems
     from ..simulate.estimate.estimate_kernel import Problem
@@ -176,9 +176,9 @@ def _listing(code: list[Line], remarks: list[Remark], file: Path, form: _Form) -
             yield f"\n{name}"
             shown = name
         source = f"{number:>5}  {_source(sources, name, number, file)}" if number else "       (no line)"
-        remarks = [f"       {text}" for text in dict.fromkeys(found.remarks)]
+        notes = [f"       {text}" for text in dict.fromkeys(found.remarks)]
         amount = count_text(sum(not text.startswith(".") for text in found.code), "instruction")
-        yield from _block(source, remarks, [amount] if form.counts else found.code, form.width)
+        yield from _block(source, notes, [amount] if form.counts else found.code, form.width)
 
 
 def _block(source: str, remarks: list[str], code: list[str], width: int) -> Iterator[str]:
