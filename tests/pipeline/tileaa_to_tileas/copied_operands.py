@@ -86,6 +86,31 @@ def of_a_sequence(q, k, v, ends, out, M: ConstInt, N: ConstInt, D: ConstInt):
 
 
 @ct.kernel
+def split(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt, STEPS: ConstInt):
+    """out += a @ b, parts of k added atomically by one block after the other, which acquires what others have written."""
+    for part in range(ct.bid(0), ct.cdiv(ct.num_tiles(a, axis=1, shape=(M, K)), STEPS), ct.num_blocks(0)):
+        acc = ct.zeros((M, N), dtype=ct.float32)
+        for k in range(part * STEPS, part * STEPS + STEPS):
+            x = ct.load(a, (0, k), (M, K), padding_mode=ZERO, allow_tma=False)
+            y = ct.load(b, (k, 0), (K, N), padding_mode=ZERO, allow_tma=False)
+            acc = ct.mma(x, y, acc)
+        rows, columns = ct.arange(M, dtype=ct.int32), ct.arange(N, dtype=ct.int32)
+        ct.atomic_add(out, (rows[:, None], columns[None, :]), acc)
+
+
+@ct.kernel
+def of_rows(q, k, v, table, out, M: ConstInt, N: ConstInt, D: ConstInt):
+    """out = f16(q @ k.T) @ v of the rows that a table names."""
+    queries, width = ct.load(q, (0, 0), (M, D)), ct.arange(D, dtype=ct.int32)[None, :]
+    acc = ct.zeros((M, D), dtype=ct.float32)
+    for step in range(ct.num_tiles(table, axis=0, shape=(N,))):
+        rows = ct.load(table, (step,), (N,))[:, None]
+        scores = ct.mma(queries, ct.transpose(ct.gather(k, (rows, width))), ct.zeros((M, N), dtype=ct.float32))
+        acc = ct.mma(scores.astype(ct.float16), ct.gather(v, (rows, width)), acc)
+    ct.store(out, (0, 0), acc)
+
+
+@ct.kernel
 def of_pages(q, k, v, table, out, PAGES: ConstInt, ROWS: ConstInt, D: ConstInt, HEADS: ConstInt):
     """out = v.T @ f16(k @ q.T) of the pages that a table names, several in each iteration."""
     queries = ct.load(q, (0, 0), (HEADS, D)).transpose()
@@ -126,6 +151,8 @@ CASES = [
     Case("gathered", gathered, (_matrix(16), _matrix(16), OUT, *TILE)),
     Case("gathered_whole", gathered, (_whole(), _whole(), OUT, *TILE)),
     Case("of_a_sequence", of_a_sequence, (*[_matrix(16)] * 3, Array("int32", 1), OUT, 128, 32, 64)),
+    Case("split", split, (_whole(), _whole(), OUT, *TILE, 6)),
+    Case("of_rows", of_rows, (*[_whole()] * 3, Array("int32", 1), OUT, 128, 32, 64)),
     Case("of_pages", of_pages, (_whole(), *[_pages()] * 2, Array("int32", 1), OUT, 4, 32, 64, 16)),
     Case("until_large", until_large, (_matrix(16), _matrix(16), OUT, *TILE)),
 ]

@@ -233,7 +233,7 @@ nv_tileaa.func @acquire {
   nv_tileaa.return
 }
 
-// ---- a_loop_that_may_not_run_is_no_barrier
+// ---- a_barrier_for_what_came_before_a_loop_is_before_it
 nv_tileaa.func @maybe {
 ^bb0(%p: tensor<64x!nv_tileaa.ptr<f32>>, %x: tensor<64xf32>, %t: !nv_tileaa.mem_token, %n: i32):
   %u = nv_tileas.store %p, %x token(%t) {mem_semantic = "weak"} : (tensor<64x!nv_tileaa.ptr<f32>>, tensor<64xf32>, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
@@ -249,14 +249,69 @@ nv_tileaa.func @maybe {
 nv_tileaa.func @maybe {
 ^bb0(%p: tensor<64x!nv_tileaa.ptr<f32>>, %x: tensor<64xf32>, %t: !nv_tileaa.mem_token, %n: i32):
   %u = nv_tileas.store %p, %x token(%t) {mem_semantic = "weak"} : (tensor<64x!nv_tileaa.ptr<f32>>, tensor<64xf32>, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
+  nv_tileas.barrier
   nv_tileas.for %n, %n, %n : (i32, i32, i32) -> () {
   ^bb0(%i: i32):
-    nv_tileas.barrier
     %y, %v = nv_tileas.load %p token(%u) {mem_semantic = "weak"} : (tensor<64x!nv_tileaa.ptr<f32>>, !nv_tileaa.mem_token) -> (tensor<64xf32>, !nv_tileaa.mem_token)
     nv_tileas.continue
   }
-  nv_tileas.barrier
   %z, %w = nv_tileas.load %p token(%u) {mem_semantic = "weak"} : (tensor<64x!nv_tileaa.ptr<f32>>, !nv_tileaa.mem_token) -> (tensor<64xf32>, !nv_tileaa.mem_token)
+  nv_tileaa.return
+}
+
+// ---- a_loop_that_may_not_run_is_no_barrier
+nv_tileaa.func @loop {
+^bb0(%p: tensor<64x!nv_tileaa.ptr<f32>>, %x: tensor<64xf32>, %t: !nv_tileaa.mem_token, %n: i32):
+  %u = nv_tileas.store %p, %x token(%t) {mem_semantic = "weak"} : (tensor<64x!nv_tileaa.ptr<f32>>, tensor<64xf32>, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
+  nv_tileas.for %n, %n, %n : (i32, i32, i32) -> () {
+  ^bb1(%i: i32):
+    %y, %v = nv_tileas.load %p token(%t) {mem_semantic = "weak"} : (tensor<64x!nv_tileaa.ptr<f32>>, !nv_tileaa.mem_token) -> (tensor<64xf32>, !nv_tileaa.mem_token)
+    %w = nv_tileas.store %p, %y token(%v) {mem_semantic = "weak"} : (tensor<64x!nv_tileaa.ptr<f32>>, tensor<64xf32>, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
+    nv_tileas.continue
+  }
+  %z, %r = nv_tileas.load %p token(%u) {mem_semantic = "weak"} : (tensor<64x!nv_tileaa.ptr<f32>>, !nv_tileaa.mem_token) -> (tensor<64xf32>, !nv_tileaa.mem_token)
+  nv_tileaa.return
+}
+// ==>
+nv_tileaa.func @loop {
+^bb0(%p: tensor<64x!nv_tileaa.ptr<f32>>, %x: tensor<64xf32>, %t: !nv_tileaa.mem_token, %n: i32):
+  %u = nv_tileas.store %p, %x token(%t) {mem_semantic = "weak"} : (tensor<64x!nv_tileaa.ptr<f32>>, tensor<64xf32>, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
+  nv_tileas.for %n, %n, %n : (i32, i32, i32) -> () {
+  ^bb0(%i: i32):
+    %y, %v = nv_tileas.load %p token(%t) {mem_semantic = "weak"} : (tensor<64x!nv_tileaa.ptr<f32>>, !nv_tileaa.mem_token) -> (tensor<64xf32>, !nv_tileaa.mem_token)
+    nv_tileas.barrier
+    %w = nv_tileas.store %p, %y token(%v) {mem_semantic = "weak"} : (tensor<64x!nv_tileaa.ptr<f32>>, tensor<64xf32>, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
+    nv_tileas.continue
+  }
+  nv_tileas.barrier
+  %z, %r = nv_tileas.load %p token(%u) {mem_semantic = "weak"} : (tensor<64x!nv_tileaa.ptr<f32>>, !nv_tileaa.mem_token) -> (tensor<64xf32>, !nv_tileaa.mem_token)
+  nv_tileaa.return
+}
+
+// ---- what_a_barrier_of_the_loop_ends_is_not_carried
+nv_tileaa.func @loop {
+^bb0(%p: tensor<64x!nv_tileaa.ptr<f32>>, %x: tensor<64xf32>, %t: !nv_tileaa.mem_token, %n: i32):
+  %r = nv_tileas.for %n, %n, %n initial(%t) : (i32, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token {
+  ^bb1(%i: i32, %s: !nv_tileaa.mem_token):
+    %y, %u = nv_tileas.load %p token(%s) {mem_semantic = "weak"} : (tensor<64x!nv_tileaa.ptr<f32>>, !nv_tileaa.mem_token) -> (tensor<64xf32>, !nv_tileaa.mem_token)
+    %w = nv_tileas.store %p, %y token(%u) {mem_semantic = "weak"} : (tensor<64x!nv_tileaa.ptr<f32>>, tensor<64xf32>, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
+    %z, %v = nv_tileas.load %p token(%w) {mem_semantic = "weak"} : (tensor<64x!nv_tileaa.ptr<f32>>, !nv_tileaa.mem_token) -> (tensor<64xf32>, !nv_tileaa.mem_token)
+    nv_tileas.continue %w : (!nv_tileaa.mem_token) -> ()
+  }
+  nv_tileaa.return
+}
+// ==>
+nv_tileaa.func @loop {
+^bb0(%p: tensor<64x!nv_tileaa.ptr<f32>>, %x: tensor<64xf32>, %t: !nv_tileaa.mem_token, %n: i32):
+  %r = nv_tileas.for %n, %n, %n initial(%t) : (i32, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token {
+  ^bb0(%i: i32, %s: !nv_tileaa.mem_token):
+    %y, %u = nv_tileas.load %p token(%s) {mem_semantic = "weak"} : (tensor<64x!nv_tileaa.ptr<f32>>, !nv_tileaa.mem_token) -> (tensor<64xf32>, !nv_tileaa.mem_token)
+    nv_tileas.barrier
+    %w = nv_tileas.store %p, %y token(%u) {mem_semantic = "weak"} : (tensor<64x!nv_tileaa.ptr<f32>>, tensor<64xf32>, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
+    nv_tileas.barrier
+    %z, %v = nv_tileas.load %p token(%w) {mem_semantic = "weak"} : (tensor<64x!nv_tileaa.ptr<f32>>, !nv_tileaa.mem_token) -> (tensor<64xf32>, !nv_tileaa.mem_token)
+    nv_tileas.continue %w : (!nv_tileaa.mem_token) -> ()
+  }
   nv_tileaa.return
 }
 

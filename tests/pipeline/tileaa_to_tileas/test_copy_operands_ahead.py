@@ -74,6 +74,13 @@ def test_results_of_one_dot_are_multiplied_by_copied_rows(sm):
 
 
 @pytest.mark.parametrize("sm", SMS)
+def test_operands_are_copied_between_atomic_additions(sm):
+    a, b = integers(128, 18 * 64), integers(18 * 64, 64)
+    [*_, found] = run(KERNELS, "split", sm, [a, b, np.zeros((128, 64), np.float32)], (2, 1, 1))
+    np.testing.assert_array_equal(found, expected(a, b))
+
+
+@pytest.mark.parametrize("sm", SMS)
 def test_pages_that_a_table_names_are_gathered(sm):
     table = np.array([4, 0, 3, 1, 2, 2, 5, 4, 1, 0, 5, 3], np.int32)
     q, k, v = integers(16, 64) % 2, integers(6, 32, 64), integers(6, 32, 64)
@@ -82,6 +89,17 @@ def test_pages_that_a_table_names_are_gathered(sm):
     np.testing.assert_array_equal(found, expected(values.T, expected(keys, q.T).astype(np.float16)))
     if sm in ASYNC:
         assert "mma.sync" not in compiled(KERNELS, "of_pages", sm).ptx
+
+
+@pytest.mark.parametrize("sm", SMS)
+def test_rows_that_a_table_names_are_gathered(sm):
+    table = np.random.default_rng(5).permutation(96).astype(np.int32)
+    q, k, v = integers(128, 64) % 2, integers(96, 64), integers(96, 64)
+    [*_, found] = run(KERNELS, "of_rows", sm, [q, k, v, table, np.zeros((128, 64), np.float32)])
+    scores = expected(q, k[table].T).astype(np.float16)
+    np.testing.assert_array_equal(found, expected(scores, v[table]))
+    if sm in ASYNC:
+        assert "mma.sync" not in compiled(KERNELS, "of_rows", sm).ptx
 
 
 @pytest.mark.parametrize("sm", ASYNC)
@@ -93,7 +111,7 @@ def test_a_loop_that_results_end_has_no_producer(sm):
 
 
 @pytest.mark.parametrize("sm", ASYNC)
-@pytest.mark.parametrize("name", [*COLUMNS, "batched", "of_a_sequence", "until_large"])
+@pytest.mark.parametrize("name", [*COLUMNS, "batched", "of_a_sequence", "until_large", "split"])
 def test_the_fast_instructions_multiply(name, sm):
     ptx, module = compiled(KERNELS, name, sm).ptx, scheduled_case(KERNELS, name, sm)
     assert ASYNC[sm] in ptx and "mma.sync" not in ptx

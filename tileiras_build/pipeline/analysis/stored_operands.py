@@ -18,7 +18,7 @@ from .enclosing_control_flow import is_defined_in_loop
 from .op_queries import is_tile
 from .tma_tensor_maps import LONGEST_LINE, PATTERN_LINES, SHORTEST_LINE
 
-DOT, LOAD = "nv_tileas.dot", "nv_tileas.tiled_load"
+DOT, LOAD, LOAD_BY_POINTERS = "nv_tileas.dot", "nv_tileas.tiled_load", "nv_tileas.load"
 
 
 def is_stored(dot: TableOp, index: int) -> bool:
@@ -40,6 +40,18 @@ def is_computed_from_loads(dot: TableOp, index: int) -> bool:
     """Whether an operand is computed from tiles that the same iteration loads, and from no result of a dot."""
     names = {op.name for op in _computation(dot, index)}
     return LOAD in names and DOT not in names
+
+
+def is_computed_from_gather(dot: TableOp, index: int) -> bool:
+    """Whether an operand is computed from a tile that the same iteration loads by a tile of addresses or coordinates."""
+    return any(is_gather(op) for op in _computation(dot, index))
+
+
+def is_gather(op: Operation) -> bool:
+    """Whether an operation loads by a tile of addresses or coordinates: threads alone can, and no instruction has it copied ahead."""
+    if op.name == LOAD_BY_POINTERS:
+        return is_tile(op.results[0])
+    return op.name == LOAD and as_op(op).view.type.kind.data == "gather"
 
 
 def _computation(dot: TableOp, index: int) -> list[Operation]:

@@ -5,8 +5,9 @@ Out:   the same operations, with nv_tileas.barrier before each access that confl
        thread.
 After: convert_tileaa_to_tileas. Before: scratch is allocated (a barrier ends all earlier reads of it).
 Sound: program order holds within a thread; across the threads of the tile program a token edge from a write to any
-       access, or from a read to a write, needs a barrier in between. Each access is assumed to touch any byte, and a
-       loop-carried token to follow every access in the loop.
+       access, or from a read to a write, needs a barrier in between. Each access is assumed to touch any byte. A token that a
+       loop carries follows every access in the loop; where all iterations are complete, those alone after which no barrier
+       came before the iteration's end. The barrier for a token from before a loop is before the loop.
 """
 
 from __future__ import annotations
@@ -14,10 +15,20 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...ir.casting import parent_block
+from ...ir.casting import parent_block, unwrap
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import BarrierOp
-from ...ir.dialects.op_traits import MemoryEffect, is_access, is_fence, is_function, is_if, is_loop, traits_of
+from ...ir.dialects.op_traits import (
+    MemoryEffect,
+    is_access,
+    is_counted_loop,
+    is_fence,
+    is_function,
+    is_if,
+    is_loop,
+    traits_of,
+)
+from ..analysis.enclosing_control_flow import has_no_early_exit, is_defined_in_loop
 from ..analysis.memory_semantics import acquires, releases
 from ..analysis.scalar_slice import TOKEN
 from ..job import Job
@@ -47,6 +58,7 @@ class _BarrierInserter:
     def __init__(self):
         self.unordered: dict[SSAValue, tuple[MemoryEffect, int]] = {}
         self.now, self.barrier = 1, 0
+        self.inserts = True
 
     def note(self, token: SSAValue, mask: MemoryEffect) -> None:
         self.now += 1
@@ -85,19 +97,20 @@ class _BarrierInserter:
         return mask
 
     def _access(self, op: Operation) -> None:
-        kind, before = traits_of(op).effect, self._joined(op)
-        conflict = WRITE in before or (before and WRITE in kind)
-        if conflict or (before and releases(op)):
+        before = self._joined(op)
+        if _waits(op, before):
             self._barrier_before(op)
             before = NONE
-        self._results(op, before | kind)
+        self._results(op, before | traits_of(op).effect)
         if acquires(op):
             # Later accesses of other threads must come after the writes that this acquire observes.
-            parent_block(op).insert_op_after(BarrierOp.make([], []), op)
+            if self.inserts:
+                parent_block(op).insert_op_after(BarrierOp.make([], []), op)
             self._after_barrier()
 
     def _barrier_before(self, op: Operation) -> None:
-        parent_block(op).insert_op_before(BarrierOp.make([], []), op)
+        if self.inserts:
+            parent_block(op).insert_op_before(BarrierOp.make([], []), op)
         self._after_barrier()
 
     def _after_barrier(self) -> None:
@@ -106,17 +119,46 @@ class _BarrierInserter:
 
     def _loop(self, op: Operation) -> None:
         block = op.regions[0].blocks[0]
+        if any(is_access(inner) and _waits(inner, self._before(op, inner)) for inner in walk(block)):
+            self._barrier_before(op)  # inside it would run once an iteration
         inside = NONE
         for inner in walk(block):
             inside |= traits_of(inner).effect if is_access(inner) else NONE
         entering, before = self._joined(op), self.barrier
-        for argument in block.args:
-            if argument.type.name == TOKEN:
-                self.note(argument, entering | inside)
-        self.block(block)
+        carried = self._carried(op, entering) if is_counted_loop(op) and has_no_early_exit(op) else entering | inside
+        self._body(block, carried)
         # The loop may have no trips, and its barrier may not run: pending accesses stay pending.
         self.barrier = before
         self._results(op, entering | inside)
+
+    def _before(self, loop: Operation, op: Operation) -> MemoryEffect:
+        """The kinds of accesses before a loop that an operation in it follows."""
+        mask = NONE
+        for operand in op.operands:
+            if operand.type.name == TOKEN and not is_defined_in_loop(operand, loop):
+                mask |= self._since_barrier(operand)
+        return mask
+
+    def _body(self, block: Block, carried: MemoryEffect) -> MemoryEffect:
+        """Insert the barriers of a loop whose tokens follow accesses of these kinds; return the kinds that its last operation
+        passes on.
+        """
+        for argument in block.args:
+            if argument.type.name == TOKEN:
+                self.note(argument, carried)
+        self.block(block)
+        return self._joined(unwrap(block.last_op))
+
+    def _carried(self, loop: Operation, entering: MemoryEffect) -> MemoryEffect:
+        """The kinds of accesses that no barrier ends before the next iteration: the fewest with which an iteration passes no
+        others on.
+        """
+        inserts, before, carried = self.inserts, self.barrier, entering
+        self.inserts = False
+        while (passed := self._body(loop.regions[0].blocks[0], carried)) not in carried:
+            self.barrier, carried = before, carried | passed
+        self.inserts, self.barrier = inserts, before
+        return carried
 
     def _if(self, op: Operation) -> None:
         before, after, inside = self.barrier, [], NONE
@@ -129,3 +171,8 @@ class _BarrierInserter:
         # An access that is pending after one of the branches stays pending.
         self.barrier = min(after)
         self._results(op, inside)
+
+
+def _waits(op: Operation, before: MemoryEffect) -> bool:
+    """Whether an access needs a barrier after accesses of these kinds that its token follows."""
+    return WRITE in before or (before is not NONE and (WRITE in traits_of(op).effect or releases(op)))

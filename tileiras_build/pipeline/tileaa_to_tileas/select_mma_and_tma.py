@@ -33,7 +33,9 @@ from ..analysis.enclosing_control_flow import early_returns, enclosing_kernel, i
 from ..analysis.resource_model import MIN_WARPS, choose_warps, two_stages_fit
 from ..analysis.stored_operands import (
     fastest_first,
+    is_computed_from_gather,
     is_computed_from_loads,
+    is_gather,
     is_invariant,
     placements,
     source_loads,
@@ -192,9 +194,10 @@ def _select_stored(
         ):
             continue
         bytes = sum(box.tile_bytes for _, _, box in (*direct.values(), *sources))
-        bytes += sum(stored_bytes(op, index) for index in stored)
-        gathered = any(_is_gathered(load) for index in stored for load in source_loads(op, index))
-        if not (direct or sources or gathered) or not two_stages_fit(bytes, job):
+        bytes += sum(stored_bytes(op, index) for index in stored if not is_invariant(op, index))
+        resident = sum(stored_bytes(op, index) for index in stored if is_invariant(op, index))
+        gathered = any(is_computed_from_gather(op, index) for index in stored)
+        if not (direct or sources or gathered) or not two_stages_fit(bytes, job, used_bytes=resident):
             continue
         if (read := family.select(op, direct, job, warps, stored)) is not None:
             for load, _, _ in sources:
@@ -245,11 +248,6 @@ def _sources(op: TableOp, direct: Mapping[int, TmaOperand], job: Job) -> list[Tm
                 continue
             if (found := with_tma_box(load, [], job, analysis)) is not None:
                 boxed.append(found)
-            elif not _is_gathered(load) and LARGEST_SHARE * tile_bytes(load.value) > stored_bytes(op, index):
+            elif not is_gather(load) and LARGEST_SHARE * tile_bytes(load.value) > stored_bytes(op, index):
                 return None
     return boxed
-
-
-def _is_gathered(load: TableOp) -> bool:
-    """Whether a load has a tile of coordinates: threads alone load such a tile, and no instruction has it copied ahead."""
-    return load.view.type.kind.data == "gather"
