@@ -14,10 +14,21 @@ KEYS, WIDTH = 256, 64
 @pytest.mark.parametrize("rows", [72, 456], ids=["fewer tiles than stages", "more"])
 @pytest.mark.parametrize("sm", ["sm_80", "sm_90", "sm_100", "sm_120"])
 def test_results(sm, rows):
+    check_gradients("gradients", sm, rows, 128)
+
+
+@pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
+def test_results_of_operands_that_threads_convert(sm):
+    """All of them to shared memory, where the instructions read them along k alone."""
+    check_gradients("gradients_tf32", sm, 200, 64)
+    assert "mma.sync" not in compiled(KERNELS, "gradients_tf32", sm).ptx
+
+
+def check_gradients(name, sm, rows, keys_of_block):
     rng = np.random.default_rng(rows)
     q, k, v, o = (rng.integers(-1, 2, (count, WIDTH)).astype(np.float16) for count in (rows, KEYS, KEYS, rows))
     outs = [np.full((KEYS, WIDTH), np.nan, np.float32) for _ in range(2)]
-    *_, dk, dv = run(KERNELS, "gradients", sm, [q, k, v, o, *outs], (KEYS // 128, 1, 1))
+    *_, dk, dv = run(KERNELS, name, sm, [q, k, v, o, *outs], (KEYS // keys_of_block, 1, 1))
     q, k, v, o = (one.astype(np.float64) for one in (q, k, v, o))
     np.testing.assert_array_equal(dv, (q @ k.T).T @ o)
     np.testing.assert_array_equal(dk, (o @ v.T + q @ k.T).T @ q)

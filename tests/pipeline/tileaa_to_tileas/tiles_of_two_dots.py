@@ -26,6 +26,27 @@ def gradients(q, k, v, o, dk, dv, M: ConstInt, N: ConstInt, D: ConstInt):
 
 
 @ct.kernel
+def gradients_tf32(q, k, v, o, dk, dv, M: ConstInt, N: ConstInt, D: ConstInt):
+    """The same in tf32, to which threads convert all operands."""
+    i = ct.bid(0)
+    keys, values = _tf32(ct.load(k, (i, 0), (N, D))), _tf32(ct.load(v, (i, 0), (N, D)))
+    of_keys, of_values = ct.zeros((N, D), dtype=ct.float32), ct.zeros((N, D), dtype=ct.float32)
+    for j in range(ct.num_tiles(q, axis=0, shape=(M, D))):
+        x = _tf32(ct.load(q, (j, 0), (M, D), padding_mode=ZERO))
+        y = _tf32(ct.load(o, (j, 0), (M, D), padding_mode=ZERO))
+        s = ct.mma(x, ct.transpose(keys), ct.zeros((M, N), dtype=ct.float32))
+        of_values = ct.mma(_tf32(ct.transpose(s)), y, of_values)
+        p = ct.mma(y, ct.transpose(values), ct.zeros((M, N), dtype=ct.float32))
+        of_keys = ct.mma(_tf32(ct.transpose(p + s)), x, of_keys)
+    ct.store(dk, (i, 0), of_keys)
+    ct.store(dv, (i, 0), of_values)
+
+
+def _tf32(tile):
+    return tile.astype(ct.float32).astype(ct.tfloat32)
+
+
+@ct.kernel
 def products(a, b, c, out, M: ConstInt, N: ConstInt, K: ConstInt):
     """out = (a @ b + 1) * (a @ c), each block's rows in turn."""
     for i in range(ct.bid(0), ct.num_tiles(out, axis=0, shape=(M, N)), ct.num_blocks(0)):
@@ -40,5 +61,6 @@ def products(a, b, c, out, M: ConstInt, N: ConstInt, K: ConstInt):
 INPUT, OUTPUT = Array("float16", 2, stride_divisible_by=8), Array("float32", 2, stride_divisible_by=4)
 CASES = [
     Case("gradients", gradients, (*[INPUT] * 4, OUTPUT, OUTPUT, 128, 128, 64)),
+    Case("gradients_tf32", gradients_tf32, (*[INPUT] * 4, OUTPUT, OUTPUT, 64, 64, 64)),
     Case("products", products, (*[INPUT] * 3, OUTPUT, 128, 64, 64)),
 ]

@@ -50,6 +50,7 @@ from ..analysis.tma_operands import (
     tma_operand,
     with_tma_box,
 )
+from ..common.llvm_element_types import element_of
 from ..job import Job
 from ..mma.family import MmaFamily, Storage, family_of, fastest_family
 from ..pass_manager import EdgePass
@@ -57,6 +58,7 @@ from ..schedule.mma_choice import families_for
 from .one_trip_loops import OneTripLoop
 
 LARGEST_SHARE = 8  # tiles of at most 1/8 of a computed operand's bytes, as scales are, may be loaded by threads
+WORD_BITS = 32  # elements of a word are written one by one where they must be
 
 
 class SelectMmaAndTma(EdgePass):
@@ -197,7 +199,8 @@ def _select_stored(
         bytes += sum(stored_bytes(op, index) for index in stored if not is_invariant(op, index))
         resident = sum(stored_bytes(op, index) for index in stored if is_invariant(op, index))
         gathered = any(is_computed_from_gather(op, index) for index in stored)
-        if not (direct or sources or gathered) or not two_stages_fit(bytes, job, used_bytes=resident):
+        taken = any(load.read_by_threads for index in stored for load in source_loads(op, index))
+        if not (direct or sources or taken or gathered) or not two_stages_fit(bytes, job, used_bytes=resident):
             continue
         if (read := family.select(op, direct, job, warps, stored)) is not None:
             for load, _, _ in sources:
@@ -215,10 +218,10 @@ def _divisions(
 
 
 def _transposes(mn_major: tuple[str, ...], op: TableOp, index: int, sources: list[TmaOperand]) -> bool:
-    """Whether threads would write an operand element by element: it comes from tiles that lie along m or n in memory, and
-    the instruction reads only operands along k.
+    """Whether threads would write an operand by parts of words: it comes from tiles that lie along m or n in memory, and the
+    instruction reads only operands along k.
     """
-    if len(placements(op, index, mn_major)) > 1:
+    if len(placements(op, index, mn_major)) > 1 or element_of(op.operands[index].type).bits >= WORD_BITS:
         return False
     loads, k_dim = source_loads(op, index), 1 - index
     return any(not _lies_along(k_dim, op.operands[index], source) for source in sources if source[0] in loads)
