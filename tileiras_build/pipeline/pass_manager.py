@@ -6,7 +6,7 @@ Each stage package lists its passes, in order, as ``PASSES`` and runs them with 
         '''Legalize dots.'''
         name = "tileas-legalize-dot"
         illegal_ops = frozenset({"nv_tileaa."})  # operation classes, or dialect prefixes ending in a dot
-        rules = RuleTable({"nv_tileas.dot": _legalize})  # or override run(module, job)
+        rules = RuleTable({"nv_tileas.dot": _legalize})  # or override run_on_function(func, job)
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ from ..core.errors import InternalError, TileirasError, describe_exception
 from ..core.file_io import replace_files
 from ..core.knobs import CHECK, DEBUG, dump_folder
 from ..core.symbols.check_symbol_names import KERNEL
+from ..ir.casting import as_op
 from ..ir.dialects.fast_xdsl import walk
+from ..ir.dialects.op_definition import TableOp
+from ..ir.dialects.op_traits import is_function
 from .common.module_symbols import symbols
 from .pass_verifiers import run_verifiers
 from .rewriting.dialect_conversion import Rule, apply_rules
@@ -44,8 +47,8 @@ class EdgePass(ModulePass):
 
     ``illegal_ops`` names the operations that may not survive the pass: operation classes, or dialect prefixes such as
     ``"cuda_tile."``. The default ``run`` applies the rule of each operation in ``rules`` once, in program order; operations
-    that rules insert are not visited. Other passes override it. A pass has no state between modules: one instance may
-    serve many jobs.
+    that rules insert are not visited. Passes without rules override ``run_on_function``, or ``run`` if functions depend on
+    each other. A pass has no state between modules: one instance may serve many jobs.
     """
 
     name: ClassVar[str]
@@ -55,7 +58,15 @@ class EdgePass(ModulePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         """Transform ``module`` in place. User errors are raised as InvalidInput or Unsupported."""
-        apply_rules(walk(module), self.rules, lambda op: Rewriter(op, job))
+        if self.rules:
+            apply_rules(walk(module), self.rules, lambda op: Rewriter(op, job))
+            return
+        for func in filter(is_function, module.body.block.ops):
+            self.run_on_function(as_op(func), job)
+
+    def run_on_function(self, func: TableOp, job: Job) -> None:
+        """Transform one function of a module in place."""
+        raise NotImplementedError(self.name)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """xDSL's entry point (``xdsl-opt`` and tests), which has no job."""

@@ -149,7 +149,7 @@ def _add_schedules(found: ArtifactDetails, inputs: ArtifactContents) -> None:
             for func in parse(inputs.tileas).body.block.ops
             if is_function(func)
         }
-        explained = explain_schedule(inputs.bytecode, ".tilebc", Job(find_target(inputs.target)))
+        explained: list[dict[str, Any]] = explain_schedule(inputs.bytecode, ".tilebc", Job(find_target(inputs.target)))
     found.schedules.update((one[KERNEL], one) for one in explained if one[SCHEDULE] == built.get(one[KERNEL]))
 
 

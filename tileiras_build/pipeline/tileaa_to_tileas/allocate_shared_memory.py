@@ -12,13 +12,12 @@ Sound: a walk over the program tracks the regions that may have been read since 
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from ...core.errors import Unsupported
 from ...ir.casting import as_op
 from ...ir.dialects.fast_xdsl import walk
-from ...ir.dialects.op_traits import is_function
+from ...ir.dialects.op_definition import TableOp
 from ..analysis.buffer_liveness import LiveRange
 from ..analysis.scratch_memory_sizes import buffer_bytes, chunk_limit
 from ..analysis.shared_memory_plan import place_storage, plan_shared_memory, scratch_users
@@ -33,10 +32,8 @@ class AllocateSharedMemory(EdgePass):
 
     name = "tileas-allocate-shared-memory"
 
-    def run(self, module: ModuleOp, job: Job) -> None:
-        for func in module.body.block.ops:
-            if is_function(func):
-                _assign(func, job)
+    def run_on_function(self, func: TableOp, job: Job) -> None:
+        _assign(func, job)
 
 
 def _assign(func: Operation, job: Job) -> None:

@@ -14,10 +14,9 @@ heaviest vote. Each decision propagates through views, broadcasts and reductions
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ModuleOp
-
-from ...ir.casting import as_op, parent_op
-from ...ir.dialects.op_traits import is_combiner_region, is_function
+from ...ir.casting import parent_op
+from ...ir.dialects.op_definition import TableOp
+from ...ir.dialects.op_traits import is_combiner_region
 from ..analysis.resource_model import choose_warps
 from ..job import Job
 from ..pass_manager import EdgePass
@@ -34,13 +33,11 @@ class AssignLayouts(EdgePass):
 
     name = "tileas-assign-layouts"
 
-    def run(self, module: ModuleOp, job: Job) -> None:
-        for op in module.body.block.ops:
-            if is_function(op):
-                warps = choose_warps(op, job)
-                as_op(op).num_warps = warps
-                choose_mma(as_op(op), job)
-                _assign(LayoutClasses(op, job, warps))
+    def run_on_function(self, func: TableOp, job: Job) -> None:
+        warps = choose_warps(func, job)
+        func.num_warps = warps
+        choose_mma(func, job)
+        _assign(LayoutClasses(func, job, warps))
 
 
 def _assign(classes: LayoutClasses) -> None:

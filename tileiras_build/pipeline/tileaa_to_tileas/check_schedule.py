@@ -8,11 +8,7 @@ After: all other passes.
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ModuleOp
-
-from ...ir.casting import as_op
 from ...ir.dialects.op_definition import TableOp
-from ...ir.dialects.op_traits import is_function
 from ..job import Job
 from ..pass_manager import EdgePass
 from ..pipelining_strategies import choose as choose_strategy
@@ -28,10 +24,9 @@ class CheckSchedule(EdgePass):
 
     name = "tileas-check-schedule"
 
-    def run(self, module: ModuleOp, job: Job) -> None:
-        for func in filter(is_function, module.body.block.ops):
-            _complete(as_op(func), job)
-            _check(as_op(func), job)
+    def run_on_function(self, func: TableOp, job: Job) -> None:
+        _complete(func, job)
+        _check(func, job)
 
 
 def _complete(func: TableOp, job: Job) -> None:

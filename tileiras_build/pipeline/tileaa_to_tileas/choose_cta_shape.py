@@ -11,10 +11,7 @@ Sound: results do not depend on the number of threads that hold a tile, nor on h
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ModuleOp
-
-from ...ir.casting import as_op
-from ...ir.dialects.op_traits import is_function
+from ...ir.dialects.op_definition import TableOp
 from ..job import Job
 from ..pass_manager import EdgePass
 from ..schedule.cta_shape import choose_cta_shape
@@ -25,6 +22,5 @@ class ChooseCtaShape(EdgePass):
 
     name = "tileas-choose-cta-shape"
 
-    def run(self, module: ModuleOp, job: Job) -> None:
-        for func in filter(is_function, module.body.block.ops):
-            choose_cta_shape(as_op(func), job)
+    def run_on_function(self, func: TableOp, job: Job) -> None:
+        choose_cta_shape(func, job)

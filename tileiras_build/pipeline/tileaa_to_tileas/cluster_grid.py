@@ -12,13 +12,12 @@ Sound: the program ids are those of the CTAs, as clusters are neighbours along x
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ModuleOp, i32
+from xdsl.dialects.builtin import i32
 
 from ...ir.casting import as_op, parent_block, unwrap
 from ...ir.dialects.fast_xdsl import replace_uses, walk
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS, CtaRankOp
 from ...ir.dialects.op_definition import TableOp
-from ...ir.dialects.op_traits import is_function
 from ..job import Job
 from ..pass_manager import EdgePass
 from ..rewriting.arith_builder import ArithBuilder
@@ -34,12 +33,11 @@ class ClusterGrid(EdgePass):
 
     name = "tileas-cluster-grid"
 
-    def run(self, module: ModuleOp, job: Job) -> None:
-        for func in filter(is_function, module.body.block.ops):
-            ctas = schedule_of(func).grid_cluster or 1
-            if ctas > 1:
-                _check(as_op(func), ctas, job)
-                _cluster(as_op(func), ctas)
+    def run_on_function(self, func: TableOp, job: Job) -> None:
+        ctas = schedule_of(func).grid_cluster or 1
+        if ctas > 1:
+            _check(func, ctas, job)
+            _cluster(func, ctas)
 
 
 def _check(func: TableOp, ctas: int, job: Job) -> None:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import IntAttr, ModuleOp, i32
+from xdsl.dialects.builtin import IntAttr, i32
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...ir.casting import as_op, defining_table_op, next_op, parent_op, terminator, tile_type, type_as, unwrap
@@ -56,14 +56,13 @@ class CopyOperandsAhead(EdgePass):
 
     name = "tileas-copy-operands-ahead"
 
-    def run(self, module: ModuleOp, job: Job) -> None:
-        for func in filter(is_function, module.body.block.ops):
-            warps = as_op(func).num_warps
-            for loop in [op for op in walk(func) if is_counted_loop(op) and has_no_early_exit(op)]:
-                stores = [as_op(op) for op in loop.regions[0].blocks[0].ops if op.name == LocalStoreOp.name]
-                copies = [copy for op in stores if (copy := _Copy.of(op, warps)) is not None]
-                if len({(copy.slots, copy.distance) for copy in copies}) == 1:
-                    _AheadLoop(loop, copies).run()
+    def run_on_function(self, func: TableOp, job: Job) -> None:
+        warps = func.num_warps
+        for loop in [op for op in walk(func) if is_counted_loop(op) and has_no_early_exit(op)]:
+            stores = [as_op(op) for op in loop.regions[0].blocks[0].ops if op.name == LocalStoreOp.name]
+            copies = [copy for op in stores if (copy := _Copy.of(op, warps)) is not None]
+            if len({(copy.slots, copy.distance) for copy in copies}) == 1:
+                _AheadLoop(loop, copies).run()
 
 
 @dataclass

@@ -12,11 +12,9 @@ Sound: the attribute follows from integer ranges without wraparound (``integer_r
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ModuleOp
-
 from ...ir.casting import as_op
 from ...ir.dialects.fast_xdsl import walk
-from ...ir.dialects.op_traits import is_function
+from ...ir.dialects.op_definition import TableOp
 from ..analysis.integer_ranges import IntegerRanges
 from ..job import Job
 from ..pass_manager import EdgePass
@@ -32,9 +30,8 @@ class ElideBoundsChecks(EdgePass):
 
     name = "tileas-elide-bounds-checks"
 
-    def run(self, module: ModuleOp, job: Job) -> None:
-        for func in filter(is_function, module.body.block.ops):
-            ranges = IntegerRanges()
-            for op in walk(func):
-                if op.name in ACCESSES:
-                    as_op(op).index_checks = ranges.checks(as_op(op))
+    def run_on_function(self, func: TableOp, job: Job) -> None:
+        ranges = IntegerRanges()
+        for op in walk(func):
+            if op.name in ACCESSES:
+                as_op(op).index_checks = ranges.checks(as_op(op))

@@ -14,17 +14,18 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp
+from xdsl.dialects.builtin import IntegerAttr, IntegerType
 from xdsl.ir import Operation, SSAValue
 
 from ...ir.casting import as_op, cast, unwrap, view_type
 from ...ir.dialects import arith
-from ...ir.dialects.fast_xdsl import set_type, walk
+from ...ir.dialects.fast_xdsl import set_type
 from ...ir.dialects.nv_tileaa.types import MemRefType
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ...ir.dialects.op_definition import TableOp
-from ..job import Job
 from ..pass_manager import EdgePass
+from ..rewriting.dialect_conversion import RuleTable
+from ..rewriting.rewriter import Rewriter
 from .op_insertion import insert_before
 
 MakeMemRefOp, BlockTileOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("make_memref", "block_tile"))
@@ -44,20 +45,8 @@ SIGNED: dict[str, Callable[..., int]] = {
 }
 UNSIGNED: dict[str, Callable[..., int]] = {"arith.extui": operator.pos, "arith.maxui": max, "arith.minui": min}
 COMPARISONS = {name: getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge")}
+FOLDED = ("arith.cmpi", *SIGNED, *UNSIGNED)
 NEUTRAL = {"arith.addi": 0, "arith.muli": 1}
-
-
-class FoldConstantShapes(EdgePass):
-    """Memory references with the extents and strides that are known."""
-
-    name = "tileas-fold-constant-shapes"
-
-    def run(self, module: ModuleOp, job: Job) -> None:
-        for op in list(walk(module)):
-            if (fold := _folding(op)) is not None:
-                _fold(op, fold)
-            elif op.__class__ is MakeMemRefOp and any((_constant(value) or 0) > 0 for value in op.operands[1:]):
-                _make_static(as_op(op))
 
 
 def _constant(value: SSAValue) -> int | None:
@@ -68,23 +57,21 @@ def _constant(value: SSAValue) -> int | None:
     return held.value.data if isinstance(held, IntegerAttr) and isinstance(held.type, IntegerType) else None
 
 
-def _folding(op: Operation) -> tuple[Callable[..., int], bool] | None:
+def _folding(op: Operation) -> tuple[Callable[..., int], bool]:
     """What an operation computes from its operands, and whether from unsigned ones."""
     if op.name == "arith.cmpi":
         predicate = as_op(op).predicate
         return COMPARISONS[predicate[-2:]], predicate.startswith("u")
-    if op.name in SIGNED:
-        return SIGNED[op.name], False
-    return (UNSIGNED[op.name], True) if op.name in UNSIGNED else None
+    return (SIGNED[op.name], False) if op.name in SIGNED else (UNSIGNED[op.name], True)
 
 
-def _fold(op: Operation, folding: tuple[Callable[..., int], bool]) -> None:
+def _fold(rewriter: Rewriter, op: Operation) -> None:
     """Replace an operation on constants by its result, and one with its neutral element by the other operand."""
     type, values = op.results[0].type, [_constant(operand) for operand in op.operands]
     if not isinstance(type, IntegerType):
         return
     if None not in values:
-        found = _result(op, type, folding, values)
+        found = _result(op, type, values)
     elif op.name in NEUTRAL and NEUTRAL[op.name] in values:
         found = op.operands[1 - values.index(NEUTRAL[op.name])]
     else:
@@ -94,11 +81,9 @@ def _fold(op: Operation, folding: tuple[Callable[..., int], bool]) -> None:
     op.erase()
 
 
-def _result(
-    op: Operation, type: IntegerType, folding: tuple[Callable[..., int], bool], values: Sequence[int | None]
-) -> SSAValue:
+def _result(op: Operation, type: IntegerType, values: Sequence[int | None]) -> SSAValue:
     """The constant that an operation on ``values`` computes."""
-    function, unsigned = folding
+    function, unsigned = _folding(op)
     width = cast(IntegerType, op.operands[0].type).width.data
     result = int(function(*(unwrap(value) % (1 << width) if unsigned else unwrap(value) for value in values)))
     half = 1 << type.width.data - 1
@@ -107,7 +92,9 @@ def _result(
     return insert_before(constant, op)
 
 
-def _make_static(op: TableOp) -> None:
+def _make_static(rewriter: Rewriter, op: TableOp) -> None:
+    if not any((_constant(value) or 0) > 0 for value in op.operands[1:]):
+        return
     sizes, dynamic_sizes = _merged(op.result.type.shape, list(op.sizes))
     strides, dynamic_strides = _merged(op.result.type.strides, list(op.strides))
     type = MemRefType.of(op.result.type.element_type, sizes, strides)
@@ -133,3 +120,10 @@ def _merged(static: tuple[int | None, ...], dynamic: list[SSAValue]) -> tuple[li
         if value is not None and known is None:
             kept.append(value)
     return statics, kept
+
+
+class FoldConstantShapes(EdgePass):
+    """Memory references with the extents and strides that are known."""
+
+    name = "tileas-fold-constant-shapes"
+    rules = RuleTable(dict.fromkeys(FOLDED, _fold), {MakeMemRefOp.name: _make_static})

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...ir.casting import as_op, defining_table_op, parent_block, tile_type, view_type
@@ -34,6 +34,8 @@ from ..common.llvm_element_types import element_of
 from ..job import Job
 from ..mma.tmem_tiles import scale_columns, tmem_tiles
 from ..pass_manager import EdgePass
+from ..rewriting.dialect_conversion import RuleTable
+from ..rewriting.rewriter import Rewriter
 from .op_insertion import group_index, insert_before, insertion_before
 from .software_pipelining.async_stage_copies import erase_dead
 
@@ -42,17 +44,6 @@ BlockTileOp, TiledLoadOp, PermuteOp, DotOp = (
 )
 FIRST_SCALE = 3  # operand of a dot
 GROUP_BYTES = (32, 16)  # of a line: a sector of L2, or half of one where tensor memory is too small
-
-
-class GroupScaleLoads(EdgePass):
-    """One load for the scales of several iterations."""
-
-    name = "tileas-group-scale-loads"
-
-    def run(self, module: ModuleOp, job: Job) -> None:
-        for op in walk(module):
-            if op.name == "nv_tileas.dot" and as_op(op).lhs_scale is not None and as_op(op).mma is not None:
-                _group(as_op(op), job)
 
 
 @dataclass
@@ -71,13 +62,17 @@ class _Scale:
         return self.load.view.type.tile[self.dim]
 
 
-def _group(op: TableOp, job: Job) -> None:
+def _group(rewriter: Rewriter, op: TableOp) -> None:
+    if op.lhs_scale is None or op.mma is None:
+        return
     found = [_scale(op, FIRST_SCALE + side) for side in (0, 1)]
     scales = [scale for scale in found if scale is not None]
     if len(scales) < len(found) or not _is_plain(op.parent_op()):
         return
     block = parent_block(op)
-    found_steps = (steps for size in GROUP_BYTES if (steps := size // scales[0].count) > 1 and _fits(op, steps, job))
+    found_steps = (
+        steps for size in GROUP_BYTES if (steps := size // scales[0].count) > 1 and _fits(op, steps, rewriter.job)
+    )
     steps = next(found_steps, 1)
     if steps == 1 or not all(_may_be_widened(scale, block) for scale in scales):
         return
@@ -188,3 +183,10 @@ def _wide_view(view: SSAValue, dim: int, steps: int) -> SSAValue:
     wide = BlockTileOp.make([block.operands[0]], [new_type], dict(block.attributes))
     parent_block(block).insert_op_after(wide, block)
     return wide.results[0]
+
+
+class GroupScaleLoads(EdgePass):
+    """One load for the scales of several iterations."""
+
+    name = "tileas-group-scale-loads"
+    rules = RuleTable({"nv_tileas.dot": _group})

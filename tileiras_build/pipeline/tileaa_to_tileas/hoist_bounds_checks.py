@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from xdsl.dialects.builtin import IntegerType, ModuleOp, StringAttr, i1
+from xdsl.dialects.builtin import IntegerType, StringAttr, i1
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...ir.casting import as_op, type_as
@@ -24,7 +24,7 @@ from ...ir.dialects.cute import layout_of
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ...ir.dialects.op_definition import TableOp, location_of
-from ...ir.dialects.op_traits import is_counted_loop, is_function, is_loop
+from ...ir.dialects.op_traits import is_counted_loop, is_loop
 from ..analysis.enclosing_control_flow import is_defined_in_loop
 from ..analysis.integer_ranges import BoundsCheck
 from ..analysis.op_queries import is_tile
@@ -46,11 +46,10 @@ class HoistBoundsChecks(EdgePass):
 
     name = "tileas-hoist-bounds-checks"
 
-    def run(self, module: ModuleOp, job: Job) -> None:
-        for func in filter(is_function, module.body.block.ops):
-            for loop in [op for op in walk(func) if is_loop(op)]:
-                if (accesses := _unproven(as_op(loop))) and _is_small(loop):
-                    _version_loop(as_op(loop), accesses)
+    def run_on_function(self, func: TableOp, job: Job) -> None:
+        for loop in [op for op in walk(func) if is_loop(op)]:
+            if (accesses := _unproven(as_op(loop))) and _is_small(loop):
+                _version_loop(as_op(loop), accesses)
 
 
 def _unproven(loop: TableOp) -> list[TableOp]:

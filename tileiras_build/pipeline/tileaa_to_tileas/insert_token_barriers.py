@@ -12,18 +12,17 @@ Sound: program order holds within a thread; across the threads of the tile progr
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...ir.casting import parent_block, unwrap
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import BarrierOp
+from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import (
     MemoryEffect,
     is_access,
     is_counted_loop,
     is_fence,
-    is_function,
     is_if,
     is_loop,
     traits_of,
@@ -42,10 +41,8 @@ class InsertTokenBarriers(EdgePass):
 
     name = "tileas-insert-token-barriers"
 
-    def run(self, module: ModuleOp, job: Job) -> None:
-        for func in module.body.block.ops:
-            if is_function(func):
-                _BarrierInserter().block(func.regions[0].blocks[0])
+    def run_on_function(self, func: TableOp, job: Job) -> None:
+        _BarrierInserter().block(func.regions[0].blocks[0])
 
 
 class _BarrierInserter:

@@ -14,11 +14,8 @@ Sound: rescaling by 1 is exact. A thread overwrites only the scores of its own r
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ModuleOp
-
-from ...ir.casting import as_op, unwrap
+from ...ir.casting import unwrap
 from ...ir.dialects.op_definition import TableOp
-from ...ir.dialects.op_traits import is_function
 from ...ir.layouts.matrix_descriptor import WIDE
 from ..job import Job
 from ..mma.family import fastest_family
@@ -32,10 +29,9 @@ class KeepAccumulatorsInTmem(EdgePass):
 
     name = "tileas-keep-accumulators-in-tmem"
 
-    def run(self, module: ModuleOp, job: Job) -> None:
-        for func in filter(is_function, module.body.block.ops):
-            if chains := chains_in_tmem(func, job):
-                _keep_in_tmem(as_op(func), chains)
+    def run_on_function(self, func: TableOp, job: Job) -> None:
+        if chains := chains_in_tmem(func, job):
+            _keep_in_tmem(func, chains)
 
 
 def _keep_in_tmem(func: TableOp, chains: list[TmemChain]) -> None:

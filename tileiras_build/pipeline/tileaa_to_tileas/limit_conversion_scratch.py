@@ -12,13 +12,10 @@ Sound: two conversions in sequence equal the conversion from the first layout to
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ModuleOp
-
 from ...ir.casting import as_op
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import ConvertLayoutOp
 from ...ir.dialects.op_definition import TableOp
-from ...ir.dialects.op_traits import is_function
 from ..analysis.scratch_memory_sizes import SIZES, chunk_limit, k_chunks
 from ..analysis.shared_memory_plan import plan_shared_memory, scratch_users
 from ..analysis.slice_chunk_bits import SLICES, slice_chunk_bits
@@ -33,9 +30,8 @@ class LimitConversionScratch(EdgePass):
 
     name = "tileas-limit-conversion-scratch"
 
-    def run(self, module: ModuleOp, job: Job) -> None:
-        for func in filter(is_function, module.body.block.ops):
-            _limit(as_op(func), job)
+    def run_on_function(self, func: TableOp, job: Job) -> None:
+        _limit(func, job)
 
 
 def _limit(func: TableOp, job: Job) -> None:

@@ -9,10 +9,7 @@ Sound: see ``rewriting/permuted_program_ids.py`` and swizzle_grid.
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ModuleOp
-
-from ...ir.casting import as_op
-from ...ir.dialects.op_traits import is_function
+from ...ir.dialects.op_definition import TableOp
 from ..job import Job
 from ..pass_manager import EdgePass
 from ..rewriting.permuted_program_ids import ProgramOrder, permute_program_ids
@@ -23,8 +20,7 @@ class OrderGrid(EdgePass):
 
     name = "tileas-order-grid"
 
-    def run(self, module: ModuleOp, job: Job) -> None:
-        for func in filter(is_function, module.body.block.ops):
-            is_loop = as_op(func).persistent_axes is not None or as_op(func).persistent_declined is not None
-            if not is_loop:
-                permute_program_ids(func, ProgramOrder.of(func))
+    def run_on_function(self, func: TableOp, job: Job) -> None:
+        is_loop = func.persistent_axes is not None or func.persistent_declined is not None
+        if not is_loop:
+            permute_program_ids(func, ProgramOrder.of(func))

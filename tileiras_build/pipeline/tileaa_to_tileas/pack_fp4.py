@@ -12,7 +12,7 @@ Sound: pairs begin at even elements in memory and in the tile, and the tensor en
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp, TensorType, i8
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, TensorType, i8
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...ir.casting import (
@@ -28,7 +28,6 @@ from ...ir.casting import (
 )
 from ...ir.dialects import arith
 from ...ir.dialects.cuda_tile.attrs import DivByAttr
-from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileaa.types import MemRefType, PointerType, TiledViewType
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ...ir.dialects.op_definition import TableOp
@@ -39,23 +38,14 @@ from ..job import Job
 from ..mma.dots import FP4
 from ..mma.family import scales_in_instruction
 from ..pass_manager import EdgePass
+from ..rewriting.dialect_conversion import RuleTable
+from ..rewriting.rewriter import Rewriter
 
 PERMUTE, VIEW, REINTERPRET, LOAD = (f"nv_tileas.{name}" for name in ("permute", "view", "reinterpret", "tiled_load"))
 BitcastOp, AssumeOp, MakeMemRefOp, BlockTileOp, TiledLoadOp, PermuteOp, ViewOp, DotOp = (
     COUNTERPARTS[f"nv_tileaa.{name}"]
     for name in ("bitcast", "assume", "make_memref", "block_tile", "tiled_load", "permute", "view", "dot")
 )
-
-
-class PackFp4(EdgePass):
-    """Bytes instead of fp4 elements."""
-
-    name = "tileas-pack-fp4"
-
-    def run(self, module: ModuleOp, job: Job) -> None:
-        for op in walk(module):
-            if op.name == "nv_tileas.dot" and _is_packable(as_op(op), job):
-                _pack(as_op(op))
 
 
 def _is_packable(op: TableOp, job: Job) -> bool:
@@ -124,7 +114,9 @@ def _loads_contiguous_pairs(load: TableOp, dim: int, analysis: AxisAnalysis) -> 
     return even and view.source.strides[fastest] == 1
 
 
-def _pack(op: TableOp) -> None:
+def _pack(rewriter: Rewriter, op: TableOp) -> None:
+    if not _is_packable(op, rewriter.job):
+        return
     rank = len(op.lhs.type.get_shape())
     operands = [_packed(op.lhs, rank - 1), _packed(op.rhs, rank - 2), op.acc, op.lhs_scale, op.rhs_scale]
     dot = DotOp.make(operands, [op.result.type], op.attributes, packed=True)
@@ -237,3 +229,10 @@ def _half(place: Operation, value: SSAValue, analysis: AxisAnalysis) -> SSAValue
 def _after(place: Operation, op: Operation) -> SSAValue:
     parent_block(place).insert_op_after(op, place)
     return op.results[0]
+
+
+class PackFp4(EdgePass):
+    """Bytes instead of fp4 elements."""
+
+    name = "tileas-pack-fp4"
+    rules = RuleTable({"nv_tileas.dot": _pack})

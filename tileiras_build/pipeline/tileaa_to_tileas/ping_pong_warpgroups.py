@@ -10,10 +10,9 @@ Sound: inside its section a warpgroup waits for another one only for stages that
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from ...ir.casting import as_op, parent_block, terminator, unwrap
+from ...ir.casting import parent_block, terminator, unwrap
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import (
     ConsumerWaitOp,
@@ -22,7 +21,8 @@ from ...ir.dialects.nv_tileas.ops import (
     SequenceOpenOp,
     SequenceWaitOp,
 )
-from ...ir.dialects.op_traits import is_agent_switch, is_counted_loop, is_function
+from ...ir.dialects.op_definition import TableOp
+from ...ir.dialects.op_traits import is_agent_switch, is_counted_loop
 from ..analysis.op_queries import is_pure
 from ..analysis.resource_model import WARPGROUP
 from ..job import Job
@@ -39,12 +39,11 @@ class PingPongWarpgroups(EdgePass):
 
     name = "tileas-ping-pong-warpgroups"
 
-    def run(self, module: ModuleOp, job: Job) -> None:
-        for func in module.body.block.ops:
-            if is_function(func) and not is_declined(func, "ping_pong"):
-                for switch in [op for op in walk(func) if is_agent_switch(op)]:
-                    if _insert_ordering_barriers(switch, as_op(func).num_warps // WARPGROUP):
-                        set_knobs(func, ping_pong=True)
+    def run_on_function(self, func: TableOp, job: Job) -> None:
+        if not is_declined(func, "ping_pong"):
+            for switch in [op for op in walk(func) if is_agent_switch(op)]:
+                if _insert_ordering_barriers(switch, func.num_warps // WARPGROUP):
+                    set_knobs(func, ping_pong=True)
 
 
 def _insert_ordering_barriers(switch: Operation, warpgroups: int) -> bool:

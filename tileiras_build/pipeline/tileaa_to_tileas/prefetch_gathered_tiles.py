@@ -18,7 +18,6 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IntegerAttr,
     IntegerType,
-    ModuleOp,
     TensorType,
     i1,
 )
@@ -30,7 +29,7 @@ from ...ir.dialects.cute import layout_of
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ...ir.dialects.op_definition import TableOp
-from ...ir.dialects.op_traits import is_async_mma, is_counted_loop, is_function
+from ...ir.dialects.op_traits import is_async_mma, is_counted_loop
 from ..analysis.copied_operands import depends_on_index_alone
 from ..analysis.enclosing_control_flow import has_no_early_exit, is_grid_wait
 from ..analysis.op_queries import is_tile
@@ -53,18 +52,15 @@ class PrefetchGatheredTiles(EdgePass):
 
     name = "tileas-prefetch-gathered-tiles"
 
-    def run(self, module: ModuleOp, job: Job) -> None:
-        for func in filter(is_function, module.body.block.ops):
-            for loop in [op for op in walk(func) if is_counted_loop(op) and has_no_early_exit(op)]:
-                block = loop.regions[0].blocks[0]
-                if any(map(is_async_mma, block.ops)) and not any(map(is_grid_wait, walk(loop))):
-                    loads = [
-                        as_op(op)
-                        for op in block.ops
-                        if op.name in (LOAD, TILED_LOAD) and _may_run_ahead(as_op(op), block)
-                    ]
-                    if loads:
-                        _Prefetch(loop, loads).run()
+    def run_on_function(self, func: TableOp, job: Job) -> None:
+        for loop in [op for op in walk(func) if is_counted_loop(op) and has_no_early_exit(op)]:
+            block = loop.regions[0].blocks[0]
+            if any(map(is_async_mma, block.ops)) and not any(map(is_grid_wait, walk(loop))):
+                loads = [
+                    as_op(op) for op in block.ops if op.name in (LOAD, TILED_LOAD) and _may_run_ahead(as_op(op), block)
+                ]
+                if loads:
+                    _Prefetch(loop, loads).run()
 
 
 def _may_run_ahead(load: TableOp, block: Block) -> bool:

@@ -8,19 +8,20 @@ Sound: elements of memory have no type of their own; zero padding has the same b
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...ir.casting import as_op, defining_op, memref_type, tile_type, view_type
-from ...ir.dialects.fast_xdsl import set_type, string_of, walk
+from ...ir.dialects.fast_xdsl import set_type, string_of
 from ...ir.dialects.nv_tileaa.types import MemRefType, PointerType
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_value_forwarding
 from ..analysis.tma_tensor_maps import MAP_ELEMENTS
 from ..common.llvm_element_types import element_of
-from ..job import Job
 from ..pass_manager import EdgePass
+from ..rewriting.dialect_conversion import RuleTable
+from ..rewriting.rewriter import Rewriter
 from .op_insertion import insert_before
 
 BITCAST, LOAD, TF32 = "nv_tileas.bitcast", "nv_tileas.tiled_load", "tf32"
@@ -28,18 +29,6 @@ BITS_OF_ZERO = ("none", "zero")
 BitcastOp, MakeMemRefOp, BlockTileOp, TiledLoadOp = (
     COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("bitcast", "make_memref", "block_tile", "tiled_load")
 )
-
-
-class RetypeBitcastLoads(EdgePass):
-    """Loads in place of loads and bitcasts."""
-
-    name = "tileas-retype-bitcast-loads"
-
-    def run(self, module: ModuleOp, job: Job) -> None:
-        for op in [op for op in walk(module) if op.name == LOAD]:
-            load, views, bitcasts = as_op(op), list[Operation](), list[Operation]()
-            if _collect_uses(load.value, views, bitcasts) and (element := _new_element(load, bitcasts)) is not None:
-                _retype(load, views, bitcasts, element)
 
 
 def _collect_uses(value: SSAValue, views: list[Operation], bitcasts: list[Operation]) -> bool:
@@ -70,7 +59,10 @@ def _new_element(load: TableOp, bitcasts: list[Operation]) -> Attribute | None:
     return element if made and plain and same and element_of(own).bits == element_of(element).bits else None
 
 
-def _retype(load: TableOp, views: list[Operation], bitcasts: list[Operation], element: Attribute) -> None:
+def _retype(rewriter: Rewriter, load: TableOp) -> None:
+    views, bitcasts = list[Operation](), list[Operation]()
+    if not _collect_uses(load.value, views, bitcasts) or (element := _new_element(load, bitcasts)) is None:
+        return
     types = [TensorType(element, load.value.type.get_shape()), *(result.type for result in load.results[1:])]
     view = _retyped_view(load.view, element)
     new_load = TiledLoadOp.make([view, list(load.coords), load.token], types, dict(load.attributes))
@@ -99,3 +91,10 @@ def _retyped_memref(memref: TableOp, element: Attribute) -> SSAValue:
     type = MemRefType.of(element, memref.result.type.shape, memref.result.type.strides)
     operands = [base, list(memref.sizes), list(memref.strides)]
     return insert_before(MakeMemRefOp.make(operands, [type], dict(memref.attributes)), memref)
+
+
+class RetypeBitcastLoads(EdgePass):
+    """Loads in place of loads and bitcasts."""
+
+    name = "tileas-retype-bitcast-loads"
+    rules = RuleTable({LOAD: _retype})

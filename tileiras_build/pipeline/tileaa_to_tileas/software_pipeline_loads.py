@@ -22,7 +22,6 @@ from __future__ import annotations
 
 from itertools import chain
 
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 
 from ...ir.casting import as_op, parent_block
@@ -33,7 +32,6 @@ from ...ir.dialects.op_traits import (
     has_side_effects,
     is_continue,
     is_counted_loop,
-    is_function,
     is_loop_exit,
     is_return,
 )
@@ -61,13 +59,12 @@ class SoftwarePipelineLoads(EdgePass):
 
     name = "tileas-software-pipeline-loads"
 
-    def run(self, module: ModuleOp, job: Job) -> None:
-        for func in filter(is_function, module.body.block.ops):
-            chosen: list[int] = []
-            for op in walk(func):
-                if is_counted_loop(op):
-                    _pipeline(op, job, chosen)
-            set_knobs(func, cp_async_stages=tuple(chosen) or None)
+    def run_on_function(self, func: TableOp, job: Job) -> None:
+        chosen: list[int] = []
+        for op in walk(func):
+            if is_counted_loop(op):
+                _pipeline(op, job, chosen)
+        set_knobs(func, cp_async_stages=tuple(chosen) or None)
 
 
 def _pipeline(loop: TableOp, job: Job, chosen: list[int]) -> None:

@@ -12,14 +12,13 @@ Sound: element (j, i) of B' A' accumulates B[k, j] A[i, k] over k, the same term
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
 from ...ir.casting import as_op, parent_block, parent_op, tile_type
 from ...ir.dialects.fast_xdsl import set_type, walk
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ...ir.dialects.op_definition import TableOp
-from ...ir.dialects.op_traits import is_function
 from ..analysis.resource_model import MIN_WARPS, choose_warps
 from ..analysis.tma_operands import tma_loads_allowed
 from ..job import Job
@@ -39,10 +38,9 @@ class SwapOperands(EdgePass):
 
     name = "tileas-swap-operands"
 
-    def run(self, module: ModuleOp, job: Job) -> None:
-        for func in module.body.block.ops:
-            if is_function(func) and tma_loads_allowed(func) and not is_declined(func, "swap_operands"):
-                _swap_in(as_op(func), job)
+    def run_on_function(self, func: TableOp, job: Job) -> None:
+        if tma_loads_allowed(func) and not is_declined(func, "swap_operands"):
+            _swap_in(func, job)
 
 
 def _swap_in(func: TableOp, job: Job) -> None:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from xdsl.dialects.builtin import ModuleOp, i32
+from xdsl.dialects.builtin import i32
 from xdsl.ir import Block, Operation
 
 from ...ir.casting import as_op, parent_block, terminator, unwrap
@@ -30,7 +30,6 @@ from ...ir.dialects.nv_tileas.scheduling_attributes import ST_SHARED, STMATRIX
 from ...ir.dialects.op_definition import TableOp, location_of
 from ...ir.dialects.op_traits import (
     is_agent_switch,
-    is_function,
     is_return,
     is_token_ordered,
 )
@@ -66,10 +65,8 @@ class UseTmaStores(EdgePass):
 
     name = "tileas-use-tma-stores"
 
-    def run(self, module: ModuleOp, job: Job) -> None:
-        for func in module.body.block.ops:
-            if is_function(func):
-                _use_tma_stores(func, job)
+    def run_on_function(self, func: TableOp, job: Job) -> None:
+        _use_tma_stores(func, job)
 
 
 def _use_tma_stores(func: Operation, job: Job) -> None:
