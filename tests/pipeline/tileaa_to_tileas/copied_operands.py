@@ -86,6 +86,24 @@ def of_a_sequence(q, k, v, ends, out, M: ConstInt, N: ConstInt, D: ConstInt):
 
 
 @ct.kernel
+def in_two_loops(q, k, v, ends, out, M: ConstInt, N: ConstInt, D: ConstInt):
+    """The same in a loop over whole tiles, and one over the rest."""
+    i = ct.bid(0)
+    start, end = ct.load(ends, (i,), (1,)).item(), ct.load(ends, (i + 1,), (1,)).item()
+    keys, values = k.slice(0, start, end), v.slice(0, start, end)
+    x, whole = ct.load(q, (i, 0), (M, D)), (end - start) // N
+    acc = ct.zeros((M, D), dtype=ct.float32)
+    for j in range(whole):
+        scores = ct.mma(x, ct.transpose(ct.load(keys, (j, 0), (N, D))), ct.zeros((M, N), dtype=ct.float32))
+        acc = ct.mma(scores.astype(v.dtype), ct.load(values, (j, 0), (N, D)), acc)
+    for j in range(whole, ct.cdiv(end - start, N)):
+        y = ct.load(keys, (j, 0), (N, D), padding_mode=ZERO)
+        scores = ct.mma(x, ct.transpose(y), ct.zeros((M, N), dtype=ct.float32))
+        acc = ct.mma(scores.astype(v.dtype), ct.load(values, (j, 0), (N, D), padding_mode=ZERO), acc)
+    ct.store(out, (i, 0), acc)
+
+
+@ct.kernel
 def split(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt, STEPS: ConstInt):
     """out += a @ b, parts of k added atomically by one block after the other, which acquires what others have written."""
     for part in range(ct.bid(0), ct.cdiv(ct.num_tiles(a, axis=1, shape=(M, K)), STEPS), ct.num_blocks(0)):
@@ -151,6 +169,7 @@ CASES = [
     Case("gathered", gathered, (_matrix(16), _matrix(16), OUT, *TILE)),
     Case("gathered_whole", gathered, (_whole(), _whole(), OUT, *TILE)),
     Case("of_a_sequence", of_a_sequence, (*[_matrix(16)] * 3, Array("int32", 1), OUT, 128, 32, 64)),
+    Case("in_two_loops", in_two_loops, (*[_matrix(16)] * 3, Array("int32", 1), OUT, 128, 128, 128)),
     Case("split", split, (_whole(), _whole(), OUT, *TILE, 6)),
     Case("of_rows", of_rows, (*[_whole()] * 3, Array("int32", 1), OUT, 128, 32, 64)),
     Case("of_pages", of_pages, (_whole(), *[_pages()] * 2, Array("int32", 1), OUT, 4, 32, 64, 16)),

@@ -64,9 +64,20 @@ def test_the_buffers_are_filled_again_for_each_matrix(sm):
 @pytest.mark.parametrize("sm", SMS)
 def test_results_of_one_dot_are_multiplied_by_copied_rows(sm):
     """Sequences of no rows, of fewer than a tile has, of one tile and a rest, and of more tiles than are copied ahead."""
-    ends = np.array([0, 0, 5, 45, 245], np.int32)
-    q, k, v = integers(4 * 128, 64) % 2, integers(ends[-1], 64), integers(ends[-1], 64)
-    [*_, found] = run(KERNELS, "of_a_sequence", sm, [q, k, v, ends, np.zeros((4 * 128, 64), np.float32)], (4, 1, 1))
+    check_sequences("of_a_sequence", sm, np.array([0, 0, 5, 45, 245], np.int32), 64)
+
+
+@pytest.mark.parametrize("sm", ASYNC)
+def test_loops_after_one_another_share_accumulators(sm):
+    check_sequences("in_two_loops", sm, np.array([0, 7, 320], np.int32), 128)
+    assert "mma.sync" not in compiled(KERNELS, "in_two_loops", sm).ptx
+
+
+def check_sequences(name, sm, ends, width):
+    blocks = len(ends) - 1
+    q, k, v = integers(blocks * 128, width) % 2, integers(ends[-1], width), integers(ends[-1], width)
+    given = [q, k, v, ends, np.zeros((blocks * 128, width), np.float32)]
+    [*_, found] = run(KERNELS, name, sm, given, (blocks, 1, 1))
     for i, (start, end) in enumerate(itertools.pairwise(ends)):
         rows, keys = slice(128 * i, 128 * i + 128), slice(start, end)
         scores = expected(q[rows], k[keys].T).astype(np.float16)

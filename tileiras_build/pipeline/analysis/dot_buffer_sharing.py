@@ -16,26 +16,29 @@ from .enclosing_control_flow import all_dots_accumulate, enclosing_loops, is_def
 MMA_SELECTION_ATTRIBUTES = ("mma", "a_via_registers", "signedness_lhs", "signedness_rhs")
 
 
-def buffer_sharing_class(dots: Iterable[tuple[TableOp, Iterable[int]]]) -> list[Hashable]:
+def buffer_sharing_class(
+    dots: Iterable[tuple[TableOp, Iterable[int]]], *, shares_stored: bool = False
+) -> list[Hashable]:
     """A key for each (dot, loaded operands) of a kernel, in program order.
 
     Dots with equal keys have equal loads and instructions, each in a loop of its own in one block: the n-th such dot of
-    one loop has the key of the n-th of another.
+    one loop has the key of the n-th of another. ``shares_stored``: whether dots with operands that threads store have equal keys:
+    they share tensor memory, and no shared memory.
     """
     keys: list[tuple[Hashable, Operation, int]] = []
     for dot, loaded in dots:
-        alike, loop = _sharing_key(dot, loaded), enclosing_loops(dot)[-1]
+        alike, loop = _sharing_key(dot, loaded, shares_stored), enclosing_loops(dot)[-1]
         before = sum(key[:2] == (alike, loop) for key in keys)
         keys.append((alike, loop, before))
     return [(alike, loop.parent, before) for alike, loop, before in keys]
 
 
-def _sharing_key(dot: TableOp, loaded: Iterable[int]) -> Hashable:
+def _sharing_key(dot: TableOp, loaded: Iterable[int], shares_stored: bool) -> Hashable:
     values = (dot.lhs, dot.rhs, dot.result)
     types = tuple((string_of(value.type.element_type), tuple(value.type.get_shape())) for value in values)
     tiles = tuple((index, *_tile(dot, index)) for index in sorted(loaded))
     marks = tuple(string_of(dot.attributes.get(mark)) for mark in MMA_SELECTION_ATTRIBUTES)
-    own = None if dot.stored is None else dot
+    own = None if dot.stored is None else tuple(dot.stored) if shares_stored else dot
     return types, tiles, marks, all_dots_accumulate(dot), is_lhs_computed_in_loop(dot), _scales(dot), own
 
 

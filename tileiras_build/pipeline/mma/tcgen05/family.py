@@ -165,7 +165,8 @@ def _columns_of_others(op: TableOp, loaded: Iterable[int]) -> int:
     """Columns of the kernel's other dots in tensor memory, without those that share columns with this one."""
     dots = (as_op(other) for other in walk(enclosing_kernel(op)) if other.name == op.name)
     others = [other for other in dots if other.tmem_columns is not None]
-    *keys, own = buffer_sharing_class([*((other, _loaded_by_tma(other)) for other in others), (op, loaded)])
+    every = [*((other, _loaded_by_tma(other)) for other in others), (op, loaded)]
+    *keys, own = buffer_sharing_class(every, shares_stored=True)
     columns = {key: other.tmem_columns for key, other in zip(keys, others) if key != own}
     return sum(columns.values())
 

@@ -68,7 +68,8 @@ def _left_columns(dot: TableOp, atom: Tcgen05Atom, warps: int) -> int:
 def _columns_of(func: Operation) -> int:
     """The columns of all dots of a kernel, without those that dots share."""
     dots = [as_op(op) for op in walk(func) if op.name == DOT and as_op(op).tmem_columns is not None]
-    keys = buffer_sharing_class((dot, [index for index in (0, 1) if is_tma_operand(dot, index)]) for dot in dots)
+    loaded = [[index for index in (0, 1) if is_tma_operand(dot, index)] for dot in dots]
+    keys = buffer_sharing_class(zip(dots, loaded), shares_stored=True)
     return sum({key: dot.tmem_columns for key, dot in zip(keys, dots)}.values())
 
 

@@ -72,6 +72,7 @@ class PipelineAllocation:
     def __init__(self, func: Operation, job: Job, warps: int, mainloops: list[Mainloop], has_mma_issuer: bool):
         self.func, self.job, self.warps, self.has_mma_issuer = func, job, warps, has_mma_issuer
         self.mainloops, self.groups = mainloops, _buffer_sharing_groups(mainloops)
+        self.accumulators = _buffer_sharing_groups(mainloops, shares_stored=True)
         self.entry = func.regions[0].blocks[0]
         self.ctas = 1  # that share an SM
         self.accumulators_stay = accumulators_stay_in_tmem(mainloops)
@@ -91,7 +92,7 @@ class PipelineAllocation:
                 mainloop.buffers = first.stages
                 mainloop.is_reused = len(mainloop.loops) > 1 or bool(others)
                 _set_buffers(mainloop.tma_loads, mainloop.stages)
-        if groups := [group for group in self.groups if group[0].consumers]:
+        if groups := [group for group in self.accumulators if group[0].consumers]:
             self._create_accumulators(groups, stages)
 
     def _add(self, op: Operation) -> SSAValue:
@@ -224,6 +225,7 @@ class PipelineAllocation:
             acc.scales.extend(places if scaled is None else ())
             for mainloop in group:
                 mainloop.tmem_accumulator, mainloop.scale_buffers = acc, scaled
+                mainloop.is_reused |= len(group) > 1
 
     def _create_scales(self, mainloop: Mainloop, tiles: list[SSAValue]) -> ScaleStages:
         """Stages of block scales, one buffer for each operand. Scale load warps fill them, and a commit releases them."""
@@ -317,11 +319,10 @@ def _set_buffers(operand_loads: list[TmaOperandLoad], stages: OperandStages) -> 
         operand_load.buffer, operand_load.descriptor = buffer, descriptor
 
 
-def _buffer_sharing_groups(mainloops: list[Mainloop]) -> list[list[Mainloop]]:
-    """The pipelines that share stages, each in a loop of its own, in program order."""
-    keys = buffer_sharing_class(
-        (mainloop.dot, [operand_load.index for operand_load in mainloop.operand_loads]) for mainloop in mainloops
-    )
+def _buffer_sharing_groups(mainloops: list[Mainloop], *, shares_stored: bool = False) -> list[list[Mainloop]]:
+    """The pipelines that share stages, or accumulators (``shares_stored``), each in a loop of its own, in program order."""
+    loaded = ((one.dot, [operand_load.index for operand_load in one.operand_loads]) for one in mainloops)
+    keys = buffer_sharing_class(loaded, shares_stored=shares_stored)
     groups: dict[Hashable, list[Mainloop]] = {}
     for key, mainloop in zip(keys, mainloops):
         groups.setdefault(key, []).append(mainloop)
