@@ -27,6 +27,7 @@ from tileiras_build.core.terminal import table_text
 
 ROOT = Path(__file__).resolve().parents[1]
 KERNEL = ROOT / "examples" / "prebuilt" / "vector_add_f32.tilebc"
+PYTHON = (sys.executable, "-P", "-c")  # without the package in the working folder
 MAIN = "import sys; from tileiras_build.cli.main import main; sys.exit(main())"
 # What the process that compiles imports: the command's own is a fork's parent.
 COUNT = "import sys; from tileiras_build.workers.lazy_class_creation import enable; enable(); from tileiras_build.cli.dispatch import main"
@@ -66,11 +67,11 @@ def modules(words: list[str]) -> int:
 
 def rows(given: argparse.Namespace, folder: str) -> Iterator[tuple[str, list[str], Path]]:
     """(name, command, package) of each row."""
-    yield "python -c pass", [sys.executable, "-c", "pass"], ROOT
+    yield "python -c pass", [*PYTHON, "pass"], ROOT
     for name, words in commands(given.kernel, given.sm, folder).items():
         for package in (ROOT, *([given.against] if given.against else [])):
             shown = name if package == ROOT else f"{name} ({package})"
-            yield shown, [sys.executable, "-c", MAIN, *words], package
+            yield shown, [*PYTHON, MAIN, *words], package
     if given.tileiras and (peer := find_peer()) is not None:
         yield "tileiras", [str(peer), str(given.kernel), f"--gpu-name=sm_{given.sm}", "-o", f"{folder}/t.cubin"], ROOT
 

@@ -262,7 +262,7 @@ class Library:
 
     def scons_in_full(self) -> Run:
         """Run our SConstruct without the record that the shortcut reads."""
-        for path in (self.folder / "build").glob(".up_to_date-*"):
+        for path in (self.folder / "build").glob(".build_record-*"):
             path.unlink()
         return self.scons("-Q")
 
