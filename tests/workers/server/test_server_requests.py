@@ -1,6 +1,7 @@
 """A command on a server has the same results as in its own process; without a server it runs itself."""
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -216,3 +217,16 @@ def test_the_first_server_is_announced_once_on_a_terminal(tmp_path):
     main, terminal = os.openpty()
     run(terminal)
     assert os.read(main, 1000).count(b"started a background compile server") == 1
+
+
+def test_a_server_keeps_no_file_of_the_client_that_started_it(site):
+    """ninja waits until every process that has the pipe of its command has closed it."""
+    reader, writer = os.pipe()
+    try:
+        other = {"TILEIRAS_CHECK": "2"}  # another server
+        site.ask(environment=other, pass_fds=(writer,))
+        site.warm(environment=other)
+        os.close(writer)
+        assert select.select([reader], [], [], DEADLINE)[0] and os.read(reader, 1) == b""
+    finally:
+        os.close(reader)

@@ -21,6 +21,7 @@ from .staleness import Clock, LoadedCode, StaleServer
 def main() -> None:
     """Start with the arguments of ``run_on_server.ServerAddress.start``: the name, the lock, the time, and the module to import."""
     name, lock, day, machine, image = sys.argv[1:]
+    _close_others(int(lock))
     installed().note()
     os.set_inheritable(int(lock), False)
     folder = environment_fingerprint.open_folder()
@@ -32,6 +33,12 @@ def main() -> None:
     except Exception as error:
         Path(environment_fingerprint.path_in(folder, f"{name}.failed")).write_text(f"{error}\n")
         raise
+
+
+def _close_others(lock: int) -> None:
+    """Close what the client had inherited, such as the pipe by which ninja waits for its command and all that it has started."""
+    os.closerange(3, lock)
+    os.closerange(lock + 1, os.sysconf("SC_OPEN_MAX"))
 
 
 def _begin(folder: int, name: str, lock: int, start: Clock, image: str) -> None:
