@@ -38,6 +38,16 @@ def direct(a, b, c):
 
 
 @ct.kernel
+def half_accumulator(a, b, c):
+    """Sums are rounded to float16."""
+    total = ct.zeros((TILE_M, TILE_N), ct.float16)
+    for k in range(steps_of(a)):
+        left = tile_of(a, ct.bid(0), k, (TILE_M, TILE_K))
+        total = ct.mma(left, tile_of(b, k, ct.bid(1), (TILE_K, TILE_N)), total)
+    finish(c, total)
+
+
+@ct.kernel
 def bitcast(a, b, c):
     """Both operands hold bfloat16 as uint16."""
     total = ct.zeros((TILE_M, TILE_N), ct.float32)
@@ -223,6 +233,7 @@ CASES = [
     _case("columns_16", few_columns, "bfloat16", "bfloat16", 16),
     _case("columns_8_transposed", few_columns_transposed, "bfloat16", "bfloat16", 8),
     _case("columns_8_computed", few_columns_computed, "bfloat16", "bfloat16", 8),
+    _case("half_accumulator", half_accumulator, "float16", "float16"),
     Case("unaligned", direct, (*[Array("float16", 2, alignment=2)] * 2, matrix("float32", 2))),
     _case("left_gathered", left_gathered, "bfloat16", "bfloat16"),
 ]

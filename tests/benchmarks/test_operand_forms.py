@@ -15,7 +15,7 @@ NAMES = [
     "direct", "bitcast", "bitcast_fp8_transposed", "left_int8", "left_f32", "right_int8", "right_f32", "right_fp8", "both_int8",
     "both_f32", "left_to_fp8_transposed", "right_computed", "right_int8_scaled", "batch_of_one",
     "right_before_loop", "right_used_twice", "columns_8", "columns_16", "columns_8_transposed", "columns_8_computed",
-    "unaligned", "left_gathered",
+    "half_accumulator", "unaligned", "left_gathered",
 ]  # fmt: skip
 FAMILY = {"sm_90": "wgmma.mma_async", "sm_100": "tcgen05.mma"}
 STEPS, TILE_K = 3, 64

@@ -336,7 +336,7 @@ def _tcgen05_packed_fp4(kind: str, scale_type: str, block: int) -> Tcgen05Atom:
 
 _TCGEN05_FORMATS = {"f16": 0, "bf16": 1, "tf32": 2, "f8E4M3FN": 0, "f8E5M2": 1, "i8": 0}
 _TCGEN05_KINDS = {"f16": 0, "bf16": 0, "tf32": 1, "f8E4M3FN": 2, "f8E5M2": 2, "i8": 3}
-_TCGEN05_ACCUMULATORS = {"f32": 1, "i32": 2}
+_TCGEN05_ACCUMULATORS = {"f16": 0, "f32": 1, "i32": 2}
 # Bits of an element -> swizzles of MN-major operands.
 _MN_MAJOR = {**dict.fromkeys((8, 16), ("128B", "64B", "32B", "none")), 32: ("128B_ATOM_32B",)}
 
@@ -387,10 +387,11 @@ WGMMA_ATOMS: tuple[WgmmaAtom, ...] = (
 
 TCGEN05_ATOMS: tuple[Tcgen05Atom, ...] = (
     _tcgen05("f16", "f16", "f32"),
+    _tcgen05("f16", "f16", "f16"),
     _tcgen05("bf16", "bf16", "f32"),
     _tcgen05("tf32", "tf32", "f32"),
     _tcgen05("i8", "i8", "i32", "tcgen05_i8"),
-    *(_tcgen05(a, b, "f32") for a in _F8 for b in _F8),
+    *(_tcgen05(a, b, acc) for a in _F8 for b in _F8 for acc in ("f32", "f16")),
     *(_tcgen05_scaled(a, b) for a in _F8 for b in _F8),
     _tcgen05_packed_fp4("mxf4", "f8E8M0FNU", 32),
     _tcgen05_packed_fp4("mxf4nvf4", "f8E8M0FNU", 16),

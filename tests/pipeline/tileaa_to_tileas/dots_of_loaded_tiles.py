@@ -48,7 +48,7 @@ def product_of_two(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
 def nested(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
     """out = a @ b, all tiles of rows by one block."""
     for row in range(ct.num_tiles(a, axis=0, shape=(M, K))):
-        acc = ct.zeros((M, N), dtype=ct.float32)
+        acc = ct.zeros((M, N), dtype=out.dtype)
         for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
             x = ct.load(a, (row, k), (M, K), padding_mode=ZERO)
             y = ct.load(b, (k, 0), (K, N), padding_mode=ZERO)
@@ -200,6 +200,9 @@ CASES = [
     _case("f16_wide_of_two", product_of_two, "float16", (128, 256, 64)),
     _case("f16_deep", matmul, "float16", (128, 32, 128), right=columns),
     _case("f16_half_acc", matmul, "float16", (128, 64, 64), "float16"),
+    _case("f16_half_short", matmul, "float16", (64, 64, 64), "float16"),
+    _case("f16_half_tall", matmul, "float16", (256, 128, 64), "float16"),
+    _case("f8_half_acc", matmul, "float8_e4m3fn", (128, 64, 64), "float16", right=columns),
     _case("f8_columns", matmul, "float8_e4m3fn", (128, 64, 64), right=columns),
     _case("f8_rows", matmul, "float8_e4m3fn", (128, 256, 64)),
     _case("f8_turned", matmul, "float8_e5m2", (128, 64, 64), left=columns),
@@ -221,6 +224,8 @@ CASES = [
     _case("computed_left", computed_left, "float16", (128, 64, 64)),
     _case("computed_left_tf32", computed_left, "float32", (128, 64, 32), right=columns),
     _case("nested", nested, "float16", (128, 64, 32)),
+    _case("nested_half", nested, "float16", (128, 64, 32), "float16"),
+    _case("added_half", added, "float16", (128, 64, 32), "float16"),
     _case("added", added, "float16", (128, 64, 32)),
     _case("forbidden", forbidden, "float16", (128, 64, 32)),
     Case("after_a_flag", after_a_flag, (Array("int32", 1), *(rows("float16"),) * 2, rows("float32"), 128, 64, 32)),

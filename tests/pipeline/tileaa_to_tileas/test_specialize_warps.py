@@ -27,7 +27,10 @@ DOTS = {
     "f16_of_two": (WGMMA, TCGEN05),
     "f16_wide_of_two": (WGMMA, TCGEN05),  # half of them would, too, and one block has all instead
     "f16_deep": (WGMMA, TCGEN05),
-    "f16_half_acc": (WGMMA, MMA),
+    "f16_half_acc": (WGMMA, TCGEN05),
+    "f16_half_short": (WGMMA, TCGEN05),
+    "f16_half_tall": (WGMMA, TCGEN05),
+    "f8_half_acc": (WGMMA, TCGEN05),
     "f8_columns": (WGMMA, TCGEN05),
     "f8_rows": (WGMMA, TCGEN05),
     "f8_turned": (MMA, TCGEN05),
@@ -144,6 +147,13 @@ def test_a_ring_that_is_used_by_many_loops(steps, sm):
 @pytest.mark.parametrize("steps", [1, 3])
 def test_a_accumulator_that_starts_from_a_tile(steps, sm):
     check("added", sm, (128, 64, 32 * steps), start=True)
+
+
+@pytest.mark.parametrize("steps", [1, 4])
+@pytest.mark.parametrize(("name", "rows"), [("nested_half", 3 * 128), ("added_half", 128)])
+def test_half_precision_accumulators_have_a_column_each(name, rows, steps):
+    check(name, "sm_100", (rows, 64, 32 * steps), start=name == "added_half")
+    assert TCGEN05 in compiled(KERNELS, name, "sm_100").ptx
 
 
 @pytest.mark.parametrize("sm", SMS)

@@ -306,7 +306,7 @@ TmemLoadOp = define(
     "nv_tileas.tmem_load",
     "source stage?",
     "result",
-    "read a tile, or the one of a stage, into registers",
+    "read accumulators, or those of a stage, into registers",
     pure=False,
     op_traits=CUSTOM_LAYOUT,
 )
@@ -315,9 +315,9 @@ TmemStoreOp = define(
     "value dest enabled? stage? filled?",
     "",
     "write a tile, or the one of a stage, from registers, or nothing where not enabled; ``chunk``: only this chunk of the columns, "
-    "of as many as the pipeline ``filled`` has stages; each warp then fills its stage",
+    "of as many as the pipeline ``filled`` has stages; each warp then fills its stage; ``accumulator``: each element has a column",
     pure=False,
-    attributes={"line_dim": I32.optional(), "chunk": I32.optional()},
+    attributes={"line_dim": I32.optional(), "chunk": I32.optional(), "accumulator": FLAG},
     op_traits=CUSTOM_LAYOUT,
 )
 TmemScaleOp = define(

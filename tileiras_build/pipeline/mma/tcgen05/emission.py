@@ -100,7 +100,7 @@ def emit_alloc_tmem(e: KernelEmitter, op: TableOp) -> None:
 # ---- tiles between registers and tensor memory -----------------------------------------------------
 def emit_tmem_load(e: KernelEmitter, op: TableOp) -> None:
     element, shape = element_of(op.result.type), op.result.type.get_shape()
-    tile = unwrap(tmem_tile(*shape, element.bits, e.num_warps))
+    tile = unwrap(tmem_tile(*shape, COLUMN_BITS, e.num_warps))
     e.b.issue(instructions.FenceAfterOp)
     loaded = []
     start = tile_start(e, op.source, op.stage, tile.total_tmem_columns)
@@ -128,9 +128,9 @@ def emit_tmem_store(e: KernelEmitter, op: TableOp) -> None:
 
 def _store(e: KernelEmitter, op: TableOp) -> None:
     element, shape = element_of(op.value.type), op.value.type.get_shape()
-    tile = unwrap(tmem_tile(*shape, element.bits, e.num_warps))
+    tile = unwrap(tmem_tile(*shape, COLUMN_BITS if op.accumulator else element.bits, e.num_warps))
     registers = e.values.packed_as(op.value, tile.layout)
-    words = pack_registers(e.b, element, registers)
+    words = pack_registers(e.b, element, registers, COLUMN_BITS // tile.element_bits)
     e.b.issue(instructions.FenceAfterOp)  # MMAs of other threads may have read these columns
     place, start = tile_start(e, op.dest, op.stage, tile.total_tmem_columns), 0
     for own, first, repetitions in tile.pieces(e.vector_registers):

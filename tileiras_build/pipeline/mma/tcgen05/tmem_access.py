@@ -10,7 +10,7 @@ from ....ir.layouts import (
     TmemTile,
 )
 from ....ir.layouts.linear_layout import log2_exact
-from ...common.llvm_type_constructors import I32, TENSOR, vector
+from ...common.llvm_type_constructors import HALF, I16, I32, TENSOR, vector
 from ...tileas_to_ll.emission.function_builder import Value
 from ...tileas_to_ll.emission.instruction_builder import InstructionBuilder
 from ...tileas_to_ll.emission.kernel_emitter import KernelEmitter
@@ -51,7 +51,9 @@ def registers_type(count: int) -> Attribute:
 
 
 def scalars_of(b: InstructionBuilder, type: Attribute, loaded: SSAValue) -> list[Value]:
-    return [b.bitcast(word, type) for word in _elements(b, loaded)]
+    """The elements of columns; an f16 is in the low bits of its own."""
+    words = _elements(b, loaded)
+    return [b.bitcast(b.cast("trunc", word, I16) if type == HALF else word, type) for word in words]
 
 
 def _elements(b: InstructionBuilder, loaded: SSAValue) -> list[SSAValue]:

@@ -45,7 +45,8 @@ class Epilogue(Consumer):
         accumulator, index, insert = mainloop.accumulator, mainloop.dot.acc.index - 1, state.insert
         state.wait(accumulator)
         stage, initial = state.stage(accumulator), loop.initial[index]
-        insert(TmemStoreOp.make([initial, accumulator.tile, insert(is_zero_trip(loop)), stage, None], []))
+        operands = [initial, accumulator.tile, insert(is_zero_trip(loop)), stage, None]
+        insert(TmemStoreOp.make(operands, [], accumulator=True))
         result = insert(TmemLoadOp.make([accumulator.tile, stage], [initial.type]))
         loop.results[index].replace_all_uses_with(result)
         state.release(accumulator)

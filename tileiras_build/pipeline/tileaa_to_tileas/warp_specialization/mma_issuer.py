@@ -300,7 +300,7 @@ def store_initial_accumulator(initial: SSAValue, accumulator: TmemAccumulator, l
     """
     starts_from_zero = is_zero(initial)
     never = insert_before(is_zero_trip(loop), loop) if starts_from_zero else None
-    insert_before(TmemStoreOp.make([initial, accumulator.tile, never, None, None], []), loop)
+    insert_before(TmemStoreOp.make([initial, accumulator.tile, never, None, None], [], accumulator=True), loop)
     return starts_from_zero
 
 

@@ -19,7 +19,7 @@ from ....ir.layouts import MatrixAccess, SharedAccess
 from ....ir.layouts.ldmatrix_access import MatrixInstruction
 from ....ir.layouts.shared_access import VectorAccess
 from ...common.llvm_element_types import ELEMENTS, Element
-from ...common.llvm_type_constructors import I8, I32
+from ...common.llvm_type_constructors import I8, I16, I32
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import KernelEmitter
@@ -203,9 +203,11 @@ def _store_matrices(
         e.b.issue(StoreMatrixOp, base, packed, atom=kind, offset=offset + instruction.add)
 
 
-def pack_registers(b: InstructionBuilder, element: Element, values: Sequence[RegisterValue]) -> list[Value]:
-    """The 32-bit words of consecutive elements."""
-    count = 32 // element.bits
+def pack_registers(
+    b: InstructionBuilder, element: Element, values: Sequence[RegisterValue], per_word: int = 0
+) -> list[Value]:
+    """The 32-bit words of consecutive elements, as many as fill one or ``per_word``; the upper bits of others are unspecified."""
+    count = per_word or 32 // element.bits
     return [pack_register(b, element, values[first : first + count]) for first in range(0, len(values), count)]
 
 
@@ -236,7 +238,11 @@ def pack_register(b: InstructionBuilder, element: Element, values: Sequence[Regi
     scalars = [materialize(b, value) for value in values]
     type = element.crossing_type
     if len(scalars) == 1:
-        return b.bitcast(scalars[0], I32, type)
+        return (
+            b.cast("zext", b.bitcast(scalars[0], I16, type), I32)
+            if element.bits == 16
+            else b.bitcast(scalars[0], I32, type)
+        )
     if element.bits == 16:
         return b.issue(PackOp, *(b.of(value, type) for value in scalars), type=I32)
     word: Value = 0
