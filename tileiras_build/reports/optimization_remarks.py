@@ -77,12 +77,12 @@ class _Kernel:
                 yield from describe(self, op)
 
     def _cluster(self) -> Iterator[Remark]:
-        """Whether the hint num_cta_in_cga was applied."""
+        """Whether the hint num_cta_in_cga was applied, or neighbours of the grid form clusters."""
         if (ctas := self.func.attributes.get("num_ctas")) is not None:
-            notes = (("CTAs", ctas.value.data),)
-            yield self.remark(
-                self.func, PASSED, MEMORY, "RemarkMemoryCluster", "CTA cluster used: tiles split across CTAs", notes
-            )
+            together = "grid_cluster" in self.func.attributes
+            how = "neighbouring tile blocks share loads" if together else "tiles split across CTAs"
+            message, notes = f"CTA cluster used: {how}", (("CTAs", ctas.value.data),)
+            yield self.remark(self.func, PASSED, MEMORY, "RemarkMemoryCluster", message, notes)
         if (reason := self.func.attributes.get("num_ctas_declined")) is not None:
             message = "No CTA cluster: tiles not split across CTAs"
             yield self.remark(self.func, MISSED, MEMORY, "RemarkMemoryCluster", message, (), (reason.data,))

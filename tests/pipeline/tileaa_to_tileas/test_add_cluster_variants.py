@@ -6,9 +6,13 @@ import pytest
 
 from tests.compiled_once import compiled, once
 from tests.pipeline.tileaa_to_tileas.test_cluster_grid import KERNELS, MULTICAST, PAIR
+from tileiras_build.core.warning_classes import WARNINGS
 from tileiras_build.driver import explain_schedule
 from tileiras_build.frontend.export_cutile import export_with_variants
 from tileiras_build.pipeline.job import Job
+from tileiras_build.pipeline.tile_ir_text_format import parse
+from tileiras_build.reports.compiler_warnings import of_tileas
+from tileiras_build.reports.optimization_remarks import collect
 from tileiras_build.target.targets import find_target
 
 CLUSTERED = "__cluster2"
@@ -60,3 +64,12 @@ def test_the_explanation_has_both_kernels_and_the_reason():
     assert clustered["schedule"]["grid_cluster"] == 2 and clustered["cost"]["clocks"] < general["cost"]["clocks"]
     [refused] = [row for row in general["schedules"] if row["schedule"].get("grid_cluster")]
     assert "no multiple of 2" in refused["refused"] and "variants=1" in refused["remedy"]
+
+
+def test_the_remark_says_what_the_cluster_is_and_only_the_kernel_has_warnings():
+    text = compiled(exported()["by_rows"], "sm_90").tileas.encode()
+    found = [one for one in collect(parse(text), find_target("sm_90")) if one.name == "RemarkMemoryCluster"]
+    assert [(one.function, one.message) for one in found] == [
+        ("by_rows" + CLUSTERED, "CTA cluster used: neighbouring tile blocks share loads")
+    ]
+    assert not any(CLUSTERED in one.message for one in of_tileas(text, "sm_90", tuple(WARNINGS)))
