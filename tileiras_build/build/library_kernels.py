@@ -56,7 +56,7 @@ class LibraryKernels:
 
     def chains(self) -> list[Chain]:
         """Each kernel for each of its targets, in order, without their nodes."""
-        return self._find_all_chains(None if self._chain.build.all_known else lambda error: None)[2]
+        return self._find_all_chains(lambda error: None)[2]
 
     def rules(self, target: Target, own: Settings) -> tuple[object, list[tuple[Stage, Rule]]]:
         """The folder of the artifacts for a target, and the stages that make them."""
@@ -69,7 +69,7 @@ class LibraryKernels:
 
     def _make_all(self) -> list:
         build = self._chain.build
-        found = self._find_all_chains(None if build.all_known else build.report_at_end)
+        found = self._find_all_chains(build.report_at_end)
         last = self._make_chains(*found)
         by_path = {path: [kernel.name for kernel in kernels] for path, kernels in self._kernels.items()}
         build.libraries.add(by_path, is_complete=all(node.srcnode() is node for node in self._nodes))
@@ -89,9 +89,10 @@ class LibraryKernels:
         self._chain.tune(self._env, kernels, own)
         return last
 
-    def _find_all_chains(self, later: Callable | None) -> tuple[list[Kernel], dict[str, Settings], list[Chain]]:
+    def _find_all_chains(self, later: Callable) -> tuple[list[Kernel], dict[str, Settings], list[Chain]]:
+        """Those of all sources; ``later`` takes the error of a name that a kernel of a failed file may have."""
         self._find_kernels(self._nodes, set())
-        made = self._find_chains(self._nodes, later)
+        made = self._find_chains(self._nodes, None if self._chain.build.all_known else later)
         kernels = [kernel for found in self._kernels.values() for kernel in found]
         files = [stem(node, TILECPP) for node in self._nodes if is_tilecpp(node)]
         check_files(self._name, self._options, kernels, files)
