@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import re
 import shlex
 import sys
 import time
-from collections.abc import Callable, Container, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -26,6 +24,7 @@ from .core.errors import (
 )
 from .core.file_io import replace_files
 from .core.knobs import CHECK, DEBUG, dump_folder
+from .core.pause_gc import gc_paused
 from .core.system_limit_errors import withheld
 from .pipeline.job import Job, check_debug
 from .pipeline.stages import STAGES, Stage, between, find, load
@@ -142,7 +141,7 @@ def compile(
     job = check_debug(Job(target, opt_level, lineinfo, debug, libdevice, ptxas, *how).with_tuning(tuning))
     artifacts = Artifacts(bytecode, job, find(stop_at).name, name)
     run = _Compilation(bytecode, STAGES[0], job, name)
-    with _gc_paused():
+    with gc_paused():
         run.parse()
         for stage in between(STAGES[0].name, stop_at):
             value = run.step(stage)
@@ -164,28 +163,13 @@ def lower(
     """
     stages = between(source, target, table)
     run = _Compilation(data, find(source, table), job, name)
-    with _gc_paused():
+    with gc_paused():
         run.parse()
         for stage in stages:
             run.step(stage)
         files = run.render(stages[-1])
         run.hand_on(files)
         return files
-
-
-@contextmanager
-def _gc_paused() -> Iterator[None]:
-    """Pause Python's garbage collector: it would repeatedly traverse the live IR of a stage and find nothing (5 % of the time of a
-    compilation).
-    """
-    if not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 def lower_until(data: bytes, source: str, last: str, job: Job, name: str | None = None) -> dict[str, bytes]:
@@ -211,7 +195,7 @@ def explain_schedule(data: bytes, source: str, job: Job, name: str | None = None
     from .pipeline.schedule.explain import explain
 
     run = _Compilation(data, find(source), job, name)
-    with _gc_paused(), listening() as heard:
+    with gc_paused(), listening() as heard:
         run.parse()
         for stage in between(source, SCHEDULED):
             run.step(stage)

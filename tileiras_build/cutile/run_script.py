@@ -6,7 +6,6 @@ handlers and Python child processes (``inherited/sitecustomize.py``) use the sam
 
 from __future__ import annotations
 
-import gc
 import os
 import runpy
 import sys
@@ -18,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..core.errors import InvalidInput, TileirasError
+from ..core.pause_gc import gc_paused
 from .run_script_settings import Settings
 from .traceback_filter import is_ours, without
 
@@ -62,7 +62,7 @@ def run_program(program: Program, settings: Settings, at_end: Callable[[Callable
 
         options["profile"] = profile = Profile()
         ending.callback(lambda: _write_or_report(lambda: profile.write(settings.json)))
-    with _gc_frozen():
+    with gc_paused(frozen=True):
         enable(settings.sm, device=settings.device, **options)
     ending.callback(disable)
     ending.enter_context(inherit_device(settings))
@@ -84,19 +84,6 @@ def _as_main(program: Program) -> Iterator[None]:
         yield
     finally:
         sys.argv, sys.path[:], threading.excepthook = before
-
-
-@contextmanager
-def _gc_frozen() -> Iterator[None]:
-    """Freeze what the block imports: garbage collections of these objects take longer than a small script."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.freeze()
-            gc.enable()
 
 
 def _run(program: Program) -> int:

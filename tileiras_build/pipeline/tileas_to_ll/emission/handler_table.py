@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from functools import cache
 
+from xdsl.ir import Operation
+
+from ....core.errors import InternalError
 from ....ir.dialects.op_definition import TableOp
 from ....target.mma_atoms import MMA_FAMILIES
 from ...mma.family import emission_of, family_of
+from ...rewriting.dialect_conversion import RuleTable
 from ..arith import division_by_reciprocal, elementwise, mixed_precision_add, reduce_and_scan
 from ..data_movement import convert_layout, shape_ops, shared_memory_spills
 from ..memory import atomics, global_memory, memref_and_tile_views, multimem
 from ..pipelines import cp_async, tma_copies, warp_partitions_and_mbarriers
 from ..program import control_flow, print_and_assert, program_ids
-from .kernel_emitter import Handler, KernelEmitter
+from .kernel_emitter import KernelEmitter
 
 FAMILIES = (
     warp_partitions_and_mbarriers,
@@ -38,10 +42,17 @@ DOT = "nv_tileas.dot"
 
 
 @cache
-def handlers() -> dict[str, Handler]:
+def handlers() -> RuleTable:
     """The handlers of all operations. Families of matrix instructions are imported here: their code needs this package's."""
-    tables = [module.HANDLERS for module in (*FAMILIES, *map(emission_of, MMA_FAMILIES))]
-    return {name: handler for table in tables for name, handler in table.items()} | {DOT: _emit_dot}
+    table = RuleTable(otherwise=_no_handler)
+    for module in (*FAMILIES, *map(emission_of, MMA_FAMILIES)):
+        table.update(module.HANDLERS)
+    table[DOT] = _emit_dot
+    return table
+
+
+def _no_handler(e: KernelEmitter, op: Operation) -> None:
+    raise InternalError("emit-no-handler", f"operation {op.name} has no conversion to thread code")
 
 
 def _emit_dot(e: KernelEmitter, op: TableOp) -> None:

@@ -7,12 +7,13 @@ from typing import Any
 
 from xdsl.ir import Block, Operation
 
-from ....core.errors import InternalError, TileirasError
+from ....core.errors import TileirasError
 from ....ir.casting import int_attr
 from ....ir.dialects.cuda_tile.location import source_location
 from ....ir.dialects.fast_xdsl import walk
 from ....ir.dialects.op_traits import LayoutTrait, traits_of
 from ...job import Job
+from ...rewriting.dialect_conversion import RuleTable
 from .buffer_offsets import analyze_buffers
 from .global_symbols import GlobalSymbols
 from .instruction_builder import InstructionBuilder
@@ -56,7 +57,7 @@ class KernelEmitter:
         symbols: GlobalSymbols,
         locations: SourceLocations,
         job: Job,
-        handlers: dict[str, Handler],
+        handlers: RuleTable,
         num_warps: int,
         producer_warps: int = 0,
     ):
@@ -113,11 +114,10 @@ class KernelEmitter:
     def emit(self, op: Operation) -> None:
         self.b.attributes = self.locations.attributes(op)
         try:
-            handler = self._handler(op)
             check_operation(op, self.memory.buffers, self.target)
             if self.computes_at_use and not _accepts_lazy_operands(op):
                 self._materialize_operands(op)
-            handler(self, op)
+            self._handlers[op.name](self, op)
         except TileirasError as error:
             error.location = error.location or source_location(op)
             raise
@@ -131,8 +131,3 @@ class KernelEmitter:
             for value in mapped if isinstance(mapped, list) else (mapped,):
                 if isinstance(value, LazyElement) and not isinstance(value.source, RematerializedValues):
                     value.materialize(self.b)
-
-    def _handler(self, op: Operation) -> Handler:
-        if (found := self._handlers.get(op.name)) is None:
-            raise InternalError("emit-no-handler", f"operation {op.name} has no conversion to thread code")
-        return found

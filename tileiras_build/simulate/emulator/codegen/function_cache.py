@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ....core.pause_gc import gc_paused
 from .. import isa
 from ..errors import name_internal_errors
 from ..numerics import directed_rounding, float_arithmetic, float_conversions, float_formats
-from ..pause_gc import gc_paused
 from ..ptx.ast import Instruction
 from ..ptx.program import Program
 from ..ptx.register_uses_defs import slots_of

@@ -10,10 +10,10 @@ from functools import lru_cache
 
 import numpy as np
 
+from ....core.pause_gc import gc_paused
 from ..errors import EmulatorError, PtxSyntaxError, UnsupportedInstruction, name_internal_errors
 from ..isa.system_calls import SYSTEM_CALLS
 from ..memory.address_space import PARAM_WINDOW
-from ..pause_gc import gc_paused
 from ..sanitizers import wgmma_register_hazards
 from ..simt.weak_topological_order import schedule_order
 from .ast import Address, Function, Instruction, Name, Register, Variable, Vector
