@@ -65,6 +65,7 @@ def test_the_launch_of_a_case_is_estimated_once(build, monkeypatch, tmp_path):
     wanted, cache = EstimateProblems(None, True, cases), ReportCache(tmp_path / "cache")
     (found,) = [one for one in read_built(build, problems=wanted, cache=cache) if one.estimated]
     assert found.row.kernel == KERNEL and found.problem.grid == (256, 1, 1) and found.row.microseconds > 0
+    assert all(0 < clocks <= found.estimated.bounds[name] * 1.001 for name, clocks in found.estimated.peaks.items())
     monkeypatch.setattr(cached_estimates, "estimate_kernel", None)
     (again,) = [one for one in read_built(build, problems=wanted, cache=cache) if one.estimated]
     assert again.estimated == found.estimated

@@ -109,7 +109,7 @@ def view_roofline(found: KernelEstimate) -> RooflineView | None:
         [_roof(name, value, intensity, peak, unit, x, y) for name, value in shown.items()],
         (x.at(intensity), y.at(reached)),
         (x.at(intensity), y.at(roofs[lowest])),
-        f"Roofline: at {intensity:.3g} {per_byte} per byte of DRAM, the roof is {lowest} ({_shown_rate(roofs[lowest])} {unit}); "
+        f"Roofline: at {_shown_rate(intensity)} {per_byte} per byte of DRAM, the roof is {lowest} ({_shown_rate(roofs[lowest])} {unit}); "
         f"this launch reaches {_shown_rate(reached)} ({reached / roofs[lowest]:.1%}).",
     )
 
@@ -134,7 +134,10 @@ def _roof(name: str, value: float, intensity: float, peak: float, unit: str, x: 
     """A slope through ``value`` at the kernel's intensity up to the peak, or a ceiling."""
     if name not in _MEMORIES:
         at = round(y.at(value), 1)
-        return Roof(f"{name} {_shown_rate(value)} {unit}", f"{x.start},{at} {x.end},{at}", x.end, at - 5, 0.0, "end")
+        below = 14 if value < peak else -5
+        return Roof(
+            f"{name} {_shown_rate(value)} {unit}", f"{x.start},{at} {x.end},{at}", x.end, at + below, 0.0, "end"
+        )
     (first, low), (last, high) = _slope(value / intensity, peak, x, y)
     angle = degrees(atan2(y.decade, x.decade))
     middle = (first + last) / 2, (low + high) / 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...target.gpu_models import GpuModel, gpu_model
 from .concurrent_ctas import Sustained, sustained
@@ -60,8 +60,9 @@ class Estimate:
 
     @property
     def peak_bounds(self) -> dict[str, float]:
-        """The cycles of each resource at the rate that the whole GPU has of it."""
-        return peak_roofline(RooflineInputs(self.work, self.waves, self.gpu, self.launch, self.read, self.written))
+        """The cycles of each resource at the rate that the whole GPU has of it under this load."""
+        gpu = replace(self.gpu, clock_mhz=self.clock_mhz)
+        return peak_roofline(RooflineInputs(self.work, self.waves, gpu, self.launch, self.read, self.written))
 
     @property
     def microseconds(self) -> float:
