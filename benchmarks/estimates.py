@@ -30,15 +30,16 @@ from result_table import result_table
 
 from tileiras_build import driver
 from tileiras_build.core.errors import TileirasError
-from tileiras_build.frontend.export_cutile import Case, export_kernels, load_cases
+from tileiras_build.frontend.export_cutile import Case, export_with_variants, load_cases
 from tileiras_build.manifest.launch_manifest import Launch as Manifest
 from tileiras_build.manifest.launch_manifest import read_launch_manifest
+from tileiras_build.manifest.variant_assumptions import variants_of
 from tileiras_build.pipeline.tuning_parameters import BY_NAME
 from tileiras_build.simulate.estimate.constant_bank_values import Launch
 from tileiras_build.simulate.estimate.kernel_from_cubin import KernelModel, read_kernels
 from tileiras_build.simulate.estimate.occupancy_waves import occupancy_waves
 from tileiras_build.simulate.estimate.performance_model import LATENCY, Estimate, estimate
-from tileiras_build.simulate.estimate.problem_size import launch_of_manifest
+from tileiras_build.simulate.estimate.problem_size import fits_variant, launch_of_manifest
 from tileiras_build.target.gpu_models import gpu_model
 from tileiras_build.target.targets import Target, parse_targets
 
@@ -120,10 +121,10 @@ def _tuning(text: str) -> tuple[str, int]:
 
 
 def kernels(patterns: list[str], path: Path = SETS["fast-path"].path) -> Iterator[tuple[Case, bytes]]:
-    """The cases of a module whose names match, with their bytecode."""
+    """The cases of a module whose names match, with their bytecode as a build exports it."""
     cases = {case.name: case for case in load_cases(path)}
     names = [name for name in cases if any(fnmatch.fnmatch(name, pattern) for pattern in patterns)]
-    yield from ((cases[name], code) for name, code in export_kernels(path, names).items())
+    yield from ((cases[name], code) for name, code in export_with_variants(path, names).items())
 
 
 def row(
@@ -149,16 +150,29 @@ def row(
 
 
 def ours(artifacts: driver.Artifacts, problem: dict[str, Any], target: Target) -> Estimate:
-    """What the model says of a kernel's full problem."""
-    asked = _asked(artifacts, problem, target)
-    [kernel] = read_kernels(artifacts.cubin).values()
+    """What the model says of a kernel's full problem, by the variant that launchers take for it."""
+    name, manifest = _taken(artifacts, problem)
+    asked, kernel = _programs(manifest, problem, target), read_kernels(artifacts.cubin)[name]
     if asked.tile_programs:
         return estimate(kernel, asked)
-    return estimate(kernel, launched(kernel, _of_grid(asked, problem), problem["persistent"]))
+    return estimate(kernel, launched(kernel, _of_grid(asked, problem), problem["persistent"], manifest.grid.cluster))
+
+
+def _taken(artifacts: driver.Artifacts, problem: dict[str, Any]) -> tuple[str, Manifest]:
+    """The kernel that launchers take for the full problem."""
+    manifests = read_launch_manifest(artifacts.manifest).kernels
+    [general] = (name for name, row in manifests.items() if row.variant_of is None)
+    settings, grid = _settings(manifests[general], problem), tuple(problem["variants"]["full"]["grid"])
+    variants = variants_of(general, manifests).items()
+    return next(
+        ((name, row) for name, row in variants if fits_variant(manifests[general], row, settings, grid)),
+        (general, manifests[general]),
+    )
 
 
 def _asked(artifacts: driver.Artifacts, problem: dict[str, Any], target: Target) -> Launch:
-    [manifest] = read_launch_manifest(artifacts.manifest).kernels.values()
+    manifests = read_launch_manifest(artifacts.manifest).kernels.values()
+    [manifest] = (row for row in manifests if row.variant_of is None)
     return _programs(manifest, problem, target)
 
 
@@ -173,17 +187,22 @@ def _beside(ours: Estimate, peer: Estimate | None, chosen: KernelSet) -> tuple[s
 
 def _programs(manifest: Manifest, problem: dict[str, Any], target: Target) -> Launch:
     """The full problem of ``gpu/variants.py``, with a grid of tile programs, or of the CTAs that loop over them (``--tune persistent=1``)."""
+    grid = tuple(problem["variants"]["full"]["grid"])
+    return launch_of_manifest(manifest, _settings(manifest, problem), grid, gpu_model(target).sm_count)
+
+
+def _settings(manifest: Manifest, problem: dict[str, Any]) -> dict[str, str]:
+    """The arguments of the full problem by name."""
     variant = problem["variants"]["full"]
     arrays = [argument.name for argument in manifest.arguments if argument.kind != "scalar"]
     scalars = [argument.name for argument in manifest.arguments if argument.kind == "scalar"]
     settings = {name: "x".join(map(str, shape)) for name, shape in zip(arrays, variant["shapes"], strict=True)}
-    settings |= {name: str(value) for name, value in zip(scalars, variant["scalars"], strict=True)}
-    return launch_of_manifest(manifest, settings, tuple(variant["grid"]), gpu_model(target).sm_count)
+    return settings | {name: str(value) for name, value in zip(scalars, variant["scalars"], strict=True)}
 
 
-def launched(kernel: KernelModel, programs: Launch, persistent: bool) -> Launch:
-    """A cluster for each tile program; of a persistent kernel no more of them than run together."""
-    blocks = programs.cluster_blocks
+def launched(kernel: KernelModel, programs: Launch, persistent: bool, neighbours: int = 1) -> Launch:
+    """A cluster for each tile program, or for so many ``neighbours``; of a persistent kernel no more of them than run together."""
+    blocks = programs.cluster_blocks // neighbours
     x, y, z = programs.grid
     if persistent:
         machine, used = gpu_model(kernel.target), kernel.resources
