@@ -129,7 +129,9 @@ class Candidates:
 
     def best_neighbours(self) -> WholeSchedule | None:
         """The cheapest legal candidate with a cluster of neighbouring tile programs; None where others take no more time."""
-        together = cheapest(self._of([self._neighbours(*self._neighbours_limit())]))
+        if self._neighbours_limit()[0] is not None:
+            return None  # before the kernel is described, which takes longer
+        together = cheapest(self._of([self._neighbours()]))
         if together is None or together.cost is None:
             return None
         alone = cheapest(self._of(self._clusters()))
