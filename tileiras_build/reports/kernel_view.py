@@ -10,6 +10,7 @@ from pathlib import Path
 from ..core.byte_sizes import size_text
 from ..core.error_index.explanations import explanations
 from ..core.file_io import read_stored
+from ..core.plurals import count_text
 from ..simulate.estimate.estimate_kernel import KernelEstimate
 from .cached_disassembly import ArtifactContents, ArtifactDetails
 from .collect_rows import BuiltKernel
@@ -287,7 +288,7 @@ def _metrics(one: BuiltKernel) -> Iterator[tuple[str, str]]:
     yield "stack", _size(row.stack)
     yield "threads per CTA", str(row.threads)
     if row.occupancy is not None:
-        yield "occupancy", f"{row.occupancy:.1f} %, {row.ctas} CTAs per SM; limited by {row.limit}"
+        yield "occupancy", f"{row.occupancy:.1f} %, {count_text(row.ctas or 0, 'CTA')} per SM; limited by {row.limit}"
     yield "instructions", _shown(row.instructions)
     yield "cubin", _size(row.size)
 
