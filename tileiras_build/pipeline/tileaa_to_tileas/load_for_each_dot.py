@@ -13,13 +13,11 @@ from collections.abc import Sequence
 from math import prod
 from typing import NamedTuple
 
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...ir.casting import as_op, parent_block
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
-from ...ir.dialects.op_traits import is_function
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.chained_dots import DOT, LOAD
 from ..analysis.copied_operands import RENAMING
@@ -50,15 +48,13 @@ class LoadForEachDot(EdgePass):
 
     name = "tileas-load-for-each-dot"
 
-    def run(self, module: ModuleOp, job: Job) -> None:
-        if fastest_family(job.target).async_ops is None:
+    def run_on_function(self, func: TableOp, job: Job) -> None:
+        if fastest_family(job.target).async_ops is None or not tma_loads_allowed(func):
             return
-        for func in filter(is_function, module.body.block.ops):
-            if tma_loads_allowed(func):
-                for load in [as_op(op) for op in walk(func) if op.name == LOAD]:
-                    readers = _readers(load.value)
-                    if readers is not None and len(readers) > 1 and _may_load_again(load, readers, job):
-                        _load_again(load, readers[1:])
+        for load in [as_op(op) for op in walk(func) if op.name == LOAD]:
+            readers = _readers(load.value)
+            if readers is not None and len(readers) > 1 and _may_load_again(load, readers, job):
+                _load_again(load, readers[1:])
 
 
 def _readers(tile: SSAValue) -> list[_Reader] | None:

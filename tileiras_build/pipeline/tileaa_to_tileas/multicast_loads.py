@@ -11,14 +11,11 @@ Sound: the coordinates of a replicated tile and the number of its loads are the 
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from ...ir.casting import as_op
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import AsyncTiledTmaLoadOp, MakeTiledTmaDescOp
 from ...ir.dialects.op_definition import TableOp
-from ...ir.dialects.op_traits import is_function
 from ..analysis.cluster_uniformity import has_uniform_trip_count, is_rank_dependent
 from ..analysis.enclosing_control_flow import enclosing_kernel
 from ..analysis.tma_tensor_maps import PATTERN_LINES
@@ -33,15 +30,13 @@ class MulticastLoads(EdgePass):
 
     name = "tileas-multicast-loads"
 
-    def run(self, module: ModuleOp, job: Job) -> None:
-        if not job.target.has("tma_multicast"):
+    def run_on_function(self, func: TableOp, job: Job) -> None:
+        if not job.target.has("tma_multicast") or func.num_ctas is None or is_declined(func, "multicast"):
             return
-        for func in module.body.block.ops:
-            if is_function(func) and (ctas := as_op(func).num_ctas) is not None and not is_declined(func, "multicast"):
-                loads = [op for op in walk(func) if isinstance(op, AsyncTiledTmaLoadOp)]
-                for load in loads:
-                    if all(has_uniform_trip_count(other) for other in loads if other.pipeline is load.pipeline):
-                        _multicast(load, ctas)
+        loads = [op for op in walk(func) if isinstance(op, AsyncTiledTmaLoadOp)]
+        for load in loads:
+            if all(has_uniform_trip_count(other) for other in loads if other.pipeline is load.pipeline):
+                _multicast(load, func.num_ctas)
 
 
 def _multicast(load: TableOp, ctas: int) -> None:

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, TensorType, i32
+from xdsl.dialects.builtin import DenseArrayBase, TensorType, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...ir.casting import as_op, int_attr, parent_block, parent_op
@@ -37,7 +37,8 @@ from ...ir.dialects.nv_tileaa.ops import (
     ReturnOp,
     YieldOp,
 )
-from ...ir.dialects.op_traits import is_function, is_if
+from ...ir.dialects.op_definition import TableOp
+from ...ir.dialects.op_traits import is_if
 from ...manifest.manifest_constants import AXES
 from ..analysis.op_queries import may_divide_by_zero, may_end
 from ..common.cse import is_pure
@@ -52,12 +53,9 @@ class MakePersistent(EdgePass):
 
     name = "tileaa-make-persistent"
 
-    def run(self, module: ModuleOp, job: Job) -> None:
-        if not job.persistent:
-            return
-        for func in module.body.block.ops:
-            if is_function(func):
-                _loop(func)
+    def run_on_function(self, func: TableOp, job: Job) -> None:
+        if job.persistent:
+            _loop(func)
 
 
 def _loop(func: Operation) -> None:

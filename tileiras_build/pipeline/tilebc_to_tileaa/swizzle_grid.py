@@ -20,12 +20,11 @@ from __future__ import annotations
 
 from math import sqrt
 
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from ...ir.casting import as_op, int_attr
 from ...ir.dialects.fast_xdsl import walk
-from ...ir.dialects.op_traits import is_function
+from ...ir.dialects.op_definition import TableOp
 from ...target.gpu_models import DEFAULT_GPUS, GPUS
 from ...target.targets import Target
 from ..analysis.memory_semantics import is_unordered, semantic_of
@@ -45,12 +44,9 @@ class SwizzleGrid(EdgePass):
 
     name = "tileaa-swizzle-grid"
 
-    def run(self, module: ModuleOp, job: Job) -> None:
-        if job.grid_swizzle == ROW_MAJOR:
-            return
-        for func in module.body.block.ops:
-            if is_function(func):
-                _choose(func, job)
+    def run_on_function(self, func: TableOp, job: Job) -> None:
+        if job.grid_swizzle != ROW_MAJOR:
+            _choose(func, job)
 
 
 def _choose(func: Operation, job: Job) -> None:
