@@ -15,7 +15,7 @@ from tests.fuzz.verify_matmul_passes import prove_kernel
 TARGETS = ("sm_80", "sm_90", "sm_100", "sm_120")
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 def test_random_matmuls_are_right(seed, tmp_path):
     """Each on two targets in turn."""
     targets = TARGETS[seed % 4], TARGETS[(seed + 2) % 4]

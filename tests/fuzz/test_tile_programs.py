@@ -44,8 +44,8 @@ def test_interpreter_and_compiled_code_agree(program, seed):
     assert [str(outcome) for outcome in outcomes if outcome.kind in ("differs", "fails")] == []
 
 
-# Those past the first twelve once differed.
-@pytest.mark.parametrize("seed", [*range(12), 492, 1019, 4759])
+# Those past the first six once differed.
+@pytest.mark.parametrize("seed", [*range(6), 492, 1019, 4759])
 def test_seeded_programs_agree(seed):
     outcomes = compare_program(random_program(SeededChoices(seed)), seed, TARGETS)
     assert [str(outcome) for outcome in outcomes if outcome.kind in ("differs", "fails")] == []

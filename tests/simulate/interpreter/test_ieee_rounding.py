@@ -6,6 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from tests.pairwise import pairwise
 from tileiras_build.ir.dialects.cuda_tile.enums import RoundingMode
 from tileiras_build.simulate.interpreter.element_types import (
     BF16,
@@ -64,9 +65,7 @@ def expected(exact: Fraction, element, mode: RoundingMode) -> float:
     return low if down <= up else high
 
 
-@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
-@pytest.mark.parametrize("element", (F16, BF16, F32, F64), ids=str)
-@pytest.mark.parametrize("kind", OPERATIONS)
+@pytest.mark.parametrize(("kind", "element", "mode"), pairwise(OPERATIONS, (F16, BF16, F32, F64), MODES), ids=str)
 def test_operation_is_rounded_once(kind, element, mode):
     operands = [random_values(element, seed) for seed in range(3)]
     result = compute(kind, element, mode, False, *operands[: ARITY.get(kind, 2)])

@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from tests.pairwise import pairwise
 from tests.simulate.emulator.ptx_kernels import bits, evaluate, exact_round
 
 NAN32, NAN64 = 0x7FFFFFFF, 0x7FFFFFFFFFFFFFFF
@@ -43,9 +44,7 @@ def registers(fmt):
     return ("a", "b", "c") if fmt else ()
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("fmt", ["f32", "f64"])
-@pytest.mark.parametrize("name", ["add", "sub", "mul"])
+@pytest.mark.parametrize(("name", "fmt", "mode"), pairwise(["add", "sub", "mul"], ["f32", "f64"], MODES))
 def test_two_operands(name, fmt, mode):
     a, b = samples(fmt, seed=1), samples(fmt, seed=2)
     n = min(len(a), len(b))
