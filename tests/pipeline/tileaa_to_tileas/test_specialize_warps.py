@@ -68,14 +68,15 @@ def check(name, sm, sizes, grid=(1, 1, 1), start=False):
     np.testing.assert_array_equal(run(KERNELS, name, sm, [a, b, out], grid)[2].astype(np.float64), want)
 
 
-# Of tiles that take several instructions or a part of one each target with one of its own sees all.
-SHAPES = [
-    *((name, "sm_90") for name in ("f16_tall", "f16_of_two", "f16_short_wide")),
-    *((name, "sm_100") for name in ("f16_square", "f16_wide_of_two", "tf32_tall", "f16_short", "f8_short")),
-]
+# Tiles that take several instructions or a part of one, and operands in the order that bytes seldom have.
+EACH = (
+    "f16_tall", "f16_square", "f16_of_two", "f16_wide_of_two", "f16_deep", "tf32_tall", "f16_short", "f16_short_wide", "f8_short",
+    "f8_rows", "i8_rows", "i8_columns", "tf32_rows",
+)  # fmt: skip
+RESULTS = dict.fromkeys([*alternate(DOTS, SMS), *((name, sm) for name in EACH for sm in ("sm_90", "sm_100"))])
 
 
-@pytest.mark.parametrize(("name", "sm"), [*alternate(DOTS, SMS), *SHAPES])
+@pytest.mark.parametrize(("name", "sm"), RESULTS)
 def test_tiles_that_stick_out_of_the_arrays(name, sm):
     m, n, k = (argument for argument in cases(KERNELS)[name].arguments if isinstance(argument, int))
     more = 22 if cases(KERNELS)[name].arguments[0].unit_stride == -1 else 16
