@@ -44,11 +44,11 @@ def test_tma_loads_both_tiles_twice(sm):
 def test_results_of_two_accumulators(sm, blocks, depth):
     rng = np.random.default_rng(depth)
     a, b, c = (rng.integers(-1, 2, shape).astype(np.float16) for shape in ((256, depth), (depth, 64), (depth, 64)))
-    [*_, out] = run(KERNELS, "products", sm, [a, b, c, np.zeros((256, 64), np.float32)], (blocks, 1, 1))
+    [*_, out] = run(KERNELS, "two_accumulators", sm, [a, b, c, np.zeros((256, 64), np.float32)], (blocks, 1, 1))
     a, b, c = (one.astype(np.float64) for one in (a, b, c))
     np.testing.assert_array_equal(out, (a @ b + 1) * (a @ c))
 
 
 def test_accumulators_stay_in_tensor_memory():
-    loops = compiled(KERNELS, "products", "sm_100").tileas.split("nv_tileas.for")
+    loops = compiled(KERNELS, "two_accumulators", "sm_100").tileas.split("nv_tileas.for")
     assert "tmem_load" not in next(part for part in loops if "async.umma" in part).partition("nv_tileas.continue")[0]

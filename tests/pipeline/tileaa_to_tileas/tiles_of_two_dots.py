@@ -47,7 +47,7 @@ def _tf32(tile):
 
 
 @ct.kernel
-def products(a, b, c, out, M: ConstInt, N: ConstInt, K: ConstInt):
+def two_accumulators(a, b, c, out, M: ConstInt, N: ConstInt, K: ConstInt):
     """out = (a @ b + 1) * (a @ c), each block's rows in turn."""
     for i in range(ct.bid(0), ct.num_tiles(out, axis=0, shape=(M, N)), ct.num_blocks(0)):
         first, second = ct.ones((M, N), dtype=ct.float32), ct.zeros((M, N), dtype=ct.float32)
@@ -62,5 +62,5 @@ INPUT, OUTPUT = Array("float16", 2, stride_divisible_by=8), Array("float32", 2, 
 CASES = [
     Case("gradients", gradients, (*[INPUT] * 4, OUTPUT, OUTPUT, 128, 128, 64)),
     Case("gradients_tf32", gradients_tf32, (*[INPUT] * 4, OUTPUT, OUTPUT, 64, 64, 64)),
-    Case("products", products, (*[INPUT] * 3, OUTPUT, 128, 64, 64)),
+    Case("two_accumulators", two_accumulators, (*[INPUT] * 3, OUTPUT, 128, 64, 64)),
 ]
