@@ -36,6 +36,12 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
+def on_post_build(config: MkDocsConfig) -> None:
+    """Write the index of the search as a script, too, for pages that are opened from a folder (docs/file_search.js)."""
+    folder = Path(config.site_dir, "search")
+    (folder / "search_index.js").write_text(f"var __index = {(folder / 'search_index.json').read_text()}")
+
+
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """The page with links for the site."""
     origins = {page: name for name, page in PAGES.items()}

@@ -102,6 +102,17 @@ def test_pages_are_not_too_long(site):
     assert {name: height for name, height in heights.items() if height > 36_000} == {}
 
 
+def test_pages_of_a_folder_can_be_searched(site):
+    with chromium() as browser:
+        page = browser.new_page(viewport={"width": 1600, "height": 900})
+        page.goto((site / "index.html").as_uri())
+        page.locator("input.md-search__input").click()
+        page.keyboard.type("warp specialization")
+        found = page.locator(".md-search-result__link").first
+        found.wait_for(timeout=20_000)
+        assert "architecture.html" in found.get_attribute("href")
+
+
 def test_evidence_stands_on_pages_of_its_own():
     """Guides have no dates: a date is when something was measured."""
     from mkdocs.config import load_config
