@@ -22,8 +22,7 @@ for _path in FILES:
 
 # Cases that have the instructions of others: the same work in another layout, order or type.
 LIKE_OTHERS = (
-    "matmul_f16_nn", "matmul_f16_tn", "matmul_f16_tt", "matmul_f16_nn_f16", "matmul_f16_nt_grouped", "matmul_f16_nt_wide",
-    "matmul_tf32_nt", "attention_f16", "suffix_sum_f32", "gelu_tanh_f16", "softmax_f16",
+    "matmul_f16_nn", "matmul_f16_tn", "matmul_f16_tt", "matmul_f16_nn_f16", "attention_f16", "suffix_sum_f32", "gelu_tanh_f16",
 )  # fmt: skip
 DIFFERENT = tuple(name for name in CASES if name not in LIKE_OTHERS)
 
