@@ -208,8 +208,24 @@ def batch_of_one(a, b, c):
     finish(c, total.reshape((TILE_M, TILE_N)))
 
 
+@ct.kernel
+def batches_of_two(a, b, c):
+    """Two matrices at once, of arrays (2, m, k), (2, k, n) and (2, m, n)."""
+    total = ct.zeros((2, TILE_M, TILE_N), ct.float32)
+    for k in range(ct.num_tiles(a, axis=2, shape=(2, TILE_M, TILE_K))):
+        left = ct.load(a, (0, ct.bid(0), k), (2, TILE_M, TILE_K), padding_mode=ct.PaddingMode.ZERO)
+        right = ct.load(b, (0, k, ct.bid(1)), (2, TILE_K, TILE_N), padding_mode=ct.PaddingMode.ZERO)
+        total = ct.mma(left, right, total)
+    ct.store(c, (0, ct.bid(0), ct.bid(1)), total.astype(c.dtype))
+
+
 def _case(name: str, kernel, left: str, right: str, *others: Array | int) -> Case:
     return Case(name, kernel, (matrix(left, 2), matrix(right, 2), matrix("float32", 2), *others))
+
+
+def _matrices(dtype: str) -> Array:
+    """Matrices whose extents and strides are multiples of 16."""
+    return Array(dtype, 3, stride_divisible_by=16, shape_divisible_by=(1, 16, 16))
 
 
 CASES = [
@@ -227,6 +243,7 @@ CASES = [
     _case("right_computed", right_computed, "bfloat16", "bfloat16"),
     _case("right_int8_scaled", right_scaled, "bfloat16", "int8", Array("bfloat16", 2, stride_divisible_by=16)),
     _case("batch_of_one", batch_of_one, "bfloat16", "bfloat16"),
+    Case("batches_of_two", batches_of_two, (*[_matrices("bfloat16")] * 2, _matrices("float32"))),
     _case("right_before_loop", right_before_loop, "bfloat16", "bfloat16"),
     _case("right_used_twice", right_used_twice, "bfloat16", "bfloat16"),
     _case("columns_8", few_columns, "bfloat16", "bfloat16", 8),

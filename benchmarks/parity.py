@@ -43,6 +43,7 @@ from tileiras_build.target.targets import Target, parse_targets
 FORMS = Path(__file__).with_name("operand_forms.py")
 PEER_FIGURES = Path(__file__).with_name("parity.json")
 TRANSPOSED = "transposed"  # in the name of a form whose right operand is (n, k)
+BATCHED = "batches_of_two"
 M, N, K, TILE_M = 4096, 4096, 1024, 128
 GUESSED_SHAPES = {None: "16777216", 1: "4096", 2: "4096x4096", 3: "8x1024x1024", 4: "4x8x1024x128", 5: "2x2x8x1024x128"}
 GUESSED_SCALAR, GUESSED_GRID = "1024", (32, 32, 1)
@@ -233,6 +234,7 @@ def _theirs(
 def _launch(name: str, manifest: Manifest, target: Target) -> Launch | None:
     """The launch of a kernel: a form's problem, or a guess; None where the model has no answer."""
     shapes = [f"{M}x{K}", f"{N}x{K}" if TRANSPOSED in name else f"{K}x{N}", f"{M}x{N}"]
+    shapes = [f"2x{shape}" for shape in shapes] if name == BATCHED else shapes
     if "/" in name:
         shapes, grid = [], GUESSED_GRID
     else:

@@ -13,7 +13,7 @@ KERNELS = Path(__file__).parents[2] / "benchmarks" / "operand_forms.py"
 SMS = ("sm_80", "sm_90", "sm_100", "sm_120")
 NAMES = [
     "direct", "bitcast", "bitcast_fp8_transposed", "left_int8", "left_f32", "right_int8", "right_f32", "right_fp8", "both_int8",
-    "both_f32", "left_to_fp8_transposed", "right_computed", "right_int8_scaled", "batch_of_one",
+    "both_f32", "left_to_fp8_transposed", "right_computed", "right_int8_scaled", "batch_of_one", "batches_of_two",
     "right_before_loop", "right_used_twice", "columns_8", "columns_16", "columns_8_transposed", "columns_8_computed",
     "half_accumulator", "unaligned", "left_gathered",
 ]  # fmt: skip
@@ -38,6 +38,7 @@ def operands(name):
     rng = np.random.default_rng(len(name))
     k = STEPS * TILE_K
     shapes = ((128, k), (columns, k) if "transposed" in name else (k, columns))
+    shapes = [(2, *shape) for shape in shapes] if name == "batches_of_two" else shapes
     types = [BITS_OF.get(name, array.dtype) for array in (left, right)]
     return [rng.integers(-3, 4, shape).astype(np.dtype(type)) for shape, type in zip(shapes, types)]
 
@@ -81,7 +82,7 @@ RESULTS = [
 @pytest.mark.parametrize(("name", "sm"), RESULTS)
 def test_results(name, sm):
     a, b = operands(name)
-    out = np.full((a.shape[0], b.shape["transposed" not in name]), -1, np.float32)
+    out = np.full((*a.shape[:-1], b.shape[0 if "transposed" in name else -1]), -1, np.float32)
     grid = (1, 2 if name.startswith("columns_8") else 1, 1)
     found = run(KERNELS, name, sm, [*passed(name, (a, b)), out, *scales_of(name, b)], grid)[2]
     np.testing.assert_array_equal(found, expected(name, a, b))

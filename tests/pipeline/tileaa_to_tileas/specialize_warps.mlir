@@ -122,7 +122,7 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32, producer_warps = 2 : i32, sch
       %36 = arith.constant 1 : i32
       %37 = arith.shrui %35, %36 : i32
       %38 = arith.cmpi %zero, %steps {predicate = "sge"} : (i32, i32) -> i1
-      nv_tileas.tmem_store %zeros, %6 enabled(%38) stage(%37) : (!tile_128x64xf32, !nv_tileas.tmem<#builtin.int<128>>, i1, i32) -> ()
+      nv_tileas.tmem_store %zeros, %6 enabled(%38) stage(%37) {accumulator} : (!tile_128x64xf32, !nv_tileas.tmem<#builtin.int<128>>, i1, i32) -> ()
       %sum = nv_tileas.tmem_load %6 stage(%37) : (!nv_tileas.tmem<#builtin.int<128>>, i32) -> !tile_128x64xf32
       nv_tileas.async.pipeline.consumer_release %7, %35 : (!nv_tileas.pipeline<#builtin.int<2>>, i32) -> ()
       %39 = nv_tileas.async.pipeline.advance %7, %35 : (!nv_tileas.pipeline<#builtin.int<2>>, i32) -> i32
@@ -220,7 +220,7 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32, producer_warps = 1 : i32, sch
     %14 = arith.constant 0 : i32
     %zeros = nv_tileas.splat %nothing : (f32) -> !tile_128x64xf32
     %15 = arith.cmpi %zero, %steps {predicate = "sge"} : (i32, i32) -> i1
-    nv_tileas.tmem_store %zeros, %6 enabled(%15) : (!tile_128x64xf32, !nv_tileas.tmem<#builtin.int<64>>, i1) -> ()
+    nv_tileas.tmem_store %zeros, %6 enabled(%15) {accumulator} : (!tile_128x64xf32, !nv_tileas.tmem<#builtin.int<64>>, i1) -> ()
     %16 = nv_tileas.for %zero, %steps, %one initial(%13) : i32 {
     ^bb0(%k: i32, %17: i32):
       nv_tileas.async.pipeline.consumer_wait %4, %17 : (!nv_tileas.pipeline<#builtin.int<9>>, i32) -> ()
@@ -336,7 +336,7 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32, producer_warps = 1 : i32, sch
     %18, %19 = nv_tileas.for %zero, %n, %one initial(%16, %17) : (i32, i32, i32, i32, i32) -> (i32, i32) {
     ^bb0(%row: i32, %20: i32, %21: i32):
       %old, %t3 = nv_tileas.tiled_load %out coords(%row, %zero) token(%token) {mem_semantic = "weak", has_boundary_tile, vector = 4 : i32, in_bounds = array<i1: false, false>} : (!view2, i32, i32, !nv_tileaa.mem_token) -> (!tile_128x64xf32, !nv_tileaa.mem_token)
-      nv_tileas.tmem_store %old, %6 : (!tile_128x64xf32, !nv_tileas.tmem<#builtin.int<64>>) -> ()
+      nv_tileas.tmem_store %old, %6 {accumulator} : (!tile_128x64xf32, !nv_tileas.tmem<#builtin.int<64>>) -> ()
       nv_tileas.barrier
       %22 = nv_tileas.for %zero, %steps, %one initial(%20) : i32 {
       ^bb0(%k: i32, %23: i32):

@@ -29,6 +29,7 @@ from .keep_accumulators_in_tmem import KeepAccumulatorsInTmem
 from .legalize_dot import LegalizeDot
 from .limit_conversion_scratch import LimitConversionScratch
 from .load_for_each_dot import LoadForEachDot
+from .loop_over_batches import LoopOverBatches
 from .loop_over_tile_slices import LoopOverTileSlices
 from .multicast_loads import MulticastLoads
 from .order_grid import OrderGrid
@@ -54,6 +55,7 @@ PASSES = (
     ConvertTileAAToTileAS,  # first: all later passes match nv_tileas operations
     FoldConstantShapes,  # before RetypeBitcastLoads and HoistViews: it changes types of views
     RetypeBitcastLoads,  # before HoistViews: it makes views
+    LoopOverBatches,  # before DropUnitBatches: it makes batches of one
     DropUnitBatches,  # before RequestSchedule: it counts dots by their shapes
     RequestSchedule,  # before all passes that choose a knob of the schedule
     HoistViews,  # before all passes that compare views

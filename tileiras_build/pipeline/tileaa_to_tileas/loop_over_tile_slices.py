@@ -15,36 +15,29 @@ Sound: slices follow the rules of analysis/sharding_propagation: no slice needs 
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ModuleOp, i32
-from xdsl.ir import Block, Operation, Region
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 
-from ...ir.casting import as_op, parent_block, terminator, tile_shape
+from ...ir.casting import as_op, parent_block, tile_shape
 from ...ir.dialects.fast_xdsl import erase
-from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_function
 from ..analysis.chained_dots import DOT, chained_dots_of
 from ..analysis.dot_loop_registers import live_tile_registers
-from ..analysis.enclosing_control_flow import early_returns
-from ..analysis.op_queries import is_pure, is_tile, may_divide_by_zero, may_end
 from ..analysis.resource_model import choose_warps, live_registers_fit
-from ..analysis.sharding_propagation import Sharding, ShardingError
+from ..analysis.sharding_propagation import Sharding
 from ..analysis.tma_operands import tma_loads_allowed
-from ..common.cse import Cse, eliminate_dead_code
-from ..common.nest_early_returns import nest_early_returns
+from ..common.cse import Cse
 from ..job import Job
 from ..mma.family import fastest_family
 from ..pass_manager import EdgePass
 from ..schedule.tmem_chains import has_query_tiles
-from .op_insertion import insert_before, insertion_before
-from .sharded_program import ShardedProgram
-from .sharding_plan import duplicate_cheap_tiles, sharding_of
+from .sliced_program import slice_program, slices_of
 
 SLICE_COUNTS = (2, 4, 8)
 # Rows of a dot per warp, on every GPU: with fewer, several warps compute columns of the same rows, and reload the left
 # operand.
 ROWS_OF_WARP = 16
-ContinueOp, ForOp, YieldOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("continue", "for", "yield"))
 
 
 class LoopOverTileSlices(EdgePass):
@@ -85,18 +78,11 @@ def _slice_to_fit(func: Operation, job: Job) -> bool:
 
 
 def _slice(func: Operation, slices: int, job: Job) -> bool:
-    duplicate_cheap_tiles(func)
-    nest_early_returns(func.regions[0].blocks[0], YieldOp)
-    if early_returns(func):
-        return False  # the return in one iteration would end all iterations
-    try:
-        sharding = sharding_of(func, job, slices)
-    except ShardingError:
+    sharding = slices_of(func, slices, job)
+    if sharding is None:
         return False
     rows = _min_rows_per_slice(sharding)
-    body = _loop_over_slices(func, slices)
-    ShardedProgram(func, sharding, body.args[0]).run()
-    eliminate_dead_code(func.regions[0].blocks[0])  # whole tiles that were replaced by slices
+    slice_program(func, sharding)
     return rows is None or rows >= ROWS_OF_WARP * choose_warps(func, job)
 
 
@@ -105,27 +91,3 @@ def _min_rows_per_slice(sharding: Sharding) -> int | None:
     dots = [as_op(op) for op in sharding.operations if op.name == DOT]
     shapes = [(tile_shape(dot.result), sharding.dims[dot.result]) for dot in dots]
     return min((shape[dim] // sharding.ctas for shape, dim in shapes if dim == len(shape) - 2), default=None)
-
-
-def _loop_over_slices(func: Operation, slices: int) -> Block:
-    """The body of a loop over ``slices`` around all that may differ between slices."""
-    entry, body = func.regions[0].blocks[0], Block(arg_types=[i32])
-    moved, may_have_ended = set[Operation](), False
-    for op in list(entry.ops)[:-1]:
-        if not _is_slice_invariant(op, moved) or (may_have_ended and may_divide_by_zero(op)):
-            moved.add(op)
-            may_have_ended = may_have_ended or may_end(op)
-            op.detach()
-            body.add_op(op)
-    last = terminator(entry)
-    bounds = [insertion_before(last).constant(number) for number in (0, slices, 1)]
-    body.add_op(ContinueOp.make([[]], []))
-    insert_before(ForOp.make([*bounds, []], [], {}, [Region(body)]), last)
-    return body
-
-
-def _is_slice_invariant(op: Operation, moved: set[Operation]) -> bool:
-    """Whether an operation is pure, has no tiles, and depends on nothing that was moved."""
-    if not is_pure(op) or op.regions or any(is_tile(value) for value in (*op.operands, *op.results)):
-        return False
-    return not any(value.owner in moved for value in op.operands)

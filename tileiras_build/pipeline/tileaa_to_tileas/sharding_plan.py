@@ -56,13 +56,15 @@ def _check_executed_once(func: Operation) -> None:
             raise ShardingError(f"{op.name} is {semantic_of(op)}, not weak")
 
 
-def sharding_of(func: Operation, job: Job, ctas: int) -> Sharding:
-    """Shard each stored tile and all that it depends on; raises ShardingError where costly operations stay replicated."""
+def sharding_of(func: Operation, job: Job, ctas: int, dim: int | None = None) -> Sharding:
+    """Shard each stored tile, along ``dim`` or else its best dimension, and all that it depends on; raises ShardingError where
+    costly operations stay replicated.
+    """
     _check_executed_once(func)
     division = Sharding(ctas)
     for op in walk(func):
         if (is_store(op) or is_atomic_rmw(op)) and is_tile(as_op(op).value) and op not in division.operations:
-            division = _extended(division, op, job) or division
+            division = _extended(division, op, job, dim) or division
     for op in walk(func):
         if is_atomic_rmw(op) and op not in division.operations:
             raise ShardingError(f"{op.name} would execute in each CTA")
@@ -81,10 +83,10 @@ def _check_dot(op: TableOp, sharding: Sharding, job: Job) -> None:
         raise ShardingError(f"shards of a dot are too small for {fastest_family(job.target).name}")
 
 
-def _extended(sharding: Sharding, op: TableOp, job: Job) -> Sharding | None:
-    """Extend the sharding by the tile that ``op`` stores, along its best dimension; None where no dimension works."""
+def _extended(sharding: Sharding, op: TableOp, job: Job, only: int | None) -> Sharding | None:
+    """Extend the sharding by the tile that ``op`` stores, along its best dimension, or the ``only`` one; None where none works."""
     found = []
-    for dim in range(len(tile_shape(op.value))):
+    for dim in range(len(tile_shape(op.value))) if only is None else (only,):
         attempt = sharding.copy()
         try:
             attempt.shard(op, op.value, dim)
