@@ -127,10 +127,11 @@ def _by_interface(array: Any, view: ArrayView, names: Names, wanted: Wanted) -> 
 
 
 def _row_major(shape: tuple[str, ...], strides: tuple[str, ...]) -> list[str]:
-    lines = [f"{strides[-1]} = 1"] if strides else ["pass"]
-    for axis in reversed(range(len(shape) - 1)):
-        lines.append(f"{strides[axis]} = {strides[axis + 1]} * {shape[axis + 1]}")
-    return lines
+    lines, step = [], "1"
+    for stride, length in zip(reversed(strides), reversed(shape), strict=True):
+        lines.append(f"{stride} = {step}")
+        step = length if step == "1" else f"{stride} * {length}"
+    return lines or ["pass"]
 
 
 def _by_view(array: Any, view: ArrayView, names: Names, wanted: Wanted) -> UnpackCode:

@@ -35,7 +35,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...manifest.manifest_constants import MAX_TILE_PROGRAMS, POINTER, READ_WRITE, WRITE
-from ...manifest.parameter_bounds import bounds
+from ...manifest.parameter_bounds import Bound, bounds
 from ...target.element_types import ELEMENT_TYPES
 from .array_unpackers import Names, Wanted, unpack_code
 from .pack_arguments import ArrayView, is_array
@@ -240,7 +240,8 @@ def package_stub(
         if not _add(writer, f"x{index}", row, launch, argument, driver, handle):
             return None
     for param, value in zip(launch.caller_parameters, writer.values, strict=True):
-        writer.guards += [bound.code(value) for bound in bounds(param)]
+        is_length = param.role == "shape"  # never negative
+        writer.guards += [bound.code(value) for bound in bounds(param) if not (is_length and bound == Bound("<", 0))]
     if stricter := [bound.code(writer.values[place]) for place, param in wanted for bound in bounds(param)]:
         writer.guards.append(" or ".join(stricter) if fits else f"not ({' or '.join(stricter)})")
     return make_launch_stub(loaded, writer, len(arguments), device, driver.view, handle_of)
