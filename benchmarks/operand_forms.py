@@ -39,7 +39,7 @@ def direct(a, b, c):
 
 @ct.kernel
 def half_accumulator(a, b, c):
-    """Sums are rounded to float16."""
+    """The accumulator is float16."""
     total = ct.zeros((TILE_M, TILE_N), ct.float16)
     for k in range(steps_of(a)):
         left = tile_of(a, ct.bid(0), k, (TILE_M, TILE_K))

@@ -22,7 +22,7 @@ MAY_IMPORT: dict[str, str] = {
     "cutile": "core target manifest frontend pipeline launch simulate workers driver",
     "verify": "core target manifest ir frontend simulate driver",
     "tuning": "core target manifest ir frontend simulate launch verify driver cutile",
-    "reports": "core target manifest libdevice ir pipeline simulate",
+    "reports": "core target manifest libdevice ir pipeline simulate driver",
     "build": "core target manifest libdevice ir frontend pipeline simulate launch workers config driver cutile verify tuning reports",
     "cli": EVERYTHING,
     "__main__": "cli",

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from xdsl.dialects.builtin import IntegerAttr, i32
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ....ir.casting import as_op, parent_block, tile_type, unwrap
 from ....ir.dialects import arith
@@ -15,6 +16,7 @@ from ...analysis.chained_dots import rescaled_accumulator
 from ...analysis.enclosing_control_flow import is_defined_in_loop, is_zero
 from ...analysis.scalar_slice import ScalarSlice
 from ...analysis.scale_stage_counts import tmem_scale_groups
+from ...mma.dots import k_of
 from ..op_insertion import (
     Inserter,
     constant_i1,
@@ -36,8 +38,9 @@ from .pipelines import (
     StationaryOperand,
     TmemAccumulator,
     accumulators_of,
-    issue_tmem_mma,
+    async_mma_attributes,
     lhs_chunks_of,
+    operands_by_name,
     scales_of,
     stages_of,
     stationary_operands_of,
@@ -351,3 +354,19 @@ def _store_scale_tiles(mainloop: Mainloop, stage: SSAValue, insert: Inserter) ->
     for line_dim, tile in enumerate(mainloop.accumulator.scales):
         attributes = {"line_dim": IntegerAttr(line_dim, i32)}
         insert(TmemStoreOp.make([values[line_dim], tile, None, stage, None], [], attributes))
+
+
+def issue_tmem_mma(
+    mainloop: Mainloop,
+    state: PipelineState,
+    operands: Operands,
+    attributes: dict[str, Attribute] | None = None,
+    chunk: tuple[int, int] | None = None,
+) -> None:
+    """Issue an MMA whose accumulator is in tensor memory."""
+    kind, (m, n) = mainloop.tmem_ops.issue, mainloop.dot.result.type.get_shape()
+    given = operands_by_name(kind, operands | {"acc": mainloop.accumulator.tile})
+    parts = {"chunk": chunk, "rows": mainloop.rows}
+    values: dict[str, Any] = {name: part for name, part in parts.items() if part is not None}
+    shape = (m, n, k_of(mainloop.dot))
+    state.insert(kind.make(given, [], attributes or async_mma_attributes(mainloop), shape=shape, **values))

@@ -34,7 +34,6 @@ from ...analysis.scale_stage_counts import warp_loaded_scale_groups
 from ...analysis.stored_operands import is_invariant, own_sources, stored_placement
 from ...analysis.tma_operands import is_tma_operand
 from ...analysis.tma_tensor_maps import TensorBox, tensor_box
-from ...mma.dots import k_of
 from ...mma.family import Storage, TmemMmaOps, family_of, tmem_mma_ops
 from ...mma.tmem_tiles import tmem_tiles
 from ..op_insertion import Inserter, insertion_before
@@ -434,19 +433,3 @@ def operands_by_name(kind: type[TableOp], operands: Operands) -> list[SSAValue |
     names = [name for name, _ in kind.operand_groups]
     assert operands.keys() <= set(names), operands.keys() - set(names)
     return [operands.get(name) for name in names]
-
-
-def issue_tmem_mma(
-    mainloop: Mainloop,
-    state: PipelineState,
-    operands: Operands,
-    attributes: dict[str, Attribute] | None = None,
-    chunk: tuple[int, int] | None = None,
-) -> None:
-    """Issue an MMA whose accumulator is in tensor memory."""
-    kind, (m, n) = mainloop.tmem_ops.issue, mainloop.dot.result.type.get_shape()
-    given = operands_by_name(kind, operands | {"acc": mainloop.accumulator.tile})
-    parts = {"chunk": chunk, "rows": mainloop.rows}
-    values: dict[str, Any] = {name: part for name, part in parts.items() if part is not None}
-    shape = (m, n, k_of(mainloop.dot))
-    state.insert(kind.make(given, [], attributes or async_mma_attributes(mainloop), shape=shape, **values))
