@@ -45,7 +45,15 @@ PEER_FIGURES = Path(__file__).with_name("parity.json")
 TRANSPOSED = "transposed"  # in the name of a form whose right operand is (n, k)
 BATCHED = "batches_of_two"
 M, N, K, TILE_M = 4096, 4096, 1024, 128
-GUESSED_SHAPES = {None: "16777216", 1: "4096", 2: "4096x4096", 3: "8x1024x1024", 4: "4x8x1024x128", 5: "2x2x8x1024x128"}
+GUESSED_SHAPES = {
+    None: "16777216",
+    0: "1",
+    1: "4096",
+    2: "4096x4096",
+    3: "8x1024x1024",
+    4: "4x8x1024x128",
+    5: "2x2x8x1024x128",
+}
 GUESSED_SCALAR, GUESSED_GRID = "1024", (32, 32, 1)
 MORE_LOCAL_MEMORY, MORE_CLOCKS = 8, 1.05
 MODEL_SECONDS = 4  # of processor time: guessed arguments may make loops without end
