@@ -65,7 +65,7 @@ def uniform(seed, shape, dtype=np.float16):
 # copied for ldmatrix, and has no clusters.
 BY_WARPS = (
     "matmul_f16_128x128x64", "matmul_f16_128x256x64", "matmul_f16_256x128x64", "matmul_f16_128x128x64_persistent",
-    "matmul_tf32_128x128x32",
+    "matmul_tf32_128x128x32", "matmul_bf16_128x128x64",
 )  # fmt: skip
 BY_WARPS_WITH_TMA = (
     *BY_WARPS, "matmul_f16_256x128x64_2ctas", "matmul_f8e4m3_128x128x64", "matmul_f8e4m3_128x128x64_by_rows",

@@ -71,12 +71,13 @@ def passed(name, values):
     return [one.view(f"u{one.itemsize}") for one in values] if name in BITS_OF else values
 
 
-# Each form where warps multiply and where an asynchronous instruction does; sm_80 has no fp8.
+# Each form where warps multiply and where an asynchronous instruction does, and what alone has an instruction; sm_80 has no fp8.
 RESULTS = [
     (name, sm)
     for row, name in enumerate(NAMES)
     for sm in (SMS[1 + row % 2], "sm_120" if row % 4 > 1 or "fp8" in name else "sm_80")
 ]
+RESULTS += [("bitcast_fp8_transposed", "sm_100"), ("left_gathered", "sm_100"), ("columns_8_transposed", "sm_80")]
 
 
 @pytest.mark.parametrize(("name", "sm"), RESULTS)

@@ -94,6 +94,12 @@ SEEN = {
     "sm_90": lambda name, index: index % 8 == 3,
 }
 
+# What alone has an instruction.
+ALONE = (
+    ("e5m2", "sm_120"), ("e5m2", "sm_90"), ("e5m2_long", "sm_80"), ("e4m3_across", "sm_80"), ("e4m3_twice", "sm_120"),
+    ("e4m3_batch", "sm_100"), ("fp4_pairs_turned", "sm_100"),
+)  # fmt: skip
+
 # Kernels whose second number of a program counts no tiles, and one whose tile alone is no row of 16 bytes.
 DOWN, ACROSS = (2, 1), (1, 2)
 ONLY = {"e4m3_rows": DOWN, "e4m3_ahead_rows": DOWN, "e4m3_narrow": ACROSS}
@@ -103,7 +109,7 @@ RESULTS = [
     (name, sm, ONLY.get(name, (DOWN, ACROSS)[(index + column) % 2]))
     for index, name in enumerate(BLOCK_SCALE)
     for column, sm in enumerate(SEEN)
-    if SEEN[sm](name, index)
+    if SEEN[sm](name, index) or (name, sm) in ALONE
 ]
 
 

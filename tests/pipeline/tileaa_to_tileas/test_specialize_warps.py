@@ -73,7 +73,9 @@ EACH = (
     "f16_tall", "f16_square", "f16_of_two", "f16_wide_of_two", "f16_deep", "tf32_tall", "f16_short", "f16_short_wide", "f8_short",
     "f8_rows", "i8_rows", "i8_columns", "tf32_rows",
 )  # fmt: skip
-RESULTS = dict.fromkeys([*alternate(DOTS, SMS), *((name, sm) for name in EACH for sm in ("sm_90", "sm_100"))])
+# What alone has an instruction.
+ALONE = [("f8_half_acc", "sm_120"), ("i8_short", "sm_100"), ("tf32_both_turned", "sm_90")]
+RESULTS = dict.fromkeys([*alternate(DOTS, SMS), *((name, sm) for name in EACH for sm in ("sm_90", "sm_100")), *ALONE])
 
 
 @pytest.mark.parametrize(("name", "sm"), RESULTS)

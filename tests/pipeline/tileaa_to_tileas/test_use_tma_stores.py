@@ -44,7 +44,7 @@ def operands(name, m, n, k):
     return a, b, np.full((m, n), UNTOUCHED).astype(result)
 
 
-@pytest.mark.parametrize(("name", "sm"), alternate(DOTS, SMS))
+@pytest.mark.parametrize(("name", "sm"), [*alternate(DOTS, SMS), ("bf16_wide", "sm_120")])
 def test_tiles_that_stick_out_of_the_array(name, sm):
     m, n, k = sizes(name)
     a, b, out = operands(name, m + 22, n + 16, k + 16)
