@@ -38,16 +38,6 @@ def direct(a, b, c):
 
 
 @ct.kernel
-def half_accumulator(a, b, c):
-    """The accumulator is float16."""
-    total = ct.zeros((TILE_M, TILE_N), ct.float16)
-    for k in range(steps_of(a)):
-        left = tile_of(a, ct.bid(0), k, (TILE_M, TILE_K))
-        total = ct.mma(left, tile_of(b, k, ct.bid(1), (TILE_K, TILE_N)), total)
-    finish(c, total)
-
-
-@ct.kernel
 def bitcast(a, b, c):
     """Both operands hold bfloat16 as uint16."""
     total = ct.zeros((TILE_M, TILE_N), ct.float32)
@@ -217,6 +207,16 @@ def batches_of_two(a, b, c):
         right = ct.load(b, (0, k, ct.bid(1)), (2, TILE_K, TILE_N), padding_mode=ct.PaddingMode.ZERO)
         total = ct.mma(left, right, total)
     ct.store(c, (0, ct.bid(0), ct.bid(1)), total.astype(c.dtype))
+
+
+@ct.kernel
+def half_accumulator(a, b, c):
+    """The accumulator is float16."""
+    total = ct.zeros((TILE_M, TILE_N), ct.float16)
+    for k in range(steps_of(a)):
+        left = tile_of(a, ct.bid(0), k, (TILE_M, TILE_K))
+        total = ct.mma(left, tile_of(b, k, ct.bid(1), (TILE_K, TILE_N)), total)
+    finish(c, total)
 
 
 def _case(name: str, kernel, left: str, right: str, *others: Array | int) -> Case:

@@ -299,10 +299,8 @@ class Mainloop:
         """The stages of the pipeline where shared memory holds so many: where threads copy all operands, those whose MMAs may
         be in flight.
         """
-        if self.loads:
-            return count
-        ahead = any(operand.is_copied for operand in self.stored)
-        return min(count, 2) if not ahead or count >= MIN_BUFFERS_OF_TWO_MMAS else 1
+        least = MIN_BUFFERS_OF_TWO_MMAS if any(operand.is_copied for operand in self.stored) else 2
+        return count if self.loads else min(count, 2 if count >= least else 1)
 
     def buffers_of(self, operand: StoredOperand, count: int) -> int:
         """The buffers of an operand that threads write."""
