@@ -15,7 +15,7 @@ from .scons_variables import known_variables, project_defaults
 TARGETS = (
     ("(nothing)", "default targets of the project"),
     ("verify", "check every kernel against the interpreter and against its reference function"),
-    ("tune", "choose constants and hints of kernels with a Tune, by the cost model"),
+    ("tune", "choose constants and hints of kernels with a Tune, by the cost model or on a GPU"),
     ("report", "HTML report: registers, shared memory, spills, changes since the last report"),
     ("package", "build the packages; `install` copies them to prefix="),
     ("commands", "write compile_commands.json"),

@@ -2,6 +2,7 @@
 
 ``<build_dir>/<sm>/<kernel>.tuned`` has the time of each point (``tuning/``). The step runs user code, so a dependency record
 is beside it, as beside exports. The choices go into ``<file>.tune.json`` beside the kernel file, which the next build reads.
+With ``tune_by=gpu`` the points are timed on this machine's GPU.
 """
 
 from __future__ import annotations
@@ -9,12 +10,14 @@ from __future__ import annotations
 import atexit
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import SCons.Node
 import SCons.Script
 from SCons.Builder import Builder
 
+from ..config.build_options import CHOICES, choice
 from ..core.errors import TileirasError
 from ..core.file_io import read_file
 from ..core.terminal import print_table
@@ -31,11 +34,14 @@ from .stage_actions import WorkerAction, explain_suffix, kernel_name, step_timeo
 
 TUNED = Stage(
     ".tuned",
-    "modelled times of the points of a kernel's space (JSON)",
+    "times of the points of a kernel's space (JSON)",
     "tileiras_build.tuning.tune_kernels:tuned_file",
     modules=("tileiras_build.frontend.cases_api",),
     libraries=("numpy", "ml_dtypes", "xdsl", "llvmlite", "msgspec", "cuda-tile", "python"),
 )
+MODEL, GPU = CHOICES["tune_by"]
+STEPS = {MODEL: TUNED, GPU: replace(TUNED, edge="tileiras_build.tuning.time_on_gpu:tuned_file")}
+HOW = {MODEL: "modelled, not measured", GPU: "measured on this machine's GPU"}
 RECORD = ".tuned-reads"
 PYTHON = ".py"
 TABLE = "Tune"
@@ -45,10 +51,10 @@ _CURRENT = (SCons.Node.executed, SCons.Node.up_to_date)
 class TuneAction(WorkerAction):
     """Ranks the points of one kernel for one target; the source is its file."""
 
-    def __init__(self, target: Target, settings: Settings, executor):
+    def __init__(self, step: Stage, target: Target, settings: Settings, executor):
         self.target, self.options = target.name, compile_options(settings)
-        signature = {"stage": TUNED.name, "code": source_digest(TUNED), "target": target.name, "options": self.options}
-        super().__init__(TUNED, executor, signature)
+        signature = {"stage": step.edge, "code": source_digest(step), "target": target.name, "options": self.options}
+        super().__init__(step, executor, signature)
 
     def strfunction(self, target, source, env, executor=None) -> str:
         """The displayed line: action, target and kernel."""
@@ -57,7 +63,7 @@ class TuneAction(WorkerAction):
     def call(self, executor: Executor, target, source, env) -> dict[str, bytes]:
         """Rank in a worker that traces the file accesses of user code."""
         root, (result, record), path = env.Dir("#").get_abspath(), (node.name for node in target), source[0].path
-        arguments = (TUNED.edge, root, path, self.target, kernel_name(target[0]), self.options, root, result)
+        arguments = (self.stage.edge, root, path, self.target, kernel_name(target[0]), self.options, root, result)
         made = run_traced(lambda: executor.run(CALL, *arguments, timeout=step_timeout(env)), path, root)
         return made.files | {record: made.record.to_bytes()}
 
@@ -75,11 +81,13 @@ class TuneTarget:
 
     def __init__(self, build):
         self.build, self.nodes = build, {}
+        self.by = MODEL
         self._builders: dict[tuple, Builder] = {}
         atexit.register(self.show)
 
     def add(self, env, kernels: Iterable, settings: Mapping[str, Settings]) -> None:
-        """Add a step for each of ``kernels`` whose file has a ``Tune``, and each of its targets."""
+        """Add a step for each of ``kernels`` whose file has a ``Tune``, and each of its targets. Raises InvalidInput[option-value]."""
+        self.by = choice("tune_by", env["tune_by"])
         for kernel in kernels:
             if _may_have_space(kernel.file.srcnode().get_abspath()):
                 for target in settings[kernel.name].targets:
@@ -91,7 +99,7 @@ class TuneTarget:
         nodes = [self.build.artifact(folder, kernel.name + suffix) for suffix in (TUNED.suffix, RECORD)]
         key = target.name, id(own)
         if key not in self._builders:
-            self._builders[key] = Builder(action=TuneAction(target, own, self.build.executor))
+            self._builders[key] = Builder(action=TuneAction(STEPS[self.by], target, own, self.build.executor))
         made = self._builders[key](env, nodes, [kernel.file])
         self.build.remember_reads(nodes, nodes[1].get_abspath())
         self.nodes[made[0]] = kernel.file.srcnode().get_abspath()
@@ -112,7 +120,7 @@ class TuneTarget:
             progress.end_line()
             progress.stream.write("\n")
             print_table(COLUMNS, [table_row(row) for _, row in results], progress.stream)
-            progress.stream.write("".join(f"{line}\n" for line in ["", *told, "times are modelled, not measured"]))
+            progress.stream.write("".join(f"{line}\n" for line in ["", *told, f"times are {HOW[self.by]}"]))
 
 
 def _of(path: str, results: list[tuple[str, dict]]) -> list[dict]:

@@ -18,7 +18,12 @@ from ..target.isa.serializer_options import LEVEL_NAMES, read_level
 from ..target.targets import TARGETS, parse_targets
 from .pyproject_table import read_table
 
-CHOICES = {"strategy": NAMES, "serializer": SERIALIZERS, "llvm_pipeline": LLVM_PIPELINES}
+CHOICES = {
+    "strategy": NAMES,
+    "serializer": SERIALIZERS,
+    "llvm_pipeline": LLVM_PIPELINES,
+    "tune_by": ("model", "gpu"),
+}
 YES_NO = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 LOCAL = "local"
 _PROTOCOLS = ("tcp", "tls")  # of Dask schedulers
@@ -125,6 +130,7 @@ OPTIONS: tuple[BuildOption, ...] = (
     BuildOption("pages", "scons report: one HTML page per kernel instead of a single file (yes/no)", "no", yes_no),
     BuildOption("report_label", "scons report: label of this build in the history", ""),
     BuildOption("estimate", "scons report: estimate run times and rooflines of the launches that the cases name (yes/no)", "yes", yes_no),
+    BuildOption("tune_by", "scons tune: what times the points of a space: model, or gpu (this machine's)", CHOICES["tune_by"][0], choice),
     BuildOption("ptx", "PTX to embed in packages for forward compatibility: a target, auto or none", "auto", _check_ptx),
     BuildOption("prefix", "install folder for packages", "install"),
 )  # fmt: skip

@@ -5,6 +5,8 @@ Arrays of problems are filled here: floats with small values, integers with 0. T
 
 from __future__ import annotations
 
+import fcntl
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from statistics import median
@@ -13,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..core.errors import InvalidInput
+from ..core.user_tmp import user_tmp_root
 from ..cutile.devices.stream_driver import StreamDriver
 from ..driver import Artifacts
 from ..launch.runtime.kernel_library import check_grid
@@ -33,12 +36,27 @@ _FLOATS, _FILL = (
 )  # kinds of floats (V: those of ml_dtypes); the byte makes 1.06 of f16 and 0.011 of f32 and bf16
 
 
+def tuned_file(
+    path: str, target: str, name: str, options: Mapping[str, Any], root: str, output: str
+) -> dict[str, bytes]:
+    """The step of ``scons tune tune_by=gpu`` for one kernel: the file ``output``, a list of at most one result."""
+    return {output: json.dumps(tune_on_gpu(path, target, [name], options, root), indent=1).encode()}
+
+
 def tune_on_gpu(
-    path: str, target: str, names: Sequence[str] | None, options: Mapping[str, Any]
+    path: str, target: str, names: Sequence[str] | None, options: Mapping[str, Any], root: str | None = None
 ) -> list[dict[str, Any]]:
     """As ``tune_kernels``, timed on this machine's GPU. Raises what it and ``GpuTimer`` raise."""
     timer = GpuTimer(target)
-    return tune_kernels(path, target, names, options, by=GPU, time=timer.microseconds)
+    return tune_kernels(path, target, names, options, root, by=GPU, time=timer.microseconds)
+
+
+@contextmanager
+def _gpu_to_itself() -> Iterator[None]:
+    """Other processes of this user that time kernels wait: kernels that run side by side slow each other down."""
+    with open(user_tmp_root() / "gpu.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 class GpuTimer:
@@ -63,7 +81,8 @@ class GpuTimer:
         entry = launched(kernels, name, settings, launch.grid)
         with self._loaded(made.cubin, entry, kernels[entry]) as loaded, self._arguments(launch) as values:
             grid = check_grid(entry, launch.grid, kernels[entry])
-            times = [self._time(loaded, grid, values) for _ in range(_RUNS + 1)]
+            with _gpu_to_itself():
+                times = [self._time(loaded, grid, values) for _ in range(_RUNS + 1)]
         return float(median(times[1:]))
 
     def _time(self, loaded: LoadedKernel, grid: tuple[int, int, int], values: list[Any]) -> float:
