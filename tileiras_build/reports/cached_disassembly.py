@@ -15,7 +15,7 @@ import msgspec
 
 from ..core.errors import TileirasError
 from ..pipeline.job import Job
-from ..pipeline.stages import Stage, between, find, load, source_digest
+from ..pipeline.stages import Stage, source_digest
 from ..target.targets import find_target
 from .optimization_remarks import Remark
 from .report_cache import ReportCache
@@ -133,27 +133,23 @@ def _add_remarks(found: ArtifactDetails, inputs: ArtifactContents) -> None:
 
 def _add_schedules(found: ArtifactDetails, inputs: ArtifactContents) -> None:
     """Schedule the kernels again. One that was built with other options has another schedule, and is left out."""
+    from ..driver import explain_schedule
     from ..ir.casting import as_op
     from ..ir.dialects.op_traits import is_function
-    from ..pipeline.schedule.choose import listening
-    from ..pipeline.schedule.explain import KERNEL, explain
+    from ..pipeline.schedule.explain import KERNEL
     from ..pipeline.schedule.schedule_attribute import schedule_of
     from ..pipeline.schedule.schedule_file import SCHEDULE
     from ..pipeline.tile_ir_text_format import parse
 
     if inputs.tileas is None or inputs.bytecode is None:
         return
-    job = Job(find_target(inputs.target))
-    with _reading, listening() as heard:
+    with _reading:
         built = {
             as_op(func).sym_name: schedule_of(as_op(func)).chosen
             for func in parse(inputs.tileas).body.block.ops
             if is_function(func)
         }
-        module: Any = load(find("tilebc").parse)(inputs.bytecode, None)
-        for stage in between("tilebc", "tileas"):
-            module = load(stage.edge)(module, stage.job(job))
-        explained = explain(module, heard, job)
+        explained: list[dict[str, Any]] = explain_schedule(inputs.bytecode, ".tilebc", Job(find_target(inputs.target)))
     found.schedules.update((one[KERNEL], one) for one in explained if one[SCHEDULE] == built.get(one[KERNEL]))
 
 
