@@ -14,7 +14,7 @@ Sound: a load may run ahead of the program if its coordinates and the control fl
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
@@ -58,7 +58,7 @@ from ..schedule.mma_choice import families_for
 from .one_trip_loops import OneTripLoop
 
 LARGEST_SHARE = 8  # tiles of at most 1/8 of a computed operand's bytes, as scales are, may be loaded by threads
-WORD_BITS = 32  # elements of a word are written one by one where they must be
+WORD_BITS, LINE_WORDS = 32, 32  # of a line of swizzled shared memory, whose banks several lanes write at once
 
 
 class SelectMmaAndTma(EdgePass):
@@ -192,7 +192,7 @@ def _select_stored(
     mn_major = family.mn_major(row)
     for direct, stored in _divisions(op, loaded):
         if (sources := _sources(op, direct, job)) is None or any(
-            _transposes(mn_major, op, index, sources) for index in stored
+            _transposes(mn_major, op, index, sources, loaded) for index in stored
         ):
             continue
         bytes = sum(box.tile_bytes for _, _, box in (*direct.values(), *sources))
@@ -217,11 +217,16 @@ def _divisions(
         yield {index: found for index, found in loaded.items() if index not in stored}, stored
 
 
-def _transposes(mn_major: tuple[str, ...], op: TableOp, index: int, sources: list[TmaOperand]) -> bool:
-    """Whether threads would write an operand by parts of words: it comes from tiles that lie along m or n in memory, and the
-    instruction reads only operands along k.
+def _transposes(
+    mn_major: tuple[str, ...], op: TableOp, index: int, sources: list[TmaOperand], loaded: Collection[int]
+) -> bool:
+    """Whether threads would write an operand by parts of words, or by words into the same banks where others read it from where TMA
+    puts it: it comes from tiles that lie along m or n in memory, and the instruction reads only operands along k.
     """
-    if len(placements(op, index, mn_major)) > 1 or element_of(op.operands[index].type).bits >= WORD_BITS:
+    if len(placements(op, index, mn_major)) > 1:
+        return False
+    type = tile_type(op.operands[index])
+    if element_of(type).bits >= WORD_BITS and (index not in loaded or type.get_shape()[index] <= LINE_WORDS):
         return False
     loads, k_dim = source_loads(op, index), 1 - index
     return any(not _lies_along(k_dim, op.operands[index], source) for source in sources if source[0] in loads)
