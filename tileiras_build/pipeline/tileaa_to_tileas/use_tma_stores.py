@@ -9,7 +9,8 @@ After: specialize_warps (the kernel has tensor maps), software_pipeline_loads (n
 Before: allocate_shared_memory (it places the tiles, and waits before their bytes are reused).
 Sound: TMA, like a store to a view, writes no element outside the extents of the memory reference. If a token orders an
        access after the store, the thread that issued the copies waits until they are written, then all threads
-       synchronize. Accesses that must precede the store complete before the barrier of the store; a proxy fence follows
+       synchronize. Copies by cp.async have no token to wait at, so a store before a loop with such copies stays with the threads.
+       Accesses that must precede the store complete before the barrier of the store; a proxy fence follows
        it, for all memory (``after_accesses``) if these accesses are not TMA copies.
 """
 
@@ -25,11 +26,18 @@ from xdsl.ir import Block, Operation
 from ...ir.casting import as_op, parent_block, terminator, unwrap
 from ...ir.dialects.cute import layout_of
 from ...ir.dialects.fast_xdsl import walk
-from ...ir.dialects.nv_tileas.ops import AsyncTiledTmaStoreOp, AsyncTmaStoreWaitOp, BarrierOp
+from ...ir.dialects.nv_tileas.ops import (
+    AsyncLoadOp,
+    AsyncTiledLoadOp,
+    AsyncTiledTmaStoreOp,
+    AsyncTmaStoreWaitOp,
+    BarrierOp,
+)
 from ...ir.dialects.nv_tileas.scheduling_attributes import ST_SHARED, STMATRIX
 from ...ir.dialects.op_definition import TableOp, location_of
 from ...ir.dialects.op_traits import (
     is_agent_switch,
+    is_loop,
     is_return,
     is_token_ordered,
 )
@@ -39,7 +47,7 @@ from ..analysis.buffer_liveness import LiveRange
 from ..analysis.convert_layout_op_plans import conversion_plan
 from ..analysis.disjoint_stores import iterations_store_disjoint_tiles
 from ..analysis.kernel_lifetime_storage import lifetime_storage_bytes
-from ..analysis.scalar_slice import accesses_after, may_depend_on
+from ..analysis.scalar_slice import accesses_after, may_depend_on, tokens_after
 from ..analysis.scratch_memory_sizes import (
     STAGE_ALIGNMENT,
     align_to_banks,
@@ -57,6 +65,7 @@ from ..schedule.schedule_attribute import set_knobs
 from .tma_descriptors import descriptor_of, hoist
 
 STORE, CONVERSION = "nv_tileas.tiled_store", "nv_tileas.convert_layout"
+COPIES = (AsyncLoadOp, AsyncTiledLoadOp)
 MAX_SLOTS = 2  # chunks of a tile in shared memory at once: one is written while the other is copied
 
 
@@ -208,6 +217,14 @@ def _is_profitable(store: _Store) -> bool:
     return (instructions <= store.instructions or cycles <= store.cycles) and all(move.conflicts == 1 for move in moves)
 
 
+def _is_before_no_copies(store: _Store) -> bool:
+    """Whether no token orders a loop with copies by cp.async after a store."""
+    after = tokens_after(store.op.result_token)
+    loops = (loop for loop in walk(store.func) if is_loop(loop) and any(isinstance(op, COPIES) for op in walk(loop)))
+    users = (op for loop in loops for op in walk(loop) if op is not store.op)
+    return after.isdisjoint(value for op in users for value in op.operands)
+
+
 # Conditions for a TMA store, cheapest first; a rule may rely on those before it.
 RULES: tuple[Callable[[_Store], bool], ...] = (
     _is_plain,
@@ -215,6 +232,7 @@ RULES: tuple[Callable[[_Store], bool], ...] = (
     lambda store: store.chunk_index_bits is not None,
     lambda store: store.division is not None,
     _is_profitable,
+    _is_before_no_copies,
 )
 
 
