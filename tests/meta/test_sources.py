@@ -116,8 +116,9 @@ def dotted(package: str) -> str:
     return f"{PACKAGE.name}.{package.replace('/', '.')}"
 
 
-# Files that decide where a step runs and where its temporary files are, and the finder of aliases; nothing of its output.
-RUNNERS = ("__init__.py", "core/cpu_count.py", "core/user_tmp.py", "core/tracing/", "workers/")
+# Files that decide where a step runs, where its temporary files are and when garbage is collected, and the finder of aliases; nothing
+# of its output.
+RUNNERS = ("__init__.py", "core/cpu_count.py", "core/pause_gc.py", "core/user_tmp.py", "core/tracing/", "workers/")
 
 
 def check(stage, traced: dict) -> None:

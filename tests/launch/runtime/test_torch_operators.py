@@ -28,7 +28,7 @@ class StubOperator:
 @pytest.fixture
 def stub(monkeypatch):
     library = SimpleNamespace(custom_op=StubOperator)
-    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(library=library))
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(library=library, Tensor=type("Tensor", (), {})))
     monkeypatch.setitem(sys.modules, "torch.library", library)
 
 

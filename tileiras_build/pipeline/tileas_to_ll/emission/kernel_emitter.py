@@ -114,13 +114,17 @@ class KernelEmitter:
     def emit(self, op: Operation) -> None:
         self.b.attributes = self.locations.attributes(op)
         try:
-            check_operation(op, self.memory.buffers, self.target)
-            if self.computes_at_use and not _accepts_lazy_operands(op):
-                self._materialize_operands(op)
+            if op.name in self._handlers:  # the others have no traits
+                self._prepare(op)
             self._handlers[op.name](self, op)
         except TileirasError as error:
             error.location = error.location or source_location(op)
             raise
+
+    def _prepare(self, op: Operation) -> None:
+        check_operation(op, self.memory.buffers, self.target)
+        if self.computes_at_use and not _accepts_lazy_operands(op):
+            self._materialize_operands(op)
 
     def _materialize_operands(self, op: Operation) -> None:
         """Compute lazy operands here, as a first use inside a branch of the operation's code would not dominate later
