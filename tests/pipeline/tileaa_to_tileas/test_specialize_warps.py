@@ -215,6 +215,14 @@ def test_loads_whose_hint_forbids_tma_are_copied_by_threads():
     assert text.count("async.tiled_tma_load") == 1 and "async_tiled_load" in text
 
 
+@pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
+def test_dots_whose_stages_do_not_fit_together(sm):
+    """Each alone would fit, but shared memory has space for 14 of them."""
+    a, b, out = np.ones((64, 128), np.float16), np.full((128, 64), 2, np.float16), np.zeros((64, 64), np.float32)
+    assert "mma.sync" in compiled(KERNELS, "many_loops", sm).ptx
+    np.testing.assert_array_equal(run(KERNELS, "many_loops", sm, [a, b, out])[2], np.full((64, 64), 16 * 128 * 2))
+
+
 @pytest.mark.parametrize("sm", SMS)
 def test_a_dot_in_place(sm):
     rng = np.random.default_rng(3)

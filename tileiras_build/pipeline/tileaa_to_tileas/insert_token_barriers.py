@@ -122,7 +122,9 @@ class _BarrierInserter:
         for inner in walk(block):
             inside |= traits_of(inner).effect if is_access(inner) else NONE
         entering, before = self._joined(op), self.barrier
-        carried = self._carried(op, entering) if is_counted_loop(op) and has_no_early_exit(op) else entering | inside
+        # What a loop inside carries changes nothing outside it, and would take time exponential in the depth of a nest.
+        is_followed = self.inserts and is_counted_loop(op) and has_no_early_exit(op)
+        carried = self._carried(op, entering) if is_followed else entering | inside
         self._body(block, carried)
         # The loop may have no trips, and its barrier may not run: pending accesses stay pending.
         self.barrier = before
@@ -150,11 +152,10 @@ class _BarrierInserter:
         """The kinds of accesses that no barrier ends before the next iteration: the fewest with which an iteration passes no
         others on.
         """
-        inserts, before, carried = self.inserts, self.barrier, entering
-        self.inserts = False
+        before, carried, self.inserts = self.barrier, entering, False
         while (passed := self._body(loop.regions[0].blocks[0], carried)) not in carried:
             self.barrier, carried = before, carried | passed
-        self.inserts, self.barrier = inserts, before
+        self.inserts, self.barrier = True, before
         return carried
 
     def _if(self, op: Operation) -> None:

@@ -19,14 +19,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
-from ...ir.casting import ancestor_in, as_op, tile_type, unwrap
+from ...ir.casting import ancestor_in, as_op, parent_block, tile_type, unwrap
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_function
 from ...ir.layouts.matrix_descriptor import WIDE
 from ...ir.layouts.shared_layout import VECTOR_BYTES
 from ..analysis.axis_info import AxisAnalysis
-from ..analysis.chained_dots import DOT
+from ..analysis.chained_dots import DOT, is_computed_by_dot
 from ..analysis.copied_operands import MIN_CP_ASYNC_BYTES, is_copyable, written_operands
 from ..analysis.dot_operand_chains import dot_operand_load, smem_layout_after_views, source_load_of
 from ..analysis.enclosing_control_flow import early_returns, enclosing_kernel, is_in_counted_loop
@@ -167,10 +167,22 @@ def _select_copied(
         return None  # no partition would wait for the last MMA
     bytes = sum(box.tile_bytes for _, _, box in direct.values())
     bytes += sum(stored_bytes(op, index) * (2 if direct and index in copied else 1) for index in stored)
-    if not two_stages_fit(bytes, job) or (read := family.select(op, direct, job, warps, stored)) is None:
+    if not _stages_fit(op, bytes, job) or (read := family.select(op, direct, job, warps, stored)) is None:
         return None
     op.copied = copied
     return read
+
+
+def _stages_fit(op: TableOp, bytes: int, job: Job, resident: int = 0) -> bool:
+    """Whether shared memory has space for two stages of so many bytes, and for a stage of each dot of the kernel."""
+    dots = [as_op(other) for other in walk(enclosing_kernel(op)) if other.name == DOT]
+    one_stage = sum(tile_bytes(dot.operands[index]) for dot in dots for index in (0, 1) if _has_stages(dot, index))
+    return two_stages_fit(bytes, job, used_bytes=resident) and one_stage <= job.target.max_shared_memory
+
+
+def _has_stages(dot: TableOp, index: int) -> bool:
+    """Whether each iteration puts an operand into shared memory, if that is where the instruction reads it."""
+    return not is_invariant(dot, index) and not (index == 0 and is_computed_by_dot(dot.lhs, parent_block(dot)))
 
 
 def _may_return_after(op: TableOp) -> bool:
@@ -200,7 +212,7 @@ def _select_stored(
         resident = sum(stored_bytes(op, index) for index in stored if is_invariant(op, index))
         gathered = any(is_computed_from_gather(op, index) for index in stored)
         taken = any(load.read_by_threads for index in stored for load in source_loads(op, index))
-        if not (direct or sources or taken or gathered) or not two_stages_fit(bytes, job, used_bytes=resident):
+        if not (direct or sources or taken or gathered) or not _stages_fit(op, bytes, job, resident):
             continue
         if (read := family.select(op, direct, job, warps, stored)) is not None:
             for load, _, _ in sources:
