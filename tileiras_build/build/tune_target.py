@@ -41,7 +41,6 @@ TUNED = Stage(
 )
 MODEL, GPU = CHOICES["tune_by"]
 STEPS = {MODEL: TUNED, GPU: replace(TUNED, edge="tileiras_build.tuning.time_on_gpu:tuned_file")}
-HOW = {MODEL: "modelled, not measured", GPU: "measured on this machine's GPU"}
 RECORD = ".tuned-reads"
 PYTHON = ".py"
 TABLE = "Tune"
@@ -112,7 +111,7 @@ class TuneTarget:
         ]
         if not results:
             return
-        from ..tuning.tune_kernels import COLUMNS, keep, table_row
+        from ..tuning.tune_kernels import COLUMNS, HOW, keep, table_row
 
         told = [line for path in dict.fromkeys(self.nodes.values()) for line in keep(path, _of(path, results))]
         if not SCons.Script.GetOption("silent"):

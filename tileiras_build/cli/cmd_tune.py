@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> None:
     """Rank the points of each kernel for each target, and keep the best."""
     from ..target.isa.serializer_options import read_level
     from ..target.targets import parse_targets
-    from ..tuning.tune_kernels import COLUMNS, keep, ranking, table_row
+    from ..tuning.tune_kernels import COLUMNS, GPU, HOW, MODEL, keep, ranking, table_row
     from ..workers.executor.forked_executor import ForkedExecutor
 
     read_file(options.file)
@@ -54,8 +54,7 @@ def run(options: argparse.Namespace) -> None:
     print_table(COLUMNS, [table_row(row) for row in results], sys.stdout)
     for row in results:
         print(f"\n{row['kernel']} on {row['target']}:", *ranking(row, _SHOWN), sep="\n")
-    how = "measured on this machine's GPU" if options.gpu else "modelled, not measured"
-    print("", *told, f"times are {how}", sep="\n")
+    print("", *told, f"times are {HOW[GPU if options.gpu else MODEL]}", sep="\n")
 
 
 def _check_kernels(options: argparse.Namespace) -> None:

@@ -25,9 +25,8 @@ from ..target.targets import find_target
 from ..verify.estimate_settings import settings_of
 from .problem_launches import ProblemLaunch
 from .rank_points import launched
-from .tune_kernels import tune_kernels
+from .tune_kernels import GPU, tune_kernels
 
-GPU = "gpu"
 _RUNS = 9  # timed launches, of which the median counts; one before them warms up
 _STREAM = 0
 _FLOATS, _FILL = (

@@ -24,7 +24,8 @@ from ..target.targets import find_target
 if TYPE_CHECKING:
     from .rank_points import Time
 
-MODEL = "model"
+MODEL, GPU = "model", "gpu"
+HOW = {MODEL: "modelled, not measured", GPU: "measured on this machine's GPU"}  # times are this, by what timed them
 COLUMNS = ("kernel", "SM", "points", "chosen", "time", "default", "faster")
 
 

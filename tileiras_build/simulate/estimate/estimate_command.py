@@ -18,7 +18,15 @@ from .constant_bank_values import Launch
 from .estimate_report import document, table
 from .kernel_from_cubin import KernelModel, read_kernels
 from .performance_model import Estimate, estimate
-from .problem_size import fits_variant, launch_of_cubin, launch_of_tile_blocks, order_of, read_extents, read_settings
+from .problem_size import (
+    fits_variant,
+    grid_in_ctas,
+    launch_of_cubin,
+    launch_of_tile_blocks,
+    order_of,
+    read_extents,
+    read_settings,
+)
 from .tile_order import ROW_MAJOR
 
 
@@ -116,9 +124,9 @@ def _peer_launch(
     row = manifest.get(kernel.name)
     if row and row.grid.persistent:
         return _launch(options, kernel, manifest, machine)
-    x, y, z = read_extents(options.grid, "grid")
     cluster = row.cluster if row else kernel.cluster
-    launch = replace(launch, grid=(x * cluster[0], y * cluster[1], z * cluster[2]), cluster=cluster, tile_programs=0)
+    grid = grid_in_ctas(read_extents(options.grid, "grid"), cluster)
+    launch = replace(launch, grid=grid, cluster=cluster, tile_programs=0)
     if row:
         launch = replace(launch, order=order_of(row))
         return replace(launch, block=(row.threads_per_cta, 1, 1), shared_memory=row.shared_memory.dynamic)

@@ -69,5 +69,5 @@ def estimate_kernel(
         return None
     return KernelEstimate(
         found.microseconds, found.limit, found.bounds, found.gpu.name, tuple(remarks(found)), found.peak_bounds,
-        found.clock_mhz, found.multiply_adds,        found.work.instructions * found.launch.blocks, found.read + found.written,
+        found.clock_mhz, found.multiply_adds, found.work.instructions * found.launch.blocks, found.read + found.written,
     )  # fmt: skip

@@ -72,10 +72,14 @@ def launch_of_manifest(manifest: Manifest, settings: Mapping[str, str], grid: Sh
 
 def launch_of_tile_blocks(manifest: Manifest, settings: Mapping[str, str], grid: Shape, sm_count: int = 1) -> Launch:
     """As ``launch_of_manifest``, with ``grid`` in tile blocks, each of which has a cluster of CTAs if they divide its tiles."""
-    launch, (x, y, z), cluster = launch_of_manifest(manifest, settings, grid, sm_count), grid, manifest.cluster
-    return (
-        launch if manifest.grid.persistent else replace(launch, grid=(x * cluster[0], y * cluster[1], z * cluster[2]))
-    )
+    launch = launch_of_manifest(manifest, settings, grid, sm_count)
+    return launch if manifest.grid.persistent else replace(launch, grid=grid_in_ctas(grid, manifest.cluster))
+
+
+def grid_in_ctas(grid: Shape, cluster: Shape) -> Shape:
+    """A grid of tile blocks in CTAs, where each tile block has a cluster of them."""
+    (x, y, z), (a, b, c) = grid, cluster
+    return x * a, y * b, z * c
 
 
 def order_of(manifest: Manifest) -> TileOrder:
