@@ -34,6 +34,15 @@ def test_the_printed_schedule_of_a_kernel_is_a_schedule_file(kernel, capsys):
     assert "num_stages = 3 : i32" in (kernel / "k.tileas").read_text()
 
 
+@pytest.mark.parametrize("output", ["mine.json", "{folder}/mine.json"])
+def test_an_output_never_replaces_the_schedule_that_it_is_made_with(kernel, capsys, output):
+    """A launch manifest is named after its cubin, and a schedule file is often named after its kernel."""
+    (kernel / "mine.json").write_text(text := '{"schedule": {"num_stages": 3}}')
+    assert lower("--to", "tileas", "--sm", "90", "--schedule", "mine.json", "-o", output.format(folder=kernel)) != 0
+    assert "error[output-is-input]: the output " in capsys.readouterr().err
+    assert (kernel / "mine.json").read_text() == text
+
+
 def test_several_schedules_are_a_list(kernel, capsys):
     assert lower("--explain-schedule", "--json", "--sm", "80,90") == 0
     assert [one["target"] for one in json.loads(capsys.readouterr().out)] == ["sm_80", "sm_90"]

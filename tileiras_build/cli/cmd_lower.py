@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
@@ -151,7 +151,7 @@ def run(options: argparse.Namespace) -> None:
     if outputs and options.explain_schedule:
         _print_schedules(options, [one for found in outputs.values() for one in found])
     elif outputs:
-        written = _write(options, goal.suffix, outputs, len(jobs) > 1)
+        written = _write(options, goal.suffix, outputs, len(jobs) > 1, reads)
         _write_dependencies(options, written, reads)
     errors.raise_if_any()
 
@@ -352,9 +352,16 @@ def _escaped(path: str) -> str:
 
 # ---- outputs
 def _write(
-    options: argparse.Namespace, suffix: str, outputs: dict[tuple[str, Target], dict[str, bytes]], named: bool
+    options: argparse.Namespace,
+    suffix: str,
+    outputs: dict[tuple[str, Target], dict[str, bytes]],
+    named: bool,
+    reads: set[str],
 ) -> list[Path]:
-    """Write the files, and return their paths; several go into a folder, and with several targets (``named``) their names have the target's."""
+    """Write the files, and return their paths; several go into a folder, and with several targets (``named``) their names have the target's.
+
+    InvalidInput ``output-is-input``: one of them is a file of ``reads``; nothing is written.
+    """
     if options.output == _STDOUT:
         sys.stdout.buffer.write(_only(options, outputs)[suffix])
         return []
@@ -365,10 +372,20 @@ def _write(
         for key, contents in outputs.items()
         for ending, data in contents.items()
     }
+    _check_inputs_stay(files, reads)
     write_files(files)
     more = f" and {len(files) - _SHOWN} more" if len(files) > _SHOWN else ""
     print(f"wrote {', '.join(map(str, [*files][:_SHOWN]))}{more}")
     return [*files]
+
+
+def _check_inputs_stay(files: Iterable[Path], reads: set[str]) -> None:
+    """A launch manifest is named after its cubin: k.json, as a schedule file may be."""
+    inputs = {os.path.realpath(path) for path in reads}
+    for path in files:
+        if os.path.realpath(path) in inputs:
+            message = f"the output {path} would replace an input of this command"
+            raise InvalidInput("output-is-input", message, remedy="rename the input, or name the output with -o")
 
 
 def _only(options: argparse.Namespace, outputs: dict[tuple[str, Target], dict[str, bytes]]) -> dict[str, bytes]:
