@@ -1,7 +1,9 @@
 """SCons runs that tests wait for: forks of one process, which has imported SCons, msgspec and nothing of this project.
 
-Python, SCons and msgspec, which every build reads its records by, start in half of the time that a small build takes. Each run has its own folder, environment, modules of
-the project and end, as ``python -m SCons`` has; what tests do to a run that goes on is done to a process of its own.
+Python, SCons and msgspec, which every build reads its records by, start in half of the time that a small build takes. Each run has its own folder, environment and end,
+as ``python -m SCons`` has; what tests do to a run that goes on is done to a process of its own.
+A run that finds this checkout first is a fork of another process, which has imported the tool, too: that takes half of a run
+that has nothing to do. All others have their own modules of the project.
 So are the interpreters that multiprocessing starts for a run, its fork server and its tracker of resources: forks that have
 waited since the run began, and have imported what Python itself has, nothing of SCons or of this project.
 """
@@ -27,6 +29,7 @@ import types
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
+from importlib import machinery
 from multiprocessing import util
 from pathlib import Path
 
@@ -35,6 +38,19 @@ _AT_START = ("PYTHON", "LC_", "LANG")  # variables that Python reads when it sta
 _ABOVE = 100  # files that come to a process wait above this number until each gets its own one
 _MULTIPROCESSING = "from multiprocessing.{} import main"  # how the programs begin that multiprocessing starts
 STARTED = ("forkserver", "resource_tracker")  # each of them once in a run that makes steps
+_ROOT = Path(__file__).resolve().parents[1]
+_FINDERS = list(sys.meta_path)
+_PACKAGE = "tileiras_build"
+_HIDDEN = (f"{_PACKAGE}.build", f"{_PACKAGE}.scons_tool")
+# What a run of the tool imports that makes steps of tests/fake_stages.py; the trace of a build script begins with the first.
+_TOOL = tuple(
+    f"{_PACKAGE}.{name}"
+    for name in (
+        "build.incremental.sconscript_trace scons_tool build.build_session build.dry_run build.incremental.record_build "
+        "build.kernel_library build.orphaned_artifacts build.progress build.select_executor build.sconsign_writer "
+        "build.unknown_targets workers.executor.lazy_executor workers.executor.server_forked_workers workers.executor.worker_pool"
+    ).split()
+)
 
 
 # ---- what tests call -----------------------------------------------------------------------------------------------
@@ -47,12 +63,12 @@ def run(
         return subprocess.run(
             command, cwd=folder, env=environment, capture_output=True, text=True, timeout=seconds, check=False
         )
-    return _source().run(words, folder, environment, seconds)
+    return _source(environment.get("PYTHONPATH") == str(_ROOT)).run(words, folder, environment, seconds)
 
 
 def processor_seconds() -> float:
     """User and system time of all runs so far, and of the processes that they waited for."""
-    return _source().spent if _source.cache_info().currsize else 0.0
+    return sum(source.spent for source in _sources)
 
 
 def _at_start(environment: dict[str, str]) -> dict[str, str]:
@@ -60,19 +76,24 @@ def _at_start(environment: dict[str, str]) -> dict[str, str]:
     return {name: value for name, value in environment.items() if name.startswith(_AT_START) and name != "PYTHONPATH"}
 
 
+_sources: list[Source] = []
+
+
 @cache
-def _source() -> Source:
-    return Source()
+def _source(has_tool: bool) -> Source:
+    """The process whose forks have imported the tool of this checkout, or nothing of the project."""
+    _sources.append(Source(_TOOL if has_tool else ()))
+    return _sources[-1]
 
 
 class Source:
-    """The process that forks, and what its runs have cost."""
+    """The process that forks, and what its runs have cost; ``modules`` are what it imports besides SCons."""
 
-    def __init__(self) -> None:
+    def __init__(self, modules: Iterable[str]) -> None:
         self._socket, theirs = socket.socketpair()
         variables = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
         with theirs:
-            command = [sys.executable, __file__, str(theirs.fileno())]
+            command = [sys.executable, __file__, str(theirs.fileno()), *modules]
             self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()], env=variables, cwd="/")
         self._asking = threading.Lock()
         self.spent = 0.0
@@ -192,6 +213,36 @@ def _surround(folder: str, environment: dict[str, str], folders: list[str]) -> N
     importlib.invalidate_caches()
 
 
+class ToolFinder:
+    """Finds the tool for a build script as it was imported before the fork; the trace of the script begins then."""
+
+    def __init__(self) -> None:
+        package = sys.modules[_PACKAGE]
+        self._trace = sys.modules[_TOOL[0]].TRACE
+        self._modules = {name: sys.modules[name] for name in list(sys.modules) if name.startswith(_HIDDEN)}
+        for name in self._modules:
+            del sys.modules[name]
+        for name in _HIDDEN:
+            vars(package).pop(name.rpartition(".")[2], None)
+
+    def find_spec(self, name: str, path=None, target=None) -> machinery.ModuleSpec | None:
+        if name not in self._modules:
+            return None
+        sys.meta_path.remove(self)
+        return machinery.ModuleSpec(name, self)
+
+    def create_module(self, spec: machinery.ModuleSpec) -> None:
+        """Python makes one, which is not used."""
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        sys.modules.update(self._modules)
+        self._trace.__init__()
+        self._trace.start()
+
+    # The trace takes code with a file for that of a build script.
+    exec_module.__code__ = exec_module.__code__.replace(co_filename="<import>")
+
+
 # ---- the interpreters that a run starts ------------------------------------------------------------------------------
 class Spare:
     """A fork that waits for a program, and ends where none comes before the process above ends."""
@@ -226,8 +277,9 @@ def _run_program(requests: socket.socket, folders: list[str]) -> None:
         program, folder, environment, descriptors = pickle.loads(stream.read(int.from_bytes(head, "little")))
     _renumber(files, descriptors)
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    for name in [name for name in sys.modules if name.partition(".")[0] == "SCons"]:
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("SCons", _PACKAGE)]:
         del sys.modules[name]
+    sys.meta_path[:] = _FINDERS
     _surround(folder, environment, folders)
     sys.path.insert(0, "")
     sys.argv[:] = ["-c"]
@@ -269,6 +321,11 @@ def main() -> None:
         importlib.import_module(f"multiprocessing.{name}")
     for name in ("SCons.Script", "msgspec"):
         importlib.import_module(name)
+    sys.path.insert(0, str(_ROOT))
+    for name in sys.argv[2:]:
+        importlib.import_module(name)
+    if len(sys.argv) > 2:
+        sys.meta_path.insert(0, ToolFinder())
     gc.freeze()
     request = wait_for_requests(socket.socket(fileno=int(sys.argv[1])))
     use_spares(request, folders)

@@ -4,11 +4,13 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from tests import forked_scons
 
+ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = """
 import json, os, signal, sys, time
 import SCons.Script
@@ -44,6 +46,26 @@ def test_a_script_sees_the_same(project, path):
     found = json.loads(forked.stdout)
     found["files"] -= len(forked_scons.STARTED)  # each spare is asked through one
     assert found == json.loads(alone.stdout)
+
+
+TRACED = """
+import json, sys
+{before}
+from tileiras_build import scons_tool
+from tileiras_build.build.scons_entry import TRACE
+print(json.dumps([TRACE.untraceable, sorted(TRACE.scripts), TRACE.has_started, "tileiras_build.build" in sys.modules]))
+Exit(0)
+"""
+
+
+@pytest.mark.parametrize("before", ["", "import json as other", "open('SConstruct').read()"])
+def test_a_script_is_traced_from_its_import_of_the_tool_on(project, before):
+    (project / "SConstruct").write_text(TRACED.format(before=before))
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "SCons", "-Q"]
+    alone = subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, check=False)
+    forked = forked_scons.run(["-Q"], project, environment, 100)
+    assert json.loads(forked.stdout) == json.loads(alone.stdout), forked.stderr + alone.stderr
 
 
 def test_what_python_reads_when_it_starts_makes_a_process_of_its_own(project):
