@@ -26,6 +26,12 @@ def test_tiles_in_tensor_memory(rows, columns, bits, warps):
     verify_tmem_tile(tmem_tile(rows, columns, bits, warps))
 
 
+@pytest.mark.parametrize("warps", [4, 8, 16])
+@pytest.mark.parametrize("columns", [32, 64, 256])
+def test_half_of_the_rows_of_a_pair(columns, warps):
+    verify_tmem_tile(tmem_tile(64, columns, 32, warps, is_pair=True))
+
+
 def test_a_tile_too_narrow_for_its_warps():
     assert tmem_tile(64, 8, 32, 4) is not None
     assert tmem_tile(64, 8, 32, 8) is None

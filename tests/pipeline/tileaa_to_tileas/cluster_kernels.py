@@ -43,6 +43,20 @@ def persistent(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
         ct.store(out, (row, column), acc.astype(out.dtype))
 
 
+def batched(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = a @ b for matrices of a batch, by tiles of four dimensions, each block taking every so many-th tile."""
+    columns = ct.cdiv(out.shape[3], N)
+    tiles = ct.cdiv(out.shape[2], M) * columns
+    for tile in range(ct.bid(0), out.shape[1] * tiles, ct.num_blocks(0)):
+        batch, row, column = tile // tiles, tile % tiles // columns, tile % columns
+        acc = ct.zeros((M, N), dtype=ct.float32)
+        for k in range(ct.num_tiles(a, axis=3, shape=(1, 1, M, K))):
+            x = ct.load(a, (0, batch, row, k), (1, 1, M, K), padding_mode=ZERO).reshape((M, K))
+            y = ct.load(b, (0, batch, k, column), (1, 1, K, N), padding_mode=ZERO).reshape((K, N))
+            acc = ct.mma(x, y, acc)
+        ct.store(out, (0, batch, row, column), acc.astype(out.dtype).reshape((1, 1, M, N)))
+
+
 def attention(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
     """out = softmax(q k^T) v, with rows and columns numbered by tiles that both follow from one range."""
     queries = ct.load(q, (ct.bid(0), 0), (M, D), padding_mode=ZERO)
@@ -161,6 +175,7 @@ KERNELS = {
     "pair_swapped": (matmul, (F16, F16, F16, 128, 256, 64)),
     "pair_swapped_f8": (matmul, (*BYTES, 128, 256, 64)),
     "pair_swapped_persistent": (persistent, (F16, F16, F16, 128, 256, 64)),
+    "pair_batched": (batched, (Array("float16", 4, -1, stride_divisible_by=16),) * 3 + (128, 128, 64)),
     "attention": (attention, (F16, F16, F16, _rows("float32"), 128, 64, 64)),
     "attention_tall": (attention, (F16, F16, F16, _rows("float32"), 256, 64, 64)),
     "rows_normalized": (rows_normalized, (F32, F32, Array("float32", 1), 32, 64)),
@@ -192,7 +207,7 @@ CASES = [
     _case("matmul_f8_2"), _case("matmul_f8_4"),
     _case("persistent_2"), _case("persistent_4"),
     _case("pair_columns_2"), _case("pair_wide_2"), _case("pair_high_2"), _case("pair_f8_2"), _case("pair_narrow_2"),
-    _case("pair_tf32_2"), _case("pair_tf32_columns_2"), _case("pair_persistent_2"),
+    _case("pair_tf32_2"), _case("pair_tf32_columns_2"), _case("pair_persistent_2"), _case("pair_batched_2"),
     _case("pair_swapped_2"), _case("pair_swapped_f8_2"), _case("pair_swapped_persistent_2"),
     _case("attention_2"), _case("attention_4"),
     _case("attention_tall_2"),

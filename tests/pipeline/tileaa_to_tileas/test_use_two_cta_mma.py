@@ -18,19 +18,19 @@ from tileiras_build.target.targets import TARGETS
 
 KERNELS = Path(__file__).with_name("cluster_kernels.py")
 PAIRS = (
-    "matmul_tall", "pair_columns", "pair_wide", "pair_high", "pair_f8", "pair_narrow", "pair_tf32", "pair_tf32_columns",
+    "matmul", "matmul_wide", "matmul_tall", "pair_columns", "pair_wide", "pair_high", "pair_f8", "pair_narrow", "pair_tf32", "pair_tf32_columns",
     "pair_persistent", "pair_swapped", "pair_swapped_f8", "pair_swapped_persistent",
 )  # fmt: skip
 
 
-def check(name, sizes, grid, sm="sm_100"):
+def check(name, sizes, grid, sm="sm_100", **options):
     """Small integers, so that every result is exact in any order."""
     m, n, k = sizes
     left, right, out = cases(KERNELS)[name].arguments[:3]
     rng = np.random.default_rng(m * n + k)
     a, b = rng.integers(-3, 4, (m, k)).astype(left.dtype), rng.integers(-3, 4, (k, n)).astype(right.dtype)
     b = b if right.unit_stride == -1 else np.asfortranarray(b)
-    result = run(KERNELS, name, sm, [a, b, np.full((m, n), 9, out.dtype)], grid)[2]
+    result = run(KERNELS, name, sm, [a, b, np.full((m, n), 9, out.dtype)], grid, **options)[2]
     np.testing.assert_array_equal(result.astype(np.float64), a.astype(np.float64) @ b.astype(np.float64))
 
 
@@ -57,6 +57,21 @@ def test_loops_shorter_and_longer_than_the_ring(name, steps):
 @pytest.mark.parametrize(("steps", "blocks"), [(1, 1), (3, 1), (9, 2)])
 def test_accumulators_that_are_made_again_and_again(steps, blocks):
     check("pair_persistent_2", (3 * 256 + 16, 2 * 64 + 16, 64 * steps), (blocks, 1, 1))
+
+
+@pytest.mark.parametrize("blocks", [1, 2])
+def test_accumulators_that_the_warps_of_both_ctas_release_to_a_thread_of_them(blocks):
+    """Without an MMA warp the first CTA's threads would overwrite what the second one's still read."""
+    options = {"schedule": '{"schedule": {"mma_warp": false}}'}
+    check("pair_persistent_2", (3 * 256 + 16, 2 * 64 + 16, 3 * 64), (blocks, 1, 1), **options)
+
+
+def test_batches_of_matrices_whose_tiles_have_four_dimensions():
+    rng, name = np.random.default_rng(0), "pair_batched_2"
+    a, b = (rng.integers(-3, 4, (1, 3, *shape)).astype(np.float16) for shape in ((144, 80), (80, 144)))
+    assert "tcgen05.mma.cta_group::2" in compiled(KERNELS, name, "sm_100").ptx
+    result = run(KERNELS, name, "sm_100", [a, b, np.full((1, 3, 144, 144), 9, np.float16)], (2, 1, 1))[2]
+    np.testing.assert_array_equal(result, a @ b)
 
 
 def tails_of(module):
@@ -117,7 +132,6 @@ def test_a_stage_holds_half_of_the_right_operand_and_there_are_more_of_them():
     assert stages[0] > stages[1]
 
 
-@pytest.mark.parametrize("name", ["matmul_2", "matmul_wide_2", "matmul_tall_4"])
-def test_dots_by_columns_or_of_more_ctas_are_of_one(name):
-    ptx = compiled(KERNELS, name, "sm_100").ptx
+def test_dots_of_more_ctas_are_of_one():
+    ptx = compiled(KERNELS, "matmul_tall_4", "sm_100").ptx
     assert "cta_group::1" in ptx and "cta_group::2" not in ptx

@@ -14,6 +14,11 @@ w holds rows 16 (w mod 4) + t / 4 and 8 more, as in mma.sync:
 
     C, A       registers  neighbors in 8 (16x128b: 4) bytes, row + 8, columns in steps of 32 (16) bytes;
                lanes  columns in between, rows;  warps  rows 16 and 32, then columns from the highest
+
+An MMA of 128 rows of a pair of CTAs (Layout B) has 64 of them in each CTA: row r in the lanes r and 64 + r, the lower half of
+the columns and the upper one. The shape is 32x32b:
+
+    C (64, N)  lanes  rows 1 to 16;  warps  row 32, the highest column, then the others from the highest;  registers  the rest
 """
 
 from __future__ import annotations
@@ -57,7 +62,7 @@ HALVES = {8: TcgenShape("16x256b", 8, 4), 4: TcgenShape("16x128b", 4, 2)}
 class TmemTile:
     """A tile of 64, 128 or more rows in tensor memory, distributed over warps: ``groups_m`` x ``groups_n`` times four of them.
 
-    ``min_step``: the fewest columns from 128 rows to the next.
+    ``min_step``: the fewest columns from 128 rows to the next. ``of_pair``: 64 rows are one CTA's half of an MMA of a pair.
     """
 
     rows: int
@@ -66,10 +71,21 @@ class TmemTile:
     groups_m: int
     groups_n: int
     min_step: int = 0
+    of_pair: bool = False
 
     @cached_property
     def layout(self) -> LinearLayout:
+        if self.of_pair:
+            return self._half_of_pair
         return self._half if self.rows == HALF_ROWS else self._whole
+
+    @property
+    def _half_of_pair(self) -> LinearLayout:
+        rows, columns = dim_bases((self.rows, self.columns))
+        own = log2_exact(self.tmem_columns_per_warp)
+        return LinearLayout(
+            tuple(columns[:own]), tuple(rows[:5]), (rows[5], columns[-1], *columns[own:-1]), (self.rows, self.columns)
+        )
 
     @property
     def _whole(self) -> LinearLayout:
@@ -102,12 +118,12 @@ class TmemTile:
     @property
     def shape(self) -> TcgenShape:
         """The shape of the instructions that load and store the tile."""
-        return HALVES[self._neighbor_bytes] if self.rows == HALF_ROWS else WHOLE
+        return HALVES[self._neighbor_bytes] if self.rows == HALF_ROWS and not self.of_pair else WHOLE
 
     @property
     def tmem_columns(self) -> int:
         """Columns of tensor memory for 64 or 128 rows."""
-        return self.columns * self.element_bits // COLUMN_BITS
+        return self.columns * self.element_bits // COLUMN_BITS // (PAIR if self.of_pair else 1)
 
     @property
     def tmem_step(self) -> int:
@@ -142,18 +158,27 @@ class TmemTile:
 
 
 @lru_cache(maxsize=256)
-def tmem_tile(rows: int, columns: int, element_bits: int, num_warps: int) -> TmemTile | None:
-    """The tile over all warps; None if it is too small for them or too large for tensor memory."""
+def tmem_tile(rows: int, columns: int, element_bits: int, num_warps: int, *, is_pair: bool = False) -> TmemTile | None:
+    """The tile over all warps; None if it is too small for them or too large for tensor memory. ``is_pair``: the accumulator of
+    one CTA of a pair.
+    """
     groups = num_warps // WARPS
     if rows < HALF_ROWS or not groups:
         return None
     groups_m = max(1, min(groups, rows // ROWS))
-    tile = TmemTile(rows, columns, element_bits, groups_m, groups // groups_m)
+    of_pair = is_pair and rows == HALF_ROWS
+    tile = TmemTile(rows, columns, element_bits, groups_m, groups // groups_m, of_pair=of_pair)
     return (
         tile
         if tile.tmem_columns_per_warp >= tile.shape.tmem_columns and tile.total_tmem_columns <= ALL_COLUMNS
         else None
     )
+
+
+def has_pair_shape(rows: int, columns: int) -> bool:
+    """Whether MMAs of pairs compute a tile of which each CTA has so many rows."""
+    rows_fit = rows == HALF_ROWS or rows % ROWS == 0
+    return rows_fit and columns % PAIR_COLUMN_UNIT == 0 and columns <= MAX_TMEM_COLUMNS
 
 
 def allocated_columns(columns: int) -> int:

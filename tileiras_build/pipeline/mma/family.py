@@ -130,6 +130,10 @@ class MmaFamily(ABC, Generic[Row]):
         """Whether the transpose of a dot, B' A' for A B, has operands that a faster instruction reads."""
         return False
 
+    def gains_by_pairs_of_rows(self, op: TableOp, job: Job) -> bool:
+        """Whether two CTAs that divide the rows of a dot compute one instruction of all of them."""
+        return False
+
     def stages_fit(self, op: TableOp, ctas: int, job: Job) -> bool:
         """Whether the stages of a dot's loop fit in the shared memory of each of so many CTAs, beside a left operand that stays
         there.

@@ -17,7 +17,7 @@ def tmem_tiles(op: TableOp, num_warps: int) -> tuple[TmemTile | None, TmemTile]:
     atom = unwrap(row_of(op))
     m, n = op.result.type.get_shape()
     left = tmem_tile(m, k_of(op), ELEMENT_BITS[atom.a_type], num_warps)
-    return left, unwrap(tmem_tile(m, n, 32, num_warps))
+    return left, unwrap(tmem_tile(m, n, 32, num_warps, is_pair=bool(op.pair)))
 
 
 def scale_columns(op: TableOp, num_warps: int) -> list[ScaleColumns]:

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from ...ir.casting import as_op, tile_shape, unwrap
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
-from ...ir.layouts.tmem_layout import ALL_COLUMNS, PAIR, PAIR_COLUMN_UNIT, ROWS, allocated_columns
+from ...ir.layouts.tmem_layout import ALL_COLUMNS, PAIR, PAIR_COLUMN_UNIT, ROWS, allocated_columns, has_pair_shape
 from ...target.sm_limits import WARP
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.copied_operands import written_operands
@@ -201,7 +201,7 @@ class Candidates:
 
     def _is_pair(self, kernel: Kernel) -> bool:
         """Whether the CTAs of a cluster compute one MMA: each has rows of its own, and half of the columns that both need."""
-        rows_fit = all(dot.m % ROWS == 0 and dot.n % PAIR_COLUMN_UNIT == 0 for dot in kernel.dots)
+        rows_fit = all(has_pair_shape(dot.m, dot.n) for dot in kernel.dots)
         may_pair = self.target.has("tma_cta_group") and not is_declined(self.func, "two_cta_mma")
         return kernel.ctas == PAIR and may_pair and rows_fit and not kernel.shares_left
 

@@ -8,9 +8,10 @@ is the target's default one. The cost is modelled, never measured: it ranks sche
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
+from ...ir.layouts.tmem_layout import PAIR
 from ...target.gpu_models import DEFAULT_GPUS, GPUS, GpuModel, dram_efficiency
 from ...target.gpu_rates import CLUSTER_LATENCY, L2_BYTES_PER_CLOCK, SHARED_BYTES_PER_CLOCK, SM_PARTITIONS, TMA_LATENCY
 from ...target.occupancy import occupancy
@@ -142,7 +143,7 @@ class _Model:
         shared = instructions = loaded = converted = 0.0
         for dot, family in self._dots:
             pipe = PIPES[family.pipe]
-            found[pipe] = found.get(pipe, 0.0) + dot.trips * family.clocks(dot, self.rates)
+            found[pipe] = found.get(pipe, 0.0) + dot.trips * self._clocks(family, dot)
             copied, from_l2 = self._copied(dot)
             shared += dot.trips * (copied + self._read(family, dot))
             loaded += dot.trips * from_l2
@@ -180,6 +181,12 @@ class _Model:
         """The instructions of warps that convert what others convert, too."""
         a, b = family.replication(dot, self.warps)
         return (a - 1) * dot.a_work + (b - 1) * dot.b_work
+
+    def _clocks(self, family: MmaFamily, dot: Dot) -> float:
+        """The cycles that the pipe takes for a dot's tile; a pair computes one of twice the rows on two SMs."""
+        if not self.schedule.two_cta_mma:
+            return family.clocks(dot, self.rates)
+        return family.clocks(replace(dot, m=PAIR * dot.m), self.rates) / PAIR
 
     def _copied(self, dot: Dot) -> tuple[float, float]:
         """Bytes that a trip's loads write to shared memory, and those that come from L2."""

@@ -8,6 +8,7 @@ from ...ir.casting import as_op, defining_op, tile_shape, unwrap
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_atomic_rmw, is_region_end, is_store, is_structured_control_flow
+from ...ir.layouts.tmem_layout import PAIR
 from ..analysis.memory_semantics import is_unordered, semantic_of
 from ..analysis.op_queries import is_tile
 from ..analysis.sharding_propagation import (
@@ -79,7 +80,7 @@ def sharding_of(func: Operation, job: Job, ctas: int, dim: int | None = None) ->
 def _check_dot(op: TableOp, sharding: Sharding, job: Job) -> None:
     if op not in sharding.operations:
         raise ShardingError("each CTA would compute a whole dot")
-    if _mma_efficiency(_shard_shape(op, sharding), job) < _mma_efficiency(tile_shape(op.result), job):
+    if _mma_efficiency(_instruction_shape(op, sharding, job), job) < _mma_efficiency(tile_shape(op.result), job):
         raise ShardingError(f"shards of a dot are too small for {fastest_family(job.target).name}")
 
 
@@ -99,11 +100,15 @@ def _extended(sharding: Sharding, op: TableOp, job: Job, only: int | None) -> Sh
 def _score(sharding: Sharding, job: Job) -> tuple[int, int]:
     """How many dots are sharded, and how well the target's best instruction still fits them."""
     dots = [as_op(op) for op in sharding.operations if op.name == "nv_tileas.dot"]
-    return len(dots), sum(_mma_efficiency(_shard_shape(op, sharding), job) for op in dots)
+    return len(dots), sum(_mma_efficiency(_instruction_shape(op, sharding, job), job) for op in dots)
 
 
-def _shard_shape(op: TableOp, sharding: Sharding) -> tuple[int, ...]:
-    return tuple(shard_type(op.result.type, sharding.dims[op.result], sharding.ctas).get_shape())
+def _instruction_shape(op: TableOp, sharding: Sharding, job: Job) -> tuple[int, ...]:
+    """The result tile of which instructions compute a part: a shard, or the rows of two CTAs."""
+    dim, shape = sharding.dims[op.result], tile_shape(op.result)
+    if sharding.ctas == PAIR and dim == len(shape) - 2 and fastest_family(job.target).gains_by_pairs_of_rows(op, job):
+        return shape
+    return tuple(shard_type(op.result.type, dim, sharding.ctas).get_shape())
 
 
 def _mma_efficiency(shape: tuple[int, ...], job: Job) -> int:

@@ -77,6 +77,8 @@ SCHEDULING_ATTRIBUTES: dict[str, Declared] = {
         "stored": I32S.optional(),
         # Those of them that cp.async copies there, iterations ahead.
         "copied": I32S.optional(),
+        # A pair of CTAs computes it as one MMA.
+        "pair": FLAG,
         # Chunks along k in which operands of FMA dots pass through scratch.
         "k_chunks": I32.optional(1),
     },

@@ -42,6 +42,7 @@ from ....ir.layouts.matrix_descriptor import ADDRESS_MASK, PATTERN_LINES, UNIT_S
 from ....ir.layouts.tmem_layout import (
     COLUMN_BITS,
     COPIED_REGISTERS,
+    HALF_ROWS,
     LANES,
     ROWS,
     SCALES_PER_REGISTER,
@@ -100,7 +101,7 @@ def emit_alloc_tmem(e: KernelEmitter, op: TableOp) -> None:
 # ---- tiles between registers and tensor memory -----------------------------------------------------
 def emit_tmem_load(e: KernelEmitter, op: TableOp) -> None:
     element, shape = element_of(op.result.type), op.result.type.get_shape()
-    tile = unwrap(tmem_tile(*shape, COLUMN_BITS, e.num_warps))
+    tile = unwrap(tmem_tile(*shape, COLUMN_BITS, e.num_warps, is_pair=allocation_of(e).is_pair))
     e.b.issue(instructions.FenceAfterOp)
     loaded = []
     start = tile_start(e, op.source, op.stage, tile.total_tmem_columns)
@@ -128,7 +129,8 @@ def emit_tmem_store(e: KernelEmitter, op: TableOp) -> None:
 
 def _store(e: KernelEmitter, op: TableOp) -> None:
     element, shape = element_of(op.value.type), op.value.type.get_shape()
-    tile = unwrap(tmem_tile(*shape, COLUMN_BITS if op.accumulator else element.bits, e.num_warps))
+    bits, is_pair = COLUMN_BITS if op.accumulator else element.bits, op.accumulator and allocation_of(e).is_pair
+    tile = unwrap(tmem_tile(*shape, bits, e.num_warps, is_pair=is_pair))
     registers = e.values.packed_as(op.value, tile.layout)
     words = pack_registers(e.b, element, registers, COLUMN_BITS // tile.element_bits)
     e.b.issue(instructions.FenceAfterOp)  # MMAs of other threads may have read these columns
@@ -295,7 +297,8 @@ class _Umma:
         self.pair = int("pair" in op.attributes)
         self.left = self._in_shared("lhs", op.lhs, op.lhs_stage, 1) if op.lhs_stage is not None else None
         self.right = self._in_shared("rhs", op.rhs, op.rhs_stage, 0)
-        self.step = max(n, self.mma.columns)  # columns of tensor memory of one tile of rows
+        # Columns of tensor memory of one tile of rows; 64 rows of a pair have half of them in other lanes.
+        self.step = max(n, self.mma.columns) >> (self.pair and self.mma.rows == HALF_ROWS)
         self.acc = tile_start(e, op.acc, op.acc_stage, m // self.mma.rows * self.step)
         self.scales = [] if op.lhs_scale is None else self._scales(m, n, k // self.atom.scale_block)
 
@@ -381,6 +384,14 @@ class _Umma:
 
 
 def emit_umma_acquire(e: KernelEmitter, op: TableOp) -> None:
+    """Wait until a stage is released; for the accumulator of a pair, only the warp that issues its MMAs does."""
+    if ctas_of(op.pipeline) == 1:
+        return _wait_for_empty(e, op)
+    with leading(e.threads), e.threads.one_warp():
+        _wait_for_empty(e, op)
+
+
+def _wait_for_empty(e: KernelEmitter, op: TableOp) -> None:
     wait(e.b, empty_barrier(e, op, stage_of(e.values, op)), e.b.xor(phase_of(e.values, op), 1))
 
 

@@ -9,7 +9,6 @@ from ....ir.casting import as_op, unwrap
 from ....ir.dialects.fast_xdsl import walk
 from ....ir.dialects.nv_tileas.ops import AsyncUmmaOp, UmmaAcquireOp, UmmaCommitOp, UmmaReleaseOp
 from ....ir.dialects.op_definition import TableOp
-from ....ir.dialects.op_traits import is_mma
 from ....ir.layouts import tmem_tile
 from ....ir.layouts.tmem_layout import (
     ALL_COLUMNS,
@@ -18,25 +17,25 @@ from ....ir.layouts.tmem_layout import (
     MAX_TMEM_COLUMNS,
     MIN_COLUMNS,
     PAIR,
-    PAIR_COLUMN_UNIT,
     ROWS,
+    has_pair_shape,
 )
 from ....target.mma_atoms import ELEMENT_BITS, TCGEN05_ATOMS, Tcgen05Atom
 from ....target.targets import Target
 from ...analysis.axis_info import AxisAnalysis
 from ...analysis.cluster_uniformity import is_rank_dependent
 from ...analysis.dot_buffer_sharing import buffer_sharing_class
-from ...analysis.enclosing_control_flow import accumulates_from_zero, enclosing_kernel
+from ...analysis.enclosing_control_flow import enclosing_kernel
 from ...analysis.kernel_target import kernel_target
 from ...analysis.resource_model import max_stages
 from ...analysis.stored_operands import stores_fit
 from ...analysis.tma_operands import TmaOperand, is_tma_operand, may_prefetch_in_loop, tma_operand
 from ...job import Job
-from ...schedule.schedule_attribute import schedule_of
 from ..dots import rows_of_types, scaled_types
 from ..family import DotLayouts, MmaFamily, Storage, TmemMmaOps
 from ..smem_operands import readable_operands
 from ..tmem_tiles import scale_columns, tmem_tiles
+from .cta_pairs import gains_by_rows, is_of_pair, may_be_of_pair
 from .stationary_operands import keep_in_smem
 
 if TYPE_CHECKING:
@@ -82,6 +81,7 @@ class Tcgen05(MmaFamily[Tcgen05Atom]):
         if read is None or scaled and (stored is not None or not _has_scaled_shape(op, loaded)):
             return None
         atom = unwrap(self.row_for(op, target))
+        op.pair = stored is None and is_of_pair(op, read, job)
         columns = _columns(op, atom, read, job, warps, in_shared)
         if columns is None or not stores_fit(op, stored or (), atom.mn_major):
             return None
@@ -95,15 +95,18 @@ class Tcgen05(MmaFamily[Tcgen05Atom]):
     def prefers_swapped(self, op: TableOp, job: Job, warps: int) -> bool:
         """Where the CTAs of a pair divide the columns: a pair computes one MMA of their rows, which swapped columns are."""
         kernel = as_op(enclosing_kernel(op))
-        if kernel.num_ctas != PAIR or not job.target.has("tma_cta_group") or schedule_of(kernel).two_cta_mma is False:
+        if kernel.num_ctas != PAIR or len(op.result.type.get_shape()) != 2:
             return False
-        (rows, columns), is_only = op.result.type.get_shape(), sum(is_mma(other) for other in walk(kernel)) == 1
-        if op.lhs_scale is not None or not is_only or columns % ROWS or rows % PAIR_COLUMN_UNIT:
+        rows, columns = op.result.type.get_shape()
+        if columns % ROWS or not has_pair_shape(columns, rows) or not may_be_of_pair(op, job):
             return False
-        if self.row_for(op, job.target) is None or not may_prefetch_in_loop(op) or not accumulates_from_zero(op):
+        if self.row_for(op, job.target) is None or not may_prefetch_in_loop(op):
             return False
         left, right = (tma_operand(op, index, job, AxisAnalysis()) for index in (0, 1))
         return left is not None and right is not None and not is_rank_dependent(left[0]) and is_rank_dependent(right[0])
+
+    def gains_by_pairs_of_rows(self, op: TableOp, job: Job) -> bool:
+        return self.row_for(op, job.target) is not None and gains_by_rows(op, job)
 
     def keep_lhs_in_smem(self, op: TableOp, job: Job) -> None:
         """Where the columns of a loop-invariant operand would cost the SM a CTA."""
@@ -151,7 +154,7 @@ def _columns(
 ) -> int | None:
     """The columns of tensor memory of a dot; None where its tiles do not lie in lanes."""
     (m, k), n = op.lhs.type.get_shape(), op.rhs.type.get_shape()[1]
-    tiles = [tmem_tile(m, n, COLUMN_BITS, warps)]
+    tiles = [tmem_tile(m, n, COLUMN_BITS, warps, is_pair=bool(op.pair))]
     tiles += [] if 0 in in_shared else [tmem_tile(m, k, ELEMENT_BITS[atom.a_type], warps)]
     if None in tiles:
         return None

@@ -23,7 +23,7 @@ DATA_PATHS: dict[str, Callable[[int, int], tuple[int, int]]] = {
 
 def verify_tmem_tile(tile) -> None:
     """Check that each register of a thread has the element that its loads read: row and column follow from lane and
-    column of tensor memory, by Layout D for 128 rows and F for 64.
+    column of tensor memory, by Layout D for 128 rows, F for 64, and B for 64 of a pair.
     """
     per_word = 32 // tile.element_bits
     for warp in range(tile.layout.num_warps):
@@ -35,6 +35,8 @@ def verify_tmem_tile(tile) -> None:
                     place, word = DATA_PATHS[tile.shape.name](lane, i)
                     row = warp % 4 * min(32, tile.rows // 4) + place + 128 * (own * tile.groups_m + group_m)
                     column = (group_n * tile.tmem_columns_per_warp + first + word) * per_word
+                    if tile.of_pair:
+                        row, column = warp % 2 * 32 + place, column + warp % 4 // 2 * tile.columns // 2
                     for neighbor in range(per_word):
                         _expect(tile.layout, register, lane, warp, (row, column + neighbor))
                         register += 1

@@ -267,9 +267,10 @@ class PipelineAllocation:
             and is_defined_in_loop(mainloop.dot.lhs, mainloop.loops[-1])
         )
         rescaled, warps = mainloop.dot.rescaled, self.warps // self.query_tiles
+        by_warps = self.has_mma_issuer or rescaled or mainloop.releases_accumulator
         parts = []
         for _ in range(self.query_tiles):
-            pipeline = self._pipeline(buffers, warps if self.has_mma_issuer or rescaled else 1, 0)
+            pipeline = self._pipeline(buffers, warps if by_warps else 1, 0)
             written = LhsChunks(self._pipeline(lhs_k_chunks(mainloop.dot), 1, 0, producers=warps)) if rescaled else None
             parts.append(TmemAccumulator(pipeline, running, waited, tile, operand, lhs_written=written))
         return parts[0] if len(parts) == 1 else self._of_warpgroups(parts)

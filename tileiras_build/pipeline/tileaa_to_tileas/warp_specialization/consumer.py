@@ -73,8 +73,7 @@ class Consumer:
         insert = insertion_before(unwrap(body.first_op))
         state = PipelineState(insert, {pipeline: insert.constant(0) for pipeline in self.pipelines()})
         self._block(body, state)
-        # What no producer waits for: commits could otherwise arrive after the CTA's end.
-        for pipeline in dict.fromkeys(one.stages for one in self.mainloops if one.consumers and not one.loads):
+        for pipeline in self.pipelines_to_drain():
             state.before(terminator(body)).tail(pipeline)
         for stationary in stationary_operands_of(self.mainloops):
             erase_load(stationary.operand_load.load, stationary.operand_load.chain)
@@ -82,6 +81,10 @@ class Consumer:
     def pipelines(self, place: Operation | None = None) -> list[Pipeline]:
         """The pipelines whose tokens the role has, or those used inside ``place``, a loop or a branch."""
         return [*stages_of(self.mainloops, place), *accumulators_of(self.mainloops, place)]
+
+    def pipelines_to_drain(self) -> list[Pipeline]:
+        """What no producer waits for: commits could otherwise arrive after the CTA's end."""
+        return list(dict.fromkeys(one.stages for one in self.mainloops if one.consumers and not one.loads))
 
     def emit(self, op: Operation, state: PipelineState) -> None:
         """Rewrite an operation; ``state``: before it."""

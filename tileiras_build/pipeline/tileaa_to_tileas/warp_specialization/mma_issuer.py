@@ -245,6 +245,11 @@ class FmhaMmaIssuer(MmaIssuer):
 class TmemConsumer(Consumer):
     """A consumer of which a thread issues the MMAs whose accumulators are in tensor memory."""
 
+    def pipelines_to_drain(self) -> list[Pipeline]:
+        """The warps of both CTAs of a pair release accumulators."""
+        released = [one.accumulator for one in self.mainloops if one.releases_accumulator]
+        return [*super().pipelines_to_drain(), *released]
+
     def _issue(self, mainloop: Mainloop, stage: SSAValue, state: PipelineState) -> None:
         """Issue an MMA in tensor memory, whose commit releases the stage."""
         dot, accumulator = mainloop.dot, mainloop.accumulator
@@ -286,12 +291,17 @@ class TmemConsumer(Consumer):
         accumulator = mainloop.accumulator
         if not store_initial_accumulator(initial, accumulator, loop):
             insert_before(BarrierOp.make([], []), loop)
+        if mainloop.releases_accumulator:
+            state.before(loop).acquire(accumulator, mainloop.tmem_ops.acquire)
         if not accumulator.is_waited_each_iteration:
             state.insert(mainloop.tmem_ops.commit.make([accumulator.pipeline], []))
             state.wait(accumulator)
-            state.advance(accumulator)
         result = state.insert(TmemLoadOp.make([accumulator.tile], [initial.type]))
-        if mainloop.is_reused:
+        if mainloop.releases_accumulator:
+            state.release(accumulator)
+        if not accumulator.is_waited_each_iteration:
+            state.advance(accumulator)
+        if mainloop.is_reused and not mainloop.releases_accumulator:
             state.insert(BarrierOp.make([], []))  # before the next iteration overwrites what other threads still read
         return result
 

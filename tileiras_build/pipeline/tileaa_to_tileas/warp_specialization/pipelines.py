@@ -287,6 +287,11 @@ class Mainloop:
         return tmem_mma_ops(self.dot)
 
     @property
+    def releases_accumulator(self) -> bool:
+        """Whether the warps of both CTAs of a pair release the accumulator to the thread that issues the next MMA."""
+        return self.is_reused and bool(self.dot.pair)
+
+    @property
     def stage_bytes(self) -> int:
         stored = sum(operand.bytes * self._buffers_by_stage(operand) for operand in self.stored)
         return stored + sum(load.box.tile_bytes for load in self.loads)

@@ -200,9 +200,10 @@ def emit_producer_acquire(e: KernelEmitter, op: TableOp) -> None:
 def emit_producer_tail(e: KernelEmitter, op: TableOp) -> None:
     """Wait for all stages: those before the token's stage are in its phase, the others in the phase before."""
     current, phase = stage_of(e.values, op), phase_of(e.values, op)
-    for stage in range(op.pipeline.type.stages.data):
-        before = e.b.compare("ule", current, stage)
-        wait(e.b, empty_barrier(e, op, stage), e.b.xor(phase, e.b.cast("zext", before, I32)))
+    with leading(e.threads) if _is_released_to_pair(op.pipeline) else nullcontext():
+        for stage in range(op.pipeline.type.stages.data):
+            before = e.b.compare("ule", current, stage)
+            wait(e.b, empty_barrier(e, op, stage), e.b.xor(phase, e.b.cast("zext", before, I32)))
 
 
 def _expect(b: InstructionBuilder, full: Value, bytes: int) -> None:
@@ -284,10 +285,15 @@ def emit_consumer_release(e: KernelEmitter, op: TableOp) -> None:
     if ctas > 1:
         _arrive_everywhere(e.threads, address, enabled, ctas)
         return
-    if ctas_of(op.pipeline) > 1:
+    if _is_released_to_pair(op.pipeline):
         _arrive_at(e.threads, address, enabled, 0)  # the CTA of rank 0 issues the MMAs of the pair
         return
     b.operation(nvgpu.MBarrierArriveOp, (*mbarrier(e.b, b.pointer(address, SHARED)), b.of(enabled, I1)))
+
+
+def _is_released_to_pair(pipeline: SSAValue) -> bool:
+    """Whether the warps of both CTAs of a pair release accumulators to the one that issues MMAs."""
+    return ctas_of(pipeline) > 1 and _is_acquired_by_issuer(pipeline)
 
 
 def _is_acquired_by_issuer(pipeline: SSAValue) -> bool:
