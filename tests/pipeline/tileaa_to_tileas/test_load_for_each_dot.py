@@ -52,3 +52,10 @@ def test_results_of_two_accumulators(sm, blocks, depth):
 def test_accumulators_stay_in_tensor_memory():
     loops = compiled(KERNELS, "two_accumulators", "sm_100").tileas.split("nv_tileas.for")
     assert "tmem_load" not in next(part for part in loops if "async.umma" in part).partition("nv_tileas.continue")[0]
+
+
+def test_accumulators_stay_in_tensor_memory_beside_dots_that_are_read():
+    *_, body = (
+        part for part in compiled(KERNELS, "gradients", "sm_100").tileas.split("nv_tileas.for") if "umma" in part
+    )
+    assert body.partition("nv_tileas.continue")[0].count("tmem_load") == 2

@@ -10,7 +10,7 @@ from ...ir.casting import parent_op, tile_type, unwrap
 from ...ir.dialects.fast_xdsl import string_of
 from ...ir.dialects.op_definition import TableOp
 from .dot_operand_chains import dot_operand_load
-from .enclosing_control_flow import all_dots_accumulate, enclosing_loops, is_defined_in_loop
+from .enclosing_control_flow import enclosing_loops, is_defined_in_loop, only_accumulates
 
 # Attributes that determine the form of a dot.
 MMA_SELECTION_ATTRIBUTES = ("mma", "a_via_registers", "signedness_lhs", "signedness_rhs")
@@ -39,7 +39,7 @@ def _sharing_key(dot: TableOp, loaded: Iterable[int], shares_stored: bool) -> Ha
     tiles = tuple((index, *_tile(dot, index)) for index in sorted(loaded))
     marks = tuple(string_of(dot.attributes.get(mark)) for mark in MMA_SELECTION_ATTRIBUTES)
     own = None if dot.stored is None else tuple(dot.stored) if shares_stored else dot
-    return types, tiles, marks, all_dots_accumulate(dot), is_lhs_computed_in_loop(dot), _scales(dot), own
+    return types, tiles, marks, only_accumulates(dot), is_lhs_computed_in_loop(dot), _scales(dot), own
 
 
 def _scales(dot: TableOp) -> Hashable:

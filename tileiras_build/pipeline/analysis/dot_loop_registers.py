@@ -14,7 +14,7 @@ from ...target.targets import Target
 from ..common.llvm_element_types import element_of
 from ..mma.family import Storage, fastest_family
 from .dot_buffer_sharing import is_lhs_computed_in_loop
-from .enclosing_control_flow import all_dots_accumulate
+from .enclosing_control_flow import only_accumulates
 
 
 def live_tile_registers(func: Operation, target: Target, in_tmem_or_smem: Callable[[TableOp], bool]) -> int:
@@ -62,7 +62,7 @@ def _live_for_dot(dot: TableOp, target: Target, in_tmem_or_smem: Callable[[Table
     in_tensor_memory = fastest_family(target).accumulator is Storage.TENSOR
     if dot.rescaled:
         return
-    if not (in_tensor_memory and all_dots_accumulate(dot)):
+    if not (in_tensor_memory and only_accumulates(dot)):
         yield dot.result
     if not in_tensor_memory and not is_lhs_computed_in_loop(dot) and not in_tmem_or_smem(dot):
         yield dot.lhs

@@ -27,19 +27,14 @@ from ...ir.dialects.op_traits import (
 
 def is_accumulation_loop(dot: TableOp) -> bool:
     """Whether the loop only accumulates into the accumulator, and has no other dot."""
-    return _only_accumulates(dot) and len(_dots_of_loop(dot)) == 1
-
-
-def all_dots_accumulate(dot: TableOp) -> bool:
-    """Whether the loop only accumulates into the accumulators of all its dots."""
-    return all(other.parent is dot.parent and _only_accumulates(as_op(other)) for other in _dots_of_loop(dot))
+    return only_accumulates(dot) and len(_dots_of_loop(dot)) == 1
 
 
 def _dots_of_loop(dot: TableOp) -> list[Operation]:
     return [op for op in walk(parent_block(dot)) if is_mma(op) and op.results]
 
 
-def _only_accumulates(dot: TableOp) -> bool:
+def only_accumulates(dot: TableOp) -> bool:
     """Whether the loop uses the accumulator for this dot alone, and its result for the next iteration alone."""
     block = parent_block(dot)
     argument = dot.acc

@@ -15,7 +15,7 @@ from ...target.sm_limits import WARP
 from ..analysis.chained_dots import DOT, ChainedDots, chained_dots_of, is_computed_by_dot
 from ..analysis.dot_loop_registers import live_tile_registers, tile_registers
 from ..analysis.dot_operand_chains import dot_operand_load
-from ..analysis.enclosing_control_flow import all_dots_accumulate
+from ..analysis.enclosing_control_flow import only_accumulates
 from ..analysis.op_queries import is_tile
 from ..analysis.resource_model import (
     MIN_STAGES,
@@ -144,7 +144,7 @@ def _memories_of_loops(func: Operation, job: Job) -> tuple[int, int]:
         if is_counted_loop(loop)
     ]
     has_columns = fastest_family(job.target).accumulator is Storage.TENSOR
-    kept = [dots for dots in loops if has_columns and all(map(all_dots_accumulate, dots))]
+    kept = [dots for dots in loops if has_columns and any(map(only_accumulates, dots))]
     return max(map(_stage_bytes, loops), default=0), max(map(_columns, kept), default=0)
 
 

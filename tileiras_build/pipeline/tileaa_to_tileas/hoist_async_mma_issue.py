@@ -26,14 +26,14 @@ from ...ir.dialects.nv_tileas.types import PipelineType
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_agent_switch, is_counted_loop
 from ..analysis.enclosing_control_flow import has_no_early_exit, is_zero
-from ..analysis.op_queries import is_pure, is_tile, may_divide_by_zero
+from ..analysis.op_queries import may_divide_by_zero
 from ..job import Job
 from ..mma.dots import accumulates_in_tmem
 from ..pass_manager import EdgePass
 from ..schedule.choose import is_declined
 from ..schedule.schedule_attribute import set_knobs
 from .op_insertion import loop_continues_at
-from .rotate_mma_loop import BARRIER, has_two_stages, loads_of, ops_on_same_stage, stores_operands, users
+from .rotate_mma_loop import BARRIER, has_two_stages, is_scalar, loads_of, ops_on_same_stage, stores_operands, users
 
 IfOp, YieldOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("if", "yield"))
 LOAD, STORE = "nv_tileas.tmem_load", "nv_tileas.tmem_store"
@@ -106,13 +106,9 @@ def _has_no_other_dependence(dot: TableOp) -> bool:
 def _barrier_before(dot: Operation) -> list[Operation]:
     """The barrier before an MMA, with only scalar operations in between."""
     op = dot.prev_op
-    while op is not None and _is_scalar(op):
+    while op is not None and is_scalar(op):
         op = op.prev_op
     return [op] if op is not None and op.name == BARRIER else []
-
-
-def _is_scalar(op: Operation) -> bool:
-    return is_pure(op) and not op.regions and not any(is_tile(value) for value in (*op.operands, *op.results))
 
 
 def _scalars(values: Iterable[SSAValue], block: Block) -> set[Operation] | None:
@@ -123,7 +119,7 @@ def _scalars(values: Iterable[SSAValue], block: Block) -> set[Operation] | None:
         op = waiting.pop().owner
         if isinstance(op, Block) or op.parent is not block or op in found:
             continue
-        if not _is_scalar(op):
+        if not is_scalar(op):
             return None
         found.add(op)
         waiting += op.operands

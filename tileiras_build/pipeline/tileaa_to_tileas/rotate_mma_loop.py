@@ -70,8 +70,6 @@ class RotateMmaLoop(EdgePass):
         for func in module.body.block.ops:
             if is_declined(func, "rotate"):
                 continue
-            if is_declined(func, "rotate"):
-                continue
             for switch in [op for op in walk(func) if is_agent_switch(op)]:
                 for loop in [op for op in walk(switch.regions[-1]) if is_counted_loop(op)]:
                     if (parts := _loop_stages(loop)) is not None and _fits(parts, func, job):
@@ -245,11 +243,18 @@ def _clonable_into_second_stage(second_stage: set[Operation], block: Block) -> I
 
 
 def _with_barriers(second_stage: set[Operation], block: Block) -> list[Operation]:
-    """The operations in order, with the barriers right before them."""
+    """The operations in order, with the barriers before them that only scalar operations follow."""
+    following = None
     for op in reversed(list(block.ops)):
-        if op.name == BARRIER and op.next_op in second_stage:
+        if op.name == BARRIER and following in second_stage:
             second_stage.add(op)
+        if op in second_stage or not is_scalar(op):
+            following = op
     return [op for op in block.ops if op in second_stage]
+
+
+def is_scalar(op: Operation) -> bool:
+    return is_pure(op) and not op.regions and not any(is_tile(value) for value in (*op.operands, *op.results))
 
 
 def _is_separate(parts: _LoopStages, needed: set[Operation]) -> bool:
@@ -273,7 +278,7 @@ def _fits(parts: _LoopStages, func: Operation, job: Job) -> bool:
     """Whether registers hold the accumulator, the first dot's result, the next left operand, and stationary operands. The result of
     a dot in tensor memory is read beside the accumulator that it is added to; spills are worth it only where no other CTA overlaps.
     """
-    tiles = [_result(parts.first_dot), _result(parts.last_dot), _lhs_source(parts.last_dot)]
+    tiles = [_lhs_source(parts.last_dot), *_results(parts.first_dot), *_results(parts.last_dot)]
     tiles += [op.lhs for op in parts.first_stage if is_async_mma(op) and is_tile(op.lhs)]
     if accumulates_in_tmem(parts.last_dot) and (occupancy(func, job) or 1) > 1:
         tiles += filter(is_tile, (parts.block.args[1 + index] for index in parts.second_stage_arguments))
@@ -281,10 +286,12 @@ def _fits(parts: _LoopStages, func: Operation, job: Job) -> bool:
     return accumulators_fit(regs, func, job, as_op(func).num_warps)
 
 
-def _result(dot: TableOp) -> SSAValue:
-    if accumulates_in_tmem(dot):
-        return next(op.results[0] for op in users(dot.acc) if op.name == "nv_tileas.tmem_load")
-    return dot.result
+def _results(dot: TableOp) -> list[SSAValue]:
+    """The results of a dot that an iteration has in registers."""
+    if not accumulates_in_tmem(dot):
+        return [dot.result]
+    reads = (op for op in users(dot.acc) if op.name == "nv_tileas.tmem_load" and op.parent is dot.parent)
+    return [op.results[0] for op in reads]
 
 
 # ---- rewriting -------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from ....ir.dialects.nv_tileas.types import BufferType, PipelineType, TmemType
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts.tmem_layout import ALL_COLUMNS, allocated_columns
 from ...analysis.dot_buffer_sharing import buffer_sharing_class
-from ...analysis.enclosing_control_flow import all_dots_accumulate, is_defined_in_loop
+from ...analysis.enclosing_control_flow import is_defined_in_loop, only_accumulates
 from ...analysis.resource_model import (
     MAX_CP_ASYNC_STAGES,
     MIN_STAGES,
@@ -260,9 +260,9 @@ class PipelineAllocation:
     def _accumulator(
         self, mainloop: Mainloop, tile: SSAValue, operand: SSAValue | None, buffers: int
     ) -> TmemAccumulator:
-        running = all_dots_accumulate(mainloop.dot) or mainloop.dot.rescaled
+        running = only_accumulates(mainloop.dot) or mainloop.dot.rescaled
         waited = (
-            all_dots_accumulate(mainloop.dot)
+            only_accumulates(mainloop.dot)
             and operand is not None
             and is_defined_in_loop(mainloop.dot.lhs, mainloop.loops[-1])
         )

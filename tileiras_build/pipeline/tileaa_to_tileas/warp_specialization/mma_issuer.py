@@ -8,7 +8,7 @@ from typing import Any
 from xdsl.dialects.builtin import IntegerAttr, i32
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ....ir.casting import as_op, parent_block, tile_type, unwrap
+from ....ir.casting import as_op, parent_block, terminator, tile_type, unwrap
 from ....ir.dialects import arith
 from ....ir.dialects.nv_tileas.ops import COUNTERPARTS, BarrierOp, CopyScalesOp, TmemLoadOp, TmemStoreOp
 from ....ir.dialects.op_definition import TableOp
@@ -265,8 +265,10 @@ class TmemConsumer(Consumer):
         operands |= {"pipeline": mainloop.stages.pipeline, "token": state.tokens[mainloop.stages]}
         issue_tmem_mma(mainloop, state, operands, attributes)
         if waits:
-            state.wait(accumulator)
-            state.advance(accumulator)
+            # Where threads do not read it, only the next left operand waits for the MMA.
+            late = state.before(terminator(parent_block(dot))) if accumulator.carried_in_tmem else state
+            late.wait(accumulator)
+            late.advance(accumulator)
         dot.result.replace_all_uses_with(
             dot.acc if accumulator.carried_in_tmem else _added_accumulator(mainloop, state)
         )
