@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Operation
@@ -113,6 +113,11 @@ def operand_placement(found: TmaOperand) -> tuple[TableOp, TensorBox, SharedLayo
     """The load and the placement of an operand; two dots for which these are equal may share a stage."""
     load, chain, box = found
     return load, box, smem_layout_after_views(chain, box.placement)
+
+
+def tile_key(load: TableOp) -> Hashable:
+    """Equal for loads of the same tile in the same iteration."""
+    return load.parent, load.view, *load.coords
 
 
 def is_tma_operand(op: TableOp, index: int) -> bool:

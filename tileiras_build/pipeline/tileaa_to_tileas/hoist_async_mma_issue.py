@@ -21,7 +21,13 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from ...ir.casting import as_op, parent_block, terminator, type_as
 from ...ir.dialects import arith
 from ...ir.dialects.fast_xdsl import walk
-from ...ir.dialects.nv_tileas.ops import COUNTERPARTS, AsyncTiledTmaLoadOp, ConsumerReleaseOp, ConsumerWaitOp
+from ...ir.dialects.nv_tileas.ops import (
+    COUNTERPARTS,
+    AsyncTiledTmaLoadOp,
+    AsyncUmmaOp,
+    ConsumerReleaseOp,
+    ConsumerWaitOp,
+)
 from ...ir.dialects.nv_tileas.types import PipelineType
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_agent_switch, is_counted_loop
@@ -184,7 +190,7 @@ def _stages_held_past(position: Operation) -> Counter[SSAValue]:
     loop = position.parent_op()
     later = [] if loop is None else [op for op in _ops_after(loop) if not is_counted_loop(op)]
     ops = [*_ops_after(position), *later]
-    return _count(ops, ConsumerWaitOp) | _count(ops, ConsumerReleaseOp)
+    return _count(ops, ConsumerWaitOp) | _count(ops, ConsumerReleaseOp) | _count(ops, AsyncUmmaOp)
 
 
 def _ops_after(position: Operation) -> list[Operation]:
@@ -200,7 +206,7 @@ def _count(ops: Sequence[Operation], kind: type[Operation]) -> Counter[SSAValue]
     found: Counter[SSAValue] = Counter()
     for op in ops:
         for inner in walk(op):
-            if isinstance(inner, kind):
+            if isinstance(inner, kind) and as_op(inner).pipeline is not None:
                 found[as_op(inner).pipeline] += UNBOUNDED if _is_repeated(inner, op.parent) else 1
     return found
 

@@ -1,9 +1,10 @@
-"""Load a tile that several dots of a loop read as it is once for each of them.
+"""Give each dot of a loop a load of its own, of a tile that several of them read as it is.
 
 In:    nv_tileas loads by TMA, of tiles that only become operands of several dots of the same iteration.
 Out:   a load, and the operations that rename its elements, for each of these dots, where its instruction reads operands in shared
-       memory: TMA puts each where its dot waits for it. Otherwise threads would write the operands of all dots but one.
-After: choose_cta_shape. Before: select_mma_and_tma (stages belong to one dot).
+       memory. Otherwise threads would write the operands of all dots but one. One TMA load serves all of them where they read the tile
+       from the same placement (``warp_specialization/shared_stages.py``).
+After: choose_cta_shape. Before: select_mma_and_tma (it selects operands dot by dot).
 Sound: the loads depend on the same token, and no token orders a write after them.
 """
 
@@ -21,6 +22,7 @@ from ...ir.dialects.op_definition import TableOp
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.chained_dots import DOT, LOAD
 from ..analysis.copied_operands import RENAMING
+from ..analysis.enclosing_control_flow import enclosing_kernel
 from ..analysis.scalar_slice import writes_after
 from ..analysis.stored_operands import tile_bytes
 from ..analysis.tma_operands import may_prefetch_in_loop, tma_loads_allowed, with_tma_box
@@ -30,8 +32,8 @@ from ..mma.family import Storage, fastest_family
 from ..pass_manager import EdgePass
 from .op_insertion import insert_before
 
-# Multiplications for each loaded byte from which on L2 delivers a tile twice in the time that wgmma takes. Tensor memory gains
-# in any case: its MMAs take less time than threads to write an operand.
+# Multiplications for each loaded byte from which on L2 delivers a tile twice in the time that wgmma takes, for CTAs of clusters,
+# whose dots share no stages. Tensor memory gains in any case: its MMAs take less time than threads to write an operand.
 MIN_INTENSITY = 64
 
 
@@ -72,12 +74,12 @@ def _readers(tile: SSAValue) -> list[_Reader] | None:
 
 
 def _may_load_again(load: TableOp, readers: Sequence[_Reader], job: Job) -> bool:
-    """Whether TMA may load a tile several times, and this takes less time than its dots."""
+    """Whether TMA may load a tile several times, and gains by it."""
     if writes_after(load.result_token) or with_tma_box(load, [], job, AxisAnalysis()) is None:
         return False
     if not all(one.dot.parent is load.parent and may_prefetch_in_loop(one.dot) for one in readers):
         return False
-    if fastest_family(job.target).accumulator is Storage.TENSOR:
+    if fastest_family(job.target).accumulator is Storage.TENSOR or as_op(enclosing_kernel(load)).num_ctas is None:
         return True
     again = (len(readers) - 1) * tile_bytes(load.value)
     return _multiplications(parent_block(load)) >= MIN_INTENSITY * (_loaded_bytes(parent_block(load)) + again)

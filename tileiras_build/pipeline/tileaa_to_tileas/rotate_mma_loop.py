@@ -211,12 +211,19 @@ def _stage_releases(dot: TableOp) -> list[TableOp]:
 
 
 def _second_stage_waits(dot: TableOp) -> list[TableOp]:
-    """The waits for the second dot's stage, if there are two stages: the next stage is full only after a release.
+    """The waits for the second dot's stage, if there are two stages: the next stage is full only after a release. No other operation
+    reads it.
 
     With more stages the next one is full long before, and a wait between dots that are issued together costs time.
     """
     waits = ops_on_same_stage(dot, "consumer_wait")
-    return [wait for wait in waits if wait.pipeline.type.stages.data == MIN_STAGES]
+    return [wait for wait in waits if wait.pipeline.type.stages.data == MIN_STAGES and _readers(wait) == {dot}]
+
+
+def _readers(wait: TableOp) -> set[Operation]:
+    """The operations beside a wait that read the stage which TMA loads."""
+    buffers = {as_op(op).buffer for op in users(wait.pipeline) if op.name == AsyncTiledTmaLoadOp.name}
+    return {op for buffer in buffers for op in users(buffer) if op.parent is wait.parent}
 
 
 def has_two_stages(dot: TableOp) -> bool:

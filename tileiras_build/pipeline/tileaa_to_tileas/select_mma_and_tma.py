@@ -14,7 +14,7 @@ Sound: a load may run ahead of the program if its coordinates and the control fl
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
@@ -46,6 +46,7 @@ from ..analysis.tma_operands import (
     TmaOperand,
     is_prefetchable_once,
     may_prefetch_in_loop,
+    tile_key,
     tma_loads_allowed,
     tma_operand,
     with_tma_box,
@@ -176,8 +177,11 @@ def _select_copied(
 def _stages_fit(op: TableOp, bytes: int, job: Job, resident: int = 0) -> bool:
     """Whether shared memory has space for two stages of so many bytes, and for a stage of each dot of the kernel."""
     dots = [as_op(other) for other in walk(enclosing_kernel(op)) if other.name == DOT]
-    one_stage = sum(tile_bytes(dot.operands[index]) for dot in dots for index in (0, 1) if _has_stages(dot, index))
-    return two_stages_fit(bytes, job, used_bytes=resident) and one_stage <= job.target.max_shared_memory
+    tiles = dict[Hashable, int]()
+    for dot, index in ((dot, index) for dot in dots for index in (0, 1) if _has_stages(dot, index)):
+        found = dot_operand_load(dot, index)
+        tiles[(dot, index) if found is None else tile_key(found[0])] = tile_bytes(dot.operands[index])
+    return two_stages_fit(bytes, job, used_bytes=resident) and sum(tiles.values()) <= job.target.max_shared_memory
 
 
 def _has_stages(dot: TableOp, index: int) -> bool:

@@ -63,6 +63,7 @@ from .warp_specialization.pipelines import (
     stationary_operands_of,
 )
 from .warp_specialization.producer import SIDES, Producer, ScaleLoader, scale_loads
+from .warp_specialization.shared_stages import share_stages
 
 CreateTokenOp, YieldOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("create_mem_token", "yield"))
 POINTER_LOAD = "nv_tileas.load"
@@ -85,7 +86,9 @@ class _WarpSpecializer:
         self.warps = func.num_warps
         self.mainloops = [Mainloop.of(dot) for dot in found]
         set_stationary_operands(self.mainloops)
-        self.operand_loads = [operand_load for mainloop in self.mainloops for operand_load in mainloop.tma_loads]
+        share_stages(self.mainloops)
+        firsts = [mainloop for mainloop in self.mainloops if mainloop.is_first_reader]
+        self.operand_loads = [operand_load for mainloop in firsts for operand_load in mainloop.tma_loads]
         self.operand_loads += [stationary.operand_load for stationary in stationary_operands_of(self.mainloops)]
         self.entry = func.regions[0].blocks[0]
         self.shared: set[Operation] = set()

@@ -71,8 +71,8 @@ class PipelineAllocation:
 
     def __init__(self, func: Operation, job: Job, warps: int, mainloops: list[Mainloop], has_mma_issuer: bool):
         self.func, self.job, self.warps, self.has_mma_issuer = func, job, warps, has_mma_issuer
-        self.mainloops, self.groups = mainloops, _buffer_sharing_groups(mainloops)
-        self.accumulators = _buffer_sharing_groups(mainloops, shares_stored=True)
+        self.mainloops, self.groups = mainloops, _stage_sharing_groups(mainloops)
+        self.accumulators = _accumulator_sharing_groups(mainloops)
         self.entry = func.regions[0].blocks[0]
         self.ctas = 1  # that share an SM
         self.accumulators_stay = accumulators_stay_in_tmem(mainloops)
@@ -86,12 +86,12 @@ class PipelineAllocation:
         for stationary in stationary_operands_of(self.mainloops):
             readers = self.query_tiles if self.accumulators_stay else self.warps
             stationary.buffers = self._create([stationary.operand_load], 1, readers)
+            _set_buffers([stationary.operand_load], stationary.buffers)
         for first, *others in self.groups:
-            first.buffers = self._create_stages(first, stages)
-            for mainloop in (first, *others):
-                mainloop.buffers = first.stages
-                mainloop.is_reused = len(mainloop.loops) > 1 or bool(others)
-                _set_buffers(mainloop.tma_loads, mainloop.stages)
+            buffers = self._create_stages(first, stages)
+            for one in (first, *others):
+                _set_buffers(one.tma_loads, buffers)
+                _set_stages(one, buffers, is_reused=len(one.loops) > 1 or bool(others))
         if groups := [group for group in self.accumulators if group[0].consumers]:
             self._create_accumulators(groups, stages)
 
@@ -179,11 +179,11 @@ class PipelineAllocation:
         return [op for op in body.ops if op is last or op.is_before_in_block(last)]
 
     def _create_stages(self, mainloop: Mainloop, count: int) -> OperandStages:
-        readers = self.query_tiles if mainloop.consumers else self.warps
-        stages = self._create(mainloop.tma_loads, mainloop.pipeline_stages(count), readers)
-        for stored in mainloop.stored:
-            element = tile_type(mainloop.dot.operands[stored.index]).element_type
-            type = BufferType(element, IntAttr(mainloop.buffers_of(stored, count)), SharedLayoutAttr(stored.placement))
+        arrivals = self.query_tiles if mainloop.consumers else self.warps
+        stages = self._create(mainloop.tma_loads, mainloop.pipeline_stages(count), arrivals)
+        for reader, stored in mainloop.stored_of_stage:
+            element = tile_type(reader.dot.operands[stored.index]).element_type
+            type = BufferType(element, IntAttr(reader.buffers_of(stored, count)), SharedLayoutAttr(stored.placement))
             stored.buffer = self._add(AllocTensorOp.make([], [type]))
         return stages
 
@@ -194,9 +194,7 @@ class PipelineAllocation:
             type = BufferType(operand_load.element, IntAttr(count), SharedLayoutAttr(operand_load.box.placement))
             buffers.append(self._add(AllocTensorOp.make([], [type])))
         pipeline = self._pipeline(count, consumers, sum(operand_load.box.tile_bytes for operand_load in operand_loads))
-        stages = OperandStages(pipeline, buffers, descriptors)
-        _set_buffers(operand_loads, stages)
-        return stages
+        return OperandStages(pipeline, buffers, descriptors)
 
     def _descriptor(self, operand_load: TmaOperandLoad) -> SSAValue:
         return descriptor_of(operand_load.load.view, operand_load.box, self.entry, terminator(self.entry))
@@ -320,12 +318,34 @@ def _set_buffers(operand_loads: list[TmaOperandLoad], stages: OperandStages) -> 
         operand_load.buffer, operand_load.descriptor = buffer, descriptor
 
 
-def _buffer_sharing_groups(mainloops: list[Mainloop], *, shares_stored: bool = False) -> list[list[Mainloop]]:
-    """The pipelines that share stages, or accumulators (``shares_stored``), each in a loop of its own, in program order."""
+def _set_stages(mainloop: Mainloop, stages: OperandStages, is_reused: bool) -> None:
+    """Set the stages of all readers, and the buffers of tiles that other loads fill."""
+    for reader in mainloop.readers:
+        reader.buffers, reader.is_reused = stages, is_reused
+        for load in reader.loads:
+            load.buffer = load.buffer if load.first is None else load.first.buffer
+
+
+def _stage_sharing_groups(mainloops: list[Mainloop]) -> list[list[Mainloop]]:
+    """The first readers of stages whose loops use the same buffers, each in a loop of its own, in program order."""
+    keys = dict(zip(mainloops, _sharing_keys(mainloops, shares_stored=False)))
+    firsts = [one for one in mainloops if one.is_first_reader]
+    return _grouped(firsts, [tuple(keys[reader] for reader in one.readers) for one in firsts])
+
+
+def _accumulator_sharing_groups(mainloops: list[Mainloop]) -> list[list[Mainloop]]:
+    """The dots that share accumulators, each in a loop of its own, in program order."""
+    return _grouped(mainloops, _sharing_keys(mainloops, shares_stored=True))
+
+
+def _sharing_keys(mainloops: list[Mainloop], *, shares_stored: bool) -> list[Hashable]:
     loaded = ((one.dot, [operand_load.index for operand_load in one.operand_loads]) for one in mainloops)
-    keys = buffer_sharing_class(loaded, shares_stored=shares_stored)
+    return buffer_sharing_class(loaded, shares_stored=shares_stored)
+
+
+def _grouped(mainloops: list[Mainloop], keys: Sequence[Hashable]) -> list[list[Mainloop]]:
     groups: dict[Hashable, list[Mainloop]] = {}
-    for key, mainloop in zip(keys, mainloops):
+    for key, mainloop in zip(keys, mainloops, strict=True):
         groups.setdefault(key, []).append(mainloop)
     return list(groups.values())
 

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import TensorType, i32
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ....ir.casting import ancestor_in, as_op, defining_op, next_op, parent_block, terminator, tile_type, unwrap
+from ....ir.dialects.cute.shared_layout_attr import SharedLayoutAttr
 from ....ir.dialects.fast_xdsl import walk
 from ....ir.dialects.nv_tileas.ops import (
     COUNTERPARTS,
@@ -25,7 +26,7 @@ from ....ir.dialects.op_traits import (
     is_region_end,
     is_structured_control_flow,
 )
-from ...analysis.dot_operand_chains import rounds_to_tf32
+from ...analysis.dot_operand_chains import rounds_to_tf32, smem_layout_after_views
 from ...analysis.enclosing_control_flow import is_accumulation_loop, is_defined_in_loop
 from ...analysis.resource_model import MIN_STAGES
 from ...common.llvm_element_types import element_of
@@ -38,7 +39,6 @@ from ..op_insertion import (
     loop_continues_at,
 )
 from .pipelines import (
-    PLACEMENTS,
     Mainloop,
     Operands,
     Pipeline,
@@ -46,13 +46,13 @@ from .pipelines import (
     StationaryOperand,
     TmaOperandLoad,
     accumulators_of,
-    async_mma_attributes,
-    operands_by_name,
     stages_of,
     stationary_operands_of,
 )
 
-SIDES = ("lhs", "rhs")
+# Attributes that mark a dot, and that its instruction does not have.
+MMA_SELECTION_ATTRIBUTES = ("tmem_columns", "warps", "rescaled", "stationary", "stored", "copied")
+SIDES, PLACEMENTS = ("lhs", "rhs"), ("lhs_placement", "rhs_placement")
 CreateTokenOp = COUNTERPARTS["nv_tileaa.create_mem_token"]
 
 
@@ -64,7 +64,7 @@ class Consumer:
         # The pipelines whose tokens pass through the loops, and the branches, around an operation.
         self.loops: list[list[Pipeline]] = []
         self.branches: list[list[Pipeline]] = []
-        self.stages: dict[Mainloop, SSAValue] = {}
+        self.stages: dict[Mainloop, SSAValue] = {}  # by their first readers
         # By the body of a loop: carried accumulators that stay in tensor memory, and the MMA that the next iteration waits for.
         self.carried_in_tmem: dict[Block, list[tuple[int, Mainloop]]] = {}
         self.in_flight: dict[Block, tuple[int, Mainloop, TableOp]] = {}
@@ -219,13 +219,14 @@ class Consumer:
     # ---- dots ----------------------------------------------------------------------------------
     def _wait(self, mainloop: Mainloop, state: PipelineState) -> SSAValue:
         """Wait for a stage, if nothing in this iteration has waited for it yet, and return its number."""
-        if mainloop not in self.stages:
+        first = mainloop.readers[0]
+        if first not in self.stages:
             state.wait(mainloop.stages) if mainloop.loads else state.acquire(mainloop.stages, by_readers=True)
-            self.stages[mainloop] = state.stage(mainloop.stages)
-        return self.stages[mainloop]
+            self.stages[first] = state.stage(mainloop.stages)
+        return self.stages[first]
 
     def _multiply(self, mainloop: Mainloop, state: PipelineState) -> None:
-        """Wait, multiply, release the stage."""
+        """Wait and multiply; the last reader releases the stage."""
         dot, stage = mainloop.dot, self._wait(mainloop, state)
         _store_operands(mainloop, stage)
         if Storage.SHARED in family_of(dot).b_storage:
@@ -233,8 +234,9 @@ class Consumer:
         else:
             for operand_load in mainloop.operand_loads:
                 _read_fragment(operand_load, stage, dot)
-            state.before(next_op(dot)).release(mainloop.stages)
-        state.before(next_op(dot)).advance(mainloop.stages)
+            self._release(mainloop, state.before(next_op(dot)))
+        if mainloop.is_last_reader:
+            state.before(next_op(dot)).advance(mainloop.stages)
         erase_dot(mainloop)
 
     def _issue(self, mainloop: Mainloop, stage: SSAValue, state: PipelineState) -> None:
@@ -248,14 +250,35 @@ class Consumer:
         dot.result.replace_all_uses_with(state.insert(issued))
         after = state.before(next_op(dot))
         if not behind:
-            after.release(mainloop.stages)
+            self._release(mainloop, after)
             return
         self.in_flight[block] = (dot.acc.index - 1, mainloop, issued)
         later = is_not_first_iteration(as_op(block.parent_op()), block.args[0])
         after.release_previous(mainloop.stages, after.insert(later))
 
+    def _release(self, mainloop: Mainloop, state: PipelineState) -> None:
+        if mainloop.is_last_reader:
+            state.release(mainloop.stages)
+
 
 # ---- operands ------------------------------------------------------------------------------------------------------
+def async_mma_attributes(mainloop: Mainloop) -> dict[str, Attribute]:
+    """How the instructions of a dot address shared memory, and their other attributes."""
+    dot, kept = mainloop.dot, {}
+    for load in (*mainloop.operand_loads, *([mainloop.stationary.operand_load] if mainloop.stationary else ())):
+        kept[PLACEMENTS[load.index]] = SharedLayoutAttr(unwrap(smem_layout_after_views(load.chain, load.box.placement)))
+    for stored in mainloop.stored:
+        kept[PLACEMENTS[stored.index]] = SharedLayoutAttr(stored.placement)
+    return {key: value for key, value in dot.attributes.items() if key not in MMA_SELECTION_ATTRIBUTES} | kept
+
+
+def operands_by_name(kind: type[TableOp], operands: Operands) -> list[SSAValue | None]:
+    """The operands of an operation, in its order."""
+    names = [name for name, _ in kind.operand_groups]
+    assert operands.keys() <= set(names), operands.keys() - set(names)
+    return [operands.get(name) for name in names]
+
+
 def mma_operands(mainloop: Mainloop, stage: SSAValue, state: PipelineState) -> tuple[Operands, dict[str, Attribute]]:
     """The operands of an MMA with the stages of those in shared memory, and its attributes."""
     dot, insert, attributes = mainloop.dot, state.insert, async_mma_attributes(mainloop)

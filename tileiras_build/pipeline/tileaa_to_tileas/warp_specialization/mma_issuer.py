@@ -28,7 +28,7 @@ from ..op_insertion import (
     is_zero_trip,
     loop_continues_at,
 )
-from .consumer import Consumer, mma_operands
+from .consumer import Consumer, async_mma_attributes, mma_operands, operands_by_name
 from .partition_slice import PartitionSlice
 from .pipelines import (
     Mainloop,
@@ -38,9 +38,7 @@ from .pipelines import (
     StationaryOperand,
     TmemAccumulator,
     accumulators_of,
-    async_mma_attributes,
     lhs_chunks_of,
-    operands_by_name,
     scales_of,
     stages_of,
     stationary_operands_of,
@@ -82,15 +80,16 @@ class MmaIssuer(PartitionSlice):
     def emit(self, op: TableOp, state: PipelineState) -> None:
         for mainloop in self.mainloops:
             if op is mainloop.dot:
-                state.wait(mainloop.stages)
+                if mainloop.is_first_reader:
+                    state.wait(mainloop.stages)
                 self._issue(mainloop, state.stage(mainloop.stages), state)
 
     def _issue(self, mainloop: Mainloop, stage: SSAValue, state: PipelineState) -> None:
         """Issue an MMA, whose completion releases its stage."""
-        stages, loop = mainloop.stages, mainloop.loops[-1]
+        loop = mainloop.loops[-1]
         lhs, rhs = (load.buffer for load in mainloop.operand_loads)
         operands: Operands = {"lhs": lhs, "rhs": rhs, "lhs_stage": stage, "rhs_stage": stage}
-        operands |= {"pipeline": stages.pipeline, "token": state.tokens[stages]}
+        operands |= _release_of(mainloop, state)
         operands["acc_stage"] = self.buffers[mainloop.accumulator]
         scales = _ScaleStage(self, mainloop, state) if mainloop.scale_loads else None
         if scales is not None:
@@ -98,7 +97,7 @@ class MmaIssuer(PartitionSlice):
             operands["scale_iteration"] = scales.wait()
         operands["accumulate"] = self.is_later_iteration(loop, state)
         issue_tmem_mma(mainloop, state, operands)
-        state.advance(stages)
+        _advance(mainloop, state)
         if scales is not None:
             scales.release()
 
@@ -211,16 +210,16 @@ class FmhaMmaIssuer(MmaIssuer):
         super().emit(op, state)
 
     def _issue(self, mainloop: Mainloop, stage: SSAValue, state: PipelineState) -> None:
-        stages, [load] = mainloop.stages, mainloop.operand_loads
+        [load] = mainloop.operand_loads
         operands: Operands = {"rhs": load.buffer, "rhs_stage": stage}
-        release: Operands = {"pipeline": stages.pipeline, "token": state.tokens[stages]}
+        release = _release_of(mainloop, state)
         if mainloop.dot.rescaled:
             self._issue_k_chunks(mainloop, operands, release, state)
         else:
             operands |= release | {"lhs": unwrap(mainloop.stationary).operand_load.buffer}
             operands |= {"accumulate": state.insert(constant_i1(False)), "lhs_stage": state.insert.constant(0)}
             issue_tmem_mma(mainloop, state, operands | {"ready": mainloop.accumulator.pipeline})
-        state.advance(stages)
+        _advance(mainloop, state)
 
     def _issue_k_chunks(self, mainloop: Mainloop, operands: Operands, release: Operands, state: PipelineState) -> None:
         """Issue the MMAs of each chunk of the left operand once it is written. The last ones release the stage."""
@@ -262,7 +261,7 @@ class TmemConsumer(Consumer):
         operands["accumulate"] = self._accumulate_flag(mainloop, state.insert)
         waits = accumulator.is_waited_each_iteration or not accumulator.carried_in_tmem
         operands["ready"] = accumulator.pipeline if waits else None
-        operands |= {"pipeline": mainloop.stages.pipeline, "token": state.tokens[mainloop.stages]}
+        operands |= _release_of(mainloop, state)
         issue_tmem_mma(mainloop, state, operands, attributes)
         if waits:
             # Where threads do not read it, only the next left operand waits for the MMA.
@@ -366,6 +365,18 @@ def _store_scale_tiles(mainloop: Mainloop, stage: SSAValue, insert: Inserter) ->
     for line_dim, tile in enumerate(mainloop.accumulator.scales):
         attributes = {"line_dim": IntegerAttr(line_dim, i32)}
         insert(TmemStoreOp.make([values[line_dim], tile, None, stage, None], [], attributes))
+
+
+def _release_of(mainloop: Mainloop, state: PipelineState) -> Operands:
+    """The stage that the completion of an MMA releases, if it is the last one that reads it."""
+    if not mainloop.is_last_reader:
+        return {}
+    return {"pipeline": mainloop.stages.pipeline, "token": state.tokens[mainloop.stages]}
+
+
+def _advance(mainloop: Mainloop, state: PipelineState) -> None:
+    if mainloop.is_last_reader:
+        state.advance(mainloop.stages)
 
 
 def issue_tmem_mma(

@@ -11,7 +11,6 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....ir.casting import as_op, parent_block, type_as, unwrap
 from ....ir.dialects.cute import layout_of
-from ....ir.dialects.cute.shared_layout_attr import SharedLayoutAttr
 from ....ir.dialects.nv_tileas.ops import (
     AdvanceOp,
     ConsumerReleaseOp,
@@ -28,7 +27,7 @@ from ....ir.layouts.tmem_layout import ROWS, WARPS
 from ...analysis.axis_info import AxisAnalysis
 from ...analysis.chained_dots import stationary_lhs_load
 from ...analysis.copied_operands import copied_placement
-from ...analysis.dot_operand_chains import dot_operand_load, smem_layout_after_views
+from ...analysis.dot_operand_chains import dot_operand_load
 from ...analysis.enclosing_control_flow import enclosing_control_flow, enclosing_kernel
 from ...analysis.scale_stage_counts import warp_loaded_scale_groups
 from ...analysis.stored_operands import is_invariant, own_sources, stored_placement
@@ -41,9 +40,6 @@ from ..op_insertion import Inserter, insertion_before
 if TYPE_CHECKING:
     from .producer import ScaleLoad
 
-# Attributes that mark a dot, and that its instruction does not have.
-MMA_SELECTION_ATTRIBUTES = ("tmem_columns", "warps", "rescaled", "stationary", "stored", "copied")
-PLACEMENTS = ("lhs_placement", "rhs_placement")
 MIN_BUFFERS_OF_TWO_MMAS = 5  # with fewer, an operand would be copied too few iterations ahead
 tf32 = FloatTF32Type()
 Operands = dict[str, SSAValue | None]  # of an operation, by name
@@ -167,7 +163,9 @@ class PipelineState:
 # ---- operands of dots ----------------------------------------------------------------------------------------------
 @dataclass(eq=False)
 class TmaOperandLoad:
-    """One operand of a dot: its load, the operations between, and the placement of its tiles."""
+    """One operand of a dot: its load, the operations between, and the placement of its tiles. ``first``: the load of the same
+    tile for an earlier dot, which fills the buffer of both.
+    """
 
     index: int
     load: TableOp
@@ -175,6 +173,7 @@ class TmaOperandLoad:
     box: TensorBox
     buffer: SSAValue | None = None
     descriptor: SSAValue | None = None
+    first: TmaOperandLoad | None = None
 
     @classmethod
     def of(cls, index: int, load: TableOp, chain: list[Operation], analysis: AxisAnalysis) -> TmaOperandLoad:
@@ -236,6 +235,8 @@ class StationaryOperand:
 class Mainloop:
     """The stages of one dot, and its accumulators if they are in tensor memory.
 
+    ``readers``: the dots of an iteration that read its stage, in program order (``shared_stages.py``): the first waits for it,
+    the last releases it.
     ``sources``: tiles that threads read from stages, to compute operands; ``stored``: operands that threads write.
 
     Equal dots of other loops use the same stages and accumulators (``is_reused``). ``enclosing_ops``: the loops and branches
@@ -256,6 +257,10 @@ class Mainloop:
     scale_loads: list[ScaleLoad] = field(default_factory=list)
     scale_buffers: ScaleStages | None = None
     rows: tuple[int, int] | None = None
+    readers: list[Mainloop] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.readers = self.readers or [self]
 
     @classmethod
     def of(cls, dot: TableOp) -> Mainloop:
@@ -292,9 +297,23 @@ class Mainloop:
         return self.is_reused and bool(self.dot.pair)
 
     @property
+    def is_first_reader(self) -> bool:
+        return self.readers[0].dot is self.dot
+
+    @property
+    def is_last_reader(self) -> bool:
+        return self.readers[-1].dot is self.dot
+
+    @property
     def stage_bytes(self) -> int:
-        stored = sum(operand.bytes * self._buffers_by_stage(operand) for operand in self.stored)
-        return stored + sum(load.box.tile_bytes for load in self.loads)
+        """Bytes of a stage, of all its readers."""
+        stored = (one.bytes * reader._buffers_by_stage(one) for reader, one in self.stored_of_stage)
+        return sum(stored) + sum(load.box.tile_bytes for load in self.tma_loads)
+
+    @property
+    def stored_of_stage(self) -> list[tuple[Mainloop, StoredOperand]]:
+        """The operands that threads write, of all readers of a stage."""
+        return [(reader, stored) for reader in self.readers for stored in reader.stored]
 
     def _buffers_by_stage(self, operand: StoredOperand) -> int:
         """The buffers that an operand has for each stage in the budget of shared memory."""
@@ -315,14 +334,15 @@ class Mainloop:
 
     @property
     def loads(self) -> list[TmaOperandLoad]:
-        """The loads of a stage."""
+        """The loads of its own tiles."""
         return [*self.operand_loads, *self.sources]
 
     @property
     def tma_loads(self) -> list[TmaOperandLoad]:
-        """The loads of a stage, in program order."""
+        """The loads of a stage, in program order, each tile once."""
         order = {op: place for place, op in enumerate(parent_block(self.dot).ops)}
-        return sorted(self.loads, key=lambda one: order[one.load])
+        loads = (load for reader in self.readers for load in reader.loads if load.first is None)
+        return sorted(loads, key=lambda one: order[one.load])
 
     @property
     def resident_bytes(self) -> int:
@@ -418,21 +438,3 @@ def lhs_chunks_of(mainloops: list[Mainloop], place: Operation | None = None) -> 
 
 def _used_inside(place: Operation | None, users: Iterable[tuple[Pipeline | None, list[TableOp]]]) -> list[Pipeline]:
     return list(dict.fromkeys(one for one, around in users if one and (place is None or place in around)))
-
-
-# ---- MMAs ----------------------------------------------------------------------------------------------------------
-def async_mma_attributes(mainloop: Mainloop) -> dict[str, Attribute]:
-    """How the instructions of a dot address shared memory, and their other attributes."""
-    dot, kept = mainloop.dot, {}
-    for load in (*mainloop.operand_loads, *([mainloop.stationary.operand_load] if mainloop.stationary else ())):
-        kept[PLACEMENTS[load.index]] = SharedLayoutAttr(unwrap(smem_layout_after_views(load.chain, load.box.placement)))
-    for stored in mainloop.stored:
-        kept[PLACEMENTS[stored.index]] = SharedLayoutAttr(stored.placement)
-    return {key: value for key, value in dot.attributes.items() if key not in MMA_SELECTION_ATTRIBUTES} | kept
-
-
-def operands_by_name(kind: type[TableOp], operands: Operands) -> list[SSAValue | None]:
-    """The operands of an operation, in its order."""
-    names = [name for name, _ in kind.operand_groups]
-    assert operands.keys() <= set(names), operands.keys() - set(names)
-    return [operands.get(name) for name in names]

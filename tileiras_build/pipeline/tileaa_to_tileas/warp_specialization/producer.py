@@ -69,7 +69,7 @@ class Producer(PartitionSlice):
             if op is stationary.operand_load.load:
                 self._load_stage([stationary.operand_load], op, stationary.stages, state)
         for mainloop in self.mainloops:
-            if any(op is one.load for one in mainloop.loads):
+            if mainloop.is_first_reader and any(op is one.load for one in mainloop.tma_loads):
                 self._load_stage(mainloop.tma_loads, op, mainloop.stages, state)
 
     def _load_stage(

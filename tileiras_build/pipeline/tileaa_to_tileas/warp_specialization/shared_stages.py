@@ -1,0 +1,50 @@
+"""Let the dots of an iteration that read the same tile read it from one stage.
+
+In:    the mainloops of a kernel, each with a stage of its own.
+Out:   ``readers`` of the mainloops, which then have one stage, of all their tiles; ``first`` of the loads of a tile that an earlier
+       dot loads. TMA loads such a tile once, as a left or a right operand, or for threads.
+Sound: the loads have the same view and coordinates, and TMA was selected for each: no write comes before them. A full
+       mbarrier counts the bytes of all tiles of the stage, before the first of its dots. The last one arrives at the empty mbarrier: MMAs of
+       tensor memory complete in the order in which one thread issues them; other dots are complete where the next one starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ....ir.casting import parent_block
+from ...analysis.tma_operands import tile_key
+from ...mma.family import family_of
+from .pipelines import Mainloop, TmaOperandLoad
+
+
+def share_stages(mainloops: list[Mainloop]) -> None:
+    """Set the readers of each stage."""
+    sharing = [one for one in mainloops if not (one.in_cluster or one.dot.copied or one.dot.lhs_scale is not None)]
+    for position, mainloop in enumerate(sharing):
+        for load in mainloop.loads:
+            found = next(_loads_of_tile(load, mainloop, sharing[: position + 1]), None)
+            if found is not None:
+                other, load.first = found
+                _unite(other, mainloop)
+
+
+def _loads_of_tile(
+    load: TmaOperandLoad, mainloop: Mainloop, earlier: list[Mainloop]
+) -> Iterator[tuple[Mainloop, TmaOperandLoad]]:
+    """The mainloops that load a tile before one of its loads, for dots of the same family in the same iteration."""
+    for other in earlier:
+        for one in other.loads:
+            if one is load:
+                return
+            same = tile_key(one.load) == tile_key(load.load) and one.box == load.box and one.first is None
+            if same and family_of(other.dot) is family_of(mainloop.dot):
+                yield other, one
+
+
+def _unite(one: Mainloop, other: Mainloop) -> None:
+    order = {op: place for place, op in enumerate(parent_block(one.dot).ops)}
+    readers = dict.fromkeys([*one.readers, *other.readers])
+    united = sorted(readers, key=lambda reader: order[reader.dot])
+    for reader in united:
+        reader.readers = united
