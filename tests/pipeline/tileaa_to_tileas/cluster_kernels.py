@@ -207,7 +207,7 @@ CASES = [
     _case("matmul_f8_2"), _case("matmul_f8_4"),
     _case("persistent_2"), _case("persistent_4"),
     _case("pair_columns_2"), _case("pair_wide_2"), _case("pair_high_2"), _case("pair_f8_2"), _case("pair_narrow_2"),
-    _case("pair_tf32_2"), _case("pair_tf32_columns_2"), _case("pair_persistent_2"), _case("pair_batched_2"),
+    _case("pair_tf32_2"), _case("pair_tf32_columns_2"), _case("pair_persistent_2"), _case("pair_persistent_4"), _case("pair_batched_2"),
     _case("pair_swapped_2"), _case("pair_swapped_f8_2"), _case("pair_swapped_persistent_2"),
     _case("attention_2"), _case("attention_4"),
     _case("attention_tall_2"),

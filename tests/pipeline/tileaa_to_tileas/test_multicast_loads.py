@@ -36,7 +36,7 @@ def loads(name, sm):
     ("name", "sm", "expected"),
     [
         ("matmul_2", "sm_90", [(None, [32, 64]), (0, [64, 16])]),  # rows of 128 bytes: 16 of 32 for each CTA
-        ("matmul_2", "sm_100", [(0, [32, 64]), (None, [32, 32])]),  # by columns: 128 rows must stay together
+        ("matmul_4", "sm_100", [(0, [32, 32]), (None, [16, 32])]),  # by columns: 128 rows must stay together
         ("matmul_tall_2", "sm_90", [(None, [64, 128]), (0, [64, 32])]),
         ("matmul_tall_4", "sm_90", [(None, [64, 64]), (0, [64, 16])]),
         ("matmul_wide_2", "sm_90", [(None, [64, 64]), (1, [64, 64])]),  # two boxes, one for each CTA
@@ -48,8 +48,11 @@ def test_what_each_cta_loads(name, sm, expected):
     assert loads(name, sm) == expected
 
 
+MULTICASTING = {"sm_90": "matmul_2", "sm_100": "matmul_4"}  # two CTAs of sm_100 would be a pair
+
+
 @pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
-@pytest.mark.parametrize("name", ["matmul_2", "matmul_wide_4", "persistent_4"])
+@pytest.mark.parametrize("name", ["matmul_4", "matmul_wide_4", "persistent_4"])
 def test_the_machine_code_multicasts(name, sm):
     text = disassembled(KERNELS, name, sm)
     assert "UTMALDG.2D.MULTICAST" in text and ("UTCBAR.MULTICAST" in text) == (sm == "sm_100")
@@ -58,7 +61,8 @@ def test_the_machine_code_multicasts(name, sm):
 @pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
 def test_no_cta_ends_before_others_have_released_its_stages(sm):
     """The producer waits for them; no barrier of the cluster follows, whose release would be a fence of the whole GPU."""
-    text, ptx = compiled(KERNELS, "matmul_2", sm).tileas, compiled(KERNELS, "matmul_2", sm).ptx
+    artifacts = compiled(KERNELS, MULTICASTING[sm], sm)
+    text, ptx = artifacts.tileas, artifacts.ptx
     assert ptx.count("barrier.cluster.arrive") == ptx.count("barrier.cluster.arrive.relaxed") == 1
     early, count = re.subn(r".*producer_tail.*\n", "", text)
     assert count == 1 and launch(text, sm)
@@ -74,8 +78,8 @@ def test_without_shared_loads_there_is_no_cluster_barrier():
 
 
 def launch(text, sm):
-    """Run matmul_2, from its .tileas, for a loop longer than the ring; whether the result is right."""
-    name = "matmul_2"
+    """Run the matmul, from its .tileas, for a loop longer than the ring; whether the result is right."""
+    name = MULTICASTING[sm]
     ptx = lower(text.encode(), "tileas", "ptx", Job(TARGETS[sm]))[".ptx"].decode()
     artifacts = SimpleNamespace(ptx=ptx, manifest=manifest_of_ptx(ptx))
     rng = np.random.default_rng(3)
@@ -90,7 +94,7 @@ def launch(text, sm):
 
 @pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
 def test_a_stage_that_only_the_own_warps_empty_is_a_race(sm):
-    text = compiled(KERNELS, "matmul_2", sm).tileas
+    text = compiled(KERNELS, MULTICASTING[sm], sm).tileas
     assert launch(text, sm)
     with pytest.raises(EmulatorFault, match="race|happen|has started"):
-        launch(text.replace(", ctas = 2 : i32", ""), sm)
+        launch(re.sub(r", ctas = \d : i32", "", text), sm)

@@ -132,6 +132,13 @@ def test_a_stage_holds_half_of_the_right_operand_and_there_are_more_of_them():
     assert stages[0] > stages[1]
 
 
-def test_dots_of_more_ctas_are_of_one():
-    ptx = compiled(KERNELS, "matmul_tall_4", "sm_100").ptx
+@pytest.mark.parametrize(("name", "grid"), [("matmul_tall_4", (2, 2, 1)), ("pair_persistent_4", (2, 1, 1))])
+def test_two_pairs_in_a_cluster(name, grid):
+    """Each pair has an issuer, whose commits and releases stay in the pair."""
+    assert "tcgen05.mma.cta_group::2" in compiled(KERNELS, name, "sm_100").ptx
+    check(name, (256 + 22, 64 + 16, 7 * 64 + 16), grid)
+
+
+def test_ctas_of_fewer_rows_are_no_pair():
+    ptx = compiled(KERNELS, "persistent_4", "sm_100").ptx
     assert "cta_group::1" in ptx and "cta_group::2" not in ptx

@@ -45,7 +45,7 @@ def refused(module: ModuleOp, message: str) -> None:
     ("name", "sm", "count"),
     [
         ("matmul_2", "sm_90", 3),
-        ("matmul_2", "sm_100", 2),
+        ("matmul_4", "sm_100", 2),
         ("pair_persistent_2", "sm_100", 12),
         ("row_reduction_2", "sm_90", 0),
     ],
@@ -80,7 +80,7 @@ def test_pairs_that_end_alone():
 
 
 def test_ctas_that_wait_for_all_that_they_are_sent_need_no_barrier_at_their_end():
-    module = thread_code("matmul_2", "sm_100")
+    module = thread_code("matmul_4", "sm_100")
     assert len(found(module, "cluster.arrive.relaxed")) == 1 and not found(module, "cluster.arrive")
 
 

@@ -130,8 +130,8 @@ class MmaFamily(ABC, Generic[Row]):
         """Whether the transpose of a dot, B' A' for A B, has operands that a faster instruction reads."""
         return False
 
-    def gains_by_pairs_of_rows(self, op: TableOp, job: Job) -> bool:
-        """Whether two CTAs that divide the rows of a dot compute one instruction of all of them."""
+    def gains_by_pairs_of_rows(self, op: TableOp, ctas: int, job: Job) -> bool:
+        """Whether pairs of so many CTAs that divide the rows of a dot compute one instruction of their rows."""
         return False
 
     def stages_fit(self, op: TableOp, ctas: int, job: Job) -> bool:

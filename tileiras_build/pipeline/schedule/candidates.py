@@ -203,7 +203,7 @@ class Candidates:
         """Whether the CTAs of a cluster compute one MMA: each has rows of its own, and half of the columns that both need."""
         rows_fit = all(has_pair_shape(dot.m, dot.n) for dot in kernel.dots)
         may_pair = self.target.has("tma_cta_group") and not is_declined(self.func, "two_cta_mma")
-        return kernel.ctas == PAIR and may_pair and rows_fit and not kernel.shares_left
+        return kernel.ctas % PAIR == 0 and may_pair and rows_fit and not kernel.shares_left
 
     @property
     def _ctas_asked(self) -> int | None:

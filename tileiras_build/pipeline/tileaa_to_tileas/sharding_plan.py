@@ -105,10 +105,11 @@ def _score(sharding: Sharding, job: Job) -> tuple[int, int]:
 
 def _instruction_shape(op: TableOp, sharding: Sharding, job: Job) -> tuple[int, ...]:
     """The result tile of which instructions compute a part: a shard, or the rows of two CTAs."""
-    dim, shape = sharding.dims[op.result], tile_shape(op.result)
-    if sharding.ctas == PAIR and dim == len(shape) - 2 and fastest_family(job.target).gains_by_pairs_of_rows(op, job):
-        return shape
-    return tuple(shard_type(op.result.type, dim, sharding.ctas).get_shape())
+    dim, type, ctas = sharding.dims[op.result], op.result.type, sharding.ctas
+    is_rows = dim == len(type.get_shape()) - 2
+    if is_rows and fastest_family(job.target).gains_by_pairs_of_rows(op, ctas, job):
+        ctas //= PAIR
+    return tuple(shard_type(type, dim, ctas).get_shape())
 
 
 def _mma_efficiency(shape: tuple[int, ...], job: Job) -> int:

@@ -1,10 +1,10 @@
-"""Let the two CTAs of a cluster compute one MMA in tensor memory (tcgen05, cta_group::2).
+"""Let pairs of the CTAs of a cluster compute one MMA in tensor memory (tcgen05, cta_group::2).
 
-In:    a kernel sharded over two CTAs by the rows of its only dot, which is marked ``pair``: its
+In:    a kernel sharded over an even number of CTAs by the rows of its only dot, which is marked ``pair``: its
        accumulator starts from zero and stays in tensor memory during a loop; each CTA loads its rows of the left operand
        and all of the right one.
 Out:   each CTA loads half of the columns of the right operand. ``pair`` on the pipeline, the dot and the tensor memory:
-       once the stages of both CTAs are full, the CTA of rank 0 issues dots of twice the rows, which read the stages and
+       once the stages of both CTAs are full, the first CTA of a pair, whose rank is even, issues dots of twice the rows, which read the stages and
        write the accumulators of both CTAs; their commit releases both stages. ``ctas`` on the accumulator's pipeline,
        which completes in both CTAs at once; if the loop runs again, umma_acquire waits until the warps of both have
        released the accumulator. The pipeline has more stages, as they are smaller.
@@ -43,7 +43,7 @@ from ..pass_manager import EdgePass
 from ..schedule.choose import Candidate, hear
 from ..schedule.schedule_attribute import set_knobs
 from ..schedule.schedule_file import requested
-from .op_insertion import insert_before, insertion_before
+from .op_insertion import Inserter, insert_before, insertion_before
 from .subtile_indices import clamped_index, relax_checks_past_end, scaled_index
 
 BlockTileOp = COUNTERPARTS["nv_tileaa.block_tile"]
@@ -105,7 +105,7 @@ def _load_half(load: TableOp, dim: int, half: SharedLayout) -> None:
     insert = insertion_before(load)
     index = [name for name, _ in load.operand_groups].index("coords") + dim
     scaled = scaled_index(clamped_index(load, dim, insert), old.steps[dim] // tile[dim], insert)
-    load.operands[index] = insert.binary("add", scaled, _rank(load))
+    load.operands[index] = insert.binary("add", scaled, _rank_in_pair(load, insert))
     relax_checks_past_end(load, [dim], replaced_check=BoundsCheck.ANY)
     position = _order(load).index(dim)
     box[position] = min(box[position], tile[dim])
@@ -121,8 +121,10 @@ def _load_half(load: TableOp, dim: int, half: SharedLayout) -> None:
         descriptor.erase()
 
 
-def _rank(load: Operation) -> SSAValue:
-    return next(op for op in walk(enclosing_kernel(load)) if op.name == CtaRankOp.name).results[0]
+def _rank_in_pair(load: Operation, insert: Inserter) -> SSAValue:
+    kernel = as_op(enclosing_kernel(load))
+    rank = next(op for op in walk(kernel) if op.name == CtaRankOp.name).results[0]
+    return rank if kernel.num_ctas == PAIR else insert.binary("and", rank, PAIR - 1)
 
 
 def _resize(op: TableOp, half: SharedLayout, wanted: int | None) -> int:

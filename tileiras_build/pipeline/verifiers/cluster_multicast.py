@@ -11,11 +11,11 @@ and branches. For each multicast load:
 
 For each pipeline whose stages two CTAs share (``pair``):
 
-- the kernel has two CTAs; its only dot and the tensor memory are those of a pair, and its accumulator's pipeline
+- the kernel has pairs of CTAs; its only dot and the tensor memory are those of a pair, and its accumulator's pipeline
 includes
   both CTAs;
-- a stage expects the bytes that the loads of one CTA copy, and each load loads the CTA's part: the rank is added to
-  exactly one coordinate of its tile;
+- a stage expects the bytes that the loads of one CTA copy, and each load loads the CTA's part: the rank, or the rank in the
+  pair for the right operand, is added to exactly one coordinate of its tile;
 - the trip counts of all operations on either pipeline do not depend on the rank;
 - an accumulator is overwritten only after the warps of both CTAs have released it.
 
@@ -34,6 +34,7 @@ from ...ir.casting import as_op, cast, defining_op, int_array_attr, int_attr, pa
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import MmaRole, traits_of
 from ...ir.layouts import SharedLayout
+from ...ir.layouts.tmem_layout import PAIR
 from .control_flow_paths import BRANCH, BREAK, CONTINUE, LOOPS, kernels_of
 
 RANK, LOAD, YIELD = "nv_tileas.get_cta_rank", "nv_tileas.async.tiled_tma_load", "nv_tileas.yield"
@@ -196,17 +197,18 @@ def _check_pair(kernel: Operation, pipeline: TableOp, differing: set[SSAValue]) 
     )
     memory = [op for op in kernel.walk() if op.name == MEMORY]
     alike = all("pair" in op.attributes for op in multiplies + memory)
-    if int_attr(kernel, "num_ctas", 1) != 2 or (len(multiplies), len(commits), alike) != (1, 1, True):
+    if (ctas := int_attr(kernel, "num_ctas", 1)) % PAIR or (len(multiplies), len(commits), alike) != (1, 1, True):
         _fail(pipeline, "not one dot of two CTAs in tensor memory of both")
     loads = [as_op(op) for op in kernel.walk() if op.name == LOAD and as_op(op).pipeline is pipeline.results[0]]
     loaded_bytes = sum(load.buffer.type.placement.data.size_bytes for load in loads)
     if loaded_bytes != int_attr(pipeline, "bytes"):
         _fail(pipeline, f"a stage of {loaded_bytes} bytes expects {int_attr(pipeline, 'bytes')}")
     for load in loads:
-        if sorted(_rank_factor(coord) for coord in load.coords) != [*[0] * (len(load.coords) - 1), 1]:
+        in_pair = ctas > PAIR and load.buffer is multiplies[0].rhs
+        if sorted(_rank_factor(coord, in_pair) for coord in load.coords) != [*[0] * (len(load.coords) - 1), 1]:
             _fail(load, "its tile is not this CTA's part")
     [commit] = commits
-    if (ctas := commit.ready.owner.attributes.get("ctas")) is None or ctas.value.data != 2:
+    if (awaited := commit.ready.owner.attributes.get("ctas")) is None or awaited.value.data != PAIR:
         _fail(commit, "the accumulator is complete in one CTA only")
     if parent_op(commit).name in LOOPS and not any(op.pipeline is commit.ready for op in acquires):
         _fail(commit, "accumulators are overwritten before both CTAs have read them")
@@ -214,18 +216,20 @@ def _check_pair(kernel: Operation, pipeline: TableOp, differing: set[SSAValue]) 
         _check_stage_phases(kernel, turning, differing)
 
 
-def _rank_factor(value: SSAValue) -> int:
-    """The factor of the CTA's rank in an integer."""
+def _rank_factor(value: SSAValue, in_pair: bool) -> int:
+    """The factor of the CTA's rank in an integer, or of its rank in a pair."""
     owner = value.owner
     if not isinstance(owner, Operation):
         return 0
     if owner.name == RANK:
-        return 1
+        return int(not in_pair)
+    if owner.name == "arith.andi" and in_pair:
+        return _rank_factor(owner.operands[0], in_pair=False) * int(_constant_of(owner.operands[1]) == PAIR - 1)
     if owner.name == "arith.addi":
-        return sum(_rank_factor(operand) for operand in owner.operands)
+        return sum(_rank_factor(operand, in_pair) for operand in owner.operands)
     if owner.name == "arith.muli":
         (first, second), (a, b) = owner.operands, (_constant_of(operand) for operand in owner.operands)
-        return _rank_factor(first) * b if b is not None else _rank_factor(second) * (a or 0)
+        return _rank_factor(first, in_pair) * b if b is not None else _rank_factor(second, in_pair) * (a or 0)
     return 0
 
 

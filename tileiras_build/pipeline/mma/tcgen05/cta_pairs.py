@@ -26,10 +26,10 @@ def may_be_of_pair(op: TableOp, job: Job) -> bool:
     return sum(is_mma(other) for other in walk(kernel)) == 1 and accumulates_from_zero(op)
 
 
-def gains_by_rows(op: TableOp, job: Job) -> bool:
-    """Whether a pair computes the whole tile of a dot once its CTAs divide the rows, as TMA copies both operands."""
+def gains_by_rows(op: TableOp, ctas: int, job: Job) -> bool:
+    """Whether pairs compute the tile of a dot once so many CTAs divide the rows, as TMA copies both operands."""
     rows, columns = op.result.type.get_shape()[-2:]
-    if rows % PAIR or not has_pair_shape(rows // PAIR, columns) or not may_be_of_pair(op, job):
+    if ctas % PAIR or rows % ctas or not has_pair_shape(rows // ctas, columns) or not may_be_of_pair(op, job):
         return False
     if not tma_loads_allowed(enclosing_kernel(op)) or not is_copied_by_tma(op, job):
         return False
@@ -40,7 +40,7 @@ def gains_by_rows(op: TableOp, job: Job) -> bool:
 def is_of_pair(op: TableOp, read: Mapping[int, TmaOperand], job: Job) -> bool:
     """Whether a pair computes a dot of one CTA's rows, from the operands that TMA copies."""
     kernel = as_op(enclosing_kernel(op))
-    if kernel.num_ctas != PAIR or not has_pair_shape(*op.result.type.get_shape()) or not may_be_of_pair(op, job):
+    if (kernel.num_ctas or 1) % PAIR or not has_pair_shape(*op.result.type.get_shape()) or not may_be_of_pair(op, job):
         return False
     if set(read) != {0, 1} or not is_rank_dependent(read[0][0]) or is_rank_dependent(read[1][0]):
         return False

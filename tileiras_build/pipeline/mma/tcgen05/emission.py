@@ -50,7 +50,7 @@ from ....ir.layouts.tmem_layout import (
 )
 from ....target.mma_atoms import ELEMENT_BITS
 from ...common.llvm_element_types import Element, element_of
-from ...common.llvm_type_constructors import I1, I16, I64, SHARED
+from ...common.llvm_type_constructors import I1, I16, I32, I64, SHARED
 from ...tileas_to_ll.emission.function_builder import Value
 from ...tileas_to_ll.emission.instruction_builder import InstructionBuilder
 from ...tileas_to_ll.emission.kernel_emitter import Handler, KernelEmitter
@@ -250,15 +250,18 @@ def _stage_address(e: KernelEmitter, tile: Value, columns: ScaleColumns, stage: 
 # ---- MMA -------------------------------------------------------------------------------------------
 @contextmanager
 def _issuing(e: KernelEmitter):
-    """A block that the MMA-issuing thread executes; in a pair of CTAs, the one of rank 0."""
+    """A block that the MMA-issuing thread executes; in a pair of CTAs, the one of the first."""
     with nullcontext() if allocation_of(e).cta_group == "cg1" else leading(e.threads), e.threads.one_thread():
         yield
 
 
 def _commit(e: KernelEmitter, address: Value, ctas: int = 1) -> None:
-    """Commit to the mbarrier of this CTA, or to those of all CTAs of the cluster."""
-    pointer = e.b.pointer(address, SHARED)
-    mask = e.b.constant((1 << ctas) - 1, I16) if ctas > 1 else None
+    """Commit to the mbarrier of this CTA, or to those of several: of all CTAs of the cluster, or of both of a pair."""
+    pointer, mask = e.b.pointer(address, SHARED), None
+    if ctas > 1:
+        first = e.threads.pair_leader if allocation_of(e).is_pair else 0
+        every = (1 << ctas) - 1
+        mask = e.b.constant(every, I16) if first == 0 else e.b.cast("trunc", e.b.binary("shl", every, first, I32), I16)
     e.b.issue(instructions.CommitOp, pointer, mask, group=allocation_of(e).cta_group)
 
 

@@ -95,7 +95,7 @@ class Tcgen05(MmaFamily[Tcgen05Atom]):
     def prefers_swapped(self, op: TableOp, job: Job, warps: int) -> bool:
         """Where the CTAs of a pair divide the columns: a pair computes one MMA of their rows, which swapped columns are."""
         kernel = as_op(enclosing_kernel(op))
-        if kernel.num_ctas != PAIR or len(op.result.type.get_shape()) != 2:
+        if (kernel.num_ctas or 1) % PAIR or len(op.result.type.get_shape()) != 2:
             return False
         rows, columns = op.result.type.get_shape()
         if columns % ROWS or not has_pair_shape(columns, rows) or not may_be_of_pair(op, job):
@@ -105,8 +105,8 @@ class Tcgen05(MmaFamily[Tcgen05Atom]):
         left, right = (tma_operand(op, index, job, AxisAnalysis()) for index in (0, 1))
         return left is not None and right is not None and not is_rank_dependent(left[0]) and is_rank_dependent(right[0])
 
-    def gains_by_pairs_of_rows(self, op: TableOp, job: Job) -> bool:
-        return self.row_for(op, job.target) is not None and gains_by_rows(op, job)
+    def gains_by_pairs_of_rows(self, op: TableOp, ctas: int, job: Job) -> bool:
+        return self.row_for(op, job.target) is not None and gains_by_rows(op, ctas, job)
 
     def keep_lhs_in_smem(self, op: TableOp, job: Job) -> None:
         """Where the columns of a loop-invariant operand would cost the SM a CTA."""

@@ -103,7 +103,7 @@ class ModuleEmitter:
         e = KernelEmitter(self.symbols, self.locations, self.job, handlers(), warps, producers)
         e.name = name
         e.max_registers = int_attr(op, "nvvm.maxnreg") if "nvvm.maxnreg" in op.attributes else None
-        e.ctas = int_attr(op, "num_ctas", 1)
+        e.ctas = e.threads.ctas = int_attr(op, "num_ctas", 1)
         known = describe(op, name)
         block = op.regions[0].blocks[0]
         descriptors = [inner for inner in block.ops if inner.name == "nv_tileas.make_tiled_tma_desc"]

@@ -10,6 +10,7 @@ from ....ir.dialects import gpu_ext as gpu
 from ....ir.dialects.nvvm.cluster_sync_and_fences import ClusterRankOp
 from ....ir.dialects.nvvm.warp_sync import ElectOp
 from ....ir.layouts import LinearLayout
+from ....ir.layouts.tmem_layout import PAIR
 from ...common.llvm_type_constructors import I1, I32, struct
 from .function_builder import Value
 from .instruction_builder import InstructionBuilder
@@ -20,6 +21,7 @@ class ThreadIds:
 
     def __init__(self, b: InstructionBuilder, num_warps: int):
         self.b, self.num_warps = b, num_warps
+        self.ctas = 1  # of the cluster
         self.is_single_thread = False  # whether the current warp partition consists of one thread
 
     @cached_property
@@ -48,6 +50,20 @@ class ThreadIds:
         """The CTA's rank in its cluster."""
         with self.b.at_function_start():
             return self.b.issue(ClusterRankOp, type=I32)
+
+    @cached_property
+    def pair_leader(self) -> Value:
+        """The rank of the first CTA of this CTA's pair: ranks of a pair differ in their last bit (PTX ISA 9.0, section 9.7.16.5)."""
+        if self.ctas == PAIR:
+            return 0
+        with self.b.at_function_start():
+            return self.b.and_(self.cta_rank, -PAIR)
+
+    @cached_property
+    def leads_pair(self) -> Value:
+        """Whether the CTA is the first one of its pair."""
+        with self.b.at_function_start():
+            return self.b.compare("eq", self.cta_rank, self.pair_leader)
 
     @cached_property
     def is_first_thread(self) -> Value:

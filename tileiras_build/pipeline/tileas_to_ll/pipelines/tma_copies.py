@@ -80,7 +80,7 @@ def emit_async_tiled_tma_load(e: KernelEmitter, op: TableOp) -> None:
     base = stage_address(e, op.buffer, stage)
     full = full_barrier(e, op, stage)
     pair = is_pair(op.pipeline)
-    barrier = e.b.pointer(barrier_of_pair(e.b, full) if pair else full, SHARED)
+    barrier = e.b.pointer(barrier_of_pair(e.threads, full) if pair else full, SHARED)
     extents = [view.type.tile[dim] for dim in tile_dims]
     if "multicast" in op.attributes:
         position = tile_dims.index(int_attr(op, "multicast"))

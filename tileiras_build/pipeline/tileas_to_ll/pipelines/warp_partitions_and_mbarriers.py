@@ -125,7 +125,7 @@ def ctas_of(pipeline: SSAValue) -> int:
 
 
 def is_pair(pipeline: SSAValue) -> bool:
-    """Whether the CTA of rank 0 waits for the stages of both CTAs of a pair."""
+    """Whether the first CTA of a pair waits for the stages of both."""
     return "pair" in defining_op(pipeline).attributes
 
 
@@ -133,21 +133,17 @@ def uses_cluster_barriers(e: KernelEmitter) -> bool:
     return any(ctas_of(op.result) > 1 or is_pair(op.result) for op in e.pipelines.created)
 
 
-def leads_pair(threads: ThreadIds) -> Value:
-    with threads.b.at_function_start():
-        return threads.b.compare("eq", threads.cta_rank, 0)
-
-
 @contextmanager
 def leading(threads: ThreadIds):
     """A block that the first CTA of a pair executes; the MMA partition of one thread is in that CTA only."""
-    with nullcontext() if threads.is_single_thread else threads.b.if_then(leads_pair(threads)):
+    with nullcontext() if threads.is_single_thread else threads.b.if_then(threads.leads_pair):
         yield
 
 
-def barrier_of_pair(b: InstructionBuilder, address: Value) -> Value:
-    """The mbarrier at the same offset in the CTA of rank 0."""
-    return _peer_address(b, address)
+def barrier_of_pair(threads: ThreadIds, address: Value) -> Value:
+    """The mbarrier at the same offset in the first CTA of the pair."""
+    leader = threads.pair_leader
+    return _peer_address(threads.b, address) if leader == 0 else _peer_address(threads.b, address, leader)
 
 
 def _peer_address(b: InstructionBuilder, address: Value, *rank: Value) -> Value:
@@ -191,7 +187,7 @@ def emit_producer_acquire(e: KernelEmitter, op: TableOp) -> None:
         return
     bytes = op.pipeline.owner.attributes["bytes"].value.data
     if is_pair(op.pipeline):
-        with e.b.if_then(leads_pair(e.threads)):
+        with e.b.if_then(e.threads.leads_pair):
             _expect(e.b, full_barrier(e, op, stage), 2 * bytes)
     else:
         _expect(e.b, full_barrier(e, op, stage), bytes)
@@ -286,7 +282,7 @@ def emit_consumer_release(e: KernelEmitter, op: TableOp) -> None:
         _arrive_everywhere(e.threads, address, enabled, ctas)
         return
     if _is_released_to_pair(op.pipeline):
-        _arrive_at(e.threads, address, enabled, 0)  # the CTA of rank 0 issues the MMAs of the pair
+        _arrive_at(e.threads, address, enabled, e.threads.pair_leader)  # it issues the MMAs of the pair
         return
     b.operation(nvgpu.MBarrierArriveOp, (*mbarrier(e.b, b.pointer(address, SHARED)), b.of(enabled, I1)))
 
@@ -383,7 +379,7 @@ def _emit_one_thread_partition(e: KernelEmitter, number: int, elected: Value, bl
     if e.producer_warps > 1:
         is_leader.append(b.compare("eq", e.threads.uniform_warp, e.num_warps + number))
     if number and unwrap(e.tmem).is_pair:
-        is_leader.append(leads_pair(e.threads))  # the CTA of rank 0 issues the MMAs of the pair
+        is_leader.append(e.threads.leads_pair)  # it issues the MMAs of the pair
     lead, on = b.label(), b.label()
     b.branch_if(b.all_lanes(*is_leader), lead, on)
     b.start(lead)
