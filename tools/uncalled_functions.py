@@ -46,58 +46,44 @@ for _path in (ROOT, TESTS / "ir/bytecode"):  # tests import what lies beside the
 from tools import seed_row_coverage
 from tools.seed_row_coverage import Evidence
 
-# A sample of examples and targets that enters, but for a few lines, what all examples for all four targets enter.
+# Of the examples and kernels of tests a sample that enters, but for a few lines, what all of them enter for all four targets.
 SAMPLE = {
-    "attention_f16": ("sm_80", "sm_90", "sm_100"),
-    "matmul_f16_nn": ("sm_100",),
     "matmul_tf32_nn": ("sm_80", "sm_90"),
     **dict.fromkeys(
-        (
-            "batch_matmul_f16", "gather_f32", "gelu_erf_f32", "histogram_i32", "layer_norm_f32", "matmul_f32_nn",
-            "matmul_f8e4m3_nt",
-        ),
+        ("batch_matmul_f16", "gelu_erf_f32", "layer_norm_f32", "matmul_f32_nn", "matmul_f8e4m3_nt"),
         ("sm_90",),
     ),
-}  # fmt: skip
-# What examples do not do, by the file of the kernels below tests/pipeline: loops without an end, cuts of tiles, atomic
-# updates, messages; conversions of small floats; tiles that the CTAs of a cluster share; tiles larger than shared memory;
-# fp4 with scales; ping-pong of warpgroups, accumulators that stay in tensor memory; dots that load more than shared memory
-# holds in one step, or accumulate more than registers hold; rows that are spilled to shared memory.
+}
+# What examples do not do, by the file of the kernels below tests/pipeline and the target: cuts of tiles, atomic updates,
+# messages; conversions of small floats; tiles that the CTAs of a cluster share; tiles larger than shared memory; fp4 with
+# scales; ping-pong of warpgroups, accumulators that stay in tensor memory; dots that load more than shared memory holds in
+# one step, or accumulate more than registers hold; rows that are spilled to shared memory.
 TILE_KERNELS = {
-    "tileas_to_ll/tile_kernels.py": [
-        "collatz",
-        "slices_i32",
-        "bytes_round_trip",
-        "additions_bf16",
-        "printing",
-        "asserting",
-    ],
-    "tileas_to_ll/arith/conversion_kernels.py": ["e8m0_to_f32", "e4m3_to_e5m2", "f32_to_e8m0_up", "f64_to_e4m3"],
-    "tileas_to_ll/data_movement/spilling_kernels.py": ["shares", "centered"],
-    "tileaa_to_tileas/block_scaled_dots.py": ["e4m3", "fp4_pairs", "mxfp4_bytes_persistent", "nvfp4_bytes_onto"],
-    "schedule/unhinted_dots.py": ["tall"],
-    "schedule/large_tiles.py": ["transpose_f32", "matmul_f32", "part_small", "replaced_small"],
-    "tileaa_to_tileas/cluster_kernels.py": ["matmul_2", "matmul_tall_2", "persistent_2", "attention_2"],
-    "tileaa_to_tileas/rotated_dots.py": ["weighted", "weighted_short", "squared_persistent_tall"],
-    "tileaa_to_tileas/deep_k_dots.py": ["attending"],
-    "tileaa_to_tileas/tall_dots.py": ["weighing"],
-    "tileaa_to_tileas/dots_in_branches.py": ["guarded", "either"],
-    "tileaa_to_tileas/copied_operands.py": ["gathered"],
+    "tileas_to_ll/tile_kernels.py": {
+        "sm_80": ["slices_i32", "bytes_round_trip", "additions_bf16", "printing", "asserting"]
+    },
+    "tileas_to_ll/arith/conversion_kernels.py": {"sm_80": ["f32_to_e8m0_up"], "sm_90": ["f64_to_e4m3"]},
+    "tileas_to_ll/data_movement/spilling_kernels.py": {"sm_90": ["shares", "centered"]},
+    "tileaa_to_tileas/block_scaled_dots.py": {
+        "sm_100": ["fp4_pairs", "mxfp4_bytes_persistent", "nvfp4_bytes_onto"],
+        "sm_120": ["nvfp4_bytes_onto"],
+    },
+    "schedule/unhinted_dots.py": {"sm_100": ["tall"]},
+    "schedule/large_tiles.py": {"sm_80": ["transpose_f32", "matmul_f32", "part_small", "replaced_small"]},
+    "tileaa_to_tileas/cluster_kernels.py": {"sm_90": ["matmul_2"], "sm_100": ["persistent_2", "attention_2"]},
+    "tileaa_to_tileas/rotated_dots.py": {
+        "sm_90": ["squared_persistent_tall"],
+        "sm_100": ["weighted_short", "squared_persistent_tall"],
+    },
+    "tileaa_to_tileas/deep_k_dots.py": {"sm_90": ["attending"]},
+    "tileaa_to_tileas/tall_dots.py": {"sm_90": ["weighing"]},
+    "tileaa_to_tileas/dots_in_branches.py": {"sm_90": ["either"]},
+    "tileaa_to_tileas/copied_operands.py": {"sm_90": ["gathered"]},
 }
-# What is another thing on some targets, or can be done by some of them only; sm_80 does all else.
-TARGETS_OF = {
-    "tileas_to_ll/arith/conversion_kernels.py": ("sm_80", "sm_90"),
-    "tileas_to_ll/data_movement/spilling_kernels.py": ("sm_90",),
-    "schedule/unhinted_dots.py": ("sm_100",),
-    "tileaa_to_tileas/cluster_kernels.py": ("sm_90", "sm_100"),
-    "tileaa_to_tileas/block_scaled_dots.py": ("sm_100", "sm_120"),
-    "tileaa_to_tileas/rotated_dots.py": ("sm_90", "sm_100"),
-    "tileaa_to_tileas/deep_k_dots.py": ("sm_90",),
-    "tileaa_to_tileas/tall_dots.py": ("sm_90",),
-    "tileaa_to_tileas/dots_in_branches.py": ("sm_90", "sm_100"),
-    "tileaa_to_tileas/copied_operands.py": ("sm_90",),
+OPERAND_FORMS = {
+    "sm_90": ["bitcast", "right_int8_scaled", "right_used_twice", "batch_of_one", "left_gathered"],
+    "sm_100": ["right_used_twice"],
 }
-OPERAND_FORMS = ["bitcast", "right_int8", "right_int8_scaled", "right_used_twice", "batch_of_one", "left_gathered"]
 SCHEDULED = {"matmul_f16_nn": "sm_90", "attention_f16": "sm_100"}
 REFUSED_SCHEDULE = '{"num_stages": "many"}'
 CHECKED = ("matmul_f16_nn", "histogram_i32")
@@ -111,7 +97,9 @@ class Calls(Evidence):
     @contextmanager
     def heard(self) -> Iterator[None]:
         """Hear what runs inside, from the first import on."""
-        profiler = cProfile.Profile(builtins=False)  # counts in C: a trace function costs more than the calls
+        profiler = cProfile.Profile(
+            subcalls=False, builtins=False
+        )  # counts in C: a trace function costs more than the calls
         profiler.enable()
         try:
             with self.watching():
@@ -215,6 +203,13 @@ def _compile(kernels: Mapping[str, bytes], targets: tuple[str, ...] = TARGETS, s
             _attempt(lambda data=data, target=target: driver.compile(data, target, stop_at=stop_at, **options))
 
 
+def _compile_for(path: Path, names: Mapping[str, list[str]]) -> None:
+    """Kernels of a file, by target."""
+    kernels = _kernels(path, sorted({name for inside in names.values() for name in inside}))
+    for target, inside in names.items():
+        _compile({name: kernels[name] for name in inside}, (target,))
+
+
 def run_sample(kernels: Mapping[str, bytes]) -> None:
     """The kernels of SAMPLE, each for its targets."""
     for name, targets in SAMPLE.items():
@@ -260,7 +255,7 @@ def run_files(kernels: Mapping[str, bytes]) -> None:
 def run_tile_kernels(kernels: Mapping[str, bytes]) -> None:
     """Some kernels of the tests, for operations that no example has."""
     for path, names in TILE_KERNELS.items():
-        _compile(_kernels(TESTS / "pipeline" / path, names), TARGETS_OF.get(path, ("sm_80",)))
+        _compile_for(TESTS / "pipeline" / path, names)
 
 
 def run_test_kernels(kernels: Mapping[str, bytes]) -> None:
@@ -275,8 +270,7 @@ def run_test_kernels(kernels: Mapping[str, bytes]) -> None:
 
 def run_operand_forms(kernels: Mapping[str, bytes]) -> None:
     """Dots whose operands are bitcast, converted, computed or gathered."""
-    forms = _kernels(ROOT / "benchmarks" / "operand_forms.py", OPERAND_FORMS)
-    _compile(forms, ("sm_90", "sm_100"))
+    _compile_for(ROOT / "benchmarks" / "operand_forms.py", OPERAND_FORMS)
 
 
 def run_schedules(kernels: Mapping[str, bytes]) -> None:
@@ -452,7 +446,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     calls = Calls()
     with calls.heard():
-        kernels = examples(None if options.whole else SAMPLE)
+        kernels = examples(None if options.whole else {*SAMPLE, *SCHEDULED, *CHECKED})
         for program in WHOLE_PRODUCTION if options.whole else PRODUCTION:
             program(kernels)
         if options.corpus:

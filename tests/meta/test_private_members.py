@@ -15,27 +15,31 @@ def is_private(name: str) -> bool:
     return name.startswith("_") and not name.startswith("__")
 
 
-def attributes(tree: ast.AST) -> set[str]:
+def nodes_of(path: Path) -> list[ast.AST]:
+    return list(ast.walk(ast.parse(path.read_text())))
+
+
+def attributes(nodes: list[ast.AST]) -> set[str]:
     """The private attributes that a module reads or writes, of any object."""
-    return {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and is_private(node.attr)}
+    return {node.attr for node in nodes if isinstance(node, ast.Attribute) and is_private(node.attr)}
 
 
-def members(tree: ast.AST) -> set[str]:
+def members(nodes: list[ast.AST]) -> set[str]:
     """The private members that a module's classes define: fields, methods, and what they assign to themselves."""
     found: set[str] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.FunctionDef):
             found.add(node.name)
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             found.add(node.target.id)
-        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and ast.unparse(node.value) == "self":
-            found.add(node.attr)
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            found |= {node.attr} if isinstance(node.value, ast.Name) and node.value.id == "self" else set()
     return set(filter(is_private, found))
 
 
-def imports(tree: ast.AST) -> set[str]:
+def imports(nodes: list[ast.AST]) -> set[str]:
     """The private names that a module imports from xDSL."""
-    statements = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    statements = [node for node in nodes if isinstance(node, ast.ImportFrom)]
     names = [alias.name for node in statements if (node.module or "").startswith("xdsl") for alias in node.names]
     return set(filter(is_private, names))
 
@@ -43,14 +47,15 @@ def imports(tree: ast.AST) -> set[str]:
 @cache
 def of_xdsl() -> set[str]:
     """The private members of xDSL's operations, blocks and values."""
-    return members(ast.parse(Path(xdsl.ir.core.__file__).read_text()))
+    return members(nodes_of(Path(xdsl.ir.core.__file__)))
 
 
 def uses_of(path: Path) -> set[str]:
     """The private members of xDSL's operations, blocks and values that a module uses; those of its own classes may have
     equal names."""
-    tree = ast.parse(path.read_text())
-    return attributes(tree) & of_xdsl() - members(tree) | imports(tree)
+    nodes = nodes_of(path)
+    used = attributes(nodes) & of_xdsl()
+    return (used - members(nodes) if used else used) | imports(nodes)
 
 
 def test_one_file_uses_private_members_of_xdsl():

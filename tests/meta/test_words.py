@@ -85,7 +85,9 @@ def words_of(text: str) -> str:
 
 def found_in(text: str) -> Counter[str]:
     """The project's own words in a text, but for those that the field has too."""
-    return Counter(match[0] for match in _WORD.finditer(_ALLOWED.sub(" ", words_of(text))))
+    words = words_of(text)
+    # What is allowed has one of the words in it, as few texts have.
+    return Counter(match[0] for match in _WORD.finditer(_ALLOWED.sub(" ", words))) if _WORD.search(words) else Counter()
 
 
 def texts(source: str) -> list[str]:
@@ -136,7 +138,8 @@ def left_in(folder: str) -> dict[str, Counter[str]]:
     for path in sorted((ROOT / folder).glob(pattern)):
         found: Counter[str] = Counter()
         for text in (path.stem, *texts(path.read_text())):
-            found += found_in(text)
+            if more := found_in(text):
+                found += more
         place = place_of(path)
         if place.startswith(ARITHMETIC):
             found = Counter({word: count for word, count in found.items() if word not in OF_ARITHMETIC})
