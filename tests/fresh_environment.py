@@ -96,7 +96,8 @@ def make(folder: Path, wheels: Iterable[Path], libraries: Iterable[str] = ()) ->
     """A new environment in ``folder``."""
     venv.create(folder, with_pip=False, symlinks=True)
     made = Environment(folder)
-    run([*PIP, "--python", made.python, "install", "--no-deps", "--no-index", *wheels], folder)
+    # Each module is compiled when it is imported, by whoever does so first: most never are.
+    run([*PIP, "--python", made.python, "install", "--no-compile", "--no-deps", "--no-index", *wheels], folder)
     found = {found.name.lower(): found for found in metadata.distributions(path=[str(made.site)])}
     needed = [one for distribution in found.values() for one in _needs(distribution)]
     for name in _closure([*needed, *libraries], known=found):

@@ -18,6 +18,6 @@ def run(command: list, folder: Path, installed: Path) -> str:
 
 def _installed() -> Path:
     folder = shared_folder()
-    command = [*fresh_environment.PIP, "install", "--no-deps", "--target", folder / "site", fresh_environment.wheel()]
-    run(command, folder, folder)
+    options = ["--no-compile", "--no-deps", "--target", folder / "site"]
+    run([*fresh_environment.PIP, "install", *options, fresh_environment.wheel()], folder, folder)
     return folder / "site"

@@ -91,6 +91,7 @@ def test_a_folder_of_wheels_stands_in_for_an_index(tmp_path):
     install = [
         *fresh_environment.PIP,
         "install",
+        "--no-compile",
         "--no-index",
         "--no-deps",
         "--find-links",
