@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tileiras_build.pipeline.mma.family import families_of
-from tileiras_build.pipeline.schedule.cost import ALU, DRAM, L2, LATENCY, SHARED, TENSOR, cost
+from tileiras_build.pipeline.schedule.cost import ALU, DRAM, ISSUE, L2, LATENCY, SHARED, TENSOR, cost
 from tileiras_build.pipeline.schedule.kernel import Dot, Kernel
 from tileiras_build.pipeline.schedule.schedule import Schedule
 from tileiras_build.target.gpu_rates import SM_RATES
@@ -93,6 +93,28 @@ def test_more_ctas_hide_what_one_waits_for():
     costs = [cost(rows, Schedule(num_warps=4, occupancy=ctas), AMPERE).nanoseconds for ctas in (1, 2, 4, 8, 16)]
     assert costs == sorted(costs, reverse=True)
     assert cost(rows, Schedule(num_warps=4, occupancy=16), AMPERE).bound == DRAM
+
+
+def test_each_warp_has_instructions_of_its_own():
+    rows = Kernel((), rest={"special": 1024.0}, loaded=2048, stored=2048, reductions=2)
+    issued = [cost(rows, Schedule(num_warps=warps), BLACKWELL).demands[ISSUE] for warps in (4, 8, 16)]
+    assert issued[2] - issued[1] == 2 * (issued[1] - issued[0]) > 0
+
+
+def test_wider_parts_of_rows_leave_registers_for_fewer_ctas():
+    rows = Kernel((), rest={"special": 4096.0}, loaded=8192, stored=8192, reductions=2, row_words=4096)
+    assert (
+        cost(rows, Schedule(num_warps=4), HOPPER).ctas
+        < cost(replace(rows, row_words=0), Schedule(num_warps=1), HOPPER).ctas
+    )
+    assert cost(rows, Schedule(num_warps=8), HOPPER).ctas == cost(rows, Schedule(num_warps=4), HOPPER).ctas - 3
+
+
+def test_late_loads_wait_for_registers():
+    rows = Kernel((), loaded=8192, stored=8192, reductions=1, row_words=16384, late_words=16384)
+    few, many = (cost(rows, Schedule(num_warps=warps, occupancy=1), BLACKWELL) for warps in (4, 16))
+    assert few.nanoseconds > many.nanoseconds
+    assert cost(replace(rows, late_words=0), Schedule(num_warps=4, occupancy=1), BLACKWELL).clocks < few.clocks
 
 
 def test_chained_dots_gain_where_one_overlaps_the_others_softmax():

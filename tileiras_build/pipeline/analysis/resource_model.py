@@ -53,8 +53,7 @@ def choose_warps(func: Operation, job: Job) -> int:
     if (chosen := as_op(func).num_warps or schedule_of(func).num_warps) is not None:
         return chosen
     operations = walk(func)
-    types = {id(result.type): result.type for op in operations for result in op.results}
-    largest = max(types.values(), key=_size, default=None)
+    largest = _largest_type(operations)
     size = 1 if largest is None else _size(largest)
     if not reduces_only(operations):
         return _warps_of_step(WARP_STEPS, size)
@@ -64,6 +63,17 @@ def choose_warps(func: Operation, job: Job) -> int:
     shared_by = hint(func, job, "occupancy") or 1
     most = max(1, job.target.sm_limits.threads // (WARP * shared_by))
     return max(warps, min(_warps_of_step(PERSISTENT_ROW_WARP_STEPS, size), 1 << most.bit_length() - 1))
+
+
+def largest_tile(operations: Sequence[Operation]) -> int:
+    """Elements of the largest tile."""
+    largest = _largest_type(operations)
+    return 1 if largest is None else _size(largest)
+
+
+def _largest_type(operations: Sequence[Operation]) -> Attribute | None:
+    types = {id(result.type): result.type for op in operations for result in op.results}
+    return max(types.values(), key=_size, default=None)
 
 
 def warps_of_tile(size: int) -> int:

@@ -290,7 +290,7 @@ class Candidates:
     def _expected_ctas(self, kernel: Kernel, warps: int) -> int:
         if asked := self._ctas_asked:
             return asked
-        producers = WARPGROUP if uses_setmaxnreg(self.func, self.job, warps) else 1
+        producers = (WARPGROUP if uses_setmaxnreg(self.func, self.job, warps) else 1) if self.copied else 0
         return ctas_by_accumulators(self._registers(kernel) // (WARP * warps), warps + producers, self.job)
 
     def _registers(self, kernel: Kernel) -> int:

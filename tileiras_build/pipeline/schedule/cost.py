@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
+from math import ceil
 
 from ...ir.layouts.tmem_layout import PAIR
 from ...target.gpu_models import DEFAULT_GPUS, GPUS, GpuModel, dram_efficiency
@@ -18,7 +19,13 @@ from ...target.occupancy import occupancy
 from ...target.shared_sm import batch_clocks
 from ...target.sm_limits import RESERVED_SHARED_MEMORY, WARP
 from ...target.targets import Target
-from ..analysis.resource_model import MAX_REGISTERS, MIN_WARPS_FOR_SETMAXNREG, SYNC_MMA_REG_OVERHEAD
+from ..analysis.resource_model import (
+    MAX_REGISTERS,
+    MIN_WARPS_FOR_SETMAXNREG,
+    SYNC_MMA_REG_OVERHEAD,
+    UNSPILLABLE_REG_OVERHEAD,
+    registers_at_launch,
+)
 from ..mma.family import MmaFamily, Storage, families_of, family_named
 from .kernel import Dot, Kernel
 from .schedule import Schedule
@@ -44,10 +51,11 @@ PRICED = frozenset(
         "prefetch_fragments",
     )
 )
-THREADS = (FMA, ALU, SPECIAL, ISSUE)  # what threads do between MMAs
+THREADS = (FMA, ALU, SPECIAL, ISSUE)  # what threads do between MMAs: at the same time, as others issue where one waits
 LOADED_LATENCY = 1.4  # of L2 under load, times the idle one
 ITERATIONS = 4  # the clock depends on the load, and that on the clock
 LATENCY_BINDS = 1.15  # times the largest demand: what takes longer waits
+FEWEST_LATE_WORDS = 8  # of a thread: two accesses of 16 bytes
 STEP_BYTES = 32  # of a row of operands, in one instruction of a warp
 # Cycles of a trip until the MMAs of a partition's only warp run, where fragments are read ahead: from `estimate`, on sm_120.
 FIRST_FRAGMENT = 100
@@ -55,6 +63,9 @@ MMA_LATENCY, BARRIER_LATENCY = 33, 20  # cycles of an MMA that warps execute [Lu
 STEP_OVERHEAD = 30  # cycles of a trip: wait for a stage, issue, release
 CHAIN_LATENCY = 400  # cycles of a trip in which asynchronous chained dots wait: fitted (benchmarks/schedule_cost.py)
 LAUNCH_OVERHEAD = 500  # cycles of a CTA before its first load: parameters, barriers, descriptors
+# Instructions of each warp besides those of its elements: parameters, indices, addresses; and its part of a reduction: shuffles,
+# shared memory, the sums of other warps. From `estimate`.
+WARP_INSTRUCTIONS, REDUCTION_INSTRUCTIONS = 24, 32
 REDUCTION_LATENCY = 250  # cycles of a reduction over warps: shuffles, shared memory, two barriers
 
 
@@ -155,11 +166,13 @@ class _Model:
 
     def _rest_demands(self) -> dict[str, float]:
         kernel, found = self.kernel, self._work(self.kernel.rest)
+        own = self.warps * (WARP_INSTRUCTIONS + kernel.reductions * REDUCTION_INSTRUCTIONS)
         through_shared = 2 * kernel.stored if self.kernel.dots else 0.0
         total, loaded = kernel.loaded + kernel.stored, kernel.loaded - kernel.reused
         efficiency = dram_efficiency(loaded, kernel.stored) if loaded + kernel.stored else 1.0
         dram = self.gpu.dram_gb_per_s * 1e3 / self.clock_mhz / self.gpu.sm_count * efficiency
         return found | {
+            ISSUE: found[ISSUE] + own / SM_PARTITIONS,
             SHARED: through_shared / SHARED_BYTES_PER_CLOCK,
             L2: total / self._l2_rate,
             DRAM: (loaded + kernel.stored) / dram,
@@ -266,13 +279,21 @@ class _Model:
     def _rest_alone(self, rest: Mapping[str, float]) -> float:
         """The cycles before the first load, of loads, and of work after the loop; stores need not be waited for."""
         kernel = self.kernel
-        busy = sum(clocks for name, clocks in rest.items() if name not in (DRAM, L2)) * max(
-            1.0, SM_PARTITIONS / self.warps
-        )
+        busy = max(rest.get(name, 0.0) for name in THREADS) + rest.get(SHARED, 0.0)
+        busy *= max(1.0, SM_PARTITIONS / self.warps)
         reductions = kernel.reductions * (REDUCTION_LATENCY if self.warps > 1 else REDUCTION_LATENCY / 2)
         first = self._fill(kernel.stage_bytes) if kernel.dots else 0.0
         others = self.gpu.dram_latency + kernel.loaded / L2_BYTES_PER_CLOCK if kernel.loaded else 0.0
-        return LAUNCH_OVERHEAD + max(first, others) + busy + reductions
+        return LAUNCH_OVERHEAD + max(first, others) + busy + reductions + self._late_loads()
+
+    def _late_loads(self) -> float:
+        """The cycles of loads after reductions: as many at once as threads have registers for beside their row."""
+        kernel, threads = self.kernel, WARP * self.warps
+        if not kernel.late_words or not kernel.row_words:
+            return 0.0
+        held = registers_at_launch(self.warps * self._resident_ctas(), self.target) - UNSPILLABLE_REG_OVERHEAD
+        spare = max(held - kernel.row_words / threads, FEWEST_LATE_WORDS)
+        return ceil(kernel.late_words / threads / spare) * self.gpu.l2_latency
 
     # ---- CTAs ----------------------------------------------------------------------------------
     def _groups(self) -> int:
@@ -296,7 +317,9 @@ class _Model:
         return max(1, occupancy(self.target, WARP * (self.warps + loads), self._registers(), shared).ctas)
 
     def _registers(self) -> int:
-        """Of a thread: its part of the accumulators, and all else."""
+        """Of a thread: its part of the accumulators, or of a row that waits for a reduction, and all else."""
+        if self.kernel.row_words:
+            return min(MAX_REGISTERS, int(self.kernel.row_words) // (WARP * self.warps) + UNSPILLABLE_REG_OVERHEAD)
         words = (dot.m * dot.n for dot, family in self._dots if family.accumulator is Storage.REGISTERS)
         return min(MAX_REGISTERS, sum(words) // (WARP * self.warps) + SYNC_MMA_REG_OVERHEAD)
 

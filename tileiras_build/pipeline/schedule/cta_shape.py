@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
-from ...ir.casting import as_op, defining_op, parent_block, unwrap
+from ...ir.casting import as_op, parent_block, unwrap
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
-from ...ir.dialects.op_traits import is_combiner_region, is_counted_loop, is_rematerializable, is_view_like
+from ...ir.dialects.op_traits import is_counted_loop
 from ...ir.layouts.tmem_layout import ALL_COLUMNS, ROWS, allocated_columns
 from ...target.sm_limits import WARP
 from ..analysis.chained_dots import DOT, ChainedDots, chained_dots_of, is_computed_by_dot
 from ..analysis.dot_loop_registers import live_tile_registers, tile_registers
 from ..analysis.dot_operand_chains import dot_operand_load
 from ..analysis.enclosing_control_flow import only_accumulates
-from ..analysis.op_queries import is_tile
 from ..analysis.resource_model import (
     MIN_STAGES,
     MIN_WARPS,
@@ -24,13 +23,13 @@ from ..analysis.resource_model import (
     choose_warps,
     ctas_by_row_registers,
     live_registers_fit,
-    reduces_only,
     registers_fit,
     registers_fit_with_setmaxnreg,
     registers_left,
     registers_of_thread,
     row_registers,
 )
+from ..analysis.row_registers import late_words, row_words
 from ..analysis.tma_operands import may_prefetch_in_loop, tma_loads_allowed
 from ..common.optimization_hints import hint
 from ..job import Job
@@ -39,6 +38,7 @@ from ..pipelining_strategies import choose as choose_strategy
 from .candidates import Candidates
 from .choose import Candidate, choose, hear, hear_kernel, is_listening
 from .kernel import describe
+from .row_candidates import RowCandidates
 from .schedule import Schedule
 from .schedule_attribute import schedule_of, set_knobs
 from .shared_memory import give_up_tma
@@ -70,21 +70,22 @@ def choose_cta_shape(func: TableOp, job: Job) -> None:
     warps = None if wanted.num_warps else _warps_that_divide(func, job) or _warps_of_scores(func, job)
     if warps is not None:
         set_knobs(func, num_warps=warps)
-    elif (not wanted.num_warps or is_listening()) and (found := Candidates.of(func, job)) is not None:
-        _choose_cheapest(func, found, job)
+    elif not wanted.num_warps or is_listening():
+        _choose_cheapest(func, job)
     if ctas := wanted.occupancy or hint(func, job, "occupancy"):
         candidates = _occupancies(func, ctas, job)
         choose(func, job, "occupancy", candidates)
-    elif regs := _live_registers(func):
-        ctas = ctas_by_row_registers(regs, choose_warps(func, job), job.target)
+    elif late_words(func) and (words := row_words(func)):
+        ctas = ctas_by_row_registers(words, choose_warps(func, job), job.target)
         set_knobs(func, occupancy=ctas if ctas > 1 else None)
     elif is_listening():
         hear(func, "occupancy", None, _occupancies(func, EXPLAINED_CTAS, job))
 
 
-def _choose_cheapest(func: TableOp, found: Candidates, job: Job) -> None:
-    """Set the warps of the cheapest whole schedule of a matmul."""
-    best = found.best()
+def _choose_cheapest(func: TableOp, job: Job) -> None:
+    """Set the warps of the cheapest whole schedule of a matmul, or of a kernel that reduces rows."""
+    found = Candidates.of(func, job) or RowCandidates.of(func, job)
+    best = None if found is None else found.best()
     if best is not None and best.schedule.num_warps != choose_warps(func, job):
         set_knobs(func, num_warps=best.schedule.num_warps)
 
@@ -109,7 +110,7 @@ def _occupancies(func: TableOp, most: int, job: Job) -> Iterator[Candidate[int]]
     """From ``most`` CTAs per SM down to one, which always fits."""
     warps = choose_warps(func, job)
     regs = _loop_registers(func, job)
-    stage, columns, row = *_memories_of_loops(func, job), _row_registers(func)
+    stage, columns, row = *_memories_of_loops(func, job), row_words(func)
     for ctas in range(most, 1, -1):
         limits = _register_limit(regs, warps, ctas, job), _row_limit(row, warps, ctas, job)
         yield Candidate(ctas, next(filter(None, limits), None) or _memory_limit(stage, columns, ctas, job))
@@ -254,46 +255,6 @@ def _rows(dot: TableOp) -> int:
 def _loop_registers(func: TableOp, job: Job) -> int:
     family = fastest_family(job.target)
     return live_tile_registers(func, job.target, lambda dot: family.lhs_stays_in_smem(dot, job))
-
-
-# ---- rows --------------------------------------------------------------------------------------
-LOADS, REDUCE = ("nv_tileas.tiled_load", "nv_tileas.load"), "nv_tileas.reduce"
-
-
-def _live_registers(func: Operation) -> int:
-    """``_row_registers`` of a kernel without loops that loads after a reduction, else 0."""
-    ops = list(func.regions[0].blocks[0].ops)
-    reductions = [position for position, op in enumerate(ops) if op.name == REDUCE]
-    straight = all(is_combiner_region(op) or not op.regions for op in ops)
-    if not straight or not reductions or not any(op.name in LOADS for op in ops[reductions[0] :]):
-        return 0
-    return _row_registers(func)
-
-
-def _row_registers(func: Operation) -> int:
-    """Registers of all threads for the tiles that are live across a reduction, in kernels without dots."""
-    operations = walk(func)
-    if not reduces_only(operations):
-        return 0
-    blocks = dict.fromkeys(parent_block(op) for op in operations if op.name == REDUCE)
-    return max(max(_registers_live_across(list(block.ops))) for block in blocks)
-
-
-def _registers_live_across(ops: list[Operation]) -> Iterator[int]:
-    """Registers of the tiles of a block that are live across each of its reductions; what is recomputed has none."""
-    positions = {op: position for position, op in enumerate(ops)}
-    tiles = [
-        tile for op in ops if not is_rematerializable(op) or is_view_like(op) for tile in op.results if is_tile(tile)
-    ]
-    for reduction in (op for op in ops if op.name == REDUCE):
-        here = positions[reduction]
-        live = (tile for tile in tiles if positions[defining_op(tile)] < here < _last_use(tile, positions))
-        yield sum(map(tile_registers, live))
-
-
-def _last_use(tile: SSAValue, positions: dict[Operation, int]) -> int:
-    """The position of a tile's last user in its block; users in inner regions count as none."""
-    return max((positions.get(use.operation, -1) for use in tile.uses), default=-1)
 
 
 # ---- afterwards --------------------------------------------------------------------------------

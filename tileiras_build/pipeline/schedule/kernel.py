@@ -26,6 +26,7 @@ from ..analysis.cluster_uniformity import is_rank_dependent
 from ..analysis.dot_operand_chains import dot_operand_load, source_load_of
 from ..analysis.op_queries import ELEMENTWISE, element_kind, is_tile
 from ..analysis.resource_model import choose_warps, is_program_dependent
+from ..analysis.row_registers import late_words, row_words
 from ..common.llvm_element_types import element_of
 from ..job import Job
 from ..mma.dots import FP4, FP4_PAIR, dot_shape, element_types
@@ -122,7 +123,8 @@ def operand_bytes(name: str) -> float:
 class Kernel:
     """``loop``: instructions by pipe in the loops of dots, ``rest`` those outside, both times their trips. ``loaded`` and ``stored``:
     bytes of tiles besides the operands of dots that loops load; ``reused``: of those that other tile programs load, too.
-    ``reductions``: one after the other, outside of the loops of dots. ``warps``: those that it has unless a schedule says
+    ``reductions``: one after the other, outside of the loops of dots; ``row_words``: 32-bit words of the tiles that wait for one,
+    in kernels without dots; ``late_words``: of those that are loaded afterwards. ``warps``: those that it has unless a schedule says
     otherwise. ``ctas`` of a cluster have divided its tiles, or have tile programs of their own; ``shares_left``: these load the same
     left operand, else the same right one. ``is_persistent``: a loop over tile programs is around the dots.
     """
@@ -134,6 +136,8 @@ class Kernel:
     reused: float = 0
     stored: float = 0
     reductions: int = 0
+    row_words: float = 0
+    late_words: float = 0
     warps: int = 4
     ctas: int = 1
     is_persistent: bool = False
@@ -179,6 +183,8 @@ class Kernel:
             loaded=share * self.loaded,
             reused=share * self.reused,
             stored=share * self.stored,
+            row_words=share * self.row_words,
+            late_words=share * self.late_words,
             ctas=self.ctas * ctas,
         )
 
@@ -195,6 +201,8 @@ def describe(func: TableOp, job: Job) -> Kernel:
         found.reused,
         found.stored,
         found.reductions,
+        row_words(func),
+        late_words(func),
         choose_warps(func, job),
         func.num_ctas or 1,
         found.is_persistent,

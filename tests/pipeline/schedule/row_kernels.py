@@ -1,0 +1,42 @@
+"""Kernels that reduce tiles: rows of several lengths, and a loop over rows."""
+
+import cuda.tile as ct
+
+from tileiras_build.frontend.export_cutile import Array, Case
+
+ConstInt = ct.Constant[int]
+
+
+@ct.kernel
+def maxima(x, out, ROWS: ConstInt, N: ConstInt):
+    """The largest element of each row."""
+    rows = ct.load(x, (ct.bid(0), 0), (ROWS, N))
+    ct.store(out, (ct.bid(0),), ct.max(rows, axis=1))
+
+
+@ct.kernel
+def scaled_rows(x, weights, shifts, out, N: ConstInt):
+    """Rows divided by their maxima, times weights, and shifted: both are loaded afterwards."""
+    row = ct.load(x, (ct.bid(0), 0), (1, N)).astype(ct.float32)
+    share = row / ct.max(row, axis=1, keepdims=True)
+    factors = ct.load(weights, (0,), (N,)).astype(ct.float32).reshape((1, N))
+    terms = ct.load(shifts, (0,), (N,)).astype(ct.float32).reshape((1, N))
+    ct.store(out, (ct.bid(0), 0), (share * factors + terms).astype(out.dtype))
+
+
+@ct.kernel
+def looped(x, out, N: ConstInt):
+    """Each CTA takes every so many-th row."""
+    for index in range(ct.bid(0), x.shape[0], ct.num_blocks(0)):
+        row = ct.load(x, (index, 0), (1, N))
+        ct.store(out, (index, 0), row - ct.max(row, axis=1, keepdims=True))
+
+
+ROWS, ROW = (Array("float16", n, stride_divisible_by=16, shape_divisible_by=(1, 16)[-n:]) for n in (2, 1))
+CASES = [
+    Case("eight_rows", maxima, (ROWS, ROW, 8, 4096)),
+    Case("one_row", maxima, (ROWS, ROW, 1, 4096)),
+    Case("small", maxima, (ROWS, ROW, 1, 64)),
+    Case("long", scaled_rows, (ROWS, ROW, ROW, ROWS, 16384)),
+    Case("looped", looped, (ROWS, ROWS, 4096)),
+]

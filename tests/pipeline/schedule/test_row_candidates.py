@@ -1,0 +1,60 @@
+"""Warps of kernels that reduce rows: the cheapest legal number, which computes the same."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.emulated_kernels import bytecode, run
+from tileiras_build.driver import explain_schedule
+from tileiras_build.pipeline.job import Job
+from tileiras_build.target.targets import find_target
+
+KERNELS = Path(__file__).with_name("row_kernels.py")
+
+
+def explained(name: str, sm: str, schedule: str = "") -> dict:
+    [kernel] = explain_schedule(bytecode(KERNELS, name), "tilebc", Job(find_target(sm), schedule=schedule))
+    return kernel
+
+
+def by_warps(kernel: dict) -> dict[int, dict]:
+    return {one["schedule"]["num_warps"]: one for one in kernel["schedules"]}
+
+
+@pytest.mark.parametrize("sm", ["sm_80", "sm_100"])
+def test_each_number_of_warps_is_priced_or_refused(sm):
+    rows = by_warps(explained("eight_rows", sm))
+    assert set(rows) == {1, 2, 4, 8, 16}
+    assert "a thread needs 296" in rows[4]["refused"] and rows[4]["remedy"] == "more num_warps"
+    assert rows[8]["clocks"] <= rows[16]["clocks"]
+
+
+def test_small_rows_leave_no_thread_idle():
+    assert "the largest tile 64 elements" in by_warps(explained("small", "sm_90"))[4]["refused"]
+
+
+def test_cost_decides():
+    """More warps load more of the weights at once, of which each thread has too many registers on sm_100."""
+    kernel = explained("long", "sm_100")
+    rows = by_warps(kernel)
+    assert rows[16]["clocks"] < 0.97 * rows[8]["clocks"] and kernel["schedule"]["num_warps"] == 16
+    assert explained("long", "sm_90")["schedule"]["num_warps"] == 8  # DRAM takes as long either way
+
+
+def test_a_loop_over_rows_keeps_its_warps():
+    assert list(by_warps(explained("looped", "sm_100"))) == [8]
+
+
+@pytest.mark.parametrize("warps", [2, 8])
+def test_a_requested_number_is_kept(warps):
+    kernel = explained("one_row", "sm_100", f'{{"schedule": {{"num_warps": {warps}}}}}')
+    assert kernel["schedule"]["num_warps"] == warps and list(by_warps(kernel)) == [warps]
+
+
+def test_the_chosen_warps_compute_the_same():
+    rng = np.random.default_rng(8)
+    x, weights = (rng.integers(1, 5, shape).astype(np.float16) for shape in ((1, 16384), 16384))
+    x[0, 7] = 4
+    found = run(KERNELS, "long", "sm_100", [x, weights, weights, np.zeros_like(x)], (1, 1, 1))[3]
+    np.testing.assert_array_equal(found, x / np.float16(4) * weights + weights)

@@ -1,0 +1,51 @@
+"""Registers of the tiles that are live across the reductions of a kernel without dots, before layouts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.ir import Operation, SSAValue
+
+from ...ir.casting import defining_op, parent_block
+from ...ir.dialects.fast_xdsl import walk
+from ...ir.dialects.op_traits import is_combiner_region, is_rematerializable, is_view_like
+from .dot_loop_registers import tile_registers
+from .op_queries import is_tile
+from .resource_model import reduces_only
+
+LOADS, REDUCE = ("nv_tileas.tiled_load", "nv_tileas.load"), "nv_tileas.reduce"
+
+
+def late_words(func: Operation) -> int:
+    """32-bit words of the tiles that a kernel without loops loads after a reduction, of all threads."""
+    ops = list(func.regions[0].blocks[0].ops)
+    if any(op.regions and not is_combiner_region(op) for op in ops):
+        return 0
+    first = next((position for position, op in enumerate(ops) if op.name == REDUCE), len(ops))
+    return sum(tile_registers(op.results[0]) for op in ops[first:] if op.name in LOADS and is_tile(op.results[0]))
+
+
+def row_words(func: Operation) -> int:
+    """32-bit words of the tiles that are live across a reduction, of all threads; 0 for kernels with dots or without reductions."""
+    operations = walk(func)
+    if not reduces_only(operations):
+        return 0
+    blocks = dict.fromkeys(parent_block(op) for op in operations if op.name == REDUCE)
+    return max(max(_words_live_across(list(block.ops))) for block in blocks)
+
+
+def _words_live_across(ops: list[Operation]) -> Iterator[int]:
+    """Words of the tiles of a block that are live across each of its reductions; what is recomputed has none."""
+    positions = {op: position for position, op in enumerate(ops)}
+    tiles = [
+        tile for op in ops if not is_rematerializable(op) or is_view_like(op) for tile in op.results if is_tile(tile)
+    ]
+    for reduction in (op for op in ops if op.name == REDUCE):
+        here = positions[reduction]
+        live = (tile for tile in tiles if positions[defining_op(tile)] < here < _last_use(tile, positions))
+        yield sum(map(tile_registers, live))
+
+
+def _last_use(tile: SSAValue, positions: dict[Operation, int]) -> int:
+    """The position of a tile's last user in its block; users in inner regions count as none."""
+    return max((positions.get(use.operation, -1) for use in tile.uses), default=-1)

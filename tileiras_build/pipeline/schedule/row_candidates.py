@@ -1,0 +1,129 @@
+"""Whole schedules of a kernel with reductions and no dots (softmax, norms): each number of warps, with its legality and its cost.
+
+Each warp has instructions of its own besides those of its elements: addresses, and its part of each reduction. More warps have
+fewer registers each for a row that waits for a reduction, and finish a CTA sooner, so that fewer CTAs keep DRAM busy. CTAs per SM
+follow from the warps, as the passes will choose them. The first candidate is what tiles of that size usually get; others must be
+cheaper (``candidates.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+from ...ir.dialects.fast_xdsl import walk
+from ...ir.dialects.op_definition import TableOp
+from ...target.sm_limits import WARP
+from ..analysis.resource_model import (
+    MAX_WARPS,
+    SPILLED_ROW_REG_OVERHEAD,
+    choose_warps,
+    ctas_by_row_registers,
+    has_rows_in_loop,
+    largest_tile,
+    reduces_only,
+    registers_at_launch,
+    row_registers,
+)
+from ..analysis.row_registers import late_words, row_words
+from ..analysis.scratch_memory_sizes import spill_bytes
+from ..common.optimization_hints import occupancy
+from ..job import Job
+from .candidates import LEAST_GAIN, cheapest
+from .choose import WholeSchedule, hear_schedules, is_declined, is_listening
+from .cost import DRAM, Cost, cost
+from .kernel import Kernel, describe
+from .schedule import POWERS, Schedule
+from .schedule_attribute import schedule_of
+
+
+class RowCandidates:
+    """The whole schedules of a kernel that reduces tiles, and multiplies none."""
+
+    def __init__(self, func: TableOp, job: Job):
+        self.func, self.job, self.target = func, job, job.target
+        self.usual, self.asked = choose_warps(func, job), func.num_warps or schedule_of(func).num_warps
+
+    @classmethod
+    def of(cls, func: TableOp, job: Job) -> RowCandidates | None:
+        """None for other kernels, and where nothing is optimized."""
+        return cls(func, job) if job.opt_level != 0 and reduces_only(walk(func)) else None
+
+    def best(self) -> WholeSchedule | None:
+        """The cheapest legal candidate; None where none is legal, or nothing could be cheaper than the usual one."""
+        first = self._candidate(self.usual)
+        if not is_listening() and (self.asked is not None or _cannot_be_cheaper(first.cost)):
+            return None
+        found = [first, *(self._candidate(warps) for warps in self._others())]
+        hear_schedules(self.func, found)
+        return cheapest(found)
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        return describe(self.func, self.job)
+
+    @cached_property
+    def words(self) -> int:
+        """Of the tiles that are live across a reduction."""
+        return row_words(self.func)
+
+    @cached_property
+    def size(self) -> int:
+        """Elements of the largest tile."""
+        return largest_tile(walk(self.func))
+
+    def _others(self) -> Iterator[int]:
+        """The other numbers of warps. The launch of a loop over rows has as many CTAs as its author chose, which is not known here."""
+        if self.asked is None and not has_rows_in_loop(self.func, walk(self.func)):
+            yield from (warps for warps in POWERS if warps <= MAX_WARPS and warps != self.usual)
+
+    def _candidate(self, warps: int) -> WholeSchedule:
+        schedule = self._expected(warps)
+        refused, remedy = self._limit(warps)
+        if refused is not None:
+            return WholeSchedule(schedule, refused, remedy)
+        return WholeSchedule(schedule, cost=cost(self.kernel, schedule, self.target))
+
+    def _limit(self, warps: int) -> tuple[str | None, str | None]:
+        """What a number of warps lacks, and the remedy."""
+        if warps > 1 and WARP * warps > self.size:
+            return (
+                f"threads: {warps} warps have {WARP * warps}, and the largest tile {self.size} elements",
+                "fewer num_warps",
+            )
+        needed, available = self._registers(warps), registers_at_launch(warps, self.target)
+        if needed > available and warps < MAX_WARPS:
+            return (
+                f"registers: a thread needs {needed} for its part of the tiles, and has {available}",
+                "more num_warps",
+            )
+        return None, None
+
+    def _registers(self, warps: int) -> int:
+        """Registers of a thread for a row and what is loaded after its reductions, or for a tile that is reduced."""
+        return row_registers(max(self.words + late_words(self.func), self.size), warps)
+
+    # ---- what follows ----------------------------------------------------------------------------
+    def _expected(self, warps: int) -> Schedule:
+        """The schedule with so many warps."""
+        if (asked := occupancy(self.func, self.job)) is not None:
+            return Schedule(num_warps=warps, occupancy=asked)
+        fitting, most = (
+            ctas_by_row_registers(self.words, warps, self.target),
+            self.target.sm_limits.memory_bound_ctas_per_sm,
+        )
+        if fitting < most and self._spills_fit(warps, most):
+            return Schedule(num_warps=warps, occupancy=most, spill=True)
+        is_divided = self.words and late_words(self.func) and fitting > 1
+        return Schedule(num_warps=warps, occupancy=fitting if is_divided else None)
+
+    def _spills_fit(self, warps: int, ctas: int) -> bool:
+        """Whether shared memory holds what registers do not for so many CTAs per SM (``spill_to_shared.py``)."""
+        needed = self.words // (WARP * warps) + SPILLED_ROW_REG_OVERHEAD[0]
+        spilled = spill_bytes(needed - registers_at_launch(warps * ctas, self.target), warps)
+        return not is_declined(self.func, "spill") and spilled <= self.target.shared_memory_of(ctas)
+
+
+def _cannot_be_cheaper(found: Cost | None) -> bool:
+    """Early pruning: whether DRAM alone takes so long."""
+    return found is None or (1 - LEAST_GAIN) * found.clocks <= found.demands[DRAM]
