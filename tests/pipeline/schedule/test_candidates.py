@@ -21,6 +21,7 @@ from tileiras_build.target.targets import find_target
 
 KERNELS = Path(__file__).with_name("unhinted_dots.py")
 PAIRS = {"tall": 4, "square": 8, "wide": 4}  # with so many warps: with four, two CTAs share an SM
+SCALED = Path(__file__).parents[3] / "benchmarks" / "schedule_kernels.py"
 OTHERS = ("narrow", "one_cta", "two_of_an_sm", "from_a_tile", "without_tma")
 CLUSTER = ".blocksareclusters"
 WIDE = "matmul_f16_nt_wide"  # 128 x 128
@@ -92,6 +93,30 @@ def test_fewer_warps_compute_the_same(sm):
 def explained(path: Path, name: str, sm: str, schedule: str = "") -> list[dict]:
     [code] = export_kernels(path, [name]).values()
     return explain_schedule(code, "tilebc", Job(find_target(sm), schedule=schedule))
+
+
+# ---- block scales --------------------------------------------------------------------------------
+def scaled(name: str, sm: str) -> list[dict]:
+    [kernel] = explained(SCALED, name, sm)
+    return [kernel["schedule"], *kernel.get("schedules", ())]
+
+
+def test_scaled_fragments_wait_for_another_cta():
+    """All warps wait for the scales of a step: two CTAs of half as many stages take less time."""
+    chosen, *schedules = scaled("scaled_nvfp4_128x128x128", "sm_120")
+    assert (chosen["num_warps"], chosen["occupancy"]) == (8, 2)
+    clocks = {(one["schedule"]["num_warps"], one["schedule"]["occupancy"]): one.get("clocks") for one in schedules}
+    assert clocks[8, 2] < 0.97 * clocks[8, 1] and (4, 2) in clocks
+
+
+def test_shared_memory_holds_the_scales_too():
+    chosen, *schedules = scaled("scaled_mxf8e4m3_128x128x128", "sm_120")
+    assert "occupancy" not in chosen and chosen["num_warps"] == 8
+    assert {one["refused"].split(":")[0] for one in schedules if one["schedule"]["occupancy"] == 2} == {"shared memory"}
+
+
+def test_scales_in_tensor_memory_have_one_schedule():
+    assert len(scaled("scaled_mxf8e4m3_128x128x128", "sm_100")) == 1
 
 
 # ---- the choice ----------------------------------------------------------------------------------

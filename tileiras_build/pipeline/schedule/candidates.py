@@ -30,11 +30,13 @@ from ..analysis.enclosing_control_flow import accumulates_from_zero, is_in_count
 from ..analysis.resource_model import (
     FRAGMENT_REG_OVERHEAD,
     MAX_CP_ASYNC_STAGES,
+    MAX_CTAS_PER_SM,
     MAX_TMA_STAGES,
     MIN_STAGES,
     MIN_WARPS,
     STAGES_SMEM_OVERHEAD,
     WARPGROUP,
+    choose_stages,
     choose_warps,
     ctas_by_accumulators,
     registers_at_launch,
@@ -113,9 +115,13 @@ class Candidates:
 
     @classmethod
     def of(cls, func: TableOp, job: Job) -> Candidates | None:
-        """None for other kernels: they have one candidate, what the passes prefer. Block scales need warps that have no cost yet."""
+        """None for other kernels: they have one candidate, what the passes prefer. Block scales have a cost where warps multiply
+        them: scales of asynchronous MMAs need warps of their own, and others are multiplied before.
+        """
         dots = [as_op(op) for op in walk(func) if op.name == DOT]
-        if len(dots) != 1 or dots[0].lhs_scale is not None or len(tile_shape(dots[0].result)) != 2:
+        if len(dots) != 1 or len(tile_shape(dots[0].result)) != 2:
+            return None
+        if dots[0].lhs_scale is not None and not _warps_multiply_scales(dots[0], job):
             return None
         return cls(func, dots[0], job) if job.opt_level != 0 and choose_strategy(job).passes else None
 
@@ -144,13 +150,23 @@ class Candidates:
         is_large = self.asked is None and half >= MIN_WARPS and registers_fit(self.registers, half, 1, self.target)
         return self._best([_Cluster(self.kernel.ctas, self.kernel)]) if is_large or is_listening() else None
 
+    def more_ctas(self, one: WholeSchedule) -> int | None:
+        """The CTAs per SM of a candidate that has more than the passes would choose."""
+        ctas = unwrap(one.schedule.occupancy)
+        return ctas if ctas > self._expected_ctas(self.kernel, unwrap(one.schedule.num_warps)) else None
+
     def _best(self, clusters: Iterable[_Cluster]) -> WholeSchedule | None:
         found = self._of(clusters)
         hear_schedules(self.func, found)
         return cheapest(found)
 
     def _of(self, clusters: Iterable[_Cluster]) -> list[WholeSchedule]:
-        return [self._candidate(cluster, warps) for cluster in clusters for warps in self._warps(cluster.kernel)]
+        return [
+            self._candidate(cluster, warps, ctas)
+            for cluster in clusters
+            for warps in self._warps(cluster.kernel)
+            for ctas in self._ctas(cluster.kernel, warps)
+        ]
 
     # ---- what could be ---------------------------------------------------------------------------
     def _clusters(self) -> Iterator[_Cluster]:
@@ -186,6 +202,13 @@ class Candidates:
         if usual // 2 >= MIN_WARPS and self._may_have_fewer(kernel):
             yield usual // 2
 
+    def _ctas(self, kernel: Kernel, warps: int) -> Iterator[int]:
+        """CTAs per SM: as the passes prefer, and more where threads multiply what TMA copies."""
+        yield (expected := self._expected_ctas(kernel, warps))
+        is_free = self.copied and self.family.async_ops is None and kernel.ctas == 1 and not self._ctas_asked
+        if is_free and expected < MAX_CTAS_PER_SM:
+            yield MAX_CTAS_PER_SM
+
     def _may_have_fewer(self, kernel: Kernel) -> bool:
         """Early pruning: whether fewer warps may leave space for another CTA, and the loop has, besides conversions of loaded tiles,
         no more work than an instruction for each element of the operands. Nothing limits the registers of threads that TMA copies for; a persistent kernel with
@@ -193,8 +216,10 @@ class Candidates:
         """
         if self.family.group is not None or self._ctas_asked or (kernel.ctas > 1 and not self._is_pair(kernel)):
             return False
-        gains = not (kernel.is_persistent if self.family.accumulator is Storage.TENSOR else self.copied)
         [dot] = kernel.dots
+        gains = (
+            not (kernel.is_persistent if self.family.accumulator is Storage.TENSOR else self.copied) or dot.is_scaled
+        )
         converted = 0 if dot.is_computed else dot.trips * (dot.a_work + dot.b_work)
         others = sum(kernel.loop.values()) - converted
         return gains and others <= dot.trips * dot.k * (dot.m + dot.n)
@@ -247,8 +272,9 @@ class Candidates:
     def _limit(self, schedule: Schedule, kernel: Kernel) -> tuple[str | None, str | None]:
         """What an SM does not hold of a schedule, and the remedy."""
         warps, ctas, dot = schedule.num_warps or 1, schedule.occupancy or 1, kernel.dots[0]
-        if not registers_fit(registers := self._registers(kernel), warps, 1, self.target):
-            needed, available = registers_of_thread(registers, warps, 1, self.target)
+        least = ctas if ctas > self._expected_ctas(kernel, warps) else 1
+        if not registers_fit(registers := self._registers(kernel), warps, least, self.target):
+            needed, available = registers_of_thread(registers, warps, least, self.target)
             return (
                 f"registers: a thread needs {needed} for its part of the tiles, and has {available}",
                 "more num_warps",
@@ -256,7 +282,7 @@ class Candidates:
         columns = ctas * allocated_columns(_columns(dot)) if self.family.accumulator is Storage.TENSOR else 0
         if columns > ALL_COLUMNS:
             return f"tensor memory: {ctas} CTAs per SM need {columns} columns, an SM has {ALL_COLUMNS}", "smaller tiles"
-        needed, available = MIN_STAGES * kernel.stage_bytes + STAGES_SMEM_OVERHEAD, self.target.shared_memory_of(ctas)
+        needed, available = MIN_STAGES * kernel.stage_bytes + self._beside(kernel), self.target.shared_memory_of(ctas)
         if self.copied and needed > available:
             return (
                 f"shared memory: two stages are {needed} bytes, a CTA has {available} with {ctas} per SM",
@@ -265,20 +291,20 @@ class Candidates:
         return None, None
 
     # ---- what follows ----------------------------------------------------------------------------
-    def _candidate(self, cluster: _Cluster, warps: int) -> WholeSchedule:
+    def _candidate(self, cluster: _Cluster, warps: int, ctas: int) -> WholeSchedule:
         kernel = cluster.kernel.with_two_stages(self.target.max_shared_memory - STAGES_SMEM_OVERHEAD)
-        schedule = self._expected(cluster, kernel, warps)
+        schedule = self._expected(cluster, kernel, warps, ctas)
         refused, remedy = (cluster.refused, cluster.remedy) if cluster.refused else self._limit(schedule, kernel)
         if refused is not None:
             return WholeSchedule(schedule, refused, remedy)
         return WholeSchedule(schedule, cost=cost(kernel, schedule, self.target))
 
-    def _expected(self, cluster: _Cluster, kernel: Kernel, warps: int) -> Schedule:
+    def _expected(self, cluster: _Cluster, kernel: Kernel, warps: int, ctas: int) -> Schedule:
         """The schedule of a combination."""
-        ctas, most = self._expected_ctas(kernel, warps), MAX_TMA_STAGES if self.copied else MAX_CP_ASYNC_STAGES
+        most = MAX_TMA_STAGES if self.copied else MAX_CP_ASYNC_STAGES
         is_pair = self._is_pair(kernel)
         size = kernel.stage_bytes - is_pair * kernel.dots[0].b_bytes // 2
-        fitting = (self.target.shared_memory_of(ctas) - STAGES_SMEM_OVERHEAD) // max(size, 1)
+        fitting = (self.target.shared_memory_of(ctas) - self._beside(kernel)) // max(size, 1)
         stages, ahead = max(1, min(most, fitting)), self._prefetches(kernel.dots[0], warps, ctas) or None
         found = Schedule(num_warps=warps, occupancy=ctas, mma=(self.family.name,), prefetch_fragments=ahead)
         found = replace(found, num_stages=stages) if self.copied else replace(found, cp_async_stages=(stages,))
@@ -288,10 +314,18 @@ class Candidates:
         return replace(found, num_ctas=cluster.ctas if cluster.ctas > 1 else None, two_cta_mma=is_pair or None)
 
     def _expected_ctas(self, kernel: Kernel, warps: int) -> int:
+        """As registers allow, or fewer where that leaves too few stages."""
         if asked := self._ctas_asked:
             return asked
-        producers = (WARPGROUP if uses_setmaxnreg(self.func, self.job, warps) else 1) if self.copied else 0
-        return ctas_by_accumulators(self._registers(kernel) // (WARP * warps), warps + producers, self.job)
+        producers = WARPGROUP if uses_setmaxnreg(self.func, self.job, warps) else choose_strategy(self.job).uses_tma
+        ctas = ctas_by_accumulators(self._registers(kernel) // (WARP * warps), warps + producers, self.job)
+        return (
+            choose_stages(max(kernel.stage_bytes, 1), self._beside(kernel), ctas, self.job)[1] if self.copied else ctas
+        )
+
+    def _beside(self, kernel: Kernel) -> int:
+        """Bytes of shared memory beside the stages of operands."""
+        return STAGES_SMEM_OVERHEAD + MAX_CP_ASYNC_STAGES * kernel.dots[0].scale_bytes
 
     def _registers(self, kernel: Kernel) -> int:
         """``registers`` of one CTA's share."""
@@ -303,7 +337,8 @@ class Candidates:
         steps = max(1.0, dot.a_size() / dot.m / STEP_BYTES)
         fragments = self.family.shared_bytes(dot, warps) / steps / (4 * WARP * warps)
         needed = dot.m * dot.n / (WARP * warps) + 2 * fragments + FRAGMENT_REG_OVERHEAD
-        return Storage.REGISTERS in self.family.b_storage and needed <= registers_at_launch(warps * ctas, self.target)
+        from_registers = Storage.REGISTERS in self.family.b_storage and not dot.is_scaled
+        return from_registers and needed <= registers_at_launch(warps * ctas, self.target)
 
 
 def _copies(dot: TableOp, job: Job) -> bool:
@@ -313,6 +348,12 @@ def _copies(dot: TableOp, job: Job) -> bool:
     family, analysis = fastest_family(job.target), AxisAnalysis()
     loaded = {index: unwrap(tma_operand(dot, index, job, analysis)) for index in (0, 1)}
     return family.async_ops is not None or family.select(dot, loaded, job, MIN_WARPS) is not None
+
+
+def _warps_multiply_scales(dot: TableOp, job: Job) -> bool:
+    """Whether the fastest family has scales in its instruction, and threads execute it."""
+    family = fastest_family(job.target)
+    return family.async_ops is None and family.row_for(dot, job.target) is not None
 
 
 def _columns(dot: Dot) -> int:

@@ -265,8 +265,8 @@ class _Model:
         is_single = self.warps <= SM_PARTITIONS
         if self.schedule.prefetch_fragments:
             return FIRST_FRAGMENT if is_single else 0.0
-        if self.schedule.num_stages and not is_single:
-            return 0.0
+        if self.schedule.num_stages and not is_single and not any(dot.is_scaled for dot in self.kernel.dots):
+            return 0.0  # scales are copied by all threads, which then wait for each other
         steps = max(dot.a_size() / dot.m / STEP_BYTES for dot in self.kernel.dots)
         return steps * (MMA_LATENCY + self.gpu.shared_latency + BARRIER_LATENCY)
 

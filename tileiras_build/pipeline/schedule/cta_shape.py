@@ -67,12 +67,12 @@ def choose_cta_shape(func: TableOp, job: Job) -> None:
         if is_listening():
             hear(func, "occupancy", shape.occupancy, _attention_occupancies(func, job))
         return
-    warps = None if wanted.num_warps else _warps_that_divide(func, job) or _warps_of_scores(func, job)
+    warps, told = None if wanted.num_warps else _warps_that_divide(func, job) or _warps_of_scores(func, job), None
     if warps is not None:
         set_knobs(func, num_warps=warps)
     elif not wanted.num_warps or is_listening():
-        _choose_cheapest(func, job)
-    if ctas := wanted.occupancy or hint(func, job, "occupancy"):
+        told = _choose_cheapest(func, job)
+    if ctas := wanted.occupancy or hint(func, job, "occupancy") or told:
         candidates = _occupancies(func, ctas, job)
         choose(func, job, "occupancy", candidates)
     elif late_words(func) and (words := row_words(func)):
@@ -82,12 +82,17 @@ def choose_cta_shape(func: TableOp, job: Job) -> None:
         hear(func, "occupancy", None, _occupancies(func, EXPLAINED_CTAS, job))
 
 
-def _choose_cheapest(func: TableOp, job: Job) -> None:
-    """Set the warps of the cheapest whole schedule of a matmul, or of a kernel that reduces rows."""
+def _choose_cheapest(func: TableOp, job: Job) -> int | None:
+    """Set the warps of the cheapest whole schedule of a matmul, or of a kernel that reduces rows. The CTAs per SM of it, where they
+    do not follow from the warps.
+    """
     found = Candidates.of(func, job) or RowCandidates.of(func, job)
     best = None if found is None else found.best()
-    if best is not None and best.schedule.num_warps != choose_warps(func, job):
+    if found is None or best is None:
+        return None
+    if best.schedule.num_warps != choose_warps(func, job):
         set_knobs(func, num_warps=best.schedule.num_warps)
+    return found.more_ctas(best)
 
 
 def _warps_that_divide(func: TableOp, job: Job) -> int | None:

@@ -56,7 +56,7 @@ class Dot:
     """C (m, n) += A (m, k) B (k, n), ``trips`` times. ``a_bytes`` and ``b_bytes`` are loaded for each: 0 for an operand that is
     computed, or loaded before; ``is_computed``: the left one is no loaded tile. ``is_chained``: one of two dots, of which the
     second waits for the first. ``a_work`` and ``b_work``: instructions of single threads that convert the elements of an operand after
-    their load, which each warp does for its fragments. Types have the names of ``OPERAND_TYPES``.
+    their load, which each warp does for its fragments. ``scale_bytes``: of block scales for each trip. Types have the names of ``OPERAND_TYPES``.
     """
 
     m: int
@@ -73,6 +73,7 @@ class Dot:
     is_chained: bool = False
     a_work: float = 0
     b_work: float = 0
+    scale_bytes: int = 0
 
     def transposed(self) -> Dot:
         """B' A' for A B."""
@@ -97,6 +98,7 @@ class Dot:
             b_bytes=self.b_bytes // factor,
             a_work=self.a_work / factor,
             b_work=self.b_work / factor,
+            scale_bytes=self.scale_bytes // factor,
             trips=factor * self.trips,
         )
 
@@ -275,7 +277,8 @@ def _dot(op: TableOp, trips: float, is_chained: bool, target: Target) -> Dot:
     sizes = (dot.a_size(), dot.b_size())
     loaded = [round(size) if dot_operand_load(op, index) is not None else 0 for index, size in enumerate(sizes)]
     work = [_conversions(value, target) for value in (op.lhs, op.rhs)]
-    return replace(dot, a_bytes=loaded[0], b_bytes=loaded[1], a_work=work[0], b_work=work[1])
+    scales = _bytes(op.lhs_scale) + _bytes(op.rhs_scale) if is_scaled else 0
+    return replace(dot, a_bytes=loaded[0], b_bytes=loaded[1], a_work=work[0], b_work=work[1], scale_bytes=scales)
 
 
 def _conversions(value: SSAValue, target: Target) -> float:

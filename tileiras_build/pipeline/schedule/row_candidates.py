@@ -58,6 +58,9 @@ class RowCandidates:
         hear_schedules(self.func, found)
         return cheapest(found)
 
+    def more_ctas(self, one: WholeSchedule) -> None:
+        """They follow from the warps."""
+
     @cached_property
     def kernel(self) -> Kernel:
         return describe(self.func, self.job)
