@@ -39,5 +39,7 @@ OPERANDS = (MATRIX, MATRIX, MATRIX, MATRIX, ROWS, KEYS, WIDTH)
 CASES = [
     Case("attention", attention.replace_hints(occupancy=1), (*OPERANDS, False)),
     Case("apart", attention, (*OPERANDS, True)),
+    Case("wide", attention.replace_hints(occupancy=1), (*[MATRIX] * 4, 128, 64, 256, False)),
+    Case("in_columns", attention.replace_hints(occupancy=1), (*[MATRIX] * 4, 128, 128, WIDTH, False)),
     Case("few_queries", attention, (*[MATRIX] * 4, FEW, KEYS, WIDTH, True)),
 ]

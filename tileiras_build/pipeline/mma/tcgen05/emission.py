@@ -86,6 +86,9 @@ from .tmem_allocation import TmemAllocation, allocation_of
 REGISTER_BYTES = 4
 COLUMN_BYTES = LANES * REGISTER_BYTES  # of a column of scales, which is replicated to the lanes of all four warps
 WHOLE = 0, 1  # the only part of one
+# Registers of a load whose columns are added to others before the next load: with twice as many, ptxas spills.
+ADDED_REGISTERS = 8
+ADDITIONS = frozenset(("nv_tileas.addf", "arith.addi"))
 COPIED_MATRIX = plain_descriptor(PATTERN_LINES * COPIED_REGISTERS * REGISTER_BYTES)
 
 
@@ -105,15 +108,27 @@ def emit_tmem_load(e: KernelEmitter, op: TableOp) -> None:
     e.b.issue(instructions.FenceAfterOp)
     loaded = []
     start = tile_start(e, op.source, op.stage, tile.total_tmem_columns)
-    for own, first, repetitions in tile.pieces(e.vector_registers):
+    by_parts = _exceeds_registers_with_addend(e, op, tile.layout.num_registers)
+    for own, first, repetitions in tile.pieces(ADDED_REGISTERS if by_parts else e.vector_registers):
         address = pointer_to(e.b, warp_address(e.threads, tile, start, own, first))
         type = registers_type(repetitions * tile.shape.registers)
         loaded.append(e.b.issue(LoadTensorMemoryOp, address, type=type, **form_of(tile.shape.name, repetitions)))
-    e.b.issue(instructions.WaitLoadOp)
+        if by_parts:
+            e.b.issue(instructions.WaitLoadOp)
+    if not by_parts:
+        e.b.issue(instructions.WaitLoadOp)
     e.b.issue(instructions.FenceBeforeOp)
     registers = [value for words in loaded for value in scalars_of(e.b, element.type, words)]
     names = unwrap(tile.layout.register_permutation(layout_of(op.result)))
     e.values[op.result] = [registers[name] for name in names]
+
+
+def _exceeds_registers_with_addend(e: KernelEmitter, op: TableOp, size: int) -> bool:
+    """Whether threads have too few registers for the ``size`` registers of a loaded tile beside the tile that it is added to. Each
+    part is then added before the next one is loaded: ptxas moves additions above a later wait, but none above their own.
+    """
+    added = [use.operation.name in ADDITIONS for use in op.result.uses]
+    return added == [True] and 2 * size > e.tile_registers
 
 
 def emit_tmem_store(e: KernelEmitter, op: TableOp) -> None:

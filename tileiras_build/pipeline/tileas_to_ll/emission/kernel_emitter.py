@@ -81,11 +81,15 @@ class KernelEmitter:
         self._emitted_early: set[Operation] = set()
 
     @property
-    def vector_registers(self) -> int:
-        """The largest power of two of registers for one instruction, with some left for the rest of the thread."""
+    def tile_registers(self) -> int:
+        """The registers of a compute thread for tiles, with some left for the rest."""
         warps = self.num_warps + self.producer_warps
-        share = self.max_registers or self.target.sm_limits.registers_of(warps)
-        return 1 << (share - RESERVED_REGISTERS).bit_length() - 1
+        return (self.max_registers or self.target.sm_limits.registers_of(warps)) - RESERVED_REGISTERS
+
+    @property
+    def vector_registers(self) -> int:
+        """The largest power of two of registers for one instruction."""
+        return 1 << self.tile_registers.bit_length() - 1
 
     # ---- walk ------------------------------------------------------------------------------------
     def emit_body(self, kernel: Operation) -> None:
