@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import IntAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.traits import IsTerminator, Pure
 
-from ....ir.casting import defining_op, int_array_attr, int_attr, parent_block, parent_op, unwrap
+from ....ir.casting import as_op, defining_op, int_array_attr, int_attr, parent_block, parent_op, unwrap
 from ....ir.dialects import gpu_ext as gpu
 from ....ir.dialects.fast_xdsl import walk
 from ....ir.dialects.gpu_ext import AddressSpace, AddressSpaceAttr
@@ -28,7 +28,7 @@ from ....ir.dialects.nvgpu.ops_tma import TmaPrefetchDescriptorOp
 from ....ir.dialects.nvgpu.types import MBarrierGroupType
 from ....ir.dialects.nvvm import cluster_sync_and_fences, warp_sync
 from ....ir.dialects.op_definition import TableOp
-from ....ir.dialects.op_traits import MmaRole, is_return, releases_on_completion, traits_of
+from ....ir.dialects.op_traits import MmaRole, is_counted_loop, is_return, releases_on_completion, traits_of
 from ...analysis.resource_model import WARPGROUP
 from ...common.llvm_type_constructors import CLUSTER, I1, I8, I32, SHARED
 from ..emission.function_builder import Value
@@ -329,6 +329,7 @@ def emit_agent_switch(e: KernelEmitter, op: TableOp) -> None:
     b.start(compute)
     with b.scope():
         _set_registers(e.b, op, -1)
+        _shuffle_loop_bounds(e, op)
         with _joined_returns(e, op.regions[-1]):
             e.emit_block(op.regions[-1].blocks[0])
         if e.tmem is not None:
@@ -414,6 +415,22 @@ def _set_registers(b: InstructionBuilder, op: TableOp, partition: int) -> None:
     if "partition_registers" in kernel.attributes:
         action, count = ("dec", "inc")[partition], int_array_attr(kernel, "partition_registers")[partition]
         b.issue(cluster_sync_and_fences.SetMaxRegisterOp, action=action, count=count)
+
+
+def _shuffle_loop_bounds(e: KernelEmitter, op: TableOp) -> None:
+    """Give the compute warps copies of their loops' bounds, where producer warps have few registers.
+
+    ptxas keeps a value in one register in all partitions, and spills it in all where no low one is free: the compute warps have
+    columns of tensor memory there. It removes moves, but no shuffle, of whose result it also knows that it is uniform.
+    """
+    if e.tmem is None or "partition_registers" not in parent_op(op).attributes:
+        return
+    loops = [inner for inner in walk(op.regions[-1]) if is_counted_loop(inner)]
+    bounds = dict.fromkeys(bound for loop in loops for bound in (as_op(loop).lower, as_op(loop).upper))
+    for bound in bounds:
+        held = e.values.get(bound)  # None: computed by the compute warps
+        if isinstance(held, SSAValue) and held.type == I32:
+            e.values[bound] = e.b.shuffle(gpu.ShuffleMode.IDX, held, 0)
 
 
 HANDLERS: dict[str, Handler] = {
