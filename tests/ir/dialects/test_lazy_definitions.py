@@ -22,6 +22,31 @@ assert str(module) == "{_TEXT}", str(module)
 print(sorted(before - {{kind.name for kind in lazy_definitions._pending}}))
 """
 
+_FORMATS = """
+from tileiras_build.workers.lazy_class_creation import enable
+enable()
+from xdsl.context import Context
+from xdsl.dialects import arith, builtin
+from xdsl.irdl.declarative_assembly_format import FormatProgram
+from xdsl.parser import Parser
+
+class Twice(arith.AddiOp):
+    name = "arith.addi"
+
+    def print(self, printer):
+        printer.print_string("twice")
+        super().print(printer)
+
+parsed, usual = [], FormatProgram.from_str
+FormatProgram.from_str = lambda text, definition: parsed.append(definition.name) or usual(text, definition)
+one = arith.ConstantOp.from_int_and_width(1, 32)
+done = Twice(one, one)
+done.verify()
+assert not parsed
+str(done), str(done)
+print(parsed, str(done).count("twice"))
+"""
+
 # Every class of some dialects: what it is called, what its definition says, and what it has.
 _ALL = """
 if DEFER:
@@ -67,3 +92,7 @@ def test_definitions_are_the_same():
     plain, deferred = _run(f"DEFER = False\n{_ALL}"), _run(f"DEFER = True\n{_ALL}")
     assert len(plain) > 100_000
     assert deferred.splitlines() == plain.splitlines()
+
+
+def test_formats_are_parsed_once_and_when_they_are_used():
+    assert _run(_FORMATS) == "['arith.addi'] 1\n"

@@ -1,8 +1,8 @@
 """xDSL's definitions of operations and attributes, evaluated at first use.
 
 ``irdl_op_definition`` derives constraints and accessors from a class, and parses its assembly format;
-``irdl_attr_definition`` evaluates annotations. The dialects define 600 classes, of which a kernel uses 60. Faults of a
-class are reported when it is used, not when it is defined.
+``irdl_attr_definition`` evaluates annotations. The dialects define 600 classes, of which a kernel uses 60, and prints few: a
+format is parsed when it is first printed or parsed with. Faults of a class are reported when it is used, not when it is defined.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _parameters = ParamAttrDef.from_pyrdl
 _pending: dict[type, dict[str, object]] = {}
 _NOTHING = object()
 _completions: dict[type, Callable[[Any], None]] = {}
-# Names that xDSL's decorator adds besides accessors.
-_ADDED = ("get_irdl_definition", "verify_")
+# Names that xDSL's decorator adds besides accessors, and those that it adds for an assembly format.
+_ADDED, _OF_FORMAT = ("get_irdl_definition", "verify_"), ("parse", "print")
 
 
 def enable_lazy_definitions() -> None:
@@ -97,7 +97,7 @@ def _declared(kind: type[IRDLOperation]) -> list[str]:
     if sum("traits" in space for space in above) != 1:
         found.add("traits")
     if kind.assembly_format is not None:
-        found.update(("parse", "print"))
+        found.update(_OF_FORMAT)
     return [*found]
 
 
@@ -110,6 +110,37 @@ def _finish_definition(kind: type[IRDLOperation]) -> None:
             else:
                 setattr(base, name, value)
         if _pending.pop(base, None) is not None:
-            _define(base)
+            _define_except_format(base)
         if (complete := _completions.pop(base, None)) is not None:
             complete(base)
+
+
+def _define_except_format(kind: type[IRDLOperation]) -> None:
+    """Define a class; its assembly format, if it has one, when an operation is printed or parsed."""
+    if (text := kind.assembly_format) is None:
+        _define(kind)
+        return
+    own = vars(kind).get("assembly_format", _NOTHING)
+    kind.assembly_format = None
+    _define(kind)
+    if own is _NOTHING:
+        del kind.assembly_format
+    else:
+        kind.assembly_format = text
+    kind.get_irdl_definition().assembly_format = text
+    for name in _OF_FORMAT:
+        setattr(kind, name, _PendingFormat(kind, name))
+
+
+class _PendingFormat:
+    """A placeholder for ``name``, "parse" or "print", of the defined class ``owner`` until its format is parsed."""
+
+    def __init__(self, owner: type[IRDLOperation], name: str):
+        self.owner, self.name = owner, name
+
+    def __get__(self, op: Operation | None, kind: type):
+        accessors = operations.get_accessors_from_op_def(self.owner.get_irdl_definition(), None)
+        for name in _OF_FORMAT:
+            setattr(self.owner, name, accessors[name])
+        # The owner's: a derived class may have one of its own, and call this one.
+        return accessors[self.name].__get__(op, kind)

@@ -192,9 +192,10 @@ def _link(module: llvm.ModuleRef, context, text: str, libdevice: str | None, mad
     missing = _undefined(module)
     if note is not None:
         _link_blob(module, context, missing, resolve(note, libdevice), made_for)
+        missing = _undefined(module)
     elif helpers := sorted(name for name in missing if name.startswith(LIBDEVICE_PREFIX)):
         raise unresolved_error(helpers, "the module links no libdevice (!tileiras.libdevice)")
-    if missing := _undefined(module):
+    if missing:
         raise InternalError(
             "undefined-symbol",
             f"the module calls {', '.join(missing)} without defining it",

@@ -9,6 +9,7 @@ cleanups (address spaces, load/store vectorizer, GVN, LSR) afterwards.
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 import llvmlite.binding as llvm
 
@@ -73,7 +74,7 @@ def mark_functions(module: llvm.ModuleRef, level: Level) -> None:
 
 def _has_many_loops(function: llvm.ValueRef) -> bool:
     """Whether a function has more than MAX_LOOPS back edges."""
-    if function.is_declaration or len(list(function.blocks)) <= MAX_LOOPS:
+    if function.is_declaration or not any(islice(function.blocks, MAX_LOOPS, None)):
         return False
     seen: set[str] = set()
     back = 0

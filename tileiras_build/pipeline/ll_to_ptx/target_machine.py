@@ -76,6 +76,7 @@ def library_machine(triple: str = TRIPLE) -> llvm.TargetMachine:
     return target_machine_for(TARGETS["sm_80"], 3, triple)
 
 
+@cache
 def data_layout(triple: str = TRIPLE) -> str:
     """The data layout of modules of this triple."""
     return str(library_machine(triple).target_data)
