@@ -63,12 +63,18 @@ def run(
         return subprocess.run(
             command, cwd=folder, env=environment, capture_output=True, text=True, timeout=seconds, check=False
         )
-    return _source(environment.get("PYTHONPATH") == str(_ROOT)).run(words, folder, environment, seconds)
+    return _source(_finds_this_checkout(environment)).run(words, folder, environment, seconds)
 
 
 def processor_seconds() -> float:
     """User and system time of all runs so far, and of the processes that they waited for."""
     return sum(source.spent for source in _sources)
+
+
+def _finds_this_checkout(environment: dict[str, str]) -> bool:
+    """Whether the package that is found first in PYTHONPATH is that of this checkout."""
+    folders = map(Path, filter(None, environment.get("PYTHONPATH", "").split(os.pathsep)))
+    return next((folder for folder in folders if (folder / _PACKAGE).is_dir()), None) == _ROOT
 
 
 def _at_start(environment: dict[str, str]) -> dict[str, str]:
