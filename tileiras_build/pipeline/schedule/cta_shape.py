@@ -12,7 +12,7 @@ from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_counted_loop
 from ...ir.layouts.tmem_layout import ALL_COLUMNS, ROWS, allocated_columns
 from ...target.sm_limits import WARP
-from ..analysis.chained_dots import DOT, ChainedDots, chained_dots_of, is_computed_by_dot
+from ..analysis.chained_dots import DOT, is_computed_by_dot
 from ..analysis.dot_loop_registers import live_tile_registers, tile_registers
 from ..analysis.dot_operand_chains import dot_operand_load
 from ..analysis.enclosing_control_flow import only_accumulates
@@ -24,27 +24,23 @@ from ..analysis.resource_model import (
     ctas_by_row_registers,
     live_registers_fit,
     registers_fit,
-    registers_fit_with_setmaxnreg,
     registers_left,
     registers_of_thread,
     row_registers,
 )
 from ..analysis.row_registers import late_words, row_words
-from ..analysis.tma_operands import may_prefetch_in_loop, tma_loads_allowed
+from ..analysis.tma_operands import may_prefetch_in_loop
 from ..common.optimization_hints import hint
 from ..job import Job
-from ..mma.family import MmaFamily, Storage, fastest_family
-from ..pipelining_strategies import choose as choose_strategy
+from ..mma.family import Storage, fastest_family
+from .attention_candidates import AttentionCandidates
 from .candidates import Candidates
 from .choose import Candidate, choose, hear, hear_kernel, is_listening
 from .kernel import describe
 from .row_candidates import RowCandidates
-from .schedule import Schedule
 from .schedule_attribute import schedule_of, set_knobs
 from .shared_memory import give_up_tma
 
-MAX_WARPGROUPS, MIN_WARPGROUPS = 4, 2  # warpgroups of a CTA of chained dots, and of all CTAs that share an SM
-CTAS = (2, 1)
 ROWS_OF_WARP = 16  # of an mma.sync
 EXPLAINED_CTAS = 4  # CTAs per SM up to which candidates are explained where none is chosen
 
@@ -52,20 +48,16 @@ EXPLAINED_CTAS = 4  # CTAs per SM up to which candidates are explained where non
 def choose_cta_shape(func: TableOp, job: Job) -> None:
     """Set the CTAs per SM of a kernel, and the warps of attention.
 
-    Chained dots (attention) have 64 rows for each warpgroup, with as many warpgroups per SM as fit: one issues MMAs while
-    another computes the softmax. Other kernels have as many CTAs as they request, or fewer if the tiles that a loop keeps in
-    registers for its dots would not fit, as they would spill to local memory in every iteration, or if tensor memory or shared
-    memory do not. Kernels without loops that load
-    tiles after a reduction have as many as registers suffice for, so that ptxas allocates registers for loads in flight.
+    Chained dots (attention) have 64 rows for each warpgroup (``attention_candidates.py``). Other kernels have as many CTAs as they
+    request, or fewer if the tiles that a loop keeps in registers for its dots would not fit, as they would spill to local memory in
+    every iteration, or if tensor memory or shared memory do not. Kernels without loops that load tiles after a reduction have as
+    many as registers suffice for, so that ptxas allocates registers for loads in flight.
     """
     if is_listening():
         hear_kernel(func, describe(func, job))
     give_up_tma(func, job)
     wanted = schedule_of(func)
-    if _is_attention(func, job) and (shape := _attention_shape(func, job, wanted)) is not None:
-        set_knobs(func, num_warps=shape.num_warps, occupancy=shape.occupancy or wanted.occupancy, setmaxnreg=True)
-        if is_listening():
-            hear(func, "occupancy", shape.occupancy, _attention_occupancies(func, job))
+    if _choose_attention(func, job):
         return
     warps, told = None if wanted.num_warps else _warps_that_divide(func, job) or _warps_of_scores(func, job), None
     if warps is not None:
@@ -173,65 +165,23 @@ def _memory_limit(stage: int, columns: int, ctas: int, job: Job) -> str | None:
 
 
 # ---- chained dots ------------------------------------------------------------------------------
-def _is_attention(func: TableOp, job: Job) -> bool:
-    """Whether a kernel may use warpgroups, of which some wait while others compute."""
-    if fastest_family(job.target).group is None or not choose_strategy(job).uses_tma:
+def _choose_attention(func: TableOp, job: Job) -> bool:
+    """Set warps and CTAs per SM of chained dots; False where there are none, or they do not fit."""
+    found = AttentionCandidates.of(func, job)
+    best = None if found is None else found.best()
+    if found is None or best is None:
         return False
-    return tma_loads_allowed(func) and func.num_ctas is None
+    ctas, asked = unwrap(best.schedule.occupancy), schedule_of(func).occupancy
+    if is_listening():
+        hear(func, "occupancy", ctas if ctas > 1 else None, _attention_occupancies(func, found, job))
+    set_knobs(func, num_warps=best.schedule.num_warps, occupancy=ctas if ctas > 1 else asked, setmaxnreg=True)
+    return True
 
 
-def _attention_shape(func: TableOp, job: Job, wanted: Schedule) -> Schedule | None:
-    """Warps and CTAs per SM of chained dots; None where there are none, or they do not fit."""
-    chains, family = chained_dots_of(func), fastest_family(job.target)
-    if not chains or not all(_has_instructions(chain, family, job) for chain in chains):
-        return None
-    requested = wanted.occupancy or hint(func, job, "occupancy")
-    rows_of_group, warps_of_group = unwrap(family.group)
-    groups, rest = divmod(chains[0].rows, rows_of_group)
-    warps = warps_of_group * groups
-    if rest or groups > MAX_WARPGROUPS or wanted.num_warps not in (None, warps):
-        return None
-    for ctas in CTAS if requested is None else (requested,):
-        if groups * ctas >= MIN_WARPGROUPS:
-            shape = Schedule(num_warps=warps, occupancy=ctas if ctas > 1 else None, setmaxnreg=True)
-            if _chains_fit(chains, family, func, shape, job):
-                return shape
-    return None
-
-
-def _chains_fit(chains: list[ChainedDots], family: MmaFamily, func: TableOp, shape: Schedule, job: Job) -> bool:
-    """Whether all chains fit a shape. What asks the kernel for its shape is answered with this one."""
-    before = schedule_of(func)
-    set_knobs(func, num_warps=shape.num_warps, occupancy=shape.occupancy, setmaxnreg=True)
-    fits = all(_fits(chain, family, func, shape.occupancy or 1, job) for chain in chains)
-    set_knobs(func, num_warps=before.num_warps, occupancy=before.occupancy, setmaxnreg=before.setmaxnreg)
-    return fits
-
-
-def _attention_occupancies(func: TableOp, job: Job) -> Iterator[Candidate[int]]:
+def _attention_occupancies(func: TableOp, found: AttentionCandidates, job: Job) -> Iterator[Candidate[int]]:
     """CTAs per SM of chained dots that fit as attention, or as other kernels do."""
     for other in list(_occupancies(func, EXPLAINED_CTAS, job)):
-        fits = _attention_shape(func, job, Schedule(occupancy=other.value)) is not None
-        yield Candidate(other.value) if fits else other
-
-
-def _has_instructions(chain: ChainedDots, family: MmaFamily, job: Job) -> bool:
-    return all(family.row_for(dot, job.target) is not None for dot in (chain.first, chain.last))
-
-
-def _fits(chain: ChainedDots, family: MmaFamily, func: TableOp, ctas: int, job: Job) -> bool:
-    """Whether the registers of each of ``ctas`` CTAs hold the tiles that are live at once, and shared memory its stages.
-
-    With two CTAs, threads then have registers for both accumulators; with one, also for two left operands of the second dot,
-    which rotate_mma_loop overlaps with the next iteration.
-    """
-    tiles = [chain.first.result, chain.last.result]
-    if ctas == 1:
-        tiles.append(chain.last.lhs)
-    if not family.lhs_stays_in_smem(chain.first, job):
-        tiles.append(chain.first.lhs)
-    regs, warps = sum(map(tile_registers, tiles)), choose_warps(func, job)
-    return registers_fit_with_setmaxnreg(regs, warps, ctas, job.target) and family.stages_fit(chain.first, ctas, job)
+        yield Candidate(other.value) if found.limit(other.value).refused is None else other
 
 
 def _warps_of_scores(func: TableOp, job: Job) -> int | None:
