@@ -52,6 +52,15 @@ def test_dots_of_tiles_that_stick_out_of_the_arrays(name, sm, ctas):
     check_matmul(name, sm, (m + 22, n + 16, 2 * k + 16), (2, 2, 1))
 
 
+def test_a_part_beyond_the_registers_of_its_cta_is_multiplied_slice_by_slice():
+    """256 x 256 accumulators of a CTA take all registers of an SM."""
+    name = "matmul_sliced_2"
+    assert clusters(name, "sm_90") == (2, None)
+    artifacts = compiled(KERNELS, name, "sm_90")
+    assert "wgmma.mma_async" in artifacts.ptx and "tile = [128, 256]" in artifacts.tileas
+    check_matmul(name, "sm_90", (534, 272, 144), (2, 2, 1))
+
+
 @pytest.mark.parametrize(("steps", "sm", "ctas"), pairwise([1, 2, 7], SMS, CTAS))
 def test_loops_shorter_and_longer_than_the_ring(steps, sm, ctas):
     check_matmul(f"matmul_{ctas}", sm, (128, 64, 32 * steps), (1, 1, 1))

@@ -5,7 +5,7 @@ Out:   a loop over slices around the kernel's program, if the accumulators of a 
        registers exceed the registers of all threads of a CTA, or if chained dots have rows for two tiles of tensor
        memory that are not computed at once (``schedule/tmem_chains.py``). Each iteration loads, computes and stores one of two, four or eight equal slices of the tiles: the fewest
        that fit, if each warp still has rows of its own. Slice-invariant scalars and views stay before the loop.
-After: plan_cta_cluster (tiles are per CTA). Before: shrink_k_tile (which reads tile sizes), choose_cta_shape, and all
+After: plan_cta_cluster (tiles are per CTA; all CTAs of a cluster compute the same slice of theirs). Before: shrink_k_tile (which reads tile sizes), choose_cta_shape, and all
        passes that choose warps and copies.
 Sound: slices follow the rules of analysis/sharding_propagation: no slice needs another one, and accesses that tokens
        order are of the same slice of the same view, hence in one iteration. A kernel with operations that must execute
@@ -46,7 +46,7 @@ class LoopOverTileSlices(EdgePass):
     name = "tileas-loop-over-tile-slices"
 
     def run(self, module: ModuleOp, job: Job) -> None:
-        funcs = [func for func in module.body.block.ops if is_function(func) and as_op(func).num_ctas is None]
+        funcs = [func for func in module.body.block.ops if is_function(func)]
         large = [func for func in funcs if tma_loads_allowed(func) and not _stays_whole(as_op(func), job)]
         if any([_slice_to_fit(func, job) for func in large]):
             Cse().run(module, job)
