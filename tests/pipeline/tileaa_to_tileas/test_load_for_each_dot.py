@@ -51,6 +51,36 @@ def test_results_of_two_accumulators(sm, blocks, depth):
     np.testing.assert_array_equal(out, (a @ b + 1) * (a @ c))
 
 
+@pytest.mark.parametrize(("blocks", "depth"), [(2, 64), (1, 456)], ids=["a block for each tile", "one for all"])
+@pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
+def test_results_of_products_added_in_turn(sm, blocks, depth):
+    rng = np.random.default_rng(depth)
+    a, b, c, d = (rng.integers(-1, 2, shape).astype(np.float16) for shape in 2 * ((256, depth), (depth, 64)))
+    [*_, out] = run(KERNELS, "sums_of_two", sm, [a, b, c, d, np.zeros((256, 64), np.float32)], (blocks, 1, 1))
+    a, b, c, d = (one.astype(np.float64) for one in (a, b, c, d))
+    np.testing.assert_array_equal(out, a @ b + c @ d + 1)
+
+
+@pytest.mark.parametrize("keys", [64, 456])
+@pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
+def test_results_of_scores_added_in_turn(sm, keys):
+    rng = np.random.default_rng(keys)
+    q, r, k, p, v = (rng.integers(-1, 2, (n, 64)).astype(np.float16) for n in (128, 128, keys, keys, keys))
+    [*_, out] = run(KERNELS, "scores_of_two", sm, [q, r, k, p, v, np.zeros((128, 64), np.float32)], (1, 1, 1))
+    q, r, k, p, v = (one.astype(np.float64) for one in (q, r, k, p, v))
+    scores = q @ k.T + r @ p.T
+    padded = np.pad(scores, ((0, 0), (0, -keys % 64))).reshape(128, -1, 64)
+    np.testing.assert_array_equal(out, scores @ v + padded.max(axis=2).sum(axis=1, keepdims=True))
+
+
+def test_products_are_added_in_tensor_memory():
+    assert "addf" not in compiled(KERNELS, "sums_of_two", "sm_100").tileas
+    *_, body = (
+        part for part in compiled(KERNELS, "scores_of_two", "sm_100").tileas.split("nv_tileas.for") if "umma" in part
+    )
+    assert body.partition("nv_tileas.continue")[0].count("tmem_load") == 1
+
+
 def test_accumulators_stay_in_tensor_memory():
     loops = compiled(KERNELS, "two_accumulators", "sm_100").tileas.split("nv_tileas.for")
     assert "tmem_load" not in next(part for part in loops if "async.umma" in part).partition("nv_tileas.continue")[0]

@@ -1,4 +1,4 @@
-"""Loops in which two dots read each loaded tile."""
+"""Loops in which two dots read each loaded tile, or accumulate one after the other."""
 
 import cuda.tile as ct
 
@@ -58,9 +58,40 @@ def two_accumulators(a, b, c, out, M: ConstInt, N: ConstInt, K: ConstInt):
         ct.store(out, (i, 0), first * second)
 
 
+@ct.kernel
+def sums_of_two(a, b, c, d, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = a @ b + c @ d + 1, each block's rows in turn."""
+    for i in range(ct.bid(0), ct.num_tiles(out, axis=0, shape=(M, N)), ct.num_blocks(0)):
+        total = ct.ones((M, N), dtype=ct.float32)
+        for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+            total = ct.mma(_tile(a, i, k, (M, K)), _tile(b, k, 0, (K, N)), total)
+            total = ct.mma(_tile(c, i, k, (M, K)), _tile(d, k, 0, (K, N)), total)
+        ct.store(out, (i, 0), total)
+
+
+@ct.kernel
+def scores_of_two(q, r, k, p, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
+    """out = (q @ k.T + r @ p.T) @ v + the maxima of the scores, added up, as attention with positions apart has."""
+    i = ct.bid(0)
+    left, others = _tile(q, i, 0, (M, D)), _tile(r, i, 0, (M, D))
+    total, most = ct.zeros((M, D), dtype=ct.float32), ct.zeros((M, 1), dtype=ct.float32)
+    for j in range(ct.num_tiles(k, axis=0, shape=(N, D))):
+        scores = ct.mma(left, ct.transpose(_tile(k, j, 0, (N, D))), ct.zeros((M, N), dtype=ct.float32))
+        scores = ct.mma(others, ct.transpose(_tile(p, j, 0, (N, D))), scores)
+        most = most + ct.max(scores, axis=1, keepdims=True)
+        total = ct.mma(scores.astype(v.dtype), _tile(v, j, 0, (N, D)), total)
+    ct.store(out, (i, 0), total + most)
+
+
+def _tile(array, row, column, shape):
+    return ct.load(array, (row, column), shape, padding_mode=ZERO)
+
+
 INPUT, OUTPUT = Array("float16", 2, stride_divisible_by=8), Array("float32", 2, stride_divisible_by=4)
 CASES = [
     Case("gradients", gradients, (*[INPUT] * 4, OUTPUT, OUTPUT, 128, 128, 64)),
     Case("gradients_tf32", gradients_tf32, (*[INPUT] * 4, OUTPUT, OUTPUT, 64, 64, 64)),
+    Case("sums_of_two", sums_of_two, (*[INPUT] * 4, OUTPUT, 128, 64, 64)),
+    Case("scores_of_two", scores_of_two, (*[INPUT] * 5, OUTPUT, 128, 64, 64)),
     Case("two_accumulators", two_accumulators, (*[INPUT] * 3, OUTPUT, 128, 64, 64)),
 ]

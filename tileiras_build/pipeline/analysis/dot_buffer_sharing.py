@@ -10,7 +10,7 @@ from ...ir.casting import parent_op, tile_type, unwrap
 from ...ir.dialects.fast_xdsl import string_of
 from ...ir.dialects.op_definition import TableOp
 from .dot_operand_chains import dot_operand_load
-from .enclosing_control_flow import enclosing_loops, is_defined_in_loop, only_accumulates
+from .enclosing_control_flow import enclosing_loops, is_defined_in_loop, only_accumulates, summed_dots
 
 # Attributes that determine the form of a dot.
 MMA_SELECTION_ATTRIBUTES = ("mma", "a_via_registers", "signedness_lhs", "signedness_rhs")
@@ -22,12 +22,15 @@ def buffer_sharing_class(
     """A key for each (dot, loaded operands) of a kernel, in program order.
 
     Dots with equal keys have equal loads and instructions, each in a loop of its own in one block: the n-th such dot of
-    one loop has the key of the n-th of another. ``shares_stored``: whether dots with operands that threads store have equal keys:
+    one loop has the key of the n-th of another, and so have those to whose results they add. ``shares_stored``: whether dots with operands that threads store have equal keys:
     they share tensor memory, and no shared memory.
     """
     keys: list[tuple[Hashable, Operation, int]] = []
-    for dot, loaded in dots:
-        alike, loop = _sharing_key(dot, loaded, shares_stored), enclosing_loops(dot)[-1]
+    every = {dot: tuple(loaded) for dot, loaded in dots}
+    for dot in every:
+        summed = [one for one in summed_dots(dot) if one in every]
+        alike = tuple(_sharing_key(one, every[one], shares_stored) for one in (dot, *summed[: summed.index(dot)]))
+        loop = enclosing_loops(dot)[-1]
         before = sum(key[:2] == (alike, loop) for key in keys)
         keys.append((alike, loop, before))
     return [(alike, loop.parent, before) for alike, loop, before in keys]

@@ -35,13 +35,41 @@ def _dots_of_loop(dot: TableOp) -> list[Operation]:
 
 
 def only_accumulates(dot: TableOp) -> bool:
-    """Whether the loop uses the accumulator for this dot alone, and its result for the next iteration alone."""
+    """Whether the loop uses the accumulator for this dot, or for several in turn, alone, and the result for the next iteration
+    alone.
+    """
     block = parent_block(dot)
-    argument = dot.acc
+    dots = summed_dots(dot)
+    first, last = dots[0], dots[-1]
+    argument = first.acc
     if not isinstance(argument.owner, Block) or argument.owner is not block or len(list(argument.uses)) != 1:
         return False
-    uses = list(dot.result.uses)
+    uses = list(last.result.uses)
     return len(uses) == 1 and uses[0].operation is block.last_op and uses[0].index == argument.index - 1
+
+
+def summed_dots(dot: TableOp) -> list[TableOp]:
+    """The dots of a block that accumulate one after the other, with no other use of their results; first the one from the
+    initial accumulator.
+    """
+    found = [dot]
+    while _continues(found[0], before := found[0].acc.owner):
+        found.insert(0, as_op(before))
+    while len(uses := list(found[-1].result.uses)) == 1 and _continues(uses[0].operation, found[-1]):
+        found.append(as_op(uses[0].operation))
+    return found
+
+
+def _continues(dot: Operation, before: Operation | Block) -> bool:
+    """Whether a dot of the same block adds to the result of another one, which has no other use."""
+    if isinstance(before, Block) or before.parent is not dot.parent or not all(map(_is_plain_dot, (dot, before))):
+        return False
+    result = before.results[0]
+    return as_op(dot).acc is result and len(list(result.uses)) == 1
+
+
+def _is_plain_dot(op: Operation) -> bool:
+    return op.name == "nv_tileas.dot" and as_op(op).lhs_scale is None
 
 
 def accumulates_from_zero(dot: TableOp) -> bool:

@@ -126,7 +126,7 @@ def _loop_stages(loop: Operation) -> _LoopStages | None:
     # partial accumulators are added before the dot is left in flight.
     if len(found) < 2 or not has_no_early_exit(loop) or any(op.promotion for op in found):
         return None
-    first, last = found[0], found[-1]
+    first, last = _last_on_same_tile(found), found[-1]
     if _share_tmem_columns(first, last):
         return None
     needed = _sources([_lhs_source(last)], block)
@@ -134,6 +134,12 @@ def _loop_stages(loop: Operation) -> _LoopStages | None:
         return None
     parts = _LoopStages(block, first, last, _second_stage_ops(block, last))
     return parts if _is_separate(parts, needed) else None
+
+
+def _last_on_same_tile(dots: list[TableOp]) -> TableOp:
+    """The last dot that adds to the tensor memory of the first one."""
+    first = dots[0]
+    return first if not accumulates_in_tmem(first) else [dot for dot in dots if dot.acc is first.acc][-1]
 
 
 def _share_tmem_columns(first: TableOp, last: TableOp) -> bool:

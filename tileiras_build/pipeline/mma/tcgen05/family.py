@@ -25,7 +25,7 @@ from ....target.targets import Target
 from ...analysis.axis_info import AxisAnalysis
 from ...analysis.cluster_uniformity import is_rank_dependent
 from ...analysis.dot_buffer_sharing import buffer_sharing_class
-from ...analysis.enclosing_control_flow import enclosing_kernel
+from ...analysis.enclosing_control_flow import enclosing_kernel, summed_dots
 from ...analysis.kernel_target import kernel_target
 from ...analysis.resource_model import max_stages
 from ...analysis.stored_operands import stores_fit
@@ -154,14 +154,21 @@ def _columns(
 ) -> int | None:
     """The columns of tensor memory of a dot; None where its tiles do not lie in lanes."""
     (m, k), n = op.lhs.type.get_shape(), op.rhs.type.get_shape()[1]
-    tiles = [tmem_tile(m, n, COLUMN_BITS, warps, is_pair=bool(op.pair))]
-    tiles += [] if 0 in in_shared else [tmem_tile(m, k, ELEMENT_BITS[atom.a_type], warps)]
-    if None in tiles:
+    result = tmem_tile(m, n, COLUMN_BITS, warps, is_pair=bool(op.pair))
+    tiles = [] if 0 in in_shared else [tmem_tile(m, k, ELEMENT_BITS[atom.a_type], warps)]
+    if None in (result, *tiles):
         return None
+    tiles += [] if _adds_in_tmem(op) else [result]
     stage_bytes = sum(box.tile_bytes for _, _, box in loaded.values())
     stages = min(max_stages(op), job.target.max_shared_memory // max(stage_bytes, 1))
     scales = [] if op.lhs_scale is None else [stages * one.tmem_columns for one in scale_columns(op, warps)]
     return sum(unwrap(tile).total_tmem_columns for tile in tiles) + sum(scales)
+
+
+def _adds_in_tmem(op: TableOp) -> bool:
+    """Whether a dot adds to the columns of another one."""
+    dots = summed_dots(op)
+    return dots[0] is not op and all(one.tmem_columns is not None for one in dots[: dots.index(op)])
 
 
 def _columns_of_others(op: TableOp, loaded: Iterable[int]) -> int:

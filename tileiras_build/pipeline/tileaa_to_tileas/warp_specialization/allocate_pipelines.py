@@ -25,7 +25,7 @@ from ....ir.dialects.nv_tileas.types import BufferType, PipelineType, TmemType
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts.tmem_layout import ALL_COLUMNS, allocated_columns
 from ...analysis.dot_buffer_sharing import buffer_sharing_class
-from ...analysis.enclosing_control_flow import is_defined_in_loop, only_accumulates
+from ...analysis.enclosing_control_flow import is_defined_in_loop, only_accumulates, summed_dots
 from ...analysis.resource_model import (
     MAX_CP_ASYNC_STAGES,
     MIN_STAGES,
@@ -208,14 +208,15 @@ class PipelineAllocation:
     # ---- accumulators in tensor memory -----------------------------------------------------------------------
     def _create_accumulators(self, groups: list[list[Mainloop]], stages: int) -> None:
         rings = [group[0] for group in groups]
-        tiles = [_tmem_columns_of(mainloop, self.warps) for mainloop in rings]
+        tiles = [self._tmem_columns_of(mainloop) for mainloop in rings]
         scales = [self._scale_columns(mainloop, stages) for mainloop in rings]
         buffers, columns = self._choose_columns(tiles, scales)
         tensor_memory = _TmemColumns(self.entry, self._add(CreateTmemOp.make([], [TmemType(IntAttr(columns))])))
         for group, (left, accumulators), words in zip(groups, tiles, scales):
             # A left operand overwrites the accumulator that it is computed from, each tile of rows its own.
             operand = tensor_memory.reuse_last() if group[0].dot.rescaled else None
-            tile = tensor_memory.allocate(buffers * accumulators)
+            before = self._added_to(group[0])
+            tile = tensor_memory.allocate(buffers * accumulators) if before is None else before.accumulator.tile
             operand = tensor_memory.allocate(left) if left and operand is None else operand
             acc = self._accumulator(group[0], tile, operand, buffers)
             places = list(map(tensor_memory.allocate, words))
@@ -258,20 +259,35 @@ class PipelineAllocation:
     def _accumulator(
         self, mainloop: Mainloop, tile: SSAValue, operand: SSAValue | None, buffers: int
     ) -> TmemAccumulator:
-        running = only_accumulates(mainloop.dot) or mainloop.dot.rescaled
-        waited = (
-            only_accumulates(mainloop.dot)
-            and operand is not None
-            and is_defined_in_loop(mainloop.dot.lhs, mainloop.loops[-1])
-        )
+        summed = self._summed(mainloop)
+        stays = only_accumulates(mainloop.dot) and summed == summed_dots(mainloop.dot) and not mainloop.dot.rescaled
+        waited = stays and operand is not None and is_defined_in_loop(mainloop.dot.lhs, mainloop.loops[-1])
         rescaled, warps = mainloop.dot.rescaled, self.warps // self.query_tiles
         by_warps = self.has_mma_issuer or rescaled or mainloop.releases_accumulator
         parts = []
         for _ in range(self.query_tiles):
             pipeline = self._pipeline(buffers, warps if by_warps else 1, 0)
             written = LhsChunks(self._pipeline(lhs_k_chunks(mainloop.dot), 1, 0, producers=warps)) if rescaled else None
-            parts.append(TmemAccumulator(pipeline, running, waited, tile, operand, lhs_written=written))
+            part = TmemAccumulator(pipeline, stays or rescaled, waited, tile, operand, lhs_written=written)
+            part.adds, part.is_added_to = summed[0] is not mainloop.dot, summed[-1] is not mainloop.dot
+            parts.append(part)
         return parts[0] if len(parts) == 1 else self._of_warpgroups(parts)
+
+    def _summed(self, mainloop: Mainloop) -> list[TableOp]:
+        """The dots that accumulate one after the other in tensor memory, of which a dot is one."""
+        dots, found = summed_dots(mainloop.dot), {one.dot for one in self.mainloops if one.consumers}
+        return dots if found.issuperset(dots) else [mainloop.dot]
+
+    def _added_to(self, mainloop: Mainloop) -> Mainloop | None:
+        """The mainloop of the dot to whose accumulators a dot adds."""
+        dots = self._summed(mainloop)
+        before = dots[: dots.index(mainloop.dot)]
+        return next((one for one in self.mainloops if before and one.dot is before[-1]), None)
+
+    def _tmem_columns_of(self, mainloop: Mainloop) -> tuple[int, int]:
+        """Columns of tensor memory for the left operand (0 where it is loaded) and for accumulators of its own."""
+        left, accumulators = _tmem_columns_of(mainloop, self.warps)
+        return left, accumulators if self._added_to(mainloop) is None else 0
 
     def _of_warpgroups(self, parts: list[TmemAccumulator]) -> TmemAccumulator:
         """The accumulators of all tiles of rows, with the pipelines of a thread's warpgroup."""

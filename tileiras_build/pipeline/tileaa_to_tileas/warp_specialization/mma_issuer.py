@@ -13,6 +13,7 @@ from ....ir.dialects import arith
 from ....ir.dialects.nv_tileas.ops import COUNTERPARTS, BarrierOp, CopyScalesOp, TmemLoadOp, TmemStoreOp
 from ....ir.dialects.op_definition import TableOp
 from ...analysis.chained_dots import rescaled_accumulator
+from ...analysis.dot_buffer_sharing import is_lhs_computed_in_loop
 from ...analysis.enclosing_control_flow import is_defined_in_loop, is_zero
 from ...analysis.scalar_slice import ScalarSlice
 from ...analysis.scale_stage_counts import tmem_scale_groups
@@ -259,29 +260,31 @@ class TmemConsumer(Consumer):
         operands |= zip(SCALES, accumulator.scales)
         operands["scale_iteration"] = _store_scales(mainloop, stage, state.insert)
         operands["accumulate"] = self._accumulate_flag(mainloop, state.insert)
-        waits = accumulator.is_waited_each_iteration or not accumulator.carried_in_tmem
-        operands["ready"] = accumulator.pipeline if waits else None
+        operands["ready"] = accumulator.pipeline if accumulator.is_waited else None
         operands |= _release_of(mainloop, state)
         issue_tmem_mma(mainloop, state, operands, attributes)
-        if waits:
+        if accumulator.is_waited:
             # Where threads do not read it, only the next left operand waits for the MMA.
             late = state.before(terminator(parent_block(dot))) if accumulator.carried_in_tmem else state
             late.wait(accumulator)
             late.advance(accumulator)
-        dot.result.replace_all_uses_with(
-            dot.acc if accumulator.carried_in_tmem else _added_accumulator(mainloop, state)
-        )
+        stays = accumulator.carried_in_tmem or accumulator.is_added_to
+        dot.result.replace_all_uses_with(dot.acc if stays else _added_accumulator(mainloop, state))
 
     def _accumulate_flag(self, mainloop: Mainloop, insert: Inserter) -> SSAValue:
         """Whether an MMA accumulates into its tile."""
         dot, accumulator = mainloop.dot, mainloop.accumulator
         if not accumulator.carried_in_tmem:
-            insert(BarrierOp.make([], []))  # operands are written, the last accumulator is read
-            return insert(constant_i1(False))
+            if not accumulator.adds or is_lhs_computed_in_loop(dot):
+                insert(BarrierOp.make([], []))  # operands are written, the last accumulator is read
+            return insert(constant_i1(accumulator.adds))
         if accumulator.scales and dot.scale_steps == 1:
             insert(BarrierOp.make([], []))  # all threads have written their operands
         block, index = parent_block(dot), dot.acc.index - 1
-        self.carried_in_tmem.setdefault(block, []).append((index, mainloop))
+        if not accumulator.is_added_to:
+            self.carried_in_tmem.setdefault(block, []).append((index, mainloop))
+        if accumulator.adds:
+            return insert(constant_i1(True))
         # The first iteration overwrites an accumulator that starts from zero.
         loop = as_op(block.parent_op())
         starts_from_zero = is_zero(loop.initial[index])

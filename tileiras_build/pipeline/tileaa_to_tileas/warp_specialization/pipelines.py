@@ -82,6 +82,7 @@ class LhsChunks(Pipeline):
 class TmemAccumulator(Pipeline):
     """The accumulators of one dot in tensor memory; a stage is full when they are complete.
 
+    ``adds``: to those of the dot before; ``is_added_to``: by the dot after, which waits for both.
     ``carried_in_tmem``: they stay there for all of the innermost loop. ``is_waited_each_iteration``: the left operand
     of the next dot overwrites that of the previous one. ``stationary_lhs_tile``: the left operand that stays in tensor
     memory. If the MMA issuer issues the dots, the accumulators are multibuffered and the consumers release
@@ -97,6 +98,13 @@ class TmemAccumulator(Pipeline):
     stationary_lhs_tile: SSAValue | None = None
     lhs_written: LhsChunks | None = None
     parts: list[TmemAccumulator] = field(default_factory=list)
+    adds: bool = False
+    is_added_to: bool = False
+
+    @property
+    def is_waited(self) -> bool:
+        """Whether threads wait for each MMA."""
+        return self.is_waited_each_iteration or not (self.carried_in_tmem or self.is_added_to)
 
 
 @dataclass(frozen=True)
