@@ -28,6 +28,9 @@ SM_PARTITIONS = 4  # of an SM; each issues one instruction a clock [G, "Multipro
 SHARED_BYTES_PER_CLOCK = 128  # shared memory and L1: 32 banks of 4 bytes [G, "Shared Memory"; F]
 L2_BYTES_PER_CLOCK = 64  # from L2 to one SM [A, "A100 L2 cache"]
 CLUSTER_LATENCY = 180  # clocks to the shared memory of another block of the cluster [M, "Distributed shared memory"]
+# To the shared memory of another block of the cluster, of each SM at once: 3.27 TB/s on 132 SMs at 1755 MHz [M, "Distributed
+# shared memory", clusters of two].
+CLUSTER_BYTES_PER_CLOCK = 14
 TMA_LATENCY = 170  # clocks that a copy by TMA takes longer than a load: fitted (benchmarks/calibration.py)
 TENSOR_MEMORY_READ, TENSOR_MEMORY_WRITE = 512, 256  # bytes a clock: 128 lanes of 4, half of it to write [N]
 # Element type of a dot's operands, as OPERAND_TYPES names it, without a row of its own in ``SmRates.tensor`` -> the row.

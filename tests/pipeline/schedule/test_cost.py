@@ -69,6 +69,16 @@ def test_neighbours_of_the_grid_share_loads():
     assert cost(described, Schedule(**knobs), HOPPER).demands == shared.demands
 
 
+@pytest.mark.parametrize("target", [HOPPER, BLACKWELL])
+def test_parts_of_the_loop_take_a_tile_program_less_time_but_more_of_the_gpu(target):
+    """Clocks count all CTAs of a tile program; each of them takes a part of it."""
+    costs = [clocks(gemm(), target, split_k=ctas) for ctas in (1, 2, 4)]
+    assert costs == sorted(costs) and costs[1] / 2 < 0.7 * costs[0] and costs[2] / 4 < costs[1] / 2
+    described = gemm().with_split_k(2)  # as it is once CTAs divide the loop
+    assert cost(described, Schedule(split_k=2), target) == cost(gemm(), Schedule(split_k=2), target)
+    assert described.trips == gemm().trips / 2 and described.with_split_k(1) == gemm()
+
+
 def test_instructions_from_registers_are_slower():
     first, *_ = families_of(HOPPER)
     others = [family.name for family in families_of(HOPPER) if family is not first]

@@ -20,6 +20,7 @@ from ..common.llvm_element_types import element_of
 from ..job import Job
 from ..schedule.schedule_attribute import schedule_of
 from .convert_layout_op_plans import DEFAULT_CHUNK_BYTES, conversion_plan
+from .enclosing_control_flow import enclosing_kernel
 from .op_queries import is_tile
 from .slice_chunk_bits import slice_chunk_bits
 
@@ -139,7 +140,19 @@ def _tma_store_bytes(op: TableOp, job: Job, limit: int | None) -> int:
     return op.placement.size_bytes // op.chunks * op.slots
 
 
+def cluster_reduce_slot(op: TableOp, warps: int) -> int:
+    """Bytes of the shard that another CTA sends: each thread has 16 for each group of registers."""
+    _, distinct, _ = layout_of(op.result).distinct_registers()
+    return spill_bytes(-(-len(distinct) // SPILL_VECTOR_REGS) * SPILL_VECTOR_REGS, warps)
+
+
+def _cluster_reduce_bytes(op: TableOp, job: Job, limit: int | None) -> int:
+    others = layout_of(op.value).size // layout_of(op.result).size - 1
+    return others * cluster_reduce_slot(op, as_op(enclosing_kernel(op)).num_warps)
+
+
 SIZES = {
+    "nv_tileas.cluster_reduce": _cluster_reduce_bytes,
     "nv_tileas.convert_layout": conversion_bytes,
     "nv_tileas.reduce": _reduce_bytes,
     "nv_tileas.extract_slice": _extract_bytes,

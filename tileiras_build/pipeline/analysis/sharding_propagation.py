@@ -182,6 +182,11 @@ def _reduce(op: TableOp, value: SSAValue, dim: int, ctas: int) -> ShardedValues 
     return [(tile, source) for tile in op.sources] + [(tile, source - (source > axis)) for tile in tiles(op.results)]
 
 
+def _cluster_reduce(op: TableOp, value: SSAValue, dim: int, ctas: int) -> ShardedValues | None:
+    """Each CTA has a whole tile, and a shard of the result."""
+    return None if value is op.value else [(op.value, None), (op.result, dim)]
+
+
 def _scan(op: TableOp, value: SSAValue, dim: int, ctas: int) -> ShardedValues | None:
     return None if dim == op.axis else _same(op, value, dim, ctas)
 
@@ -252,6 +257,7 @@ RULES: dict[str, Rule] = {
     "nv_tileas.view": _view,
     "nv_tileas.permute": _permute,
     "nv_tileas.reduce": _reduce,
+    "nv_tileas.cluster_reduce": _cluster_reduce,
     "nv_tileas.scan": _scan,
     "nv_tileas.dot": _dot,
     "nv_tileas.reinterpret": _reinterpret,

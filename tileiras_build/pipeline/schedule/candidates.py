@@ -214,7 +214,8 @@ class Candidates:
         no more work than an instruction for each element of the operands. Nothing limits the registers of threads that TMA copies for; a persistent kernel with
         accumulators in tensor memory overlaps its epilogue already; warpgroups follow from the rows.
         """
-        if self.family.group is not None or self._ctas_asked or (kernel.ctas > 1 and not self._is_pair(kernel)):
+        shares_tiles = kernel.ctas > kernel.split_k and not self._is_pair(kernel)
+        if self.family.group is not None or self._ctas_asked or shares_tiles:
             return False
         [dot] = kernel.dots
         gains = (
@@ -228,7 +229,8 @@ class Candidates:
         """Whether the CTAs of a cluster compute one MMA: each has rows of its own, and half of the columns that both need."""
         rows_fit = all(has_pair_shape(dot.m, dot.n) for dot in kernel.dots)
         may_pair = self.target.has("tma_cta_group") and not is_declined(self.func, "two_cta_mma")
-        return kernel.ctas % PAIR == 0 and may_pair and rows_fit and not kernel.shares_left
+        has_rows_each = kernel.split_k == 1 and not kernel.shares_left
+        return kernel.ctas % PAIR == 0 and may_pair and rows_fit and has_rows_each
 
     @property
     def _ctas_asked(self) -> int | None:
@@ -308,6 +310,8 @@ class Candidates:
         stages, ahead = max(1, min(most, fitting)), self._prefetches(kernel.dots[0], warps, ctas) or None
         found = Schedule(num_warps=warps, occupancy=ctas, mma=(self.family.name,), prefetch_fragments=ahead)
         found = replace(found, num_stages=stages) if self.copied else replace(found, cp_async_stages=(stages,))
+        if kernel.split_k > 1:
+            return replace(found, split_k=kernel.split_k)
         if neighbours := cluster.neighbours or schedule_of(self.func).grid_cluster:
             shares = (is_pair or None, not is_pair or None) if kernel.ctas > 1 else (None, None)
             return replace(found, grid_cluster=neighbours, two_cta_mma=shares[0], multicast=shares[1])

@@ -14,7 +14,14 @@ from math import ceil
 
 from ...ir.layouts.tmem_layout import PAIR
 from ...target.gpu_models import DEFAULT_GPUS, GPUS, GpuModel, dram_efficiency
-from ...target.gpu_rates import CLUSTER_LATENCY, L2_BYTES_PER_CLOCK, SHARED_BYTES_PER_CLOCK, SM_PARTITIONS, TMA_LATENCY
+from ...target.gpu_rates import (
+    CLUSTER_BYTES_PER_CLOCK,
+    CLUSTER_LATENCY,
+    L2_BYTES_PER_CLOCK,
+    SHARED_BYTES_PER_CLOCK,
+    SM_PARTITIONS,
+    TMA_LATENCY,
+)
 from ...target.occupancy import occupancy
 from ...target.shared_sm import batch_clocks
 from ...target.sm_limits import RESERVED_SHARED_MEMORY, WARP
@@ -39,6 +46,7 @@ PRICED = frozenset(
         *(
             "num_ctas",
             "grid_cluster",
+            "split_k",
             "num_warps",
             "occupancy",
             "mma",
@@ -66,6 +74,7 @@ LAUNCH_OVERHEAD = 500  # cycles of a CTA before its first load: parameters, barr
 # Instructions of each warp besides those of its elements: parameters, indices, addresses; and its part of a reduction: shuffles,
 # shared memory, the sums of other warps. From `estimate`.
 WARP_INSTRUCTIONS, REDUCTION_INSTRUCTIONS = 24, 32
+ACCUMULATOR_BYTES = 4
 REDUCTION_LATENCY = 250  # cycles of a reduction over warps: shuffles, shared memory, two barriers
 
 
@@ -118,6 +127,8 @@ def cost(kernel: Kernel, schedule: Schedule, target: Target) -> Cost | None:
 class _Model:
     def __init__(self, kernel: Kernel, schedule: Schedule, target: Target, gpu: GpuModel):
         self.schedule, self.target, self.gpu, self.rates = schedule, target, gpu, gpu.rates
+        if (parts := schedule.split_k or 1) != kernel.split_k:
+            kernel = kernel.with_split_k(parts)
         wanted = schedule.num_ctas or kernel.ctas
         self.kernel = kernel if wanted <= kernel.ctas else kernel.divided(wanted // kernel.ctas)
         neighbours = schedule.grid_cluster or 1
@@ -167,7 +178,7 @@ class _Model:
     def _rest_demands(self) -> dict[str, float]:
         kernel, found = self.kernel, self._work(self.kernel.rest)
         own = self.warps * (WARP_INSTRUCTIONS + kernel.reductions * REDUCTION_INSTRUCTIONS)
-        through_shared = 2 * kernel.stored if self.kernel.dots else 0.0
+        through_shared = 2 * (kernel.stored + self._sent) if self.kernel.dots else 0.0
         total, loaded = kernel.loaded + kernel.stored, kernel.loaded - kernel.reused
         efficiency = dram_efficiency(loaded, kernel.stored) if loaded + kernel.stored else 1.0
         dram = self.gpu.dram_gb_per_s * 1e3 / self.clock_mhz / self.gpu.sm_count * efficiency
@@ -284,7 +295,14 @@ class _Model:
         reductions = kernel.reductions * (REDUCTION_LATENCY if self.warps > 1 else REDUCTION_LATENCY / 2)
         first = self._fill(kernel.stage_bytes) if kernel.dots else 0.0
         others = self.gpu.dram_latency + kernel.loaded / L2_BYTES_PER_CLOCK if kernel.loaded else 0.0
-        return LAUNCH_OVERHEAD + max(first, others) + busy + reductions + self._late_loads()
+        exchange = self._sent / CLUSTER_BYTES_PER_CLOCK + 2 * CLUSTER_LATENCY if self._sent else 0.0
+        return LAUNCH_OVERHEAD + max(first, others) + busy + reductions + exchange + self._late_loads()
+
+    @property
+    def _sent(self) -> float:
+        """Bytes of accumulators that a CTA sends to the others that have parts of the loop."""
+        accumulators = sum(ACCUMULATOR_BYTES * dot.m * dot.n for dot in self.kernel.dots)
+        return accumulators * (1 - 1 / self.kernel.split_k)
 
     def _late_loads(self) -> float:
         """The cycles of loads after reductions: as many at once as threads have registers for beside their row."""

@@ -31,6 +31,7 @@ from ..common.llvm_element_types import element_of
 from ..job import Job
 from ..mma.dots import FP4, FP4_PAIR, dot_shape, element_types
 from ..mma.family import scales_in_instruction
+from .schedule_attribute import schedule_of
 
 ASSUMED_EXTENT = 4096
 DOT, REDUCE = "nv_tileas.dot", "nv_tileas.reduce"
@@ -128,7 +129,8 @@ class Kernel:
     ``reductions``: one after the other, outside of the loops of dots; ``row_words``: 32-bit words of the tiles that wait for one,
     in kernels without dots; ``late_words``: of those that are loaded afterwards. ``warps``: those that it has unless a schedule says
     otherwise. ``ctas`` of a cluster have divided its tiles, or have tile programs of their own; ``shares_left``: these load the same
-    left operand, else the same right one. ``is_persistent``: a loop over tile programs is around the dots.
+    left operand, else the same right one. ``split_k``: each of so many CTAs has a part of the trips. ``is_persistent``: a
+    loop over tile programs is around the dots.
     """
 
     dots: tuple[Dot, ...]
@@ -144,6 +146,7 @@ class Kernel:
     ctas: int = 1
     is_persistent: bool = False
     shares_left: bool = False
+    split_k: int = 1
 
     @property
     def trips(self) -> float:
@@ -174,12 +177,21 @@ class Kernel:
     def divided(self, ctas: int) -> Kernel:
         """One CTA's share where so many divide the rows of each result, and each of them needs all columns."""
         share = 1 / ctas
+        dots = (
+            replace(dot, m=dot.m // ctas, a_bytes=dot.a_bytes // ctas, a_work=share * dot.a_work) for dot in self.dots
+        )
+        return replace(self._share(share), dots=tuple(dots), ctas=self.ctas * ctas)
+
+    def with_split_k(self, ctas: int) -> Kernel:
+        """One CTA's share where so many divide the trips of the loop, and then its results."""
+        share = self.split_k / ctas
+        dots = tuple(replace(dot, trips=share * dot.trips) for dot in self.dots)
+        return replace(self._share(share), dots=dots, ctas=round(self.ctas / share), split_k=ctas)
+
+    def _share(self, share: float) -> Kernel:
+        """A part of all that is besides the dots."""
         return replace(
             self,
-            dots=tuple(
-                replace(dot, m=dot.m // ctas, a_bytes=dot.a_bytes // ctas, a_work=share * dot.a_work)
-                for dot in self.dots
-            ),
             loop={pipe: share * count for pipe, count in self.loop.items()},
             rest={pipe: share * count for pipe, count in self.rest.items()},
             loaded=share * self.loaded,
@@ -187,13 +199,13 @@ class Kernel:
             stored=share * self.stored,
             row_words=share * self.row_words,
             late_words=share * self.late_words,
-            ctas=self.ctas * ctas,
         )
 
 
 def describe(func: TableOp, job: Job) -> Kernel:
     """The description of a kernel before layouts."""
-    found = _Description(job.target)
+    split_k = (schedule_of(func).split_k or 1) if func.num_ctas else 1
+    found = _Description(job.target, split_k)
     found.add(func.regions[0].blocks[0], 1.0)
     return Kernel(
         tuple(found.dots),
@@ -209,6 +221,7 @@ def describe(func: TableOp, job: Job) -> Kernel:
         func.num_ctas or 1,
         found.is_persistent,
         func.grid_cluster is not None and _shares_left(func),
+        split_k,
     )
 
 
@@ -221,8 +234,8 @@ def _shares_left(func: TableOp) -> bool:
 
 
 class _Description:
-    def __init__(self, target: Target) -> None:
-        self.target = target
+    def __init__(self, target: Target, split_k: int) -> None:
+        self.target, self.split_k = target, split_k
         self.dots: list[Dot] = []
         self.loop: Counter[str] = Counter()
         self.rest: Counter[str] = Counter()
@@ -250,11 +263,16 @@ class _Description:
             work[pipe] += trips * count  # type: ignore[assignment]
         self.reductions += op.name == REDUCE and not in_dot_loop
         if not is_combiner_region(op):
-            inner = trips * _trips(op) if is_loop(op) else trips
+            inner = trips * _trips(op) / (self.split_k if _multiplies(op) else 1) if is_loop(op) else trips
             self.is_persistent |= is_loop(op) and any(map(_has_dots, op.regions[0].blocks[0].ops))
             for region in op.regions:
                 for block in region.blocks:
                     self.add(block, inner)
+
+
+def _multiplies(loop: Operation) -> bool:
+    """Whether a loop has dots of its own."""
+    return any(op.name == DOT for op in loop.regions[0].blocks[0].ops)
 
 
 def _has_dots(loop: Operation) -> bool:

@@ -21,6 +21,7 @@ class Schedule:
     strategy: str | None = None
     num_ctas: int | None = None
     grid_cluster: int | None = None
+    split_k: int | None = None
     num_warps: int | None = None
     occupancy: int | None = None
     setmaxnreg: bool | None = None
@@ -85,6 +86,13 @@ KNOBS: tuple[Knob, ...] = (
         int,
         "neighbouring tile programs along axis 0 of the grid that form a cluster and share loads",
         "a GPU with clusters, num_ctas = 1, no early return, and launches whose first grid extent is a multiple of it",
+        values=(1, 2, 4),
+    ),
+    Knob(
+        "split_k",
+        int,
+        "CTAs of a cluster that each run a part of a matmul's loop along k, and add their accumulators",
+        "a GPU with clusters, num_ctas = 1, and one loop that only accumulates from zero, for grids with few tile programs",
         values=(1, 2, 4),
     ),
     Knob("num_warps", int, "warps that compute, besides producer and MMA warps", "16 warps at most", values=POWERS),

@@ -47,6 +47,7 @@ from .shrink_k_tile import ShrinkKTile
 from .software_pipeline_loads import SoftwarePipelineLoads
 from .specialize_warps import SpecializeWarps
 from .spill_to_shared import SpillToShared
+from .split_k import SplitK
 from .swap_operands import SwapOperands
 from .use_tma_stores import UseTmaStores
 from .use_two_cta_mma import UseTwoCtaMma
@@ -63,6 +64,7 @@ PASSES = (
     LegalizeDot,  # before AssignLayouts: it changes operand types
     PackFp4,  # after LegalizeDot: only dots with hardware scaling read fp4 pairs; before PlanCtaCluster and SelectMemoryAtoms
     AddClusterVariants,  # after RequestSchedule and PackFp4; before PlanCtaCluster: tile programs are whole
+    SplitK,  # after AddClusterVariants; before PlanCtaCluster, which divides what has one CTA
     PlanCtaCluster,  # after LegalizeDot: operand types are final; before barriers, layouts and schedules, which are per CTA
     ClusterGrid,  # after PlanCtaCluster: a tile program has one CTA; before the passes that ask for the CTAs of a cluster
     OrderGrid,  # after ClusterGrid: program ids are those of clusters; before the passes that match scalars

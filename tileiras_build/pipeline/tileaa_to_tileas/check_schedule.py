@@ -32,7 +32,8 @@ class CheckSchedule(EdgePass):
 def _complete(func: TableOp, job: Job) -> None:
     """Set what the code says of itself."""
     strategy = schedule_of(func).strategy or choose_strategy(job).name
-    shared = None if func.grid_cluster else func.num_ctas
+    is_split = (schedule_of(func).split_k or 1) > 1
+    shared = None if func.grid_cluster or is_split else func.num_ctas
     set_knobs(func, num_warps=func.num_warps, num_ctas=shared, grid_cluster=func.grid_cluster)
     set_knobs(func, strategy=strategy)
     if is_listening() and schedule_of(func).occupancy is None:

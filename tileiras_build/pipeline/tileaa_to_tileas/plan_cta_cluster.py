@@ -44,6 +44,8 @@ class PlanCtaCluster(EdgePass):
         if not job.target.has("cluster"):
             return
         for func in filter(is_function, module.body.block.ops):
+            if as_op(func).num_ctas is not None:
+                continue
             requested = schedule_of(func).num_ctas or hint(func, job, "num_cta_in_cga")
             ctas = requested or _cheapest_ctas(as_op(func), job)
             if ctas > 1:

@@ -35,6 +35,7 @@ class RequestSchedule(EdgePass):
         early = Schedule(
             num_ctas=wanted.num_ctas,
             grid_cluster=wanted.grid_cluster,
+            split_k=wanted.split_k,
             num_warps=wanted.num_warps,
             occupancy=wanted.occupancy,
             conversion_chunk_bytes=wanted.conversion_chunk_bytes,

@@ -48,7 +48,7 @@ def best_sharding(func: Operation, job: Job, max_ctas: int) -> Sharding:
     raise unwrap(reason)
 
 
-def _check_executed_once(func: Operation) -> None:
+def check_executed_once(func: Operation) -> None:
     """Raise ShardingError for operations with side effects that every CTA would execute."""
     for op in walk(func):
         if op.name in SIDE_EFFECTS_ONCE:
@@ -61,19 +61,17 @@ def sharding_of(func: Operation, job: Job, ctas: int, dim: int | None = None) ->
     """Shard each stored tile, along ``dim`` or else its best dimension, and all that it depends on; raises ShardingError where
     costly operations stay replicated.
     """
-    _check_executed_once(func)
+    check_executed_once(func)
     division = Sharding(ctas)
     for op in walk(func):
         if (is_store(op) or is_atomic_rmw(op)) and is_tile(as_op(op).value) and op not in division.operations:
             division = _extended(division, op, job, dim) or division
     for op in walk(func):
-        if is_atomic_rmw(op) and op not in division.operations:
-            raise ShardingError(f"{op.name} would execute in each CTA")
         if op.name == "nv_tileas.dot":
             _check_dot(as_op(op), division, job)
     if not division.operations:
         raise ShardingError("no tile that the kernel writes can be sharded")
-    _check_order(func, division)
+    check_accesses(func, division)
     return division
 
 
@@ -118,7 +116,11 @@ def _mma_efficiency(shape: tuple[int, ...], job: Job) -> int:
     return sum(shape[-2] % rows == 0 and shape[-1] % columns == 0 for rows, columns in steps)
 
 
-def _check_order(func: Operation, sharding: Sharding) -> None:
+def check_accesses(func: Operation, sharding: Sharding) -> None:
+    """Raise ShardingError where an atomic would be executed by each CTA, or a CTA accesses what another one writes."""
+    for op in walk(func):
+        if is_atomic_rmw(op) and op not in sharding.operations:
+            raise ShardingError(f"{op.name} would execute in each CTA")
     for first, second in token_ordered_pairs(func):
         if not _same_shard(first, second, sharding):
             raise ShardingError(f"{second.name} depends on {first.name}, whose bytes another CTA may access")

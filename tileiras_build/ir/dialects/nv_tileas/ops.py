@@ -84,6 +84,15 @@ ReloadOp = define(
     op_traits=CUSTOM_LAYOUT,
 )
 CtaRankOp = define("nv_tileas.get_cta_rank", "", "result", "the CTA's rank in the tile program", op_traits=NO_TILES)
+ClusterReduceOp = define(
+    "nv_tileas.cluster_reduce",
+    "value",
+    "result",
+    "add the tiles of all CTAs of a cluster; each CTA has its shard of the result along ``dim``",
+    pure=False,
+    attributes=SCRATCH | {"dim": I32},
+    op_traits=CUSTOM_LAYOUT,
+)
 BarrierOp = define(
     "nv_tileas.barrier",
     "",
@@ -414,7 +423,7 @@ AgentSwitchOp = define(
     op_traits=OpTraits(LayoutTrait.NONE, region_kind=RegionKind.AGENT_SWITCH),
 )
 SCHEDULED = (
-    ConvertLayoutOp, SpillOp, ReloadOp, CtaRankOp, BarrierOp, AllocTensorOp, AsyncTiledLoadOp, AsyncLoadOp, AsyncCommitOp,
+    ConvertLayoutOp, SpillOp, ReloadOp, CtaRankOp, ClusterReduceOp, BarrierOp, AllocTensorOp, AsyncTiledLoadOp, AsyncLoadOp, AsyncCommitOp,
     AsyncWaitOp, LocalLoadOp, LocalStoreOp, MakeTiledTmaDescOp, CreatePipelineOp, PipelineOfWarpgroupOp, ProducerAcquireOp, ProducerCommitOp,
     ProducerTailOp, ConsumerWaitOp, ConsumerReleaseOp, AdvanceOp, AsyncTiledTmaLoadOp, AsyncTiledTmaStoreOp,
     AsyncTmaStoreWaitOp, AsyncDotOp, AsyncDotWaitOp, CreateTmemOp, AllocTmemOp, TmemLoadOp, TmemStoreOp,

@@ -10,7 +10,8 @@ from ....ir.dialects.op_definition import TableOp
 from ...common.llvm_type_constructors import I32, SHARED, TENSOR
 from ...tileas_to_ll.emission.function_builder import Value
 from ...tileas_to_ll.emission.kernel_emitter import KernelEmitter
-from ...tileas_to_ll.pipelines.warp_partitions_and_mbarriers import sync_cluster, uses_cluster_barriers
+from ...tileas_to_ll.pipelines.cluster_synchronization import sync_cluster
+from ...tileas_to_ll.pipelines.warp_partitions_and_mbarriers import uses_cluster_barriers
 
 
 class TmemAllocation:

@@ -8,7 +8,7 @@ from ....ir.casting import as_op, tile_type, unwrap
 from ....ir.dialects.op_definition import TableOp
 from ....ir.dialects.op_traits import LayoutTrait, traits_of
 from ....ir.layouts import LinearLayout
-from ....ir.layouts.linear_layout import dim_bases
+from ....ir.layouts.linear_layout import dim_bases, log2_exact
 from ...common.llvm_element_types import element_of, value_bits
 
 LANE_BITS = 5
@@ -54,6 +54,14 @@ def _replicated(layout: LinearLayout, units: list[int]) -> LinearLayout:
 def reduce_result(layout: LinearLayout, axis: int) -> LinearLayout:
     """Remove the axis, and the registers that would be replicas."""
     return layout.drop_dim(axis).distinct_registers()[0]
+
+
+def shard_layout(layout: LinearLayout, dim: int, shards: int) -> LinearLayout | None:
+    """The layout of each of the equal shards of a tile along a dimension; None where other than whole registers tell them apart."""
+    units = dim_bases(layout.shape)[dim][-log2_exact(shards) :]
+    mixed = [image for image in layout.registers if image & sum(units) and image not in units]
+    part = layout.slice_registers(dim, 0, layout.shape[dim] // shards)
+    return None if mixed or part is None else part[0]
 
 
 def can_scan(layout: LinearLayout, axis: int) -> bool:

@@ -156,6 +156,11 @@ def _seed_reduce(classes: LayoutClasses, op: TableOp) -> None:
     classes.propagate_to(op.sources[0], op.results[0], lambda layout: rules.reduce_result(layout, axis))
 
 
+def _seed_cluster_reduce(classes: LayoutClasses, op: TableOp) -> None:
+    dim, shards = op.dim, tile_size(op.value) // tile_size(op.result)
+    classes.propagate_to(op.value, op.result, lambda layout: rules.shard_layout(layout, dim, shards))
+
+
 def _seed_cat(classes: LayoutClasses, op: TableOp) -> None:
     dim = op.dim
     classes.propagate_to(op.lhs, op.result, lambda layout: layout.cat(dim))
@@ -183,6 +188,7 @@ SEEDS = {
     "nv_tileas.permute": _seed_permute,
     "nv_tileas.broadcast": _seed_broadcast,
     "nv_tileas.reduce": _seed_reduce,
+    "nv_tileas.cluster_reduce": _seed_cluster_reduce,
     "nv_tileas.cat": _seed_cat,
     "nv_tileas.reinterpret": _seed_reinterpret,
 }

@@ -8,6 +8,7 @@ from ....ir.casting import as_op, tile_shape, unwrap
 from ....ir.dialects.op_definition import TableOp
 from ....ir.dialects.op_traits import is_counted_loop, is_loop, is_view_like
 from ....ir.layouts import LinearLayout
+from ....ir.layouts.linear_layout import log2_exact
 from ...analysis.access_vectorization import SECTOR_BYTES, ViewAccessInfo
 from ...analysis.op_queries import ELEMENTWISE, FREE, POINTER, SHAPE, element_kind, is_tile, tiles
 from ...analysis.stored_operands import is_stored
@@ -153,6 +154,18 @@ def _write_reduce(writer: ConvertLayoutInserter, op: TableOp) -> None:
         writer.produce(result, rules.reduce_result(layout, axis))
 
 
+def _write_cluster_reduce(writer: ConvertLayoutInserter, op: TableOp) -> None:
+    """A thread has the same elements of all shards, of which it sends others to the same thread of other CTAs."""
+    layout, shards = layout_of(op.value), tile_size(op.value) // tile_size(op.result)
+    shard = rules.shard_layout(layout, op.dim, shards)
+    if shard is None:
+        shard = layout = writer.classes.default_layout(op.result)
+        for _ in range(log2_exact(shards)):
+            layout = layout.cat(op.dim)
+        writer.require(op, 0, layout)
+    writer.produce(op.result, shard)
+
+
 def _write_scan(writer: ConvertLayoutInserter, op: TableOp) -> None:
     axis = op.axis
     layout = layout_of(op.sources[0])
@@ -232,6 +245,7 @@ WRITES = {
     "nv_tileas.multimem_store": _write_multimem_store,
     "nv_tileas.dot": _write_dot,
     "nv_tileas.reduce": _write_reduce,
+    "nv_tileas.cluster_reduce": _write_cluster_reduce,
     "nv_tileas.scan": _write_scan,
     "nv_tileas.cat": _write_cat,
     "nv_tileas.extract_slice": _write_slice,

@@ -12,7 +12,7 @@ from ....target.mma_atoms import MMA_FAMILIES
 from ...mma.family import emission_of, family_of
 from ...rewriting.dialect_conversion import RuleTable
 from ..arith import division_by_reciprocal, elementwise, mixed_precision_add, reduce_and_scan
-from ..data_movement import convert_layout, shape_ops, shared_memory_spills
+from ..data_movement import cluster_reduce, convert_layout, shape_ops, shared_memory_spills
 from ..memory import atomics, global_memory, memref_and_tile_views, multimem
 from ..pipelines import cp_async, tma_copies, warp_partitions_and_mbarriers
 from ..program import control_flow, print_and_assert, program_ids
@@ -25,6 +25,7 @@ FAMILIES = (
     atomics,
     reduce_and_scan,
     control_flow,
+    cluster_reduce,
     convert_layout,
     print_and_assert,
     division_by_reciprocal,  # after arithmetic, whose rule it extends

@@ -21,7 +21,7 @@ from ....ir.casting import as_op, defining_op, int_array_attr, int_attr, parent_
 from ....ir.dialects import gpu_ext as gpu
 from ....ir.dialects.fast_xdsl import walk
 from ....ir.dialects.gpu_ext import AddressSpace, AddressSpaceAttr
-from ....ir.dialects.nv_tileas.ops import BarrierOp
+from ....ir.dialects.nv_tileas.ops import BarrierOp, ClusterReduceOp
 from ....ir.dialects.nv_tileas.types import MBARRIER_BYTES
 from ....ir.dialects.nvgpu import ops_barrier as nvgpu
 from ....ir.dialects.nvgpu.ops_tma import TmaPrefetchDescriptorOp
@@ -36,6 +36,7 @@ from ..emission.instruction_builder import INDEX, InstructionBuilder
 from ..emission.kernel_emitter import Handler, KernelEmitter
 from ..emission.thread_ids import ThreadIds
 from ..emission.value_map import ValueMap
+from .cluster_synchronization import CLUSTER_REDUCE_BARRIERS, peer_address, sync_cluster
 
 CONSUMER_WAIT = "nv_tileas.async.pipeline.consumer_wait"
 MBARRIER = MBarrierGroupType(AddressSpaceAttr(AddressSpace.WORKGROUP), IntAttr(1))
@@ -143,21 +144,7 @@ def leading(threads: ThreadIds):
 def barrier_of_pair(threads: ThreadIds, address: Value) -> Value:
     """The mbarrier at the same offset in the first CTA of the pair."""
     leader = threads.pair_leader
-    return _peer_address(threads.b, address) if leader == 0 else _peer_address(threads.b, address, leader)
-
-
-def _peer_address(b: InstructionBuilder, address: Value, *rank: Value) -> Value:
-    """A shared address mapped to the CTA of ``rank``, rank 0 by default; emitted at each use."""
-    return b.value(cluster_sync_and_fences.MapaOp, tuple(b.of(value, I32) for value in (address, *rank)), I32)
-
-
-def sync_cluster(b: InstructionBuilder, aligned: bool = True) -> None:
-    """Synchronize the cluster, relaxed: a fence has released the mbarriers to it, and other writes are read by this CTA only.
-
-    A release would wait for all writes of a thread (MEMBAR.ALL.GPU) and invalidate L1 (CCTL.IVALL).
-    """
-    b.issue(cluster_sync_and_fences.ClusterArriveRelaxedOp, aligned=aligned)
-    b.issue(cluster_sync_and_fences.ClusterWaitOp, aligned=aligned)
+    return peer_address(threads.b, address) if leader == 0 else peer_address(threads.b, address, leader)
 
 
 # ---- waiting -------------------------------------------------------------------------------------
@@ -310,7 +297,7 @@ def _arrive_at(threads: ThreadIds, address: Value, enabled: Value, rank: Value) 
     threads.b.issue(
         cluster_sync_and_fences.MBarrierArriveOp,
         enabled,
-        threads.b.pointer(_peer_address(threads.b, address, rank), CLUSTER),
+        threads.b.pointer(peer_address(threads.b, address, rank), CLUSTER),
     )
 
 
@@ -348,6 +335,8 @@ def _emit_producers(e: KernelEmitter, op: TableOp, compute: Block, done: Block) 
         is_producer = b.compare("uge", e.threads.uniform_warp, e.num_warps)
     b.branch_if(is_producer, producer_block, compute)
     b.start(producer_block)
+    barriers = CLUSTER_REDUCE_BARRIERS * sum(isinstance(inner, ClusterReduceOp) for inner in walk(op.regions[-1]))
+    end, done = done, b.label() if barriers else done
     e.pipelines.partition_exit = done
     with b.scope():
         _set_registers(b, op, 0)
@@ -358,6 +347,11 @@ def _emit_producers(e: KernelEmitter, op: TableOp, compute: Block, done: Block) 
             else:
                 _emit_warp_partition(e, number, region.blocks[0], done)
         b.branch(done)
+    if barriers:
+        b.start(done)
+        for _ in range(barriers):  # of all threads of the cluster
+            sync_cluster(b, aligned=False)
+        b.branch(end)
 
 
 @contextmanager
