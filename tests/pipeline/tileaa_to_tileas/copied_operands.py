@@ -57,6 +57,19 @@ def gathered(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
 
 
 @ct.kernel
+def scaled(a, b, scales, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = the sum of scales[k] * (a @ b.T) over the tiles k, whose addresses follow from the same rows and columns as those of out."""
+    rows, columns = ct.bid(0) * M + ct.arange(M, dtype=ct.int32), ct.bid(1) * N + ct.arange(N, dtype=ct.int32)
+    acc = ct.zeros((M, N), dtype=ct.float32)
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+        inner = (k * K + ct.arange(K, dtype=ct.int32))[None, :]
+        x, y = ct.gather(a, (rows[:, None], inner)), ct.gather(b, (columns[:, None], inner))
+        part = ct.mma(x, ct.transpose(y), ct.zeros((M, N), dtype=ct.float32))
+        acc = acc + part * ct.gather(scales, (rows, k))[:, None]
+    ct.scatter(out, (rows[:, None], columns[None, :]), acc)
+
+
+@ct.kernel
 def until_large(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
     """out = a @ b, added up until an element reaches 300: no producer can follow that."""
     total = ct.zeros((M, N), dtype=ct.float32)
@@ -168,6 +181,7 @@ CASES = [
     Case("batched", batched, (_matrix(4, rank=3), _matrix(8, rank=3), Array("float32", 3), *TILE)),
     Case("gathered", gathered, (_matrix(16), _matrix(16), OUT, *TILE)),
     Case("gathered_whole", gathered, (_whole(), _whole(), OUT, *TILE)),
+    Case("scaled", scaled, (_whole(), _whole(), Array("float32", 2), OUT, *TILE)),
     Case("of_a_sequence", of_a_sequence, (*[_matrix(16)] * 3, Array("int32", 1), OUT, 128, 32, 64)),
     Case("in_two_loops", in_two_loops, (*[_matrix(16)] * 3, Array("int32", 1), OUT, 128, 128, 128)),
     Case("split", split, (_whole(), _whole(), OUT, *TILE, 6)),

@@ -1,6 +1,7 @@
 """Operands that threads copy to shared memory ahead of their MMAs: numbers with races, and what the verifiers refuse."""
 
 import itertools
+import re
 from pathlib import Path
 
 import numpy as np
@@ -89,6 +90,18 @@ def test_operands_are_copied_between_atomic_additions(sm):
     a, b = integers(128, 18 * 64), integers(18 * 64, 64)
     [*_, found] = run(KERNELS, "split", sm, [a, b, np.zeros((128, 64), np.float32)], (2, 1, 1))
     np.testing.assert_array_equal(found, expected(a, b))
+
+
+@pytest.mark.parametrize("sm", ASYNC)
+def test_accumulators_keep_their_layout_beside_gathers_of_the_same_rows(sm):
+    a, b = integers(136, 200), integers(72, 200)
+    scales = np.random.default_rng(1).integers(-2, 3, (136, 4)).astype(np.float32)
+    [*_, found] = run(KERNELS, "scaled", sm, [a, b, scales, np.zeros((136, 72), np.float32)], (2, 2, 1))
+    parts = (scales[:, [k]] * expected(a[:, 64 * k : 64 * k + 64], b[:, 64 * k : 64 * k + 64].T) for k in range(4))
+    np.testing.assert_array_equal(found, sum(parts))
+    loop = compiled(KERNELS, "scaled", sm).tileas.rpartition("nv_tileas.for")[2].partition("nv_tileas.continue")[0]
+    assert ASYNC[sm] in compiled(KERNELS, "scaled", sm).ptx
+    assert not re.search(r"convert_layout .*-> !tile_128x64xf32", loop)
 
 
 @pytest.mark.parametrize("sm", SMS)

@@ -10,6 +10,7 @@ Sound: the layouts of an operation's operands and results satisfy the rules of `
 The tiles of elementwise operations form an equivalence class with one layout. Anchors vote for a preferred layout: dots
 for their accumulator fragment, memory accesses for the coalesced layout. Classes are decided in the order of their
 heaviest vote. Each decision propagates through views, broadcasts and reductions as a vote for neighboring classes.
+The addresses of a gathered operand of a dot are computed from tiles of their own (``separate_addresses.py``).
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from .layout_assignment.equivalence_classes import LayoutClasses
 from .layout_assignment.layout_constraints import add_constraints
 from .layout_assignment.layout_seeds import seed
 from .layout_assignment.op_layout_rewrites import write
+from .layout_assignment.separate_addresses import separate_addresses
 
 
 class AssignLayouts(EdgePass):
@@ -37,6 +39,7 @@ class AssignLayouts(EdgePass):
         warps = choose_warps(func, job)
         func.num_warps = warps
         choose_mma(func, job)
+        separate_addresses(func)
         _assign(LayoutClasses(func, job, warps))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterator
 from itertools import count
-from math import prod
+from math import inf, prod
 
 from xdsl.ir import Operation, SSAValue
 
@@ -35,6 +35,7 @@ class LayoutClasses:
         self.parent: dict[SSAValue, SSAValue] = {}
         self.votes: dict[SSAValue, list[Preference]] = {}
         self.layouts: dict[SSAValue, LinearLayout] = {}
+        self.most_passed_on: dict[SSAValue, float] = {}
         self.links: dict[SSAValue, list[tuple[SSAValue, Transfer]]] = {}
         self.ports: dict[Operation, LinearLayout] = {}
         self.order = count()
@@ -61,9 +62,11 @@ class LayoutClasses:
                 self.parent[other] = first
 
     # ---- votes -------------------------------------------------------------------------------------
-    def prefer(self, value: SSAValue, layout: LinearLayout, weight: float) -> None:
-        """Add a vote for a layout of a tile's class, with a weight."""
+    def prefer(self, value: SSAValue, layout: LinearLayout, weight: float, most_passed_on: float | None = None) -> None:
+        """Add a vote for a layout of a tile's class, with a weight, of which its class passes on so much at most."""
         root = self.find(value)
+        if most_passed_on is not None:
+            self.most_passed_on[root] = most_passed_on
         self.votes.setdefault(root, []).append((weight, next(self.order), layout))
 
     def propagate_to(self, source: SSAValue, target: SSAValue, transfer: Transfer) -> None:
@@ -95,7 +98,7 @@ class LayoutClasses:
             weight, _, root, layout = heapq.heappop(heap)
             if root not in self.layouts:
                 self.layouts[root] = layout
-                for vote in self._propagated(root, layout, weight * DECAY):
+                for vote in self._propagated(root, layout, max(weight, -self.most_passed_on.get(root, inf)) * DECAY):
                     heapq.heappush(heap, vote)
 
     def _propagated(

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from xdsl.ir import Operation, SSAValue
 
-from ....ir.casting import as_op, parent_op, tile_type
+from ....ir.casting import as_op, tile_type
 from ....ir.dialects.op_definition import TableOp
-from ....ir.dialects.op_traits import is_counted_loop
 from ....ir.layouts import LinearLayout
 from ...analysis.access_vectorization import ViewAccessInfo, multimem_vector, multimem_word, pointer_vector
 from ...analysis.kernel_target import kernel_target
@@ -15,9 +14,11 @@ from ...mma.family import family_of, family_with_fragments
 from . import layout_inference_rules as rules
 from .equivalence_classes import LayoutClasses, tile_size
 from .layout_constraints import has_free_layout
+from .separate_addresses import is_gathered
 
 # Vote weights of anchors, per element: a dot's accumulators are used in every iteration, memory once. A gathered operand has
-# its addresses in its layout, which narrow accesses would repeat in every iteration.
+# its addresses in its layout, which narrow accesses would repeat in every iteration; it passes on less, as accumulators would be converted in
+# every iteration.
 DOT_WEIGHT, MEMORY_WEIGHT, SCAN_WEIGHT, GATHER_WEIGHT = 1000, 10, 5, 4000
 
 
@@ -71,14 +72,11 @@ def _seed_pointer(classes: LayoutClasses, op: TableOp) -> None:
         op.fastest = None if fastest == order[0] else fastest
         order = [fastest] + [dim for dim in order if dim != fastest]
     layout = classes.memory_layout(op.value, order, vector)
-    classes.prefer(op.value, layout, (GATHER_WEIGHT if _is_gathered(op) else MEMORY_WEIGHT) * tile_size(op.value))
-
-
-def _is_gathered(op: TableOp) -> bool:
-    """Whether each iteration of a loop gathers a tile that a dot reads, through shared memory: its addresses are computed in
-    the layout of the access.
-    """
-    return is_counted_loop(parent_op(op)) and any(use.operation.name == "nv_tileas.dot" for use in op.value.uses)
+    size = tile_size(op.value)
+    if is_gathered(op):
+        classes.prefer(op.value, layout, GATHER_WEIGHT * size, most_passed_on=DOT_WEIGHT * size)
+    else:
+        classes.prefer(op.value, layout, MEMORY_WEIGHT * size)
 
 
 def _seed_atomic(classes: LayoutClasses, op: TableOp) -> None:
