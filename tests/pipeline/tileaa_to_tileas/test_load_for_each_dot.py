@@ -53,7 +53,7 @@ def test_results_of_two_accumulators(sm, blocks, depth):
 
 @pytest.mark.parametrize(("blocks", "depth"), [(2, 64), (1, 456)], ids=["a block for each tile", "one for all"])
 @pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
-def test_results_of_products_added_in_turn(sm, blocks, depth):
+def test_results_of_dots_added_in_turn(sm, blocks, depth):
     rng = np.random.default_rng(depth)
     a, b, c, d = (rng.integers(-1, 2, shape).astype(np.float16) for shape in 2 * ((256, depth), (depth, 64)))
     [*_, out] = run(KERNELS, "sums_of_two", sm, [a, b, c, d, np.zeros((256, 64), np.float32)], (blocks, 1, 1))
@@ -73,7 +73,7 @@ def test_results_of_scores_added_in_turn(sm, keys):
     np.testing.assert_array_equal(out, scores @ v + padded.max(axis=2).sum(axis=1, keepdims=True))
 
 
-def test_products_are_added_in_tensor_memory():
+def test_dots_are_added_in_tensor_memory():
     assert "addf" not in compiled(KERNELS, "sums_of_two", "sm_100").tileas
     *_, body = (
         part for part in compiled(KERNELS, "scores_of_two", "sm_100").tileas.split("nv_tileas.for") if "umma" in part
