@@ -85,7 +85,7 @@ OPERAND_FORMS = {
     "sm_100": ["right_used_twice"],
 }
 SCHEDULED = {"matmul_f16_nn": "sm_90", "attention_f16": "sm_100"}
-REFUSED_SCHEDULE = '{"num_stages": "many"}'
+REFUSED_SCHEDULE, SPLIT = '{"num_stages": "many"}', '{"schedule": {"split_k": 2}}'
 CHECKED = ("matmul_f16_nn", "histogram_i32")
 RANDOM_PROGRAMS = range(4)
 
@@ -274,7 +274,7 @@ def run_operand_forms(kernels: Mapping[str, bytes]) -> None:
 
 
 def run_schedules(kernels: Mapping[str, bytes]) -> None:
-    """The schedule of a kernel with its candidates as text and as JSON, which is given back."""
+    """The schedule of a kernel with its candidates as text and as JSON, which is given back; and parts of its loop."""
     from tileiras_build import driver
     from tileiras_build.pipeline.job import Job
     from tileiras_build.pipeline.schedule.explain import render_text
@@ -283,7 +283,7 @@ def run_schedules(kernels: Mapping[str, bytes]) -> None:
     for name, sm in SCHEDULED.items():
         explained = driver.explain_schedule(kernels[name], "tilebc", Job(find_target(sm)))
         render_text(explained)
-        for schedule in (json.dumps(explained[0]), REFUSED_SCHEDULE):
+        for schedule in (json.dumps(explained[0]), REFUSED_SCHEDULE, SPLIT):
             _compile({name: kernels[name]}, (sm,), schedule=schedule)
 
 
