@@ -16,10 +16,12 @@ from ..analysis.chained_dots import DOT, is_computed_by_dot
 from ..analysis.dot_loop_registers import live_tile_registers, tile_registers
 from ..analysis.dot_operand_chains import dot_operand_load
 from ..analysis.enclosing_control_flow import only_accumulates
+from ..analysis.peak_registers import peak_registers
 from ..analysis.resource_model import (
     MIN_STAGES,
     MIN_WARPS,
     STAGES_SMEM_OVERHEAD,
+    WARPGROUP,
     choose_warps,
     ctas_by_row_registers,
     live_registers_fit,
@@ -49,9 +51,9 @@ def choose_cta_shape(func: TableOp, job: Job) -> None:
     """Set the CTAs per SM of a kernel, and the warps of attention.
 
     Chained dots (attention) have 64 rows for each warpgroup (``attention_candidates.py``). Other kernels have as many CTAs as they
-    request, or fewer if the tiles that a loop keeps in registers for its dots would not fit, as they would spill to local memory in
-    every iteration, or if tensor memory or shared memory do not. Kernels without loops that load tiles after a reduction have as
-    many as registers suffice for, so that ptxas allocates registers for loads in flight.
+    request, or fewer if the tiles that a loop keeps in registers for its dots, or that are live at once there, would not fit, as they
+    would spill to local memory in every iteration, or if tensor memory or shared memory do not. Kernels without loops that load
+    tiles after a reduction have as many as registers suffice for, so that ptxas allocates registers for loads in flight.
     """
     if is_listening():
         hear_kernel(func, describe(func, job))
@@ -59,7 +61,8 @@ def choose_cta_shape(func: TableOp, job: Job) -> None:
     wanted = schedule_of(func)
     if _choose_attention(func, job):
         return
-    warps, told = None if wanted.num_warps else _warps_that_divide(func, job) or _warps_of_scores(func, job), None
+    rules = _warps_that_divide, _warps_of_scores, _warps_of_live_tiles
+    warps, told = None if wanted.num_warps else next(filter(None, (rule(func, job) for rule in rules)), None), None
     if warps is not None:
         set_knobs(func, num_warps=warps)
     elif not wanted.num_warps or is_listening():
@@ -106,7 +109,7 @@ def _warps_that_divide(func: TableOp, job: Job) -> int | None:
 def _occupancies(func: TableOp, most: int, job: Job) -> Iterator[Candidate[int]]:
     """From ``most`` CTAs per SM down to one, which always fits."""
     warps = choose_warps(func, job)
-    regs = _loop_registers(func, job)
+    regs = max(_loop_registers(func, job), peak_registers(func, job.target))
     stage, columns, row = *_memories_of_loops(func, job), row_words(func)
     for ctas in range(most, 1, -1):
         limits = _register_limit(regs, warps, ctas, job), _row_limit(row, warps, ctas, job)
@@ -201,6 +204,21 @@ def _warps_of_scores(func: TableOp, job: Job) -> int | None:
     if not live_registers_fit(_loop_registers(func, job), warps, job.target):
         return None
     return warps
+
+
+def _warps_of_live_tiles(func: TableOp, job: Job) -> int | None:
+    """Two warpgroups where the tiles that are live at once in a loop of several dots exceed the registers of one, and they divide the
+    results of all dots; else None. More warpgroups have half of the registers each.
+    """
+    warps, family = choose_warps(func, job), fastest_family(job.target)
+    if warps != WARPGROUP or family.async_ops is None:
+        return None
+    if live_registers_fit(peak_registers(func, job.target), warps, job.target):
+        return None
+    rows, columns = family.tile_steps[0]
+    shapes = [as_op(op).result.type.get_shape()[-2:] for op in walk(func) if op.name == DOT]
+    most = WARPGROUP * min(m // rows * (n // columns) for m, n in shapes)
+    return 2 * warps if 2 * warps <= most else None
 
 
 def _rows(dot: TableOp) -> int:

@@ -1,0 +1,35 @@
+"""Gradients of attention's keys and values, whose loops have four dots with tiles that live across several of them."""
+
+import cuda.tile as ct
+
+from tileiras_build.frontend.export_cutile import Array, Case
+
+ConstInt = ct.Constant[int]
+ROWS, COLUMNS, WIDTH = 128, 64, 64
+
+
+@ct.kernel
+def gradients(q, k, v, d_out, d_k, d_v, ROWS: ConstInt, COLUMNS: ConstInt, WIDTH: ConstInt):
+    """Of the total of d_out * (p v), p = exp2(q k^T), as if nothing normalized p: in tf32, to which threads convert operands."""
+    keys = ct.load(k, (ct.bid(0), 0), (COLUMNS, WIDTH)).astype(ct.float32).astype(ct.tfloat32)
+    values = ct.load(v, (ct.bid(0), 0), (COLUMNS, WIDTH)).astype(ct.float32).astype(ct.tfloat32)
+    grad_k = ct.zeros((COLUMNS, WIDTH), dtype=ct.float32)
+    grad_v = ct.zeros((COLUMNS, WIDTH), dtype=ct.float32)
+    zeros = ct.zeros((ROWS, COLUMNS), dtype=ct.float32)
+    for i in range(ct.num_tiles(q, axis=0, shape=(ROWS, WIDTH))):
+        queries = ct.load(q, (i, 0), (ROWS, WIDTH)).astype(ct.float32).astype(ct.tfloat32)
+        outer = ct.load(d_out, (i, 0), (ROWS, WIDTH)).astype(ct.float32).astype(ct.tfloat32)
+        powers = ct.exp2(ct.mma(queries, ct.transpose(keys), zeros))
+        grad_v = ct.mma(ct.transpose(powers).astype(ct.tfloat32), outer, grad_v)
+        inner = powers * ct.mma(outer, ct.transpose(values), zeros)
+        grad_k = ct.mma(ct.transpose(inner).astype(ct.tfloat32), queries, grad_k)
+    ct.store(d_k, (ct.bid(0), 0), grad_k)
+    ct.store(d_v, (ct.bid(0), 0), grad_v)
+
+
+HALF, SINGLE = (Array(type, 2, stride_divisible_by=16, shape_divisible_by=(128, 64)) for type in ("float16", "float32"))
+OPERANDS = (HALF, HALF, HALF, HALF, SINGLE, SINGLE, ROWS, COLUMNS, WIDTH)
+CASES = [
+    Case("gradients", gradients, OPERANDS),
+    Case("shared_sm", gradients.replace_hints(occupancy=2), OPERANDS),
+]

@@ -1,0 +1,99 @@
+"""Registers of the tiles that are live at once in a loop of dots, before layouts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import accumulate
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...ir.casting import as_op
+from ...ir.dialects.fast_xdsl import walk
+from ...ir.dialects.op_traits import is_counted_loop, is_rematerializable, is_view_like
+from ...target.targets import Target
+from ..common.llvm_element_types import element_of
+from ..mma.family import Storage, fastest_family
+from .dot_loop_registers import tile_registers
+from .dot_operand_chains import rounds_to_tf32
+from .enclosing_control_flow import only_accumulates
+from .op_queries import is_tile
+
+DOT, BROADCAST, LOADS = "nv_tileas.dot", "nv_tileas.broadcast", ("nv_tileas.tiled_load", "nv_tileas.load")
+
+
+def peak_registers(func: Operation, target: Target) -> int:
+    """Registers of all threads for the tiles that are live at once, at the place with the most in a loop of several dots; 0 where
+    there is none.
+    """
+    return max((_peak(block, target) for block in _blocks_of_dots(func)), default=0)
+
+
+def _blocks_of_dots(func: Operation) -> Iterator[Block]:
+    for loop in filter(is_counted_loop, walk(func)):
+        block = loop.regions[0].blocks[0]
+        if sum(op.name == DOT for op in block.ops) > 1:
+            yield block
+
+
+def _peak(block: Block, target: Target) -> int:
+    """The most registers that are live after an operation of a loop's body."""
+    positions = {op: position for position, op in enumerate(block.ops)}
+    last_use = {
+        _holder(value): position for op, position in positions.items() for inner in walk(op) for value in inner.operands
+    }
+    changes = [0] * (len(positions) + 2)
+    for value in last_use.keys() - set(_kept_elsewhere(block, target)):
+        begin, end = _live_range(value, last_use[value], positions, block)
+        size = 0 if _is_recomputed(value) else tile_registers(value)
+        changes[begin] += size
+        changes[end] -= size
+    return max(accumulate(changes))
+
+
+def _live_range(value: SSAValue, last_use: int, positions: dict[Operation, int], block: Block) -> tuple[int, int]:
+    """From where to where a tile is counted: after its operation, and before its last user, which may reuse its registers."""
+    op = value.owner
+    if op is block:
+        return 0, last_use
+    if not isinstance(op, Operation) or op not in positions:
+        return 0, len(positions)  # defined before the loop, or inside of an operation with regions
+    return positions[op], last_use
+
+
+def _holder(value: SSAValue) -> SSAValue:
+    """The tile whose registers a view of it has."""
+    op = value.owner
+    while isinstance(op, Operation) and (is_view_like(op) or op.name == BROADCAST):
+        value = op.operands[0]
+        op = value.owner
+    return value
+
+
+def _is_recomputed(value: SSAValue) -> bool:
+    """Whether no registers hold a value for long: it has addresses, offsets or predicates, which are computed where they are used, or is
+    recomputed from such.
+    """
+    if not is_tile(value) or element_of(value.type).bits in (1, 64):
+        return True
+    op = value.owner
+    return isinstance(op, Operation) and is_rematerializable(op) and all(map(_is_recomputed, op.operands))
+
+
+def _kept_elsewhere(block: Block, target: Target) -> Iterator[SSAValue]:
+    """Tiles of dots that are in tensor memory or shared memory: accumulators that nothing else reads, and loaded operands."""
+    in_tensor_memory = fastest_family(target).accumulator is Storage.TENSOR
+    for dot in (as_op(op) for op in block.ops if op.name == DOT):
+        if in_tensor_memory and only_accumulates(dot):
+            yield from (dot.result, dot.acc)
+        for operand in (dot.lhs, dot.rhs):
+            yield from _loaded(operand)
+
+
+def _loaded(operand: SSAValue) -> Iterator[SSAValue]:
+    """An operand of a dot that is loaded as it is: it goes to shared memory, or is read for each step."""
+    links, value = [], operand
+    while isinstance(op := value.owner, Operation) and (is_view_like(op) or rounds_to_tf32(op)):
+        links.append(value)
+        value = op.operands[0]
+    if isinstance(value.owner, Operation) and value.owner.name in LOADS:
+        yield from (*links, value)
