@@ -143,8 +143,10 @@ class _Model:
 
     def cost(self) -> Cost:
         for _ in range(ITERATIONS):
-            found = self._cost()
-            self.clock_mhz = (self.clock_mhz + self.gpu.sustained_mhz(found.busy(TENSOR), found.busy(FMA))) / 2
+            found, before = self._cost(), self.clock_mhz
+            self.clock_mhz = (before + self.gpu.sustained_mhz(found.busy(TENSOR), found.busy(FMA))) / 2
+            if self.clock_mhz == before:  # as where DRAM limits a kernel
+                break
         return found
 
     def _cost(self) -> Cost:
