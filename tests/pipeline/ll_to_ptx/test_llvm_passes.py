@@ -8,7 +8,7 @@ import pytest
 from tileiras_build.core.errors import InternalError, InvalidInput
 from tileiras_build.pipeline import ll_to_ptx
 from tileiras_build.pipeline.job import Job
-from tileiras_build.pipeline.ll_to_ptx.llvm_passes import MAX_LOOPS, _has_many_loops, run_passes
+from tileiras_build.pipeline.ll_to_ptx.llvm_passes import MAX_LOOPS, _has_many_loops, _sinks_slowly, run_passes
 from tileiras_build.pipeline.ll_to_ptx.target_machine import TRIPLE, data_layout, library_machine, target_machine
 from tileiras_build.target.isa.serializer_options import LEVELS
 from tileiras_build.target.targets import TARGETS
@@ -167,19 +167,51 @@ def test_long_chains_of_loops_are_known(count, many):
     assert [_has_many_loops(function) for function in module.functions if not function.is_declaration] == [many]
 
 
-def test_value_numbering_is_left_out_of_long_chains_of_loops(monkeypatch):
-    """It would end the process."""
-    added = []
+def calls_and_writes(calls: int, writes: int) -> str:
+    """A kernel with so many calls that read nothing, and so many instructions of assembly."""
+    lines = [f"  %c{n} = call float @llvm.sqrt.f32(float %x)" for n in range(calls)]
+    lines += ['  call void asm sideeffect "", ""()'] * writes
+    body = "\n".join(lines)
+    return f"declare float @llvm.sqrt.f32(float)\ndefine ptx_kernel void @k(float %x) {{\n{body}\n  ret void\n}}\n"
+
+
+@pytest.mark.parametrize(
+    "text, slow",
+    [
+        (calls_and_writes(250, 400), False),
+        (calls_and_writes(251, 400), True),
+    ],
+)
+def test_many_calls_and_writes_are_known(text, slow):
+    module = llvm.parse_assembly(text)
+    assert list(map(_sinks_slowly, module.functions)) == [False, slow]
+
+
+@pytest.fixture
+def added(monkeypatch) -> list[str]:
+    """The names of the passes that are run."""
+    names: list[str] = []
     original = llvm.create_new_module_pass_manager
 
     def recording():
         manager = original()
-        add = manager.add_new_gvn_pass
-        manager.add_new_gvn_pass = lambda: added.append("gvn") or add()
+        for name in ("new_gvn", "sinking"):
+            add = getattr(manager, f"add_{name}_pass")
+            setattr(manager, f"add_{name}_pass", lambda name=name, add=add: names.append(name) or add())
         return manager
 
     monkeypatch.setattr(llvm, "create_new_module_pass_manager", recording)
-    for count, expected in ((10, ["gvn"]), (120, [])):
-        added.clear()
-        run_passes(llvm.parse_assembly(chain_of_loops(count)), library_machine(TRIPLE), 3)
-        assert added == expected
+    return names
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        (chain_of_loops(10), ["new_gvn", "sinking"]),
+        (chain_of_loops(120), ["sinking"]),  # value numbering would end the process
+        (calls_and_writes(251, 400), ["new_gvn"]),
+    ],
+)
+def test_passes_are_left_out_where_they_are_slow(text, expected, added):
+    run_passes(llvm.parse_assembly(text), library_machine(TRIPLE), 3)
+    assert added == expected

@@ -21,6 +21,10 @@ from ..job import LLVM_PIPELINES
 # code generator's own GVN then finds the redundancies.
 VALUE_NUMBERING = "new_gvn"
 MAX_LOOPS = 64
+# Sinking asks of each call whether later writes of its block, assembly among them, change what the call reads: 0.25 us each.
+# ptxas sinks, too.
+SINKING = "sinking"
+MAX_SINKING_QUERIES = 100_000
 _LABEL = re.compile(r"^([\w.$-]+|\"[^\"]*\"):|label %([\w.$-]+|\"[^\"]*\")", re.MULTILINE)
 
 
@@ -43,7 +47,7 @@ def _run_short(module: llvm.ModuleRef, machine: llvm.TargetMachine, level: Level
     """The passes of the level's row."""
     # A pass manager cannot run twice (LLVM asserts); a new one costs 0.1 ms.
     manager = llvm.create_new_module_pass_manager()
-    skipped = {VALUE_NUMBERING} if any(map(_has_many_loops, module.functions)) else set()
+    skipped = {name for name, is_slow in SLOW.items() if any(map(is_slow, module.functions))}
     for name in (name for name in level.passes if name not in skipped):
         getattr(manager, f"add_{name}_pass")()
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=0))
@@ -82,3 +86,16 @@ def _has_many_loops(function: llvm.ValueRef) -> bool:
         seen.add(label)
         back += target in seen and bool(target)
     return back > MAX_LOOPS
+
+
+def _sinks_slowly(function: llvm.ValueRef) -> bool:
+    """Whether sinking may make more than MAX_SINKING_QUERIES queries: an upper bound, as earlier passes merge blocks."""
+    if function.is_declaration:
+        return False
+    text = str(function)
+    assembly = text.count(" asm sideeffect ")
+    return (text.count(" call ") - assembly) * (text.count("\n  store ") + assembly) > MAX_SINKING_QUERIES
+
+
+# Passes that a module does without, if one of its functions has the property.
+SLOW = {VALUE_NUMBERING: _has_many_loops, SINKING: _sinks_slowly}
