@@ -21,7 +21,7 @@ from tileiras_build.target.targets import find_target
 
 KERNELS = Path(__file__).with_name("unhinted_dots.py")
 PAIRS = {"tall": 4, "square": 8, "wide": 4}  # with so many warps: with four, two CTAs share an SM
-SCALED = Path(__file__).parents[3] / "benchmarks" / "schedule_kernels.py"
+BENCHMARKS = Path(__file__).parents[3] / "benchmarks" / "schedule_kernels.py"
 OTHERS = ("narrow", "one_cta", "two_of_an_sm", "from_a_tile", "without_tma")
 CLUSTER = ".blocksareclusters"
 WIDE = "matmul_f16_nt_wide"  # 128 x 128
@@ -95,9 +95,16 @@ def explained(path: Path, name: str, sm: str, schedule: str = "") -> list[dict]:
     return explain_schedule(code, "tilebc", Job(find_target(sm), schedule=schedule))
 
 
+def test_fewer_ctas_are_expected_rather_than_a_single_stage():
+    """Two CTAs per SM would have one stage each of 64 KiB; with two stages in one CTA, eight warps take less time than four."""
+    kernel = explained(BENCHMARKS, "matmul_f16_128x128x128", "sm_80")[0]
+    assert {one["schedule"]["occupancy"] for one in kernel["schedules"]} == {1}
+    assert kernel["schedule"]["num_warps"] == 8
+
+
 # ---- block scales --------------------------------------------------------------------------------
 def scaled(name: str, sm: str) -> list[dict]:
-    [kernel] = explained(SCALED, name, sm)
+    [kernel] = explained(BENCHMARKS, name, sm)
     return [kernel["schedule"], *kernel.get("schedules", ())]
 
 

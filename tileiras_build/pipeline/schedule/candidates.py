@@ -323,9 +323,7 @@ class Candidates:
             return asked
         producers = WARPGROUP if uses_setmaxnreg(self.func, self.job, warps) else choose_strategy(self.job).uses_tma
         ctas = ctas_by_accumulators(self._registers(kernel) // (WARP * warps), warps + producers, self.job)
-        return (
-            choose_stages(max(kernel.stage_bytes, 1), self._beside(kernel), ctas, self.job)[1] if self.copied else ctas
-        )
+        return choose_stages(max(kernel.stage_bytes, 1), self._beside(kernel), ctas, self.job)[1]
 
     def _beside(self, kernel: Kernel) -> int:
         """Bytes of shared memory beside the stages of operands."""
