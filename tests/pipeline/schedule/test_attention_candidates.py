@@ -21,7 +21,7 @@ def explained(name: str, sm: str, schedule: str = "") -> dict:
 @pytest.mark.parametrize(
     ("name", "warps", "ctas", "refused"),
     [
-        ("attention_f16_64x64x64", 4, 2, "a single warpgroup"),
+        ("attention_f16_64x64x64", 4, 2, "four warps"),
         ("attention_f16_128x128x64", 8, 1, "registers: a thread needs"),
     ],
 )

@@ -233,8 +233,8 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32, producer_warps = 1 : i32, sch
     }
     nv_tileas.async.umma_commit %7 : (!nv_tileas.pipeline<#builtin.int<1>>) -> ()
     nv_tileas.async.pipeline.consumer_wait %7, %14 : (!nv_tileas.pipeline<#builtin.int<1>>, i32) -> ()
-    %22 = nv_tileas.async.pipeline.advance %7, %14 : (!nv_tileas.pipeline<#builtin.int<1>>, i32) -> i32
     %sum = nv_tileas.tmem_load %6 : (!nv_tileas.tmem<#builtin.int<64>>) -> !tile_128x64xf32
+    %22 = nv_tileas.async.pipeline.advance %7, %14 : (!nv_tileas.pipeline<#builtin.int<1>>, i32) -> i32
     %t2 = nv_tileas.tiled_store %out, %sum coords(%one, %zero) token(%token) {mem_semantic = "weak", has_boundary_tile, vector = 4 : i32, in_bounds = array<i1: false, false>} : (!view2, !tile_128x64xf32, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
     nv_tileas.yield
   }
@@ -350,8 +350,8 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32, producer_warps = 1 : i32, sch
       }
       nv_tileas.async.umma_commit %7 : (!nv_tileas.pipeline<#builtin.int<1>>) -> ()
       nv_tileas.async.pipeline.consumer_wait %7, %21 : (!nv_tileas.pipeline<#builtin.int<1>>, i32) -> ()
-      %28 = nv_tileas.async.pipeline.advance %7, %21 : (!nv_tileas.pipeline<#builtin.int<1>>, i32) -> i32
       %sum = nv_tileas.tmem_load %6 : (!nv_tileas.tmem<#builtin.int<64>>) -> !tile_128x64xf32
+      %28 = nv_tileas.async.pipeline.advance %7, %21 : (!nv_tileas.pipeline<#builtin.int<1>>, i32) -> i32
       nv_tileas.barrier
       %t2 = nv_tileas.tiled_store %out, %sum coords(%row, %zero) token(%token) {mem_semantic = "weak", has_boundary_tile, vector = 4 : i32, in_bounds = array<i1: false, false>} : (!view2, !tile_128x64xf32, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
       nv_tileas.continue %22, %28 : (i32, i32) -> ()

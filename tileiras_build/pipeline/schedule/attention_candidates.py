@@ -97,9 +97,7 @@ class AttentionCandidates:
     def limit(self, ctas: int) -> _Limit:
         """What an SM does not hold of so many CTAs. What asks the kernel for its shape is answered with this one."""
         if self.warps * ctas < MIN_WARPGROUPS * WARPGROUP:
-            return _Limit(
-                "a single warpgroup: none multiplies while another computes the softmax", "more rows or CTAs per SM"
-            )
+            return _Limit("four warps: no others multiply while they compute the softmax", "more rows or CTAs per SM")
         before = schedule_of(self.func)
         set_knobs(self.func, num_warps=self.warps, occupancy=ctas if ctas > 1 else None, setmaxnreg=True)
         limits = [self._limit(chain, ctas) for chain in self.chains]

@@ -12,7 +12,7 @@ Sound: a barrier separates the read of the accumulator from the dot that overwri
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
@@ -24,13 +24,12 @@ from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import (
     COUNTERPARTS,
     AsyncTiledTmaLoadOp,
-    AsyncUmmaOp,
     ConsumerReleaseOp,
     ConsumerWaitOp,
 )
 from ...ir.dialects.nv_tileas.types import PipelineType
 from ...ir.dialects.op_definition import TableOp
-from ...ir.dialects.op_traits import is_agent_switch, is_counted_loop
+from ...ir.dialects.op_traits import is_agent_switch, is_async_mma, is_counted_loop
 from ..analysis.enclosing_control_flow import has_no_early_exit, is_zero
 from ..analysis.op_queries import may_divide_by_zero
 from ..job import Job
@@ -180,9 +179,9 @@ def _load_completes_before(loads: Collection[Operation], position: Operation) ->
     if len(blocks) != 1 or (block := blocks.pop()) is None:
         return False
     ops = list(block.ops)
-    loaded = _count(ops[: 1 + max(map(ops.index, loads))], AsyncTiledTmaLoadOp)
+    loaded = _count(ops[: 1 + max(map(ops.index, loads))], _is_load)
     held = _stages_held_past(position)
-    return all(loaded[ring] + held[ring] <= _stages(ring) for ring in _count(ops, AsyncTiledTmaLoadOp))
+    return all(loaded[ring] + held[ring] <= _stages(ring) for ring in _count(ops, _is_load))
 
 
 def _stages_held_past(position: Operation) -> Counter[SSAValue]:
@@ -190,7 +189,19 @@ def _stages_held_past(position: Operation) -> Counter[SSAValue]:
     loop = position.parent_op()
     later = [] if loop is None else [op for op in _ops_after(loop) if not is_counted_loop(op)]
     ops = [*_ops_after(position), *later]
-    return _count(ops, ConsumerWaitOp) | _count(ops, ConsumerReleaseOp) | _count(ops, AsyncUmmaOp)
+    return _count(ops, _is_wait) | _count(ops, _is_release) | _count(ops, is_async_mma)
+
+
+def _is_load(op: Operation) -> bool:
+    return isinstance(op, AsyncTiledTmaLoadOp)
+
+
+def _is_wait(op: Operation) -> bool:
+    return isinstance(op, ConsumerWaitOp)
+
+
+def _is_release(op: Operation) -> bool:
+    return isinstance(op, ConsumerReleaseOp)
 
 
 def _ops_after(position: Operation) -> list[Operation]:
@@ -201,12 +212,12 @@ def _ops_after(position: Operation) -> list[Operation]:
     return found
 
 
-def _count(ops: Sequence[Operation], kind: type[Operation]) -> Counter[SSAValue]:
+def _count(ops: Sequence[Operation], is_of_kind: Callable[[Operation], bool]) -> Counter[SSAValue]:
     """How many operations of a kind, among ``ops`` or inside them, use each ring."""
     found: Counter[SSAValue] = Counter()
     for op in ops:
         for inner in walk(op):
-            if isinstance(inner, kind) and as_op(inner).pipeline is not None:
+            if is_of_kind(inner) and as_op(inner).pipeline is not None:
                 found[as_op(inner).pipeline] += UNBOUNDED if _is_repeated(inner, op.parent) else 1
     return found
 
