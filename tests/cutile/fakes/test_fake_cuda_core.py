@@ -175,3 +175,11 @@ def test_the_driver_has_memory_streams_and_events(session):
     assert driver.cuEventElapsedTime(start, end)[1] >= 0
     assert driver.cuMemFree(place) == (good,) and driver.cuMemFree(place) == (bad,)
     assert driver.cuGetErrorName(bad) == (good, b"CUDA_ERROR_INVALID_VALUE")
+
+
+@pytest.mark.parametrize("name", ["cuModuleGetFunction", "cuLaunchKernel"])
+def test_launches_through_the_driver_are_refused(session, name):
+    with pytest.raises(
+        InvalidInput, match=rf"error\[cuda-driver-unsupported\].*{name} of cuda.bindings.driver needs a GPU"
+    ):
+        getattr(driver, name)(None, b"kernel")

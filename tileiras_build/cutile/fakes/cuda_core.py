@@ -12,8 +12,9 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -300,7 +301,17 @@ def _answers(module: ModuleType) -> dict[str, Callable[..., tuple[Any, ...]]]:
         "cuModuleGetFunctionCount": lambda module: (success, len(module)),
         "cuModuleEnumerateFunctions": lambda count, module: (success, module[:count]),
         "cuFuncGetName": lambda function: (success, function.encode()),
+        **{name: partial(_refuse, name) for name in _LAUNCHES},
     }
+
+
+# How programs launch kernels that they compile from CUDA C++, by NVRTC for example.
+_LAUNCHES = ("cuModuleGetFunction", "cuLibraryGetKernel", "cuLaunchKernel", "cuLaunchKernelEx")
+
+
+def _refuse(name: str, *_: object, **__: object) -> NoReturn:
+    remedy = "launch kernels of cuTile by ct.launch, and of CUDA Tile C++ by cuda.core, or run on a GPU"
+    raise InvalidInput("cuda-driver-unsupported", f"{name} of cuda.bindings.driver needs a GPU", remedy=remedy)
 
 
 class _FakeModule:
