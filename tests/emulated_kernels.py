@@ -11,6 +11,9 @@ from xdsl.dialects.builtin import ModuleOp
 from tests import compiled_once
 from tileiras_build.frontend.export_cutile import export_kernels, load_cases, pack_arguments
 from tileiras_build.ir.bytecode.reader import read_module
+from tileiras_build.ir.casting import as_op
+from tileiras_build.ir.dialects.op_definition import TableOp
+from tileiras_build.ir.dialects.op_traits import is_function
 from tileiras_build.pipeline import tileaa_to_tileas, tilebc_to_tileaa
 from tileiras_build.pipeline.job import Job
 from tileiras_build.simulate import emulator
@@ -46,6 +49,12 @@ def compiled(path: Path, name: str, sm: str, **options):
 def scheduled_case(path: Path, name: str, sm: str) -> ModuleOp:
     """One case as scheduled tile IR, a new module at each call."""
     return scheduled_module(bytecode(path, name), sm)
+
+
+def scheduled_kernel(path: Path, name: str, sm: str) -> TableOp:
+    """The only kernel of ``scheduled_case``."""
+    [func] = filter(is_function, scheduled_case(path, name, sm).body.block.ops)
+    return as_op(func)
 
 
 def scheduled_module(data: bytes, sm: str) -> ModuleOp:

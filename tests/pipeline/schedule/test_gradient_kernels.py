@@ -5,27 +5,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.emulated_kernels import assembled, run, scheduled_case
-from tileiras_build.ir.casting import as_op
-from tileiras_build.ir.dialects.op_traits import is_function
+from tests.emulated_kernels import assembled, run, scheduled_kernel
 from tileiras_build.pipeline.schedule.schedule_attribute import schedule_of
 
 KERNELS = Path(__file__).with_name("gradient_kernels.py")
 BLOCKS, ROWS, COLUMNS, WIDTH = 2, 256, 64, 64
 
 
-def _kernel(name, sm):
-    [func] = filter(is_function, scheduled_case(KERNELS, name, sm).body.block.ops)
-    return as_op(func)
-
-
 @pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
 def test_two_warpgroups_share_what_exceeds_the_registers_of_one(sm):
-    assert _kernel("gradients", sm).num_warps == 8
+    assert scheduled_kernel(KERNELS, "gradients", sm).num_warps == 8
 
 
 def test_no_second_cta_takes_registers_of_live_tiles():
-    assert schedule_of(_kernel("shared_sm", "sm_100")).occupancy == 1
+    assert schedule_of(scheduled_kernel(KERNELS, "shared_sm", "sm_100")).occupancy == 1
 
 
 @pytest.mark.parametrize("sm", ["sm_90", "sm_100"])

@@ -5,35 +5,29 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.emulated_kernels import assembled, run, scheduled_case
+from tests.emulated_kernels import assembled, run, scheduled_kernel
 from tests.pairwise import alternate
 from tileiras_build.ir.casting import as_op
 from tileiras_build.ir.dialects.fast_xdsl import walk
-from tileiras_build.ir.dialects.op_traits import is_function
 from tileiras_build.pipeline.schedule.schedule_attribute import schedule_of
 
 KERNELS = Path(__file__).with_name("score_kernels.py")
 QUERIES, LENGTH, WIDTH = 64, 256, 128
 
 
-def _kernel(name, sm):
-    [func] = filter(is_function, scheduled_case(KERNELS, name, sm).body.block.ops)
-    return as_op(func)
-
-
 @pytest.mark.parametrize("sm", ["sm_80", "sm_120"])
 def test_a_warp_has_whole_rows_of_scores(sm):
-    assert _kernel("attention", sm).num_warps == 4
+    assert scheduled_kernel(KERNELS, "attention", sm).num_warps == 4
 
 
 @pytest.mark.parametrize("sm", ["sm_80", "sm_120"])
 def test_an_accumulator_beside_the_dots_takes_registers(sm):
-    kernel = _kernel("apart", sm)
+    kernel = scheduled_kernel(KERNELS, "apart", sm)
     assert (kernel.num_warps, schedule_of(kernel).occupancy) == (8, 1)
 
 
 def test_producer_threads_release_registers_where_scores_need_them():
-    assert _kernel("apart", "sm_120").partition_registers is not None
+    assert scheduled_kernel(KERNELS, "apart", "sm_120").partition_registers is not None
 
 
 @pytest.mark.parametrize("name, sm", [("attention", "sm_80"), ("attention", "sm_120")])
@@ -44,7 +38,7 @@ def test_nothing_is_spilled_to_local_memory(name, sm):
 
 @pytest.mark.parametrize("sm", ["sm_80", "sm_90"])
 def test_warps_beyond_the_rows_divide_columns(sm):
-    dots = [as_op(op) for op in walk(_kernel("few_queries", sm)) if op.name == "nv_tileas.dot"]
+    dots = [as_op(op) for op in walk(scheduled_kernel(KERNELS, "few_queries", sm)) if op.name == "nv_tileas.dot"]
     assert {tuple(dot.warps) for dot in dots} == {(1, 8, 1)}
 
 

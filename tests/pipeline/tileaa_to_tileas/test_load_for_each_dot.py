@@ -56,7 +56,7 @@ def test_results_of_two_accumulators(sm, blocks, depth):
 def test_results_of_dots_added_in_turn(sm, blocks, depth):
     rng = np.random.default_rng(depth)
     a, b, c, d = (rng.integers(-1, 2, shape).astype(np.float16) for shape in 2 * ((256, depth), (depth, 64)))
-    [*_, out] = run(KERNELS, "sums_of_two", sm, [a, b, c, d, np.zeros((256, 64), np.float32)], (blocks, 1, 1))
+    [*_, out] = run(KERNELS, "accumulated_in_turn", sm, [a, b, c, d, np.zeros((256, 64), np.float32)], (blocks, 1, 1))
     a, b, c, d = (one.astype(np.float64) for one in (a, b, c, d))
     np.testing.assert_array_equal(out, a @ b + c @ d + 1)
 
@@ -74,7 +74,7 @@ def test_results_of_scores_added_in_turn(sm, keys):
 
 
 def test_dots_are_added_in_tensor_memory():
-    assert "addf" not in compiled(KERNELS, "sums_of_two", "sm_100").tileas
+    assert "addf" not in compiled(KERNELS, "accumulated_in_turn", "sm_100").tileas
     *_, body = (
         part for part in compiled(KERNELS, "scores_of_two", "sm_100").tileas.split("nv_tileas.for") if "umma" in part
     )

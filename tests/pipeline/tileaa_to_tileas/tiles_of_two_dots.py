@@ -59,7 +59,7 @@ def two_accumulators(a, b, c, out, M: ConstInt, N: ConstInt, K: ConstInt):
 
 
 @ct.kernel
-def sums_of_two(a, b, c, d, out, M: ConstInt, N: ConstInt, K: ConstInt):
+def accumulated_in_turn(a, b, c, d, out, M: ConstInt, N: ConstInt, K: ConstInt):
     """out = a @ b + c @ d + 1, each block's rows in turn."""
     for i in range(ct.bid(0), ct.num_tiles(out, axis=0, shape=(M, N)), ct.num_blocks(0)):
         total = ct.ones((M, N), dtype=ct.float32)
@@ -91,7 +91,7 @@ INPUT, OUTPUT = Array("float16", 2, stride_divisible_by=8), Array("float32", 2, 
 CASES = [
     Case("gradients", gradients, (*[INPUT] * 4, OUTPUT, OUTPUT, 128, 128, 64)),
     Case("gradients_tf32", gradients_tf32, (*[INPUT] * 4, OUTPUT, OUTPUT, 64, 64, 64)),
-    Case("sums_of_two", sums_of_two, (*[INPUT] * 4, OUTPUT, 128, 64, 64)),
+    Case("accumulated_in_turn", accumulated_in_turn, (*[INPUT] * 4, OUTPUT, 128, 64, 64)),
     Case("scores_of_two", scores_of_two, (*[INPUT] * 5, OUTPUT, 128, 64, 64)),
     Case("two_accumulators", two_accumulators, (*[INPUT] * 3, OUTPUT, 128, 64, 64)),
 ]

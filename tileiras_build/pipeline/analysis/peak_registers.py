@@ -17,8 +17,9 @@ from .dot_loop_registers import tile_registers
 from .dot_operand_chains import rounds_to_tf32
 from .enclosing_control_flow import only_accumulates
 from .op_queries import is_tile
+from .row_registers import LOADS
 
-DOT, BROADCAST, LOADS = "nv_tileas.dot", "nv_tileas.broadcast", ("nv_tileas.tiled_load", "nv_tileas.load")
+DOT, BROADCAST = "nv_tileas.dot", "nv_tileas.broadcast"
 
 
 def peak_registers(func: Operation, target: Target) -> int:

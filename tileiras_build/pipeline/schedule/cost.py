@@ -72,7 +72,7 @@ STEP_OVERHEAD = 30  # cycles of a trip: wait for a stage, issue, release
 CHAIN_LATENCY = 400  # cycles of a trip in which asynchronous chained dots wait: fitted (benchmarks/schedule_cost.py)
 LAUNCH_OVERHEAD = 500  # cycles of a CTA before its first load: parameters, barriers, descriptors
 # Instructions of each warp besides those of its elements: parameters, indices, addresses; and its part of a reduction: shuffles,
-# shared memory, the sums of other warps. From `estimate`.
+# shared memory, the partial results of other warps. From `estimate`.
 WARP_INSTRUCTIONS, REDUCTION_INSTRUCTIONS = 24, 32
 ACCUMULATOR_BYTES = 4
 REDUCTION_LATENCY = 250  # cycles of a reduction over warps: shuffles, shared memory, two barriers

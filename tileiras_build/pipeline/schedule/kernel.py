@@ -26,7 +26,7 @@ from ..analysis.cluster_uniformity import is_rank_dependent
 from ..analysis.dot_operand_chains import dot_operand_load, source_load_of
 from ..analysis.op_queries import ELEMENTWISE, element_kind, is_tile
 from ..analysis.resource_model import choose_warps, is_program_dependent
-from ..analysis.row_registers import late_words, row_words
+from ..analysis.row_registers import LOADS, REDUCE, late_words, row_words
 from ..common.llvm_element_types import element_of
 from ..job import Job
 from ..mma.dots import FP4, FP4_PAIR, dot_shape, element_types
@@ -34,8 +34,7 @@ from ..mma.family import scales_in_instruction
 from .schedule_attribute import schedule_of
 
 ASSUMED_EXTENT = 4096
-DOT, REDUCE = "nv_tileas.dot", "nv_tileas.reduce"
-LOADS = ("nv_tileas.tiled_load", "nv_tileas.load")
+DOT = "nv_tileas.dot"
 STORES = ("nv_tileas.tiled_store", "nv_tileas.store")
 REARRANGING = ("nv_tileas.broadcast", "nv_tileas.splat", "arith.constant")  # tiles with fewer different elements
 MAXIMA = ("arith.maxnumf", "arith.minnumf", "arith.maximumf", "arith.minimumf", "arith.maxsi", "arith.minsi")

@@ -71,6 +71,11 @@ class RowCandidates:
         return row_words(self.func)
 
     @cached_property
+    def late_words(self) -> int:
+        """Of the tiles that are loaded after a reduction."""
+        return late_words(self.func)
+
+    @cached_property
     def size(self) -> int:
         """Elements of the largest tile."""
         return largest_tile(walk(self.func))
@@ -104,7 +109,7 @@ class RowCandidates:
 
     def _registers(self, warps: int) -> int:
         """Registers of a thread for a row and what is loaded after its reductions, or for a tile that is reduced."""
-        return row_registers(max(self.words + late_words(self.func), self.size), warps)
+        return row_registers(max(self.words + self.late_words, self.size), warps)
 
     # ---- what follows ----------------------------------------------------------------------------
     def _expected(self, warps: int) -> Schedule:
@@ -117,7 +122,7 @@ class RowCandidates:
         )
         if fitting < most and self._spills_fit(warps, most):
             return Schedule(num_warps=warps, occupancy=most, spill=True)
-        is_divided = self.words and late_words(self.func) and fitting > 1
+        is_divided = self.words and self.late_words and fitting > 1
         return Schedule(num_warps=warps, occupancy=fitting if is_divided else None)
 
     def _spills_fit(self, warps: int, ctas: int) -> bool:

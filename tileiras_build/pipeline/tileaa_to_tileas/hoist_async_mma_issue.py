@@ -21,12 +21,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from ...ir.casting import as_op, parent_block, terminator, type_as
 from ...ir.dialects import arith
 from ...ir.dialects.fast_xdsl import walk
-from ...ir.dialects.nv_tileas.ops import (
-    COUNTERPARTS,
-    AsyncTiledTmaLoadOp,
-    ConsumerReleaseOp,
-    ConsumerWaitOp,
-)
+from ...ir.dialects.nv_tileas.ops import COUNTERPARTS, AsyncTiledTmaLoadOp, ConsumerReleaseOp, ConsumerWaitOp
 from ...ir.dialects.nv_tileas.types import PipelineType
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_agent_switch, is_async_mma, is_counted_loop
@@ -179,9 +174,9 @@ def _load_completes_before(loads: Collection[Operation], position: Operation) ->
     if len(blocks) != 1 or (block := blocks.pop()) is None:
         return False
     ops = list(block.ops)
-    loaded = _count(ops[: 1 + max(map(ops.index, loads))], _is_load)
+    loaded = _count(ops[: 1 + max(map(ops.index, loads))], _is_a(AsyncTiledTmaLoadOp))
     held = _stages_held_past(position)
-    return all(loaded[ring] + held[ring] <= _stages(ring) for ring in _count(ops, _is_load))
+    return all(loaded[ring] + held[ring] <= _stages(ring) for ring in _count(ops, _is_a(AsyncTiledTmaLoadOp)))
 
 
 def _stages_held_past(position: Operation) -> Counter[SSAValue]:
@@ -189,19 +184,11 @@ def _stages_held_past(position: Operation) -> Counter[SSAValue]:
     loop = position.parent_op()
     later = [] if loop is None else [op for op in _ops_after(loop) if not is_counted_loop(op)]
     ops = [*_ops_after(position), *later]
-    return _count(ops, _is_wait) | _count(ops, _is_release) | _count(ops, is_async_mma)
+    return _count(ops, _is_a(ConsumerWaitOp)) | _count(ops, _is_a(ConsumerReleaseOp)) | _count(ops, is_async_mma)
 
 
-def _is_load(op: Operation) -> bool:
-    return isinstance(op, AsyncTiledTmaLoadOp)
-
-
-def _is_wait(op: Operation) -> bool:
-    return isinstance(op, ConsumerWaitOp)
-
-
-def _is_release(op: Operation) -> bool:
-    return isinstance(op, ConsumerReleaseOp)
+def _is_a(kind: type[Operation]) -> Callable[[Operation], bool]:
+    return lambda op: isinstance(op, kind)
 
 
 def _ops_after(position: Operation) -> list[Operation]:
