@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....core.errors import InternalError
-from ....ir.casting import cast, int_attr, unwrap
+from ....ir.casting import cast, int_attr
 from ....ir.dialects.cute import layout_of
 from ....ir.dialects.gpu_ext import ShuffleMode
 from ....ir.dialects.gpu_reductions import ReduceKind
@@ -26,15 +26,13 @@ from ..emission.kernel_emitter import Handler, KernelEmitter
 from ..emission.register_values import materialize
 from ..emission.thread_ids import ThreadIds
 from ..emission.value_map import ValueMap
-from ..memory.shared_memory import holder_of, load_shared, store_shared
 from .packed_min_max import combine_pairs
+from .reduce_across_warps import Combine, Tuple, reduce_across_warps
 
-Tuple = tuple[Value, ...]
 # Registers whose indices differ in these low bits are combined last.
 NEIGHBORS = 2
 # Independent min or max chains per thread: the issue of the others hides the latency of one instruction.
 CHAINS = 4
-Combine = Callable[[Sequence[Tuple], Sequence[Tuple]], list[Tuple]]
 
 
 def combiner(e: KernelEmitter, op: TableOp) -> Combine:
@@ -77,7 +75,7 @@ def emit_reduce(e: KernelEmitter, op: TableOp) -> None:
     held = _combine_in_thread(e, op, layout, along["register"], combine)
     held = dict(zip(held, _across_lanes(e, op, list(held.values()), along["lane"], elements, combine)))
     if along["warp"]:
-        held = _across_warps(e, op, held, layout, axis, elements, combine)
+        held = reduce_across_warps(e, op, held, layout, axis, elements, combine)
     if e.tmem is not None and not along["lane"] and not along["warp"]:
         # A reduction that LLVM sinks to its use would keep its elements in registers during the wait for MMAs.
         held = {r: tuple(_in_this_thread(e.b, value) for value in values) for r, values in held.items()}
@@ -211,83 +209,6 @@ def _kind_of_warp(target: Target, op: TableOp, elements: list[Element]) -> Reduc
     whole = set(combination.operands) == set(block.args) and list(end.operands) == list(combination.results)
     exact = "flush_to_zero" not in combination.attributes
     return kinds.get(combination.name) if whole and exact and target.has(capability) else None
-
-
-def _across_warps(
-    e: KernelEmitter,
-    op: TableOp,
-    held: dict[int, Tuple],
-    layout: LinearLayout,
-    axis: int,
-    elements: list[Element],
-    combine: Combine,
-) -> dict[int, Tuple]:
-    """Every warp along the axis stores its partial results; every thread loads and combines those of its elements."""
-    reduced = layout.drop_dim(axis)
-    along = layout.bits_along(axis)
-    warp_bits = bit_positions(along["warp"])
-    scratch = int_attr(op, "scratch_offset")
-    if "sync_before" in op.attributes:
-        e.memory.barrier()
-    parts = 1 << len(warp_bits)
-    starts, end = [], scratch
-    for element in elements:
-        starts.append(-(-end // element.bytes) * element.bytes)
-        end = starts[-1] + parts * reduced.size * element.bytes
-    _store_partials(e, held, layout, reduced, warp_bits, along, elements, starts)
-    e.memory.barrier()
-    return {r: _load_partials(e, reduced, r, parts, elements, starts, combine) for r in held}
-
-
-def _store_partials(
-    e: KernelEmitter,
-    held: dict[int, Tuple],
-    layout: LinearLayout,
-    reduced: LinearLayout,
-    warp_bits: list[int],
-    along: dict[str, int],
-    elements: list[Element],
-    starts: list[int],
-) -> None:
-    free_lanes = layout.free_bits("lane") | along["lane"]
-    free_warps = layout.free_bits("warp") & ~along["warp"]
-    holder = holder_of(e.threads, free_lanes, free_warps)
-    for number, (element, start) in enumerate(zip(elements, starts)):
-        size = element.bytes
-        lanes = tuple(image * size for image in reduced.lanes)
-        warps = [image * size for image in reduced.warps]
-        for place, position in enumerate(warp_bits):
-            warps[position] = (reduced.size << place) * size
-        thread = _base_of(e, lanes, tuple(warps))
-        for register, values in held.items():
-            offset = reduced.register_offsets[register] * size
-            store_shared(e.b, element, [values[number]], thread, start + offset, holder)
-
-
-def _base_of(e: KernelEmitter, lanes: tuple[int, ...], warps: tuple[int, ...]) -> Value:
-    with e.b.at_function_start():
-        return e.b.add(e.threads.linear(lanes, warps), e.memory.shared_base)
-
-
-def _load_partials(
-    e: KernelEmitter,
-    reduced: LinearLayout,
-    register: int,
-    partials: int,
-    elements: list[Element],
-    starts: list[int],
-    combine: Combine,
-) -> Tuple:
-    total: Tuple | None = None
-    for part in range(partials):
-        loaded = []
-        for element, start in zip(elements, starts):
-            size = element.bytes
-            thread = _base_of(e, tuple(i * size for i in reduced.lanes), tuple(i * size for i in reduced.warps))
-            place = start + (part * reduced.size + reduced.register_offsets[register]) * size
-            loaded += load_shared(e.b, element, 1, thread, place)
-        total = tuple(loaded) if total is None else combine([tuple(loaded)], [total])[0]
-    return unwrap(total)
 
 
 def _set_results(values: ValueMap, op: TableOp, held: dict[int, Tuple], layout: LinearLayout, axis: int) -> None:

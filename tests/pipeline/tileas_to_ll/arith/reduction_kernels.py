@@ -1,0 +1,26 @@
+"""Reductions along an axis that several warps share, with several results for each thread."""
+
+import cuda.tile as ct
+
+from tileiras_build.frontend.export_cutile import Array, Case
+
+SHAPE = (8, 32, 64)
+
+
+@ct.kernel
+def middle_max(x, out):
+    tile = ct.load(x, index=(0, 0, 0), shape=SHAPE)
+    ct.store(out, index=(0, 0), tile=ct.max(tile, axis=1))
+
+
+@ct.kernel
+def middle_argmax(x, out):
+    tile = ct.load(x, index=(0, 0, 0), shape=SHAPE)
+    ct.store(out, index=(0, 0), tile=ct.argmax(tile, axis=1))
+
+
+X = Array("float16", 3, stride_divisible_by=8, shape_divisible_by=8)
+CASES = [
+    Case("middle_max", middle_max, (X, Array("float16", 2))),
+    Case("middle_argmax", middle_argmax, (X, Array("int32", 2))),
+]
