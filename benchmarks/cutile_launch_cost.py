@@ -102,6 +102,7 @@ def _without_maps(ptx: str) -> str:
     head, entry, rest = ptx.partition(".visible .entry")
     if "tensor" not in rest:
         return ptx
+    rest = rest[rest.rindex(entry) + len(entry) :] if entry in rest else rest  # the kernel follows its variants
     name, _, rest = rest.partition("(")
     parameters, _, rest = rest.partition(")")
     kept = [line.strip().rstrip(",") for line in parameters.splitlines() if line.strip() and "[128]" not in line]

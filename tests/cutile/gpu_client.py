@@ -204,6 +204,18 @@ def tensor_maps():
     assert compiled.launch.tensor_maps and is_known(matmul, 1)
 
 
+def cluster_variants():
+    """A grid that clusters divide takes the variant, each way of launching it; others the kernel."""
+    rng = np.random.default_rng(4)
+    for rows in (1, 2, 2, 3, 4, 1):
+        a, b = (Interface(rng.integers(-4, 4, (128 * size, 128)).astype(np.float16)) for size in (rows, 1))
+        c = Interface(np.full((128 * rows, 128), np.nan, np.float32))
+        ct.launch(0, (rows, 1), matmul, (a, b, c, 128))
+        np.testing.assert_array_equal(c.fetch(), a.host.astype(np.float32) @ b.host.astype(np.float32))
+    [compiled] = matmul._tileiras_build.compiled.values()
+    assert len(compiled.variants) == 1 and is_known(matmul, 2)
+
+
 def persistent():
     """Grids of more tile programs than blocks run together, and of fewer; launched slowly first and fast then."""
     rng = np.random.default_rng(2)

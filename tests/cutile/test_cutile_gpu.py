@@ -59,6 +59,14 @@ def test_persistent_kernels(driver, tmp_path):
     run(driver, tmp_path, INSTALLED, ["persistent"])
 
 
+@pytest.mark.parametrize("way", [(), ("--by-python",)])
+def test_grids_that_clusters_divide_take_the_variant(driver, way):
+    with CachedDriver(driver, "sm_90", once(("cluster variants",), shared_folder)) as gpu:
+        done = gpu.run([sys.executable, CLIENT, *way, "cluster_variants"], python_path=[str(ROOT)])
+        assert (done.returncode, gpu.refusals()) == (0, []), done.stderr
+        assert [name.endswith("__cluster2") for name in gpu.launches] == [False, True, True, False, True, False]
+
+
 def test_more_tensor_maps_than_are_remembered(driver, tmp_path):
     run(driver, tmp_path, INSTALLED, ["many_tensor_maps"])
 

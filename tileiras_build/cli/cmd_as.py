@@ -23,7 +23,7 @@ from ..core.errors import ErrorGroup, InternalError, InvalidInput, Location, Til
 from ..core.file_io import write_files
 from ..core.knobs import is_on_cpu
 from ..ir.bytecode.opcodes import VERSIONS
-from ..pipeline.tuning_parameters import TUNING
+from ..pipeline.tuning_parameters import TUNING, VARIANTS
 from ..target.isa.serializer_options import read_level
 from ..target.targets import parse_targets
 
@@ -205,7 +205,8 @@ def _compile(line: CommandLine, data: bytes, project: Mapping[str, str]) -> None
     files = (project.get("libdevice"), project.get("ptxas"), project.get("serializer", SERIALIZERS[0]))
     strategy, passes = "unspecialize" if level else AUTO, project.get("llvm_pipeline", LLVM_PIPELINES[0])
     job = Job(find_target(line.texts["gpu-name"]), level, lines, debug, *files, strategy, llvm_pipeline=passes)
-    job = job.with_tuning({name: row.read(project[name]) for name, row in _TUNING.items() if name in project})
+    tuning = {name: row.read(project[name]) for name, row in _TUNING.items() if name in project}
+    job = job.with_tuning(tuning | {VARIANTS.name: 0})
     categories, sanitize = remark_categories(line), line.texts["sanitize"]
     try:
         cubin, remarks = ForkedExecutor().run(

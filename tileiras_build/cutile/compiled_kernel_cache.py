@@ -13,9 +13,10 @@ import linecache
 import marshal
 import os
 import threading
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cache, cached_property
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
@@ -27,9 +28,10 @@ from ..core.persistent_cache import user_cache
 from ..frontend.argument_names_in_producer import Signature, render
 from ..frontend.portable_source_names import with_producer
 from ..manifest.launch_manifest import Launch, read_launch_manifest
+from ..manifest.variant_assumptions import covers, fits_grid, variants_of
 from ..pipeline.job import Job
 from ..pipeline.stages import STAGES, between, load, source_digest
-from ..pipeline.tuning_parameters import BY_NAME
+from ..pipeline.tuning_parameters import BY_NAME, VARIANTS
 from ..target.targets import find_target
 from .flatten_arguments import argument_signature
 from .installation_fingerprint import cached_lookup, installation_fingerprint, state_of
@@ -59,6 +61,24 @@ class CompiledKernel:
     def launch(self) -> Launch:
         """Its launch description."""
         return read_launch_manifest(self.manifest).kernels[self.entry]
+
+    @cached_property
+    def variants(self) -> tuple[CompiledKernel, ...]:
+        """The kernels of the same file for some grids only, in order of preference."""
+        found = variants_of(self.entry, read_launch_manifest(self.manifest).kernels)
+        return tuple(replace(self, entry=name) for name in found)
+
+    def for_grid(self, grid: Sequence[int]) -> CompiledKernel:
+        """Itself, or the variant for a grid of tile blocks."""
+        return next((one for one in self.variants if fits_grid(one.launch, grid)), self)
+
+    def variants_before(self, chosen: CompiledKernel) -> list[Launch]:
+        """The launches of the variants that are taken in preference to one of them or the kernel itself."""
+        return [one.launch for one in takewhile(lambda one: one is not chosen, self.variants)]
+
+    def for_grids_of(self, other: CompiledKernel) -> CompiledKernel:
+        """Itself, or the variant for all grids of ``other``, which was compiled for other arguments."""
+        return next((one for one in self.variants if covers(one.launch, other.launch)), self)
 
     def files(self) -> dict[str, bytes]:
         """The files of its cache entry."""
@@ -122,7 +142,7 @@ class KernelCompiler:
         target = self._device.target
         exported = self._cutile.export(kernel, signature, target)
         names = argument_signature(self._cutile.parameter_names(kernel), signature)
-        data = with_producer(exported.data, render({exported.entry: Signature(names)}))
+        data = with_producer(exported.data, render({exported.entry: Signature(names, variants=True)}))
         job = Job(find_target(target), self._cutile.opt_level(self._cutile.options(kernel), target), lineinfo=True)
         job = job.with_tuning(self._tuning)
         try:
@@ -137,6 +157,7 @@ class KernelCompiler:
 
         # A caller of a cubin alone has no manifest.
         tuning = {name: number for name, number in self._tuning.items() if not BY_NAME[name].affects_launch}
+        tuning[VARIANTS.name] = 0
         cubin = driver.compile(data, target, opt_level=level, lineinfo=True, name=entry, **tuning).cubin
         assert cubin is not None
         return cubin

@@ -45,6 +45,8 @@ def make_launch(own: Callable[..., None]) -> Callable[..., None]:
         ):
             native = state.native
             try:
+                if native.by_extent is not None:
+                    native = native.by_extent[grid[0] % native.period]
                 native.launch(stream, grid, native.threads, native.twin, kernel_args)
                 return
             except Exception:

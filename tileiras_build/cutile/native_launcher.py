@@ -5,6 +5,8 @@ it with the given number of threads. The launched object is a *twin* of the user
 cubins; the user's own kernel keeps what cuTile compiled for it. The launcher does not support tensor maps, and old releases
 no dynamic shared memory: ``tensor_map_launch_hook.py`` adds them. The launcher uses one number of threads for all cubins of a
 kernel, and the caller's grid: kernels with several, and persistent kernels, use a launch stub (``devices/launch_stub.py``).
+Variants for some grids have a twin for each kind of grid, which answers for all arguments: with the kernel itself where these have
+no such variant.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import lcm
 from typing import TYPE_CHECKING, Any
 
 from ..target.sm_limits import COMMON_SHARED_MEMORY
@@ -37,17 +40,48 @@ class NoCubinYet(Exception):
 
 
 class NativeLauncher:
-    """The twin of one kernel. ``threads`` are those of a block."""
+    """The twin of one kernel, or of a variant of the kernel of ``general``. ``threads`` are those of a block. ``by_extent`` has the
+    launcher of each grid, by its extent along axis 0 modulo ``period``; None: itself for all.
+    """
 
     def __init__(
-        self, session: Session, kernel: Any, compiled: CompiledKernel, compile: Callable[[Any], CompiledKernel]
+        self,
+        session: Session,
+        kernel: Any,
+        compiled: CompiledKernel,
+        compile: Callable[[Any], CompiledKernel],
+        general: NativeLauncher | None = None,
     ):
         self.threads = (compiled.launch.threads_per_cta,)
-        self._session, self._compile = session, compile
+        self.by_extent: tuple[NativeLauncher, ...] | None = None
+        self.period = 1
+        self._clustered: dict[int, NativeLauncher] = {}
+        self._session, self._kernel, self._compiled, self._compile = session, kernel, compiled, compile
+        self._general = general or self
         cutile = session.cutile
         self._may_load = threading.local()
         self.twin = cutile.twin(kernel, self._answer)
         self.launch = cutile.launch_blocks
+
+    def for_grid(self, grid: Any) -> NativeLauncher:
+        """The launcher for a grid of tile blocks."""
+        return self if self.by_extent is None else self.by_extent[grid[0] % self.period]
+
+    def add_variants(self, compiled: CompiledKernel) -> None:
+        """Launch the variants of the kernel that is compiled for some arguments, too."""
+        new = {one.launch.grid.cluster: one for one in compiled.variants}
+        if not new.keys() - self._clustered.keys():
+            return
+        for cluster, variant in new.items():
+            made = NativeLauncher(self._session, self._kernel, variant, self._compile, self)
+            self._clustered.setdefault(cluster, made)
+        # A launch of another thread that finds no launcher in the former table goes by Python.
+        self.period = lcm(*self._clustered)
+        self.by_extent = tuple(map(self._divided_by, range(self.period)))
+
+    def _divided_by(self, extent: int) -> NativeLauncher:
+        """The launcher of an extent along axis 0, or of one that exceeds it by a multiple of the period."""
+        return next((made for cluster, made in self._clustered.items() if extent % cluster == 0), self)
 
     def load_and_launch(
         self, stream: object, grid: object, arguments: tuple[object, ...], more: Mapping[str, bool]
@@ -65,7 +99,9 @@ class NativeLauncher:
         """The answer to ``_compile`` for a signature."""
         if not hasattr(self._may_load, "here"):
             raise NoCubinYet
-        compiled = self._compile(signature)
+        found = self._compile(signature)
+        self._general.add_variants(found)
+        compiled = found.for_grids_of(self._compiled)
         if not can_launch_natively(self._session, compiled) or compiled.launch.threads_per_cta != self.threads[0]:
             raise NotNative
         if needs_driver_hook(self._session, compiled):

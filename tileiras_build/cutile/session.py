@@ -61,6 +61,7 @@ class Session:
             return
         if (native := state.native) is not None:
             try:
+                native = native.for_grid(grid)
                 if programmatic:
                     native.launch(stream, grid, native.threads, native.twin, arguments, **PROGRAMMATIC)
                 else:
@@ -87,18 +88,25 @@ class Session:
         compiled = self._compiled(state, kernel, signature)
         if not state.native_tried:
             state.native_tried, state.native = True, self._native(state, kernel, compiled)
-            if state.native and self._launch_natively(state, state.native, stream, grid, arguments, programmatic):
+            native = state.native and state.native.for_grid(blocks)
+            if native and self._launch_natively(state, native, stream, grid, arguments, programmatic):
                 return
         values = self._values(kernel, signature, arguments, stream)
-        device.launch(compiled, blocks, values, stream, programmatic)
-        state.stubs.add(signature.symbol, lambda: device.make_launch_stub(compiled, signature, arguments))
+        chosen = compiled.for_grid(blocks)
+        device.launch(chosen, blocks, values, stream, programmatic)
+        others = compiled.variants_before(chosen)
+        state.stubs.add(
+            (signature.symbol, chosen.entry), lambda: device.make_launch_stub(chosen, signature, arguments, others)
+        )
 
     def _native(self, state: KernelState, kernel: Any, compiled: CompiledKernel) -> NativeLauncher | None:
-        """The launcher in C, if the device has one, for a kernel with one ``compiled`` variant."""
+        """The launcher in C, if the device has one, for a kernel that is ``compiled`` for some arguments."""
         if not can_launch_natively(self, compiled):
             return None
         compile = lambda signature: self._compiled(state, kernel, self.cutile.as_ours(signature, kernel))
-        return NativeLauncher(self, kernel, compiled, compile)
+        launcher = NativeLauncher(self, kernel, compiled, compile)
+        launcher.add_variants(compiled)
+        return launcher
 
     def _launch_natively(
         self,
@@ -137,7 +145,7 @@ class Session:
         """Microseconds of a launch in a process that can be killed; None if that is impossible (``Device``)."""
         device, blocks = self.device, checked(stream, grid, kernel, arguments, self.cutile.kernel_class)
         signature = self._signature(kernel, arguments)
-        compiled = self._compiled(self.kernel_state(kernel), kernel, signature)
+        compiled = self._compiled(self.kernel_state(kernel), kernel, signature).for_grid(blocks)
         values = self._values(kernel, signature, arguments, stream)
         return device.measure_out_of_process(compiled, blocks, values, stream, flush, limit)
 

@@ -6,7 +6,8 @@ Bytecode has no names of parameters, and its producer is any string. An argument
 its address, lengths and strides; the value after the rank is the axis whose stride is assumed to be 1. ``grid`` describes each
 axis of the launch grid, where that is known. ``variant_of`` names the kernel with fewer assumptions in whose place this one
 may be launched; ``variants`` allows the compiler to add such kernels. ``tuning`` is the point of the case's space that was
-exported, and who chose it (``tuning_choices.py``).
+exported, and who chose it (``tuning_choices.py``). Kernels of nvcc, whose producer string is its version, have no names of
+arguments, and may have variants.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 PRODUCER = "tileiras-build "
+NVCC = "Cuda compilation tools, "  # as in the output of nvcc --version
 
 
 @dataclass(frozen=True)
@@ -35,12 +37,12 @@ class Argument:
 
 @dataclass(frozen=True)
 class Signature:
-    """The arguments of a launch in order, and a description of each axis of its grid; a variant names its kernel.
+    """The arguments of a launch in order (None: unknown), and a description of each axis of its grid; a variant names its kernel.
 
     ``tuning`` is present if the case has a space of constants and hints. ``variants``: the compiler may add variants.
     """
 
-    arguments: tuple[Argument, ...]
+    arguments: tuple[Argument, ...] | None
     grid: tuple[str, ...] = ()
     variant_of: str | None = None
     tuning: Mapping[str, Any] | None = None
@@ -49,7 +51,7 @@ class Signature:
     @property
     def parameters(self) -> int:
         """The number of kernel parameters of all arguments."""
-        return sum(argument.parameters for argument in self.arguments)
+        return sum(argument.parameters for argument in self.arguments or ())
 
 
 def render(signatures: Mapping[str, Signature]) -> str:
@@ -59,6 +61,8 @@ def render(signatures: Mapping[str, Signature]) -> str:
 
 def signature_note(producer: str, entry: str) -> str | None:
     """The note of one kernel as ``parse`` takes it; None where the producer has none."""
+    if producer.startswith(NVCC):
+        return note_of(Signature(None, variants=True))
     if not producer.startswith(PRODUCER):
         return None
     try:
@@ -84,7 +88,7 @@ def parse(note: str) -> Signature | None:
     """The signature in a note; None for a producer of any other format."""
     try:
         row = json.loads(note)
-        arguments = tuple(Argument(*fields) for fields in row["arguments"])
+        arguments = None if row["arguments"] is None else tuple(Argument(*fields) for fields in row["arguments"])
         grid, variants = tuple(row.get("grid", ())), row.get("variants", False)
         signature = Signature(arguments, grid, row.get("variant_of"), row.get("tuning"), variants)
     except (ValueError, KeyError, TypeError, AttributeError):
@@ -93,18 +97,23 @@ def parse(note: str) -> Signature | None:
 
 
 def _row(signature: Signature) -> dict:
-    arguments = [(one.name, one.rank, one.unit_axis) for one in signature.arguments]
-    known = [[part for part in row if part is not None] for row in arguments]
+    rows = [(one.name, one.rank, one.unit_axis) for one in signature.arguments or ()]
+    arguments = {"arguments": [[part for part in row if part is not None] for row in rows]}
     grid = {"grid": list(signature.grid)} if signature.grid else {}
     more = {"variant_of": signature.variant_of, "variants": signature.variants, "tuning": signature.tuning}
-    return {"arguments": known} | grid | {name: value for name, value in more.items() if value}
+    return (
+        (arguments if signature.arguments is not None else {"arguments": None})
+        | grid
+        | {name: value for name, value in more.items() if value}
+    )
 
 
 def _well_formed(signature: Signature) -> bool:
-    names = [argument.name for argument in signature.arguments]
+    arguments = signature.arguments or ()
+    names = [argument.name for argument in arguments]
     words = [*names, *signature.grid]
-    ranks = [argument.rank for argument in signature.arguments if argument.rank is not None]
-    axes = [(argument.unit_axis, argument.rank) for argument in signature.arguments if argument.unit_axis is not None]
+    ranks = [argument.rank for argument in arguments if argument.rank is not None]
+    axes = [(argument.unit_axis, argument.rank) for argument in arguments if argument.unit_axis is not None]
     return (
         isinstance(signature.variant_of, str | None)
         and isinstance(signature.tuning, Mapping | None)

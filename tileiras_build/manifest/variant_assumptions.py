@@ -42,6 +42,11 @@ def fits_grid(variant: Launch, grid: Sequence[int]) -> bool:
     return grid[0] % variant.grid.cluster == 0
 
 
+def covers(variant: Launch, other: Launch) -> bool:
+    """Whether a variant fits all grids that another one, of a kernel for other arguments, fits."""
+    return other.grid.cluster % variant.grid.cluster == 0
+
+
 def conditions(general: Launch, variant: Launch) -> Conditions:
     """The parameters of which the variant assumes more than its kernel."""
     rows = zip(general.caller_parameters, variant.caller_parameters, strict=True)

@@ -8,7 +8,9 @@ from tests.compiled_once import compiled, once
 from tests.pipeline.tileaa_to_tileas.test_cluster_grid import KERNELS, MULTICAST, PAIR
 from tileiras_build.core.warning_classes import WARNINGS
 from tileiras_build.driver import explain_schedule
+from tileiras_build.frontend.argument_names_in_producer import PRODUCER
 from tileiras_build.frontend.export_cutile import export_with_variants
+from tileiras_build.frontend.portable_source_names import rewrite_strings
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.tile_ir_text_format import parse
 from tileiras_build.reports.compiler_warnings import of_tileas
@@ -57,6 +59,18 @@ def test_a_variant_where_neighbours_share_loads(name, sm, shared):
 )
 def test_no_variant(name, sm, options):
     assert list(kernels(name, sm, **options)) == [name]
+
+
+def test_kernels_of_nvcc_have_variants_too():
+    """Their bytecode names no arguments; launchers infer them."""
+    version = b"Cuda compilation tools, release 13.5, V13.5.37"
+    by_nvcc = rewrite_strings(
+        exported()["by_rows"], lambda text: version if text.startswith(PRODUCER.encode()) else text
+    )
+    found = compiled(by_nvcc, "sm_90").manifest["kernels"]
+    assert list(found) == ["by_rows" + CLUSTERED, "by_rows"] and found["by_rows" + CLUSTERED]["variant_of"] == "by_rows"
+    assert found["by_rows"]["arguments"][0] == {"name": "arg0", "kind": "array", "rank": 2, "param": 0}
+    assert list(compiled(by_nvcc, "sm_90", variants=0).manifest["kernels"]) == ["by_rows"]
 
 
 def test_the_explanation_has_both_kernels_and_the_reason():

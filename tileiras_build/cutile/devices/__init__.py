@@ -10,6 +10,7 @@ from ...core.errors import InvalidInput, suggest
 if TYPE_CHECKING:
     from ...launch.runtime.generate_launch_stub import LaunchStub
     from ...launch.runtime.pack_arguments import ArrayView
+    from ...manifest.launch_manifest import Launch
     from ..compiled_kernel_cache import CompiledKernel
     from ..flatten_arguments import Value
     from .cutile_kernel import CutileKernel
@@ -56,9 +57,9 @@ class Device(Protocol):
         """Run a kernel over ``grid`` (blocks along x, y, z); ``values`` is the result of ``flatten``."""
 
     def make_launch_stub(
-        self, compiled: CompiledKernel, signature: Any, arguments: tuple[object, ...]
+        self, compiled: CompiledKernel, signature: Any, arguments: tuple[object, ...], others: Sequence[Launch]
     ) -> LaunchStub | None:
-        """A fast path for later launches with arguments like these; None if there is none."""
+        """A fast path for later launches with arguments like these; None if there is none. Grids of ``others`` have another kernel."""
 
     def measure(
         self, launch: Callable[[], None], stream: object, flush: bool, limit: float | None, first: bool

@@ -29,6 +29,7 @@ from .stream_driver import StreamDriver
 
 if TYPE_CHECKING:
     from ...launch.runtime.generate_launch_stub import LaunchStub
+    from ...manifest.launch_manifest import Launch
     from ..compiled_kernel_cache import CompiledKernel
 
 _WITHOUT = (
@@ -109,10 +110,10 @@ class GpuDevice:
                 self.driver.call("cuMemFreeAsync", address, handle)
 
     def make_launch_stub(
-        self, compiled: CompiledKernel, signature: Any, arguments: tuple[object, ...]
+        self, compiled: CompiledKernel, signature: Any, arguments: tuple[object, ...], others: Sequence[Launch]
     ) -> LaunchStub | None:
         """A generated function (``launch_stub.py``)."""
-        return cutile_stub(self.loaded(compiled), signature, arguments, self.view, stream_handle)
+        return cutile_stub(self.loaded(compiled), signature, arguments, self.view, stream_handle, others)
 
     def synchronize(self, stream: object = None) -> None:
         """Wait for the stream, or for the whole context."""

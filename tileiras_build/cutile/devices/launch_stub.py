@@ -8,14 +8,14 @@ constraint, unless the example satisfies that condition.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise, repeat
 from typing import Any
 
 from ...launch.runtime.array_unpackers import Names, Wanted
 from ...launch.runtime.generate_launch_stub import MORE_AXES, LaunchStub, StubWriter, make_launch_stub
 from ...launch.runtime.pack_arguments import ArrayView
-from ...manifest.launch_manifest import Parameter
+from ...manifest.launch_manifest import Launch, Parameter
 from ...manifest.parameter_bounds import bounds_of
 from ..flatten_arguments import aggregate_members
 from .cutile_kernel import CutileKernel
@@ -30,12 +30,14 @@ def cutile_stub(
     arguments: tuple[object, ...],
     view: Callable[[object, object], ArrayView],
     handle_of: Callable[[object], int],
+    others: Sequence[Launch] = (),
 ) -> LaunchStub | None:
     """The stub for arguments like these; None if one is a list, whose table each launch allocates.
 
-    ``view`` returns the view of an array for a stream, ``handle_of`` a stream's handle.
+    ``view`` returns the view of an array for a stream, ``handle_of`` a stream's handle. Grids of ``others`` have another kernel.
     """
     writer = _ConstraintWriter(loaded.launch.caller_parameters, view)
+    writer.others = others
     try:
         for index, (constraint, argument) in enumerate(zip(signature.parameters, arguments, strict=True)):
             writer.add(f"x{index}", constraint, argument)

@@ -89,7 +89,7 @@ class StubWriter:
         self.lines: list[str] = []
         self.guards: list[str] = []
         self.values: list[str] = []
-        self.avoided: int | None = None  # no grid whose first extent is a multiple of it is launched
+        self.others: Sequence[Launch] = ()  # no grid that fits one of them is launched
         # A grid without axes is an error, except for cuTile.
         self.names: dict[str, object] = {"more_axes": (None, *MORE_AXES)}
 
@@ -164,7 +164,7 @@ def _text(loaded: LoadedKernel, writer: StubWriter, count: int, device: int, pro
         "gx, gy, gz = grid + more_axes[len(grid)]",
         f"if not (0 < gx <= {x} and 0 < gy <= {y} and 0 < gz <= {z}):",
         " return False",
-        *([f"if gx % {writer.avoided:d} == 0:", " return False"] if writer.avoided is not None else []),
+        *[line for other in writer.others for line in (f"if {_fits_grid(other)}:", " return False")],
         *_blocks(loaded),
         *([f"if current_device() != {device:d}:", " return False"] if loaded.driver.home_of is not None else []),
         *_maps(loaded, writer.values),
@@ -185,7 +185,7 @@ def _text(loaded: LoadedKernel, writer: StubWriter, count: int, device: int, pro
 def _blocks(loaded: LoadedKernel) -> list[str]:
     """The launched blocks of a persistent kernel; other kernels are launched on the caller's grid."""
     grid = loaded.launch.grid
-    whole = [f"if gx % {grid.cluster:d}:", " return False"] if grid.cluster > 1 else []
+    whole = [f"if not ({_fits_grid(loaded.launch)}):", " return False"] if grid.cluster > 1 else []
     if not grid.persistent:
         return whole
     (most, _, _) = loaded.launch.blocks((MAX_TILE_PROGRAMS, 1, 1), loaded.sm_count)
@@ -196,6 +196,11 @@ def _blocks(loaded: LoadedKernel) -> list[str]:
         " return False",
         f"blocks = min(programs, {most:d})",
     ]
+
+
+def _fits_grid(launch: Launch) -> str:
+    """An expression: whether a kernel may be launched on a grid."""
+    return f"gx % {launch.grid.cluster:d} == 0"
 
 
 def _maps(loaded: LoadedKernel, values: list[str]) -> list[str]:
@@ -224,18 +229,18 @@ def package_stub(
     arguments: Sequence[object],
     handle: int,
     handle_of: Callable[[object], int],
-    avoided: int | None = None,
+    others: Sequence[Launch] = (),
 ) -> LaunchStub | None:
     """The stub for arguments that the packer of ``launch`` has accepted; None if some are passed in another form.
 
     ``variant``: what the kernel's variant assumes beyond the kernel itself, and whether the arguments satisfy it: ``loaded`` is
-    the variant then. Grids whose first extent is a multiple of ``avoided`` have a cluster variant.
+    the variant then. Grids of ``others`` have another kernel.
     """
     driver, (wanted, fits) = loaded.driver, variant
     if driver.launch_function is None or len(arguments) != len(launch.arguments):
         return None
     device, writer = driver.current_device(), StubWriter()
-    writer.avoided = avoided
+    writer.others = others
     for index, (row, argument) in enumerate(zip(launch.arguments, arguments, strict=True)):
         if not _add(writer, f"x{index}", row, launch, argument, driver, handle):
             return None

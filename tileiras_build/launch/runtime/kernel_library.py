@@ -264,15 +264,15 @@ class Kernel:
         usual = self._chosen.get(number) or self._choose(number)
         programs = check_grid(self.title, grid, usual.image.launch)
         chosen = usual.for_grid(programs)
-        avoided = None if chosen is usual else usual.cluster
+        others = () if chosen is usual else (usual.variant[1],)
         values, fits = chosen.packer.bind(arguments, lambda array: driver.view(array, handle), device)
         symbol, launch = chosen.variant if fits else chosen.general
         loaded = self.library.kernel_on(device, chosen.image, symbol, launch)
         loaded.enqueue(programs, values, handle)
         self._stubs.add(
-            (device, fits, avoided, *map(type, arguments)),
+            (device, fits, chosen is usual, *map(type, arguments)),
             lambda: package_stub(
-                loaded, chosen.image.launch, (chosen.packer.wanted, fits), arguments, handle, stream_handle, avoided
+                loaded, chosen.image.launch, (chosen.packer.wanted, fits), arguments, handle, stream_handle, others
             ),
         )
 

@@ -135,9 +135,10 @@ def describe(function: Operation, entry: str) -> Parameters:
     """Describe the parameters of kernel ``entry``."""
     body = _KernelBody(function)
     found = signature_of(function)
-    if found is not None and not _agrees(found, body):
+    if found is not None and found.arguments is not None and not _agrees(found, body):
         found = None
-    arguments = list(found.arguments) if found is not None else _inferred_parameters(body, entry)
+    named = None if found is None else found.arguments
+    arguments = _inferred_parameters(body, entry) if named is None else list(named)
     rows = [*_rows(arguments, body), *(ParameterInfo(f"grid_{axis}", GRID, axis=axis) for axis in range(body.extents))]
     _add_assumptions(rows, body)
     parameters = Parameters(rows, arguments, body.axes)
@@ -211,7 +212,7 @@ def _agrees(signature: Signature, body: _KernelBody) -> bool:
     arrays: set[int] = set()
     others: set[int] = set()
     index = 0
-    for argument in signature.arguments:
+    for argument in signature.arguments or ():
         (others if argument.rank is None else arrays).add(index)
         index += argument.parameters
     return arrays <= set(body.pointers) <= arrays | others
