@@ -7,6 +7,7 @@ the project, as ``python -m dask`` has.
 from __future__ import annotations
 
 import atexit
+import importlib
 import os
 import runpy
 import signal
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import threading
 from functools import cache
+from importlib.metadata import entry_points
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 
@@ -120,10 +122,20 @@ def run_dask(words: list[str], environment: dict[str, str], folder: str, log: st
     sys.path[:] = [folder, *environment["PYTHONPATH"].split(os.pathsep), *folders]
     sys.path_importer_cache.clear()
     sys.argv[1:] = words
+    importlib.import_module("dask.config").refresh()  # reads the environment
     runpy.run_module("dask", run_name="__main__", alter_sys=True)
+
+
+def import_dask() -> None:
+    """Import the commands of ``python -m dask``, and what a scheduler and a worker import when they start."""
+    for command in entry_points(group="dask_cli"):
+        command.load()
+    for part in ("scheduler", "worker"):
+        for module in importlib.import_module("dask.config").get(f"distributed.{part}.http.routes"):
+            importlib.import_module(module)
 
 
 if __name__ == "__main__":
     sys.path.pop(0)  # this script's folder
-
+    import_dask()
     serve(Connection(int(sys.argv[1])), list(sys.path))
