@@ -3,7 +3,7 @@
 Python, SCons and msgspec, which every build reads its records by, start in half of the time that a small build takes. Each run has its own folder, environment and end,
 as ``python -m SCons`` has; what tests do to a run that goes on is done to a process of its own.
 A run that finds this checkout first is a fork of another process, which has imported the tool, too: that takes half of a run
-that has nothing to do. All others have their own modules of the project.
+that has nothing to do; one on a cluster is a fork of a third, which has imported Dask as well. All others have their own modules of the project.
 So are the interpreters that multiprocessing starts for a run, its fork server and its tracker of resources: forks that have
 waited since the run began, and have imported what Python itself has, nothing of SCons or of this project.
 """
@@ -17,6 +17,7 @@ import importlib
 import io
 import os
 import pickle
+import re
 import runpy
 import selectors
 import signal
@@ -52,6 +53,9 @@ _TOOL = tuple(
     ).split()
 )
 
+# Dask takes longer to import than a cluster's build takes.
+_CLUSTER, _ON_A_CLUSTER = ("distributed",), re.compile(r"executor=(tcp|tls):")
+
 
 # ---- what tests call -----------------------------------------------------------------------------------------------
 def run(
@@ -63,7 +67,9 @@ def run(
         return subprocess.run(
             command, cwd=folder, env=environment, capture_output=True, text=True, timeout=seconds, check=False
         )
-    return _source(_finds_this_checkout(environment)).run(words, folder, environment, seconds)
+    modules = _TOOL if _finds_this_checkout(environment) else ()
+    modules += _CLUSTER if modules and any(map(_ON_A_CLUSTER.match, words)) else ()
+    return _source(modules).run(words, folder, environment, seconds)
 
 
 def processor_seconds() -> float:
@@ -86,9 +92,9 @@ _sources: list[Source] = []
 
 
 @cache
-def _source(has_tool: bool) -> Source:
-    """The process whose forks have imported the tool of this checkout, or nothing of the project."""
-    _sources.append(Source(_TOOL if has_tool else ()))
+def _source(modules: tuple[str, ...]) -> Source:
+    """The process whose forks have imported ``modules``."""
+    _sources.append(Source(modules))
     return _sources[-1]
 
 
