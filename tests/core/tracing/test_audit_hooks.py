@@ -4,13 +4,16 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
 
+from tests.compiled_once import once, shared_folder
+
 ROOT = Path(__file__).resolve().parents[3]
 RUN = """
-import json, sys
+import json, os, sys
 from tileiras_build.workers.executor import traced_fork_call
 from tileiras_build.core.tracing.audit_hooks import install
 install().load(); {load}; install().loaded()
@@ -22,8 +25,10 @@ def program(name):
 
 sys.modules["programs"] = sys.modules["__main__"]
 rows = []
-for name in sys.argv[2:]:
-    record = traced_fork_call.call("programs:program", sys.argv[1], name).record
+for path in sys.argv[1:]:
+    folder, name = os.path.split(path)
+    os.chdir(folder)
+    record = traced_fork_call.call("programs:program", folder, name).record
     rows.append({"reads": [read.to_json()[:3] for read in record.reads], "unfollowed": record.untraced_actions,
                  "libraries": [read.to_json()[:2] for read in record.blocks()[1]]})
 print(json.dumps(rows))
@@ -32,14 +37,18 @@ print(json.dumps(rows))
 
 def watched(folder: Path, *programs: str, load: str = "import numpy", **environment: str) -> list[dict]:
     """The records of programs that one process runs one after the other, which has done ``load`` before."""
-    names = [f"program_{number}.py" for number in range(len(programs))]
-    for name, program in zip(names, programs, strict=True):
-        (folder / name).write_text(program)
-    command = [sys.executable, "-c", RUN.replace("{load}", load), str(folder), *names]
+    paths = [folder / f"program_{number}.py" for number in range(len(programs))]
+    for path, program in zip(paths, programs, strict=True):
+        path.write_text(program)
+    return records(paths, load, **environment)
+
+
+def records(paths: list[Path], load: str = "import numpy", **environment: str) -> list[dict]:
+    """The same of programs that each run in their own folder."""
     path = os.pathsep.join([str(ROOT), environment.pop("PYTHONPATH", "")])
     done = subprocess.run(
-        command,
-        cwd=folder,
+        [sys.executable, "-c", RUN.replace("{load}", load), *paths],
+        cwd=paths[0].parent,
         env=os.environ | environment | {"PYTHONPATH": path},
         capture_output=True,
         text=True,
@@ -47,6 +56,27 @@ def watched(folder: Path, *programs: str, load: str = "import numpy", **environm
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
+
+
+def of_each(programs: Iterable[str], prepare: Callable[[Path], object], **environment: str) -> dict[str, dict]:
+    """The record of each program, which runs in a folder of its own that ``prepare`` has made ready: one process for all."""
+
+    def make() -> dict[str, dict]:
+        paths = []
+        for program in programs:
+            paths.append(shared_folder() / "program_0.py")
+            paths[-1].write_text(program)
+            prepare(paths[-1].parent)
+        return {
+            program: record | {"folder": str(path.parent)}
+            for program, path, record in zip(programs, paths, records(paths, **environment), strict=True)
+        }
+
+    return once(("watched", *programs), make)
+
+
+def _one(folder: Path) -> None:
+    (folder / "a.txt").write_text("1")
 
 
 def names(record: dict, kind: str) -> list[str]:
@@ -131,10 +161,9 @@ def test_a_library_may_look_for_shared_libraries_as_pytorch_does(tmp_path):
 
 
 @pytest.mark.parametrize("program", UNFOLLOWED)
-def test_what_nobody_can_follow_is_reported(tmp_path, program):
-    (tmp_path / "a.txt").write_text("1")
-    (record,) = watched(tmp_path, program)
-    assert record["unfollowed"] == [UNFOLLOWED[program].format(folder=tmp_path)]
+def test_what_nobody_can_follow_is_reported(program):
+    record = of_each(UNFOLLOWED, _one)[program]
+    assert record["unfollowed"] == [UNFOLLOWED[program].format(folder=record["folder"])]
 
 
 def test_pythons_own_library_is_not_noted(tmp_path):
@@ -167,18 +196,28 @@ MACHINE = {
 }
 
 
+LIB = "import os, platform\nos.cpu_count(), platform.node(), os.getcwd()\ndef processors(): return os.cpu_count()\n"
+IMPORTING = "import lib; open('program_0.py')"
+
+
+def _of_machine(program: str) -> dict:
+    site = once(("a library that asks",), shared_folder) / "site-packages"
+    site.mkdir(exist_ok=True)
+    (site / "lib.py").write_text(LIB)
+    return of_each([*MACHINE, IMPORTING], lambda folder: None, PYTHONPATH=str(site))[program]
+
+
 @pytest.mark.parametrize("program", MACHINE)
-def test_what_a_program_asks_of_the_machine_is_a_row(tmp_path, program):
-    """What a library asks when it is imported, for its own threads, is none."""
-    site = tmp_path / "site-packages"
-    site.mkdir()
-    (site / "lib.py").write_text(
-        "import os, platform\nos.cpu_count(), platform.node(), os.getcwd()\ndef processors(): return os.cpu_count()\n"
-    )
-    record, other = watched(tmp_path, program, "import lib; open('program_0.py')", PYTHONPATH=str(site))
+def test_what_a_program_asks_of_the_machine_is_a_row(program):
+    record = _of_machine(program)
     asked = {name for kind, name, *_ in [*record["reads"], *record["libraries"]] if kind == "machine"}
     assert asked == {MACHINE[program]} and record["unfollowed"] == []
-    assert names(other, "machine") == names(other, "place") == []
+
+
+def test_what_a_library_asks_when_it_is_imported_is_no_row():
+    """It asks for its own threads."""
+    record = _of_machine(IMPORTING)
+    assert names(record, "machine") == names(record, "place") == []
 
 
 PLACES = {
@@ -194,7 +233,6 @@ PLACES = {
 
 
 @pytest.mark.parametrize("program", PLACES)
-def test_a_program_that_asks_where_it_lies_has_a_row_for_that(tmp_path, program):
-    (tmp_path / "a.txt").write_text("1")
-    (record,) = watched(tmp_path, program)
+def test_a_program_that_asks_where_it_lies_has_a_row_for_that(program):
+    record = of_each(PLACES, _one)[program]
     assert (names(record, "place"), names(record, "machine")) == (PLACES[program], [])
