@@ -74,7 +74,7 @@ class _Nvptx:
         return self._lines.text
 
     def run(self, module: llvm.ModuleRef, machine: llvm.TargetMachine, made_for: Serialization) -> str:
-        run_passes(module, machine, made_for.opt_level, self._pipeline)
+        run_passes(module, machine, made_for.opt_level, self._pipeline, self._lines.text)
         return _number_calls(hoist_setmaxnreg(self._lines.restore(machine.emit_assembly(module))))
 
 

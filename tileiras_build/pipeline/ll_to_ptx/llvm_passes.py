@@ -9,7 +9,6 @@ cleanups (address spaces, load/store vectorizer, GVN, LSR) afterwards.
 from __future__ import annotations
 
 import re
-from itertools import islice
 
 import llvmlite.binding as llvm
 
@@ -29,10 +28,15 @@ _LABEL = re.compile(r"^([\w.$-]+|\"[^\"]*\"):|label %([\w.$-]+|\"[^\"]*\")", re.
 
 
 def run_passes(
-    module: llvm.ModuleRef, machine: llvm.TargetMachine, opt_level: int | str, pipeline: str = LLVM_PIPELINES[0]
+    module: llvm.ModuleRef,
+    machine: llvm.TargetMachine,
+    opt_level: int | str,
+    pipeline: str = LLVM_PIPELINES[0],
+    text: str | None = None,
 ) -> None:
     """Run the passes of a level, or LLVM's default pipeline of it, on the module in place.
 
+    ``text`` is what the module was parsed from; without it LLVM prints the module, which takes a tenth of the passes' time.
     Raises InvalidInput[opt-level] or [option-value] before any pass manager is created.
     """
     level = find_level(opt_level)
@@ -40,21 +44,22 @@ def run_passes(
         message = f"llvm_pipeline={pipeline} is not a valid value"
         raise InvalidInput("option-value", message, remedy=f"use one of {', '.join(PIPELINES)}")
     mark_functions(module, level)
-    PIPELINES[pipeline](module, machine, level)
+    PIPELINES[pipeline](module, machine, level, text)
 
 
-def _run_short(module: llvm.ModuleRef, machine: llvm.TargetMachine, level: Level) -> None:
+def _run_short(module: llvm.ModuleRef, machine: llvm.TargetMachine, level: Level, text: str | None) -> None:
     """The passes of the level's row."""
     # A pass manager cannot run twice (LLVM asserts); a new one costs 0.1 ms.
     manager = llvm.create_new_module_pass_manager()
-    skipped = {name for name, is_slow in SLOW.items() if any(map(is_slow, module.functions))}
+    functions = f"\n{module if text is None else text}".split("\ndefine ")[1:]
+    skipped = {name for name, is_slow in SLOW.items() if any(map(is_slow, functions))}
     for name in (name for name in level.passes if name not in skipped):
         getattr(manager, f"add_{name}_pass")()
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=0))
     manager.run(module, builder)
 
 
-def _run_default(module: llvm.ModuleRef, machine: llvm.TargetMachine, level: Level) -> None:
+def _run_default(module: llvm.ModuleRef, machine: llvm.TargetMachine, level: Level, text: str | None) -> None:
     """PassBuilder's per-module default pipeline of O0 to O3. Os and Oz are O2 for functions that are marked, as clang marks them.
 
     Libdevice's bodies are inlined first: no user wrote those calls.
@@ -76,26 +81,23 @@ def mark_functions(module: llvm.ModuleRef, level: Level) -> None:
             function.add_function_attribute(attribute)
 
 
-def _has_many_loops(function: llvm.ValueRef) -> bool:
+def _has_many_loops(function: str) -> bool:
     """Whether a function has more than MAX_LOOPS back edges."""
-    if function.is_declaration or not any(islice(function.blocks, MAX_LOOPS, None)):
+    if function.count("label %") <= MAX_LOOPS:
         return False
     seen: set[str] = set()
     back = 0
-    for label, target in _LABEL.findall(str(function)):
+    for label, target in _LABEL.findall(function):
         seen.add(label)
         back += target in seen and bool(target)
     return back > MAX_LOOPS
 
 
-def _sinks_slowly(function: llvm.ValueRef) -> bool:
+def _sinks_slowly(function: str) -> bool:
     """Whether sinking may make more than MAX_SINKING_QUERIES queries: an upper bound, as earlier passes merge blocks."""
-    if function.is_declaration:
-        return False
-    text = str(function)
-    assembly = text.count(" asm sideeffect ")
-    return (text.count(" call ") - assembly) * (text.count("\n  store ") + assembly) > MAX_SINKING_QUERIES
+    assembly = function.count(" asm sideeffect ")
+    return (function.count(" call ") - assembly) * (function.count("\n  store ") + assembly) > MAX_SINKING_QUERIES
 
 
-# Passes that a module does without, if one of its functions has the property.
+# Passes that a module does without, if the text of one of its functions has the property.
 SLOW = {VALUE_NUMBERING: _has_many_loops, SINKING: _sinks_slowly}
