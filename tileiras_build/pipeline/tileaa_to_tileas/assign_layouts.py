@@ -24,6 +24,7 @@ from ..pass_manager import EdgePass
 from ..schedule.mma_choice import choose_mma
 from .layout_assignment.apply_layouts import ConvertLayoutInserter
 from .layout_assignment.equivalence_classes import LayoutClasses
+from .layout_assignment.hoist_conversions import hoist_conversions
 from .layout_assignment.layout_constraints import add_constraints
 from .layout_assignment.layout_seeds import seed
 from .layout_assignment.op_layout_rewrites import write
@@ -41,6 +42,7 @@ class AssignLayouts(EdgePass):
         choose_mma(func, job)
         separate_addresses(func)
         _assign(LayoutClasses(func, job, warps))
+        hoist_conversions(func)
 
 
 def _assign(classes: LayoutClasses) -> None:
