@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
@@ -22,9 +23,8 @@ def live_tile_registers(func: Operation, target: Target, in_tmem_or_smem: Callab
 
     ``in_tmem_or_smem``: whether a dot's left operand stays in shared memory instead (``stationary_operands``).
     """
-    return max(
-        (_live_in_loop(loop, target, in_tmem_or_smem) for loop in walk(func) if is_counted_loop(loop)), default=0
-    )
+    once = cache(in_tmem_or_smem)  # it looks at all loads of the loop
+    return max((_live_in_loop(loop, target, once) for loop in walk(func) if is_counted_loop(loop)), default=0)
 
 
 def _live_in_loop(loop: Operation, target: Target, in_tmem_or_smem: Callable[[TableOp], bool]) -> int:

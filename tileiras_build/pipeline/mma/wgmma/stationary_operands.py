@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from xdsl.ir import Operation, SSAValue
 
 from ....ir.casting import as_op, parent_block, unwrap
@@ -114,31 +112,31 @@ def _other_live_registers(other: TableOp) -> list[TableOp]:
 def _fits_shared_memory(dot: TableOp, job: Job) -> bool:
     """Whether as many stages fit beside the operand as without it, or at least the minimum."""
     ctas, analysis = occupancy(enclosing_kernel(dot), job) or 1, AxisAnalysis()
-    without = _stages(dot, 0, ctas, job, analysis)
-    held = sum(_stationary_bytes(other, job, analysis) for other in _other_live_registers(dot) if other.lhs is dot.lhs)
-    return _stages(dot, held, ctas, job, analysis) >= min(max(without, 1), min_stages(ctas))
+    dots = _other_live_registers(dot)
+    size = _stage_bytes(dots, job, analysis)
+    held = sum(_stationary_bytes(other, job, analysis) for other in dots if other.lhs is dot.lhs)
+    without = _stages(size, len(dots), 0, ctas, job)
+    return _stages(size, len(dots), held, ctas, job) >= min(max(without, 1), min_stages(ctas))
 
 
 def stages_fit(other: TableOp, ctas: int, job: Job) -> bool:
     """Whether the stages of a dot's loop and its stationary operands fit in the shared memory of each CTA."""
     analysis = AxisAnalysis()
     held = _stationary_bytes(other, job, analysis) if is_stationary(other, job) else 0
-    return _stages(other, held, ctas, job, analysis) >= min_stages(ctas)
+    dots = _other_live_registers(other)
+    return _stages(_stage_bytes(dots, job, analysis), len(dots), held, ctas, job) >= min_stages(ctas)
 
 
-def _stages(dot: TableOp, held: int, ctas: int, job: Job, analysis: AxisAnalysis) -> int:
-    """The stages of a dot's loop that fit in a CTA's shared memory beside ``held`` bytes."""
-    dots = _other_live_registers(dot)
-    size = sum(box.tile_bytes for other in dots for box in _stage_boxes(other, job, analysis))
-    available = job.target.shared_memory_of(ctas) - STAGES_SMEM_OVERHEAD * (len(dots) + 1) - held
+def _stages(size: int, dots: int, held: int, ctas: int, job: Job) -> int:
+    """The stages of ``size`` bytes for so many dots of a loop that fit in a CTA's shared memory beside ``held`` bytes."""
+    available = job.target.shared_memory_of(ctas) - STAGES_SMEM_OVERHEAD * (dots + 1) - held
     return available // size if size else 0
 
 
-def _stage_boxes(other: TableOp, job: Job, analysis: AxisAnalysis) -> Iterator:
-    """The boxes of the operands that are loaded in each iteration."""
-    for index in (0, 1):
-        if (found := tma_operand(other, index, job, analysis)) is not None:
-            yield found[2]
+def _stage_bytes(dots: list[TableOp], job: Job, analysis: AxisAnalysis) -> int:
+    """Bytes of the operands that TMA loads in each iteration."""
+    found = (tma_operand(dot, index, job, analysis) for dot in dots for index in (0, 1))
+    return sum(box.tile_bytes for _, _, box in filter(None, found))
 
 
 def _stationary_bytes(other: Operation, job: Job, analysis: AxisAnalysis) -> int:
