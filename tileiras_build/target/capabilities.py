@@ -50,6 +50,7 @@ CAPABILITIES: dict[str, frozenset[int]] = {
     "mbarrier_try_wait": _from(90),  # and expect_tx, scopes
     "elect_sync": _from(90),
     "griddepcontrol": _from(90),
+    "one_way_fences": _from(90),  # fence.acquire, fence.release
     "bf16_native": _from(90),  # add/mul/max of bf16; on older GPUs through fma with 1.0 / -0.0
     "bf16_atomic_add": _from(90),  # atom/red.add.noftz.bf16[x2]
     "atomic_vector": _from(90),  # red.global.v2/v4/v8

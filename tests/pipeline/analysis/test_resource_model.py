@@ -114,6 +114,15 @@ def test_a_row_that_is_reduced_has_fewer_warps(reduction, warps):
     assert choose_warps(kernel, JOB) == warps
 
 
+@pytest.mark.parametrize(("elements", "warps"), [(64, 2), (128, 4), (1024, 8)])
+def test_a_thread_has_one_element_that_an_atomic_updates(elements, warps):
+    types = f"tensor<{elements}x!nv_tileaa.ptr<i32>>", f"tensor<{elements}xi32>"
+    update = f"nv_tileas.atomic_rmw %p, %x {{mem_semantic = \"relaxed\", mem_scope = \"device\", mode = \"add\"}} : ({', '.join(types)})"
+    body = f"^bb0(%p: {types[0]}, %x: {types[1]}):\n%o, %t = {update} -> ({types[1]}, !nv_tileaa.mem_token)\nnv_tileaa.return"
+    [kernel] = parse_module(f"builtin.module {{ nv_tileaa.func @k {{ {body} }} }}").body.block.ops
+    assert choose_warps(kernel, JOB) == warps
+
+
 ROWS = Path(__file__).with_name("persistent_rows.py")
 WARPS = {
     "gathered_float32_256": 1, "gathered_float32_1024": 8, "gathered_float32_4096": 8,

@@ -66,6 +66,7 @@ SAMPLES = (
     ("cluster", "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [r0];"),
     ("cluster", "st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [r0], r1, [r2];"),
     ("cluster", "fence.mbarrier_init.release.cluster;"),
+    ("one_way_fences", "fence.acquire.gpu;"),
     ("atomic_vector", "red.global.add.v4.f32 [d0], {f0, f1, f2, f3};"),
     ("atomic_b128", "atom.exch.b128 q0, [d0], q1;"),
     ("bf16_atomic_add", "red.relaxed.gpu.global.add.noftz.bf16x2 [d0], r0;"),

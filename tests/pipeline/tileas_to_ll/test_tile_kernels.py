@@ -194,7 +194,7 @@ def test_words_taken_apart_and_joined():
 
 # ---- memory ------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("sm", ["sm_80", "sm_90"])
-@pytest.mark.parametrize("size", [256, 8])
+@pytest.mark.parametrize("size", [1024, 8])
 def test_atomics_happen_once_and_all_threads_see_the_result(size, sm):
     x = random_integers(size, low=-1000, high=1000)
     start = random_integers(4 * size, low=-1000, high=1000, seed=1)

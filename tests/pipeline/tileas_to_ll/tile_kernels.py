@@ -277,7 +277,7 @@ CASES = [
     Case("slices_i8", slices, (Array("int8", 2), Array("int8", 2), 16, 64)),
     Case("table", table, (I1,)),
     Case("bytes_round_trip", bytes_round_trip, (I1, I1, 128)),
-    Case("atomics_256", atomics, (I1, I1, I1, 256)),
+    Case("atomics_1024", atomics, (I1, I1, I1, 1024)),
     Case("atomics_8", atomics, (I1, I1, I1, 8)),
     Case("additions_bf16", additions, (*[Array("bfloat16", 1)] * 4, 4, 256)),
     Case("additions_f16", additions, (*[Array("float16", 1)] * 4, 4, 256)),

@@ -16,7 +16,7 @@ from ...ir.casting import as_op, parent_op
 from ...ir.dialects.cute import layout_of
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
-from ...ir.dialects.op_traits import is_counted_loop
+from ...ir.dialects.op_traits import is_atomic_rmw, is_counted_loop
 from ...target.sm_limits import WARP
 from ...target.targets import Target
 from ..common.llvm_element_types import element_of
@@ -39,6 +39,9 @@ REDUCTION_WARP_STEPS = ((1024, 1), (4096, 2), (8192, 4), (16384, 8))
 # The same for kernels whose loop has a row in each iteration: the launch has a few CTAs per SM, whose warps alone hide the
 # latency of loads and reductions. Threads have at least four elements.
 PERSISTENT_ROW_WARP_STEPS = ((256, 1), (512, 2), (16384, 8))
+# Elements of the largest tile that atomics update -> warps: ptxas branches around an atomic under a predicate, and waits for each
+# before the next, so that a thread has one where CTAs stay small.
+ATOMIC_WARP_STEPS, MOST_WARPS_OF_ATOMICS = ((32, 1), (64, 2), (128, 4)), 8
 MAX_WARPS = 16
 # With fewer warps, none can be reserved for the producer.
 MIN_WARPS = 4
@@ -56,13 +59,21 @@ def choose_warps(func: Operation, job: Job) -> int:
     largest = _largest_type(operations)
     size = 1 if largest is None else _size(largest)
     if not reduces_only(operations):
-        return _warps_of_step(WARP_STEPS, size)
+        return max(_warps_of_step(WARP_STEPS, size), _warps_of_atomics(operations))
     warps = _warps_of_step(REDUCTION_WARP_STEPS, size)
     if largest is None or max(_shape(largest), default=1) < size or not has_rows_in_loop(func, operations):
         return warps
     shared_by = hint(func, job, "occupancy") or 1
     most = max(1, job.target.sm_limits.threads // (WARP * shared_by))
     return max(warps, min(_warps_of_step(PERSISTENT_ROW_WARP_STEPS, size), 1 << most.bit_length() - 1))
+
+
+def _warps_of_atomics(operations: Sequence[Operation]) -> int:
+    """The number of warps for the largest tile that atomics update in a kernel without dots; 1 where there is none."""
+    if any(op.name == "nv_tileas.dot" for op in operations):
+        return 1
+    size = max((_size(as_op(op).value.type) for op in operations if is_atomic_rmw(op)), default=1)
+    return next((warps for limit, warps in ATOMIC_WARP_STEPS if size <= limit), MOST_WARPS_OF_ATOMICS)
 
 
 def largest_tile(operations: Sequence[Operation]) -> int:

@@ -59,6 +59,7 @@ ASSEMBLY: dict[str, str | None] = {
     **_rows("atomic_vector", "atom.v2 atom.v4 atom.v8 red.v2 red.v4 red.v8"),
     **_rows("atomic_b128", "atom.b128"),
     **_rows("bf16_atomic_add", *(f"{name}.add.{type}" for name in ("atom", "red") for type in _BF16)),
+    **_rows("one_way_fences", *(f"fence.{way}.{scope}" for way in ("acquire", "release") for scope in ("cta", "gpu", "sys"))),
     **_rows("cluster", "st.async red.async fence.mbarrier_init fence.sync_restrict::shared::cluster"),
     **_rows("bulk_store", "st.bulk"),
     **_rows("multimem", "multimem"),

@@ -109,3 +109,65 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22targe
     llvm.return
   }
 }
+
+// ---- fences_around_the_updates_of_a_thread
+// run: convert-nv-tile-func-to-llvm emit-global-smem convert-tile-as-to-llvm sm_90
+!tile = tensor<64xi32, #cute.layout<(64), (32,1,2):(1,0,32)>>
+!pointers = tensor<64x!nv_tileaa.ptr<i32>, #cute.layout<(64), (32,1,2):(1,0,32)>>
+nv_tileaa.func @k attributes {num_warps = 1 : i32} {
+^bb0(%p: !nv_tileaa.ptr<i32>, %x: i32):
+  %places = nv_tileas.make_range : !tile
+  %base = nv_tileas.splat %p : (!nv_tileaa.ptr<i32>) -> !pointers
+  %all = nv_tileas.addptr %base, %places : (!pointers, !tile) -> !pointers
+  %values = nv_tileas.splat %x : (i32) -> !tile
+  %old, %t = nv_tileas.atomic_rmw %all, %values {mem_semantic = "acq_rel", mem_scope = "device", mode = "add"} : (!pointers, !tile) -> (!tile, !nv_tileaa.mem_token)
+  nv_tileaa.return
+}
+// ==>
+gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22target\22: \22sm_90a\22, \22kernels\22: {\22k\22: {\22params\22: [{\22name\22: \22arg0\22, \22kind\22: \22pointer\22, \22size\22: 8, \22offset\22: 0, \22role\22: \22pointer\22, \22argument\22: 0, \22element\22: \22i32\22, \22access\22: \22updated\22}, {\22name\22: \22arg1\22, \22kind\22: \22i32\22, \22size\22: 4, \22offset\22: 8, \22role\22: \22scalar\22, \22argument\22: 1}], \22param_sizes\22: [8, 4], \22arguments\22: [{\22name\22: \22arg0\22, \22kind\22: \22pointer\22, \22param\22: 0}, {\22name\22: \22arg1\22, \22kind\22: \22scalar\22, \22param\22: 1}], \22grid\22: {\22axes\22: []}, \22threads_per_cta\22: 32, \22shared_memory\22: {\22static\22: 0, \22dynamic\22: 0}, \22cluster\22: [1, 1, 1], \22tensor_maps\22: []}}}"} {
+  llvm.func @k(%a0: !llvm.ptr<1>, %a1: i32) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 32>} {
+    %0 = gpu.thread_id x
+    %1 = arith.index_cast %0 : index to i32
+    %2 = llvm.mlir.constant(31 : i32) : i32
+    %3 = llvm.and %1, %2 : i32
+    %4 = llvm.mlir.constant(32 : i32) : i32
+    %5 = llvm.add %3, %4 : i32
+    %6 = llvm.getelementptr %a0[%3] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
+    %7 = llvm.getelementptr %a0[%5] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
+    nvvm.fence {semantics = "release", scope = "gpu"}
+    %8 = nvvm.atom %6 values(%a1) {operation = "add.u32", semantics = "relaxed", scope = "gpu", space = "global"} : (!llvm.ptr<1>, i32) -> i32
+    %9 = nvvm.atom %7 values(%a1) {operation = "add.u32", semantics = "relaxed", scope = "gpu", space = "global"} : (!llvm.ptr<1>, i32) -> i32
+    nvvm.fence {semantics = "acquire", scope = "gpu"}
+    llvm.return
+  }
+}
+
+// ---- a_fence_of_both_ways_where_none_is_one_way
+!tile = tensor<64xi32, #cute.layout<(64), (32,1,2):(1,0,32)>>
+!pointers = tensor<64x!nv_tileaa.ptr<i32>, #cute.layout<(64), (32,1,2):(1,0,32)>>
+nv_tileaa.func @k attributes {num_warps = 1 : i32} {
+^bb0(%p: !nv_tileaa.ptr<i32>, %x: i32):
+  %places = nv_tileas.make_range : !tile
+  %base = nv_tileas.splat %p : (!nv_tileaa.ptr<i32>) -> !pointers
+  %all = nv_tileas.addptr %base, %places : (!pointers, !tile) -> !pointers
+  %values = nv_tileas.splat %x : (i32) -> !tile
+  %old, %t = nv_tileas.atomic_rmw %all, %values {mem_semantic = "acquire", mem_scope = "device", mode = "add"} : (!pointers, !tile) -> (!tile, !nv_tileaa.mem_token)
+  nv_tileaa.return
+}
+// ==>
+gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22target\22: \22sm_80\22, \22kernels\22: {\22k\22: {\22params\22: [{\22name\22: \22arg0\22, \22kind\22: \22pointer\22, \22size\22: 8, \22offset\22: 0, \22role\22: \22pointer\22, \22argument\22: 0, \22element\22: \22i32\22, \22access\22: \22updated\22}, {\22name\22: \22arg1\22, \22kind\22: \22i32\22, \22size\22: 4, \22offset\22: 8, \22role\22: \22scalar\22, \22argument\22: 1}], \22param_sizes\22: [8, 4], \22arguments\22: [{\22name\22: \22arg0\22, \22kind\22: \22pointer\22, \22param\22: 0}, {\22name\22: \22arg1\22, \22kind\22: \22scalar\22, \22param\22: 1}], \22grid\22: {\22axes\22: []}, \22threads_per_cta\22: 32, \22shared_memory\22: {\22static\22: 0, \22dynamic\22: 0}, \22cluster\22: [1, 1, 1], \22tensor_maps\22: []}}}"} {
+  llvm.func @k(%a0: !llvm.ptr<1>, %a1: i32) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 32>} {
+    %0 = gpu.thread_id x
+    %1 = arith.index_cast %0 : index to i32
+    %2 = llvm.mlir.constant(31 : i32) : i32
+    %3 = llvm.and %1, %2 : i32
+    %4 = llvm.mlir.constant(32 : i32) : i32
+    %5 = llvm.add %3, %4 : i32
+    %6 = llvm.getelementptr %a0[%3] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
+    %7 = llvm.getelementptr %a0[%5] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
+    %8 = nvvm.atom %6 values(%a1) {operation = "add.u32", semantics = "relaxed", scope = "gpu", space = "global"} : (!llvm.ptr<1>, i32) -> i32
+    %9 = nvvm.atom %7 values(%a1) {operation = "add.u32", semantics = "relaxed", scope = "gpu", space = "global"} : (!llvm.ptr<1>, i32) -> i32
+    nvvm.fence {semantics = "acq_rel", scope = "gpu"}
+    llvm.return
+  }
+}

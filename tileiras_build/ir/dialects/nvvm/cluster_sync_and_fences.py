@@ -85,6 +85,17 @@ def _proxy_fence(op: TableOp) -> str:
     return f"fence.proxy.async{'.shared::cta' if 'shared' in op.attributes else ''};"
 
 
+def _memory_fence(op: TableOp) -> str:
+    return f"fence.{keyword_attr(op, 'semantics')}.{keyword_attr(op, 'scope')};"
+
+
+FenceOp = define_instruction(
+    "fence",
+    "",
+    "",
+    "order this thread's accesses before it and after it; `semantics` and `scope` are PTX's",
+    Assembly(_memory_fence),
+)
 FenceMBarrierInitOp = define_instruction(
     "fence.mbarrier.init",
     "",

@@ -20,6 +20,7 @@ from .separate_addresses import is_gathered
 # its addresses in its layout, which narrow accesses would repeat in every iteration; it passes on less, as accumulators would be converted in
 # every iteration.
 DOT_WEIGHT, MEMORY_WEIGHT, SCAN_WEIGHT, GATHER_WEIGHT = 1000, 10, 5, 4000
+ATOMIC_WEIGHT = 4 * MEMORY_WEIGHT
 
 
 def seed(classes: LayoutClasses, op: Operation) -> None:
@@ -81,7 +82,8 @@ def _seed_pointer(classes: LayoutClasses, op: TableOp) -> None:
 
 def _seed_atomic(classes: LayoutClasses, op: TableOp) -> None:
     if is_tile(op.value):
-        _prefer_memory_layout(classes, op.value, classes.memory_layout(op.value, _row_major(op.value), 1))
+        layout = classes.memory_layout(op.value, _row_major(op.value), 1)
+        classes.prefer(op.value, layout, ATOMIC_WEIGHT * tile_size(op.value))
 
 
 def _row_major(value: SSAValue) -> list[int]:

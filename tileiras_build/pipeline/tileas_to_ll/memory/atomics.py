@@ -3,12 +3,17 @@
 LLVM's atomicrmw drops ordering and scope (llvm-nvptx, section 0), so these are PTX instructions. Where several threads hold
 copies of an element, shared memory broadcasts the result to them. Operations without an instruction become a
 compare-and-swap loop (PTX ISA 9.0, 9.7.13.5, atom.cas).
+
+An atom that releases or acquires has fences of its own, so that a thread's updates could not overlap. Several of a thread are
+relaxed between two fences of the thread: one before makes each a release, one after an acquire (PTX ISA 9.0, 8.8, release and
+acquire patterns). Nothing orders the elements of a tile among each other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 
 from xdsl.ir import SSAValue
 
@@ -16,9 +21,11 @@ from ....core.errors import Unsupported
 from ....ir.casting import int_attr, str_attr
 from ....ir.dialects.cute import layout_of
 from ....ir.dialects.nv_tileas.scheduling_attributes import ATOM_LOOP
+from ....ir.dialects.nvvm.cluster_sync_and_fences import FenceOp
 from ....ir.dialects.nvvm.memory_access import AtomLoopOp, AtomOp
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import LinearLayout
+from ...analysis.memory_semantics import acquires, releases
 from ...common.llvm_element_types import Element, element_of
 from ...common.llvm_type_constructors import integer
 from ..emission.function_builder import Value
@@ -67,6 +74,20 @@ def _modification(memory: KernelMemory, op: TableOp, element: Element) -> Update
 def _modifiers(memory: KernelMemory, op: TableOp) -> Modifiers:
     semantic, scope = str_attr(op, "mem_semantic"), SCOPES[str_attr(op, "mem_scope")]
     return {"semantics": "relaxed" if semantic == "weak" else semantic, "scope": scope, **space_of(memory)}
+
+
+@contextmanager
+def _ordered(e: KernelEmitter, op: TableOp, update: Update, count: int) -> Iterator[Update]:
+    """The update that a thread makes ``count`` times, with fences around several that are ordered."""
+    if count == 1 or not (acquires(op) or releases(op)):
+        yield update
+        return
+    scope, one_way = SCOPES[str_attr(op, "mem_scope")], e.target.has("one_way_fences")
+    if releases(op):
+        e.b.issue(FenceOp, semantics="release" if one_way else "acq_rel", scope=scope)
+    yield replace(update, attributes={**update.attributes, "semantics": "relaxed"})
+    if acquires(op):
+        e.b.issue(FenceOp, semantics="acquire" if one_way else "acq_rel", scope=scope)
 
 
 def _bits(b: InstructionBuilder, element: Element, value: Value) -> SSAValue:
@@ -120,12 +141,13 @@ def _emit_elements(e: KernelEmitter, op: TableOp, element: Element, update: Upda
     masks = [None] * len(pointers) if op.mask is None else e.values.registers(op.mask)
     offsets = (0,) if layout is None else layout.register_offsets
     known: dict[int, Value] = {}
-    for register, offset in enumerate(offsets):
-        if offset in known:
-            continue
-        mask = e.b.all_of([holder, is_mask_needed(masks[register])])
-        values = [column[register] for column in columns]
-        known[offset] = _atom(e.b, element, update, pointers[register], 0, values, mask)
+    with _ordered(e, op, update, len(set(offsets))) as one:
+        for register, offset in enumerate(offsets):
+            if offset in known:
+                continue
+            mask = e.b.all_of([holder, is_mask_needed(masks[register])])
+            values = [column[register] for column in columns]
+            known[offset] = _atom(e.b, element, one, pointers[register], 0, values, mask)
     if holder is not None and op.results[0].uses:
         known = _shared_results(e, op, element, known, layout, holder)
     e.values.set(op.results[0], [known[offset] for offset in offsets])
@@ -161,14 +183,12 @@ def emit_tiled_atomic_rmw(e: KernelEmitter, op: TableOp) -> None:
     element = addresses.element
     update = _modification(e.memory, op, element)
     values, holder = e.values.registers(op.value), e.threads.holds_canonical_copy(layout)
-    done: set[int] = set()
-    for register, offset in enumerate(layout.register_offsets):
-        if offset in done:
-            continue
-        done.add(offset)
-        pointer, constant = addresses.address(register)
-        mask = e.b.all_of([holder, addresses.mask(register)])
-        _atom(e.b, element, update, pointer, constant, [values[register]], mask)
+    registers = {offset: register for register, offset in reversed([*enumerate(layout.register_offsets)])}
+    with _ordered(e, op, update, len(registers)) as one:
+        for register in sorted(registers.values()):
+            pointer, constant = addresses.address(register)
+            mask = e.b.all_of([holder, addresses.mask(register)])
+            _atom(e.b, element, one, pointer, constant, [values[register]], mask)
 
 
 HANDLERS: dict[str, Handler] = {
