@@ -39,7 +39,9 @@ def run(driver, kept, release, checks, sm="sm_90"):
 
 @pytest.mark.parametrize("release", names())
 def test_launches_of_every_kind(driver, tmp_path, release):
-    said = run(driver, tmp_path, release, CHECKS)
+    more = [] if release[:3] in ("1.3", "1.4", "1.5") else ["programmatic"]
+    more += ["persistent", "many_tensor_maps"] if release == INSTALLED else []
+    said = run(driver, tmp_path, release, [*CHECKS, *more])
     assert said["compilations"] > 5 and (release == "installed" or said["release"].startswith(release[:3]))
     again = run(driver, tmp_path, release, ["arrays", "lists", "tensor_maps"])
     assert again["compilations"] == 0
@@ -55,20 +57,12 @@ def test_cutile_may_have_asked_the_driver_before(driver, tmp_path):
     run(driver, tmp_path, INSTALLED, ["--late", "arrays", "tensor_maps"])
 
 
-def test_persistent_kernels(driver, tmp_path):
-    run(driver, tmp_path, INSTALLED, ["persistent"])
-
-
 @pytest.mark.parametrize("way", [(), ("--by-python",)])
 def test_grids_that_clusters_divide_take_the_variant(driver, way):
     with CachedDriver(driver, "sm_90", once(("cluster variants",), shared_folder)) as gpu:
         done = gpu.run([sys.executable, CLIENT, *way, "cluster_variants"], python_path=[str(ROOT)])
         assert (done.returncode, gpu.refusals()) == (0, []), done.stderr
         assert [name.endswith("__cluster2") for name in gpu.launches] == [False, True, True, False, True, False]
-
-
-def test_more_tensor_maps_than_are_remembered(driver, tmp_path):
-    run(driver, tmp_path, INSTALLED, ["many_tensor_maps"])
 
 
 @pytest.mark.parametrize("way", [(), ("--by-python",)])
@@ -82,13 +76,6 @@ def test_prints_are_shown_where_the_gpu_is_waited_for(driver, tmp_path):
         done = gpu.run([sys.executable, CLIENT, "prints"], python_path=[str(ROOT)])
         assert (done.returncode, gpu.refusals()) == (0, []), done.stderr
         assert done.stdout.splitlines()[:3] == ["launched", "first of 3", "waited"]
-
-
-@pytest.mark.parametrize("release", names())
-def test_programmatic_launches(driver, tmp_path, release):
-    if release[:3] in ("1.3", "1.4", "1.5"):
-        pytest.skip("this release has none")
-    run(driver, tmp_path, release, ["programmatic"])
 
 
 WITHOUT = "import tileiras_build.cutile as hook; hook.enable()"

@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,9 @@ import pytest
 from tests.build.incremental.test_null_build import WATCHED, is_short
 from tests.build.test_artifact_node import replace_contents
 from tests.build.test_build_session import ROOT, Project
-from tileiras_build.build.incremental import sconscript_trace
+from tileiras_build.build.incremental import build_record, sconscript_trace
+from tileiras_build.build.incremental.fs_queries import query
+from tileiras_build.core.tracing.dependency_state import stamp
 
 
 def _link(path: Path, target: str) -> None:
@@ -171,8 +174,33 @@ def project(tmp_path_factory):
     assert is_recorded(project.run("explain=1", sm="90"))
     assert is_short(project.run("explain=1", sm="90"))
     yield project
-    # After all the changes, each of which is recorded with its answer.
+    # After all the changes, which are recorded with their answers.
+    assert is_recorded(project.run("explain=1", sm="90"))
     assert is_short(project.run("explain=1", sm="90"))
+
+
+@pytest.fixture(scope="module")
+def record(project) -> build_record.BuildRecord:
+    """What the run before all changes has written down."""
+    (path,) = (project.folder / "build").glob(".build_record-*")
+    found = build_record.read(path)
+    assert found is not None
+    return found
+
+
+def outdated(record: build_record.BuildRecord, folder: Path) -> list[tuple[str, str]]:
+    """The queries, and the files, in a folder that the next run would find changed; each is a doubt for all kernels."""
+    queries = [(how, path) for how, path, answer in record.head["queries"] if query(how, path) != answer]
+    of_all = record.paths[: record.groups[""]]
+    states = batched(record.states, len(build_record.ABSENT))
+    files = [
+        ("file", path) for path, state in zip(of_all, states) if tuple(stamp(path) or build_record.ABSENT) != state
+    ]
+    return [row for row in queries + files if Path(row[1]).is_relative_to(folder)]
+
+
+def batched(values: Iterable[int], size: int) -> Iterator[tuple[int, ...]]:
+    return zip(*[iter(values)] * size)
 
 
 def is_recorded(done) -> bool:
@@ -182,10 +210,11 @@ def is_recorded(done) -> bool:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_what_a_build_script_asks_counts(project, way):
-    """The run before was recorded, so that a run is short unless what has changed counts."""
-    WAYS[way][2](project.folder / _folder(way))
-    assert is_recorded(project.run("explain=1", sm="90"))
+def test_what_a_build_script_asks_counts(project, record, way):
+    folder = project.folder / _folder(way)
+    assert outdated(record, folder) == []
+    WAYS[way][2](folder)
+    assert outdated(record, folder)
 
 
 @pytest.fixture(scope="module")
