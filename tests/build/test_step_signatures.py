@@ -1,5 +1,6 @@
 """Change by stage by rebuilt: each change rebuilds exactly what it can affect, and explains why in one line."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -82,8 +83,22 @@ def _first() -> Path:
     return project.folder
 
 
+def copied(first: Path, folder: Path) -> Project:
+    """A copy of the project; the files of its package are links, which ``append`` replaces."""
+
+    def copy(source: str, target: str) -> None:
+        (os.link if Path(source).is_relative_to(first / "package") else shutil.copy2)(source, target)
+
+    shutil.copytree(first, folder, dirs_exist_ok=True, symlinks=True, copy_function=copy)
+    project = Project.__new__(Project)
+    project.folder = folder
+    return project
+
+
 def append(path, text: str) -> None:
-    path.write_text(path.read_text() + text)
+    before = path.read_text()
+    path.unlink()
+    path.write_text(before + text)
 
 
 def change(project, what: str) -> list[str]:
@@ -113,9 +128,7 @@ def change(project, what: str) -> list[str]:
 
 @pytest.mark.parametrize("what", CHANGES)
 def test_change_rebuilds_what_it_can_affect(first, tmp_path, what):
-    shutil.copytree(first, tmp_path, dirs_exist_ok=True, symlinks=True)
-    project = Project.__new__(Project)
-    project.folder = tmp_path
+    project = copied(first, tmp_path)
     done = project.run(*change(project, what), sm="90")
     assert done.returncode == 0, done.stderr
     steps = steps_of(done)
@@ -144,9 +157,7 @@ WHY = {
 
 @pytest.mark.parametrize("what", WHY)
 def test_explain_says_why(first, tmp_path, what):
-    shutil.copytree(first, tmp_path, dirs_exist_ok=True, symlinks=True)
-    project = Project.__new__(Project)
-    project.folder = tmp_path
+    project = copied(first, tmp_path)
     done = project.run("explain=1", *change(project, what), sm="90")
     lines = [line.partition("] ")[2] for line in done.stdout.splitlines() if line.startswith("[")]
     said = {line.split()[0]: line.partition(": ")[2] for line in lines if " p:" in line or "k.py:" in line}
@@ -155,9 +166,7 @@ def test_explain_says_why(first, tmp_path, what):
 
 
 def test_explain_says_why_it_cuts_and_links(first, tmp_path):
-    shutil.copytree(first, tmp_path, dirs_exist_ok=True, symlinks=True)
-    project = Project.__new__(Project)
-    project.folder = tmp_path
+    project = copied(first, tmp_path)
     said = project.run("explain=1", *change(project, "libdevice"), sm="90").stdout
     assert f"{CUT} sm_90   f: libdevice.bc changed" in said
     (cut,) = (path.name for path in tmp_path.glob(f"build/sm_90/*.{CUT}"))
@@ -165,9 +174,7 @@ def test_explain_says_why_it_cuts_and_links(first, tmp_path):
 
 
 def test_explain_names_what_is_missing_or_changed(first, tmp_path):
-    shutil.copytree(first, tmp_path, dirs_exist_ok=True, symlinks=True)
-    project = Project.__new__(Project)
-    project.folder = tmp_path
+    project = copied(first, tmp_path)
     (tmp_path / "build/sm_90/p.ll").unlink()
     (tmp_path / "build/sm_90/q.ll").write_text("damaged")
     done = project.run("explain=1", sm="90")

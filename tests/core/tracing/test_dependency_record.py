@@ -17,10 +17,12 @@ from tileiras_build.core.tracing.dependency_state import PROBES, Probe
 from tileiras_build.core.tracing.portable_paths import PortablePaths
 
 STAMPS = st.none() | st.tuples(*[st.integers(-(2**62), 2**62)] * 5)
-READS = st.lists(st.builds(Dependency, st.sampled_from(list(PROBES)), st.text(), st.text(), STAMPS), max_size=4)
+# As ``st.text()``, which asks of each character whether it can be encoded: three seconds in a new clone.
+TEXT = st.text(st.characters(exclude_categories=["Cs"]))
+READS = st.lists(st.builds(Dependency, st.sampled_from(list(PROBES)), TEXT, TEXT, STAMPS), max_size=4)
 
 
-@given(READS, READS, st.lists(st.text(), max_size=2))
+@given(READS, READS, st.lists(TEXT, max_size=2))
 def test_text_and_back(own, libraries, unfollowed):
     record = DependencyRecord(tuple(own), render_block(libraries), tuple(unfollowed))
     again = DependencyRecord.from_bytes(record.to_bytes())
