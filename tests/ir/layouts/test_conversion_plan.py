@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.counted import calls_of
+from tests.pairwise import pairwise
 from tileiras_build.ir.layouts import (
     Atom,
     LinearLayout,
@@ -31,7 +32,7 @@ F16 = Atom(16, 8, 16, 16)
 BITS = st.sampled_from([1, 4, 8, 16, 32, 64, 128])
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(layout_pairs(), BITS, st.booleans(), st.booleans(), st.sampled_from([None, 128, 512]))
 def test_random_plans(pair, bits, stmatrix, shuffle, max_scratch):
     source, target = pair
@@ -39,7 +40,7 @@ def test_random_plans(pair, bits, stmatrix, shuffle, max_scratch):
     verify_conversion(source, target, plan)
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(layout_pairs(), BITS, st.booleans(), st.sampled_from([None, 64]))
 def test_random_round_trips(pair, bits, stmatrix, max_scratch):
     source, target = pair
@@ -50,7 +51,7 @@ def test_random_round_trips(pair, bits, stmatrix, max_scratch):
         assert count_conflicts(trip.load) == trip.load.conflicts
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(layout_pairs(), st.sampled_from([8, 16, 32]))
 def test_random_shuffles(pair, bits):
     source, target = pair
@@ -176,9 +177,7 @@ ACCUMULATORS = wgmma_tiling(128, 256, 64, 16, 8).c
 ROWS = tmem_tile(128, 256, 32, 8).layout
 
 
-@pytest.mark.parametrize("matrices", [False, True])
-@pytest.mark.parametrize("bits", [8, 16, 32])
-@pytest.mark.parametrize("parts", [1, 2, 4])
+@pytest.mark.parametrize(("parts", "bits", "matrices"), pairwise([1, 2, 4], [8, 16, 32], [False, True]))
 def test_slices_of_accumulators_have_the_layout_of_the_whole(parts, bits, matrices):
     """Warpgroups divide rows: any boxes of columns are a part."""
     shared = SharedLayout.boxed((128, 256), (1, 0), bits, 64)
@@ -197,7 +196,7 @@ def test_parts_that_warps_do_not_share():
     assert [halves.chunk_and_offset(box * block) for box in range(4)] == [(0, 0), (1, 0), (0, block), (1, block)]
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(layout_pairs(), st.sampled_from([8, 16, 32]), st.booleans(), st.sampled_from([2, 4]))
 def test_random_parts(pair, bits, matrices, parts):
     layout, _ = pair

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.pairwise import pairwise
 from tileiras_build.core.errors import InternalError
 from tileiras_build.ir.layouts import (
     Atom,
@@ -18,11 +19,12 @@ from tileiras_build.pipeline.mma.tcgen05.tmem_verifier import verify_tmem_tile
 from tileiras_build.pipeline.mma.wgmma.tiling_verifier import verify_wgmma_tiling
 from tileiras_build.pipeline.verifiers.exhaustive_layout_checks import count_conflicts, verify_access
 
+SHAPES = [(64, 32), (64, 64), (64, 256), (128, 32), (128, 128), (256, 64)]
 
-@pytest.mark.parametrize("warps", [4, 8])
-@pytest.mark.parametrize("bits", [8, 16, 32])
-@pytest.mark.parametrize(("rows", "columns"), [(64, 32), (64, 64), (64, 256), (128, 32), (128, 128), (256, 64)])
-def test_tiles_in_tensor_memory(rows, columns, bits, warps):
+
+@pytest.mark.parametrize(("shape", "bits", "warps"), pairwise(SHAPES, [8, 16, 32], [4, 8]))
+def test_tiles_in_tensor_memory(shape, bits, warps):
+    rows, columns = shape
     verify_tmem_tile(tmem_tile(rows, columns, bits, warps))
 
 
@@ -45,10 +47,15 @@ def test_a_tile_with_its_lanes_exchanged():
         verify_tmem_tile(tile)
 
 
-@pytest.mark.parametrize("warps", [4, 8])
-@pytest.mark.parametrize(("bits", "scattered"), [(8, False), (16, False), (32, False), (8, True), (32, True)])
-@pytest.mark.parametrize(("m", "n"), [(64, 64), (128, 32), (256, 128), (64, 512)])
-def test_fragments_of_warpgroups(m, n, bits, warps, scattered):
+# One instruction, several down and across, with warpgroups that divide rows and those that divide columns.
+FRAGMENTS = pairwise(
+    [(64, 64), (128, 32), (256, 64), (64, 512)], [(8, False), (16, False), (32, False), (8, True), (32, True)], [4, 8]
+)
+
+
+@pytest.mark.parametrize(("shape", "element", "warps"), FRAGMENTS)
+def test_fragments_of_warpgroups(shape, element, warps):
+    (m, n), (bits, scattered) = shape, element
     verify_wgmma_tiling(wgmma_tiling(m, n, 64, bits, warps, scattered))
 
 
@@ -87,13 +94,13 @@ def test_scales_are_where_the_instruction_looks(m, n, k, block, warps):
                         assert thread < threads and scales.layout.apply(word[byte], lane, warp) == place
 
 
-@pytest.mark.parametrize("warps", [4, 8])
-@pytest.mark.parametrize(
-    ("lines", "count"), [(128, 4), (256, 2), (256, 8), (64, 1), (16, 4), (32, 16), (128, 16), (256, 16)]
-)
-@pytest.mark.parametrize("line_dim", [0, 1])
-def test_scales_in_tensor_memory(line_dim, lines, count, warps):
+SCALES = [(128, 4), (256, 2), (256, 8), (64, 1), (16, 4), (32, 16), (128, 16), (256, 16)]
+
+
+@pytest.mark.parametrize(("shape", "line_dim", "warps"), pairwise(SCALES, [0, 1], [4, 8]))
+def test_scales_in_tensor_memory(shape, line_dim, warps):
     """Section 9.7.16.10.7: line i of an instruction in lane i mod 32, word i div 32, byte by byte along k."""
+    lines, count = shape
     columns = ScaleColumns((lines, count)[:: 1 - 2 * line_dim], line_dim, warps)
     per_instruction = min(lines, 256 if line_dim else 128)
     for warp in range(warps):

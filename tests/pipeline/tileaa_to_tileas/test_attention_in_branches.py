@@ -21,11 +21,9 @@ def attention(q, k, v):
     return weights @ v / weights.sum(1, keepdims=True)
 
 
-@pytest.mark.parametrize(
-    ("name", "sm"), [*alternate(NAMES, SMS), ("behind_a_return", "sm_100"), ("queries_before_tall", "sm_100")]
-)
+@pytest.mark.parametrize(("name", "sm"), [*alternate(NAMES, SMS), ("queries_before_tall", "sm_100")])
 def test_only_sequences_with_keys_attend(name, sm):
-    lengths, height = [2, 0, 1, 3], 256 if name.endswith("tall") else 128
+    lengths, height = [2, 0, 3], 256 if name.endswith("tall") else 128
     rng = np.random.default_rng(0)
     q, k, v = (
         rng.normal(0, 0.25, (rows, WIDTH)).astype(np.float16) for rows in (len(lengths) * height, 3 * KEYS, 3 * KEYS)

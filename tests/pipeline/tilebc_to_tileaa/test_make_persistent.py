@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.emulated_kernels import aligned, assembled, cases, compiled, run
+from tests.pairwise import alternate
 from tileiras_build.frontend.pack_arguments import pack_arguments
 from tileiras_build.manifest.launch_manifest import read_launch_manifest
 from tileiras_build.simulate import emulator
@@ -41,8 +42,7 @@ def test_who_watches_programs_learns_their_places():
     assert places_of((3, 2, 2), persistent=1) == places_of((3, 2, 2))
 
 
-@pytest.mark.parametrize("sm", GPUS)
-@pytest.mark.parametrize("name", ["matmul", "matmul_in_clusters"])
+@pytest.mark.parametrize(("name", "sm"), alternate(["matmul", "matmul_in_clusters"], GPUS))
 def test_matmuls(name, sm):
     rng = np.random.default_rng(3)
     a, b = (rng.integers(-3, 4, shape).astype(np.float16) for shape in ((272, 128), (128, 336)))

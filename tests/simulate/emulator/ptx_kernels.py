@@ -71,18 +71,18 @@ def evaluate(body: str, *inputs, out):
 FORMATS = {"f32": (24, -149, 127), "f64": (53, -1074, 1023), "f16": (11, -24, 15), "bf16": (8, -133, 127)}
 
 
+def exponent_of(magnitude: Fraction) -> int:
+    """The largest integer whose power of two is not above a positive number."""
+    found = magnitude.numerator.bit_length() - magnitude.denominator.bit_length()
+    return found - (Fraction(2) ** found > magnitude)
+
+
 def exact_round(value: Fraction, fmt: str, mode: str = "rn") -> Fraction | float:
     """``value`` rounded to a binary format (precision, exponent of the last subnormal bit, largest exponent)."""
     precision, lowest, highest = FORMATS[fmt]
     if value == 0:
         return value
-    exponent = 0
-    magnitude = abs(value)
-    while Fraction(2) ** exponent > magnitude:
-        exponent -= 1
-    while Fraction(2) ** (exponent + 1) <= magnitude:
-        exponent += 1
-    quantum = Fraction(2) ** max(exponent - precision + 1, lowest)
+    quantum = Fraction(2) ** max(exponent_of(abs(value)) - precision + 1, lowest)
     scaled = value / quantum
     low = scaled.numerator // scaled.denominator
     rest = scaled - low

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tests.pairwise import pairwise
+from tests.simulate.emulator.ptx_kernels import exponent_of
 from tileiras_build.ir.dialects.cuda_tile.enums import RoundingMode
 from tileiras_build.simulate.interpreter.element_types import (
     BF16,
@@ -44,9 +45,7 @@ def random_values(element, seed: int, count: int = 60) -> np.ndarray:
 def neighbors(exact: Fraction, element) -> tuple[float, float]:
     """The largest representable number that is not above an exact value and the smallest that is not below."""
     form = FORMATS[element]
-    magnitude, exponent = abs(exact), form.min_exponent
-    while Fraction(2) ** (exponent + 1) <= magnitude:
-        exponent += 1
+    exponent = max(form.min_exponent, exponent_of(abs(exact))) if exact else form.min_exponent
     unit = Fraction(2) ** (exponent + 1 - form.precision)
     below = float(exact // unit * unit)
     return below, below if exact % unit == 0 else float((exact // unit + 1) * unit)

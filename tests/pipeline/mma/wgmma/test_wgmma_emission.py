@@ -18,7 +18,7 @@ from tileiras_build.target import sass_listing
 from tileiras_build.target.targets import find_target
 
 KERNELS = Path(__file__).with_name("long_k_dots.py")
-LENGTH, ERROR = 4096, 2e-4
+LENGTH, ERROR = 2048, 2e-4
 ATOM_K, FRACTION = 32, 2.0**-13  # elements along k of an instruction, and what its additions truncate
 PARTS = {"square": (128, 2), "shallow": (64, 1), "narrow": (16, 2), "deep": (32, 2), "wide": (128, 1), "tall": (128, 1)}
 TYPES = {"float8_e4m3fn": ml_dtypes.float8_e4m3fn, "float8_e5m2": ml_dtypes.float8_e5m2}
@@ -62,13 +62,12 @@ def test_errors_are_bounded(interval):
     assert (np.abs(found - terms.sum(axis=1)) < bound).all()
 
 
-@pytest.mark.parametrize("name", ["square", "deep"])
-def test_one_dot_in_the_tensor_core_would_not(name, monkeypatch):
+def test_one_dot_in_the_tensor_core_would_not(monkeypatch):
     row = family.row_for_types
     monkeypatch.setattr(family, "row_for_types", lambda op, target: replace(row(op, target), promotion_interval=0))
     with by_another_compiler():
-        assert "add.rn.f32" not in compiled(KERNELS, name, "sm_90").ptx
-        assert largest_error(name, LENGTH) > 5 * ERROR
+        assert "add.rn.f32" not in compiled(KERNELS, "deep", "sm_90").ptx
+        assert largest_error("deep", 2 * LENGTH) > 5 * ERROR
 
 
 @pytest.mark.parametrize("name", PARTS)
@@ -118,7 +117,7 @@ def test_accumulators_that_a_loop_changes():
     np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize("name", ["square", "wide", "tall"])  # the most accumulators
 def test_nothing_is_spilled(name):
     artifacts = assembled(KERNELS, name, "sm_90")
     [listing] = sass_listing.read_listings(sass_listing.disassemble(artifacts.cubin))
