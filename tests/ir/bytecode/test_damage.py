@@ -272,7 +272,7 @@ edits = st.lists(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(st.sampled_from(list(SAMPLES)), edits)
 def test_mutations_are_read_or_refused(name, changes):
     data = bytearray(sample(name))
@@ -287,7 +287,7 @@ def test_mutations_are_read_or_refused(name, changes):
     accepts_or_refuses(bytes(data))
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(st.binary(max_size=200))
 def test_noise_is_refused(noise):
     with pytest.raises(InvalidInput):

@@ -1,7 +1,7 @@
 """CuTe's layout algebra against its definitions, by enumeration."""
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tileiras_build.ir.layouts.cute_algebra import (
@@ -47,6 +47,7 @@ def function(layout: Layout) -> list[int]:
     return [layout_offset(layout, index) for index in range(product(layout.shape))]
 
 
+@settings(max_examples=40)
 @given(tuples)
 def test_tuples_read_back(value):
     assert parse_tuple(print_tuple(value)) == value
@@ -65,12 +66,14 @@ def test_what_is_no_layout_is_refused(text):
         parse_layout(text)
 
 
+@settings(max_examples=40)
 @given(layouts())
 def test_coalescing_keeps_the_function(layout):
     assert function(coalesce(layout)) == function(layout)
     assert len(list(flatten(coalesce(layout).shape))) <= len(list(flatten(layout.shape)))
 
 
+@settings(max_examples=40)
 @given(layouts(), layouts())
 def test_composition_is_one_after_the_other(a, b):
     assume(cosize(b) <= product(a.shape))
@@ -81,6 +84,7 @@ def test_composition_is_one_after_the_other(a, b):
     assert function(both) == [layout_offset(a, index) for index in function(b)]
 
 
+@settings(max_examples=40)
 @given(layouts())
 def test_a_complement_fills_what_is_left_out(layout):
     try:
@@ -92,12 +96,14 @@ def test_a_complement_fills_what_is_left_out(layout):
     assert covered[: len(covered)] == list(range(len(covered))) and len(covered) >= 256
 
 
+@settings(max_examples=40)
 @given(layouts())
 def test_a_right_inverse_finds_the_index_again(layout):
     inverse = right_inverse(layout)
     assert [layout_offset(layout, index) for index in function(inverse)] == list(range(product(inverse.shape)))
 
 
+@settings(max_examples=40)
 @given(st.integers(0, 511))
 def test_coordinates_and_indices_are_the_same_places(index):
     shape = (4, (2, 8), 8)

@@ -3,7 +3,7 @@
 import itertools
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tileiras_build.ir.layouts import (
@@ -30,11 +30,13 @@ def test_texts():
     assert to_cute(mixed) == "((4,8),1,(2,2)):((8,0),0,(^3,^6))"
 
 
+@settings(max_examples=40)
 @given(layouts())
 def test_register_layouts_round_trip(layout):
     assert from_cute(to_cute(layout), layout.shape) == layout
 
 
+@settings(max_examples=40)
 @given(layouts(mixed=False))
 def test_the_text_means_cutes_function(layout):
     """Evaluate by CuTe's rule: split a coordinate over the sizes, multiply by strides, add."""
@@ -67,6 +69,7 @@ def test_placements(shared, text):
     assert shared_from_cute(text, shared.element_bits) == shared
 
 
+@settings(max_examples=40)
 @given(st.permutations(range(8)), st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=3))
 def test_random_placements_round_trip(order, additions):
     bases = [1 << bit for bit in order]

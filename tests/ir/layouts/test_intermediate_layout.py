@@ -12,7 +12,7 @@ from .strategies import layout_pairs
 PART = 8 * 1024
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(layout_pairs())
 def test_both_steps_keep_the_tile(pair):
     source, target = pair

@@ -4,7 +4,7 @@ import pickle
 
 import numpy
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tileiras_build.ir.layouts import LinearLayout, coalesced, pack, unpack
@@ -44,6 +44,7 @@ def test_bad_layouts_are_refused(bad):
         LinearLayout(**(good | bad))
 
 
+@settings(max_examples=40)
 @given(layouts())
 def test_apply_agrees_with_the_array(layout):
     array = layout.as_array()
@@ -55,6 +56,7 @@ def test_apply_agrees_with_the_array(layout):
             assert found == [base ^ offset for offset in layout.register_offsets]
 
 
+@settings(max_examples=40)
 @given(layouts())
 def test_free_bits_leave_each_element_once(layout):
     array = layout.as_array()[0]
@@ -64,6 +66,7 @@ def test_free_bits_leave_each_element_once(layout):
     assert sorted(array.reshape(-1)) == list(range(layout.size))
 
 
+@settings(max_examples=40)
 @given(layouts())
 def test_preimage_is_a_holder_without_free_bits(layout):
     for index in range(layout.size):
@@ -73,6 +76,7 @@ def test_preimage_is_a_holder_without_free_bits(layout):
         assert not warp & layout.free_bits("warp")
 
 
+@settings(max_examples=40)
 @given(layouts())
 def test_distinct_registers(layout):
     distinct, ours, number = layout.distinct_registers()
@@ -83,6 +87,7 @@ def test_distinct_registers(layout):
     assert distinct.equivalent(layout) and layout.equivalent(distinct)
 
 
+@settings(max_examples=40)
 @given(layout_pairs())
 def test_invert_and_compose_finds_every_element(pair):
     source, target = pair
@@ -96,6 +101,7 @@ def test_invert_and_compose_finds_every_element(pair):
         assert source.index(*source.split_hardware(image)) == index
 
 
+@settings(max_examples=40)
 @given(layouts(), st.data())
 def test_permute_dims(layout, data):
     order = data.draw(st.permutations(range(layout.rank)))
@@ -103,6 +109,7 @@ def test_permute_dims(layout, data):
     assert (held(layout.permute_dims(order), tile.transpose(order)) == held(layout, tile)).all()
 
 
+@settings(max_examples=40)
 @given(layouts())
 def test_reshape_and_transpose(layout):
     tile = numbered(layout)
@@ -110,6 +117,7 @@ def test_reshape_and_transpose(layout):
     assert layout.transpose().transpose() == layout
 
 
+@settings(max_examples=40)
 @given(layouts(), st.data())
 def test_project_is_the_layout_of_a_broadcast_source(layout, data):
     dim = data.draw(st.integers(0, layout.rank - 1))
@@ -120,6 +128,7 @@ def test_project_is_the_layout_of_a_broadcast_source(layout, data):
     assert layout.drop_dim(dim).expand_dims(dim) == small
 
 
+@settings(max_examples=40)
 @given(layouts(), st.data())
 def test_broadcast_dim_repeats_registers(layout, data):
     dim = data.draw(st.integers(0, layout.rank))
@@ -132,6 +141,7 @@ def test_broadcast_dim_repeats_registers(layout, data):
     assert (held(result, repeated) == expected).all()
 
 
+@settings(max_examples=40)
 @given(layouts(), st.data())
 def test_cat_and_slice_registers(layout, data):
     dim = data.draw(st.integers(0, layout.rank - 1))
@@ -144,6 +154,7 @@ def test_cat_and_slice_registers(layout, data):
     assert list(registers) == list(range(layout.num_registers, 2 * layout.num_registers))
 
 
+@settings(max_examples=40)
 @given(layouts())
 def test_join(layout):
     first, second = numbered(layout), numbered(layout) + layout.size
@@ -159,6 +170,7 @@ def test_slice_of_lanes_needs_data_movement():
     assert all(layout.apply(old, 5, 1)[0] - 32 == part.apply(new, 5, 1)[0] for new, old in enumerate(registers))
 
 
+@settings(max_examples=40)
 @given(layouts(), st.data())
 def test_bits_along_say_what_a_reduction_combines(layout, data):
     dim = data.draw(st.integers(0, layout.rank - 1))
@@ -176,6 +188,7 @@ def test_contiguous_is_the_vector_of_a_coalesced_layout(vector, order):
     assert layout.contiguous(order[::-1]) == 1
 
 
+@settings(max_examples=40)
 @given(layouts())
 def test_layouts_are_values(layout):
     copy = pickle.loads(pickle.dumps(layout))

@@ -1,7 +1,7 @@
 """Placements, bank conflicts and the choice of swizzles."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tileiras_build.ir.layouts import (
@@ -66,6 +66,7 @@ def test_boxes_are_the_tma_placement(width):
         assert 2 * shared.offset(row * 128 + column) == expected
 
 
+@settings(max_examples=40)
 @given(layouts(), st.sampled_from([4, 8, 16, 32, 64]), st.randoms(use_true_random=False))
 def test_accesses_of_random_placements(layout, bits, random):
     units = [1 << bit for bit in range(layout.index_bits)]

@@ -113,7 +113,7 @@ def assert_facts(values, contiguity, constancy, divisibility):
     assert (starts % divisibility == 0).all()
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(expressions())
 def test_facts_hold_of_the_values(expression):
     lines, values = expression
@@ -145,7 +145,7 @@ def tile_expressions(draw):
     return TILE + "\n".join(lines), values[f"%x{len(lines) - 1}"]
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(tile_expressions())
 def test_facts_hold_of_tiles(expression):
     lines, values = expression
@@ -155,7 +155,7 @@ def test_facts_hold_of_tiles(expression):
 PREDICATES = {"slt": np.less, "sle": np.less_equal, "sgt": np.greater, "sge": np.greater_equal, "eq": np.equal}
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(tile_expressions(), st.sampled_from(sorted(PREDICATES)), st.booleans())
 def test_masks_are_equal_within_their_groups(expression, predicate, swapped):
     lines, values = expression

@@ -104,7 +104,7 @@ def values_of(tree, number, divisor):
     return {OPS[tree[0]][1](x, y) for x in parts[0] for y in parts[1] if None not in (x, y)}
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(trees(), trees())
 def test_what_is_found_distinct_is(first, second):
     if not Coordinates().are_distinct(first, second):

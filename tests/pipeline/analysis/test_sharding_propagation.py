@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, f32, i32, i64
 from xdsl.dialects.test import TestOp
@@ -59,6 +59,7 @@ def compute_of(op, operands, compute, shape):
     return compute(*operands)
 
 
+@settings(max_examples=40)
 @given(st.data(), SHAPES, st.sampled_from([2, 4]))
 def test_views(data, shape, ctas):
     size = int(np.prod(shape))
@@ -75,6 +76,7 @@ def test_a_view_that_merges_dimensions_keeps_the_outer_ones_parts():
     assert propagate(op, op.source, 1, 4) is None
 
 
+@settings(max_examples=40)
 @given(st.data(), SHAPES, st.sampled_from([2, 4]))
 def test_permutations(data, shape, ctas):
     order = data.draw(st.permutations(range(len(shape))))
@@ -83,12 +85,14 @@ def test_permutations(data, shape, ctas):
     assert found == 2 * sum(extent % ctas == 0 for extent in shape)
 
 
+@settings(max_examples=40)
 @given(st.data(), SHAPES, st.sampled_from([2, 4]))
 def test_broadcasts(data, shape, ctas):
     source = [data.draw(st.sampled_from([1, extent])) for extent in shape]
     check(build("broadcast", [source], shape), lambda x: np.broadcast_to(x, shape), ctas)
 
 
+@settings(max_examples=40)
 @given(st.data(), SHAPES.filter(lambda shape: len(shape) > 1), st.sampled_from([2, 4]))
 def test_reductions_and_scans(data, shape, ctas):
     axis = data.draw(st.integers(0, len(shape) - 1))
@@ -99,6 +103,7 @@ def test_reductions_and_scans(data, shape, ctas):
     assert check(build("scan", [shape], shape, **where), lambda x: x.cumsum(axis=axis), ctas) == 2 * others
 
 
+@settings(max_examples=40)
 @given(st.lists(EXTENTS, max_size=1), EXTENTS, EXTENTS, EXTENTS, st.sampled_from([2, 4]))
 def test_dots(batch, m, n, k, ctas):
     op = build("dot", [[*batch, m, k], [*batch, k, n], [*batch, m, n]], [*batch, m, n])
@@ -107,6 +112,7 @@ def test_dots(batch, m, n, k, ctas):
     assert found == 4 * batches + 3 * (m % ctas == 0) + 3 * (n % ctas == 0)
 
 
+@settings(max_examples=40)
 @given(SHAPES, st.sampled_from([2, 4]))
 def test_elements(shape, ctas):
     assert check(build("addf", [shape, shape], shape), np.add, ctas) == 3 * sum(extent % ctas == 0 for extent in shape)

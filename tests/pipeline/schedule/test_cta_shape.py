@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.emulated_kernels import compiled, run
+from tests.pairwise import alternate
 
 KERNELS = Path(__file__).with_name("decode_dots.py")
 SMS = ("sm_80", "sm_90", "sm_100", "sm_120")
@@ -13,8 +14,7 @@ INSTRUCTION = {"sm_90": "wgmma.mma_async", "sm_100": "tcgen05.mma.cta_group"}
 STEPS, HEADS, D = 3, 8, 64
 
 
-@pytest.mark.parametrize("sm", SMS)
-@pytest.mark.parametrize("keys", [128, 256])
+@pytest.mark.parametrize(("keys", "sm"), alternate([256, 128], SMS))
 def test_a_decoder_of_eight_heads(keys, sm):
     rng = np.random.default_rng(keys)
     q, k, v = (rng.integers(-1, 2, (rows, D)).astype(np.float16) for rows in (HEADS, STEPS * keys, STEPS * keys))

@@ -51,8 +51,9 @@ def test_what_each_cta_loads(name, sm, expected):
 MULTICASTING = {"sm_90": "matmul_2", "sm_100": "matmul_4"}  # two CTAs of sm_100 would be a pair
 
 
-@pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
-@pytest.mark.parametrize("name", ["matmul_4", "matmul_wide_4", "persistent_4"])
+@pytest.mark.parametrize(
+    ("name", "sm"), [("matmul_4", "sm_90"), ("matmul_wide_4", "sm_100"), ("persistent_4", "sm_90")]
+)
 def test_the_machine_code_multicasts(name, sm):
     text = disassembled(KERNELS, name, sm)
     assert "UTMALDG.2D.MULTICAST" in text and ("UTCBAR.MULTICAST" in text) == (sm == "sm_100")

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from tests.emulated_kernels import cases, compiled, run, scheduled_case
-from tests.pairwise import pairwise
 from tileiras_build.pipeline.verifiers.mbarrier_pipelines import verify_pipelines
 from tileiras_build.pipeline.verifiers.shared_memory_allocation import verify_shared_memory_allocation
 
@@ -55,7 +54,15 @@ def operands(name, rows, length):
     return [(rng.integers(-2, 3, (count, 64)) / scale).astype(dtype) for count in counts]
 
 
-@pytest.mark.parametrize(("length", "name", "sm"), pairwise(LENGTHS, [*OVERLAPPED, "fed_back"], SMS))
+# Each kernel on each GPU; three lengths for each, and all for each GPU.
+RESULTS = [
+    (LENGTHS[(row * len(SMS) + column + row // 2) % len(LENGTHS)], name, sm)
+    for row, name in enumerate([*OVERLAPPED, "fed_back"])
+    for column, sm in enumerate(SMS)
+]
+
+
+@pytest.mark.parametrize(("length", "name", "sm"), RESULTS)
 def test_results(length, name, sm):
     given = operands(name, 100, length)
     given[1:] = (values[:length] for values in given[1:])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.emulated_kernels import assembled, cases, compiled, run
-from tests.pairwise import pairwise
+from tests.pairwise import alternate
 from tileiras_build.pipeline.tile_ir_text_format import parse
 from tileiras_build.pipeline.verifiers.cp_async_buffers import verify_cp_async_buffers
 from tileiras_build.pipeline.verifiers.mbarrier_pipelines import verify_pipelines
@@ -51,8 +51,12 @@ def test_steps_are_as_deep_as_two_of_them_fit(name):
             assert "cp.async" in artifacts.ptx
 
 
-@pytest.mark.parametrize(("sm", "more", "name"), pairwise(SMS, [0, 48, 112], ["wide", "square_tf32"]))
-def test_the_last_step_ends_anywhere(sm, more, name):
+ENDS = [(*case, more) for case, more in zip(alternate(SMS, ["wide", "square_tf32"]), (0, 48, 112, 48))]
+ENDS += [("sm_120", "square_tf32", 112), ("sm_100", "square_tf32", 0)]
+
+
+@pytest.mark.parametrize(("sm", "name", "more"), ENDS)
+def test_the_last_step_ends_anywhere(sm, name, more):
     """In its first part, so that the others lie outside the arrays, or in its last."""
     m, n, k = sizes(name)
     a, b, out = operands(name, m - 8, n + 16, k + more)
@@ -89,7 +93,7 @@ def test_loops_whose_number_of_steps_matters(sm):
 # ---- dots as loops of their own
 @pytest.mark.parametrize(
     ("name", "length", "sm"),
-    [*(("attending", 300, sm) for sm in SMS), ("attending", 0, "sm_90"), *(("attending_twice", 129, sm) for sm in ("sm_80", "sm_100"))],
+    [*(("attending", 140, sm) for sm in SMS), ("attending", 0, "sm_90"), ("attending_twice", 129, "sm_100")],
 )  # fmt: skip
 def test_dots_of_whole_rows(name, length, sm):
     """Not even one tile of k and v fits: their dots are loops, q is loaded in each step, or sliced where it is computed."""

@@ -75,7 +75,10 @@ EACH = (
 )  # fmt: skip
 # What alone has an instruction.
 ALONE = [("f8_half_acc", "sm_120"), ("i8_short", "sm_100"), ("tf32_both_turned", "sm_90")]
-RESULTS = dict.fromkeys([*alternate(DOTS, SMS), *((name, sm) for name in EACH for sm in ("sm_90", "sm_100")), *ALONE])
+OTHERS = alternate([name for name in DOTS if name not in EACH], SMS)
+RESULTS = dict.fromkeys(
+    [*OTHERS, *((name, sm) for name in EACH for sm in ("sm_90", "sm_100")), ("f16_of_two", "sm_120"), *ALONE]
+)
 
 
 @pytest.mark.parametrize(("name", "sm"), RESULTS)
@@ -134,21 +137,18 @@ def test_a_left_operand_that_each_iteration_computes(sm, name, steps):
     assert instruction in compiled(KERNELS, name, sm).ptx
 
 
-@pytest.mark.parametrize("sm", SMS)
-@pytest.mark.parametrize("name", ["f16_square", "f16_of_two", "f16_wide_of_two"])
+@pytest.mark.parametrize(("name", "sm"), alternate(["f16_square", "f16_of_two", "f16_wide_of_two"], SMS))
 def test_what_takes_many_registers_is_assembled(name, sm):
     """No instruction has more registers than a thread."""
     assert assembled(KERNELS, name, sm).cubin
 
 
-@pytest.mark.parametrize("sm", SMS)
-@pytest.mark.parametrize("steps", [1, 2, 3, 7, 13])
+@pytest.mark.parametrize(("steps", "sm"), alternate([1, 2, 3, 7, 13], SMS))
 def test_loops_shorter_and_longer_than_the_ring(steps, sm):
     check("f16_columns", sm, (128, 64, 32 * steps))
 
 
-@pytest.mark.parametrize("sm", SMS)
-@pytest.mark.parametrize("steps", [1, 4, 9])
+@pytest.mark.parametrize(("steps", "sm"), alternate([9, 1, 4], SMS))
 def test_a_ring_that_is_used_by_many_loops(steps, sm):
     check("nested", sm, (3 * 128, 64, 32 * steps))
 
@@ -248,8 +248,10 @@ def test_a_left_operand_from_registers(sm, steps, name):
     np.testing.assert_allclose(found, acc, rtol=2e-3, atol=1e-2)
 
 
-@pytest.mark.parametrize("sm", [name for name in TARGETS if TARGETS[name].has("tma")])
-@pytest.mark.parametrize("name", ["f16_rows", "bf16_wide", "nested", "chained"])
+@pytest.mark.parametrize(
+    ("name", "sm"),
+    alternate(["f16_rows", "bf16_wide", "nested", "chained"], [name for name in TARGETS if TARGETS[name].has("tma")]),
+)
 def test_shared_memory_is_not_used_twice_at_once(name, sm):
     assert verify_shared_memory_allocation(scheduled_case(KERNELS, name, sm)) >= 0
 

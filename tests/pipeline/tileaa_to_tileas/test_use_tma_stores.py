@@ -1,13 +1,14 @@
 """Stores by TMA: correct results in every type and shape, nothing written outside, and only where they may be chosen."""
 
 import re
+from itertools import cycle, product
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.emulated_kernels import aligned, cases, compiled, run
-from tests.pairwise import alternate, pairwise
+from tests.pairwise import alternate
 from tileiras_build.frontend.export_cutile import pack_arguments
 from tileiras_build.simulate import emulator
 from tileiras_build.target.targets import find_target
@@ -52,8 +53,7 @@ def test_tiles_that_stick_out_of_the_array(name, sm):
     np.testing.assert_array_equal(wide(found), wide(a) @ wide(b))
 
 
-@pytest.mark.parametrize("sm", SMS)
-@pytest.mark.parametrize("name", ["f16", "f16_to_f8", "persistent"])
+@pytest.mark.parametrize(("name", "sm"), alternate(["f16", "f16_to_f8", "persistent"], SMS))
 def test_nothing_around_a_part_of_an_array_is_written(name, sm):
     m, n, k = sizes(name)
     a, b, whole = operands(name, m + 8, n + 96, k)
@@ -76,8 +76,11 @@ def run_on_part(name, sm, arrays, part):
     return copies[2]
 
 
-@pytest.mark.parametrize(("sm", "blocks", "name"), pairwise(SMS, [1, 2, 5], ["persistent", "persistent_wide"]))
-def test_a_block_stores_many_tiles(sm, blocks, name):
+@pytest.mark.parametrize(
+    ("sm", "name", "blocks"),
+    [(*case, blocks) for case, blocks in zip(product(SMS, ["persistent", "persistent_wide"]), cycle([1, 5, 2]))],
+)
+def test_a_block_stores_many_tiles(sm, name, blocks):
     m, n, k = sizes(name)
     a, b, out = operands(name, 2 * m + 24, n + 48, 2 * k)
     found = run(KERNELS, name, sm, [a, b, out], (blocks, 1, 1))[2]

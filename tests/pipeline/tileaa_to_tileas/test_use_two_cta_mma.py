@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.emulated_kernels import cases, compiled, disassembled, run
+from tests.pairwise import alternate
 from tileiras_build.core.errors import InternalError
 from tileiras_build.driver import lower
 from tileiras_build.pipeline.job import Job
@@ -41,15 +42,15 @@ def test_tiles_that_stick_out_of_the_arrays(name):
     check(f"{name}_2", (m + 22, n + 16, 2 * k + 16), (2, 2, 1))
 
 
-@pytest.mark.parametrize("sm", ["sm_90", "sm_120"])
-@pytest.mark.parametrize("name", ["pair_tf32", "pair_tf32_columns", "pair_persistent"])
+@pytest.mark.parametrize(
+    ("name", "sm"), [("pair_tf32", "sm_90"), ("pair_tf32_columns", "sm_120"), ("pair_persistent", "sm_90")]
+)
 def test_targets_without_pairs(name, sm):
     m, n, k = (argument for argument in cases(KERNELS)[f"{name}_2"].arguments if isinstance(argument, int))
     check(f"{name}_2", (m + 22, n + 16, 2 * k + 16), (2, 2, 1), sm)
 
 
-@pytest.mark.parametrize("steps", [1, 2, 7, 13])
-@pytest.mark.parametrize("name", ["matmul_tall", "pair_persistent"])
+@pytest.mark.parametrize(("name", "steps"), alternate(["matmul_tall", "pair_persistent"], [1, 2, 13, 7]))
 def test_loops_shorter_and_longer_than_the_ring(name, steps):
     check(f"{name}_2", (256, 64, 64 * steps), (1, 1, 1))
 

@@ -79,8 +79,8 @@ def test_a_copy_to_tensor_memory_reads_shared_memory_once():
 
 @pytest.mark.parametrize("sm", ["sm_80", "sm_90", "sm_100", "sm_120"])
 def test_multiply_adds_of_a_gemm(sm):
-    """By mma.sync, wgmma and tcgen05, with loops of 8 and 16 steps: nothing is counted that is not executed."""
-    for side in (512, 1024):
+    """By mma.sync, wgmma and tcgen05, with loops of 4 and 8 steps: nothing is counted that is not executed."""
+    for side in (256, 512):
         found = gemm(sm, side)
         assert found.multiply_adds == side**3
         assert found.read == 2 * 2 * side**2 and found.written == 2 * side**2
@@ -92,9 +92,9 @@ def test_multiply_adds_of_a_gemm(sm):
 @pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
 def test_blocks_of_a_cluster_end_each_others_waits(sm):
     """Warps arrive at the barriers of both blocks, the tensor cores of a pair tell both."""
-    sizes = [f"{name}=1024x1024" for name in "abc"]
-    found = estimated(CLUSTERED, sm, (8, 8, 1), *sizes)
-    assert found.launch.cluster == (2, 1, 1) and found.multiply_adds == 1024**3
+    sizes = [f"{name}=512x512" for name in "abc"]
+    found = estimated(CLUSTERED, sm, (4, 4, 1), *sizes)
+    assert found.launch.cluster == (2, 1, 1) and found.multiply_adds == 512**3
     assert not found.timeline.forced_waits
 
 

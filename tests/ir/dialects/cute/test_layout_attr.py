@@ -39,7 +39,7 @@ def test_text_of_layouts(layout, text):
 bases = st.lists(st.integers(0, 127), max_size=5).map(tuple)
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(bases, st.tuples(*[st.integers(0, 127)] * 5), st.lists(st.integers(0, 127), max_size=3).map(tuple))
 def test_every_layout_reads_back(registers, lanes, warps):
     layout = LinearLayout(registers, lanes, warps, (8, 16))

@@ -1,6 +1,7 @@
 """Partitions of one thread: correct results and no race where one issues the dots of loops over tiles, and who has one."""
 
 import re
+from itertools import cycle
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.emulated_kernels import aligned, assembled, cases, compiled, disassembled, run, scheduled_case
-from tests.pairwise import pairwise
+from tests.pairwise import alternate
 from tests.pipeline.tileaa_to_tileas.partition_orders import hold_computing_warps, shuffle_partitions
 from tileiras_build.driver import lower
 from tileiras_build.frontend.export_cutile import pack_arguments
@@ -72,9 +73,13 @@ def test_tiles_that_stick_out_of_the_arrays(name):
     check(name, (m + more, n + 16, 2 * k + 16), (3, 1, 1))
 
 
-@pytest.mark.parametrize(
-    ("name", "steps", "blocks"), pairwise(["f16", "tf32", "f8", "f16_2ctas"], [0, 1, 2, 13], [1, 2, 7])
-)
+FEW_AND_MANY = [
+    (name, steps, blocks)
+    for (name, steps), blocks in zip(alternate(["f16", "tf32", "f8", "f16_2ctas"], [0, 1, 2, 13]), cycle([1, 2, 7]))
+]
+
+
+@pytest.mark.parametrize(("name", "steps", "blocks"), FEW_AND_MANY)
 def test_few_and_many_steps_and_tiles(name, steps, blocks):
     """Six tiles: one block has all of them, the last of seven none."""
     m, n, k = tile_of(name)
@@ -153,13 +158,9 @@ def test_who_has_no_such_partition(name, sm):
     assert len(regions(name, sm)) == 2
 
 
-# The schedule is that of the first target but for what an SM holds: each kernel for one of the others, too.
-PROVED = [
-    (name, sm)
-    for row, name in enumerate(APART)
-    for column, sm in enumerate(TENSOR_MEMORY)
-    if column in (0, 1 + row % (len(TENSOR_MEMORY) - 1)) and has_row(name, sm)
-]
+# The schedule is that of the first target but for what an SM holds: some kernels for each of the others, too.
+PROVED = [(name, TENSOR_MEMORY[0]) for name in APART]
+PROVED += [(name, sm) for name, sm in zip(APART[1::2], cycle(TENSOR_MEMORY[1:])) if has_row(name, sm)]
 
 
 @pytest.mark.parametrize(("name", "sm"), PROVED)
@@ -185,8 +186,7 @@ def test_as_many_buffers_as_the_blocks_of_an_sm_hold(name, buffers, columns):
     assert int(re.search(r"create_tmem .*tmem<#builtin.int<(\d+)>", text)[1]) == columns
 
 
-@pytest.mark.parametrize("sm", ["sm_100", "sm_103", "sm_110"])
-@pytest.mark.parametrize("name", ["f16", "tall", "f16_2ctas", "gated"])
+@pytest.mark.parametrize(("name", "sm"), alternate(["f16", "tall", "f16_2ctas", "gated"], ["sm_103", "sm_110"]))
 def test_it_is_assembled(name, sm):
     assert assembled(KERNELS, name, sm).cubin
 
@@ -204,8 +204,7 @@ def test_dots_of_the_next_tile_are_done_while_the_epilogue_is_held(name, tiles_a
     assert done[: done.index("load")].count("mma") == tiles_ahead * of_a_tile
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("name", ["f16", "square", "f16_2ctas", "f16_4ctas"])
+@pytest.mark.parametrize(("name", "seed"), alternate(["f16", "square", "f16_2ctas", "f16_4ctas"], range(4)))
 def test_any_order_of_partitions(name, seed, monkeypatch):
     m, n, k = tile_of(name)
     shuffle_partitions(monkeypatch, seed)
@@ -259,6 +258,7 @@ def test_a_thread_that_computes_and_issues_does():
     assert "UTCHMMA" in listing_of("from_a_tile").reached_from("LDTM")
 
 
-@pytest.mark.parametrize("name", APART)
+# What lives in most registers: large tiles, two accumulators, what an epilogue reads.
+@pytest.mark.parametrize("name", ["tall", "square", "of_two", "tf32_2ctas", "f16_4ctas", "gated", "added_to"])
 def test_no_register_is_spilled(name):
     assert listing_of(name).count(*sass_listing.SPILL) == 0

@@ -108,8 +108,7 @@ def test_halves_of_a_row_wait_as_they_are():
 
 @pytest.mark.parametrize(
     "name, sm",
-    [("shares", "sm_80"), ("looped", "sm_90"), ("shares", "sm_100"), ("has_boundary_tile", "sm_107"), ("centered", "sm_90"), ("normal", "sm_80"),
-     ("normal", "sm_90"), ("normal", "sm_100")],
+    [("shares", "sm_80"), ("looped", "sm_90"), ("has_boundary_tile", "sm_107"), ("centered", "sm_90"), ("normal", "sm_100")],
 )  # fmt: skip
 def test_a_part_is_spilled_to_shared_memory_only(name, sm):
     artifacts = driver.compile(bytecode(KERNELS, name), sm)

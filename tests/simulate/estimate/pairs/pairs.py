@@ -94,7 +94,7 @@ _STEPS = [
 
 
 # ---- matmuls -------------------------------------------------------------------------------------------------------------
-_N, _DEPTH = 3072, 256
+_N, _DEPTH = 3072, 128
 
 
 def _matmul(kernel: str, tile: int, threads: int, size: int = WORD) -> Run:
@@ -108,7 +108,7 @@ _MATMULS = [
     _matmul("matmul_columns", 64, 512), _matmul("matmul_squares", 128, 256),
 ]  # fmt: skip
 
-_WIDTH, _ROWS = 1 << 13, 2048
+_WIDTH, _ROWS = 1 << 12, 4096
 _softmax = lambda kernel: Run(kernel, (_ROWS, 1, 1), (256, 1, 1), (*_arrays(*2 * [WORD * _WIDTH * _ROWS]), _WIDTH))
 
 PAIRS: dict[str, Pair] = {
