@@ -61,14 +61,12 @@ def uniform(seed, shape, dtype=np.float16):
     return np.random.default_rng(seed).uniform(-1, 1, shape).astype(dtype)
 
 
-# Where warps multiply, shapes, types and persistence are looked at one by one. sm_80 converts fp8 in registers, where it is not
-# copied for ldmatrix, and has no clusters.
-BY_WARPS = (
-    "matmul_f16_128x128x64", "matmul_f16_128x256x64", "matmul_f16_256x128x64", "matmul_f16_128x128x64_persistent",
-    "matmul_tf32_128x128x32", "matmul_bf16_128x128x64",
-)  # fmt: skip
+# Where warps multiply, shapes, types and persistence are looked at one by one, most of them with one way to copy. sm_80 converts
+# fp8 in registers, where it is not copied for ldmatrix, and has no clusters.
+BY_WARPS = ("matmul_f16_128x256x64", "matmul_f16_128x128x64_persistent", "matmul_tf32_128x128x32")
 BY_WARPS_WITH_TMA = (
-    *BY_WARPS, "matmul_f16_256x128x64_2ctas", "matmul_f8e4m3_128x128x64", "matmul_f8e4m3_128x128x64_by_rows",
+    "matmul_f16_128x128x64", "matmul_f16_256x128x64", "matmul_f16_128x128x64_persistent", "matmul_tf32_128x128x32",
+    "matmul_bf16_128x128x64", "matmul_f16_256x128x64_2ctas", "matmul_f8e4m3_128x128x64", "matmul_f8e4m3_128x128x64_by_rows",
 )  # fmt: skip
 NAMES = {"sm_80": BY_WARPS, "sm_90": MATMULS, "sm_100": MATMULS, "sm_120": BY_WARPS_WITH_TMA}
 
