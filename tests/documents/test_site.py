@@ -91,26 +91,28 @@ def test_every_document_is_in_the_menu():
     assert written - set(pages) == set()
 
 
-def test_pages_are_not_too_long(site):
-    """In a window of 1,600 pixels."""
+@pytest.fixture(scope="module")
+def page():
+    """A window of 1,600 by 900 pixels."""
     with chromium() as browser:
-        page = browser.new_page(viewport={"width": 1600, "height": 900})
-        heights = {}
-        for path in site.glob("*.html"):
-            page.goto(path.as_uri())
-            heights[path.name] = page.evaluate("document.documentElement.scrollHeight")
+        yield browser.new_page(viewport={"width": 1600, "height": 900})
+
+
+def test_pages_are_not_too_long(site, page):
+    heights = {}
+    for path in site.glob("*.html"):
+        page.goto(path.as_uri())
+        heights[path.name] = page.evaluate("document.documentElement.scrollHeight")
     assert {name: height for name, height in heights.items() if height > 36_000} == {}
 
 
-def test_pages_of_a_folder_can_be_searched(site):
-    with chromium() as browser:
-        page = browser.new_page(viewport={"width": 1600, "height": 900})
-        page.goto((site / "index.html").as_uri())
-        page.locator("input.md-search__input").click()
-        page.keyboard.type("warp specialization")
-        found = page.locator(".md-search-result__link").first
-        found.wait_for(timeout=20_000)
-        assert "architecture.html" in found.get_attribute("href")
+def test_pages_of_a_folder_can_be_searched(site, page):
+    page.goto((site / "index.html").as_uri())
+    page.locator("input.md-search__input").click()
+    page.keyboard.type("warp specialization")
+    found = page.locator(".md-search-result__link").first
+    found.wait_for(timeout=20_000)
+    assert "architecture.html" in found.get_attribute("href")
 
 
 def test_evidence_stands_on_pages_of_its_own():
