@@ -34,6 +34,18 @@ def attention(q, k, v, out, TILE_M: ConstInt, TILE_N: ConstInt, WIDTH: ConstInt,
     ct.store(out, (ct.bid(0), 0), (total / weight).astype(out.dtype))
 
 
+@ct.kernel
+def gradient(x, w, out, ROWS: ConstInt, WIDTH: ConstInt, COLUMNS: ConstInt):
+    """out = exp2(x w) w^T: each tile of w is an operand of both dots."""
+    hidden = ct.load(x, (ct.bid(0), 0), (ROWS, WIDTH))
+    total = ct.zeros((ROWS, WIDTH), dtype=ct.float32)
+    for j in range(ct.num_tiles(w, axis=1, shape=(WIDTH, COLUMNS))):
+        weights = ct.load(w, (0, j), (WIDTH, COLUMNS))
+        powers = ct.exp2(ct.mma(hidden, weights, ct.zeros((ROWS, COLUMNS), dtype=ct.float32)))
+        total = ct.mma(powers.astype(w.dtype), ct.transpose(weights), total)
+    ct.store(out, (ct.bid(0), 0), total)
+
+
 MATRIX = Array("float16", 2, stride_divisible_by=16, shape_divisible_by=(128, 128))
 OPERANDS = (MATRIX, MATRIX, MATRIX, MATRIX, ROWS, KEYS, WIDTH)
 CASES = [
@@ -41,5 +53,7 @@ CASES = [
     Case("apart", attention, (*OPERANDS, True)),
     Case("wide", attention.replace_hints(occupancy=1), (*[MATRIX] * 4, 128, 64, 256, False)),
     Case("in_columns", attention.replace_hints(occupancy=1), (*[MATRIX] * 4, 128, 128, WIDTH, False)),
+    Case("one_stage_fits", gradient, (MATRIX, MATRIX, Array("float32", 2, stride_divisible_by=16), 64, 512, 128)),
+    Case("stages_fit", gradient, (MATRIX, MATRIX, Array("float32", 2, stride_divisible_by=16), 64, 256, 64)),
     Case("few_queries", attention, (*[MATRIX] * 4, FEW, KEYS, WIDTH, True)),
 ]

@@ -26,6 +26,16 @@ def test_an_accumulator_beside_the_dots_takes_registers(sm):
     assert (kernel.num_warps, schedule_of(kernel).occupancy) == (8, 1)
 
 
+def test_a_warpgroup_multiplies_only_where_shared_memory_has_stages_for_tensor_memory():
+    """Otherwise registers hold accumulators, of which four warps have too few."""
+    kernels = {name: scheduled_kernel(KERNELS, name, "sm_100") for name in ("stages_fit", "one_stage_fits")}
+    assert {name: kernel.num_warps for name, kernel in kernels.items()} == {"stages_fit": 4, "one_stage_fits": 16}
+    assert {name: set(schedule_of(kernel).mma) for name, kernel in kernels.items()} == {
+        "stages_fit": {"tcgen05"},
+        "one_stage_fits": {"mma_sync"},
+    }
+
+
 def test_producer_threads_release_registers_where_scores_need_them():
     assert scheduled_kernel(KERNELS, "apart", "sm_120").partition_registers is not None
 

@@ -11,25 +11,25 @@ from ...ir.casting import as_op, tile_type
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import LayoutTrait, is_counted_loop, traits_of
-from ...target.targets import Target
 from ..common.llvm_element_types import element_of
-from ..mma.family import Storage, fastest_family
+from ..mma.family import MmaFamily, Storage
 from .dot_buffer_sharing import is_lhs_computed_in_loop
 from .enclosing_control_flow import only_accumulates
 
 
-def live_tile_registers(func: Operation, target: Target, in_tmem_or_smem: Callable[[TableOp], bool]) -> int:
+def live_tile_registers(func: Operation, family: MmaFamily, in_tmem_or_smem: Callable[[TableOp], bool]) -> int:
     """Registers of all threads for the tiles that dots keep live, in the loop with the most.
 
-    ``in_tmem_or_smem``: whether a dot's left operand stays in shared memory instead (``stationary_operands``).
+    ``family``: the one of the dots, whose accumulators may be in tensor memory. ``in_tmem_or_smem``: whether a dot's left operand
+    stays in shared memory instead (``stationary_operands``).
     """
     once = cache(in_tmem_or_smem)  # it looks at all loads of the loop
-    return max((_live_in_loop(loop, target, once) for loop in walk(func) if is_counted_loop(loop)), default=0)
+    return max((_live_in_loop(loop, family, once) for loop in walk(func) if is_counted_loop(loop)), default=0)
 
 
-def _live_in_loop(loop: Operation, target: Target, in_tmem_or_smem: Callable[[TableOp], bool]) -> int:
+def _live_in_loop(loop: Operation, family: MmaFamily, in_tmem_or_smem: Callable[[TableOp], bool]) -> int:
     dots = [as_op(op) for op in loop.regions[0].blocks[0].ops if op.name == "nv_tileas.dot"]
-    tiles = dict.fromkeys(tile for dot in dots for tile in _live_for_dot(dot, target, in_tmem_or_smem))
+    tiles = dict.fromkeys(tile for dot in dots for tile in _live_for_dot(dot, family, in_tmem_or_smem))
     if any(map(in_tmem_or_smem, dots)):
         # Twice: a computed operand is read by the MMA while the next one is computed.
         tiles |= dict.fromkeys(dot.lhs for dot in dots if is_lhs_computed_in_loop(dot))
@@ -57,9 +57,9 @@ def _arguments_of(value: SSAValue, block: Block) -> Iterator[SSAValue]:
             yield from _arguments_of(operand, block)
 
 
-def _live_for_dot(dot: TableOp, target: Target, in_tmem_or_smem: Callable[[TableOp], bool]) -> Iterator[SSAValue]:
+def _live_for_dot(dot: TableOp, family: MmaFamily, in_tmem_or_smem: Callable[[TableOp], bool]) -> Iterator[SSAValue]:
     """The accumulator, unless it is in tensor memory, and a loop-invariant left operand."""
-    in_tensor_memory = fastest_family(target).accumulator is Storage.TENSOR
+    in_tensor_memory = family.accumulator is Storage.TENSOR
     if dot.rescaled:
         return
     if not (in_tensor_memory and only_accumulates(dot)):

@@ -155,7 +155,7 @@ def uses_setmaxnreg(func: Operation, job: Job, warps: int) -> bool:
         return False
     if Storage.SHARED in fastest_family(job.target).b_storage:
         return True
-    regs = live_tile_registers(func, job.target, lambda dot: False)
+    regs = live_tile_registers(func, fastest_family(job.target), lambda dot: False)
     overhead = SYNC_MMA_REG_OVERHEAD if has_scores(func) else ASYNC_MMA_REG_OVERHEAD
     return regs // (WARP * warps) + overhead > registers_at_launch(warps + WARPGROUP, job.target)
 

@@ -108,9 +108,8 @@ class Candidates:
     @cached_property
     def registers(self) -> int:
         """Registers of all threads for the tiles that are live at once: the result, and what a loop keeps beside it."""
-        kept = live_tile_registers(
-            self.func, self.target, lambda dot: fastest_family(self.target).lhs_stays_in_smem(dot, self.job)
-        )
+        family = fastest_family(self.target)
+        kept = live_tile_registers(self.func, family, lambda dot: family.lhs_stays_in_smem(dot, self.job))
         return max(prod(tile_shape(self.dot.result)), kept)
 
     @classmethod

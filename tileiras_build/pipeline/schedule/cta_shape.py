@@ -15,7 +15,7 @@ from ...target.sm_limits import WARP
 from ..analysis.chained_dots import DOT, is_computed_by_dot
 from ..analysis.dot_loop_registers import live_tile_registers, tile_registers
 from ..analysis.dot_operand_chains import dot_operand_load
-from ..analysis.enclosing_control_flow import only_accumulates
+from ..analysis.enclosing_control_flow import is_in_counted_loop, only_accumulates
 from ..analysis.peak_registers import peak_registers
 from ..analysis.resource_model import (
     MIN_STAGES,
@@ -29,12 +29,14 @@ from ..analysis.resource_model import (
     registers_left,
     registers_of_thread,
     row_registers,
+    two_stages_fit,
 )
 from ..analysis.row_registers import late_words, row_words
+from ..analysis.stored_operands import is_invariant, stored_bytes
 from ..analysis.tma_operands import may_prefetch_in_loop
 from ..common.optimization_hints import hint
 from ..job import Job
-from ..mma.family import Storage, fastest_family
+from ..mma.family import MmaFamily, Storage, families_of, fastest_family
 from .attention_candidates import AttentionCandidates
 from .candidates import Candidates
 from .choose import Candidate, choose, hear, hear_kernel, is_listening
@@ -226,8 +228,22 @@ def _rows(dot: TableOp) -> int:
 
 
 def _loop_registers(func: TableOp, job: Job) -> int:
-    family = fastest_family(job.target)
-    return live_tile_registers(func, job.target, lambda dot: family.lhs_stays_in_smem(dot, job))
+    family = _family_that_fits(func, job)
+    return live_tile_registers(func, family, lambda dot: family.lhs_stays_in_smem(dot, job))
+
+
+def _family_that_fits(func: TableOp, job: Job) -> MmaFamily:
+    """The fastest family, if shared memory has two stages of what each iteration puts there for a dot; else one that reads registers."""
+    dots = [as_op(op) for op in walk(func) if op.name == DOT and is_in_counted_loop(op)]
+    is_first = all(two_stages_fit(_bytes_of_iteration(dot), job) for dot in dots)
+    return next(one for one in families_of(job.target) if is_first or Storage.REGISTERS in one.b_storage)
+
+
+def _bytes_of_iteration(dot: TableOp) -> int:
+    staged = [index for index in (0, 1) if not is_invariant(dot, index)]
+    if is_computed_by_dot(dot.lhs, parent_block(dot)):
+        staged.remove(0)
+    return sum(stored_bytes(dot, index) for index in staged)
 
 
 # ---- afterwards --------------------------------------------------------------------------------

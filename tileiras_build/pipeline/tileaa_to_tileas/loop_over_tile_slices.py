@@ -61,7 +61,7 @@ def _fits(func: Operation, job: Job) -> bool:
     family = fastest_family(job.target)
     if (most := family.max_chained_rows) and any(chain.rows > most for chain in chained_dots_of(func)):
         return False
-    regs = live_tile_registers(func, job.target, lambda dot: family.lhs_stays_in_smem(dot, job))
+    regs = live_tile_registers(func, family, lambda dot: family.lhs_stays_in_smem(dot, job))
     return live_registers_fit(regs, choose_warps(func, job), job.target)
 
 
