@@ -16,8 +16,8 @@ EMULATED = ("sm_80", "sm_90", "sm_100", "sm_120")
 # Cases that run on every other GPU: their instructions are those of others, in another layout, order or type.
 ON_SOME = (*LIKE_OTHERS, "attention_bf16_causal", "matmul_bf16_nn", "gelu_erf_bf16")
 # The targets whose code nothing above runs are only assembled: it is that of the target above that has their tier, but where
-# dots use other limits of shared memory. Every kernel is assembled for one of them, dots for one whose limits change most of
-# them as well, and dots that fill shared memory for the two others.
+# dots use other limits of shared memory. Every kernel with instructions of its own is assembled for one of them, dots for one
+# whose limits change most of them as well, and dots that fill shared memory for the two others.
 ASSEMBLED = tuple(name for name in TARGETS if name not in EMULATED)
 LIMITS = ("sm_107", "sm_110")
 WITH_DOTS = ("matmul", "attention")
@@ -34,6 +34,7 @@ def assembled():
         for row, name in enumerate(CASES)
         for column, sm in enumerate(ASSEMBLED)
         if (column - row) % len(ASSEMBLED) == 0
+        and name not in LIKE_OTHERS
         or (sm == LIMITS[row % 2] and any(dot in name for dot in WITH_DOTS))
         or (sm in FULL_LIMITS and name in FULL)
     ]

@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 from dataclasses import replace
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -84,10 +85,16 @@ HARMLESS = {
 }
 
 
+@cache
+def _distributions() -> dict[str, list[str]]:
+    """The distributions of each package that can be imported."""
+    return dict(metadata.packages_distributions())
+
+
 @pytest.mark.parametrize("stage", [stage for _, stage in EDGES], ids=lambda stage: stage.name)
 def test_libraries_are_all_that_the_sources_import(stage):
     """C code is seen nowhere else: a trace hears of Python's functions."""
-    owners = metadata.packages_distributions() | {"cuda": ["cuda-pathfinder"]}
+    owners = _distributions() | {"cuda": ["cuda-pathfinder"]}
     modules = {path: module for module, path in module_files().items()}
     files = [path for path in source_files(stage) if path.suffix == ".py"]
     found = [statements()[modules[path]] for path in files]

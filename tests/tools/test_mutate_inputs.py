@@ -8,7 +8,7 @@ from tileiras_build.core.errors import InternalError, InvalidInput
 from tools import fuzz_input_readers
 from tools.fuzz_input_readers import KINDS, Input, Kind, Seeds, check_all, check_input, plan
 
-FEW = {"tileaa": 6, "tileas": 4, "ll": 4, "ptx": 2, "cubin": 8, "build": 4}
+FEW = {"tileaa": 3, "tileas": 2, "ll": 2, "ptx": 2, "cubin": 4, "build": 2}
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,7 @@ def dumps(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_few_inputs_of_each_kind(kind, seeds, tmp_path):
-    for number in range(FEW.get(kind, 25)):
+    for number in range(FEW.get(kind, 12)):
         assert check_input(Input(kind, number, 99), seeds, tmp_path / "work", limited=False) is None
 
 
