@@ -32,7 +32,7 @@ def test_examples_read_back(path):
     assert disassemble(write_module(parse_text(text)), locations=True) == text
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(16))
 def test_random_programs_read_back(seed):
     data = random_program(SeededChoices(seed)).bytecode()
     text = disassemble(data)

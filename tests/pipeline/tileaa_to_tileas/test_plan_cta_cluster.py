@@ -45,9 +45,12 @@ def check_matmul(name, sm, sizes, grid):
     np.testing.assert_array_equal(result.astype(np.float64), a.astype(np.float64) @ b.astype(np.float64))
 
 
-@pytest.mark.parametrize(
-    ("name", "sm", "ctas"), [(name, *case) for name, case in zip(2 * MATMULS, cycle(product(SMS, CTAS)))]
-)
+# Each kernel twice, each GPU with either number of CTAs, and what alone has an instruction.
+STICKING_OUT = [(name, *case) for name, case in zip(2 * MATMULS, cycle(product(SMS, CTAS)))]
+STICKING_OUT += [("matmul", "sm_100", 4), ("matmul_tall", "sm_100", 4)]
+
+
+@pytest.mark.parametrize(("name", "sm", "ctas"), STICKING_OUT)
 def test_dots_of_tiles_that_stick_out_of_the_arrays(name, sm, ctas):
     name = f"{name}_{ctas}"
     m, n, k = (argument for argument in cases(KERNELS)[name].arguments if isinstance(argument, int))

@@ -53,7 +53,7 @@ def test_tiles_that_stick_out_of_the_array(name, sm):
     np.testing.assert_array_equal(wide(found), wide(a) @ wide(b))
 
 
-@pytest.mark.parametrize(("name", "sm"), alternate(["f16", "f16_to_f8", "persistent"], SMS))
+@pytest.mark.parametrize(("name", "sm"), alternate(["f16", "f16_to_f8", "persistent"], ["sm_90", "sm_120", "sm_100"]))
 def test_nothing_around_a_part_of_an_array_is_written(name, sm):
     m, n, k = sizes(name)
     a, b, whole = operands(name, m + 8, n + 96, k)

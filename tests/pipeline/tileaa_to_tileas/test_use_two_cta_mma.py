@@ -43,7 +43,13 @@ def test_tiles_that_stick_out_of_the_arrays(name):
 
 
 @pytest.mark.parametrize(
-    ("name", "sm"), [("pair_tf32", "sm_90"), ("pair_tf32_columns", "sm_120"), ("pair_persistent", "sm_90")]
+    ("name", "sm"),
+    [
+        ("pair_tf32", "sm_90"),
+        ("pair_tf32_columns", "sm_120"),
+        ("pair_persistent", "sm_90"),
+        ("pair_persistent", "sm_120"),
+    ],
 )
 def test_targets_without_pairs(name, sm):
     m, n, k = (argument for argument in cases(KERNELS)[f"{name}_2"].arguments if isinstance(argument, int))

@@ -42,7 +42,9 @@ def test_who_watches_programs_learns_their_places():
     assert places_of((3, 2, 2), persistent=1) == places_of((3, 2, 2))
 
 
-@pytest.mark.parametrize(("name", "sm"), alternate(["matmul", "matmul_in_clusters"], GPUS))
+@pytest.mark.parametrize(
+    ("name", "sm"), [*alternate(["matmul", "matmul_in_clusters"], GPUS), ("matmul_in_clusters", "sm_100")]
+)
 def test_matmuls(name, sm):
     rng = np.random.default_rng(3)
     a, b = (rng.integers(-3, 4, shape).astype(np.float16) for shape in ((272, 128), (128, 336)))

@@ -5,6 +5,7 @@ import pytest
 
 from tests import compiled_once
 from tests.examples.example_library import bytecode_of
+from tests.pairwise import alternate
 from tileiras_build import compile
 from tileiras_build.core.errors import InvalidInput
 from tileiras_build.ir.bytecode.text_parser import parse_text
@@ -38,8 +39,7 @@ def test_what_every_kernel_may_take_is_static(sm):
     assert kernel["shared_memory"]["dynamic"] == 0 and ".extern .shared" not in made.ptx
 
 
-@pytest.mark.parametrize("sm", SMS)
-@pytest.mark.parametrize("name", [LARGE, REGISTERS])
+@pytest.mark.parametrize(("name", "sm"), alternate([LARGE, REGISTERS], ["sm_80", "sm_90", "sm_120", "sm_100"]))
 def test_ptxas_knows_the_registers_at_entry(name, sm):
     """Else it would ignore ``setmaxnreg``, and say so."""
     assert "notes" not in compiled(name, sm)[0].manifest

@@ -77,7 +77,7 @@ def _low_occupancy(kernel: str, each: int, shared: int) -> Run:
 
 # ---- arithmetic ----------------------------------------------------------------------------------------------------------
 def _chains(kernel: str, size: int = WORD, threads: int = 128) -> Run:
-    return Run(kernel, (108, 1, 1), (threads, 1, 1), (*_arrays(size * 108 * threads), 1.0, 0.5, 4096))
+    return Run(kernel, (108, 1, 1), (threads, 1, 1), (*_arrays(size * 108 * threads), 1.0, 0.5, 1024))
 
 
 # ---- reductions ----------------------------------------------------------------------------------------------------------
