@@ -11,6 +11,7 @@ from xdsl.traits import Pure
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_traits import LayoutTrait, is_return, traits_of
 
+DOT = "nv_tileas.dot"
 DIVISIONS = frozenset(f"arith.{name}" for name in "divui divsi remui remsi ceildivui ceildivsi floordivsi".split())
 ASSERTIONS = frozenset(("nv_tileaa.assert", "nv_tileas.assert"))
 SHIFTS = frozenset(f"arith.{name}" for name in ("shli", "shrui", "shrsi"))
@@ -30,6 +31,11 @@ def element_kind(op: Operation) -> LayoutTrait:
 def is_tile(value: SSAValue) -> bool:
     # The class of tiles has no subclasses: isinstance would call ABCMeta for each value of another class.
     return value.type.__class__ is TensorType
+
+
+def has_dots(func: Operation) -> bool:
+    """Whether a scheduled kernel has dots: most questions about warps and TMA are then asked."""
+    return any(op.name == DOT for op in walk(func))
 
 
 def is_outside(value: SSAValue, block: Block) -> bool:

@@ -16,6 +16,7 @@ from ..analysis.chained_dots import DOT, is_computed_by_dot
 from ..analysis.dot_loop_registers import live_tile_registers, tile_registers
 from ..analysis.dot_operand_chains import dot_operand_load
 from ..analysis.enclosing_control_flow import is_in_counted_loop, only_accumulates
+from ..analysis.op_queries import has_dots
 from ..analysis.peak_registers import peak_registers
 from ..analysis.resource_model import (
     MIN_STAGES,
@@ -63,7 +64,7 @@ def choose_cta_shape(func: TableOp, job: Job) -> None:
     wanted = schedule_of(func)
     if _choose_attention(func, job):
         return
-    rules = _warps_that_divide, _warps_of_scores, _warps_of_live_tiles
+    rules = (_warps_that_divide, _warps_of_scores, _warps_of_live_tiles) if has_dots(func) else ()
     warps, told = None if wanted.num_warps else next(filter(None, (rule(func, job) for rule in rules)), None), None
     if warps is not None:
         set_knobs(func, num_warps=warps)

@@ -14,6 +14,7 @@ from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.dot_buffer_sharing import buffer_sharing_class
+from ..analysis.op_queries import has_dots
 from ..analysis.resource_model import STAGES_SMEM_OVERHEAD, two_stages_fit
 from ..analysis.tma_operands import COPIED_BY_THREADS, TmaOperand, may_prefetch_in_loop, tma_loads_allowed, tma_operand
 from ..job import Job
@@ -44,7 +45,7 @@ def limit_chunks(func: TableOp, bytes: int) -> None:
 
 def give_up_tma(func: TableOp, job: Job) -> None:
     """Let all threads copy the tiles of a kernel for which shared memory has too few bytes of stages."""
-    if not choose_strategy(job).uses_tma or not is_automatic(job) or not tma_loads_allowed(func):
+    if not choose_strategy(job).uses_tma or not is_automatic(job) or not has_dots(func) or not tma_loads_allowed(func):
         return
     if (limit := _tma_limit(func, job)) is not None:
         set_knobs(func, strategy=COPIED_BY_THREADS)

@@ -18,6 +18,7 @@ from ...ir.dialects.op_definition import TableOp
 from ...ir.layouts.tmem_layout import ALL_COLUMNS, COLUMN_BITS, MAX_TMEM_COLUMNS, ROWS, WARPS, allocated_columns
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.chained_dots import ChainedDots, chained_dots_of, stationary_lhs_load
+from ..analysis.op_queries import has_dots
 from ..analysis.resource_model import MIN_WARPS, STAGES_SMEM_OVERHEAD, min_stages, registers_fit_with_setmaxnreg
 from ..analysis.tma_operands import (
     TmaOperand,
@@ -130,7 +131,7 @@ def _is_plain(dot: TableOp) -> bool:
 
 def chains_in_tmem(func: Operation, job: Job) -> list[TmemChain]:
     """The chained dots of a kernel, if all accumulators may stay in tensor memory; none otherwise."""
-    if not _is_allowed(func, job):
+    if not has_dots(func) or not _is_allowed(func, job):
         return []
     chains = [TmemChain(found, job) for found in chained_dots_of(func)]
     if not chains or not all(chain.is_supported for chain in chains) or len({chain.shape for chain in chains}) > 1:

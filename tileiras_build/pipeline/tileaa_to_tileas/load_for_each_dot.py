@@ -23,6 +23,7 @@ from ..analysis.axis_info import AxisAnalysis
 from ..analysis.chained_dots import DOT, LOAD
 from ..analysis.copied_operands import RENAMING
 from ..analysis.enclosing_control_flow import enclosing_kernel
+from ..analysis.op_queries import has_dots
 from ..analysis.scalar_slice import writes_after
 from ..analysis.stored_operands import tile_bytes
 from ..analysis.tma_operands import may_prefetch_in_loop, tma_loads_allowed, with_tma_box
@@ -51,7 +52,7 @@ class LoadForEachDot(EdgePass):
     name = "tileas-load-for-each-dot"
 
     def run_on_function(self, func: TableOp, job: Job) -> None:
-        if fastest_family(job.target).async_ops is None or not tma_loads_allowed(func):
+        if fastest_family(job.target).async_ops is None or not has_dots(func) or not tma_loads_allowed(func):
             return
         for load in [as_op(op) for op in walk(func) if op.name == LOAD]:
             readers = _readers(load.value)

@@ -24,6 +24,7 @@ from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_function
 from ..analysis.chained_dots import DOT, chained_dots_of
 from ..analysis.dot_loop_registers import live_tile_registers
+from ..analysis.op_queries import has_dots
 from ..analysis.resource_model import choose_warps, live_registers_fit
 from ..analysis.sharding_propagation import Sharding
 from ..analysis.tma_operands import tma_loads_allowed
@@ -46,7 +47,7 @@ class LoopOverTileSlices(EdgePass):
     name = "tileas-loop-over-tile-slices"
 
     def run(self, module: ModuleOp, job: Job) -> None:
-        funcs = [func for func in module.body.block.ops if is_function(func)]
+        funcs = [func for func in module.body.block.ops if is_function(func) and has_dots(func)]
         large = [func for func in funcs if tma_loads_allowed(func) and not _stays_whole(as_op(func), job)]
         if any([_slice_to_fit(func, job) for func in large]):
             Cse().run(module, job)

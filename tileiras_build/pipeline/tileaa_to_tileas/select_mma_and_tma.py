@@ -30,6 +30,7 @@ from ..analysis.chained_dots import DOT, is_computed_by_dot
 from ..analysis.copied_operands import MIN_CP_ASYNC_BYTES, is_copyable, written_operands
 from ..analysis.dot_operand_chains import dot_operand_load, smem_layout_after_views, source_load_of
 from ..analysis.enclosing_control_flow import early_returns, enclosing_kernel, is_in_counted_loop
+from ..analysis.op_queries import has_dots
 from ..analysis.resource_model import MIN_WARPS, choose_warps, two_stages_fit
 from ..analysis.stored_operands import (
     fastest_first,
@@ -71,7 +72,7 @@ class SelectMmaAndTma(EdgePass):
         if not job.target.has("tma"):
             return
         for func in module.body.block.ops:
-            if is_function(func) and (warps := choose_warps(func, job)) >= MIN_WARPS:
+            if is_function(func) and has_dots(func) and (warps := choose_warps(func, job)) >= MIN_WARPS:
                 _select(func, job, warps)
 
 

@@ -19,6 +19,7 @@ from ...ir.casting import as_op, parent_block, parent_op, tile_type
 from ...ir.dialects.fast_xdsl import set_type, walk
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ...ir.dialects.op_definition import TableOp
+from ..analysis.op_queries import has_dots
 from ..analysis.resource_model import MIN_WARPS, choose_warps
 from ..analysis.tma_operands import tma_loads_allowed
 from ..job import Job
@@ -39,7 +40,7 @@ class SwapOperands(EdgePass):
     name = "tileas-swap-operands"
 
     def run_on_function(self, func: TableOp, job: Job) -> None:
-        if tma_loads_allowed(func) and not is_declined(func, "swap_operands"):
+        if has_dots(func) and tma_loads_allowed(func) and not is_declined(func, "swap_operands"):
             _swap_in(func, job)
 
 
