@@ -70,7 +70,10 @@ TILE_KERNELS = {
     },
     "schedule/unhinted_dots.py": {"sm_100": ["tall"]},
     "schedule/large_tiles.py": {"sm_80": ["transpose_f32", "matmul_f32", "part_small", "replaced_small"]},
-    "tileaa_to_tileas/cluster_kernels.py": {"sm_90": ["matmul_2"], "sm_100": ["persistent_2", "attention_2"]},
+    "tileaa_to_tileas/cluster_kernels.py": {
+        "sm_90": ["matmul_2"],
+        "sm_100": ["persistent_2", "attention_2", "convolved_2", "summed_2"],
+    },
     "tileaa_to_tileas/rotated_dots.py": {
         "sm_90": ["squared_persistent_tall"],
         "sm_100": ["weighted_short", "squared_persistent_tall"],

@@ -122,17 +122,75 @@ def beside(out, total, M: ConstInt):
     ct.store(total, (0,), ct.reshape(ct.sum(ct.arange(M, dtype=ct.int32)), (1,)))
 
 
-# ---- kernels that one CTA executes whatever the hint says ------------------------------------------
-def row_reduction(x, out, N: ConstInt):
-    """out = sums of rows, a row for each block."""
-    ct.store(out, (ct.bid(0),), ct.reshape(ct.sum(ct.load(x, (ct.bid(0), 0), (1, N)), axis=1), (1,)))
-
-
+# ---- accesses that tokens, or memory semantics, order across CTAs ----------------------------------------
 def shifted(x, M: ConstInt):
     """x = x + its other half: what one half reads the other writes."""
     both = ct.load(x, (0,), (2 * M,))
     ct.store(x, (0,), ct.load(x, (1,), (M,)))
     ct.store(x, (1,), ct.extract(both, (0,), (M,)))
+
+
+def overwritten(x, M: ConstInt):
+    """x[i] = 2 i in parts; then the first CTA writes a sum over the last element."""
+    ct.store(x, (0,), 2 * ct.arange(M, dtype=ct.int32))
+    ct.store(x, (M - 1,), ct.reshape(ct.sum(ct.arange(M, dtype=ct.int32)), (1,)))
+
+
+def turned(x, M: ConstInt, N: ConstInt):
+    """x, M x N, becomes its 2 x + 1 reversed, three times: each time CTAs read what others wrote the time before."""
+    row = ct.arange(M, dtype=ct.int32)[:, None]
+    column = ct.arange(N, dtype=ct.int32)[None, :]
+    for step in range(3):
+        found = ct.gather(x, (M - 1 - row, N - 1 - column))
+        ct.scatter(x, (row, column), found * 2 + 1)
+
+
+def convolved(x, index, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = x[index] @ b, where index counts columns of x too, and out's rows are stored in reverse, one tile after the other."""
+    columns = ct.cdiv(out.shape[1], N)
+    for tile in range(ct.bid(0), ct.cdiv(out.shape[0], M) * columns, ct.num_blocks(0)):
+        row = (tile // columns) * M + ct.arange(M, dtype=ct.int32)
+        column = (tile % columns) * N + ct.arange(N, dtype=ct.int32)
+        start = ct.gather(index, row)
+        acc = ct.zeros((M, N), dtype=ct.float32)
+        for k in range(ct.num_tiles(b, axis=0, shape=(K, N))):
+            place = start[:, None] + k * K + ct.arange(K, dtype=ct.int32)[None, :]
+            found = ct.where(place % 3 != 0, ct.gather(x, place), 0)
+            y = ct.load(b, (k, tile % columns), (K, N), padding_mode=ZERO)
+            acc = ct.mma(found.astype(b.dtype), y, acc)
+        ct.scatter(out, (out.shape[0] - 1 - row[:, None], column[None, :]), acc.astype(out.dtype))
+
+
+def summed(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out += a @ b, each part of k by a step of its own, whose acquiring and releasing atomics the next step follows."""
+    columns, parts = ct.cdiv(out.shape[1], N), ct.num_tiles(a, axis=1, shape=(M, 2 * K))
+    for step in range(ct.bid(0), ct.cdiv(out.shape[0], M) * columns * parts, ct.num_blocks(0)):
+        part, tile = step % parts, step // parts
+        row, column = tile // columns, tile % columns
+        acc = ct.zeros((M, N), dtype=ct.float32)
+        for k in range(2 * part, 2 * part + 2):
+            x = ct.load(a, (row, k), (M, K), padding_mode=ZERO, allow_tma=False)
+            y = ct.load(b, (k, column), (K, N), padding_mode=ZERO, allow_tma=False)
+            acc = ct.mma(x, y, acc)
+        rows, places = row * M + ct.arange(M, dtype=ct.int32), column * N + ct.arange(N, dtype=ct.int32)
+        ct.atomic_add(out, (rows[:, None], places[None, :]), acc)
+
+
+def matmul_beside(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = a @ b, where threads copy a and TMA copies b."""
+    row, column = ct.bid(0), ct.bid(1)
+    acc = ct.zeros((M, N), dtype=ct.float32)
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+        x = ct.load(a, (row, k), (M, K), padding_mode=ZERO, allow_tma=False)
+        y = ct.load(b, (k, column), (K, N), padding_mode=ZERO)
+        acc = ct.mma(x, y, acc)
+    ct.store(out, (row, column), acc.astype(out.dtype))
+
+
+# ---- kernels that one CTA executes whatever the hint says ------------------------------------------
+def row_reduction(x, out, N: ConstInt):
+    """out = sums of rows, a row for each block."""
+    ct.store(out, (ct.bid(0),), ct.reshape(ct.sum(ct.load(x, (ct.bid(0), 0), (1, N)), axis=1), (1,)))
 
 
 def said(x, M: ConstInt):
@@ -186,8 +244,15 @@ KERNELS = {
     "block_numbers": (block_numbers, (Array("int32", 2), 16)),
     "doubled": (doubled, (Array("int32", 1, shape_divisible_by=16),) * 2 + (64,)),
     "beside": (beside, (LINE, LINE, 64)),
-    "row_reduction": (row_reduction, (F32, Array("float32", 1), 64)),
     "shifted": (shifted, (LINE, 128)),
+    "overwritten": (overwritten, (LINE, 64)),
+    "turned": (turned, (Array("int32", 2), 32, 16)),
+    "convolved": (convolved, (Array("float16", 1), LINE, F16, F16, 128, 64, 64)),
+    "convolved_high": (convolved, (Array("float16", 1), LINE, F16, F16, 256, 64, 64)),
+    "summed": (summed, (F16, F16, _rows("float32"), 128, 128, 32)),
+    "pair_beside": (matmul_beside, (F16, F16, F16, 256, 128, 64)),
+    "pair_beside_columns": (matmul_beside, (F16, _columns("float16"), F16, 128, 64, 64)),
+    "row_reduction": (row_reduction, (F32, Array("float32", 1), 64)),
     "said": (said, (LINE, 128)),
     "counted_once": (counted_once, (LINE, LINE, 128)),
 }
@@ -220,8 +285,12 @@ CASES = [
     _case("block_numbers_2"), _case("block_numbers_4"),
     _case("doubled_2"), _case("doubled_4"),
     _case("beside_2"), _case("beside_4"),
-    _case("row_reduction_2"), _case("row_reduction_4"),
     _case("shifted_2"), _case("shifted_4"),
+    _case("overwritten_2"), _case("overwritten_4"),
+    _case("turned_2"), _case("turned_4"),
+    _case("convolved_2"), _case("convolved_high_2"), _case("convolved_4"),
+    _case("summed_2"), _case("summed_4"), _case("pair_beside_2"), _case("pair_beside_columns_2"),
+    _case("row_reduction_2"), _case("row_reduction_4"),
     _case("said_2"), _case("said_4"),
     _case("counted_once_2"), _case("counted_once_4"),
 ]  # fmt: skip

@@ -18,6 +18,22 @@ nv_tileaa.func @raw {
   nv_tileaa.return
 }
 
+// ---- a_load_waits_for_what_another_cta_stores
+nv_tileaa.func @raw attributes {num_ctas = 2 : i32, cluster_barriers} {
+^bb0(%p: tensor<64x!nv_tileaa.ptr<f32>>, %x: tensor<64xf32>, %t: !nv_tileaa.mem_token):
+  %u = nv_tileas.store %p, %x token(%t) {mem_semantic = "weak"} : (tensor<64x!nv_tileaa.ptr<f32>>, tensor<64xf32>, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
+  %y, %w = nv_tileas.load %p token(%u) {mem_semantic = "weak"} : (tensor<64x!nv_tileaa.ptr<f32>>, !nv_tileaa.mem_token) -> (tensor<64xf32>, !nv_tileaa.mem_token)
+  nv_tileaa.return
+}
+// ==>
+nv_tileaa.func @raw attributes {num_ctas = 2 : i32, cluster_barriers} {
+^bb0(%p: tensor<64x!nv_tileaa.ptr<f32>>, %x: tensor<64xf32>, %t: !nv_tileaa.mem_token):
+  %u = nv_tileas.store %p, %x token(%t) {mem_semantic = "weak"} : (tensor<64x!nv_tileaa.ptr<f32>>, tensor<64xf32>, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
+  nv_tileas.barrier {cluster}
+  %y, %w = nv_tileas.load %p token(%u) {mem_semantic = "weak"} : (tensor<64x!nv_tileaa.ptr<f32>>, !nv_tileaa.mem_token) -> (tensor<64xf32>, !nv_tileaa.mem_token)
+  nv_tileaa.return
+}
+
 // ---- store_after_load_waits
 nv_tileaa.func @war {
 ^bb0(%p: tensor<64x!nv_tileaa.ptr<f32>>, %x: tensor<64xf32>, %t: !nv_tileaa.mem_token):

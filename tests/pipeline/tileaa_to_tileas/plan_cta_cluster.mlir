@@ -160,16 +160,56 @@ nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints
   nv_tileaa.return
 }
 
-// ---- a_flag_that_others_wait_for_leaves_the_kernel_whole
+// ---- a_flag_that_it_waits_for_leaves_the_kernel_whole
 nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints<default = {num_cta_in_cga = 2}>} {
-^bb0(%p: tensor<32x!nv_tileaa.ptr<i32>>, %x: tensor<32xi32>):
+^bb0(%o: !nv_tileaa.ptr<i32>, %n: i32):
+  %p = nv_tileas.splat %o : (!nv_tileaa.ptr<i32>) -> tensor<32x!nv_tileaa.ptr<i32>>
+  %x = nv_tileas.splat %n : (i32) -> tensor<32xi32>
+  %f, %t = nv_tileas.load %o {mem_semantic = "acquire", mem_scope = "device"} : (!nv_tileaa.ptr<i32>) -> (i32, !nv_tileaa.mem_token)
+  %u = nv_tileas.store %p, %x token(%t) {mem_semantic = "weak"} : (tensor<32x!nv_tileaa.ptr<i32>>, tensor<32xi32>, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
+  nv_tileaa.return
+}
+// ==>
+nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints<default = {num_cta_in_cga = 2}>, num_ctas_declined = "nv_tileas.load is acquire, not weak"} {
+^bb0(%o: !nv_tileaa.ptr<i32>, %n: i32):
+  %p = nv_tileas.splat %o : (!nv_tileaa.ptr<i32>) -> tensor<32x!nv_tileaa.ptr<i32>>
+  %x = nv_tileas.splat %n : (i32) -> tensor<32xi32>
+  %f, %t = nv_tileas.load %o {mem_semantic = "acquire", mem_scope = "device"} : (!nv_tileaa.ptr<i32>) -> (i32, !nv_tileaa.mem_token)
+  %u = nv_tileas.store %p, %x token(%t) {mem_semantic = "weak"} : (tensor<32x!nv_tileaa.ptr<i32>>, tensor<32xi32>, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
+  nv_tileaa.return
+}
+
+// ---- an_atomic_of_a_tile_block_leaves_the_kernel_whole
+nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints<default = {num_cta_in_cga = 2}>} {
+^bb0(%o: !nv_tileaa.ptr<i32>, %n: i32):
+  %p = nv_tileas.splat %o : (!nv_tileaa.ptr<i32>) -> tensor<32x!nv_tileaa.ptr<i32>>
+  %x = nv_tileas.splat %n : (i32) -> tensor<32xi32>
+  %y, %u = nv_tileas.atomic_rmw %p, %x {mode = "add", mem_semantic = "relaxed", mem_scope = "tl_blk"} : (tensor<32x!nv_tileaa.ptr<i32>>, tensor<32xi32>) -> (tensor<32xi32>, !nv_tileaa.mem_token)
+  nv_tileaa.return
+}
+// ==>
+nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints<default = {num_cta_in_cga = 2}>, num_ctas_declined = "nv_tileas.atomic_rmw has the scope of a tile block, which would be that of a CTA"} {
+^bb0(%o: !nv_tileaa.ptr<i32>, %n: i32):
+  %p = nv_tileas.splat %o : (!nv_tileaa.ptr<i32>) -> tensor<32x!nv_tileaa.ptr<i32>>
+  %x = nv_tileas.splat %n : (i32) -> tensor<32xi32>
+  %y, %u = nv_tileas.atomic_rmw %p, %x {mode = "add", mem_semantic = "relaxed", mem_scope = "tl_blk"} : (tensor<32x!nv_tileaa.ptr<i32>>, tensor<32xi32>) -> (tensor<32xi32>, !nv_tileaa.mem_token)
+  nv_tileaa.return
+}
+
+// ---- barriers_of_the_cluster_order_flags_that_others_wait_for
+nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints<default = {num_cta_in_cga = 2}>} {
+^bb0(%o: !nv_tileaa.ptr<i32>, %n: i32):
+  %p = nv_tileas.splat %o : (!nv_tileaa.ptr<i32>) -> tensor<32x!nv_tileaa.ptr<i32>>
+  %x = nv_tileas.splat %n : (i32) -> tensor<32xi32>
   %u = nv_tileas.store %p, %x {mem_semantic = "release", mem_scope = "device"} : (tensor<32x!nv_tileaa.ptr<i32>>, tensor<32xi32>) -> !nv_tileaa.mem_token
   nv_tileaa.return
 }
 // ==>
-nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints<default = {num_cta_in_cga = 2}>, num_ctas_declined = "nv_tileas.store is release, not weak"} {
-^bb0(%p: tensor<32x!nv_tileaa.ptr<i32>>, %x: tensor<32xi32>):
-  %u = nv_tileas.store %p, %x {mem_semantic = "release", mem_scope = "device"} : (tensor<32x!nv_tileaa.ptr<i32>>, tensor<32xi32>) -> !nv_tileaa.mem_token
+nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints<default = {num_cta_in_cga = 2}>, cluster_barriers, num_ctas = 2 : i32} {
+^bb0(%o: !nv_tileaa.ptr<i32>, %n: i32):
+  %p = nv_tileas.splat %o : (!nv_tileaa.ptr<i32>) -> tensor<16x!nv_tileaa.ptr<i32>>
+  %x = nv_tileas.splat %n : (i32) -> tensor<16xi32>
+  %u = nv_tileas.store %p, %x {mem_semantic = "release", mem_scope = "device"} : (tensor<16x!nv_tileaa.ptr<i32>>, tensor<16xi32>) -> !nv_tileaa.mem_token
   nv_tileaa.return
 }
 

@@ -25,6 +25,15 @@ def integers(shape, dtype, low=-3, high=4):
     return np.random.default_rng(sum(shape)).integers(low, high, shape).astype(dtype)
 
 
+def convolution(m, n, k):
+    """The arguments of ``convolved``, and its result."""
+    x, b = integers((4000,), np.float16), integers((k, n), np.float16)
+    index = np.random.default_rng(m).integers(0, 3000, m).astype(np.int32)
+    place = index[:, None] + np.arange(k)
+    left = np.where(place % 3 != 0, x[place], 0).astype(np.float32)
+    return x, index, b, (left @ b.astype(np.float32))[::-1].astype(np.float16)
+
+
 def clusters(name, sm):
     """(CTAs of a cluster as the manifest says, the reason why not more)."""
     artifacts = compiled(KERNELS, name, sm)
@@ -174,10 +183,64 @@ def test_a_tile_that_every_cta_has_is_written_by_the_first(sm, ctas):
     assert total.tolist() == [64 * 63 // 2] and clusters(f"beside_{ctas}", sm) == (ctas, None)
 
 
+# ---- order across CTAs -----------------------------------------------------------------------------
+@each
+def test_what_a_cta_reads_and_another_writes(sm, ctas):
+    x = integers((256,), np.int32)
+    out = run(KERNELS, f"shifted_{ctas}", sm, [x])[0]
+    np.testing.assert_array_equal(out, np.concatenate([x[128:], x[:128]]))
+    assert clusters(f"shifted_{ctas}", sm) == (ctas, None)
+
+
+@each
+def test_what_the_first_cta_writes_over_the_part_of_another(sm, ctas):
+    """All CTAs take part in the barrier before it."""
+    out = run(KERNELS, f"overwritten_{ctas}", sm, [np.zeros(64, np.int32)])[0]
+    np.testing.assert_array_equal(out, [*range(0, 126, 2), 63 * 64 // 2])
+    assert clusters(f"overwritten_{ctas}", sm) == (ctas, None)
+
+
+@each
+def test_what_ctas_exchange_through_memory_again_and_again(sm, ctas):
+    """The hardware's barrier of the cluster: all threads compute."""
+    x = integers((32, 16), np.int32)
+    want = x
+    for _ in range(3):
+        want = want[::-1, ::-1] * 2 + 1
+    np.testing.assert_array_equal(run(KERNELS, f"turned_{ctas}", sm, [x])[0], want)
+    artifacts = compiled(KERNELS, f"turned_{ctas}", sm)
+    assert clusters(f"turned_{ctas}", sm) == (ctas, None) and "barrier.cluster.arrive.aligned" in artifacts.ptx
+
+
+@pytest.mark.parametrize(("sm", "ctas"), [("sm_90", 2), ("sm_90", 4), ("sm_100", 2), ("sm_120", 4)])
+def test_stores_of_one_tile_after_another_beside_a_producer(sm, ctas):
+    """Compute warps alone wait for those of other CTAs."""
+    x, index, b, want = convolution(226, 112, 168)
+    out = run(KERNELS, f"convolved_{ctas}", sm, [x, index, b, np.zeros_like(want)], (3, 1, 1))[3]
+    np.testing.assert_array_equal(out, want)
+    artifacts = compiled(KERNELS, f"convolved_{ctas}", sm)
+    assert clusters(f"convolved_{ctas}", sm) == (ctas, None)
+    assert "mbarrier.try_wait.acquire.cluster" in artifacts.ptx and "cluster_barriers" in artifacts.tileas
+    assert ("tcgen05.mma.cta_group::2" in artifacts.ptx) == (sm == "sm_100")
+
+
+def test_pairs_of_tiles_with_256_rows_that_threads_gather():
+    x, index, b, want = convolution(290, 80, 80)
+    out = run(KERNELS, "convolved_high_2", "sm_100", [x, index, b, np.zeros_like(want)])[3]
+    np.testing.assert_array_equal(out, want)
+
+
+@pytest.mark.parametrize(("sm", "ctas"), [("sm_90", 2), ("sm_100", 2), ("sm_120", 4)])
+def test_atomics_that_synchronize_with_other_blocks(sm, ctas):
+    a, b = integers((256, 128), np.float16), integers((128, 256), np.float16)
+    out = run(KERNELS, f"summed_{ctas}", sm, [a, b, np.zeros((256, 256), np.float32)], (3, 1, 1))[2]
+    np.testing.assert_array_equal(out, a.astype(np.float32) @ b.astype(np.float32))
+    assert clusters(f"summed_{ctas}", sm) == (ctas, None)
+
+
 # ---- kernels that stay whole ---------------------------------------------------------------------
 WHOLE = {
     "row_reduction": "no tile that the kernel writes can be sharded",
-    "shifted": "nv_tileas.tiled_store depends on nv_tileas.tiled_load, whose bytes another CTA may access",
     "said": "nv_tileas.print would execute in each CTA",
     "counted_once": "nv_tileas.atomic_rmw would execute in each CTA",
 }
@@ -187,12 +250,6 @@ WHOLE = {
 @pytest.mark.parametrize("ctas", CTAS)
 def test_who_gets_no_cluster_and_why(name, reason, ctas):
     assert clusters(f"{name}_{ctas}", "sm_90") == (1, reason)
-
-
-def test_a_kernel_that_stays_whole_is_right():
-    x = integers((256,), np.int32)
-    out = run(KERNELS, "shifted_2", "sm_90", [x])[0]
-    np.testing.assert_array_equal(out, np.concatenate([x[128:], x[:128]]))
 
 
 def test_targets_without_clusters_ignore_the_hint():

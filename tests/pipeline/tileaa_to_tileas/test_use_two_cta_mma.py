@@ -7,12 +7,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tests.emulated_kernels import cases, compiled, disassembled, run
+from tests.emulated_kernels import cases, compiled, disassembled, run, scheduled_case
 from tests.pairwise import alternate
 from tileiras_build.core.errors import InternalError
 from tileiras_build.driver import lower
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.tile_ir_text_format import parse, render
+from tileiras_build.pipeline.verifiers.cp_async_buffers import verify_cp_async_buffers
 from tileiras_build.pipeline.verifiers.mbarrier_pipelines import verify_pipelines
 from tileiras_build.simulate.emulator import EmulatorFault
 from tileiras_build.target.targets import TARGETS
@@ -20,7 +21,7 @@ from tileiras_build.target.targets import TARGETS
 KERNELS = Path(__file__).with_name("cluster_kernels.py")
 PAIRS = (
     "matmul", "matmul_wide", "matmul_tall", "pair_columns", "pair_wide", "pair_high", "pair_f8", "pair_narrow", "pair_tf32", "pair_tf32_columns",
-    "pair_persistent", "pair_swapped", "pair_swapped_f8", "pair_swapped_persistent",
+    "pair_persistent", "pair_swapped", "pair_swapped_f8", "pair_swapped_persistent", "pair_beside", "pair_beside_columns",
 )  # fmt: skip
 
 
@@ -79,6 +80,35 @@ def test_batches_of_matrices_whose_tiles_have_four_dimensions():
     assert "tcgen05.mma.cta_group::2" in compiled(KERNELS, name, "sm_100").ptx
     result = run(KERNELS, name, "sm_100", [a, b, np.full((1, 3, 144, 144), 9, np.float16)], (2, 1, 1))[2]
     np.testing.assert_array_equal(result, a @ b)
+
+
+WRITTEN = ("convolved", "convolved_high", "summed", "pair_beside")
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_operands_that_the_threads_of_both_ctas_write(name):
+    """``test_plan_cta_cluster.py`` has their results."""
+    module = scheduled_case(KERNELS, f"{name}_2", "sm_100")
+    assert verify_pipelines(module) and verify_cp_async_buffers(module)
+    [written] = {op.pipeline for op in module.walk() if op.name == "nv_tileas.async.pipeline.producer_commit"}
+    assert written.owner.writers == 4 and written.owner.pair
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "message"),
+    [
+        ("convolved", "producer_commit", "0 is waited for before"),
+        ("convolved", "producer_acquire", "operands are written to stage 0, which is not acquired"),
+        ("summed", "consumer_wait", "items are acquired, 0 are waited for"),
+    ],
+)
+def test_a_missing_step_between_the_threads_that_write_and_the_one_that_issues(name, kind, message):
+    module = scheduled_case(KERNELS, f"{name}_2", "sm_100")
+    [written] = {op.pipeline for op in module.walk() if op.name == "nv_tileas.async.pipeline.producer_commit"}
+    [step] = [op for op in module.walk() if op.name == f"nv_tileas.async.pipeline.{kind}" and op.pipeline is written]
+    step.detach()
+    with pytest.raises(InternalError, match=message):
+        verify_pipelines(module)
 
 
 def tails_of(module):

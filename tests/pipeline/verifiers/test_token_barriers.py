@@ -23,7 +23,7 @@ def test_what_the_pass_makes_is_proved(title):
 def test_every_barrier_is_needed(title):
     """Each barrier of each golden module, left out alone."""
     lines = CASES[title].expected.splitlines()
-    barriers = [number for number, line in enumerate(lines) if line.strip() == "nv_tileas.barrier"]
+    barriers = [number for number, line in enumerate(lines) if line.strip().startswith("nv_tileas.barrier")]
     assert barriers
     for number in barriers:
         text = "\n".join(lines[:number] + lines[number + 1 :])

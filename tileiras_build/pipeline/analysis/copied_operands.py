@@ -11,6 +11,7 @@ from ...ir.casting import as_op, defining_op, parent_block, terminator, tile_typ
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ...ir.layouts import SharedLayout
+from ...ir.layouts.tmem_layout import PAIR
 from ..common.llvm_element_types import element_of
 from .access_vectorization import ViewAccessInfo, dims_from, pointer_vector
 from .axis_info import AxisAnalysis
@@ -20,13 +21,14 @@ from .enclosing_control_flow import is_grid_wait, is_zero
 from .memory_semantics import semantic_of
 from .op_queries import is_outside, is_pure, may_divide_by_zero
 from .scalar_slice import TOKEN, follows_no_write
-from .stored_operands import fastest_first, is_invariant, placements
+from .stored_operands import fastest_first, is_invariant, placements, placements_of
 from .tma_operands import is_overwritten_before_read
 
 # cp.async copies 4, 8 or 16 bytes (PTX ISA 9.0, section 9.7.9.25).
 MIN_CP_ASYNC_BYTES = 4
 TILED_LOAD, LOAD, CONVERT = "nv_tileas.tiled_load", "nv_tileas.load", "nv_tileas.convert_layout"
-RENAMING = ("nv_tileas.view", "nv_tileas.permute", CONVERT)
+PERMUTE = "nv_tileas.permute"
+RENAMING = ("nv_tileas.view", PERMUTE, CONVERT)
 
 
 def renamed_load(value: SSAValue) -> tuple[TableOp, list[Operation]] | None:
@@ -76,6 +78,26 @@ def copied_placement(dot: TableOp, index: int, mn_major: tuple[str, ...]) -> Sha
         return None
     wanted = fastest_first(seen)[0]
     return next((one for one in placements(dot, index, mn_major) if fastest_first(one)[0] == wanted), None)
+
+
+def half_of_copied_rhs(dot: TableOp, mn_major: tuple[str, ...]) -> tuple[TableOp, list[tuple[SSAValue, int]]] | None:
+    """The load of a right operand that cp.async copies, and the tiles from there to the dot, each with the dimension that is its columns;
+    None where no instruction reads half of the columns where they would be copied.
+    """
+    load, chain = unwrap(renamed_load(dot.rhs))
+    if load.name != TILED_LOAD or any(link.name != PERMUTE for link in chain):
+        return None
+    columns, tiles = 1, [(dot.rhs, 1)]
+    for link in reversed(chain):
+        columns = as_op(link).permutation[columns]
+        tiles.append((link.operands[0], columns))
+    view, shape = load.view.type, list(tile_type(dot.rhs).get_shape())
+    shape[1] //= PAIR
+    if view.kind.data == "gather" or view.steps[columns] % (view.tile[columns] // PAIR):
+        return None
+    whole = unwrap(copied_placement(dot, 1, mn_major))
+    halves = placements_of(shape, element_of(load.value.type).bits, 0, mn_major)
+    return (load, tiles) if any(fastest_first(half) == fastest_first(whole) for half in halves) else None
 
 
 def placement_of_load(placement: SharedLayout, chain: list[Operation]) -> SharedLayout:

@@ -8,8 +8,10 @@ from xdsl.ir import Operation
 
 from ...ir.casting import as_op, unwrap
 from ...ir.dialects.fast_xdsl import walk
-from ...ir.dialects.nv_tileas.ops import CreatePipelineOp, CreateTmemOp, SpillOp
+from ...ir.dialects.nv_tileas.ops import BarrierOp, CreatePipelineOp, CreateTmemOp, SpillOp
+from ...ir.dialects.nv_tileas.types import MBARRIER_BYTES
 from ...ir.dialects.op_definition import TableOp
+from ...ir.layouts.tmem_layout import PAIR
 from ..common.llvm_element_types import element_of
 from .enclosing_control_flow import enclosing_kernel
 from .scratch_memory_sizes import ALIGNMENT, spill_bytes
@@ -20,6 +22,18 @@ TENSOR_ADDRESS_BYTES = 16  # for the address of a tensor memory allocation
 
 def _pipeline_storage(op: TableOp) -> tuple[int, int]:
     return op.result.type.size_bytes, ALIGNMENT
+
+
+def mbarriers_of_cluster(ctas: int) -> int:
+    """The mbarriers of a barrier of a cluster, of compute warps alone."""
+    return 1 if ctas == PAIR else 2
+
+
+def _barrier_storage(op: TableOp) -> tuple[int, int]:
+    """None for a barrier of the hardware, which is of all threads."""
+    kernel = as_op(enclosing_kernel(op))
+    has_mbarriers = op.cluster and kernel.producer_warps > 0
+    return MBARRIER_BYTES * mbarriers_of_cluster(kernel.num_ctas) if has_mbarriers else 0, MBARRIER_BYTES
 
 
 def _spill_storage(op: TableOp) -> tuple[int, int]:
@@ -44,6 +58,7 @@ def _alloca_storage(op: TableOp) -> tuple[int, int]:
 STORAGE = {
     SpillOp.name: _spill_storage,
     CreatePipelineOp.name: _pipeline_storage,
+    BarrierOp.name: _barrier_storage,
     CreateTmemOp.name: _tensor_memory_storage,
     "nv_tileas.alloca": _alloca_storage,
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from math import prod
 
 from xdsl.ir import Operation, SSAValue
@@ -107,8 +107,12 @@ def stored_placement(dot: TableOp, index: int, mn_major: tuple[str, ...], layout
 
 def placements(dot: TableOp, index: int, mn_major: tuple[str, ...]) -> list[SharedLayout]:
     """The places of an operand that an instruction can read: along k, then along m or n."""
-    type, k_dim = tile_type(dot.operands[index]), 1 - index
-    shape, bits = type.get_shape(), element_of(type).bits
+    type = tile_type(dot.operands[index])
+    return placements_of(type.get_shape(), element_of(type).bits, 1 - index, mn_major)
+
+
+def placements_of(shape: Sequence[int], bits: int, k_dim: int, mn_major: tuple[str, ...]) -> list[SharedLayout]:
+    """``placements`` of a tile with ``bits`` of each element, whose dimension ``k_dim`` is along k."""
     found = []
     for fastest, chunk in ((k_dim, VECTOR_BYTES), (1 - k_dim, VECTOR_BYTES), (1 - k_dim, WIDE_CHUNK)):
         line = min(LONGEST_LINE, shape[fastest] * bits // 8)

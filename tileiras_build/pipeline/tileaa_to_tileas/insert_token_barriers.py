@@ -2,7 +2,7 @@
 
 In:    nv_tileas memory operations ordered by tokens.
 Out:   the same operations, with nv_tileas.barrier before each access that conflicts with an earlier access of another
-       thread.
+       thread; of all CTAs (``cluster``) in a kernel that is marked ``cluster_barriers``.
 After: convert_tileaa_to_tileas. Before: scratch is allocated (a barrier ends all earlier reads of it).
 Sound: program order holds within a thread; across the threads of the tile program a token edge from a write to any
        access, or from a read to a write, needs a barrier in between. Each access is assumed to touch any byte. A token that a
@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...ir.casting import parent_block, unwrap
+from ...ir.casting import parent_block, parent_op, unwrap
 from ...ir.dialects.fast_xdsl import walk
-from ...ir.dialects.nv_tileas.ops import BarrierOp
+from ...ir.dialects.nv_tileas.ops import BarrierOp, CtaRankOp
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import (
     MemoryEffect,
@@ -42,7 +42,7 @@ class InsertTokenBarriers(EdgePass):
     name = "tileas-insert-token-barriers"
 
     def run_on_function(self, func: TableOp, job: Job) -> None:
-        _BarrierInserter().block(func.regions[0].blocks[0])
+        _BarrierInserter(func.cluster_barriers).block(func.regions[0].blocks[0])
 
 
 class _BarrierInserter:
@@ -52,7 +52,8 @@ class _BarrierInserter:
     every barrier as slow as the program before it is long.
     """
 
-    def __init__(self):
+    def __init__(self, cluster: bool):
+        self.cluster = cluster
         self.unordered: dict[SSAValue, tuple[MemoryEffect, int]] = {}
         self.now, self.barrier = 1, 0
         self.inserts = True
@@ -102,13 +103,17 @@ class _BarrierInserter:
         if acquires(op):
             # Later accesses of other threads must come after the writes that this acquire observes.
             if self.inserts:
-                parent_block(op).insert_op_after(BarrierOp.make([], []), op)
+                parent_block(op).insert_op_after(self._barrier(), op)
             self._after_barrier()
 
     def _barrier_before(self, op: Operation) -> None:
         if self.inserts:
-            parent_block(op).insert_op_before(BarrierOp.make([], []), op)
+            place = _where_all_ctas_are(op) if self.cluster else op
+            parent_block(place).insert_op_before(self._barrier(), place)
         self._after_barrier()
+
+    def _barrier(self) -> TableOp:
+        return BarrierOp.make([], [], cluster=self.cluster)
 
     def _after_barrier(self) -> None:
         self.now += 1
@@ -169,6 +174,15 @@ class _BarrierInserter:
         # An access that is pending after one of the branches stays pending.
         self.barrier = min(after)
         self._results(op, inside)
+
+
+def _where_all_ctas_are(op: Operation) -> Operation:
+    """An access, or the branch around one that the first CTA alone executes."""
+    around = parent_op(op)
+    choice = around.operands[0].owner if is_if(around) else None
+    if isinstance(choice, Operation) and any(isinstance(value.owner, CtaRankOp) for value in choice.operands):
+        return around
+    return op
 
 
 def _waits(op: Operation, before: MemoryEffect) -> bool:

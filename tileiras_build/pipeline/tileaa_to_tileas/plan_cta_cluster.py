@@ -5,10 +5,13 @@ In:    nv_tileas without layouts; a kernel whose hint requests several CTAs per 
 Out:   the program of one CTA: it computes its shards of sharded tiles, and loads and stores the corresponding part of
        the view's tile. Every CTA computes replicated tiles, and the first one stores them. ``num_ctas`` on the kernel,
        or ``num_ctas_declined`` with the reason why one CTA computes everything although more were requested.
+       ``cluster_barriers`` on a kernel of which tokens or memory semantics order accesses of several CTAs, if the hint requests them.
 After: legalize_dot (operands of dots are final). Before: insert_token_barriers (which orders one CTA), assign_layouts.
 Sound: the sharding follows the rules of analysis/sharding_propagation, under which no CTA needs another's shard.
-       Accesses that tokens order are of the same shard of the same view, hence of one CTA. A kernel stays unsharded if
-       it has accesses visible to other programs (not weak), prints, or atomics that would execute more than once.
+       Accesses that tokens order are of the same shard of the same view, hence of one CTA, or a barrier of the cluster is between
+       them. A store or an atomic that is not weak is executed once for each element, and its order holds for all CTAs, as such a barrier is
+       before what releases and after what acquires. A kernel stays unsharded if it has other accesses that are not weak
+       (CTAs could read different values), prints, or atomics that would execute more than once.
 """
 
 from __future__ import annotations
@@ -30,7 +33,7 @@ from ..schedule.grid_clusters import SERIALIZERS
 from ..schedule.schedule_attribute import schedule_of
 from .op_insertion import insert_before
 from .sharded_program import ShardedProgram
-from .sharding_plan import best_sharding, duplicate_cheap_tiles
+from .sharding_plan import best_sharding, duplicate_cheap_tiles, order_across_ctas
 
 MAX_CLUSTER_CTAS = 8  # of a cluster, on every GPU with clusters
 
@@ -65,10 +68,11 @@ def _shard_over_ctas(func: Operation, job: Job, ctas: int, *, is_requested: bool
     try:
         if job.serializer not in SERIALIZERS:
             raise ShardingError(f"{job.serializer} does not support clusters")
-        sharding = best_sharding(func, job, min(ctas, MAX_CLUSTER_CTAS))
+        sharding = best_sharding(func, job, min(ctas, MAX_CLUSTER_CTAS), may_wait=is_requested)
     except ShardingError as reason:
         as_op(func).num_ctas_declined = str(reason) if is_requested else None
     else:
+        as_op(func).cluster_barriers = order_across_ctas(func, sharding) is not None
         rank = insert_before(CtaRankOp.make([], [i32]), unwrap(func.regions[0].blocks[0].first_op))
         ShardedProgram(func, sharding, rank).run()
         as_op(func).num_ctas = sharding.ctas

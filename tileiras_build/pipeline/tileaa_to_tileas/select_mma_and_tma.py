@@ -57,6 +57,7 @@ from ..job import Job
 from ..mma.family import MmaFamily, Storage, family_of, fastest_family
 from ..pass_manager import EdgePass
 from ..schedule.mma_choice import families_for
+from .halve_copied_rhs import halve_copied_rhs
 from .one_trip_loops import OneTripLoop
 
 LARGEST_SHARE = 8  # tiles of at most 1/8 of a computed operand's bytes, as scales are, may be loaded by threads
@@ -122,7 +123,7 @@ def _select_in_family(
     may come from registers, but then the instruction waits for each of them.
     """
     ways = [_select_loaded] if family.async_ops is None else [_select_copied, _select_loaded, _select_stored]
-    if _computes_left(op, loaded):
+    if _computes_left(op, loaded) or 0 not in loaded and as_op(enclosing_kernel(op)).num_ctas is not None:
         ways[1:] = reversed(ways[1:])
     found = (select(family, op, loaded, job, warps) for select in ways)
     return next((read for read in found if read is not None), None)
@@ -149,17 +150,34 @@ def _select_copied(
     """The same where threads copy the operands that TMA does not load to shared memory, as they are: by cp.async, or through
     registers where rows are aligned to less than it copies, or where threads wait for no MMA and shorter copies would take more
     of their instructions. Operands from before the loop are written once, and a left one that follows from other dots is read
-    from where these instructions leave it. The CTAs of a cluster copy both, if by cp.async.
+    from where these instructions leave it. The CTAs of a cluster copy both, if by cp.async, unless a pair of them computes one MMA.
     """
-    if family.async_ops is None or op.lhs_scale is not None or (row := family.row_for(op, job.target)) is None:
+    if family.async_ops is None or op.lhs_scale is not None or family.row_for(op, job.target) is None:
         return None
     if all(index in loaded for index in (0, 1)):
         return None
-    kernel = enclosing_kernel(op)
-    direct = loaded if as_op(kernel).num_ctas is None else {}
+    if as_op(enclosing_kernel(op)).num_ctas is None:
+        return _select_copied_beside(loaded, family, op, loaded, job, warps)
+    if loaded and family.accumulator is Storage.TENSOR:
+        read = _select_copied_beside(loaded, family, op, loaded, job, warps)
+        if read is not None and op.pair:
+            return read
+        op.mma = op.stored = op.copied = op.tmem_columns = None
+    return _select_copied_beside({}, family, op, loaded, job, warps)
+
+
+def _select_copied_beside(
+    direct: Mapping[int, TmaOperand],
+    family: MmaFamily,
+    op: TableOp,
+    loaded: Mapping[int, TmaOperand],
+    job: Job,
+    warps: int,
+) -> Mapping[int, TmaOperand] | None:
+    """The same where TMA loads ``direct`` operands."""
+    mn_major = family.mn_major(unwrap(family.row_for(op, job.target)))
     if (stored := written_operands(op, direct)) is None:
         return None
-    mn_major = family.mn_major(row)
     least = VECTOR_BYTES if family.accumulator is Storage.TENSOR else MIN_CP_ASYNC_BYTES
     copied = tuple(index for index in stored if is_copyable(op, index, mn_major, least))
     gains = copied if direct is not loaded else [index for index in stored if not is_invariant(op, index)]
@@ -172,6 +190,8 @@ def _select_copied(
     if not _stages_fit(op, bytes, job) or (read := family.select(op, direct, job, warps, stored)) is None:
         return None
     op.copied = copied
+    if op.pair and 1 in copied:
+        halve_copied_rhs(op, mn_major)
     return read
 
 
@@ -201,8 +221,13 @@ def _may_return_after(op: TableOp) -> bool:
 def _select_stored(
     family: MmaFamily, op: TableOp, loaded: Mapping[int, TmaOperand], job: Job, warps: int
 ) -> Mapping[int, TmaOperand] | None:
-    """The same where threads write some of the operands to shared memory, from tiles that TMA loads to stages."""
-    if op.lhs_scale is not None or as_op(enclosing_kernel(op)).num_ctas is not None:
+    """The same where threads write some of the operands to shared memory, from tiles that TMA loads to stages. The threads of a
+    cluster write the left operand of a pair of CTAs, from what they gather.
+    """
+    if op.lhs_scale is not None:
+        return None
+    clustered = as_op(enclosing_kernel(op)).num_ctas is not None
+    if clustered and family.accumulator is not Storage.TENSOR:
         return None
     if (row := family.row_for(op, job.target)) is None:
         return None
@@ -219,7 +244,12 @@ def _select_stored(
         taken = any(load.read_by_threads for index in stored for load in source_loads(op, index))
         if not (direct or sources or taken or gathered) or not _stages_fit(op, bytes, job, resident):
             continue
-        if (read := family.select(op, direct, job, warps, stored)) is not None:
+        if clustered and (stored != (0,) or sources or taken):
+            continue
+        read = family.select(op, direct, job, warps, stored)
+        if clustered and read is not None and not op.pair:
+            op.mma = op.stored = op.tmem_columns = None
+        elif read is not None:
             for load, _, _ in sources:
                 load.tma = load.read_by_threads = True
             return read

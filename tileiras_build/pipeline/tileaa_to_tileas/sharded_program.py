@@ -45,13 +45,17 @@ class ShardedProgram:
         for (op, index), dim in self.sharding.remade.items():
             op.operands[index] = self._shard(op.operands[index], dim)
         whole = [op for op in walk(self.func) if is_store(op) and op not in self.sharding.operations]
+        self.shard_tiles()
+        for op in whole:
+            self._on_first_cta(op)
+
+    def shard_tiles(self) -> None:
+        """Let accesses and sharded tiles be of shards."""
         for op in self.sharding.operations:
             if op.name in VIEW_ACCESSES:
                 self._access(as_op(op))
         for value, dim in self.sharding.dims.items():
             Rewriter.replace_value_with_new_type(value, shard_type(tile_type(value), dim, self.ctas))
-        for op in whole:
-            self._on_first_cta(op)
 
     # ---- rematerialized tiles
     def _shard(self, value: SSAValue, dim: int) -> SSAValue:

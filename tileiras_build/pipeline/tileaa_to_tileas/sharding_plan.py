@@ -23,6 +23,7 @@ from ..job import Job
 from ..mma.family import fastest_family
 from .op_insertion import insert_before
 
+TILE_BLOCK = "tl_blk"  # the scope
 SIDE_EFFECTS_ONCE = ("nv_tileas.print", "nv_tileas.alloca", "nv_tileas.fence_alias")
 
 
@@ -35,14 +36,14 @@ def duplicate_cheap_tiles(func: Operation) -> None:
                     op.operands[index] = insert_before(defining_op(operand).clone(), op)
 
 
-def best_sharding(func: Operation, job: Job, max_ctas: int) -> Sharding:
+def best_sharding(func: Operation, job: Job, max_ctas: int, *, may_wait: bool) -> Sharding:
     """A sharding over as many CTAs as possible, at most ``max_ctas``; raises ShardingError with the most frequent
-    reason.
+    reason. ``may_wait``: barriers of the cluster may order accesses (``order_across_ctas``).
     """
     reason: ShardingError | None = None
     while max_ctas > 1:
         try:
-            return sharding_of(func, job, max_ctas)
+            return sharding_of(func, job, max_ctas, may_wait=may_wait)
         except ShardingError as failed:
             reason, max_ctas = reason or failed, max_ctas // 2
     raise unwrap(reason)
@@ -53,13 +54,38 @@ def check_executed_once(func: Operation) -> None:
     for op in walk(func):
         if op.name in SIDE_EFFECTS_ONCE:
             raise ShardingError(f"{op.name} would execute in each CTA")
+
+
+def order_across_ctas(func: Operation, sharding: Sharding) -> str | None:
+    """Which accesses must be ordered between the CTAs of a cluster: those that synchronize with other tile blocks, and those that
+    tokens order, where a CTA may access what another one writes.
+    """
+    for op in walk(func):
         if not is_unordered(op):
+            return f"{op.name} is {semantic_of(op)}, not weak"
+    for first, second in token_ordered_pairs(func):
+        if not _same_shard(first, second, sharding):
+            return f"{second.name} depends on {first.name}, whose bytes another CTA may access"
+    return None
+
+
+def _check_order(func: Operation, sharding: Sharding, *, may_wait: bool) -> None:
+    """Raise ShardingError for an order between CTAs, unless they ``may_wait`` for each other. No barrier lets all CTAs observe
+    the same value of a load that synchronizes.
+    """
+    if not may_wait and (reason := order_across_ctas(func, sharding)) is not None:
+        raise ShardingError(reason)
+    for op in walk(func):
+        is_written_once = (is_store(op) or is_atomic_rmw(op)) and op in sharding.operations
+        if not is_unordered(op) and not is_written_once:
             raise ShardingError(f"{op.name} is {semantic_of(op)}, not weak")
+        if semantic_of(op) != "weak" and as_op(op).mem_scope == TILE_BLOCK:
+            raise ShardingError(f"{op.name} has the scope of a tile block, which would be that of a CTA")
 
 
-def sharding_of(func: Operation, job: Job, ctas: int, dim: int | None = None) -> Sharding:
+def sharding_of(func: Operation, job: Job, ctas: int, dim: int | None = None, *, may_wait: bool = False) -> Sharding:
     """Shard each stored tile, along ``dim`` or else its best dimension, and all that it depends on; raises ShardingError where
-    costly operations stay replicated.
+    costly operations stay replicated. ``may_wait``: as of ``best_sharding``.
     """
     check_executed_once(func)
     division = Sharding(ctas)
@@ -71,7 +97,7 @@ def sharding_of(func: Operation, job: Job, ctas: int, dim: int | None = None) ->
             _check_dot(as_op(op), division, job)
     if not division.operations:
         raise ShardingError("no tile that the kernel writes can be sharded")
-    check_accesses(func, division)
+    check_accesses(func, division, may_wait=may_wait)
     return division
 
 
@@ -116,14 +142,12 @@ def _mma_efficiency(shape: tuple[int, ...], job: Job) -> int:
     return sum(shape[-2] % rows == 0 and shape[-1] % columns == 0 for rows, columns in steps)
 
 
-def check_accesses(func: Operation, sharding: Sharding) -> None:
+def check_accesses(func: Operation, sharding: Sharding, *, may_wait: bool = False) -> None:
     """Raise ShardingError where an atomic would be executed by each CTA, or a CTA accesses what another one writes."""
     for op in walk(func):
         if is_atomic_rmw(op) and op not in sharding.operations:
             raise ShardingError(f"{op.name} would execute in each CTA")
-    for first, second in token_ordered_pairs(func):
-        if not _same_shard(first, second, sharding):
-            raise ShardingError(f"{second.name} depends on {first.name}, whose bytes another CTA may access")
+    _check_order(func, sharding, may_wait=may_wait)
 
 
 def _same_shard(first: TableOp, second: TableOp, sharding: Sharding) -> bool:

@@ -1,6 +1,6 @@
 """Store result tiles by TMA if they would go through shared memory anyway.
 
-In:    tiled_stores with layouts, in kernels whose partitions load by TMA.
+In:    tiled_stores with layouts, in kernels whose partitions load by TMA, and whose stores tokens order within a CTA at most.
 Out:   async.tiled_tma_store for each store that satisfies all RULES: threads write the tile from its computed layout to
        shared memory, and one thread copies it from there. ``async.tma_store_wait`` before operations that a token
        orders after such a store (except the same store of another tile, across iterations), and, until shared memory is
@@ -81,7 +81,7 @@ class UseTmaStores(EdgePass):
 def _use_tma_stores(func: Operation, job: Job) -> None:
     entry = func.regions[0].blocks[0]
     switch = next((op for op in entry.ops if is_agent_switch(op)), None)
-    if switch is None or is_declined(func, "tma_stores"):
+    if switch is None or as_op(func).cluster_barriers or is_declined(func, "tma_stores"):
         return
     stores = [_Store(as_op(op), func, job) for op in walk(switch.regions[-1]) if op.name == STORE]
     chosen = [store for store in stores if all(holds(store) for holds in RULES)]

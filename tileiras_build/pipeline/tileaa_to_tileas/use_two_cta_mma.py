@@ -85,16 +85,23 @@ def _order(load: TableOp) -> list[int]:
 
 # ---- rewriting -------------------------------------------------------------------------------
 def _make_cta_pair(func: Operation, op: TableOp, job: Job) -> None:
-    columns, half, seen = _half(op)
-    load = _load_of(op.rhs)
-    _load_half(load, columns, half)
-    op.rhs_placement = seen
-    set_knobs(func, two_cta_mma=True, num_stages=_resize(op, half, requested(job).num_stages))
+    set_knobs(func, two_cta_mma=True, num_stages=_halve_stages(op, requested(job).num_stages))
+    op.pipeline.owner.pair = True
     for other in walk(func):
         if other.name == CreateTmemOp.name:
             as_op(other).pair = True
     [commit] = (as_op(one) for one in walk(func) if MmaRole.COMMIT in traits_of(one).mma)
     commit.ready.owner.ctas = PAIR
+
+
+def _halve_stages(op: TableOp, wanted: int | None) -> int:
+    """Let each CTA load half of the right operand, unless threads copy that half already; the number of stages."""
+    if _is_written(op.rhs):
+        return op.pipeline.type.stages.data
+    columns, half, seen = _half(op)
+    _load_half(_load_of(op.rhs), columns, half)
+    op.rhs_placement = seen
+    return _halve(op, half) if _is_written(op.lhs) else _resize(op, half, wanted)
 
 
 def _load_half(load: TableOp, dim: int, half: SharedLayout) -> None:
@@ -127,6 +134,20 @@ def _rank_in_pair(load: Operation, insert: Inserter) -> SSAValue:
     return rank if kernel.num_ctas == PAIR else insert.binary("and", rank, PAIR - 1)
 
 
+def _is_written(buffer: SSAValue) -> bool:
+    """Whether threads write an operand."""
+    return not any(use.operation.name == AsyncTiledTmaLoadOp.name for use in buffer.uses)
+
+
+def _halve(op: TableOp, half: SharedLayout) -> int:
+    """The same stages, each with half of the right operand, as threads write the left one to as many."""
+    type, pipeline = op.rhs.type, op.pipeline
+    smaller = BufferType(type.element_type, type.stages, SharedLayoutAttr(half))
+    Rewriter.replace_value_with_new_type(op.rhs, smaller)
+    pipeline.owner.bytes = smaller.stage_bytes
+    return pipeline.type.stages.data
+
+
 def _resize(op: TableOp, half: SharedLayout, wanted: int | None) -> int:
     """As many stages as the memory of the old ones holds, each with half of the right operand; or the requested ones."""
     pipeline, stages = op.pipeline, op.pipeline.type.stages.data
@@ -140,6 +161,6 @@ def _resize(op: TableOp, half: SharedLayout, wanted: int | None) -> int:
     count = IntAttr(chosen)
     for buffer, type in zip((op.lhs, op.rhs), types):
         Rewriter.replace_value_with_new_type(buffer, BufferType(type.element_type, count, type.placement))
-    pipeline.owner.pair, pipeline.owner.bytes = True, size
+    pipeline.owner.bytes = size
     Rewriter.replace_value_with_new_type(pipeline, PipelineType(count))
     return chosen

@@ -25,6 +25,7 @@ from xdsl.ir import Operation, SSAValue
 from ...ir.casting import as_op, cast, defining_op, int_attr
 from ...ir.dialects.nv_tileas.types import BufferType, PipelineType
 from ...ir.dialects.op_traits import MmaRole, is_async_mma, traits_of
+from ..analysis.op_queries import is_written_by_pair
 from .control_flow_paths import AGENT_SWITCH, kernels_of
 from .integer_interpreter import IntegerInterpreter
 from .shared_memory_allocation import overlap
@@ -146,6 +147,12 @@ class _Run(IntegerInterpreter):
         self.visible |= self.landed
         self.landed = set()
 
+    def hand_over(self, op: Operation) -> None:
+        """The thread that issues MMAs waits for what the warps of a pair have written: it is visible to MMAs, and not to other threads."""
+        if is_written_by_pair(as_op(op).pipeline):
+            self.visible |= self.landed
+            self.landed = set()
+
     def read(self, op: Operation) -> None:
         if _is_filled_by_tma(as_op(op).buffer):
             return  # ``mbarrier_pipelines`` proves that it was waited for
@@ -173,8 +180,9 @@ class _Run(IntegerInterpreter):
 
     def wait_for_pipeline(self, op: Operation) -> None:
         """Wait until a stage of a pipeline is full, or empty for those who read it."""
-        pipeline = as_op(op).pipeline
-        if op.name != CONSUMER_WAIT and not as_op(op).by_readers:
+        wait = as_op(op)
+        pipeline = wait.pipeline
+        if wait.by_issuer if op.name == CONSUMER_WAIT else not (wait.by_readers or is_written_by_pair(pipeline)):
             return
         count = self.waits[pipeline] = self.waits.get(pipeline, 0) + 1
         stages = cast(PipelineType, pipeline.type).stages.data
@@ -224,5 +232,6 @@ STEPS = {
     "nv_tileas.async_commit": _Run.commit,
     "nv_tileas.async_wait": _Run.wait,
     "nv_tileas.barrier": _Run._barrier,
+    "nv_tileas.async.pipeline.producer_commit": _Run.hand_over,
     "nv_tileas.local_load": _Run.read,
 }

@@ -17,6 +17,7 @@ from ...ir.casting import as_op, cast, int_attr, unwrap
 from ...ir.dialects.nv_tileas.types import PipelineType
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import MmaRole, traits_of
+from ..analysis.op_queries import is_written_by_pair
 from .integer_interpreter import IntegerInterpreter
 from .pipeline_events import PipelineEvent
 from .tmem_scale_hazards import TmemScaleFactors
@@ -131,7 +132,8 @@ class PartitionInterpreter(IntegerInterpreter):
 
     def acquire(self, op: TableOp) -> None:
         self.overwrite(op)
-        self.events.append(PipelineEvent("fill", op.pipeline))
+        if not is_written_by_pair(op.pipeline):  # else a commit fills the stage
+            self.events.append(PipelineEvent("fill", op.pipeline))
         if op.by_readers:  # of the stage: they wait for nobody to fill it
             self.waited[op.pipeline] += 1
 
@@ -218,7 +220,9 @@ class PartitionInterpreter(IntegerInterpreter):
     def store_operand(self, op: TableOp) -> None:
         """Write an operand, to a stage that others read until a barrier and an MMA follow."""
         self.unsynchronized.add(op.buffer)
-        if op.pipeline is not None:
+        if op.pipeline is not None and is_written_by_pair(op.pipeline):
+            self._check_acquired("operands", op, op.pipeline)
+        elif op.pipeline is not None:
             self._items(op)
 
     def mma(self, op: TableOp) -> None:
@@ -275,12 +279,15 @@ class PartitionInterpreter(IntegerInterpreter):
         if self.acquired[op.pipeline] != item + 1:
             self.fail(f"item {item} is filled and not acquired")
         self._fill_item(op.pipeline)
+        self.unsynchronized -= {buffer for buffer in self.unsynchronized if self.pipelines.get(buffer) is op.pipeline}
 
     def store_scales(self, op: TableOp) -> None:
-        pipeline = self.pipelines[op.buffer]
+        self._check_acquired("scales", op, self.pipelines[op.buffer])
+
+    def _check_acquired(self, written: str, op: TableOp, pipeline: SSAValue) -> None:
         item, stage = self.filled[pipeline], self.known_integers.get(op.stage)
         if self.acquired[pipeline] != item + 1 or stage != item % stages_of(pipeline):
-            self.fail(f"scales are written to stage {stage}, which is not acquired for item {item}")
+            self.fail(f"{written} are written to stage {stage}, which is not acquired for item {item}")
 
     def copy_scales(self, op: TableOp) -> None:
         stage = self.known_integers.get(op.stage)

@@ -22,8 +22,9 @@ from xdsl.ir import Operation
 from ...core.errors import InternalError
 from ...ir.casting import cast, defining_op, int_attr, str_attr
 from ...ir.dialects.nv_tileaa.types import PointerType
-from ...ir.dialects.nv_tileas.types import BufferType, PipelineType
+from ...ir.dialects.nv_tileas.types import MBARRIER_BYTES, BufferType, PipelineType
 from ...ir.dialects.op_traits import is_async_mma
+from ...ir.layouts.tmem_layout import PAIR
 from ...target.sm_limits import WARP
 from ..common.llvm_element_types import element_of
 from .control_flow_paths import control_flow_paths, kernels_of
@@ -76,6 +77,8 @@ def _storage_bytes(op: Operation, kernel: Operation) -> int:
         return int_attr(op, "regs") * SPILLED_REGISTER_BYTES * WARP * int_attr(kernel, "num_warps")
     if op.name == "nv_tileas.create_tmem":
         return TENSOR_ADDRESS_BYTES
+    if op.name in BARRIERS:
+        return MBARRIER_BYTES * (1 if int_attr(kernel, "num_ctas") == PAIR else 2)
     held = op.results[0].type
     if isinstance(held, BufferType | PipelineType):
         return held.size_bytes

@@ -2,8 +2,8 @@
 
 The predecessors of an access are all accesses that its token depends on, through joins, branches and loops. If either
 access writes, or the earlier one acquires or the later one releases, every path from the earlier to the later one must
-contain a barrier. The paths are those of ``control_flow_paths``, the dependences those of ``token_paths``; the pass
-that inserts the barriers walks the program once instead.
+contain a barrier, one of the cluster where several CTAs have the accesses. The paths are those of ``control_flow_paths``, the
+dependences those of ``token_paths``; the pass that inserts the barriers walks the program once instead.
 
 A violation raises ``InternalError`` with id ``barrier-verifier`` that names both operations.
 """
@@ -30,16 +30,21 @@ def _check_kernel(kernel: Operation) -> int:
     paths = control_flow_paths(kernel)
     accesses = [op for op in paths.successors if op.name in ACCESSES]
     tokens = TokenPaths.of(paths)
+    stops = _is_cluster_barrier if "cluster_barriers" in kernel.attributes else _is_barrier
     for first in accesses:
-        for second in paths.reachable_from(first, _is_barrier):
+        for second in paths.reachable_from(first, stops):
             ordered = second.name in ACCESSES and first in tokens.predecessors[second] and _conflict(first, second)
-            if second.name == FENCE or (ordered and tokens.carries_token(first, second, _is_barrier)):
+            if second.name == FENCE or (ordered and tokens.carries_token(first, second, stops)):
                 _fail(kernel, first, second)
     return sum(len(tokens.predecessors[second]) for second in accesses)
 
 
 def _is_barrier(op: Operation) -> bool:
     return op.name == BARRIER
+
+
+def _is_cluster_barrier(op: Operation) -> bool:
+    return _is_barrier(op) and "cluster" in op.attributes
 
 
 def _conflict(first: Operation, second: Operation) -> bool:

@@ -37,7 +37,7 @@ def signed_pair(value: int | np.ndarray) -> int | np.ndarray:
 
 def pair(low: int | np.ndarray, high: int | np.ndarray) -> int | np.ndarray:
     """Two words as a 64-bit integer."""
-    return signed_pair(low | high << 32)
+    return signed_pair(low | signed(high) << 32)
 
 
 def upper(value: int | np.ndarray) -> int | np.ndarray:

@@ -283,6 +283,7 @@ KERNEL: Declared = {
     "schedule": SCHEDULE.optional(),
     "num_ctas": I32.optional(),
     "num_ctas_declined": TEXT.optional(),
+    "cluster_barriers": FLAG,
     "grid_cluster": I32.optional(),
     "grid_swizzle": I32.optional(1),
     "grid_reversed": I32.optional(),

@@ -97,8 +97,9 @@ BarrierOp = define(
     "nv_tileas.barrier",
     "",
     "",
-    "barrier of all threads, with memory ordering",
+    "barrier of all threads, with memory ordering; ``cluster``: of all CTAs of the cluster",
     pure=False,
+    attributes=LIFETIME_STORAGE | {"cluster": FLAG},
     op_traits=OpTraits(LayoutTrait.NONE, MemoryEffect.BARRIER),
 )
 
@@ -185,9 +186,16 @@ CreatePipelineOp = define(
     "result",
     "the mbarriers of a ring of stages",
     pure=False,
-    # ``producers``: the warps that fill each stage.
+    # ``producers``: the partitions that fill each stage. ``writers``: the compute warps of each CTA of a pair that do, for its first CTA.
     attributes=LIFETIME_STORAGE
-    | {"consumers": I32, "bytes": I32, "producers": I32.optional(1), "ctas": I32.optional(), "pair": FLAG},
+    | {
+        "consumers": I32,
+        "bytes": I32,
+        "producers": I32.optional(1),
+        "writers": I32.optional(),
+        "ctas": I32.optional(),
+        "pair": FLAG,
+    },
     op_traits=NO_TILES,
 )
 PipelineOfWarpgroupOp = define(
@@ -226,8 +234,9 @@ ConsumerWaitOp = define(
     "nv_tileas.async.pipeline.consumer_wait",
     "pipeline token",
     "",
-    "wait until the stage is full",
+    "wait until the stage is full; ``by_issuer``: the warp that issues MMAs waits alone",
     pure=False,
+    attributes={"by_issuer": FLAG},
     op_traits=NO_TILES,
 )
 ConsumerReleaseOp = define(

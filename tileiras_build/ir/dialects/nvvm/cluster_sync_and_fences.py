@@ -14,7 +14,8 @@ from .intrinsic_or_inline_asm import ALL, CLUSTER, NONE, Assembly, Intrinsic, de
 
 def _arrive(op: TableOp) -> str:
     space = "cluster" if op.address.type.addr_space.data == CLUSTER else "cta"
-    instruction = f"mbarrier.arrive.shared::{space}.b64 _, "
+    order = ".release.cluster" if "releases" in op.attributes else ""
+    instruction = f"mbarrier.arrive{order}.shared::{space}.b64 _, "
     return f"{instruction}[$0];" if op.predicate is None else f"@$0 {instruction}[$1];"
 
 
@@ -22,8 +23,22 @@ MBarrierArriveOp = define_instruction(
     "mbarrier.arrive",
     "predicate? address",
     "",
-    "arrive, where the predicate holds; at an mbarrier of another CTA by its shared::cluster address",
+    "arrive, where the predicate holds; at an mbarrier of another CTA by its shared::cluster address; `releases` to the cluster",
     Assembly(_arrive),
+)
+MBarrierArriveStateOp = define_instruction(
+    "mbarrier.arrive.state",
+    "address",
+    "state",
+    "arrive at an mbarrier of this CTA; the state names the phase",
+    Assembly("mbarrier.arrive.shared::cta.b64 $0, [$1];"),
+)
+MBarrierTryWaitClusterOp = define_instruction(
+    "mbarrier.try_wait.cluster",
+    "address state",
+    "done",
+    "whether the phase of a state is complete, acquire from the cluster",
+    Assembly("mbarrier.try_wait.acquire.cluster.shared::cta.b64 $0, [$1], $2;"),
 )
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from ....ir.casting import as_op
 from ....ir.dialects.fast_xdsl import walk
 from ....ir.dialects.op_definition import TableOp
 from ....ir.dialects.op_traits import is_mma
+from ....ir.layouts.shared_layout import VECTOR_BYTES
 from ....ir.layouts.tmem_layout import PAIR, has_pair_shape
 from ...analysis.axis_info import AxisAnalysis
 from ...analysis.cluster_uniformity import is_rank_dependent
-from ...analysis.enclosing_control_flow import accumulates_from_zero, enclosing_kernel
-from ...analysis.tma_operands import TmaOperand, is_copied_by_tma, tma_loads_allowed, tma_operand
+from ...analysis.copied_operands import half_of_copied_rhs, is_copyable
+from ...analysis.enclosing_control_flow import accumulates_from_zero, enclosing_kernel, is_in_counted_loop
+from ...analysis.stored_operands import is_computed_from_gather, source_loads
+from ...analysis.tma_operands import TmaOperand, may_prefetch_in_loop, tma_loads_allowed, tma_operand
 from ...job import Job
 from ...schedule.schedule_attribute import schedule_of
 from ..halved_operands import half_of_operand
@@ -26,22 +29,46 @@ def may_be_of_pair(op: TableOp, job: Job) -> bool:
     return sum(is_mma(other) for other in walk(kernel)) == 1 and accumulates_from_zero(op)
 
 
-def gains_by_rows(op: TableOp, ctas: int, job: Job) -> bool:
-    """Whether pairs compute the tile of a dot once so many CTAs divide the rows, as TMA copies both operands."""
+def gains_by_rows(op: TableOp, ctas: int, mn_major: tuple[str, ...], job: Job) -> bool:
+    """Whether pairs compute the tile of a dot once so many CTAs divide the rows: TMA or threads copy the operands, or threads
+    compute the left one from what they gather.
+    """
     rows, columns = op.result.type.get_shape()[-2:]
     if ctas % PAIR or rows % ctas or not has_pair_shape(rows // ctas, columns) or not may_be_of_pair(op, job):
         return False
-    if not tma_loads_allowed(enclosing_kernel(op)) or not is_copied_by_tma(op, job):
+    if len(op.result.type.get_shape()) == 2 and _are_copied(op, mn_major) and is_in_counted_loop(op):
+        return True
+    if not tma_loads_allowed(enclosing_kernel(op)) or not may_prefetch_in_loop(op):
         return False
-    right = tma_operand(op, 1, job, AxisAnalysis())
-    return right is not None and half_of_operand(right) is not None
+    left, right = (tma_operand(op, index, job, AxisAnalysis()) for index in (0, 1))
+    if right is None or half_of_operand(right) is None:
+        return False
+    return left is not None or is_computed_from_gather(op, 0) and not source_loads(op, 0)
 
 
-def is_of_pair(op: TableOp, read: Mapping[int, TmaOperand], job: Job) -> bool:
-    """Whether a pair computes a dot of one CTA's rows, from the operands that TMA copies."""
+def is_of_pair(
+    op: TableOp, read: Mapping[int, TmaOperand], stored: Collection[int], mn_major: tuple[str, ...], job: Job
+) -> bool:
+    """Whether a pair computes a dot of one CTA's rows, from operands that TMA copies, or threads write (``stored``). A left one of
+    those is of the CTA's rows, as it computes no others; a right one is copied as it is.
+    """
     kernel = as_op(enclosing_kernel(op))
     if (kernel.num_ctas or 1) % PAIR or not has_pair_shape(*op.result.type.get_shape()) or not may_be_of_pair(op, job):
         return False
-    if set(read) != {0, 1} or not is_rank_dependent(read[0][0]) or is_rank_dependent(read[1][0]):
+    if 0 not in stored and (0 not in read or not is_rank_dependent(read[0][0])):
         return False
-    return half_of_operand(read[1]) is not None
+    if 1 in stored:
+        return _is_copied_by_half(op, mn_major)
+    return 1 in read and not is_rank_dependent(read[1][0]) and half_of_operand(read[1]) is not None
+
+
+def _are_copied(op: TableOp, mn_major: tuple[str, ...]) -> bool:
+    """Whether threads may copy both operands by cp.async, and half of the right one."""
+    return is_copyable(op, 0, mn_major, VECTOR_BYTES) and _is_copied_by_half(op, mn_major)
+
+
+def _is_copied_by_half(op: TableOp, mn_major: tuple[str, ...]) -> bool:
+    if not is_copyable(op, 1, mn_major, VECTOR_BYTES):
+        return False
+    found = half_of_copied_rhs(op, mn_major)
+    return found is not None and not is_rank_dependent(found[0])

@@ -44,6 +44,7 @@ from ....ir.layouts.tmem_layout import (
     COPIED_REGISTERS,
     HALF_ROWS,
     LANES,
+    PAIR,
     ROWS,
     SCALES_PER_REGISTER,
     WARPS,
@@ -57,8 +58,8 @@ from ...tileas_to_ll.emission.kernel_emitter import Handler, KernelEmitter
 from ...tileas_to_ll.emission.register_values import RegisterValue
 from ...tileas_to_ll.memory.shared_memory import REGISTER_TYPE, pack_registers, pack_scales, store_shared
 from ...tileas_to_ll.pipelines.cp_async import stage_address
+from ...tileas_to_ll.pipelines.mbarrier_arrivals import arrive_of_warp
 from ...tileas_to_ll.pipelines.warp_partitions_and_mbarriers import (
-    arrive_of_warp,
     barrier_in,
     ctas_of,
     empty_barrier,
@@ -286,7 +287,7 @@ def emit_async_umma(e: KernelEmitter, op: TableOp) -> None:
         e.b.issue(instructions.FenceAfterOp)
         mma.emit()
         if op.pipeline is not None:
-            ctas = 2 if is_pair(op.pipeline) else ctas_of(op.pipeline)
+            ctas = PAIR if is_pair(op.pipeline) else ctas_of(op.pipeline)
             _commit(e, empty_barrier(e, op, stage_of(e.values, op)), ctas)
         if op.ready is not None:
             _commit(e, barrier_in(e, op.ready, 0))
@@ -300,7 +301,7 @@ def emit_umma_commit(e: KernelEmitter, op: TableOp) -> None:
 
 def emit_umma_release(e: KernelEmitter, op: TableOp) -> None:
     with _issuing(e):
-        _commit(e, empty_barrier(e, op, stage_of(e.values, op)))
+        _commit(e, empty_barrier(e, op, stage_of(e.values, op)), PAIR if is_pair(op.pipeline) else 1)
 
 
 class _Umma:

@@ -81,7 +81,7 @@ class Tcgen05(MmaFamily[Tcgen05Atom]):
         if read is None or scaled and (stored is not None or not _has_scaled_shape(op, loaded)):
             return None
         atom = unwrap(self.row_for(op, target))
-        op.pair = stored is None and is_of_pair(op, read, job)
+        op.pair = is_of_pair(op, read, stored or (), atom.mn_major, job)
         columns = _columns(op, atom, read, job, warps, in_shared)
         if columns is None or not stores_fit(op, stored or (), atom.mn_major):
             return None
@@ -106,7 +106,8 @@ class Tcgen05(MmaFamily[Tcgen05Atom]):
         return left is not None and right is not None and not is_rank_dependent(left[0]) and is_rank_dependent(right[0])
 
     def gains_by_pairs_of_rows(self, op: TableOp, ctas: int, job: Job) -> bool:
-        return self.row_for(op, job.target) is not None and gains_by_rows(op, ctas, job)
+        row = self.row_for(op, job.target)
+        return row is not None and gains_by_rows(op, ctas, row.mn_major, job)
 
     def keep_lhs_in_smem(self, op: TableOp, job: Job) -> None:
         """Where the columns of a loop-invariant operand would cost the SM a CTA."""

@@ -10,7 +10,7 @@ from math import prod
 from xdsl.dialects.builtin import IntAttr, IntegerAttr, i32
 from xdsl.ir import Block, Operation, SSAValue
 
-from ....ir.casting import as_op, terminator, tile_type, unwrap
+from ....ir.casting import as_op, defining_op, terminator, tile_type, unwrap
 from ....ir.dialects.cute.shared_layout_attr import SharedLayoutAttr
 from ....ir.dialects.fast_xdsl import walk
 from ....ir.dialects.nv_tileas.ops import (
@@ -89,7 +89,9 @@ class PipelineAllocation:
             _set_buffers([stationary.operand_load], stationary.buffers)
         for first, *others in self.groups:
             buffers = self._create_stages(first, stages)
+            written = self._create_written(first, buffers) if first.is_written_by_pair else None
             for one in (first, *others):
+                one.written = written
                 _set_buffers(one.tma_loads, buffers)
                 _set_stages(one, buffers, is_reused=len(one.loops) > 1 or bool(others))
         if groups := [group for group in self.accumulators if group[0].consumers]:
@@ -186,6 +188,14 @@ class PipelineAllocation:
             type = BufferType(element, IntAttr(reader.buffers_of(stored, count)), SharedLayoutAttr(stored.placement))
             stored.buffer = self._add(AllocTensorOp.make([], [type]))
         return stages
+
+    def _create_written(self, mainloop: Mainloop, stages: OperandStages) -> Pipeline:
+        """The pipeline of the operands that threads write; one of its own where TMA fills the stages, too."""
+        count = stages.stage_count
+        written = Pipeline(self._pipeline(count, 1, 0)) if mainloop.loads else stages
+        created = as_op(defining_op(written.pipeline))
+        created.pair, created.writers = True, self.warps
+        return written
 
     def _create(self, operand_loads: list[TmaOperandLoad], count: int, consumers: int) -> OperandStages:
         descriptors, buffers = [], []

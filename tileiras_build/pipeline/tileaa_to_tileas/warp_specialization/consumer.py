@@ -45,10 +45,9 @@ from .pipelines import (
     PipelineState,
     StationaryOperand,
     TmaOperandLoad,
-    accumulators_of,
-    stages_of,
     stationary_operands_of,
 )
+from .used_pipelines import accumulators_of, stages_of, written_of
 
 # Attributes that mark a dot, and that its instruction does not have.
 MMA_SELECTION_ATTRIBUTES = ("tmem_columns", "warps", "rescaled", "stationary", "stored", "copied")
@@ -80,11 +79,13 @@ class Consumer:
 
     def pipelines(self, place: Operation | None = None) -> list[Pipeline]:
         """The pipelines whose tokens the role has, or those used inside ``place``, a loop or a branch."""
-        return [*stages_of(self.mainloops, place), *accumulators_of(self.mainloops, place)]
+        used = (stages_of, written_of, accumulators_of)
+        return list(dict.fromkeys(pipeline for of in used for pipeline in of(self.mainloops, place)))
 
     def pipelines_to_drain(self) -> list[Pipeline]:
         """What no producer waits for: commits could otherwise arrive after the CTA's end."""
-        return list(dict.fromkeys(one.stages for one in self.mainloops if one.consumers and not one.loads))
+        released = [one.stages for one in self.mainloops if one.consumers and not one.loads]
+        return list(dict.fromkeys([*released, *written_of(self.mainloops)]))
 
     def emit(self, op: Operation, state: PipelineState) -> None:
         """Rewrite an operation; ``state``: before it."""
@@ -221,14 +222,17 @@ class Consumer:
         """Wait for a stage, if nothing in this iteration has waited for it yet, and return its number."""
         first = mainloop.readers[0]
         if first not in self.stages:
-            state.wait(mainloop.stages) if mainloop.loads else state.acquire(mainloop.stages, by_readers=True)
+            if mainloop.written is not None:
+                state.acquire(mainloop.written)
+            else:
+                state.wait(mainloop.stages) if mainloop.loads else state.acquire(mainloop.stages, by_readers=True)
             self.stages[first] = state.stage(mainloop.stages)
         return self.stages[first]
 
     def _multiply(self, mainloop: Mainloop, state: PipelineState) -> None:
         """Wait and multiply; the last reader releases the stage."""
         dot, stage = mainloop.dot, self._wait(mainloop, state)
-        _store_operands(mainloop, stage)
+        _store_operands(mainloop, stage, state)
         if Storage.SHARED in family_of(dot).b_storage:
             self._issue(mainloop, stage, state)
         else:
@@ -323,13 +327,13 @@ def _read_source(operand_load: TmaOperandLoad, stage: SSAValue) -> None:
     erase_load(load, [])
 
 
-def _store_operands(mainloop: Mainloop, stage: SSAValue) -> None:
+def _store_operands(mainloop: Mainloop, stage: SSAValue, state: PipelineState) -> None:
     """Threads write operands of a dot to shared memory: into the stage, or before the loops that do not compute them."""
-    dot = mainloop.dot
+    dot, written = mainloop.dot, mainloop.written or mainloop.stages
     for stored in mainloop.stored:
         value = dot.operands[stored.index]
         if not stored.is_invariant:
-            insert_before(LocalStoreOp.make([value, stored.buffer, stage, mainloop.stages.pipeline], []), dot)
+            insert_before(LocalStoreOp.make([value, stored.buffer, stage, written.pipeline], []), dot)
             continue
         place = next(loop for loop in mainloop.loops if not is_defined_in_loop(value, loop))
         insert = insertion_before(place)
@@ -337,8 +341,17 @@ def _store_operands(mainloop: Mainloop, stage: SSAValue) -> None:
             insert(BarrierOp.make([], []))  # no thread multiplies the last one any more
         insert(LocalStoreOp.make([value, stored.buffer, insert.constant(0), None], []))
         insert(BarrierOp.make([], []))
-    if not all(stored.is_invariant for stored in mainloop.stored):
+    if mainloop.written is not None:
+        _hand_over(mainloop, mainloop.written, state)
+    elif not all(stored.is_invariant for stored in mainloop.stored):
         insert_before(BarrierOp.make([], []), dot)
+
+
+def _hand_over(mainloop: Mainloop, written: Pipeline, state: PipelineState) -> None:
+    """Let the thread that issues the MMAs of a pair wait for what the threads of both CTAs have written, and TMA has loaded."""
+    state.commit(written)
+    for pipeline in dict.fromkeys((written, mainloop.stages)):
+        state.wait(pipeline, by_issuer=True)
 
 
 # ---- results -------------------------------------------------------------------------------------------------------

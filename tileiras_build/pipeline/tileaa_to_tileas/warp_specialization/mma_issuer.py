@@ -8,7 +8,7 @@ from typing import Any
 from xdsl.dialects.builtin import IntegerAttr, i32
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ....ir.casting import as_op, parent_block, terminator, tile_type, unwrap
+from ....ir.casting import as_op, next_op, parent_block, terminator, tile_type, unwrap
 from ....ir.dialects import arith
 from ....ir.dialects.nv_tileas.ops import COUNTERPARTS, BarrierOp, CopyScalesOp, TmemLoadOp, TmemStoreOp
 from ....ir.dialects.op_definition import TableOp
@@ -38,12 +38,9 @@ from .pipelines import (
     PipelineState,
     StationaryOperand,
     TmemAccumulator,
-    accumulators_of,
-    lhs_chunks_of,
-    scales_of,
-    stages_of,
     stationary_operands_of,
 )
+from .used_pipelines import accumulators_of, lhs_chunks_of, scales_of, stages_of
 
 AddFOp = COUNTERPARTS["nv_tileaa.addf"]
 SCALES = ("lhs_scale", "rhs_scale")
@@ -263,6 +260,9 @@ class TmemConsumer(Consumer):
         operands["ready"] = accumulator.pipeline if accumulator.is_waited else None
         operands |= _release_of(mainloop, state)
         issue_tmem_mma(mainloop, state, operands, attributes)
+        if mainloop.written is not None and mainloop.written is not mainloop.stages:
+            state.release(mainloop.written, mainloop.tmem_ops.release)
+            state.before(next_op(dot)).advance(mainloop.written)
         if accumulator.is_waited:
             # Where threads do not read it, only the next left operand waits for the MMA.
             late = state.before(terminator(parent_block(dot))) if accumulator.carried_in_tmem else state

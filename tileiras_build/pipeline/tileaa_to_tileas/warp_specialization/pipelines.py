@@ -146,9 +146,9 @@ class PipelineState:
         """Wait until all stages are released."""
         self._act(ProducerTailOp, pipeline)
 
-    def wait(self, pipeline: Pipeline) -> None:
+    def wait(self, pipeline: Pipeline, **values: bool) -> None:
         """Wait until the stage is full."""
-        self._act(ConsumerWaitOp, pipeline)
+        self._act(ConsumerWaitOp, pipeline, **values)
 
     def release(self, pipeline: Pipeline, kind: type[TableOp] = ConsumerReleaseOp) -> None:
         """The stage is empty once all warps, or all MMAs that were issued before, are done with it."""
@@ -250,6 +250,8 @@ class Mainloop:
     Equal dots of other loops use the same stages and accumulators (``is_reused``). ``enclosing_ops``: the loops and branches
     around its dot; the innermost one is a counted loop. ``in_cluster``: other CTAs may share stages and accumulators.
     ``rows``: the tile of rows that an issuer has of its dot, and the number of tiles.
+    ``written``: the pipeline by which the threads of a pair of CTAs hand over the operands that they write to the one that issues MMAs; its
+    stages are those of the operands.
     """
 
     dot: TableOp
@@ -266,6 +268,7 @@ class Mainloop:
     scale_buffers: ScaleStages | None = None
     rows: tuple[int, int] | None = None
     readers: list[Mainloop] = field(default_factory=list)
+    written: Pipeline | None = None
 
     def __post_init__(self) -> None:
         self.readers = self.readers or [self]
@@ -298,6 +301,11 @@ class Mainloop:
     def tmem_ops(self) -> TmemMmaOps:
         """The operations that issue its dot, whose accumulators are in tensor memory."""
         return tmem_mma_ops(self.dot)
+
+    @property
+    def is_written_by_pair(self) -> bool:
+        """Whether the threads of both CTAs of a pair write operands."""
+        return bool(self.dot.pair and self.stored)
 
     @property
     def releases_accumulator(self) -> bool:
@@ -418,31 +426,3 @@ def query_tiles_of(mainloops: list[Mainloop]) -> int:
     """The tiles of 128 rows that chained dots have, each with accumulators, an issuer and a warpgroup of its own."""
     rows = mainloops[0].dot.result.type.get_shape()[0]
     return rows // ROWS if accumulators_stay_in_tmem(mainloops) else 1
-
-
-# ---- the pipelines that a role has a token of: all, or those used inside ``place``, a loop or a branch -------------------------
-def stages_of(mainloops: list[Mainloop], place: Operation | None = None) -> list[Pipeline]:
-    """The stages of operands."""
-    users: list[Mainloop | StationaryOperand] = [*stationary_operands_of(mainloops), *mainloops]
-    return _used_inside(place, ((user.stages, user.enclosing_ops) for user in users))
-
-
-def scales_of(mainloops: list[Mainloop], place: Operation | None = None) -> list[Pipeline]:
-    """The block scales that scale loaders load."""
-    return _used_inside(place, ((one.scales, one.enclosing_ops) for one in mainloops if one.scale_loads))
-
-
-def accumulators_of(mainloops: list[Mainloop], place: Operation | None = None) -> list[Pipeline]:
-    """The accumulators in tensor memory, where they are waited for."""
-    found = (one for one in mainloops if one.tmem_accumulator is not None)
-    return _used_inside(place, ((one.accumulator, one.ops_around_accumulator) for one in found))
-
-
-def lhs_chunks_of(mainloops: list[Mainloop], place: Operation | None = None) -> list[Pipeline]:
-    """The left operands that warps write chunk by chunk."""
-    found = (one for one in mainloops if one.tmem_accumulator is not None)
-    return _used_inside(place, ((one.accumulator.lhs_written, one.enclosing_ops) for one in found))
-
-
-def _used_inside(place: Operation | None, users: Iterable[tuple[Pipeline | None, list[TableOp]]]) -> list[Pipeline]:
-    return list(dict.fromkeys(one for one, around in users if one and (place is None or place in around)))

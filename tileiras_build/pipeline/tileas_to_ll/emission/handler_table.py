@@ -14,7 +14,7 @@ from ...rewriting.dialect_conversion import RuleTable
 from ..arith import division_by_reciprocal, elementwise, mixed_precision_add, reduce_and_scan
 from ..data_movement import cluster_reduce, convert_layout, shape_ops, shared_memory_spills
 from ..memory import atomics, global_memory, memref_and_tile_views, multimem
-from ..pipelines import cp_async, tma_copies, warp_partitions_and_mbarriers
+from ..pipelines import compute_barriers, cp_async, tma_copies, warp_partitions_and_mbarriers
 from ..program import control_flow, print_and_assert, program_ids
 from .kernel_emitter import KernelEmitter
 
@@ -27,6 +27,7 @@ FAMILIES = (
     control_flow,
     cluster_reduce,
     convert_layout,
+    compute_barriers,
     print_and_assert,
     division_by_reciprocal,  # after arithmetic, whose rule it extends
     global_memory,

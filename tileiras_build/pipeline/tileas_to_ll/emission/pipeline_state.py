@@ -19,6 +19,7 @@ class PipelineState:
     """The pipelines and tensor maps of a kernel, and the exit of the partition that is emitted."""
 
     created: list[TableOp] = field(default_factory=list)
+    cluster_barriers: list[TableOp] = field(default_factory=list)  # that have an mbarrier
     map_parameters: list[SSAValue] = field(default_factory=list)  # kernel parameters that hold tensor maps
     tensor_maps: list[SSAValue] = field(default_factory=list)  # those of ``map_parameters`` that are in use
     partition_exit: Block | None = None  # where a return inside the partition branches to

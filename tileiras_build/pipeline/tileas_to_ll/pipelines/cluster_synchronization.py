@@ -5,9 +5,14 @@ from __future__ import annotations
 from ....ir.dialects.nvvm import cluster_sync_and_fences
 from ...common.llvm_type_constructors import I32
 from ..emission.function_builder import Value
-from ..emission.instruction_builder import InstructionBuilder
+from ..emission.instruction_builder import WARP, InstructionBuilder
 
 CLUSTER_REDUCE_BARRIERS = 2  # of all threads of the cluster, in a ``cluster_reduce``
+
+
+def arrivals_of_cluster(warps: int, ctas: int) -> int:
+    """The arrivals at the mbarrier of a barrier of the cluster: of each thread of the CTA, and of each warp of the others."""
+    return warps * (WARP + ctas - 1)
 
 
 def peer_address(b: InstructionBuilder, address: Value, *rank: Value) -> Value:

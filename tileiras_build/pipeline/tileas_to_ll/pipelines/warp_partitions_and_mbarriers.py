@@ -13,33 +13,40 @@ from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager, nullcontext
 
-from xdsl.dialects.builtin import IntAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.traits import IsTerminator, Pure
 
 from ....ir.casting import as_op, defining_op, int_array_attr, int_attr, parent_block, parent_op, unwrap
 from ....ir.dialects import gpu_ext as gpu
 from ....ir.dialects.fast_xdsl import walk
-from ....ir.dialects.gpu_ext import AddressSpace, AddressSpaceAttr
 from ....ir.dialects.nv_tileas.ops import BarrierOp, ClusterReduceOp
 from ....ir.dialects.nv_tileas.types import MBARRIER_BYTES
 from ....ir.dialects.nvgpu import ops_barrier as nvgpu
 from ....ir.dialects.nvgpu.ops_tma import TmaPrefetchDescriptorOp
-from ....ir.dialects.nvgpu.types import MBarrierGroupType
 from ....ir.dialects.nvvm import cluster_sync_and_fences, warp_sync
 from ....ir.dialects.op_definition import TableOp
 from ....ir.dialects.op_traits import MmaRole, is_counted_loop, is_return, releases_on_completion, traits_of
+from ....ir.layouts.tmem_layout import PAIR
+from ...analysis.kernel_lifetime_storage import mbarriers_of_cluster
+from ...analysis.op_queries import is_written_by_pair
 from ...analysis.resource_model import WARPGROUP
-from ...common.llvm_type_constructors import CLUSTER, I1, I8, I32, SHARED
+from ...common.llvm_type_constructors import I1, I32, SHARED
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import INDEX, InstructionBuilder
 from ..emission.kernel_emitter import Handler, KernelEmitter
 from ..emission.thread_ids import ThreadIds
 from ..emission.value_map import ValueMap
-from .cluster_synchronization import CLUSTER_REDUCE_BARRIERS, peer_address, sync_cluster
+from .cluster_synchronization import CLUSTER_REDUCE_BARRIERS, arrivals_of_cluster, peer_address, sync_cluster
+from .mbarrier_arrivals import (
+    arrive_at,
+    arrive_everywhere,
+    arrive_of_warp,
+    arrive_of_warp_of_pair,
+    initialize_mbarrier,
+    mbarrier,
+)
 
 CONSUMER_WAIT = "nv_tileas.async.pipeline.consumer_wait"
-MBARRIER = MBarrierGroupType(AddressSpaceAttr(AddressSpace.WORKGROUP), IntAttr(1))
 
 
 # ---- tokens --------------------------------------------------------------------------------------
@@ -81,11 +88,6 @@ def empty_barrier(e: KernelEmitter, op: TableOp, stage: Value) -> Value:
     return e.b.add(full_barrier(e, op, stage), MBARRIER_BYTES * op.pipeline.type.stages.data)
 
 
-def mbarrier(b: InstructionBuilder, address: SSAValue) -> tuple[SSAValue, SSAValue]:
-    """An mbarrier as operands of nvgpu: a group of one, and its index there."""
-    return b.bridge(address, MBARRIER), b.bridge(0, INDEX)
-
-
 def emit_create(e: KernelEmitter, op: TableOp) -> None:
     e.values[op.result] = int_attr(op, "shared_offset")
     e.pipelines.created.append(op)
@@ -106,11 +108,13 @@ def _initialize(e: KernelEmitter) -> None:
     with e.b.if_then(e.threads.is_first_thread):
         for op in e.pipelines.created:
             stages, consumers = op.result.type.stages.data, int_attr(op, "consumers") * ctas_of(op.result)
-            producers = int_attr(op, "producers", absent=1)
+            producers = PAIR * op.writers if op.writers else op.producers
             for number, arrivals in enumerate([producers] * stages + [consumers] * stages):
-                offset = int_attr(op, "shared_offset") + MBARRIER_BYTES * number
-                at, first = mbarrier(e.b, e.b.offset(e.memory.shared_memory, offset, I8))
-                e.b.operation(nvgpu.MBarrierInitOp, (at, e.b.bridge(arrivals, INDEX), first))
+                initialize_mbarrier(e, int_attr(op, "shared_offset") + MBARRIER_BYTES * number, arrivals)
+        for barrier in e.pipelines.cluster_barriers:
+            for number in range(mbarriers_of_cluster(e.ctas)):
+                place = barrier.shared_offset + MBARRIER_BYTES * number
+                initialize_mbarrier(e, place, arrivals_of_cluster(e.num_warps, e.ctas))
         e.b.issue(cluster_sync_and_fences.FenceMBarrierInitOp)
     if e.tmem is not None:
         e.tmem.allocate(e)
@@ -131,6 +135,8 @@ def is_pair(pipeline: SSAValue) -> bool:
 
 
 def uses_cluster_barriers(e: KernelEmitter) -> bool:
+    if e.pipelines.cluster_barriers:
+        return True
     return any(ctas_of(op.result) > 1 or is_pair(op.result) for op in e.pipelines.created)
 
 
@@ -170,7 +176,7 @@ def emit_producer_acquire(e: KernelEmitter, op: TableOp) -> None:
     stage = stage_of(e.values, op)
     # At first all stages are empty: the phase before the first counts as complete.
     wait(e.b, empty_barrier(e, op, stage), e.b.xor(phase_of(e.values, op), 1))
-    if "by_readers" in op.attributes:
+    if op.by_readers or is_written_by_pair(op.pipeline):
         return
     bytes = op.pipeline.owner.attributes["bytes"].value.data
     if is_pair(op.pipeline):
@@ -197,21 +203,16 @@ def _expect(b: InstructionBuilder, full: Value, bytes: int) -> None:
 def emit_producer_commit(e: KernelEmitter, op: TableOp) -> None:
     """Make each thread's writes visible to the asynchronous proxy, then arrive once for the warp."""
     e.b.issue(cluster_sync_and_fences.FenceProxyAsyncOp, shared=True)
-    arrive_of_warp(e.threads, full_barrier(e, op, stage_of(e.values, op)))
-
-
-def arrive_of_warp(threads: ThreadIds, address: Value) -> None:
-    """Arrive once at an mbarrier after all threads of this warp have reached this point."""
-    threads.b.issue(warp_sync.BarWarpSyncOp, -1)
-    with threads.b.at_function_start():
-        is_leader = threads.b.compare("eq", threads.lane, 0)
-    at, first = mbarrier(threads.b, threads.b.pointer(address, SHARED))
-    threads.b.operation(nvgpu.MBarrierArriveOp, (at, first, threads.b.of(is_leader, I1)))
+    full = full_barrier(e, op, stage_of(e.values, op))
+    if is_written_by_pair(op.pipeline):
+        arrive_of_warp_of_pair(e.threads, full)
+    else:
+        arrive_of_warp(e.threads, full)
 
 
 def emit_consumer_wait(e: KernelEmitter, op: TableOp) -> None:
     released_by_mma = _is_released_by_mma(op.pipeline)
-    mma_only = released_by_mma and _has_only_mma(parent_block(op))
+    mma_only = op.by_issuer or released_by_mma and _has_only_mma(parent_block(op))
     with ExitStack() as waiting:
         if is_pair(op.pipeline):
             waiting.enter_context(leading(e.threads))
@@ -266,10 +267,10 @@ def emit_consumer_release(e: KernelEmitter, op: TableOp) -> None:
     b.issue(warp_sync.BarWarpSyncOp, -1)
     address = empty_barrier(e, op, stage)
     if ctas > 1:
-        _arrive_everywhere(e.threads, address, enabled, ctas)
+        arrive_everywhere(e.threads, address, enabled, ctas)
         return
     if _is_released_to_pair(op.pipeline):
-        _arrive_at(e.threads, address, enabled, e.threads.pair_leader)  # it issues the MMAs of the pair
+        arrive_at(e.threads, address, enabled, e.threads.pair_leader)  # it issues the MMAs of the pair
         return
     b.operation(nvgpu.MBarrierArriveOp, (*mbarrier(e.b, b.pointer(address, SHARED)), b.of(enabled, I1)))
 
@@ -283,30 +284,14 @@ def _is_acquired_by_issuer(pipeline: SSAValue) -> bool:
     return any(MmaRole.ACQUIRE in traits_of(use.operation).mma for use in pipeline.uses)
 
 
-def _arrive_everywhere(threads: ThreadIds, address: Value, enabled: Value, ctas: int) -> None:
-    """One lane per CTA of the cluster arrives at that CTA's mbarrier at the same offset."""
-    _arrive_at(threads, address, enabled, threads.b.and_(threads.lane, ctas - 1))
-
-
-def _arrive_at(threads: ThreadIds, address: Value, enabled: Value, rank: Value) -> None:
-    """Arrive at the mbarrier of the CTA of this rank.
-
-    It signals reads, so it needs no release semantics, which at cluster scope would wait for all writes of this thread
-    (MEMBAR.ALL.GPU).
-    """
-    threads.b.issue(
-        cluster_sync_and_fences.MBarrierArriveOp,
-        enabled,
-        threads.b.pointer(peer_address(threads.b, address, rank), CLUSTER),
-    )
-
-
 # ---- warp partitions -----------------------------------------------------------------------------
 def emit_agent_switch(e: KernelEmitter, op: TableOp) -> None:
     """Branch to the partitions: the compute warps are first. One thread of the first producer warp issues TMA loads,
     one of each of the next ones issues MMAs, and all threads of further warps copy scales.
     """
     b = e.b
+    barriers = (inner for inner in walk(op.regions[-1]) if isinstance(inner, BarrierOp))
+    e.pipelines.cluster_barriers = [barrier for barrier in barriers if as_op(barrier).shared_offset is not None]
     _initialize(e)
     compute, done = b.label(), b.label()
     if len(op.regions) > 1:

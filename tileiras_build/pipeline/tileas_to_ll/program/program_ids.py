@@ -1,4 +1,4 @@
-"""Program ids, tokens, globals, storage and barriers."""
+"""Program ids, tokens, globals and storage."""
 
 from __future__ import annotations
 
@@ -46,10 +46,6 @@ def emit_token(e: KernelEmitter, op: TableOp) -> None:
     e.values[op.results[0]] = None
 
 
-def emit_barrier(e: KernelEmitter, op: TableOp) -> None:
-    e.memory.barrier()
-
-
 def emit_cast(e: KernelEmitter, op: Operation) -> None:
     """A bridge cast: the types before and after conversion have the same registers."""
     e.values[op.results[0]] = e.values[op.operands[0]]
@@ -90,7 +86,6 @@ HANDLERS: dict[str, Handler] = {
     "nv_tileas.create_mem_token": emit_token,
     "nv_tileas.join_mem_token": emit_token,
     "nv_tileas.fence_alias": emit_token,
-    "nv_tileas.barrier": emit_barrier,
     "builtin.unrealized_conversion_cast": emit_cast,
     "nv_tileas.get_global": emit_get_global,
     "nv_tileas.alloca": emit_alloca,

@@ -1,0 +1,32 @@
+"""Let each CTA of a pair copy half of the columns of a right operand that threads copy.
+
+The MMA of a pair reads the halves of both CTAs (PTX ISA 9.0, section 9.7.16.10.5). ``use_two_cta_mma.py`` halves what TMA loads.
+"""
+
+from __future__ import annotations
+
+from ...ir.casting import as_op, next_op
+from ...ir.dialects.fast_xdsl import walk
+from ...ir.dialects.nv_tileas.ops import CtaRankOp
+from ...ir.dialects.op_definition import TableOp
+from ...ir.layouts.tmem_layout import PAIR
+from ..analysis.copied_operands import half_of_copied_rhs
+from ..analysis.enclosing_control_flow import enclosing_kernel
+from ..analysis.sharding_propagation import Sharding
+from .op_insertion import insertion_before
+from .sharded_program import ShardedProgram
+
+
+def halve_copied_rhs(dot: TableOp, mn_major: tuple[str, ...]) -> None:
+    """Shard the right operand of a dot of a pair, if threads copy it, by its columns."""
+    found = half_of_copied_rhs(dot, mn_major)
+    if found is None:
+        return
+    load, tiles = found
+    kernel = as_op(enclosing_kernel(dot))
+    rank = next(op for op in walk(kernel) if op.name == CtaRankOp.name)
+    insert = insertion_before(next_op(rank))
+    in_pair = rank.results[0] if kernel.num_ctas == PAIR else insert.binary("and", rank.results[0], PAIR - 1)
+    halves = Sharding(PAIR)
+    halves.operations, halves.dims = {load}, dict(tiles)
+    ShardedProgram(kernel, halves, in_pair).shard_tiles()
