@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from xdsl.ir import Block, Operation
 
-from ....ir.casting import parent_block, parent_op
+from ....ir.casting import as_op, parent_block, parent_op
 from ....ir.dialects.cute import layout_of
 from ....ir.dialects.fast_xdsl import walk
 from ....ir.dialects.op_traits import is_loop
 from ...analysis.op_queries import is_outside, is_pure, may_divide_by_zero
+from ...mma.family import Storage, family_of
 
-# of a thread: the tile is live across the loop, where accumulators need the rest
-MOST_REGISTERS = 16
+# Of a thread, which has 255: the tile is live across the loop beside accumulators, addresses, and what is loaded ahead.
+MOST_REGISTERS, MOST_ACCUMULATORS = 16, 127
 CONVERSION = "nv_tileas.convert_layout"
 
 
@@ -25,10 +26,19 @@ def hoist_conversions(func: Operation) -> None:
     for op in [op for op in walk(func) if op.name == CONVERSION]:
         if layout_of(op.results[0]).num_registers > MOST_REGISTERS:
             continue
-        while is_loop(loop := parent_op(op)) and (moved := _invariant_ops(op, parent_block(op))) is not None:
+        while is_loop(loop := parent_op(op)) and _accumulators(loop) <= MOST_ACCUMULATORS:
+            if (moved := _invariant_ops(op, parent_block(op))) is None:
+                break
             for each in moved:
                 each.detach()
                 parent_block(loop).insert_op_before(each, loop)
+
+
+def _accumulators(loop: Operation) -> int:
+    """Registers of a thread for the results of a loop's dots, but for those in tensor memory."""
+    dots = [as_op(op) for op in walk(loop) if op.name == "nv_tileas.dot"]
+    kept = [dot for dot in dots if dot.mma is None or family_of(dot).accumulator is not Storage.TENSOR]
+    return sum(layout_of(dot.result).num_registers for dot in kept)
 
 
 def _invariant_ops(op: Operation, body: Block) -> list[Operation] | None:
