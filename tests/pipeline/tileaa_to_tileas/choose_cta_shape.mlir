@@ -464,3 +464,51 @@ nv_tileaa.func @k attributes {schedule = {num_warps = 4 : i32}} {
   }
   nv_tileaa.return
 }
+
+// ---- four_elements_a_thread_where_accesses_are_narrow
+!tile = tensor<256xi32>
+!pointers = tensor<256x!nv_tileaa.ptr<f32>>
+nv_tileaa.func @k {
+^bb0(%p: !nv_tileaa.ptr<f32>, %s: i32):
+  %stride = nv_tileas.splat %s : (i32) -> !tile
+  %range = nv_tileas.make_range : !tile
+  %places = arith.muli %range, %stride : !tile
+  %base = nv_tileas.splat %p : (!nv_tileaa.ptr<f32>) -> !pointers
+  %all = nv_tileas.addptr %base, %places : (!pointers, !tile) -> !pointers
+  %x, %t = nv_tileas.load %all {mem_semantic = "weak"} : (!pointers) -> (tensor<256xf32>, !nv_tileaa.mem_token)
+  nv_tileaa.return
+}
+// ==>
+nv_tileaa.func @k attributes {schedule = {num_warps = 2 : i32}} {
+^bb0(%p: !nv_tileaa.ptr<f32>, %s: i32):
+  %stride = nv_tileas.splat %s : (i32) -> tensor<256xi32>
+  %range = nv_tileas.make_range : tensor<256xi32>
+  %places = arith.muli %range, %stride : tensor<256xi32>
+  %base = nv_tileas.splat %p : (!nv_tileaa.ptr<f32>) -> tensor<256x!nv_tileaa.ptr<f32>>
+  %all = nv_tileas.addptr %base, %places : (tensor<256x!nv_tileaa.ptr<f32>>, tensor<256xi32>) -> tensor<256x!nv_tileaa.ptr<f32>>
+  %x, %t = nv_tileas.load %all {mem_semantic = "weak"} : (tensor<256x!nv_tileaa.ptr<f32>>) -> (tensor<256xf32>, !nv_tileaa.mem_token)
+  nv_tileaa.return
+}
+
+// ---- vectors_of_one_warp
+!tile = tensor<256xi32>
+!pointers = tensor<256x!nv_tileaa.ptr<f32>>
+nv_tileaa.func @k {
+^bb0(%p: !nv_tileaa.ptr<f32>):
+  %aligned = nv_tileas.assume %p {predicate = #cuda_tile.div_by<16>} : !nv_tileaa.ptr<f32>
+  %range = nv_tileas.make_range : !tile
+  %base = nv_tileas.splat %aligned : (!nv_tileaa.ptr<f32>) -> !pointers
+  %all = nv_tileas.addptr %base, %range : (!pointers, !tile) -> !pointers
+  %x, %t = nv_tileas.load %all {mem_semantic = "weak"} : (!pointers) -> (tensor<256xf32>, !nv_tileaa.mem_token)
+  nv_tileaa.return
+}
+// ==>
+nv_tileaa.func @k {
+^bb0(%p: !nv_tileaa.ptr<f32>):
+  %aligned = nv_tileas.assume %p {predicate = #cuda_tile.div_by<16>} : !nv_tileaa.ptr<f32>
+  %range = nv_tileas.make_range : tensor<256xi32>
+  %base = nv_tileas.splat %aligned : (!nv_tileaa.ptr<f32>) -> tensor<256x!nv_tileaa.ptr<f32>>
+  %all = nv_tileas.addptr %base, %range : (tensor<256x!nv_tileaa.ptr<f32>>, tensor<256xi32>) -> tensor<256x!nv_tileaa.ptr<f32>>
+  %x, %t = nv_tileas.load %all {mem_semantic = "weak"} : (tensor<256x!nv_tileaa.ptr<f32>>) -> (tensor<256xf32>, !nv_tileaa.mem_token)
+  nv_tileaa.return
+}

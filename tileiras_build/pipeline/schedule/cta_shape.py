@@ -12,11 +12,13 @@ from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_counted_loop
 from ...ir.layouts.tmem_layout import ALL_COLUMNS, ROWS, allocated_columns
 from ...target.sm_limits import WARP
+from ..analysis.access_vectorization import pointer_vector
+from ..analysis.axis_info import AxisAnalysis
 from ..analysis.chained_dots import DOT, is_computed_by_dot
 from ..analysis.dot_loop_registers import live_tile_registers, tile_registers
 from ..analysis.dot_operand_chains import dot_operand_load
 from ..analysis.enclosing_control_flow import is_in_counted_loop, only_accumulates
-from ..analysis.op_queries import has_dots
+from ..analysis.op_queries import has_dots, is_tile
 from ..analysis.peak_registers import peak_registers
 from ..analysis.resource_model import (
     MIN_STAGES,
@@ -25,6 +27,7 @@ from ..analysis.resource_model import (
     WARPGROUP,
     choose_warps,
     ctas_by_row_registers,
+    largest_tile,
     live_registers_fit,
     registers_fit,
     registers_left,
@@ -46,7 +49,13 @@ from .row_candidates import RowCandidates
 from .schedule_attribute import schedule_of, set_knobs
 from .shared_memory import give_up_tma
 
+POINTER_ACCESSES = frozenset({"nv_tileas.load", "nv_tileas.store"})
+# Operations whose fixed cost is per warp, and accesses that have vectors of their own.
+SHARES_ELEMENTS = frozenset(
+    f"nv_tileas.{name}" for name in ("reduce", "scan", "tiled_load", "tiled_store", "tiled_atomic_rmw")
+)
 ROWS_OF_WARP = 16  # of an mma.sync
+NARROW_ELEMENTS = 4  # of a thread whose accesses have one each
 EXPLAINED_CTAS = 4  # CTAs per SM up to which candidates are explained where none is chosen
 
 
@@ -64,7 +73,8 @@ def choose_cta_shape(func: TableOp, job: Job) -> None:
     wanted = schedule_of(func)
     if _choose_attention(func, job):
         return
-    rules = (_warps_that_divide, _warps_of_scores, _warps_of_live_tiles) if has_dots(func) else ()
+    of_dots = _warps_that_divide, _warps_of_scores, _warps_of_live_tiles
+    rules = of_dots if has_dots(func) else (_warps_of_narrow_accesses,)
     warps, told = None if wanted.num_warps else next(filter(None, (rule(func, job) for rule in rules)), None), None
     if warps is not None:
         set_knobs(func, num_warps=warps)
@@ -222,6 +232,20 @@ def _warps_of_live_tiles(func: TableOp, job: Job) -> int | None:
     shapes = [as_op(op).result.type.get_shape()[-2:] for op in walk(func) if op.name == DOT]
     most = WARPGROUP * min(m // rows * (n // columns) for m, n in shapes)
     return 2 * warps if 2 * warps <= most else None
+
+
+def _warps_of_narrow_accesses(func: TableOp, job: Job) -> int | None:
+    """Warps of a kernel without dots, of element-wise operations, whose accesses by pointers have one element each; None where vectors are
+    wider. Threads with as many elements as two vectors would wait for more loads one after the other, as ptxas issues late what exceeds
+    the registers that it gives them.
+    """
+    operations = walk(func)
+    accesses = [as_op(op) for op in operations if op.name in POINTER_ACCESSES and is_tile(as_op(op).value)]
+    warps, most = choose_warps(func, job), min(WARPGROUP, largest_tile(operations) // (NARROW_ELEMENTS * WARP))
+    if warps >= most or not accesses or any(op.name in SHARES_ELEMENTS for op in operations):
+        return None
+    analysis = AxisAnalysis()
+    return most if all(pointer_vector(access, analysis)[0] == 1 for access in accesses) else None
 
 
 def _rows(dot: TableOp) -> int:
