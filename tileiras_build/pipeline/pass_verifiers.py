@@ -34,6 +34,7 @@ PASS_VERIFIERS: Mapping[str, tuple[str, ...]] = {
     "tileas-multicast-loads": (CLUSTERS, PIPELINES),
     "tileas-rotate-mma-loop": (PIPELINES,),
     "tileas-hoist-async-mma-issue": (PIPELINES,),
+    "tileas-overlap-mmas": (PIPELINES,),
     "tileas-software-pipeline-loads": (BARRIERS, CP_ASYNC_BUFFERS),
     "tileas-prefetch-fragments": (BARRIERS, CP_ASYNC_BUFFERS),
     "tileas-copy-operands-ahead": (BARRIERS, PIPELINES, CP_ASYNC_BUFFERS),

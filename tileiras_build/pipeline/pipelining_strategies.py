@@ -69,6 +69,7 @@ STRATEGIES: tuple[Strategy, ...] = (
                 "tileas-specialize-warps",
                 "tileas-rotate-mma-loop",
                 "tileas-hoist-async-mma-issue",
+                "tileas-overlap-mmas",
                 "tileas-ping-pong-warpgroups",
                 "tileas-copy-operands-ahead",
                 "tileas-software-pipeline-loads",

@@ -1,14 +1,16 @@
-"""Warps of a CTA: as many as divide the results of all dots."""
+"""Warps of a CTA: as many as divide the results of all dots. CTAs per SM, and stages, of short programs."""
 
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.emulated_kernels import compiled, run
+from tests.emulated_kernels import compiled, run, scheduled_kernel
 from tests.pairwise import alternate
+from tileiras_build.pipeline.schedule.schedule_attribute import schedule_of
 
 KERNELS = Path(__file__).with_name("decode_dots.py")
+KERNELS_WITHOUT_LOOPS = Path(__file__).with_name("dots_without_loops.py")
 SMS = ("sm_80", "sm_90", "sm_100", "sm_120")
 INSTRUCTION = {"sm_90": "wgmma.mma_async", "sm_100": "tcgen05.mma.cta_group"}
 STEPS, HEADS, D = 3, 8, 64
@@ -30,3 +32,31 @@ def test_both_dots_keep_the_fastest_family(sm):
     ptx = compiled(KERNELS, "keys_256", sm).ptx
     assert INSTRUCTION[sm] in ptx
     assert "\tmma.sync" not in ptx
+
+
+@pytest.mark.parametrize(
+    "name, sm, ctas",
+    [
+        ("both_sides", "sm_90", 2),
+        ("both_sides", "sm_100", 2),
+        ("both_sides", "sm_80", 1),
+        ("both_sides_16", "sm_100", 1),
+    ],
+)
+def test_ctas_overlap_where_a_program_has_no_loop(name, sm, ctas):
+    """A launch with producer warps has all registers of an SM unless several CTAs are asked for."""
+    schedule = schedule_of(scheduled_kernel(KERNELS_WITHOUT_LOOPS, name, sm))
+    assert (schedule.occupancy or 1) == ctas
+
+
+@pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
+def test_results_of_dots_without_loops(sm):
+    rng = np.random.default_rng(0)
+    x, h = (rng.integers(-1, 2, (64, 64)).astype(np.float16) for _ in range(2))
+    found = run(KERNELS_WITHOUT_LOOPS, "both_sides", sm, [x, h, np.full((64, 64), np.nan, np.float32)])[2]
+    np.testing.assert_array_equal(found, h.T.astype(np.float32) @ (x.astype(np.float32) @ h.astype(np.float32)))
+
+
+@pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
+def test_a_loop_has_no_more_stages_than_trips(sm):
+    assert schedule_of(scheduled_kernel(KERNELS_WITHOUT_LOOPS, "two_trips", sm)).num_stages == 2

@@ -26,7 +26,7 @@ def peak_registers(func: Operation, target: Target) -> int:
     """Registers of all threads for the tiles that are live at once, at the place with the most in a loop of several dots; 0 where
     there is none.
     """
-    return max((_peak(block, target) for block in _blocks_of_dots(func)), default=0)
+    return max((peak_of_block(block, target) for block in _blocks_of_dots(func)), default=0)
 
 
 def _blocks_of_dots(func: Operation) -> Iterator[Block]:
@@ -36,8 +36,8 @@ def _blocks_of_dots(func: Operation) -> Iterator[Block]:
             yield block
 
 
-def _peak(block: Block, target: Target) -> int:
-    """The most registers that are live after an operation of a loop's body."""
+def peak_of_block(block: Block, target: Target) -> int:
+    """The most registers that are live after an operation of a block, such as a loop's body."""
     positions = {op: position for position, op in enumerate(block.ops)}
     last_use = {
         _holder(value): position for op, position in positions.items() for inner in walk(op) for value in inner.operands

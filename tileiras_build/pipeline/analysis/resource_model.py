@@ -222,11 +222,11 @@ def accumulators_fit(regs: int, func: Operation, job: Job, warps: int) -> bool:
     return registers_fit_with_setmaxnreg(regs, warps, occupancy(func, job) or 1, job.target)
 
 
-def live_registers_fit(regs: int, warps: int, target: Target) -> bool:
-    """Whether the threads of a single CTA per SM have registers for ``regs`` 32-bit words."""
+def live_registers_fit(regs: int, warps: int, target: Target, ctas: int = 1) -> bool:
+    """Whether the threads of each of ``ctas`` CTAs per SM have registers for ``regs`` 32-bit words."""
     may_use_setmaxnreg = warps >= MIN_WARPS_FOR_SETMAXNREG and target.has("setmaxnreg")
-    return registers_fit(regs, warps, 1, target) or (
-        may_use_setmaxnreg and registers_fit_with_setmaxnreg(regs, warps, 1, target)
+    return registers_fit(regs, warps, ctas, target) or (
+        may_use_setmaxnreg and registers_fit_with_setmaxnreg(regs, warps, ctas, target)
     )
 
 

@@ -17,9 +17,9 @@ from ..analysis.axis_info import AxisAnalysis
 from ..analysis.chained_dots import DOT, is_computed_by_dot
 from ..analysis.dot_loop_registers import live_tile_registers, tile_registers
 from ..analysis.dot_operand_chains import dot_operand_load
-from ..analysis.enclosing_control_flow import is_in_counted_loop, only_accumulates
+from ..analysis.enclosing_control_flow import enclosing_loops, is_in_counted_loop, only_accumulates
 from ..analysis.op_queries import has_dots, is_tile
-from ..analysis.peak_registers import peak_registers
+from ..analysis.peak_registers import peak_of_block, peak_registers
 from ..analysis.resource_model import (
     MIN_STAGES,
     MIN_WARPS,
@@ -37,15 +37,17 @@ from ..analysis.resource_model import (
 )
 from ..analysis.row_registers import late_words, row_words
 from ..analysis.stored_operands import is_invariant, stored_bytes
-from ..analysis.tma_operands import may_prefetch_in_loop
+from ..analysis.tma_operands import is_prefetchable_once, may_prefetch_in_loop, tma_operand
 from ..common.optimization_hints import hint
 from ..job import Job
 from ..mma.family import MmaFamily, Storage, families_of, fastest_family
 from .attention_candidates import AttentionCandidates
-from .candidates import Candidates
-from .choose import Candidate, choose, hear, hear_kernel, is_listening
+from .candidates import Candidates, cheapest
+from .choose import Candidate, WholeSchedule, choose, hear, hear_kernel, is_listening
+from .cost import cost
 from .kernel import describe
 from .row_candidates import RowCandidates
+from .schedule import Schedule
 from .schedule_attribute import schedule_of, set_knobs
 from .shared_memory import give_up_tma
 
@@ -56,6 +58,7 @@ SHARES_ELEMENTS = frozenset(
 )
 ROWS_OF_WARP = 16  # of an mma.sync
 NARROW_ELEMENTS = 4  # of a thread whose accesses have one each
+OVERLAPPING_CTAS = 2  # per SM, that overlap one another
 EXPLAINED_CTAS = 4  # CTAs per SM up to which candidates are explained where none is chosen
 
 
@@ -80,7 +83,7 @@ def choose_cta_shape(func: TableOp, job: Job) -> None:
         set_knobs(func, num_warps=warps)
     elif not wanted.num_warps or is_listening():
         told = _choose_cheapest(func, job)
-    if ctas := wanted.occupancy or hint(func, job, "occupancy") or told:
+    if ctas := wanted.occupancy or hint(func, job, "occupancy") or told or _ctas_without_loop(func, job):
         candidates = _occupancies(func, ctas, job)
         choose(func, job, "occupancy", candidates)
     elif late_words(func) and (words := row_words(func)):
@@ -103,20 +106,50 @@ def _choose_cheapest(func: TableOp, job: Job) -> int | None:
     return found.more_ctas(best)
 
 
+def _ctas_without_loop(func: TableOp, job: Job) -> int | None:
+    """Two CTAs per SM for a kernel whose dots stand in no loop, where they fit and the cost is less: it overlaps nothing itself, and a
+    launch with producer warps would have all registers of an SM. Else None: how much shared memory more of them need is not known
+    before layouts.
+    """
+    dots, family = [as_op(op) for op in walk(func) if op.name == DOT], fastest_family(job.target)
+    if family.async_ops is None or not any(_parts(dots, family)) or not any(_is_loaded_once(dot, job) for dot in dots):
+        return None
+    if any(map(enclosing_loops, dots)) or any(one.refused for one in _occupancies(func, OVERLAPPING_CTAS, job)):
+        return None
+    kernel, warps = describe(func, job), choose_warps(func, job)
+    registers = peak_of_block(func.regions[0].blocks[0], job.target)
+    if not live_registers_fit(registers, warps, job.target, OVERLAPPING_CTAS):
+        return None
+    found = [Schedule(num_warps=warps, occupancy=ctas) for ctas in (1, OVERLAPPING_CTAS)]
+    best = cheapest(WholeSchedule(one, cost=cost(kernel, one, job.target)) for one in found)
+    return None if best is None or best.schedule.occupancy == 1 else OVERLAPPING_CTAS
+
+
+def _is_loaded_once(dot: TableOp, job: Job) -> bool:
+    """Whether TMA can load an operand of a dot that stands in no loop."""
+    analysis = AxisAnalysis()
+    return is_prefetchable_once(dot) and any(tma_operand(dot, index, job, analysis) is not None for index in (0, 1))
+
+
 def _warps_that_divide(func: TableOp, job: Job) -> int | None:
     """Fewer warps than the largest tile of a kernel gets, where more do not divide the results of all dots, so that a slower family
     would multiply; None where none are needed, or have too few registers.
     """
     family, warps = fastest_family(job.target), choose_warps(func, job)
     dots = [as_op(op) for op in walk(func) if op.name == "nv_tileas.dot"]
-    rows, columns = family.tile_steps[0]
-    parts = [m // rows * (n // columns) for m, n in (dot.result.type.get_shape()[-2:] for dot in dots)]
+    parts = _parts(dots, family)
     if family.async_ops is None or not all(parts) or not MIN_WARPS * min(parts, default=warps) < warps:
         return None
     if not all(family.row_for(dot, job.target) is not None and may_prefetch_in_loop(dot) for dot in dots):
         return None
     fewer = MIN_WARPS * min(parts)
     return fewer if registers_fit(_loop_registers(func, job), fewer, 1, job.target) else None
+
+
+def _parts(dots: list[TableOp], family: MmaFamily) -> list[int]:
+    """How many tiles of a family's smallest instruction divide the result of each dot; 0 where it has none."""
+    rows, columns = family.tile_steps[0]
+    return [m // rows * (n // columns) for m, n in (dot.result.type.get_shape()[-2:] for dot in dots)]
 
 
 def _occupancies(func: TableOp, most: int, job: Job) -> Iterator[Candidate[int]]:

@@ -33,6 +33,7 @@ from .loop_over_batches import LoopOverBatches
 from .loop_over_tile_slices import LoopOverTileSlices
 from .multicast_loads import MulticastLoads
 from .order_grid import OrderGrid
+from .overlap_mmas import OverlapMmas
 from .pack_fp4 import PackFp4
 from .ping_pong_warpgroups import PingPongWarpgroups
 from .plan_cta_cluster import PlanCtaCluster
@@ -85,6 +86,7 @@ PASSES = (
     MulticastLoads,  # after SpecializeWarps: loads have pipelines; before AllocateSharedMemory
     RotateMmaLoop,  # after MulticastLoads: pipelines are complete; before SoftwarePipelineLoads, whose waits count copies
     HoistAsyncMmaIssue,  # after RotateMmaLoop: only loops that it did not rotate
+    OverlapMmas,  # after HoistAsyncMmaIssue, which moves a dot with its barrier; before AllocateSharedMemory
     SoftwarePipelineLoads,  # after AssignLayouts: operand fragments determine the placement of stages
     CopyOperandsAhead,  # after SoftwarePipelineLoads, whose waits count copies; before PrefetchGatheredTiles: the rest goes to registers
     PrefetchGatheredTiles,  # after SpecializeWarps: only loops of asynchronous MMAs; after SoftwarePipelineLoads, which changes loops

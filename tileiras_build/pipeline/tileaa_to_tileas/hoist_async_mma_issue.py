@@ -80,16 +80,16 @@ def _find_mma_issue(dot: TableOp) -> _MmaIssue | None:
     reads = [op for op in users(dot.acc) if op.name == LOAD and op.parent is block]
     if dot.ready is None or len(reads) != 1 or not is_zero(dot.accumulate) or not _has_no_other_dependence(dot):
         return None
-    barrier = _barrier_before(dot)
+    barrier = barrier_before(dot)
     if not barrier or not has_two_stages(dot) or not _load_completes_before(loads_of(dot), reads[0]):
         return None
     acts = [*ops_on_same_stage(dot, "consumer_wait"), *barrier, dot]
-    scalars = _scalars([value for op in acts for value in op.operands], block)
+    scalars = scalars_behind([value for op in acts for value in op.operands], block)
     if scalars is None:
         return None
     ops = [op for op in block.ops if op in scalars or op in acts]
     arguments = [value for op in ops for value in op.operands if value.owner is block and value.index]
-    following = _scalars([terminator(block).operands[value.index - 1] for value in arguments], block)
+    following = scalars_behind([terminator(block).operands[value.index - 1] for value in arguments], block)
     if following is None or any(map(may_divide_by_zero, scalars | following)):
         return None
     return _MmaIssue(dot, reads[0], ops, [op for op in block.ops if op in following])
@@ -103,7 +103,7 @@ def _has_no_other_dependence(dot: TableOp) -> bool:
     return dot.lhs_scale is None and not written & inside and not paired
 
 
-def _barrier_before(dot: Operation) -> list[Operation]:
+def barrier_before(dot: Operation) -> list[Operation]:
     """The barrier before an MMA, with only scalar operations in between."""
     op = dot.prev_op
     while op is not None and is_scalar(op):
@@ -111,7 +111,7 @@ def _barrier_before(dot: Operation) -> list[Operation]:
     return [op] if op is not None and op.name == BARRIER else []
 
 
-def _scalars(values: Iterable[SSAValue], block: Block) -> set[Operation] | None:
+def scalars_behind(values: Iterable[SSAValue], block: Block) -> set[Operation] | None:
     """The scalar operations of a block that compute values; None where they depend on other operations."""
     found: set[Operation] = set()
     waiting = list(values)

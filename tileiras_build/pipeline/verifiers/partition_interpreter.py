@@ -239,17 +239,20 @@ class PartitionInterpreter(IntegerInterpreter):
     def issue(self, op: TableOp) -> None:
         """Issue MMAs.
 
-        A commit releases the stage once they are complete, so the partition has none in flight to wait for.
+        A commit releases the stage once they are complete, so the partition has none in flight to wait for. Of several that read a
+        stage, the last one releases it.
         """
         self._items(op)
-        if op.pipeline is None:
-            return  # of several chunks, the last one releases the stage
+        if op.pipeline is not None:
+            self._release_stage(op)
+        if op.ready is not None:
+            self._fill_item(op.ready)
+
+    def _release_stage(self, op: TableOp) -> None:
         self._expect(op, self.released[op.pipeline])
         if op.lhs_scale is not None:
             self._use_scales(op)
         self._release_by_commit(op.pipeline)
-        if op.ready is not None:
-            self._fill_item(op.ready)
         if op.acc_stage is not None:
             self._accumulate(op)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
-from math import prod
+from math import inf, isfinite, prod
 
 from xdsl.dialects.builtin import IntAttr, IntegerAttr, i32
 from xdsl.ir import Block, Operation, SSAValue
@@ -23,9 +23,11 @@ from ....ir.dialects.nv_tileas.ops import (
 )
 from ....ir.dialects.nv_tileas.types import BufferType, PipelineType, TmemType
 from ....ir.dialects.op_definition import TableOp
+from ....ir.dialects.op_traits import is_counted_loop
 from ....ir.layouts.tmem_layout import ALL_COLUMNS, allocated_columns
 from ...analysis.dot_buffer_sharing import buffer_sharing_class
 from ...analysis.enclosing_control_flow import is_defined_in_loop, only_accumulates, summed_dots
+from ...analysis.integer_ranges import constant_of
 from ...analysis.resource_model import (
     MAX_CP_ASYNC_STAGES,
     MIN_STAGES,
@@ -151,6 +153,8 @@ class PipelineAllocation:
             if stages >= min_count:
                 break
         cap = min(_max_stages(mainloop) for mainloop in self.mainloops)
+        if isfinite(tiles := max(map(_most_tiles, self.groups))):
+            cap = min(cap, int(tiles))
         self.budget = StageBudget(max(1, min(stages, cap)), size, used, self.ctas, cap)
         return min(stages, cap)
 
@@ -336,6 +340,19 @@ def _max_stages(mainloop: Mainloop) -> int:
     if not mainloop.dot.copied:
         return max_stages(mainloop.dot)
     return MAX_CP_ASYNC_STAGES if mainloop.loads else MAX_CP_ASYNC_STAGES + MIN_STAGES
+
+
+def _most_tiles(group: list[Mainloop]) -> float:
+    """The tiles that are ever loaded to the stages that mainloops share: more stages would stay empty. Infinite where it is not known."""
+    return sum(prod(map(_trips, mainloop.loops)) for mainloop in group)
+
+
+def _trips(loop: TableOp) -> float:
+    """The trips of a loop; infinite where its bounds are not constants."""
+    bounds = [constant_of(bound) for bound in (loop.lower, loop.upper, loop.step)] if is_counted_loop(loop) else [None]
+    if None in bounds:
+        return inf
+    return len(range(*(bound for bound in bounds if bound is not None)))
 
 
 def _set_buffers(operand_loads: list[TmaOperandLoad], stages: OperandStages) -> None:

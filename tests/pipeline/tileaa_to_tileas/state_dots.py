@@ -1,0 +1,45 @@
+"""Loops that carry a state from chunk to chunk: dots of one chunk that do not depend on each other."""
+
+import cuda.tile as ct
+
+from tileiras_build.frontend.export_cutile import Array, Case
+
+ConstInt = ct.Constant[int]
+
+
+def chunk(array, step, place, N, D):
+    return ct.load(array, (step, place), (N, D), padding_mode=ct.PaddingMode.ZERO)
+
+
+@ct.kernel
+def linear_attention(q, k, v, out, T: ConstInt, D: ConstInt, V: ConstInt):
+    """out = tril(q @ k.T) @ v of each chunk of T rows, and q @ state; the state is the sum of k.T @ v of those before."""
+    state = ct.zeros((D, V), dtype=ct.float32)
+    lower = ct.arange(T, dtype=ct.int32)[:, None] >= ct.arange(T, dtype=ct.int32)[None, :]
+    for step in range(ct.num_tiles(q, axis=0, shape=(T, D))):
+        queries, keys, values = chunk(q, step, 0, T, D), chunk(k, step, 0, T, D), chunk(v, step, ct.bid(0), T, V)
+        scores = ct.where(lower, ct.mma(queries, ct.transpose(keys), ct.zeros((T, T), dtype=ct.float32)), 0.0)
+        result = ct.mma(scores.astype(v.dtype), values, ct.zeros((T, V), dtype=ct.float32))
+        result = ct.mma(queries, state.astype(v.dtype), result)
+        state = ct.mma(ct.transpose(keys), values, state)
+        ct.store(out, (step, ct.bid(0)), result)
+
+
+@ct.kernel
+def of_results(q, k, v, out, T: ConstInt, D: ConstInt, V: ConstInt):
+    """The state is updated by q.T @ result: its dot depends on all before it."""
+    state = ct.zeros((D, V), dtype=ct.float32)
+    for step in range(ct.num_tiles(q, axis=0, shape=(T, D))):
+        queries, keys, values = chunk(q, step, 0, T, D), chunk(k, step, 0, T, D), chunk(v, step, ct.bid(0), T, V)
+        scores = ct.mma(queries, ct.transpose(keys), ct.zeros((T, T), dtype=ct.float32))
+        result = ct.mma(scores.astype(v.dtype), values, ct.zeros((T, V), dtype=ct.float32))
+        result = ct.mma(queries, state.astype(v.dtype), result)
+        state = ct.mma(ct.transpose(queries), (result * 0.125).astype(v.dtype), state)
+        ct.store(out, (step, ct.bid(0)), result)
+
+
+half, single = (Array(dtype, 2, stride_divisible_by=8) for dtype in ("float16", "float32"))
+CASES = [
+    Case("linear_attention", linear_attention, (half, half, half, single, 64, 64, 64)),
+    Case("of_results", of_results, (half, half, half, single, 64, 64, 64)),
+]

@@ -1,0 +1,251 @@
+"""Issue MMAs of tensor memory together where nothing between them matters, so that they overlap the computation between them.
+
+In:    blocks of the consumer partition with several dots (async.umma). Threads wait for one and compute before they issue
+       the next, which may depend on none of this: the update of a state, the second product of a gradient.
+Out:   such a dot is issued right behind the earlier one, without a barrier of its own. Its wait stays where its result is
+       read. The last dot that reads the stage releases it.
+After: hoist_async_mma_issue (which moves a dot with its barrier). Before: allocate_shared_memory, insertion of copies.
+Sound: the operations that a dot passes touch neither its operands nor its columns of tensor memory, and neither wait for nor
+       release its stages. The barrier before the earlier dot orders all that precedes both. No MMA that may still read it is
+       issued before a store that moves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...ir.casting import as_op, defining_table_op, parent_block, terminator, type_as
+from ...ir.dialects.fast_xdsl import walk
+from ...ir.dialects.nv_tileas.ops import ConsumerReleaseOp, ConsumerWaitOp, LocalLoadOp, LocalStoreOp
+from ...ir.dialects.nv_tileas.types import BufferType, PipelineType, TmemType
+from ...ir.dialects.op_definition import TableOp
+from ...ir.dialects.op_traits import is_agent_switch, is_async_mma
+from ..analysis.op_queries import is_pure
+from ..job import Job
+from ..mma.dots import accumulates_in_tmem
+from ..pass_manager import EdgePass
+from .hoist_async_mma_issue import barrier_before, scalars_behind
+from .rotate_mma_loop import BARRIER, is_scalar, users
+
+TMEM_STORE = "nv_tileas.tmem_store"
+STORES = (TMEM_STORE, LocalStoreOp.name)
+
+
+class OverlapMmas(EdgePass):
+    """Independent MMAs of an iteration issued together."""
+
+    name = "tileas-overlap-mmas"
+
+    def run(self, module: ModuleOp, job: Job) -> None:
+        for switch in [op for op in walk(module) if is_agent_switch(op)]:
+            for block in {parent_block(dot): None for dot in walk(switch.regions[-1]) if accumulates_in_tmem(dot)}:
+                _issue_together([dot for dot in block.ops if accumulates_in_tmem(dot)])
+                _store_before_waits(block)
+                _erase_repeated_barriers(block)
+
+
+def _issue_together(dots: Sequence[TableOp]) -> None:
+    """Move each dot of a block, in order, behind the first one that it may follow."""
+    issued = list(dots[:1])
+    for dot in dots[1:]:
+        leader = next((leader for leader in issued if _may_follow(dot, leader)), None)
+        issued.append(dot if leader is None else _move_behind(dot, leader))
+
+
+def _may_follow(dot: TableOp, leader: TableOp) -> bool:
+    """Whether a dot may be issued behind ``leader``, whose barrier then orders its operands, too."""
+    passed = _ops_between(leader, dot)
+    if not any(op.name == BARRIER for op in passed) or not _is_simple(dot):
+        return False
+    barrier = _barrier_of(leader)
+    if barrier is None or not barrier_before(dot) or scalars_behind(dot.operands, parent_block(dot)) is None:
+        return False
+    since = _ops_between(barrier, dot)
+    return not any(_touches(inner, dot) for op in since for inner in walk(op)) and _may_release(dot, since)
+
+
+def _barrier_of(dot: Operation) -> Operation | None:
+    """The barrier before a dot, or before the dots that it was issued behind."""
+    op = _previous(dot)
+    while op is not None and accumulates_in_tmem(op):
+        op = _previous(op)
+    return op if op is not None and op.name == BARRIER else None
+
+
+def _previous(op: Operation) -> Operation | None:
+    """The operation before another one, scalar operations left aside."""
+    before = op.prev_op
+    while before is not None and is_scalar(before):
+        before = before.prev_op
+    return before
+
+
+def _ops_between(first: Operation, last: Operation) -> list[Operation]:
+    ops = list(parent_block(last).ops)
+    return ops[ops.index(first) + 1 : ops.index(last)]
+
+
+def _is_simple(dot: TableOp) -> bool:
+    """Whether a dot is one instruction of one CTA on whole tiles without scales: its operands are all that it touches."""
+    in_parts = any(name in dot.attributes for name in ("chunk", "rows")) or dot.acc_stage is not None
+    return not in_parts and not dot.pair and dot.lhs_scale is None
+
+
+def _touches(op: Operation, dot: TableOp) -> bool:
+    """Whether an operation that a dot would pass writes what the dot reads, reads or writes what it writes, or waits for or releases its stages."""
+    tiles = [value for value in (dot.acc, dot.lhs) if isinstance(value.type, TmemType)]
+    if any(_shares_columns(value, tile) for value in op.operands if isinstance(value.type, TmemType) for tile in tiles):
+        return True
+    if is_async_mma(op):
+        return op.ready is not None and op.ready is dot.ready
+    buffers = [value for value in (dot.lhs, dot.rhs) if value not in tiles]
+    if isinstance(op, (ConsumerWaitOp, ConsumerReleaseOp)):
+        return op.pipeline in (dot.ready, *(ring for buffer in buffers for ring in _rings(buffer)))
+    return any(value in buffers for value in op.operands)
+
+
+def _shares_columns(one: SSAValue, other: SSAValue) -> bool:
+    (first, size), (second, count) = _columns(one), _columns(other)
+    return first < second + count and second < first + size
+
+
+def _columns(tile: SSAValue) -> tuple[int, int]:
+    """The first column of a tile in tensor memory, and how many it has."""
+    return defining_table_op(tile).column, type_as(tile, TmemType).columns.data
+
+
+def _rings(buffer: SSAValue) -> Iterator[SSAValue]:
+    """The pipelines whose stages a buffer has."""
+    for user in (user for user in users(buffer) if not is_async_mma(user)):
+        yield from (value for value in user.operands if isinstance(value.type, PipelineType))
+
+
+def _may_release(dot: TableOp, passed: Sequence[Operation]) -> bool:
+    """Whether the stage that a dot releases is still released by the last dot that reads it."""
+    if dot.pipeline is None:
+        return True
+    if not (readers := _readers(dot, passed)):
+        return True
+    last = as_op(readers[-1])
+    return (
+        is_async_mma(last) and last.pipeline is None and (all(map(is_async_mma, readers)) or bool(barrier_before(last)))
+    )
+
+
+def _readers(dot: TableOp, passed: Sequence[Operation]) -> list[Operation]:
+    """The operations among ``passed``, in order, on the stage that a dot releases."""
+    buffers = {value for user in users(dot.pipeline) for value in user.operands if isinstance(value.type, BufferType)}
+    return [op for op in passed if buffers & {value for inner in walk(op) for value in inner.operands}]
+
+
+# ---- operands that threads write -------------------------------------------------------------------
+def _store_before_waits(block: Block) -> None:
+    """Write operands that are known before an MMA right behind its issue, not after the wait for it."""
+    for store in [op for op in block.ops if op.name in STORES]:
+        for place in [op for op in block.ops if accumulates_in_tmem(op) and _is_waited_for(op)]:
+            if store in (passed := _ops_between(place, terminator(block))) and _move_store(as_op(store), place, passed):
+                break
+
+
+def _is_waited_for(dot: Operation) -> bool:
+    """Whether threads wait right behind a dot, and a barrier stands before it."""
+    return isinstance(_next(dot), ConsumerWaitOp) and _barrier_of(dot) is not None
+
+
+def _move_store(store: TableOp, place: Operation, later: Sequence[Operation]) -> bool:
+    """Move a store, and what computes it, behind ``place``; false where it must not move. ``later``: all operations behind."""
+    passed = list(later[: later.index(store)])
+    computed = _computation(store, passed)
+    if computed is None or not any(isinstance(op, ConsumerWaitOp) for op in passed):
+        return False
+    dest = store.dest if store.name == TMEM_STORE else store.buffer
+    rest = [op for op in passed if op not in computed]
+    before = [op for op in parent_block(place).ops if is_async_mma(op) and op not in later]
+    read = {as_op(op).buffer for op in computed if isinstance(op, LocalLoadOp)}
+    unread = {as_op(op).ready for op in later[len(passed) :] if is_async_mma(op)} - {None}
+    turned = {*unread, *(ring for buffer in (dest, *read) for ring in _rings(buffer))}
+    if any(_blocks_store(inner, dest, read, turned) for op in (*before, *rest) for inner in walk(op)):
+        return False
+    _move_after(place, [*computed, store])
+    return True
+
+
+def _computation(store: TableOp, passed: Sequence[Operation]) -> list[Operation] | None:
+    """The operations among ``passed`` that compute a stored tile; None where one of them does more."""
+    needed: set[Operation] = set()
+    waiting = list(store.operands)
+    while waiting:
+        op = waiting.pop().owner
+        if isinstance(op, Block) or op not in passed or op in needed:
+            continue
+        if op.regions or not (is_pure(op) or isinstance(op, LocalLoadOp)):
+            return None
+        needed.add(op)
+        waiting += op.operands
+    return [op for op in passed if op in needed]
+
+
+def _blocks_store(op: Operation, dest: SSAValue, read: set[SSAValue], turned: set[SSAValue]) -> bool:
+    """Whether an operation uses what a store writes, writes what its tile is read from, or waits for or releases a stage of either."""
+    if isinstance(op, (ConsumerWaitOp, ConsumerReleaseOp)):
+        return op.pipeline in turned
+    tiles = [value for value in op.operands if isinstance(value.type, TmemType)]
+    if isinstance(dest.type, TmemType) and any(_shares_columns(tile, dest) for tile in tiles):
+        return True
+    return dest in op.operands or (op.name in STORES and any(value in read for value in op.operands))
+
+
+def _erase_repeated_barriers(block: Block) -> None:
+    """Erase barriers since which the threads have only issued MMAs."""
+    for barrier in [op for op in block.ops if op.name == BARRIER and _barrier_of(op) is not None]:
+        barrier.detach()
+        barrier.erase()
+
+
+def _next(op: Operation) -> Operation | None:
+    """The operation behind another one, scalar operations left aside."""
+    after = op.next_op
+    while after is not None and is_scalar(after):
+        after = after.next_op
+    return after
+
+
+# ---- rewriting -------------------------------------------------------------------------------------
+def _move_behind(dot: TableOp, leader: TableOp) -> TableOp:
+    """Issue a dot behind ``leader`` and those that were moved there before; returns it."""
+    block, passed = parent_block(dot), _ops_between(leader, dot)
+    place: Operation = leader
+    while (following := place.next_op) is not None and (is_scalar(following) or accumulates_in_tmem(following)):
+        place = following
+    scalars = scalars_behind(dot.operands, block) or set()
+    moved = [op for op in passed if op in scalars and op in _ops_between(place, dot)]
+    readers = _readers(dot, _ops_between(place, dot)) if dot.pipeline is not None else []
+    [barrier] = barrier_before(dot)
+    barrier.detach()
+    barrier.erase()
+    if readers:
+        _replace(as_op(readers[-1]), pipeline=dot.pipeline, token=dot.token)
+        dot = _replace(dot, pipeline=None, token=None)
+    _move_after(place, [*moved, dot])
+    return dot
+
+
+def _move_after(place: Operation, ops: Sequence[Operation]) -> None:
+    """Move operations, in their order, behind ``place``."""
+    for op in ops:
+        op.detach()
+        parent_block(place).insert_op_after(op, place)
+        place = op
+
+
+def _replace(dot: TableOp, **operands: SSAValue | None) -> TableOp:
+    """Give a dot other operands; returns the one in its place."""
+    given = {name: getattr(dot, name) for name, _ in dot.operand_groups} | operands
+    new = type(dot).make(list(given.values()), [], dict(dot.attributes))
+    parent_block(dot).insert_op_before(new, dot)
+    dot.detach()
+    dot.erase()
+    return new
