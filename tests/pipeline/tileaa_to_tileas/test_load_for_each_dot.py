@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.emulated_kernels import compiled, run
+from tests.emulated_kernels import cases, compiled, run, scheduled_case
+from tileiras_build.pipeline.verifiers.mbarrier_pipelines import verify_pipelines
 
 KERNELS = Path(__file__).with_name("tiles_of_two_dots.py")
 KEYS, WIDTH = 256, 64
@@ -94,3 +95,10 @@ def test_accumulators_stay_in_tensor_memory_beside_dots_that_are_read():
         part for part in compiled(KERNELS, "gradients", "sm_100").tileas.split("nv_tileas.for") if "umma" in part
     )
     assert body.partition("nv_tileas.continue")[0].count("tmem_load") == 2
+
+
+@pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
+@pytest.mark.parametrize("name", sorted(cases(KERNELS)))
+def test_no_stage_is_released_before_its_last_reader(name, sm):
+    """Also where one of its readers is issued an iteration ahead."""
+    assert verify_pipelines(scheduled_case(KERNELS, name, sm)) > 0

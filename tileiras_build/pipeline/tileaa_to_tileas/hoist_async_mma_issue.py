@@ -6,7 +6,8 @@ Out:   the next iteration's dot is issued right after that read, in an ``if`` th
        the first iteration is issued before the loop. The MMA overlaps the computation with the accumulator just read.
 After: rotate_mma_loop (which can issue more ahead in the loops that it rotates). Before: allocate_shared_memory.
 Sound: a barrier separates the read of the accumulator from the dot that overwrites it. The stage that the dot waits for
-       is filled independently of everything that now follows the dot (``_load_completes_before``).
+       is filled independently of everything that now follows the dot (``_load_completes_before``). Where another dot of its own
+       iteration reads the stage, too, that one releases it.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ from ..pass_manager import EdgePass
 from ..schedule.choose import is_declined
 from ..schedule.schedule_attribute import set_knobs
 from .op_insertion import loop_continues_at
-from .rotate_mma_loop import BARRIER, has_two_stages, is_scalar, loads_of, ops_on_same_stage, stores_operands, users
+from .rotate_mma_loop import has_two_stages, is_scalar, loads_of, ops_on_same_stage, stores_operands, users
+from .stage_releases import barrier_before, give_release, may_release, users_of_released_stage
 
 IfOp, YieldOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("if", "yield"))
 LOAD, STORE = "nv_tileas.tmem_load", "nv_tileas.tmem_store"
@@ -84,6 +86,9 @@ def _find_mma_issue(dot: TableOp) -> _MmaIssue | None:
     if not barrier or not has_two_stages(dot) or not _load_completes_before(loads_of(dot), reads[0]):
         return None
     acts = [*ops_on_same_stage(dot, "consumer_wait"), *barrier, dot]
+    others = [op for op in users_of_released_stage(dot, block.ops) if op is not dot]
+    if others and not (may_release(others) and others[-1].is_before_in_block(reads[0])):
+        return None
     scalars = scalars_behind([value for op in acts for value in op.operands], block)
     if scalars is None:
         return None
@@ -92,7 +97,9 @@ def _find_mma_issue(dot: TableOp) -> _MmaIssue | None:
     following = scalars_behind([terminator(block).operands[value.index - 1] for value in arguments], block)
     if following is None or any(map(may_divide_by_zero, scalars | following)):
         return None
-    return _MmaIssue(dot, reads[0], ops, [op for op in block.ops if op in following])
+    issued = give_release(dot, as_op(others[-1])) if others else dot
+    ops = [issued if op is dot else op for op in ops]
+    return _MmaIssue(issued, reads[0], ops, [op for op in block.ops if op in following])
 
 
 def _has_no_other_dependence(dot: TableOp) -> bool:
@@ -101,14 +108,6 @@ def _has_no_other_dependence(dot: TableOp) -> bool:
     inside = {op for op in walk(parent_block(dot)) if op.name == STORE}
     paired = dot.pipeline is not None and dot.pipeline.owner.pair
     return dot.lhs_scale is None and not written & inside and not paired
-
-
-def barrier_before(dot: Operation) -> list[Operation]:
-    """The barrier before an MMA, with only scalar operations in between."""
-    op = dot.prev_op
-    while op is not None and is_scalar(op):
-        op = op.prev_op
-    return [op] if op is not None and op.name == BARRIER else []
 
 
 def scalars_behind(values: Iterable[SSAValue], block: Block) -> set[Operation] | None:

@@ -19,16 +19,17 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...ir.casting import as_op, defining_table_op, parent_block, terminator, type_as
 from ...ir.dialects.fast_xdsl import walk
-from ...ir.dialects.nv_tileas.ops import ConsumerReleaseOp, ConsumerWaitOp, LocalLoadOp, LocalStoreOp
-from ...ir.dialects.nv_tileas.types import BufferType, PipelineType, TmemType
+from ...ir.dialects.nv_tileas.ops import ConsumerWaitOp, LocalLoadOp, LocalStoreOp
+from ...ir.dialects.nv_tileas.types import PipelineType, TmemType
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_agent_switch, is_async_mma
 from ..analysis.op_queries import is_pure
 from ..job import Job
 from ..mma.dots import accumulates_in_tmem
 from ..pass_manager import EdgePass
-from .hoist_async_mma_issue import barrier_before, scalars_behind
+from .hoist_async_mma_issue import scalars_behind
 from .rotate_mma_loop import BARRIER, is_scalar, users
+from .stage_releases import barrier_before, give_release, may_release, users_of_released_stage
 
 TMEM_STORE = "nv_tileas.tmem_store"
 STORES = (TMEM_STORE, LocalStoreOp.name)
@@ -102,9 +103,15 @@ def _touches(op: Operation, dot: TableOp) -> bool:
     if is_async_mma(op):
         return op.ready is not None and op.ready is dot.ready
     buffers = [value for value in (dot.lhs, dot.rhs) if value not in tiles]
-    if isinstance(op, (ConsumerWaitOp, ConsumerReleaseOp)):
-        return op.pipeline in (dot.ready, *(ring for buffer in buffers for ring in _rings(buffer)))
-    return any(value in buffers for value in op.operands)
+    rings = {dot.ready, *(ring for buffer in buffers for ring in _rings(buffer))}
+    return _waits_or_releases(op, rings) or any(value in buffers for value in op.operands)
+
+
+def _waits_or_releases(op: Operation, rings: set[SSAValue]) -> bool:
+    """Whether an operation waits for, acquires or releases stages of pipelines, rather than using one."""
+    if is_scalar(op) or is_async_mma(op) or op.name in STORES:
+        return False
+    return any(value in rings for value in op.operands)
 
 
 def _shares_columns(one: SSAValue, other: SSAValue) -> bool:
@@ -125,20 +132,8 @@ def _rings(buffer: SSAValue) -> Iterator[SSAValue]:
 
 def _may_release(dot: TableOp, passed: Sequence[Operation]) -> bool:
     """Whether the stage that a dot releases is still released by the last dot that reads it."""
-    if dot.pipeline is None:
-        return True
-    if not (readers := _readers(dot, passed)):
-        return True
-    last = as_op(readers[-1])
-    return (
-        is_async_mma(last) and last.pipeline is None and (all(map(is_async_mma, readers)) or bool(barrier_before(last)))
-    )
-
-
-def _readers(dot: TableOp, passed: Sequence[Operation]) -> list[Operation]:
-    """The operations among ``passed``, in order, on the stage that a dot releases."""
-    buffers = {value for user in users(dot.pipeline) for value in user.operands if isinstance(value.type, BufferType)}
-    return [op for op in passed if buffers & {value for inner in walk(op) for value in inner.operands}]
+    readers = users_of_released_stage(dot, passed)
+    return not readers or may_release(readers)
 
 
 # ---- operands that threads write -------------------------------------------------------------------
@@ -190,8 +185,8 @@ def _computation(store: TableOp, passed: Sequence[Operation]) -> list[Operation]
 
 def _blocks_store(op: Operation, dest: SSAValue, read: set[SSAValue], turned: set[SSAValue]) -> bool:
     """Whether an operation uses what a store writes, writes what its tile is read from, or waits for or releases a stage of either."""
-    if isinstance(op, (ConsumerWaitOp, ConsumerReleaseOp)):
-        return op.pipeline in turned
+    if _waits_or_releases(op, turned):
+        return True
     tiles = [value for value in op.operands if isinstance(value.type, TmemType)]
     if isinstance(dest.type, TmemType) and any(_shares_columns(tile, dest) for tile in tiles):
         return True
@@ -222,13 +217,12 @@ def _move_behind(dot: TableOp, leader: TableOp) -> TableOp:
         place = following
     scalars = scalars_behind(dot.operands, block) or set()
     moved = [op for op in passed if op in scalars and op in _ops_between(place, dot)]
-    readers = _readers(dot, _ops_between(place, dot)) if dot.pipeline is not None else []
+    readers = users_of_released_stage(dot, _ops_between(place, dot))
     [barrier] = barrier_before(dot)
     barrier.detach()
     barrier.erase()
     if readers:
-        _replace(as_op(readers[-1]), pipeline=dot.pipeline, token=dot.token)
-        dot = _replace(dot, pipeline=None, token=None)
+        dot = give_release(dot, as_op(readers[-1]))
     _move_after(place, [*moved, dot])
     return dot
 
@@ -239,13 +233,3 @@ def _move_after(place: Operation, ops: Sequence[Operation]) -> None:
         op.detach()
         parent_block(place).insert_op_after(op, place)
         place = op
-
-
-def _replace(dot: TableOp, **operands: SSAValue | None) -> TableOp:
-    """Give a dot other operands; returns the one in its place."""
-    given = {name: getattr(dot, name) for name, _ in dot.operand_groups} | operands
-    new = type(dot).make(list(given.values()), [], dict(dot.attributes))
-    parent_block(dot).insert_op_before(new, dot)
-    dot.detach()
-    dot.erase()
-    return new

@@ -1,0 +1,55 @@
+"""Which of the dots that read one stage releases it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from xdsl.ir import Operation, SSAValue
+
+from ...ir.casting import as_op, parent_block
+from ...ir.dialects.fast_xdsl import walk
+from ...ir.dialects.nv_tileas.types import BufferType
+from ...ir.dialects.op_definition import TableOp
+from ...ir.dialects.op_traits import is_async_mma
+from .rotate_mma_loop import BARRIER, is_scalar
+
+
+def users_of_released_stage(dot: TableOp, ops: Iterable[Operation]) -> list[Operation]:
+    """The operations among ``ops``, in order, on the stage that a dot releases."""
+    if dot.pipeline is None:
+        return []
+    buffers = {
+        value for use in dot.pipeline.uses for value in use.operation.operands if isinstance(value.type, BufferType)
+    }
+    return [op for op in ops if buffers & {value for inner in walk(op) for value in inner.operands}]
+
+
+def barrier_before(dot: Operation) -> list[Operation]:
+    """The barrier before an MMA, with only scalar operations in between."""
+    op = dot.prev_op
+    while op is not None and is_scalar(op):
+        op = op.prev_op
+    return [op] if op is not None and op.name == BARRIER else []
+
+
+def may_release(readers: Sequence[Operation]) -> bool:
+    """Whether the last of the operations on a stage can release it once it is complete, and they are."""
+    last = as_op(readers[-1])
+    return (
+        is_async_mma(last) and last.pipeline is None and (all(map(is_async_mma, readers)) or bool(barrier_before(last)))
+    )
+
+
+def give_release(dot: TableOp, reader: TableOp) -> TableOp:
+    """Let another reader of the stage release it in place of a dot; returns the dot in its place."""
+    _with_operands(reader, pipeline=dot.pipeline, token=dot.token)
+    return _with_operands(dot, pipeline=None, token=None)
+
+
+def _with_operands(dot: TableOp, **operands: SSAValue | None) -> TableOp:
+    given = {name: getattr(dot, name) for name, _ in dot.operand_groups} | operands
+    new = type(dot).make(list(given.values()), [], dict(dot.attributes))
+    parent_block(dot).insert_op_before(new, dot)
+    dot.detach()
+    dot.erase()
+    return new
