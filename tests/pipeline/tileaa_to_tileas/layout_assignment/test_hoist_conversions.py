@@ -7,6 +7,7 @@ import pytest
 from tileiras_build import driver
 from tileiras_build.ir.bytecode.reader import read_module
 from tileiras_build.ir.bytecode.text_parser import assemble
+from tileiras_build.pipeline.tileaa_to_tileas.layout_assignment import hoist_conversions
 from tileiras_build.simulate.interpreter.compare_with_compiled import ExpectedMemory, run_in_emulator
 from tileiras_build.simulate.interpreter.derive_inputs import derive_inputs
 
@@ -70,12 +71,24 @@ entry @k(%a: tile<ptr<f16>>, %b: tile<ptr<f16>>, %names: tile<ptr<i32>>, %out: t
 """
 
 
+def exchanges(tileas: str) -> tuple[bool, bool]:
+    """Whether row masks are exchanged before the loop of the dot, and in it."""
+    before, _, loop = tileas.rpartition("nv_tileas.for")
+    parts = before, loop.partition("nv_tileas.continue")[0]
+    return tuple(re.search("convert_layout .*-> !tile_64x?1?xi1_v1", part) is not None for part in parts)
+
+
 @pytest.mark.parametrize("sm", ["sm_80", "sm_90", "sm_100"])
 def test_rows_are_exchanged_before_the_loop(sm):
     data = assemble(KERNEL)
     artifacts = driver.compile(data, sm, stop_at="ptx")
-    loop = artifacts.tileas.rpartition("nv_tileas.for")[2].partition("nv_tileas.continue")[0]
-    assert "tile_64xi1_v1" in artifacts.tileas and not re.search("convert_layout .*xi1", loop)
+    assert exchanges(artifacts.tileas) == (True, False)
     module = read_module(data)
     inputs = derive_inputs(module, "k", grid=(1, 1, 1))
     assert not ExpectedMemory(module, "k", inputs).compare(run_in_emulator(artifacts, "k", inputs))
+
+
+@pytest.mark.parametrize(("sm", "is_hoisted"), [("sm_80", False), ("sm_100", True)])
+def test_accumulators_in_registers_leave_none_for_masks(sm, is_hoisted, monkeypatch):
+    monkeypatch.setattr(hoist_conversions, "MOST_ACCUMULATORS", 31)  # a thread has 32 of 64 x 64
+    assert exchanges(driver.compile(assemble(KERNEL), sm, stop_at="tileas").tileas)[1] != is_hoisted
