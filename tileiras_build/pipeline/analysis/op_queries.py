@@ -8,7 +8,6 @@ from xdsl.dialects.builtin import IntegerAttr, TensorType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import Pure
 
-from ...ir.casting import defining_op
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_traits import LayoutTrait, is_return, traits_of
 
@@ -71,8 +70,3 @@ def may_end(op: Operation) -> bool:
 
 def tiles(values: Iterable[SSAValue]) -> list[SSAValue]:
     return [value for value in values if is_tile(value)]
-
-
-def is_written_by_pair(pipeline: SSAValue) -> bool:
-    """Whether the compute warps of both CTAs of a pair fill the stages of a pipeline."""
-    return "writers" in defining_op(pipeline).attributes

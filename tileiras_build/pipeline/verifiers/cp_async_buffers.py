@@ -23,9 +23,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from ...ir.casting import as_op, cast, defining_op, int_attr
+from ...ir.dialects.nv_tileas.ops import is_written_by_pair
 from ...ir.dialects.nv_tileas.types import BufferType, PipelineType
 from ...ir.dialects.op_traits import MmaRole, is_async_mma, traits_of
-from ..analysis.op_queries import is_written_by_pair
 from .control_flow_paths import AGENT_SWITCH, kernels_of
 from .integer_interpreter import IntegerInterpreter
 from .shared_memory_allocation import overlap

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from xdsl.ir import Operation, SSAValue
 
 from ...ir.casting import as_op, cast, int_attr, unwrap
+from ...ir.dialects.nv_tileas.ops import is_written_by_pair
 from ...ir.dialects.nv_tileas.types import PipelineType
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import MmaRole, traits_of
-from ..analysis.op_queries import is_written_by_pair
 from .integer_interpreter import IntegerInterpreter
 from .pipeline_events import PipelineEvent
 from .tmem_scale_hazards import TmemScaleFactors

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from xdsl.ir import SSAValue
 from xdsl.traits import IsTerminator, Pure
 
+from ...casting import defining_op
 from ..attribute_kinds import FLAG, I32, I64S, TEXT
 from ..nv_tileaa.ops import OPERATIONS
 from ..op_definition import TableOp, define
@@ -198,6 +200,13 @@ CreatePipelineOp = define(
     },
     op_traits=NO_TILES,
 )
+
+
+def is_written_by_pair(pipeline: SSAValue) -> bool:
+    """Whether the compute warps of both CTAs of a pair fill the stages of a pipeline."""
+    return "writers" in defining_op(pipeline).attributes
+
+
 PipelineOfWarpgroupOp = define(
     "nv_tileas.async.pipeline.of_warpgroup",
     "pipelines*",

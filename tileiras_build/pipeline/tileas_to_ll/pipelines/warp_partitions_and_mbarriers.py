@@ -19,7 +19,7 @@ from xdsl.traits import IsTerminator, Pure
 from ....ir.casting import as_op, defining_op, int_array_attr, int_attr, parent_block, parent_op, unwrap
 from ....ir.dialects import gpu_ext as gpu
 from ....ir.dialects.fast_xdsl import walk
-from ....ir.dialects.nv_tileas.ops import BarrierOp, ClusterReduceOp
+from ....ir.dialects.nv_tileas.ops import BarrierOp, ClusterReduceOp, is_written_by_pair
 from ....ir.dialects.nv_tileas.types import MBARRIER_BYTES
 from ....ir.dialects.nvgpu import ops_barrier as nvgpu
 from ....ir.dialects.nvgpu.ops_tma import TmaPrefetchDescriptorOp
@@ -28,7 +28,6 @@ from ....ir.dialects.op_definition import TableOp
 from ....ir.dialects.op_traits import MmaRole, is_counted_loop, is_return, releases_on_completion, traits_of
 from ....ir.layouts.tmem_layout import PAIR
 from ...analysis.kernel_lifetime_storage import mbarriers_of_cluster
-from ...analysis.op_queries import is_written_by_pair
 from ...analysis.resource_model import WARPGROUP
 from ...common.llvm_type_constructors import I1, I32, SHARED
 from ..emission.function_builder import Value
