@@ -79,7 +79,8 @@ def exchanges(tileas: str) -> tuple[bool, bool]:
 
 
 @pytest.mark.parametrize("sm", ["sm_80", "sm_90", "sm_100"])
-def test_rows_are_exchanged_before_the_loop(sm):
+def test_rows_are_exchanged_before_the_loop(sm, monkeypatch):
+    monkeypatch.setenv("TILEIRAS_EMULATOR_RACES", "1")
     data = assemble(KERNEL)
     artifacts = driver.compile(data, sm, stop_at="ptx")
     assert exchanges(artifacts.tileas) == (True, False)
