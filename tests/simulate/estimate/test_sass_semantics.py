@@ -5,7 +5,7 @@ import pytest
 
 from tests.simulate.estimate.handwritten import LAYOUT, code, launch
 from tileiras_build.simulate.estimate.constant_bank_values import Constants
-from tileiras_build.simulate.estimate.lane_values import LANES
+from tileiras_build.simulate.estimate.lane_values import LANES, pair
 from tileiras_build.simulate.estimate.sass_operands import PREDICATE, REGISTER, Operand
 from tileiras_build.simulate.estimate.sass_semantics import handler_of
 from tileiras_build.simulate.estimate.warp_registers import Warp
@@ -162,3 +162,9 @@ def test_the_number_of_a_cluster_as_ptxas_makes_it():
         assert handler is not None
         handler(warp, one)
     assert warp.raw(R(0)) == 2
+
+
+def test_lanes_below_one_negative_upper_word():
+    """A uniform upper word beside lower ones of each lane, beyond what an int64 holds without its sign."""
+    np.testing.assert_array_equal(pair(LANES, MASK), LANES - (1 << 32))
+    assert pair(5, MASK) == 5 - (1 << 32)
