@@ -288,6 +288,7 @@ def run_schedules(kernels: Mapping[str, bytes]) -> None:
         render_text(explained)
         for schedule in (json.dumps(explained[0]), REFUSED_SCHEDULE, SPLIT):
             _compile({name: kernels[name]}, (sm,), schedule=schedule)
+        _compile({name: kernels[name]}, (sm,), variants=2)
 
 
 def run_random_programs(kernels: Mapping[str, bytes]) -> None:

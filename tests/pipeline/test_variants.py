@@ -40,6 +40,17 @@ def test_both_kernels_match_the_reference_where_arrays_keep_the_promises(name, s
     assert [outcome.entry for outcome in outcomes] == [name, *variants, *clustered]
 
 
+@pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
+def test_split_k_variants_match_the_reference_where_the_loop_is_long_enough(sm, monkeypatch):
+    monkeypatch.setenv("TILEIRAS_EMULATOR_RACES", "1")
+    name = "matmul_deep"
+    outcomes = check_kernels(exported()[name], compiled(name, sm, variants=2), sm, str(KERNELS))
+    variants = ("", "__aligned", "__aligned__split4", "__aligned__split2", "__aligned__cluster2")
+    assert [outcome.entry for outcome in outcomes] == [name + one for one in variants]
+    short = check_kernels(exported()["matmul"], compiled("matmul", sm, variants=2), sm, str(KERNELS))
+    assert not any("split" in outcome.entry for outcome in short)
+
+
 def test_a_cluster_variant_is_left_out_for_grids_that_it_does_not_divide():
     made = compiled("matmul_three_rows", "sm_90")
     assert "matmul_three_rows__aligned__cluster2" in made.manifest["kernels"]

@@ -6,6 +6,7 @@ import numpy as np
 from tileiras_build.cases import Array, Case, ceil_div, first_tiles, place, poisoned, tolerate, wide
 
 M, N, K, TILE = 72, 80, 104, 64
+DEEP = 1040  # enough for parts of the loop in several CTAs
 
 
 @ct.kernel
@@ -34,7 +35,7 @@ def _matmul(name, k, rows=M):
 
     half, grid = Array("float16", 2), (ceil_div(rows, TILE), ceil_div(N, TILE))
     arguments = (half, half, Array("float32", 2), TILE)
-    close = tolerate("float32", depth=K, magnitude=K)
+    close = tolerate("float32", depth=k, magnitude=k)
     return Case(name, matmul, arguments, inputs=inputs, reference=_reference, grid=grid, tolerance=close)
 
 
@@ -57,6 +58,7 @@ CASES = [
     _matmul("matmul", K),
     _matmul("matmul_odd", K - 1),
     _matmul("matmul_three_rows", K, 2 * TILE + 8),
+    _matmul("matmul_deep", DEEP),
     _add("add", 1000),
     _add("add_odd", 1001),
     Case("number", number, (Array("int32", 1),)),

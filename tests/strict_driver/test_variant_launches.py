@@ -17,7 +17,7 @@ from tileiras_build.verify import find_faults
 
 pytest.importorskip("cuda.bindings", reason="cuda-python is not installed: pip install 'tileiras-build[runtime]'")
 NAME, VARIANT = "matmul", "matmul__aligned"
-CLUSTERED = f"{VARIANT}__cluster2"
+CLUSTERED, SPLIT = f"{VARIANT}__cluster2", f"{VARIANT}__split4"
 CASES = {case.name: case for case in load_cases(KERNELS)}
 
 
@@ -38,18 +38,19 @@ def check(gpu, folder, command, case, launched):
 
 @pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
 def test_library_takes_the_kernel_that_fits(driver, tmp_path, sm):
-    artifacts = compiled(exported()[NAME], sm, stop_at="cubin")
+    artifacts = compiled(exported()[NAME], sm, stop_at="cubin", variants=2)
     package = packages.build(tmp_path, NAME, artifacts)
     with StrictDriver(driver, sm) as gpu:
         gpu.add(artifacts.cubin, artifacts.ptx)
         command = lambda case: [sys.executable, CLIENT, package, case]
+        check(gpu, tmp_path / "deep", command, CASES[f"{NAME}_deep"], SPLIT)
         check(gpu, tmp_path / "even", command, CASES[NAME], CLUSTERED)
         check(gpu, tmp_path / "rows", command, CASES[f"{NAME}_three_rows"], VARIANT)
         check(gpu, tmp_path / "odd", command, CASES[f"{NAME}_odd"], NAME)
 
 
 def test_c_takes_the_kernel_that_fits(driver, tmp_path):
-    artifacts = compiled(exported()[NAME], "sm_90", stop_at="cubin")
+    artifacts = compiled(exported()[NAME], "sm_90", stop_at="cubin", variants=2)
     package = packages.build(tmp_path, NAME, artifacts)
 
     def command(case):
@@ -60,6 +61,7 @@ def test_c_takes_the_kernel_that_fits(driver, tmp_path):
 
     with StrictDriver(driver, "sm_90") as gpu:
         gpu.add(artifacts.cubin, artifacts.ptx)
+        check(gpu, tmp_path / "deep/given", command, CASES[f"{NAME}_deep"], SPLIT)
         check(gpu, tmp_path / "even/given", command, CASES[NAME], CLUSTERED)
         check(gpu, tmp_path / "rows/given", command, CASES[f"{NAME}_three_rows"], VARIANT)
         check(gpu, tmp_path / "odd/given", command, CASES[f"{NAME}_odd"], NAME)

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from .cuda_tile_versions import Cutile
     from .devices import Device
 
+CLUSTERS = 1  # of the option ``variants``: those for grids that clusters divide
 VERSION = 1  # of what a key covers and of the files of an entry
 _PTX, _CUBIN, _MANIFEST = "kernel.ptx", "kernel.cubin", "kernel.json"
 
@@ -145,6 +146,8 @@ class KernelCompiler:
         data = with_producer(exported.data, render({exported.entry: Signature(names, variants=True)}))
         job = Job(find_target(target), self._cutile.opt_level(self._cutile.options(kernel), target), lineinfo=True)
         job = job.with_tuning(self._tuning)
+        # A launch chooses by its grid alone, and split-K variants promise lengths.
+        job = replace(job, variants=min(job.variants, CLUSTERS))
         try:
             return self._compile_once(exported.entry, data, job)
         except TileirasError as error:

@@ -39,7 +39,8 @@ class Argument:
 class Signature:
     """The arguments of a launch in order (None: unknown), and a description of each axis of its grid; a variant names its kernel.
 
-    ``tuning`` is present if the case has a space of constants and hints. ``variants``: the compiler may add variants.
+    ``tuning`` is present if the case has a space of constants and hints. ``variants``: the compiler may add variants. A variant may be
+    for grids of at most ``most_programs`` tile programs.
     """
 
     arguments: tuple[Argument, ...] | None
@@ -47,6 +48,7 @@ class Signature:
     variant_of: str | None = None
     tuning: Mapping[str, Any] | None = None
     variants: bool = False
+    most_programs: int | None = None
 
     @property
     def parameters(self) -> int:
@@ -90,7 +92,9 @@ def parse(note: str) -> Signature | None:
         row = json.loads(note)
         arguments = None if row["arguments"] is None else tuple(Argument(*fields) for fields in row["arguments"])
         grid, variants = tuple(row.get("grid", ())), row.get("variants", False)
-        signature = Signature(arguments, grid, row.get("variant_of"), row.get("tuning"), variants)
+        signature = Signature(
+            arguments, grid, row.get("variant_of"), row.get("tuning"), variants, row.get("most_programs")
+        )
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
     return signature if _well_formed(signature) else None
@@ -100,7 +104,8 @@ def _row(signature: Signature) -> dict:
     rows = [(one.name, one.rank, one.unit_axis) for one in signature.arguments or ()]
     arguments = {"arguments": [[part for part in row if part is not None] for row in rows]}
     grid = {"grid": list(signature.grid)} if signature.grid else {}
-    more = {"variant_of": signature.variant_of, "variants": signature.variants, "tuning": signature.tuning}
+    names = ("variant_of", "variants", "tuning", "most_programs")
+    more = {name: getattr(signature, name) for name in names}
     return (
         (arguments if signature.arguments is not None else {"arguments": None})
         | grid
@@ -118,6 +123,7 @@ def _well_formed(signature: Signature) -> bool:
         isinstance(signature.variant_of, str | None)
         and isinstance(signature.tuning, Mapping | None)
         and isinstance(signature.variants, bool)
+        and isinstance(signature.most_programs, int | None)
         and all(isinstance(word, str) for word in words)
         and all(name.isidentifier() and name.isascii() for name in names)
         and len(set(names)) == len(names)

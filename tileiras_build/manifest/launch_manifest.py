@@ -80,6 +80,7 @@ class Grid(ManifestStruct, frozen=True):
     ``group``: rows per group of a grouped (swizzled) block order. ``reversed``: the axis along which the kernel counts tile
     blocks from the last one. ``persistent``: CTAs per SM of a persistent kernel; 0 for
     all other kernels. ``cluster``: tile blocks along axis 0 that form a cluster; the extent of each launch is a multiple of it.
+    ``most``: of all axes together, the tile blocks that a variant is faster for; 0: any number.
     """
 
     axes: list[int] = []
@@ -87,6 +88,7 @@ class Grid(ManifestStruct, frozen=True):
     group: int = 1
     reversed: int | None = None
     cluster: int = 1
+    most: int = 0
     persistent: int = 0
 
 
@@ -134,7 +136,7 @@ class Launch(ManifestStruct, frozen=True, dict=True):
     """How one kernel is launched.
 
     A kernel with ``variant_of`` may be launched in place of the kernel of that name, with the same arguments, if they satisfy
-    all assumptions of its parameters, and the grid is one that ``grid.cluster`` divides.
+    all assumptions of its parameters, and the grid is one that ``grid.cluster`` divides, of at most ``grid.most`` tile blocks.
     """
 
     threads_per_cta: int

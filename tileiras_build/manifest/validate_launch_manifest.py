@@ -61,6 +61,7 @@ def _block_problems(launch: Launch) -> Iterator[str]:
         not 0 <= grid.persistent <= MAX_CTAS_PER_SM
         or grid.group < 1
         or grid.cluster < 1
+        or grid.most < 0
         or any(axis not in (0, 1, 2) for axis in grid.axes)
     ):
         yield f"invalid grid: axes {grid.axes}, group {grid.group}, persistent {grid.persistent}"

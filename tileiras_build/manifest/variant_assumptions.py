@@ -7,6 +7,7 @@ parameters are left whose assumptions differ, and the grid.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import TYPE_CHECKING, Protocol
 
 from .manifest_constants import POINTER
@@ -38,13 +39,14 @@ def takes_same_parameters(general: Launch, variant: Launch) -> bool:
 
 
 def fits_grid(variant: Launch, grid: Sequence[int]) -> bool:
-    """Whether the clusters of a variant divide a grid of tile blocks."""
-    return grid[0] % variant.grid.cluster == 0
+    """Whether the clusters of a variant divide a grid of tile blocks, and these are few enough."""
+    return grid[0] % variant.grid.cluster == 0 and (not variant.grid.most or prod(grid) <= variant.grid.most)
 
 
 def covers(variant: Launch, other: Launch) -> bool:
     """Whether a variant fits all grids that another one, of a kernel for other arguments, fits."""
-    return other.grid.cluster % variant.grid.cluster == 0
+    fewer = not variant.grid.most or 0 < other.grid.most <= variant.grid.most
+    return fewer and other.grid.cluster % variant.grid.cluster == 0
 
 
 def conditions(general: Launch, variant: Launch) -> Conditions:

@@ -43,6 +43,21 @@ def test_grids_choose_between_a_kernel_and_its_cluster_variant():
     assert len(kernel._stubs.stubs) == 2
 
 
+def test_grids_of_few_tile_blocks_choose_a_variant_whose_loop_is_long_enough():
+    kernel = kernel_of(KERNEL)
+    params = list(KERNEL.params)
+    params[_N] = structs.replace(params[_N], minimum=64)
+    few = structs.replace(KERNEL, params=params, variant_of="k", grid=structs.replace(KERNEL.grid, most=6))
+    even = structs.replace(KERNEL, variant_of="k", grid=structs.replace(KERNEL.grid, cluster=2))
+    kernel.library.manifest.kernels["k"] = (Image("sm_90a", CUBIN, 0, 0, KERNEL, {"few": few, "even": even}),)
+    launches = [((2, 3), 64, "few"), ((2, 3), 32, "even"), ((2, 4), 64, "even"), ((3, 3), 64, "k"), ((3, 1), 16, "k")]
+    for grid, n, _ in launches + launches:
+        kernel.launch(grid, *(right() | {"n": n}).values())
+    expected = [entry for _, _, entry in launches]
+    assert [entry for entry, _, _ in kernel.library.driver.of("launch")] == expected + expected
+    assert len(kernel._stubs.stubs) == 3
+
+
 def test_keywords_and_whole_grids_go_by_stubs():
     kernel, values = kernel_of(KERNEL), right()
     kernel.launch((4,), *values.values())

@@ -58,3 +58,10 @@ def test_only_active_lanes_count():
 def test_unknown_addresses_are_assumed_conflict_free():
     found = count_transactions(one("LDG.E.64 R0, desc[UR4][R2.64]"), None, None, np.ones(32, dtype=bool))
     assert (found.sectors, found.known) == ({0: 8}, False)
+
+
+def test_generic_accesses_outside_of_arrays_are_of_another_cta():
+    """``mapa`` makes an address of a CTA's rank and its place in shared memory."""
+    found = count_transactions(one("ST.E.128 [R1], R4"), (1 << 24) + 16 * LANES, None, ALL_LANES)
+    assert (found.peer_bytes, found.sectors, found.lines) == (512, {}, 0)
+    assert count_transactions(one("ST.E.128 [R1], R4"), BASE + 16 * LANES, None, ALL_LANES).peer_bytes == 0

@@ -37,7 +37,7 @@ def cutile_stub(
     ``view`` returns the view of an array for a stream, ``handle_of`` a stream's handle. Grids of ``others`` have another kernel.
     """
     writer = _ConstraintWriter(loaded.launch.caller_parameters, view)
-    writer.others = others
+    writer.others = [(other, ()) for other in others]
     try:
         for index, (constraint, argument) in enumerate(zip(signature.parameters, arguments, strict=True)):
             writer.add(f"x{index}", constraint, argument)

@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 
 # (grid, arguments, stream, programmatic) -> whether it launched: False if the arguments do not match.
 LaunchStub = Callable[..., bool]
+Other = tuple["Launch", "Conditions"]
+"""A variant that is preferred, and what it assumes beyond the kernel."""
 View = Callable[[object, int], ArrayView]
 
 SCALAR_TYPES = {"i1": "bool"} | {
@@ -89,7 +91,7 @@ class StubWriter:
         self.lines: list[str] = []
         self.guards: list[str] = []
         self.values: list[str] = []
-        self.others: Sequence[Launch] = ()  # no grid that fits one of them is launched
+        self.others: Sequence[Other] = ()
         # A grid without axes is an error, except for cuTile.
         self.names: dict[str, object] = {"more_axes": (None, *MORE_AXES)}
 
@@ -164,7 +166,7 @@ def _text(loaded: LoadedKernel, writer: StubWriter, count: int, device: int, pro
         "gx, gy, gz = grid + more_axes[len(grid)]",
         f"if not (0 < gx <= {x} and 0 < gy <= {y} and 0 < gz <= {z}):",
         " return False",
-        *[line for other in writer.others for line in (f"if {_fits_grid(other)}:", " return False")],
+        *[line for other in writer.others for line in (f"if {_fits(other, writer.values)}:", " return False")],
         *_blocks(loaded),
         *([f"if current_device() != {device:d}:", " return False"] if loaded.driver.home_of is not None else []),
         *_maps(loaded, writer.values),
@@ -185,7 +187,8 @@ def _text(loaded: LoadedKernel, writer: StubWriter, count: int, device: int, pro
 def _blocks(loaded: LoadedKernel) -> list[str]:
     """The launched blocks of a persistent kernel; other kernels are launched on the caller's grid."""
     grid = loaded.launch.grid
-    whole = [f"if not ({_fits_grid(loaded.launch)}):", " return False"] if grid.cluster > 1 else []
+    fits = _fits_grid(loaded.launch)
+    whole = [f"if not ({fits}):", " return False"] if fits else []
     if not grid.persistent:
         return whole
     (most, _, _) = loaded.launch.blocks((MAX_TILE_PROGRAMS, 1, 1), loaded.sm_count)
@@ -199,8 +202,22 @@ def _blocks(loaded: LoadedKernel) -> list[str]:
 
 
 def _fits_grid(launch: Launch) -> str:
-    """An expression: whether a kernel may be launched on a grid."""
-    return f"gx % {launch.grid.cluster:d} == 0"
+    """An expression: whether a kernel may be launched on a grid, and a variant is faster for it; empty for any grid."""
+    multiple = [f"gx % {launch.grid.cluster:d} == 0"] if launch.grid.cluster > 1 else []
+    few = [f"gx * gy * gz <= {launch.grid.most:d}"] if launch.grid.most else []
+    return " and ".join(multiple + few)
+
+
+def _fits(other: Other, values: Sequence[str]) -> str:
+    """An expression: whether another variant is launched in place of this kernel."""
+    launch, wanted = other
+    stricter = _stricter(wanted, values)
+    return " and ".join(filter(None, (_fits_grid(launch), f"not ({stricter})" if stricter else "")))
+
+
+def _stricter(wanted: Conditions, values: Sequence[str]) -> str:
+    """An expression: whether parameters do not satisfy the conditions of a variant; empty without conditions."""
+    return " or ".join(bound.code(values[place]) for place, param in wanted for bound in bounds(param))
 
 
 def _maps(loaded: LoadedKernel, values: list[str]) -> list[str]:
@@ -225,18 +242,17 @@ def _packed(loaded: LoadedKernel, values: list[str], programmatic: bool) -> str:
 def package_stub(
     loaded: LoadedKernel,
     launch: Launch,
-    variant: tuple[Conditions, bool],
+    wanted: Conditions,
     arguments: Sequence[object],
     handle: int,
     handle_of: Callable[[object], int],
-    others: Sequence[Launch] = (),
+    others: Sequence[Other] = (),
 ) -> LaunchStub | None:
     """The stub for arguments that the packer of ``launch`` has accepted; None if some are passed in another form.
 
-    ``variant``: what the kernel's variant assumes beyond the kernel itself, and whether the arguments satisfy it: ``loaded`` is
-    the variant then. Grids of ``others`` have another kernel.
+    ``wanted``: what ``loaded`` assumes beyond the kernel itself, if it is a variant. ``others`` are launched instead where the grid and the arguments fit them.
     """
-    driver, (wanted, fits) = loaded.driver, variant
+    driver = loaded.driver
     if driver.launch_function is None or len(arguments) != len(launch.arguments):
         return None
     device, writer = driver.current_device(), StubWriter()
@@ -247,8 +263,8 @@ def package_stub(
     for param, value in zip(launch.caller_parameters, writer.values, strict=True):
         is_length = param.role == "shape"  # never negative
         writer.guards += [bound.code(value) for bound in bounds(param) if not (is_length and bound == Bound("<", 0))]
-    if stricter := [bound.code(writer.values[place]) for place, param in wanted for bound in bounds(param)]:
-        writer.guards.append(" or ".join(stricter) if fits else f"not ({' or '.join(stricter)})")
+    if stricter := _stricter(wanted, writer.values):
+        writer.guards.append(stricter)
     return make_launch_stub(loaded, writer, len(arguments), device, driver.view, handle_of)
 
 

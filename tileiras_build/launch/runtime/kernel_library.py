@@ -15,12 +15,13 @@ from importlib import import_module
 from itertools import islice
 from operator import index
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from ...core.errors import InvalidInput, Location, Unsupported, nearest
 from ...core.symbols.itanium_demangler import demangle, symbol_of
 from ...manifest.manifest_constants import MAX_TILE_PROGRAMS
-from ...manifest.variant_assumptions import conditions
+from ...manifest.parameter_bounds import satisfies
+from ...manifest.variant_assumptions import conditions, fits_grid
 from .cuda_python_driver import CudaDriver, Driver, stream_handle
 from .generate_launch_stub import StubList, package_stub
 from .loaded_kernel import LoadedKernel
@@ -29,6 +30,7 @@ from .python_signature import launcher, signature
 
 if TYPE_CHECKING:
     from ...manifest.launch_manifest import Launch
+    from ...manifest.variant_assumptions import Conditions
     from .library_manifest import Image, LibraryManifest
 
 _MAX_GRID = (2**31 - 1, 65535, 65535)  # CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"
@@ -185,27 +187,24 @@ def _names_of(entry: str) -> tuple[str, ...]:
     return demangle(entry), symbol, demangle(symbol)
 
 
+class Row(NamedTuple):
+    """A kernel or a variant of it: its symbol, its launch manifest, and what it assumes of parameters beyond the kernel."""
+
+    symbol: str
+    launch: Launch
+    wanted: Conditions
+
+    def fits(self, programs: tuple[int, int, int], values: Sequence[Any]) -> bool:
+        """Whether it may be launched over a grid of tile blocks with these values of the parameters."""
+        return fits_grid(self.launch, programs) and all(satisfies(param, values[place]) for place, param in self.wanted)
+
+
 class Choice(NamedTuple):
-    """What one GPU runs of a kernel: its image and argument packer, the symbol and launch manifest of the kernel itself, and
-    those for arguments that fit its variant (the same if there is none). ``cluster`` divides the extent along the first axis
-    of its grids; ``other`` is for other grids.
-    """
+    """What one GPU runs of a kernel: its image and argument packer, and its variants in order of preference, then the kernel itself."""
 
     image: Image
     packer: ArgumentPacker
-    general: tuple[str, Launch]
-    variant: tuple[str, Launch]
-    cluster: int = 1
-    other: Choice | None = None
-
-    def for_grid(self, programs: tuple[int, int, int]) -> Choice:
-        """Itself, or the choice for grids that its clusters do not divide."""
-        return self if self.other is None or programs[0] % self.cluster == 0 else self.other
-
-    @property
-    def kernels(self) -> dict[str, Launch]:
-        """All that it may launch, by symbol."""
-        return dict((self.variant, self.general)) | (self.other.kernels if self.other is not None else {})
+    rows: tuple[Row, ...]
 
 
 class Kernel:
@@ -249,8 +248,8 @@ class Kernel:
             chosen = self._chosen.get(number) or self._choose(number)
         except Unsupported:
             return
-        for symbol, launch in chosen.kernels.items():
-            driver.prepare(self.library.kernel_on(device, chosen.image, symbol, launch).kernel)
+        for row in chosen.rows:
+            driver.prepare(self.library.kernel_on(device, chosen.image, row.symbol, row.launch).kernel)
 
     def _image_for(self, number: int) -> Image:
         from .select_image import require_image
@@ -261,19 +260,17 @@ class Kernel:
         """A launch with all checks; later ones with arguments of these types go by a stub."""
         driver, handle = self.library.driver, stream_handle(stream)
         device, number = driver.device()
-        usual = self._chosen.get(number) or self._choose(number)
-        programs = check_grid(self.title, grid, usual.image.launch)
-        chosen = usual.for_grid(programs)
-        others = () if chosen is usual else (usual.variant[1],)
-        values, fits = chosen.packer.bind(arguments, lambda array: driver.view(array, handle), device)
-        symbol, launch = chosen.variant if fits else chosen.general
+        chosen = self._chosen.get(number) or self._choose(number)
+        programs = check_grid(self.title, grid, chosen.image.launch)
+        values = chosen.packer.bind(arguments, lambda array: driver.view(array, handle), device)
+        place = next(index for index, row in enumerate(chosen.rows) if row.fits(programs, values))
+        (symbol, launch, wanted), general = chosen.rows[place], chosen.image.launch
         loaded = self.library.kernel_on(device, chosen.image, symbol, launch)
         loaded.enqueue(programs, values, handle)
+        others = [(row.launch, row.wanted) for row in chosen.rows[:place]]
         self._stubs.add(
-            (device, fits, chosen is usual, *map(type, arguments)),
-            lambda: package_stub(
-                loaded, chosen.image.launch, (chosen.packer.wanted, fits), arguments, handle, stream_handle, others
-            ),
+            (device, place, *map(type, arguments)),
+            lambda: package_stub(loaded, general, wanted, arguments, handle, stream_handle, others),
         )
 
     def forget(self) -> None:
@@ -285,19 +282,11 @@ class Kernel:
         from .select_image import fits_shared_memory
 
         image = self._image_for(number)
-        fitting = [row for row in image.variants.items() if fits_shared_memory(row[1], number)]
-        self._chosen[number] = self._choice(image, [*fitting, (self.symbol, image.launch)])
+        fitting = {name: one for name, one in image.variants.items() if fits_shared_memory(one, number)}
+        kernels = (fitting | {self.symbol: image.launch}).items()
+        rows = tuple(Row(name, one, conditions(image.launch, one)) for name, one in kernels)
+        self._chosen[number] = Choice(image, ArgumentPacker(self.title, image.launch), rows)
         return self._chosen[number]
-
-    def _choice(self, image: Image, rows: Sequence[tuple[str, Launch]]) -> Choice:
-        """Of an image's variants and the kernel itself, in order of preference."""
-        variant, general = rows[0], rows[-1]
-        packer = ArgumentPacker(self.title, general[1], conditions(general[1], variant[1]))
-        chosen, cluster = Choice(image, packer, general, variant), variant[1].grid.cluster
-        if variant is general or cluster == 1:
-            return chosen
-        others = [row for row in rows[1:] if row is general or row[1].grid.cluster == 1]
-        return chosen._replace(cluster=cluster, other=self._choice(image, others))
 
 
 def cpu_driver(manifest: LibraryManifest) -> Driver:

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, SupportsFloat, Supp
 
 from ...core.errors import InvalidInput, class_name, kind_of, safe_query
 from ...manifest.manifest_constants import POINTER, READ, READ_WRITE, WRITE
-from ...manifest.parameter_bounds import bounds, satisfies
-from ...manifest.variant_assumptions import Conditions
+from ...manifest.parameter_bounds import bounds
 from ...target.element_types import ELEMENT_TYPES as ROWS
 from ...target.element_types import FNV8
 from .launch_config_buffer import LaunchConfigLayout
@@ -111,21 +110,20 @@ def is_number(value: object) -> TypeGuard[Number]:
 
 # ---- the checks of one kernel ----------------------------------------------------------------------
 class ArgumentPacker:
-    """The parameters of one kernel from its arguments (``bind``); ``wanted`` are the conditions of its variant."""
+    """The parameters of one kernel from its arguments (``bind``)."""
 
-    def __init__(self, entry: str, launch: Launch, wanted: Conditions = ()):
-        self.entry, self.params, self.wanted = entry, launch.caller_parameters, wanted
+    def __init__(self, entry: str, launch: Launch):
+        self.entry, self.params = entry, launch.caller_parameters
         self.arguments = tuple(launch.arguments)
         self._layout = LaunchConfigLayout(launch)
         self.checkers = [_argument_checker(entry, argument, launch) for argument in launch.arguments]
 
-    def bind(self, arguments: Sequence[object], view: View, device: int) -> tuple[Sequence[Any], bool]:
-        """The values of the parameters, and whether they satisfy what the variant assumes.
+    def bind(self, arguments: Sequence[object], view: View, device: int) -> Sequence[Any]:
+        """The values of the parameters.
 
         ``view`` describes an array; the kernel runs on ``device``. Raises InvalidInput, naming the parameter.
         """
-        values: list[Any] = self._layout.unpack(self._one_by_one(arguments, view, device))
-        return values, all(satisfies(param, values[index]) for index, param in self.wanted)
+        return self._layout.unpack(self._one_by_one(arguments, view, device))
 
     def _one_by_one(self, arguments: Sequence[object], view: View, device: int) -> list[bytes]:
         """Pack all kinds of arguments: an array may be passed as its address, lengths and strides."""

@@ -83,7 +83,8 @@ class ViewInfo:
 @dataclass
 class Parameters:
     """Parameters in order; ``arguments`` are those of the caller; ``views`` by the index of a pointer that is not an
-    array. ``variant_of``: the kernel whose variant this one is. ``tuning``: the source's ``Signature.tuning``.
+    array. ``variant_of``: the kernel whose variant this one is, for grids of at most ``most_programs`` tile programs. ``tuning``: the
+    source's ``Signature.tuning``.
     """
 
     rows: list[ParameterInfo]
@@ -92,6 +93,7 @@ class Parameters:
     grid: tuple[str, ...] = ()
     views: dict[int, ViewInfo] = field(default_factory=dict)
     variant_of: str | None = None
+    most_programs: int | None = None
     tuning: Mapping[str, Any] | None = None
 
     @property
@@ -122,8 +124,11 @@ def variant_of(function: Operation) -> str | None:
 
 
 def is_cluster_variant(function: Operation) -> bool:
-    """Whether a function is the variant of a kernel for grids that its clusters divide."""
-    return "grid_cluster" in function.attributes and variant_of(function) is not None
+    """Whether a function is the variant of a kernel for some grids: those that its clusters divide, or of few tile programs."""
+    found = signature_of(function)
+    if found is None or found.variant_of is None:
+        return False
+    return "grid_cluster" in function.attributes or found.most_programs is not None
 
 
 def signature_of(function: Operation) -> Signature | None:
@@ -144,6 +149,7 @@ def describe(function: Operation, entry: str) -> Parameters:
     parameters = Parameters(rows, arguments, body.axes)
     if found is not None:
         parameters.grid, parameters.variant_of, parameters.tuning = found.grid, found.variant_of, found.tuning
+        parameters.most_programs = found.most_programs
     _add_views(parameters, body)
     return parameters
 

@@ -58,6 +58,9 @@ from .schedule import Schedule
 from .schedule_attribute import schedule_of
 
 LEAST_GAIN = 0.03  # of the cost; below, the model says nothing
+LEAST_SPLIT_GAIN = (
+    0.1  # of the time of a tile program; below, `estimate` finds the exchange slower than the rest of the loop
+)
 NEIGHBOURS = 2  # tile programs of a cluster
 MIN_PAIR_COLUMNS = 128  # with fewer columns, the left operand bounds the loop, which a pair does not share
 
@@ -142,6 +145,18 @@ class Candidates:
         alone = cheapest(self._of(self._clusters()))
         assert alone is not None
         return together if _nanoseconds(together) < (1 - LEAST_GAIN) * _nanoseconds(alone) else None
+
+    def gains_by_split(self, parts: int, trips: int) -> bool:
+        """Whether a tile program takes less time where so many CTAs divide the trips of its loop, each on an SM of its own."""
+        whole = cheapest(self._of([_Cluster(1, self.kernel.with_trips(trips))]))
+        if whole is None or (best := cheapest(self._of(self._clusters()))) is None or best.schedule.num_ctas:
+            return False
+        kernel, alone = self.kernel.with_trips(trips), replace(whole.schedule, occupancy=1)
+        divided = cost(kernel, replace(alone, split_k=parts), self.target)
+        if divided is None:
+            return False
+        undivided = unwrap(cost(kernel, alone, self.target)).nanoseconds
+        return divided.nanoseconds / parts < (1 - LEAST_SPLIT_GAIN) * undivided
 
     def best(self) -> WholeSchedule | None:
         """The cheapest legal candidate with the CTAs that the kernel has; None where there are no fewer warps to weigh."""

@@ -181,6 +181,12 @@ class Kernel:
         )
         return replace(self._share(share), dots=tuple(dots), ctas=self.ctas * ctas)
 
+    def with_trips(self, trips: float) -> Kernel:
+        """The kernel with so many trips of its loop of dots."""
+        factor = trips / self.trips
+        loop = {pipe: factor * count for pipe, count in self.loop.items()}
+        return replace(self, loop=loop, dots=tuple(replace(dot, trips=factor * dot.trips) for dot in self.dots))
+
     def with_split_k(self, ctas: int) -> Kernel:
         """One CTA's share where so many divide the trips of the loop, and then its results."""
         share = self.split_k / ctas

@@ -24,7 +24,7 @@ from ..analysis.kernel_parameters import SIGNATURE, signature_of, variant_of
 from ..job import Job
 from ..pass_manager import EdgePass
 from ..schedule.candidates import NEIGHBOURS, Candidates
-from ..schedule.schedule_attribute import set_knobs
+from ..schedule.schedule_attribute import schedule_of, set_knobs
 
 SUFFIX = f"__cluster{NEIGHBOURS}"
 
@@ -37,16 +37,17 @@ class AddClusterVariants(EdgePass):
     def run(self, module: ModuleOp, job: Job) -> None:
         if job.schedule or not job.target.has("tma_multicast"):
             return
-        for func in list(_most_specific(module)):
+        for func in list(most_specific(module)):
             found = Candidates.of(func, job)
             if found is not None and found.best_neighbours() is not None:
                 _add_variant(func)
 
 
-def _most_specific(module: ModuleOp) -> Iterator[TableOp]:
-    """The kernels that may have variants, but none so far."""
-    general = set(map(variant_of, module.body.block.ops))
-    for func in filter(is_function, module.body.block.ops):
+def most_specific(module: ModuleOp) -> Iterator[TableOp]:
+    """The kernels that may have variants, but none so far except for some grids."""
+    kernels = [op for op in module.body.block.ops if is_function(op) and not schedule_of(op).grid_cluster]
+    general = set(map(variant_of, kernels))
+    for func in kernels:
         signature = signature_of(func)
         if signature is not None and signature.variants and as_op(func).sym_name not in general:
             yield as_op(func)

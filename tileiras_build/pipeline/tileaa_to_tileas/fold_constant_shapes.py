@@ -3,7 +3,7 @@
 In:    nv_tileas memory references with extents and strides that are computed, also from constants alone: layouts of CUDA C++ count
        their modes by comparisons.
 Out:   constants in place of integers that are computed from constants, and operands in place of their multiplication by 1 and their
-       addition to 0; memory references whose types have all known extents and strides, so that TMA, vectors and bounds checks
+       addition to 0, and 0 in place of their multiplication by 0; memory references whose types have all known extents and strides, so that TMA, vectors and bounds checks
        depend on their values, however they are written.
 After: convert_tileaa_to_tileas. Before: hoist_views, and all passes that ask memory references for extents and strides.
 Sound: arithmetic wraps at the width of its type; a division by zero stays as it is.
@@ -47,6 +47,7 @@ UNSIGNED: dict[str, Callable[..., int]] = {"arith.extui": operator.pos, "arith.m
 COMPARISONS = {name: getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge")}
 FOLDED = ("arith.cmpi", *SIGNED, *UNSIGNED)
 NEUTRAL = {"arith.addi": 0, "arith.muli": 1}
+ABSORBING = {"arith.muli": 0, "arith.andi": 0}
 
 
 def _constant(value: SSAValue) -> int | None:
@@ -66,7 +67,9 @@ def _folding(op: Operation) -> tuple[Callable[..., int], bool]:
 
 
 def _fold(rewriter: Rewriter, op: Operation) -> None:
-    """Replace an operation on constants by its result, and one with its neutral element by the other operand."""
+    """Replace an operation on constants by its result, one with its neutral element by the other operand, and one with its absorbing
+    element by that.
+    """
     type, values = op.results[0].type, [_constant(operand) for operand in op.operands]
     if not isinstance(type, IntegerType):
         return
@@ -74,6 +77,8 @@ def _fold(rewriter: Rewriter, op: Operation) -> None:
         found = _result(op, type, values)
     elif op.name in NEUTRAL and NEUTRAL[op.name] in values:
         found = op.operands[1 - values.index(NEUTRAL[op.name])]
+    elif op.name in ABSORBING and ABSORBING[op.name] in values:
+        found = op.operands[values.index(ABSORBING[op.name])]
     else:
         return
     op.results[0].replace_all_uses_with(found)

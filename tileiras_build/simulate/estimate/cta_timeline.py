@@ -15,12 +15,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ...target.gpu_models import GpuModel
-from ...target.gpu_rates import CLUSTER_LATENCY, SM_PARTITIONS, TMA_LATENCY
+from ...target.gpu_rates import CLUSTER_BYTES_PER_CLOCK, CLUSTER_LATENCY, SM_PARTITIONS, TMA_LATENCY
 from ...target.sm_limits import WARP
 from .bytes_in_flight import copy_bytes, max_bytes_in_flight
 from .constant_bank_values import Launch
-from .cta_work_counts import ASYNC_LOADS, ASYNC_STORES, CtaWork, expected_bytes
-from .instruction_throughput import TENSOR, is_mma, mma_shape, pipe_clocks
+from .cta_work_counts import ASYNC_LOADS, CtaWork, expected_bytes
+from .instruction_costs import CLUSTER_WAIT, SCOREBOARDS, SYNCHRONIZING, InstructionCost
+from .instruction_throughput import TENSOR, mma_shape
 from .mbarrier_phases import (
     RANK_BITS,
     MbarrierPhases,
@@ -30,16 +31,14 @@ from .mbarrier_phases import (
     multicast_arrivals,
 )
 from .memory_load import IDLE, MemoryLoad, latency_and_rate
-from .memory_transactions import GLOBAL, LOADS, SHARED
-from .sass_parser import NO_BARRIER, Instruction, MachineCode
+from .memory_transactions import LOADS, SHARED
+from .sass_parser import Instruction, MachineCode
 from .trace_warps import WarpTrace, path_id
 
-SCOREBOARDS = 6
 # Result latencies in cycles that target/gpu_rates.py does not have [Jia et al., arXiv 1804.06826, table
 # 4.1, and Luo et al., arXiv 2402.13499: between 18 and 30 on all generations].
 _MEDIUM_LATENCY, _MMA_LATENCY, _BARRIER_LATENCY = 22.0, 33.0, 20.0
 _ISSUE_SLACK = 4.0  # cycles by which the simulation of a warp may be ahead of the others
-_SYNCHRONIZING = ("BAR", "SYNCS", "DEPBAR", "WARPGROUP", "UTCBAR", "ARRIVES")
 
 
 @dataclass(frozen=True)
@@ -84,31 +83,6 @@ class _WarpState:
     waits: object = None
 
 
-class _InstructionCost:
-    """The context-independent costs of an instruction."""
-
-    def __init__(self, one: Instruction, machine: GpuModel):
-        self.one = one
-        self.opcode = one.opcode
-        control = one.control
-        self.stall = max(control.stall, 1)
-        self.waits = tuple(n for n in range(SCOREBOARDS) if control.waits >> n & 1)
-        self.writes = None if control.writes == NO_BARRIER else control.writes
-        self.reads = None if control.reads == NO_BARRIER else control.reads
-        found = pipe_clocks(one, machine.rates)
-        self.pipe = found[0] if found else None
-        self.clocks = found[1] * SM_PARTITIONS if found else 0.0
-        self.is_mma = is_mma(one)
-        self.in_tensor_memory = self.is_mma and one.opcode.startswith("UTC")
-        self.is_group = "GMMA" in one.opcode
-        self.ends_group = any(operand.text.startswith("gsb") for operand in one.operands)
-        shape = mma_shape(one) if self.is_mma and not self.in_tensor_memory else None
-        self.mma_cycles = shape.clocks(machine.rates) * SM_PARTITIONS if shape else 0.0
-        self.is_memory = one.opcode in (*GLOBAL, *SHARED, "LDGSTS")
-        self.special = self.is_memory or self.is_mma or one.opcode in (*_SYNCHRONIZING, *ASYNC_LOADS, *ASYNC_STORES,
-                                                                          "LDGDEPBAR", "UTMACMDFLUSH")  # fmt: skip
-
-
 class _ClusterSimulation:
     """The simulation of a cluster's CTAs."""
 
@@ -122,6 +96,7 @@ class _ClusterSimulation:
         self.queue: list[tuple[float, int, _WarpState]] = []
         self.copied: dict[int, float] = {}
         self.first, self.last, self.forced_waits = float("inf"), 0.0, 0
+        self.exchanged = 0.0  # the end of the last access to the shared memory of another CTA
         self.transfers: list[tuple[float, float]] = []
 
     @cached_property
@@ -130,9 +105,9 @@ class _ClusterSimulation:
         return init_stores(self.code)
 
     @cached_property
-    def steps(self) -> list[list[_InstructionCost]]:
+    def steps(self) -> list[list[InstructionCost]]:
         """The instruction costs of each basic block."""
-        return [[_InstructionCost(self.code.instructions[n], self.gpu) for n in block] for block in self.code.blocks]
+        return [[InstructionCost(self.code.instructions[n], self.gpu) for n in block] for block in self.code.blocks]
 
     # ---- running -----------------------------------------------------------------------------------------------------
     def run(self, running: list[_WarpState]) -> float:
@@ -187,7 +162,7 @@ class _ClusterSimulation:
         warp.step, warp.inside = warp.step + 1, 0
         return False
 
-    def _ready(self, warp: _WarpState, cost: _InstructionCost) -> float:
+    def _ready(self, warp: _WarpState, cost: InstructionCost) -> float:
         """The earliest issue time of a warp's next instruction, from its scoreboards, scheduler and pipe."""
         places: list[tuple] = [(warp.block, warp.partition)]
         if cost.pipe is not None:
@@ -195,7 +170,7 @@ class _ClusterSimulation:
         waited = [warp.ready[number] for number in cost.waits]
         return max(warp.time, *waited, *(self.free[place] for place in places))
 
-    def _issue(self, warp: _WarpState, cost: _InstructionCost) -> bool:
+    def _issue(self, warp: _WarpState, cost: InstructionCost) -> bool:
         start = warp.time
         self.free[(warp.block, warp.partition)] = start + 1
         if cost.pipe is not None:
@@ -214,7 +189,7 @@ class _ClusterSimulation:
         return True
 
     # ---- long latencies ----------------------------------------------------------------------------------------------
-    def _special(self, warp: _WarpState, cost: _InstructionCost, start: float) -> float | None:
+    def _special(self, warp: _WarpState, cost: InstructionCost, start: float) -> float | None:
         """The time of the result; None if the warp must wait and issue the instruction again."""
         one = cost.one
         if cost.is_mma:
@@ -223,15 +198,17 @@ class _ClusterSimulation:
             self._initialize(warp, one)
         if cost.is_memory:
             return self._access(warp, one, start)
-        if one.opcode in _SYNCHRONIZING or one.opcode in ASYNC_LOADS:
+        if one.opcode in SYNCHRONIZING or one.opcode in ASYNC_LOADS:
             return self._synchronize(warp, one, start)
         if one.opcode == "LDGDEPBAR":
             warp.copy_group_ends.append(warp.copy_end)
         elif one.opcode == "UTMACMDFLUSH":
             warp.copy_group_ends.append(start + self.gpu.l2_latency)
+        elif one.opcode == CLUSTER_WAIT:
+            warp.time = max(warp.time, self.exchanged)
         return start + _MEDIUM_LATENCY
 
-    def _multiply(self, warp: _WarpState, cost: _InstructionCost, start: float) -> float:
+    def _multiply(self, warp: _WarpState, cost: InstructionCost, start: float) -> float:
         whole = cost.in_tensor_memory
         clocks = self._clocks_in_tensor_memory(warp, cost.one) if whole else cost.mma_cycles
         units = _tensor_pipes(warp.block, cost.one) if whole else [(warp.block, warp.partition, TENSOR)]
@@ -262,12 +239,25 @@ class _ClusterSimulation:
             begins = max(start, self.free[unit])
             self.free[unit] = begins + taken.wavefronts
             return begins + taken.wavefronts + self.gpu.shared_latency
-        if one.opcode in LOADS or one.opcode.startswith("ATOM"):
+        if taken.peer_bytes:
+            done = self._exchange(warp, start, taken.peer_bytes)
+        elif one.opcode in LOADS or one.opcode.startswith("ATOM"):
             done = self._load(warp, start, sum(taken.sectors.values()) * 32.0)
         else:
             done = start + _MEDIUM_LATENCY
         if one.opcode == "LDGSTS":
             warp.copy_end = max(warp.copy_end, done)
+        return done
+
+    def _exchange(self, warp: _WarpState, start: float, size: float) -> float:
+        """An access to the shared memory of another CTA; a warp waits until the ones before have left its SM, and at the next barrier
+        of the cluster for the last.
+        """
+        unit = (warp.block, "cluster")
+        begins = warp.time = max(start, self.free[unit])
+        self.free[unit] = begins + size / CLUSTER_BYTES_PER_CLOCK
+        done = self.free[unit] + CLUSTER_LATENCY
+        self.exchanged = max(self.exchanged, done)
         return done
 
     def _load(self, warp: _WarpState, start: float, size: float) -> float:

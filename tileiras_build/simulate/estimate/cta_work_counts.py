@@ -26,7 +26,8 @@ class CtaWork:
     """The average work of a CTA: warp instructions, SM cycles by pipe, bytes by memory.
 
     ``read`` and ``written``: bytes by array (``buffer_of``; 0: unknown array). ``async_load_bytes``: bytes of asynchronous loads
-    that an mbarrier counts; ``async_l2_bytes`` of them come from L2, the rest by a multicast of another CTA. ``unknown_branches``: data-dependent
+    that an mbarrier counts; ``async_l2_bytes`` of them come from L2, the rest by a multicast of another CTA. ``peer``: bytes of stores to the
+    shared memory of other CTAs. ``unknown_branches``: data-dependent
     branches. ``unknown_accesses``: accesses with unknown addresses.
     """
 
@@ -38,6 +39,7 @@ class CtaWork:
     shared: float = 0
     l1: float = 0
     tensor_memory: float = 0
+    peer: float = 0
     read: Counter[int] = field(default_factory=Counter)
     written: Counter[int] = field(default_factory=Counter)
     async_load_bytes: float = 0
@@ -59,7 +61,7 @@ class CtaWork:
 
     def add(self, other: CtaWork, share: float) -> None:
         """Add another CTA's work, weighted by its share."""
-        for name in ("instructions", "multiply_adds", "tensor", "tensor_load", "shared", "l1", "tensor_memory", "async_load_bytes", "async_l2_bytes",
+        for name in ("instructions", "multiply_adds", "tensor", "tensor_load", "shared", "peer", "l1", "tensor_memory", "async_load_bytes", "async_l2_bytes",
                      "async_stores", "spills"):  # fmt: skip
             setattr(self, name, getattr(self, name) + share * getattr(other, name))
         for name in ("pipes", "read", "written"):
@@ -147,7 +149,9 @@ class WorkCounter:
         into = found.read if one.opcode in LOADS else found.written
         for taken in seen.accesses:
             found.shared += share * taken.wavefronts
-            found.l1 += share * max(taken.lines, taken.bytes / SHARED_BYTES_PER_CLOCK) * (one.opcode in GLOBAL)
+            found.peer += share * taken.peer_bytes
+            is_global = one.opcode in GLOBAL and not taken.peer_bytes
+            found.l1 += share * max(taken.lines, taken.bytes / SHARED_BYTES_PER_CLOCK) * is_global
             for owner, sectors in taken.sectors.items():
                 into[owner] += share * sectors * SECTOR_BYTES  # type: ignore[assignment]
             if not taken.known:

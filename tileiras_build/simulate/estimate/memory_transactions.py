@@ -26,6 +26,8 @@ _SIZES = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16, "256": 32}
 _MATRICES = {"2": 2, "4": 4}
 GLOBAL = ("LDG", "STG", "ATOMG", "REDG", "RED", "ATOM", "LD", "ST")
 SHARED = ("LDS", "STS", "LDSM", "STSM", "ATOMS")
+GENERIC = ("LD", "ST")  # those of shared memory of other CTAs, whose addresses ``mapa`` makes, among them
+NO_BUFFER = 0  # of an address outside all arrays
 ASYNC = ("LDGSTS",)
 LOADS = ("LDG", "LD", "LDGSTS")
 
@@ -36,13 +38,14 @@ _PATTERNS: dict[tuple[bytes, bytes, str, int], int] = {}  # wavefronts by access
 @dataclass
 class Transactions:
     """The transactions of one execution: ``sectors`` by array (``buffer_of``), ``lines`` of 128 bytes, and ``wavefronts`` of
-    shared memory. ``known``: whether the addresses are known.
+    shared memory. ``peer_bytes``: to or from the shared memory of a CTA of the cluster. ``known``: whether the addresses are known.
     """
 
     bytes: int = 0
     sectors: dict[int, int] = field(default_factory=dict)
     lines: int = 0
     wavefronts: int = 0
+    peer_bytes: int = 0
     known: bool = True
 
 
@@ -73,13 +76,13 @@ def count_transactions(one: Instruction, far: Lanes, near: Lanes, lanes: np.ndar
     found = Transactions(bytes=size * count)
     place, other = address_operands(one)
     if place is not None:
-        _add_global(found, far, size, lanes)
+        _add_global(found, far, size, lanes, one.opcode in GENERIC)
     if other is not None:
         _add_shared(found, one, near, size, lanes)
     return found
 
 
-def _add_global(found: Transactions, far: Lanes, size: int, lanes: np.ndarray) -> None:
+def _add_global(found: Transactions, far: Lanes, size: int, lanes: np.ndarray, generic: bool) -> None:
     if far is None:
         # Unknown addresses are assumed to be coalesced.
         found.known, found.sectors, found.lines = (
@@ -89,6 +92,9 @@ def _add_global(found: Transactions, far: Lanes, size: int, lanes: np.ndarray) -
         )
         return
     starts = to_lanes(far)[lanes].tolist()
+    if generic and all(buffer_of(start) == NO_BUFFER for start in starts):
+        found.peer_bytes = found.bytes
+        return
     sectors = {(start + step) // SECTOR_BYTES for start in starts for step in range(0, size, min(size, SECTOR_BYTES))}
     found.sectors = dict(Counter(buffer_of(sector * SECTOR_BYTES) for sector in sectors))
     found.lines = len({sector * SECTOR_BYTES // LINE_BYTES for sector in sectors})

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ...target.gpu_models import GpuModel, dram_efficiency
-from ...target.gpu_rates import L2_BYTES_PER_CLOCK, SHARED_BYTES_PER_CLOCK, SM_PARTITIONS
+from ...target.gpu_rates import CLUSTER_BYTES_PER_CLOCK, L2_BYTES_PER_CLOCK, SHARED_BYTES_PER_CLOCK, SM_PARTITIONS
 from .constant_bank_values import Launch
 from .cta_work_counts import CtaWork
 from .instruction_throughput import ALU, FMA, FMA_HEAVY, FP64, SHUFFLE, UNIFORM, XU
@@ -89,6 +89,7 @@ BOUNDS: dict[str, Callable[[RooflineInputs], float]] = {
     "shuffles": _pipe(SHUFFLE),
     "uniform pipe": _pipe(UNIFORM),
     "shared memory": _per_cta(_shared),
+    "shared memory of the cluster": _per_cta(lambda inputs: inputs.work.peer / CLUSTER_BYTES_PER_CLOCK),
     "tensor memory": _per_cta(lambda inputs: inputs.work.tensor_memory),
     "L1": _per_cta(lambda inputs: inputs.work.l1),
     "L2": _l2,

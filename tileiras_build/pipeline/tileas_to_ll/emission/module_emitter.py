@@ -120,6 +120,7 @@ class ModuleEmitter:
         manifest |= {"tuning": dict(known.tuning)} if known.tuning else {}
         neighbours = int_attr(op, "grid_cluster", 1)
         manifest["grid"] |= {"cluster": neighbours} if neighbours > 1 else {}
+        manifest["grid"] |= {"most": known.most_programs} if known.most_programs else {}
         self.manifest["kernels"][name] = manifest | {"cluster": [1, 1, 1] if neighbours > 1 else cluster_of(op)}
         return self._function(e, op, 32 * (warps + producers))
 
