@@ -288,7 +288,14 @@ def run_schedules(kernels: Mapping[str, bytes]) -> None:
         render_text(explained)
         for schedule in (json.dumps(explained[0]), REFUSED_SCHEDULE, SPLIT):
             _compile({name: kernels[name]}, (sm,), schedule=schedule)
-        _compile({name: kernels[name]}, (sm,), variants=2)
+
+
+def run_variants(kernels: Mapping[str, bytes]) -> None:
+    """A matmul with variants for grids that clusters divide, and for grids of few tile programs."""
+    from tileiras_build.frontend.export_cutile import export_with_variants
+
+    path, names = TESTS / "pipeline" / "variant_kernels.py", ["matmul"]
+    _compile(export_with_variants(path, names, source_root=ROOT), ("sm_90",), variants=2)
 
 
 def run_random_programs(kernels: Mapping[str, bytes]) -> None:
@@ -405,7 +412,7 @@ def run_debug_values(kernels: Mapping[str, bytes]) -> None:
 
 
 PRODUCTION = (
-    run_sample, run_options, run_files, run_tile_kernels, run_operand_forms, run_schedules, run_random_programs,
+    run_sample, run_options, run_files, run_tile_kernels, run_operand_forms, run_schedules, run_variants, run_random_programs,
 )  # fmt: skip
 WHOLE_PRODUCTION = (run_examples, *PRODUCTION, run_test_kernels)
 FRONT_ENDS = (run_bytecode, run_looks_inside, run_opt, run_opt_to_llvm, run_users_llvm, run_debug_values)
