@@ -1,10 +1,10 @@
 """The instructions of tensor cores that we and NVIDIA's tileiras choose for the same bytecode, the worst kernels first.
 
-    python benchmarks/parity.py [--sm 90,100] [--only PATTERN]... [--peer] [--worst N] [--markdown] [FILE.tilebc | FILE.mlir | FOLDER]...
+    python benchmarks/parity.py [--sm 90,100] [--only PATTERN]... [--all] [--peer] [--worst N] [--markdown] [FILE.tilebc | FILE.mlir | FOLDER]...
 
 A row has the family of instructions, the instructions in all, those of local memory, and the clocks of the model
 (docs/report.md), ours / tileiras'. Without files the kernels are those of ``operand_forms.py``, at m = n = 4096, k = 1024.
-Of files and folders the kernels with a dot count, each program once; their arrays are guessed by their ranks, which both
+Of files and folders the kernels with a dot count, with ``--all`` those without one, too, each program once; their arrays are guessed by their ranks, which both
 compilers get alike. Figures of tileiras are kept in ``parity.json``, by kernel and target, with a digest of the bytecode; ``--peer`` runs tileiras for those that are missing, and writes them there.
 Exit status 1 if a family is slower than tileiras', local memory has more than 8 instructions more, or the clocks are more than 1.05 of its.
 """
@@ -21,6 +21,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from statistics import median
 
 import compile_speed
 from result_table import result_table
@@ -57,6 +58,7 @@ GUESSED_SHAPES = {
 GUESSED_SCALAR, GUESSED_GRID = "1024", (32, 32, 1)
 MORE_LOCAL_MEMORY, MORE_CLOCKS = 8, 1.05
 MODEL_SECONDS = 4  # of processor time: guessed arguments may make loops without end
+SUFFIXES, ENTRY = (".tilebc", ".tileirbc", ".mlir"), "cuda_tile.entry"
 DOTS = {"cuda_tile.mmaf", "cuda_tile.mmai", "cuda_tile.mmaf_scaled"}
 
 # Families from the slowest to the fastest, and the opcodes of each.
@@ -103,7 +105,7 @@ class Row:
         if isinstance(ours, str):
             return (True, False, False)
         return (
-            ORDER.index(theirs.family) > ORDER.index(ours.family),
+            ORDER.index(theirs.family) > max(ORDER.index(ours.family), ORDER.index("fma")),
             ours.local_memory > theirs.local_memory + MORE_LOCAL_MEMORY,
             (self.ratio or 0) > MORE_CLOCKS,
         )
@@ -152,8 +154,21 @@ def _summary(compared: list[Row]) -> str:
     family, local, clocks = (sum(row.faults[fault] for row in compared) for fault in range(3))
     return (
         f"\n{len(compared)} compared with tileiras: {family} have a slower family, {local} more local memory,"
-        f" {clocks} more than {MORE_CLOCKS} of its clocks."
+        f" {clocks} more than {MORE_CLOCKS} of its clocks.{_medians(compared)}"
     )
+
+
+def _medians(compared: list[Row]) -> str:
+    """The medians of instructions and clocks; nothing where no clocks are known."""
+    clocks = [row.ratio for row in compared if row.ratio is not None]
+    instructions = [
+        row.ours.instructions / row.theirs.instructions
+        for row in compared
+        if row.theirs and not isinstance(row.ours, str)
+    ]
+    if not clocks:
+        return ""
+    return f" Medians: {median(instructions):.2f} of its instructions, {median(clocks):.2f} of its clocks ({len(clocks)} kernels)."
 
 
 def _read_peer_figures() -> Peer:
@@ -175,6 +190,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE")
     parser.add_argument("--sm", default="90,100", help="the targets (default: 90,100)")
     parser.add_argument("--only", action="append", metavar="PATTERN", help="kernels whose names match, * for anything")
+    parser.add_argument("--all", action="store_true", help="of files and folders, kernels without dots, too")
     parser.add_argument("--peer", action="store_true", help="run tileiras where its figures are missing, and keep them")
     parser.add_argument("--worst", type=int, metavar="N", help="print the N worst rows")
     parser.add_argument("--markdown", action="store_true", help="as docs/measurements.md has it")
@@ -185,29 +201,29 @@ def _kernels(options: argparse.Namespace) -> Iterator[tuple[str, bytes]]:
     """The name and bytecode of each kernel."""
     from tileiras_build.frontend.export_cutile import export_kernels
 
-    found = _read(options.files) if options.files else export_kernels(FORMS)
+    found = _read(options.files, options.all) if options.files else export_kernels(FORMS)
     patterns = options.only or ["*"]
     return ((name, code) for name, code in found.items() if any(fnmatch.fnmatch(name, one) for one in patterns))
 
 
-def _read(paths: list[Path]) -> dict[str, bytes]:
-    """The kernels of files and folders that have a dot; of equal programs the first."""
+def _read(paths: list[Path], takes_all: bool) -> dict[str, bytes]:
+    """The kernels of files and folders that have a dot, or all; of equal programs the first."""
     files = [file for path in paths for file in (sorted(path.rglob("*")) if path.is_dir() else [path])]
     found: dict[str, tuple[str, bytes]] = {}
     for file in files:
-        if file.suffix in (".tilebc", ".mlir") and (code := _code_with_dot(file)) is not None:
+        if file.suffix in SUFFIXES and (code := _code(file, takes_all)) is not None:
             found.setdefault(disassemble(code), (f"{file.parent.name}/{file.stem}", code))
     return dict(found.values())
 
 
-def _code_with_dot(file: Path) -> bytes | None:
-    """A file's bytecode if it has a dot, and can be read."""
+def _code(file: Path, without_dot: bool) -> bytes | None:
+    """A file's bytecode if it can be read and has one kernel, with a dot or ``without_dot``."""
     try:
         code = assemble(file.read_text()) if file.suffix == ".mlir" else file.read_bytes()
-        names = {operation.name for operation in read_module(code, check=False).walk()}
+        names = [operation.name for operation in read_module(code, check=False).walk()]
     except TileirasError:
         return None
-    return code if names & DOTS else None
+    return code if names.count(ENTRY) == 1 and (without_dot or not DOTS.isdisjoint(names)) else None
 
 
 def _row(name: str, code: bytes, target: Target, known: Peer, runs_peer: bool) -> Row:

@@ -48,7 +48,14 @@ def test_the_summary_counts_each_fault(parity):
     slower, spilled = ("mma.sync", 100, 0, 2000), ("wgmma", 100, 9, 1000)
     rows = [row(parity, ours, ("wgmma", 100, 0, 1000)) for ours in (slower, spilled)]
     assert "2 compared with tileiras: 1 have a slower family, 1 more local memory, 1 more than" in parity._summary(rows)
+    assert "Medians: 1.00 of its instructions, 1.50 of its clocks (2 kernels)" in parity._summary(rows)
     assert "0 compared with tileiras: 0 have" in parity._summary([])
+
+
+def test_all_takes_kernels_without_dots_too(parity, tmp_path):
+    (tmp_path / "nothing.mlir").write_text("cuda_tile.module @m { entry @k() { return } }\n")
+    assert not parity._read([tmp_path], False)
+    assert len(parity._read([tmp_path], True)) == 1
 
 
 def test_figures_of_tileiras_are_kept_for_all_forms(parity):
