@@ -47,8 +47,7 @@ nv_tileaa.func @k {
   %bit = arith.andi %flipped, %one : i32
   %columns = arith.muli %again, %wide : i32
   %rows = arith.muli %bit, %n : i32
-  %others = arith.muli %none, %at : i32
-  %more = arith.addi %others, %rows : i32
+  %more = arith.addi %none, %rows : i32
   %r = nv_tileas.make_memref %p sizes(%more, %columns) strides(%columns) : (!nv_tileaa.ptr<f16>, i32, i32, i32) -> !m
   %a = nv_tileas.block_tile %r : (!m) -> !v
   %x, %t0 = nv_tileas.tiled_load %a coords(%at, %at) {mem_semantic = "weak"} : (!v, i32, i32) -> (tensor<64x32xf16>, !nv_tileaa.mem_token)
