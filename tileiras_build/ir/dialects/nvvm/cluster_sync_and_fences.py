@@ -26,13 +26,6 @@ MBarrierArriveOp = define_instruction(
     "arrive, where the predicate holds; at an mbarrier of another CTA by its shared::cluster address; `releases` to the cluster",
     Assembly(_arrive),
 )
-MBarrierArriveStateOp = define_instruction(
-    "mbarrier.arrive.state",
-    "address",
-    "state",
-    "arrive at an mbarrier of this CTA; the state names the phase",
-    Assembly("mbarrier.arrive.shared::cta.b64 $0, [$1];"),
-)
 MBarrierTryWaitClusterOp = define_instruction(
     "mbarrier.try_wait.cluster",
     "address state",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from ....ir.dialects.nv_tileas.types import MBARRIER_BYTES
 from ....ir.dialects.nvvm import cluster_sync_and_fences, warp_sync
+from ....ir.dialects.nvvm.ops_mbarrier import MBarrierArriveSharedOp
 from ....ir.dialects.op_definition import TableOp
 from ...analysis.kernel_lifetime_storage import mbarriers_of_cluster
 from ...common.llvm_type_constructors import I1, I64, SHARED
@@ -40,7 +41,7 @@ def _sync_compute_warps(e: KernelEmitter, address: Value) -> None:
         is_other = b.compare("ne", e.threads.lane, e.threads.cta_rank)
         arrives = b.binary("and", b.compare("ult", e.threads.lane, e.ctas), is_other, I1)
     here = b.pointer(address, SHARED)
-    state = b.issue(cluster_sync_and_fences.MBarrierArriveStateOp, here, type=I64)
+    state = b.value(MBarrierArriveSharedOp, (here,), I64)
     b.issue(warp_sync.BarWarpSyncOp, -1)
     arrive_at(e.threads, address, arrives, b.and_(e.threads.lane, e.ctas - 1), releases=True)
     b.branch(again)
