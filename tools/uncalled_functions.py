@@ -63,6 +63,7 @@ TILE_KERNELS = {
         "sm_80": ["slices_i32", "bytes_round_trip", "additions_bf16", "printing", "asserting"]
     },
     "tileas_to_ll/arith/conversion_kernels.py": {"sm_80": ["f32_to_e8m0_up"], "sm_90": ["f64_to_e4m3"]},
+    "tileas_to_ll/memory/atomic_kernels.py": {"sm_90": ["elements_f16"]},
     "tileas_to_ll/data_movement/spilling_kernels.py": {"sm_90": ["shares", "centered"]},
     "tileaa_to_tileas/block_scaled_dots.py": {
         "sm_100": ["fp4_pairs", "mxfp4_bytes_persistent", "nvfp4_bytes_onto"],

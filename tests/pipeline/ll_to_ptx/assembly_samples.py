@@ -68,6 +68,8 @@ SAMPLES = (
     ("cluster", "fence.mbarrier_init.release.cluster;"),
     ("one_way_fences", "fence.acquire.gpu;"),
     ("atomic_vector", "red.global.add.v4.f32 [d0], {f0, f1, f2, f3};"),
+    ("atomic_vector", "atom.global.add.v4.f32 _, [d0], {f0, f1, f2, f3};"),
+    (None, "red.relaxed.gpu.global.add.noftz.f16x2 [d0], r0;"),
     ("atomic_b128", "atom.exch.b128 q0, [d0], q1;"),
     ("bf16_atomic_add", "red.relaxed.gpu.global.add.noftz.bf16x2 [d0], r0;"),
     ("multimem", "multimem.ld_reduce.relaxed.sys.global.add.u32 r0, [d0];"),

@@ -65,3 +65,11 @@ def test_generic_accesses_outside_of_arrays_are_of_another_cta():
     found = count_transactions(one("ST.E.128 [R1], R4"), (1 << 24) + 16 * LANES, None, ALL_LANES)
     assert (found.peer_bytes, found.sectors, found.lines) == (512, {}, 0)
     assert count_transactions(one("ST.E.128 [R1], R4"), BASE + 16 * LANES, None, ALL_LANES).peer_bytes == 0
+
+
+@pytest.mark.parametrize(
+    ("vector", "bytes"), [("F16x2", 4), ("BF16x8", 16), ("F32", 4), ("F32x2", 8), ("F32x4", 16), ("F64", 8)]
+)
+def test_bytes_of_additions_to_memory(vector, bytes):
+    text = f"REDG.E.ADD.{vector}.RN.STRONG.GPU desc[UR4][R2.64], R4"
+    assert count_transactions(one(text), BASE + bytes * LANES, None, ALL_LANES).bytes == 32 * bytes

@@ -9,12 +9,19 @@ from xdsl.ir import SSAValue
 
 from ...ir.casting import defining_op, defining_table_op, view_type
 from ...ir.dialects.op_definition import TableOp
+from ...target.targets import Target
 from ..common.llvm_element_types import Element, element_of
 from .axis_info import MAX_DIVISIBILITY, AxisAnalysis, group_starts, power_of_two
 
 VECTOR_BYTES = 16
 SECTOR_BYTES = 32  # of DRAM and L2 accesses
 WIDE_ACCESS_BYTES = 32  # on GPUs with loads and stores of eight words
+# Element -> (capability, elements that one instruction adds to memory), most first (PTX ISA 9.0, section 9.7.13.6, red).
+VECTOR_ADDITIONS = {
+    "f32": (("atomic_vector", 4),),
+    "f16": (("atomic_vector", 8), ("atomic_add_f16x2", 2)),
+    "bf16": (("atomic_vector", 8),),
+}
 
 
 def dims_by_stride(strides: Sequence[object]) -> list[int]:
@@ -110,12 +117,22 @@ def multimem_word(element: Element) -> int:
     return max(32 // element.bits, 1)
 
 
+def addition_vector(op: TableOp, target: Target) -> int:
+    """Elements that one instruction of an atomic update adds at most; 1 for updates that are no additions of floats."""
+    rows = VECTOR_ADDITIONS.get(element_of(op.value.type).name, ()) if op.mode == "addf" else ()
+    return next((elements for capability, elements in rows if target.has(capability)), 1)
+
+
 def pointer_vector(op: TableOp, analysis: AxisAnalysis, bytes: int = VECTOR_BYTES) -> tuple[int, int]:
     """(elements per access of at most ``bytes``, fastest dimension) of a load or store through a tile of pointers."""
-    value = op.value
-    if not isinstance(value.type, TensorType) or op.mem_semantic != "weak":
+    if not isinstance(op.value.type, TensorType) or op.mem_semantic != "weak":
         return 1, -1
-    pointers, element = analysis(op.pointer), element_of(value.type)
+    return consecutive_elements(op, analysis, bytes)
+
+
+def consecutive_elements(op: TableOp, analysis: AxisAnalysis, bytes: int) -> tuple[int, int]:
+    """(consecutive elements of at most ``bytes`` with one mask, fastest dimension) of a tile of pointers."""
+    pointers, element = analysis(op.pointer), element_of(op.value.type)
     masks = analysis(op.mask) if op.mask is not None else None
     best, fastest = 1, len(pointers.contiguity) - 1
     for dim, run in enumerate(pointers.contiguity):

@@ -22,7 +22,9 @@ from .sass_parser import Instruction
 
 SECTOR_BYTES, LINE_BYTES, BANK_BYTES, BANKS = 32, 128, 4, 32
 MATRIX_ROW_BYTES = 16  # bytes of a matrix row of LDSM and STSM, whose address one lane supplies
-_SIZES = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16, "256": 32}
+# Of accesses, and of the vectors that RED and ATOM add.
+_SIZES = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16, "256": 32, "F64": 8, "F32x2": 8, "F32x4": 16}
+_SIZES |= {f"{kind}x{count}": 2 * count for kind in ("F16", "BF16") for count in (2, 4, 8)}
 _MATRICES = {"2": 2, "4": 4}
 GLOBAL = ("LDG", "STG", "ATOMG", "REDG", "RED", "ATOM", "LD", "ST")
 SHARED = ("LDS", "STS", "LDSM", "STSM", "ATOMS")

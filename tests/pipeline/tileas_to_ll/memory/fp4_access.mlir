@@ -110,8 +110,8 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22targe
     %41 = llvm.shl %17, %38 : i32
     %42 = llvm.xor %41, %18 : i32
     %43 = llvm.shl %40, %38 : i32
-    nvvm.red %33, %42 predicate(%21) {operation = "and.b32", semantics = "relaxed", scope = "gpu", space = "global"} : (!llvm.ptr<1>, i32, i1) -> ()
-    nvvm.red %33, %43 predicate(%21) {operation = "or.b32", semantics = "relaxed", scope = "gpu", space = "global"} : (!llvm.ptr<1>, i32, i1) -> ()
+    nvvm.red %33 values(%42) predicate(%21) {operation = "and.b32", semantics = "relaxed", scope = "gpu", space = "global"} : (!llvm.ptr<1>, i32, i1) -> ()
+    nvvm.red %33 values(%43) predicate(%21) {operation = "or.b32", semantics = "relaxed", scope = "gpu", space = "global"} : (!llvm.ptr<1>, i32, i1) -> ()
     llvm.return
   }
 }

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from tests.simulate.emulator.ptx_kernels import kernel, run
+from tileiras_build.simulate.emulator import EmulatorFault
 
 INTEGER = {
     "add": lambda x, b: x + b, "and": lambda x, b: x & b, "or": lambda x, b: x | b, "xor": lambda x, b: x ^ b,
@@ -108,6 +109,23 @@ def test_vector_reductions():
     red.relaxed.gpu.global.add.v4.f32 [u0], {f0, f1, f0, f1}; red.relaxed.gpu.global.add.noftz.v4.f16x2 [u1], {t0, t0, t0, t0}; atom.global.add.v2.f32 {f2, f3}, [u0], {f0, f0};"""
     run(kernel(body, 2), a, h.view(np.uint16))
     assert a.tolist() == [64, 96, 32, 64] and h.tolist() == [32, 64] * 4
+
+
+def test_vector_additions_without_old_values():
+    a, h = np.zeros(4, np.float32), np.zeros(2, np.float16)
+    body = """mov.f32 f0, 0f3F800000; mov.b32 t0, 0x40003C00; mov.u32 t1, %tid.x; setp.lt.u32 p1, t1, 3;
+    @p1 atom.relaxed.gpu.global.add.v4.f32 _, [u0], {f0, f0, f0, f0}; atom.global.add.noftz.f16x2 _, [u1], t0;"""
+    run(kernel(body, 2), a, h.view(np.uint16))
+    assert a.tolist() == [3] * 4 and h.tolist() == [32, 64]
+
+
+@pytest.mark.parametrize(
+    "instruction",
+    ["red.global.add.v4.f32 [u0+8], {f0, f0, f0, f0};", "red.global.add.noftz.v2.f16x2 [u0+4], {t0, t0};", "red.global.add.noftz.f16x2 [u0+2], t0;"],
+)  # fmt: skip
+def test_vectors_are_aligned_to_their_size(instruction):
+    with pytest.raises(EmulatorFault, match="misaligned address"):
+        run(kernel(instruction, 1, threads=1), np.zeros(16, np.float32))
 
 
 def test_128_bit_exchange_and_compare():

@@ -56,7 +56,7 @@ SCHEDULING_ATTRIBUTES: dict[str, Declared] = {
     "multimem_store": VIEW_ACCESS,
     "load": POINTER_VECTOR,
     "store": POINTER_VECTOR,
-    "atomic_rmw": SCRATCH | REDUCE_ATOM,
+    "atomic_rmw": SCRATCH | REDUCE_ATOM | POINTER_VECTOR,
     "atomic_cas": SCRATCH,
     "reduce": SCRATCH,
     # Bits of an element's packed index that index the passes of a tile through scratch.

@@ -160,8 +160,12 @@ COMPUTED = {"add.bf16": ".reg .b16 one; mov.b16 one, 0x3F80; fma.rn.bf16 new, ol
 
 
 def _reduction(op: TableOp) -> str:
-    guard = _guard(2, op.predicate is not None)
-    return f"{guard}red{_modifiers(op)}.{keyword_attr(op, 'operation')} {_address(0, int_attr(op, 'offset'))}, $1;"
+    """An atom without an old value has the destination ``_`` (PTX ISA 9.0, section 9.7.13.5)."""
+    names = [f"${index + 1}" for index in range(len(op.values))]
+    opcode = "atom" if "reads" in op.attributes else "red"
+    place = f"{'_, ' if opcode == 'atom' else ''}{_address(0, int_attr(op, 'offset'))}"
+    guard = _guard(len(names) + 1, op.predicate is not None)
+    return f"{guard}{opcode}{_modifiers(op)}.{keyword_attr(op, 'operation')} {place}, {_tuple(names)};"
 
 
 def _atom(op: TableOp) -> str:
@@ -268,7 +272,11 @@ StoreOp = define_instruction(
     "st", "address values* predicate?", "", "write consecutive elements", Assembly(_store, WRITE)
 )
 ReductionOp = define_instruction(
-    "red", "address value predicate?", "", "update memory; `operation` is PTX's `.op.type`", Assembly(_reduction, WRITE)
+    "red",
+    "address values* predicate?",
+    "",
+    "update one or consecutive elements in memory; `operation` is PTX's `.op.type`; it `reads` where a fence after it acquires",
+    Assembly(_reduction, WRITE),
 )
 AtomOp = define_instruction(
     "atom",

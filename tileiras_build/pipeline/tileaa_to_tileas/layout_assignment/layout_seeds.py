@@ -7,9 +7,18 @@ from xdsl.ir import Operation, SSAValue
 from ....ir.casting import as_op, tile_type
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import LinearLayout
-from ...analysis.access_vectorization import ViewAccessInfo, multimem_vector, multimem_word, pointer_vector
+from ...analysis.access_vectorization import (
+    VECTOR_BYTES,
+    ViewAccessInfo,
+    addition_vector,
+    consecutive_elements,
+    multimem_vector,
+    multimem_word,
+    pointer_vector,
+)
 from ...analysis.kernel_target import kernel_target
 from ...analysis.op_queries import is_tile
+from ...common.llvm_element_types import element_of
 from ...mma.family import family_of, family_with_fragments
 from . import layout_inference_rules as rules
 from .equivalence_classes import LayoutClasses, tile_size
@@ -32,19 +41,20 @@ def seed(classes: LayoutClasses, op: Operation) -> None:
 def _seed_tiled(classes: LayoutClasses, op: TableOp) -> None:
     """A load or store of a view: vectors as wide as alignment and bounds allow, lanes along the fastest dimension."""
     facts = ViewAccessInfo(op.view, classes.analysis)
-    in_bounds = facts.in_bounds()
-    vector = facts.vector(op.coords, in_bounds, bytes=classes.access_bytes)
-    if op.mem_semantic != "weak" or op.name.endswith("rmw"):
+    in_bounds, updates = facts.in_bounds(), op.name.endswith("rmw")
+    most = addition_vector(op, classes.job.target) * facts.element.bytes if updates else classes.access_bytes
+    vector = facts.vector(op.coords, in_bounds, bytes=most)
+    boundary = facts.vector(op.coords, in_bounds, has_boundary_tile=True, bytes=min(most, VECTOR_BYTES))
+    if op.mem_semantic != "weak" and not updates:
         vector = 1
-    elif (
-        aligned := facts.vector(op.coords, in_bounds, has_boundary_tile=True)
-    ) > vector and facts.type.kind.data != "gather":
+    elif boundary > vector and facts.type.kind.data != "gather":
         op.has_boundary_tile = True
-        vector = aligned
+        vector = boundary
     op.vector = vector
     op.in_bounds = in_bounds
-    layout = classes.memory_layout(op.value, facts.order, vector)
-    _prefer_memory_layout(classes, op.value, layout)
+    narrowest = _narrowest_addition(op, vector) if updates else 1
+    layout = classes.memory_layout(op.value, facts.order, vector, at_least=narrowest)
+    classes.prefer(op.value, layout, (ATOMIC_WEIGHT if narrowest > 1 else MEMORY_WEIGHT) * tile_size(op.value))
     classes.ports[op] = layout
 
 
@@ -67,12 +77,7 @@ def _seed_pointer(classes: LayoutClasses, op: TableOp) -> None:
         return
     vector, fastest = pointer_vector(op, classes.analysis, classes.access_bytes)
     op.vector = vector
-    order = _row_major(op.value)
-    if fastest >= 0:
-        # Other accesses and dots also vote on this layout; the lowering of the access chooses the order.
-        op.fastest = None if fastest == order[0] else fastest
-        order = [fastest] + [dim for dim in order if dim != fastest]
-    layout = classes.memory_layout(op.value, order, vector)
+    layout = classes.memory_layout(op.value, _pointer_order(op, fastest), vector)
     size = tile_size(op.value)
     if is_gathered(op):
         classes.prefer(op.value, layout, GATHER_WEIGHT * size, most_passed_on=DOT_WEIGHT * size)
@@ -80,10 +85,33 @@ def _seed_pointer(classes: LayoutClasses, op: TableOp) -> None:
         classes.prefer(op.value, layout, MEMORY_WEIGHT * size)
 
 
+def _pointer_order(op: TableOp, fastest: int) -> list[int]:
+    """The dimensions of a tile of pointers; ``fastest`` with consecutive addresses, if there is one, first.
+
+    Other accesses and dots also vote on the layout; the lowering of the access chooses the order.
+    """
+    order = _row_major(op.value)
+    if fastest < 0:
+        return order
+    op.fastest = None if fastest == order[0] else fastest
+    return [fastest] + [dim for dim in order if dim != fastest]
+
+
 def _seed_atomic(classes: LayoutClasses, op: TableOp) -> None:
-    if is_tile(op.value):
-        layout = classes.memory_layout(op.value, _row_major(op.value), 1)
-        classes.prefer(op.value, layout, ATOMIC_WEIGHT * tile_size(op.value))
+    if not is_tile(op.value):
+        return
+    vector, order = 1, _row_major(op.value)
+    if op.name.endswith("rmw") and not op.results[0].uses and (most := addition_vector(op, classes.job.target)) > 1:
+        bytes = most * element_of(op.value.type).bytes
+        vector, fastest = consecutive_elements(op, classes.analysis, bytes)
+        op.vector, order = vector, _pointer_order(op, fastest)
+    layout = classes.memory_layout(op.value, order, vector, at_least=_narrowest_addition(op, vector))
+    classes.prefer(op.value, layout, ATOMIC_WEIGHT * tile_size(op.value))
+
+
+def _narrowest_addition(op: TableOp, vector: int) -> int:
+    """Elements that a thread has at least: pairs of 16-bit floats, as ptxas makes a loop for a single one."""
+    return min(vector, max(32 // element_of(op.value.type).bits, 1))
 
 
 def _row_major(value: SSAValue) -> list[int]:

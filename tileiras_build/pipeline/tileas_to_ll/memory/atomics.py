@@ -1,5 +1,9 @@
 """Atomic updates: one instruction per element, by the thread that holds its canonical copy.
 
+Additions of floats whose old values nobody reads update consecutive elements by one red: pairs of 16-bit floats, from sm_90 on
+vectors of up to 16 bytes, each element atomic by itself (PTX ISA 9.0, 9.7.13.6). A red reads nothing that could acquire, so updates
+that acquire are an atom without a destination. For a single 16-bit float ptxas makes a loop of compare-and-swaps.
+
 LLVM's atomicrmw drops ordering and scope (llvm-nvptx, section 0), so these are PTX instructions. Where several threads hold
 copies of an element, shared memory broadcasts the result to them. Operations without an instruction become a
 compare-and-swap loop (PTX ISA 9.0, 9.7.13.5, atom.cas).
@@ -22,18 +26,19 @@ from ....ir.casting import int_attr, str_attr
 from ....ir.dialects.cute import layout_of
 from ....ir.dialects.nv_tileas.scheduling_attributes import ATOM_LOOP
 from ....ir.dialects.nvvm.cluster_sync_and_fences import FenceOp
-from ....ir.dialects.nvvm.memory_access import AtomLoopOp, AtomOp
+from ....ir.dialects.nvvm.memory_access import AtomLoopOp, AtomOp, ReductionOp
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import LinearLayout
+from ...analysis.access_vectorization import pointer_order
 from ...analysis.memory_semantics import acquires, releases
 from ...common.llvm_element_types import Element, element_of
-from ...common.llvm_type_constructors import integer
+from ...common.llvm_type_constructors import I32, integer
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import Handler, KernelEmitter
 from ..emission.kernel_memory import KernelMemory
-from .global_memory import SCOPES, TileAddresses, is_mask_needed, space_of, tile_addresses
-from .shared_memory import load_shared, store_shared
+from .global_memory import SCOPES, TileAddresses, accesses, is_mask_needed, space_of, tile_addresses, vector_of
+from .shared_memory import load_shared, pack_registers, store_shared
 from .vector_access import Modifiers, predicate
 
 # (mode, element) -> PTX operation and type. Exchange moves bits of any 32- or 64-bit type.
@@ -44,10 +49,10 @@ FLOAT_ADDS = {"f16": "add.noftz.f16", "bf16": "add.noftz.bf16", "f32": "add.f32"
 
 @dataclass(frozen=True)
 class Update:
-    """An instruction that updates memory and returns the old value, with its attributes."""
+    """An instruction that updates memory, with its attributes."""
 
     kind: type[TableOp]
-    attributes: Mapping[str, str]
+    attributes: Mapping[str, str | bool]
 
 
 # The operations of compare-and-swap loops.
@@ -69,6 +74,16 @@ def _modification(memory: KernelMemory, op: TableOp, element: Element) -> Update
     if "reduce_atom" in op.attributes and str_attr(op, "reduce_atom") == ATOM_LOOP:
         return Update(AtomLoopOp, {"operation": LOOPS[mode, element.name], **_modifiers(memory, op)})
     return Update(AtomOp, {"operation": operation_text(mode, element), **_modifiers(memory, op)})
+
+
+def _addition(memory: KernelMemory, op: TableOp, element: Element, vector: int) -> Update:
+    """The addition of ``vector`` consecutive elements, without their old values."""
+    name, _, type = FLOAT_ADDS[element.name].rpartition(".")
+    words, packed = (vector // 2, "x2") if element.bits == 16 else (vector, "")
+    text = f"{name}{f'.v{words}' if words > 1 else ''}.{type}{packed}"
+    return Update(
+        ReductionOp, {"operation": text, **({"reads": True} if acquires(op) else {}), **_modifiers(memory, op)}
+    )
 
 
 def _modifiers(memory: KernelMemory, op: TableOp) -> Modifiers:
@@ -118,9 +133,37 @@ def _atom(
     return b.cast("bitcast", old, element.type) if element.is_float else old
 
 
+def _add(
+    b: InstructionBuilder,
+    element: Element,
+    addition: Update,
+    place: tuple[Value, int],
+    values: Sequence[Value],
+    mask: Value | None,
+) -> None:
+    """One predicated addition of consecutive elements at an address and an offset in bytes."""
+    words = [b.of(word, I32) for word in pack_registers(b, element, values)]
+    pointer, offset = place
+    b.issue(ReductionOp, pointer, words, predicate(b, mask), type=None, offset=offset or None, **addition.attributes)
+
+
 def emit_atomic_rmw(e: KernelEmitter, op: TableOp) -> None:
     element = element_of(op.value.type)
+    layout = layout_of(op.value) if isinstance(e.values[op.value], list) else None
+    if layout is not None and (vector := vector_of(op, layout, pointer_order(op, layout.rank))) > 1:
+        return _emit_additions(e, op, element, layout, vector)
     _emit_elements(e, op, element, _modification(e.memory, op, element), [op.value])
+
+
+def _emit_additions(e: KernelEmitter, op: TableOp, element: Element, layout: LinearLayout, vector: int) -> None:
+    """Add a tile at its pointers, ``vector`` elements with one mask an instruction."""
+    pointers, values = e.values.registers(op.pointer), e.values.registers(op.value)
+    masks = [None] * len(pointers) if op.mask is None else e.values.registers(op.mask)
+    holder, places = e.threads.holds_canonical_copy(layout), accesses(layout, vector).values()
+    with _ordered(e, op, _addition(e.memory, op, element, vector), len(places)) as one:
+        for first in places:
+            mask = e.b.all_of([holder, is_mask_needed(masks[first])])
+            _add(e.b, element, one, (pointers[first], 0), values[first : first + vector], mask)
 
 
 def emit_atomic_cas(e: KernelEmitter, op: TableOp) -> None:
@@ -177,18 +220,34 @@ def _shared_results(
 
 
 def emit_tiled_atomic_rmw(e: KernelEmitter, op: TableOp) -> None:
-    view = e.values.view(op.view)
-    layout = layout_of(op.value)
-    addresses: TileAddresses = tile_addresses(e, op, view, layout)
-    element = addresses.element
-    update = _modification(e.memory, op, element)
-    values, holder = e.values.registers(op.value), e.threads.holds_canonical_copy(layout)
-    registers = {offset: register for register, offset in reversed([*enumerate(layout.register_offsets)])}
-    with _ordered(e, op, update, len(registers)) as one:
-        for register in sorted(registers.values()):
-            pointer, constant = addresses.address(register)
-            mask = e.b.all_of([holder, addresses.mask(register)])
-            _atom(e.b, element, one, pointer, constant, [values[register]], mask)
+    view, layout = e.values.view(op.view), layout_of(op.value)
+    addresses = tile_addresses(e, op, view, layout)
+    vector = vector_of(op, layout, view.order)
+    e.values.registers(op.value)
+
+    def update(vector: int, masked: bool) -> list[Value]:
+        return _update_tile(e, op, addresses, vector, masked)
+
+    if "has_boundary_tile" not in op.attributes or vector == 1:
+        update(vector, True)
+    else:
+        e.b.if_else(addresses.is_full_tile(), lambda: update(vector, False), lambda: update(1, True))
+
+
+def _update_tile(e: KernelEmitter, op: TableOp, addresses: TileAddresses, vector: int, masked: bool) -> list[Value]:
+    """Update each element of a tile once, ``vector`` of them an instruction."""
+    layout, element, values = addresses.layout, addresses.element, e.values.registers(op.value)
+    update = _modification(e.memory, op, element) if vector == 1 else _addition(e.memory, op, element, vector)
+    holder, places = e.threads.holds_canonical_copy(layout), accesses(layout, vector).values()
+    with _ordered(e, op, update, len(places)) as one:
+        for first in places:
+            place = addresses.address(first)
+            mask = e.b.all_of([holder, addresses.mask(first) if masked else None])
+            if vector == 1:
+                _atom(e.b, element, one, *place, [values[first]], mask)
+            else:
+                _add(e.b, element, one, place, values[first : first + vector], mask)
+    return []
 
 
 HANDLERS: dict[str, Handler] = {

@@ -76,5 +76,5 @@ def _store_half(
     kept = b.xor(b.binary("shl", HALF, shift, I32), -1)
     for operation, operand in (("and.b32", kept), ("or.b32", b.binary("shl", bits, shift, I32))):
         b.issue(
-            ReductionOp, word, operand, predicate(b, mask), type=None, operation=operation, **{**RELAXED, **modifiers}
+            ReductionOp, word, [operand], predicate(b, mask), type=None, operation=operation, **{**RELAXED, **modifiers}
         )

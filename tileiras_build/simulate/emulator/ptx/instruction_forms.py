@@ -73,6 +73,7 @@ OPERANDS = {
     "2": (r"\{[r_]{2}\}", "two registers in braces"),
     "4": (r"\{[r_]{4}\}", "four registers in braces"),
     "8": (r"\{[r_]{8}\}", "eight registers in braces"),
+    "o": ("_", "the destination _"),
     "b": (r"\{[risf]{2}\}", "two registers or numbers in braces"),
     "f": (r"\{[risf]{4}\}", "four registers or numbers in braces"),
     "h": (r"\{[risf]{8}\}", "eight registers or numbers in braces"),
@@ -222,6 +223,13 @@ FORMS: dict[str, tuple[str, ...]] = {
         f"{_ATOMIC} / min max / {_ATOMIC} / v2 / {_ATOMIC} / <half>: 2 m b a?",
         f"{_ATOMIC} / min max / {_ATOMIC} / v4 / {_ATOMIC} / <half>: 4 m f a?",
         f"{_ATOMIC} / min max / {_ATOMIC} / v8 / {_ATOMIC} / f16 bf16: 8 m h a?",
+        # A vector whose old values are not read.
+        f"{_ATOMIC} / add / {_ATOMIC} / v2 / {_ATOMIC} / f32 <half>: o m b a?",
+        f"{_ATOMIC} / add / {_ATOMIC} / v4 / {_ATOMIC} / f32 <half>: o m f a?",
+        f"{_ATOMIC} / add / {_ATOMIC} / v8 / {_ATOMIC} / f16 bf16: o m h a?",
+        f"{_ATOMIC} / min max / {_ATOMIC} / v2 / {_ATOMIC} / <half>: o m b a?",
+        f"{_ATOMIC} / min max / {_ATOMIC} / v4 / {_ATOMIC} / <half>: o m f a?",
+        f"{_ATOMIC} / min max / {_ATOMIC} / v8 / {_ATOMIC} / f16 bf16: o m h a?",
     ),
     "red": (
         f"{_ATOMIC} / add / {_ATOMIC} / <word> f32 f64 <half>: m a a?",
