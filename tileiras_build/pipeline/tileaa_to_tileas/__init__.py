@@ -32,6 +32,7 @@ from .limit_conversion_scratch import LimitConversionScratch
 from .load_for_each_dot import LoadForEachDot
 from .loop_over_batches import LoopOverBatches
 from .loop_over_tile_slices import LoopOverTileSlices
+from .mark_read_only_loads import MarkReadOnlyLoads
 from .multicast_loads import MulticastLoads
 from .order_grid import OrderGrid
 from .overlap_mmas import OverlapMmas
@@ -98,6 +99,7 @@ PASSES = (
     LimitConversionScratch,  # before AllocateSharedMemory: it places the chunks
     SelectMemoryAtoms,  # after UseTmaStores and LimitConversionScratch: no later pass adds copies
     SpillToShared,  # after SelectMemoryAtoms: no later pass adds tiles
+    MarkReadOnlyLoads,  # after SpillToShared: no later pass adds accesses, and lazy loads are known
     AllocateSharedMemory,  # sizes depend on layouts, barriers on the final order: later passes change neither
     PingPongWarpgroups,  # after AllocateSharedMemory: an exclusive section contains no barrier
     CheckSchedule,  # last: no other pass changes what the schedule says

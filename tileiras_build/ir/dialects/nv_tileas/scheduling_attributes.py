@@ -22,6 +22,8 @@ POINTER_VECTOR: Declared = VECTOR_WIDTH | {"fastest": I32.optional()}
 # The checks of each tile index (``analysis/integer_ranges.py:Check``); default: all.
 BOUNDS_CHECKS: Declared = {"index_checks": I32S.optional()}
 VIEW_ACCESS: Declared = VECTOR_WIDTH | BOUNDS_CHECKS | {"has_boundary_tile": FLAG, "in_bounds": BOOLS.optional()}
+# The memory does not change while the kernel runs.
+READ_ONLY: Declared = {"read_only": FLAG}
 # The instruction of a copy through shared memory or of a reduction in memory; default: the plain one.
 LDMATRIX, LD_SHARED, STMATRIX, ST_SHARED = "ldmatrix", "ld.shared", "stmatrix", "st.shared"
 ATOM, ATOM_LOOP = "atom", "atom.cas"
@@ -47,6 +49,7 @@ SCHEDULING_ATTRIBUTES: dict[str, Declared] = {
     "tiled_load": VIEW_ACCESS
     | {"cache": TEXT.optional(), "tma": FLAG, "swizzle": TEXT.optional(), "steps": I32.optional(1)}
     | {"lazy": FLAG, "full_tile_version": FLAG}
+    | READ_ONLY
     # TMA loads it ahead, and threads read it from its stage.
     | {"read_by_threads": FLAG},
     "tiled_store": VIEW_ACCESS,
@@ -54,7 +57,7 @@ SCHEDULING_ATTRIBUTES: dict[str, Declared] = {
     "multimem_load_reduce": VIEW_ACCESS,
     "multimem_reduce": VIEW_ACCESS,
     "multimem_store": VIEW_ACCESS,
-    "load": POINTER_VECTOR,
+    "load": POINTER_VECTOR | READ_ONLY,
     "store": POINTER_VECTOR,
     "atomic_rmw": SCRATCH | REDUCE_ATOM | POINTER_VECTOR,
     "atomic_cas": SCRATCH,

@@ -5,7 +5,8 @@ atomicrmw drops ordering and scope. So each access is one inline assembly, which
 predicate and unpacks registers (PTX ISA 9.0, section 9.7.9, data movement; 9.7.13, atomics).
 
 Shared attributes of the rows: ``semantics`` and ``scope`` of an access that is not weak; ``space`` (``global``,
-``shared``; by default the address is generic); ``cache``, the cache hint; ``offset``, bytes to add to the address.
+``shared``; by default the address is generic); ``path``, which is ``nc`` for memory that does not change; ``cache``, the
+cache hint; ``offset``, bytes to add to the address.
 Operations that MLIR lacks, or has in another form, have PTX's names. Templates are cached by shape.
 """
 
@@ -39,7 +40,9 @@ TEXTS = 1024  # maximal number of shapes of one kind of access in a kernel
 
 def _modifiers(op: TableOp) -> str:
     """``.relaxed.gpu.global``"""
-    return "".join(f".{found}" for key in ("semantics", "scope", "space", "cache") if (found := keyword_attr(op, key)))
+    return "".join(
+        f".{found}" for key in ("semantics", "scope", "space", "path", "cache") if (found := keyword_attr(op, key))
+    )
 
 
 def _address(operand: int, offset: int) -> str:

@@ -43,12 +43,13 @@ SCOPES = {"tl_blk": "cta", "device": "gpu", "sys": "sys"}
 
 
 def modifiers_of(memory: KernelMemory, op: TableOp) -> Modifiers:
-    """The semantics and scope of an operation that is not weak, and the state space of its pointers."""
+    """The semantics and scope of an operation that is not weak, the state space of its pointers, and ``nc`` for read-only memory."""
     semantic = str_attr(op, "mem_semantic") if "mem_semantic" in op.attributes else "weak"
+    space = space_of(memory)
     if semantic == "weak":
-        return space_of(memory)
+        return {**space, "path": "nc"} if space and "read_only" in op.attributes else space
     scope = SCOPES[str_attr(op, "mem_scope")] if "mem_scope" in op.attributes else "gpu"
-    return {"semantics": semantic, "scope": scope, **space_of(memory)}
+    return {"semantics": semantic, "scope": scope, **space}
 
 
 def space_of(memory: KernelMemory) -> Modifiers:
