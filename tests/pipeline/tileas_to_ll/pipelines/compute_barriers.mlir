@@ -75,7 +75,7 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22targe
     llvm.br ^bb9
   ^bb6:
     %30 = llvm.inttoptr %15 : i32 to !llvm.ptr<3>
-    %31 = nvvm.mbarrier.arrive.state %30 : (!llvm.ptr<3>) -> i64
+    %31 = nvvm.mbarrier.arrive.shared %30 : !llvm.ptr<3> -> i64
     nvvm.bar.warp.sync %14 : (i32) -> ()
     %32 = llvm.and %17, %23 : i32
     %33 = nvvm.mapa %15 rank(%32) : i32
