@@ -16,10 +16,10 @@ from ..mma.family import Storage, fastest_family
 from .dot_loop_registers import tile_registers
 from .dot_operand_chains import rounds_to_tf32
 from .enclosing_control_flow import only_accumulates
-from .op_queries import is_tile
+from .op_queries import DOT, is_tile
 from .row_registers import LOADS
 
-DOT, BROADCAST = "nv_tileas.dot", "nv_tileas.broadcast"
+BROADCAST = "nv_tileas.broadcast"
 
 
 def peak_registers(func: Operation, target: Target) -> int:

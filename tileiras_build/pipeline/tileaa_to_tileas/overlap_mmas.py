@@ -1,7 +1,7 @@
 """Issue MMAs of tensor memory together where nothing between them matters, so that they overlap the computation between them.
 
 In:    blocks of the consumer partition with several dots (async.umma). Threads wait for one and compute before they issue
-       the next, which may depend on none of this: the update of a state, the second product of a gradient.
+       the next, which may depend on none of this: the update of a state, the second matmul of a gradient.
 Out:   such a dot is issued right behind the earlier one, without a barrier of its own. Its wait stays where its result is
        read. The last dot that reads the stage releases it.
 After: hoist_async_mma_issue (which moves a dot with its barrier). Before: allocate_shared_memory, insertion of copies.
@@ -27,11 +27,11 @@ from ..analysis.op_queries import is_pure
 from ..job import Job
 from ..mma.dots import accumulates_in_tmem
 from ..pass_manager import EdgePass
+from .hoist_async_mma_issue import STORE as TMEM_STORE
 from .hoist_async_mma_issue import scalars_behind
 from .rotate_mma_loop import BARRIER, is_scalar, users
-from .stage_releases import barrier_before, give_release, may_release, users_of_released_stage
+from .stage_releases import barrier_before, give_release, may_release, previous_op, users_of_released_stage
 
-TMEM_STORE = "nv_tileas.tmem_store"
 STORES = (TMEM_STORE, LocalStoreOp.name)
 
 
@@ -70,18 +70,10 @@ def _may_follow(dot: TableOp, leader: TableOp) -> bool:
 
 def _barrier_of(dot: Operation) -> Operation | None:
     """The barrier before a dot, or before the dots that it was issued behind."""
-    op = _previous(dot)
+    op = previous_op(dot)
     while op is not None and accumulates_in_tmem(op):
-        op = _previous(op)
+        op = previous_op(op)
     return op if op is not None and op.name == BARRIER else None
-
-
-def _previous(op: Operation) -> Operation | None:
-    """The operation before another one, scalar operations left aside."""
-    before = op.prev_op
-    while before is not None and is_scalar(before):
-        before = before.prev_op
-    return before
 
 
 def _ops_between(first: Operation, last: Operation) -> list[Operation]:

@@ -24,11 +24,17 @@ def users_of_released_stage(dot: TableOp, ops: Iterable[Operation]) -> list[Oper
     return [op for op in ops if buffers & {value for inner in walk(op) for value in inner.operands}]
 
 
+def previous_op(op: Operation) -> Operation | None:
+    """The operation before another one, scalar operations left aside."""
+    before = op.prev_op
+    while before is not None and is_scalar(before):
+        before = before.prev_op
+    return before
+
+
 def barrier_before(dot: Operation) -> list[Operation]:
     """The barrier before an MMA, with only scalar operations in between."""
-    op = dot.prev_op
-    while op is not None and is_scalar(op):
-        op = op.prev_op
+    op = previous_op(dot)
     return [op] if op is not None and op.name == BARRIER else []
 
 
