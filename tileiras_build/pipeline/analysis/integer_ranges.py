@@ -55,6 +55,14 @@ def constant_of(value: SSAValue) -> int | None:
     return number.value.data if isinstance(number, IntegerAttr) else None
 
 
+def trips_of(loop: Operation, number: Callable[[SSAValue], int | None] = constant_of) -> int | None:
+    """How often a counted loop runs; None for others, and where a bound is not a known ``number``."""
+    lower, upper, step = map(number, loop.operands[:3]) if is_counted_loop(loop) else (None, None, None)
+    if lower is None or upper is None or step is None or step < 1:
+        return None
+    return len(range(lower, upper, step))
+
+
 def size_of(view: TableOp | None, memref: TableOp, dim: int) -> SSAValue | int:
     """The extent of a memory reference's dimension; with ``view``, of the tensor dimension of this tile dimension."""
     source = dim if view is None else cast(TiledViewType, view.results[0].type).dim_map[dim]

@@ -10,20 +10,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from math import ceil, prod
+from math import prod
 
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...ir.casting import as_op, parent_op, tile_type
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
-from ...ir.dialects.op_traits import is_combiner_region, is_counted_loop, is_loop
+from ...ir.dialects.op_traits import is_combiner_region, is_loop
 from ...target.element_types import OPERAND_TYPES
 from ...target.targets import Target
 from ..analysis.chained_dots import find_chained_dots
 from ..analysis.cluster_uniformity import is_rank_dependent
 from ..analysis.dot_operand_chains import dot_operand_load, source_load_of
+from ..analysis.integer_ranges import trips_of
 from ..analysis.op_queries import ELEMENTWISE, element_kind, is_tile
 from ..analysis.resource_model import choose_warps, is_program_dependent
 from ..analysis.row_registers import LOADS, REDUCE, late_words, row_words
@@ -321,10 +322,8 @@ def _conversions(value: SSAValue, target: Target) -> float:
 
 def _trips(loop: Operation) -> float:
     """How often a loop runs: known, or assumed."""
-    bounds = [_constant(value) for value in loop.operands[:3]] if is_counted_loop(loop) else [None]
-    if None not in bounds:
-        first, last, step = bounds
-        return max(0, ceil((last - first) / step))  # type: ignore[operator]
+    if (known := trips_of(loop)) is not None:
+        return known
     inside = list(loop.regions[0].blocks[0].ops)
     if dots := [as_op(op) for op in inside if op.name == DOT]:
         return max(1.0, ASSUMED_EXTENT / (dot_shape(dots[-1])[3] * (2 if dots[-1].packed else 1)))
@@ -332,14 +331,6 @@ def _trips(loop: Operation) -> float:
         return 1.0
     extents = [tile_type(op.results[0]).get_shape()[-1] for op in inside if op.name in LOADS and is_tile(op.results[0])]
     return max(1.0, ASSUMED_EXTENT / max(extents)) if extents else 1.0
-
-
-def _constant(value: SSAValue) -> int | None:
-    op = value.owner
-    if not isinstance(op, Operation) or op.name != "arith.constant":
-        return None
-    found = op.properties["value"]
-    return found.value.data if isinstance(found, IntegerAttr) and not isinstance(found, FloatAttr) else None
 
 
 def _bytes(value: SSAValue) -> int:

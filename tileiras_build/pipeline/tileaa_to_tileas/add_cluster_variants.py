@@ -53,10 +53,16 @@ def most_specific(module: ModuleOp) -> Iterator[TableOp]:
             yield as_op(func)
 
 
-def _add_variant(func: TableOp) -> None:
+def variant_of_kernel(func: TableOp, suffix: str, most_programs: int | None = None) -> TableOp:
+    """A copy of a kernel whose signature names the kernel, or the one that this is a variant of. ``most_programs``: ``Parameters``."""
     copy, signature = as_op(func.clone()), unwrap(signature_of(func))
-    copy.sym_name = func.sym_name + SUFFIX
-    note = note_of(replace(signature, variant_of=signature.variant_of or func.sym_name))
-    copy.attributes[SIGNATURE] = StringAttr(note)
+    copy.sym_name = func.sym_name + suffix
+    general, most = signature.variant_of or func.sym_name, most_programs or signature.most_programs
+    copy.attributes[SIGNATURE] = StringAttr(note_of(replace(signature, variant_of=general, most_programs=most)))
+    return copy
+
+
+def _add_variant(func: TableOp) -> None:
+    copy = variant_of_kernel(func, SUFFIX)
     set_knobs(copy, grid_cluster=NEIGHBOURS)
     parent_block(func).insert_op_before(copy, func)

@@ -11,19 +11,15 @@ Sound: a divided loop gives the same result for each grid and each number of tri
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from xdsl.dialects.builtin import IntegerType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import IntegerType, ModuleOp
 from xdsl.ir import BlockArgument, SSAValue
 
-from ...frontend.argument_names_in_producer import note_of
 from ...ir.casting import as_op, parent_block, unwrap
 from ...ir.dialects.cuda_tile.attrs import BoundedAttr
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ...ir.dialects.op_definition import TableOp
-from ..analysis.integer_ranges import IntegerRanges
-from ..analysis.kernel_parameters import SIGNATURE, signature_of
+from ..analysis.integer_ranges import IntegerRanges, trips_of
 from ..job import Job
 from ..pass_manager import EdgePass
 from ..schedule.candidates import Candidates
@@ -31,7 +27,7 @@ from ..schedule.cost import default_gpu
 from ..schedule.kernel import DOT
 from ..schedule.schedule_attribute import set_knobs
 from .add_cluster_variants import SUFFIX as CLUSTERED
-from .add_cluster_variants import most_specific
+from .add_cluster_variants import most_specific, variant_of_kernel
 from .divided_k_loop import split
 
 AssumeOp = COUNTERPARTS["nv_tileaa.assume"]
@@ -72,10 +68,7 @@ def _add(func: TableOp, found: Candidates, parts: int, most: int) -> None:
 
 
 def _insert(func: TableOp, parts: int, most: int) -> TableOp:
-    copy, signature = as_op(func.clone()), unwrap(signature_of(func))
-    copy.sym_name = f"{func.sym_name}{SUFFIX}{parts}"
-    general = signature.variant_of or func.sym_name
-    copy.attributes[SIGNATURE] = StringAttr(note_of(replace(signature, variant_of=general, most_programs=most)))
+    copy = variant_of_kernel(func, f"{SUFFIX}{parts}", most_programs=most)
     set_knobs(copy, split_k=parts)
     clustered, before = func.sym_name + CLUSTERED, func.prev_op
     parent_block(func).insert_op_before(
@@ -104,8 +97,9 @@ def _trips(loop: TableOp, known: dict[SSAValue, tuple[int, int]]) -> int | None:
     """The trips of a counted loop; None where ``known`` ranges leave more than one number."""
     ranges = IntegerRanges()
     ranges.known |= known
-    bounds = [ranges(value) for value in loop.operands[:3]]
-    if any(least != most for least, most in bounds):
-        return None
-    lower, upper, step = (least for least, _ in bounds)
-    return max(0, -(-(upper - lower) // max(step, 1)))
+
+    def number(value: SSAValue) -> int | None:
+        least, most = ranges(value)
+        return least if least == most else None
+
+    return trips_of(loop, number)

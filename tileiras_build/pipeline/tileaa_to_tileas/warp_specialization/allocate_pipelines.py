@@ -23,11 +23,10 @@ from ....ir.dialects.nv_tileas.ops import (
 )
 from ....ir.dialects.nv_tileas.types import BufferType, PipelineType, TmemType
 from ....ir.dialects.op_definition import TableOp
-from ....ir.dialects.op_traits import is_counted_loop
 from ....ir.layouts.tmem_layout import ALL_COLUMNS, allocated_columns
 from ...analysis.dot_buffer_sharing import buffer_sharing_class
 from ...analysis.enclosing_control_flow import is_defined_in_loop, only_accumulates, summed_dots
-from ...analysis.integer_ranges import constant_of
+from ...analysis.integer_ranges import trips_of
 from ...analysis.resource_model import (
     MAX_CP_ASYNC_STAGES,
     MIN_STAGES,
@@ -349,10 +348,8 @@ def _most_tiles(group: list[Mainloop]) -> float:
 
 def _trips(loop: TableOp) -> float:
     """The trips of a loop; infinite where its bounds are not constants."""
-    bounds = [constant_of(bound) for bound in (loop.lower, loop.upper, loop.step)] if is_counted_loop(loop) else [None]
-    if None in bounds:
-        return inf
-    return len(range(*(bound for bound in bounds if bound is not None)))
+    trips = trips_of(loop)
+    return inf if trips is None else trips
 
 
 def _set_buffers(operand_loads: list[TmaOperandLoad], stages: OperandStages) -> None:
