@@ -76,3 +76,45 @@ nv_tileaa.func @k {
   %x, %t0 = nv_tileas.tiled_load %a coords(%at, %at) {mem_semantic = "weak"} : (!view0, i32, i32) -> (tensor<64x32xf16>, !nv_tileaa.mem_token)
   nv_tileaa.return
 }
+
+// ---- a_multiplication_by_0_in_a_kernel_with_dots
+!m = !nv_tileaa.memref<f16, [?, 64], [?, 1]>
+nv_tileaa.func @k {
+^bb0(%p: !nv_tileaa.ptr<f16>, %n: i32, %x: tensor<64x32xf16>, %y: tensor<32x64xf16>, %c: tensor<64x64xf32>):
+  %zero = arith.constant 0 : i32
+  %product = arith.muli %n, %zero : i32
+  %s = arith.addi %product, %n : i32
+  %r = nv_tileas.make_memref %p sizes(%n) strides(%s) : (!nv_tileaa.ptr<f16>, i32, i32) -> !m
+  %d = nv_tileas.dot %x, %y, %c : (tensor<64x32xf16>, tensor<32x64xf16>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  nv_tileaa.return
+}
+// ==>
+!memref0 = !nv_tileaa.memref<f16, [?, 64], [?, 1]>
+nv_tileaa.func @k {
+^bb0(%p: !nv_tileaa.ptr<f16>, %n: i32, %x: tensor<64x32xf16>, %y: tensor<32x64xf16>, %c: tensor<64x64xf32>):
+  %zero = arith.constant 0 : i32
+  %r = nv_tileas.make_memref %p sizes(%n) strides(%n) : (!nv_tileaa.ptr<f16>, i32, i32) -> !memref0
+  %d = nv_tileas.dot %x, %y, %c : (tensor<64x32xf16>, tensor<32x64xf16>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  nv_tileaa.return
+}
+
+// ---- a_multiplication_by_0_in_a_kernel_without
+!m = !nv_tileaa.memref<f16, [?, 64], [?, 1]>
+nv_tileaa.func @k {
+^bb0(%p: !nv_tileaa.ptr<f16>, %n: i32):
+  %zero = arith.constant 0 : i32
+  %product = arith.muli %n, %zero : i32
+  %s = arith.addi %product, %n : i32
+  %r = nv_tileas.make_memref %p sizes(%n) strides(%s) : (!nv_tileaa.ptr<f16>, i32, i32) -> !m
+  nv_tileaa.return
+}
+// ==>
+!memref0 = !nv_tileaa.memref<f16, [?, 64], [?, 1]>
+nv_tileaa.func @k {
+^bb0(%p: !nv_tileaa.ptr<f16>, %n: i32):
+  %zero = arith.constant 0 : i32
+  %product = arith.muli %n, %zero : i32
+  %s = arith.addi %product, %n : i32
+  %r = nv_tileas.make_memref %p sizes(%n) strides(%s) : (!nv_tileaa.ptr<f16>, i32, i32) -> !memref0
+  nv_tileaa.return
+}

@@ -2,19 +2,22 @@
 
 from functools import cache
 
+import numpy as np
 import pytest
 
 from tests.compiled_once import compiled, once
-from tests.pipeline.tileaa_to_tileas.test_cluster_grid import KERNELS, MULTICAST, PAIR
+from tests.emulated_kernels import aligned, cases
+from tests.pipeline.tileaa_to_tileas.test_cluster_grid import KERNELS, MULTICAST, PAIR, K, M, N
 from tileiras_build.core.warning_classes import WARNINGS
 from tileiras_build.driver import explain_schedule
 from tileiras_build.frontend.argument_names_in_producer import PRODUCER
-from tileiras_build.frontend.export_cutile import export_with_variants
+from tileiras_build.frontend.export_cutile import export_with_variants, pack_arguments
 from tileiras_build.frontend.portable_source_names import rewrite_strings
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.tile_ir_text_format import parse
 from tileiras_build.reports.compiler_warnings import of_tileas
 from tileiras_build.reports.optimization_remarks import collect
+from tileiras_build.simulate import emulator
 from tileiras_build.target.targets import find_target
 
 CLUSTERED = "__cluster2"
@@ -61,16 +64,33 @@ def test_no_variant(name, sm, options):
     assert list(kernels(name, sm, **options)) == [name]
 
 
-def test_kernels_of_nvcc_have_variants_too():
-    """Their bytecode names no arguments; launchers infer them."""
+@cache
+def by_nvcc():
+    """The bytecode of ``by_rows`` as nvcc writes it: it names no arguments; launchers infer them."""
     version = b"Cuda compilation tools, release 13.5, V13.5.37"
-    by_nvcc = rewrite_strings(
-        exported()["by_rows"], lambda text: version if text.startswith(PRODUCER.encode()) else text
-    )
-    found = compiled(by_nvcc, "sm_90").manifest["kernels"]
+    return rewrite_strings(exported()["by_rows"], lambda text: version if text.startswith(PRODUCER.encode()) else text)
+
+
+def test_kernels_of_nvcc_have_variants_too():
+    found = compiled(by_nvcc(), "sm_90").manifest["kernels"]
     assert list(found) == ["by_rows" + CLUSTERED, "by_rows"] and found["by_rows" + CLUSTERED]["variant_of"] == "by_rows"
     assert found["by_rows"]["arguments"][0] == {"name": "arg0", "kind": "array", "rank": 2, "param": 0}
-    assert list(compiled(by_nvcc, "sm_90", variants=0).manifest["kernels"]) == ["by_rows"]
+    assert list(compiled(by_nvcc(), "sm_90", variants=0).manifest["kernels"]) == ["by_rows"]
+
+
+@pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
+def test_variants_of_kernels_of_nvcc_compute_the_same(sm):
+    rng = np.random.default_rng(2)
+    values = [rng.integers(-3, 4, (2 * M, 2 * K)), rng.integers(-3, 4, (2 * K, N)), np.zeros((2 * M, N))]
+    a, b, out = (aligned(value.astype(np.float16)) for value in values)
+    memory = emulator.Memory()
+    for array in (a, b, out):
+        memory.map(array.ctypes.data, array.nbytes)
+    parameters = pack_arguments(cases(KERNELS)["by_rows"], [a, b, out])
+    emulator.launch(
+        compiled(by_nvcc(), sm), "by_rows" + CLUSTERED, (2, 1, 1), parameters, memory=memory, check_races=True
+    )
+    np.testing.assert_array_equal(out, a.astype(np.float32) @ b.astype(np.float32))
 
 
 def test_the_explanation_has_both_kernels_and_the_reason():
