@@ -13,8 +13,9 @@ from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_counted_loop, is_value_forwarding
 from .dot_operand_chains import source_load_of
 from .enclosing_control_flow import has_no_early_exit, is_zero
+from .op_queries import DOT
 
-DOT, LOAD, SCALE = "nv_tileas.dot", "nv_tileas.tiled_load", "nv_tileas.mulf"
+LOAD, SCALE = "nv_tileas.tiled_load", "nv_tileas.mulf"
 
 
 @dataclass(frozen=True)

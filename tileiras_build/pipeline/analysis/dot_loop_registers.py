@@ -15,6 +15,7 @@ from ..common.llvm_element_types import element_of
 from ..mma.family import MmaFamily, Storage
 from .dot_buffer_sharing import is_lhs_computed_in_loop
 from .enclosing_control_flow import only_accumulates
+from .op_queries import DOT
 
 
 def live_tile_registers(func: Operation, family: MmaFamily, in_tmem_or_smem: Callable[[TableOp], bool]) -> int:
@@ -28,7 +29,7 @@ def live_tile_registers(func: Operation, family: MmaFamily, in_tmem_or_smem: Cal
 
 
 def _live_in_loop(loop: Operation, family: MmaFamily, in_tmem_or_smem: Callable[[TableOp], bool]) -> int:
-    dots = [as_op(op) for op in loop.regions[0].blocks[0].ops if op.name == "nv_tileas.dot"]
+    dots = [as_op(op) for op in loop.regions[0].blocks[0].ops if op.name == DOT]
     tiles = dict.fromkeys(tile for dot in dots for tile in _live_for_dot(dot, family, in_tmem_or_smem))
     if any(map(in_tmem_or_smem, dots)):
         # Twice: a computed operand is read by the MMA while the next one is computed.

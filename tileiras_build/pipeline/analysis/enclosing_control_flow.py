@@ -23,6 +23,7 @@ from ...ir.dialects.op_traits import (
     preserves_zero,
     waits_for_grid,
 )
+from .op_queries import DOT
 
 
 def is_accumulation_loop(dot: TableOp) -> bool:
@@ -69,7 +70,7 @@ def _continues(dot: Operation, before: Operation | Block) -> bool:
 
 
 def _is_plain_dot(op: Operation) -> bool:
-    return op.name == "nv_tileas.dot" and as_op(op).lhs_scale is None
+    return op.name == DOT and as_op(op).lhs_scale is None
 
 
 def accumulates_from_zero(dot: TableOp) -> bool:

@@ -8,7 +8,9 @@ from xdsl.dialects.builtin import IntegerAttr, TensorType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import Pure
 
+from ...ir.casting import as_op
 from ...ir.dialects.fast_xdsl import walk
+from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import LayoutTrait, is_return, traits_of
 
 DOT = "nv_tileas.dot"
@@ -36,6 +38,11 @@ def is_tile(value: SSAValue) -> bool:
 def has_dots(func: Operation) -> bool:
     """Whether a scheduled kernel has dots: most questions about warps and TMA are then asked."""
     return any(op.name == DOT for op in walk(func))
+
+
+def dots_in(top: Operation) -> list[TableOp]:
+    """The dots of a scheduled kernel, loop or partition, in program order."""
+    return [as_op(op) for op in walk(top) if op.name == DOT]
 
 
 def is_outside(value: SSAValue, block: Block) -> bool:

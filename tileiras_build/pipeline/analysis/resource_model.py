@@ -27,6 +27,7 @@ from ..schedule.schedule_attribute import schedule_of
 from ..schedule.schedule_file import requested
 from .chained_dots import has_scores
 from .dot_loop_registers import live_tile_registers
+from .op_queries import DOT
 
 # ---- warps -----------------------------------------------------------------------------------------
 PROGRAM_ID, STORES = "nv_tileas.get_program_id", ("nv_tileas.store", "nv_tileas.tiled_store")
@@ -70,7 +71,7 @@ def choose_warps(func: Operation, job: Job) -> int:
 
 def _warps_of_atomics(operations: Sequence[Operation]) -> int:
     """The number of warps for the largest tile that atomics update in a kernel without dots; 1 where there is none."""
-    if any(op.name == "nv_tileas.dot" for op in operations):
+    if any(op.name == DOT for op in operations):
         return 1
     size = max((_size(as_op(op).value.type) for op in operations if is_atomic_rmw(op)), default=1)
     return next((warps for limit, warps in ATOMIC_WARP_STEPS if size <= limit), MOST_WARPS_OF_ATOMICS)
@@ -116,7 +117,7 @@ def is_program_dependent(value: SSAValue) -> bool:
 def reduces_only(operations: Sequence[Operation]) -> bool:
     """Whether a kernel with these operations has reductions and no dots."""
     names = {op.name for op in operations}
-    return "nv_tileas.reduce" in names and "nv_tileas.dot" not in names
+    return "nv_tileas.reduce" in names and DOT not in names
 
 
 def _shape(type: Attribute) -> tuple[int, ...]:
@@ -149,7 +150,7 @@ def uses_setmaxnreg(func: Operation, job: Job, warps: int) -> bool:
     Not if several CTAs share an SM, or if mma.sync tiles fit in the registers at launch; but always if a thread holds a
     whole row of scores, or the kernel requests it.
     """
-    if schedule_of(func).setmaxnreg or any(op.name == "nv_tileas.dot" and as_op(op).rescaled for op in walk(func)):
+    if schedule_of(func).setmaxnreg or any(op.name == DOT and as_op(op).rescaled for op in walk(func)):
         return True
     if warps < MIN_WARPS_FOR_SETMAXNREG or not job.target.has("setmaxnreg") or (occupancy(func, job) or 1) > 1:
         return False
@@ -271,7 +272,7 @@ def ctas_per_sm(kernel: Operation, loop: Operation | Block, job: Job) -> int:
     """CTAs per SM: the kernel's hint, else as many as its accumulators leave registers for."""
     if requested := occupancy(kernel, job):
         return requested
-    accumulators = sum(_registers_per_thread(op.results[0]) for op in walk(loop) if op.name == "nv_tileas.dot")
+    accumulators = sum(_registers_per_thread(op.results[0]) for op in walk(loop) if op.name == DOT)
     return ctas_by_accumulators(accumulators, as_op(kernel).num_warps + as_op(kernel).producer_warps, job)
 
 
@@ -280,7 +281,7 @@ def estimated_ctas_per_sm(kernel: Operation, job: Job) -> int:
     if requested := occupancy(kernel, job):
         return requested
     warps = choose_warps(kernel, job)
-    regs = sum(_size(op.results[0].type) for op in walk(kernel) if op.name == "nv_tileas.dot")
+    regs = sum(_size(op.results[0].type) for op in walk(kernel) if op.name == DOT)
     producer_warps = WARPGROUP if uses_setmaxnreg(kernel, job, warps) else 1
     return ctas_by_accumulators(regs // (WARP * warps), warps + producer_warps, job)
 

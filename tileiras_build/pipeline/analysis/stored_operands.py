@@ -15,10 +15,10 @@ from ...ir.layouts.matrix_descriptor import WIDE_CHUNK
 from ...ir.layouts.shared_layout import VECTOR_BYTES
 from ..common.llvm_element_types import element_of
 from .enclosing_control_flow import is_defined_in_loop
-from .op_queries import is_tile
+from .op_queries import DOT, is_tile
 from .tma_tensor_maps import LONGEST_LINE, PATTERN_LINES, SHORTEST_LINE
 
-DOT, LOAD, LOAD_BY_POINTERS = "nv_tileas.dot", "nv_tileas.tiled_load", "nv_tileas.load"
+LOAD, LOAD_BY_POINTERS = "nv_tileas.tiled_load", "nv_tileas.load"
 
 
 def is_stored(dot: TableOp, index: int) -> bool:

@@ -19,6 +19,7 @@ from ..schedule.schedule_attribute import schedule_of
 from .axis_info import AxisAnalysis
 from .dot_operand_chains import dot_operand_load, smem_layout_after_views
 from .enclosing_control_flow import early_returns, enclosing_kernel, is_grid_wait, is_in_counted_loop
+from .op_queries import DOT
 from .scalar_slice import ScalarSlice, follows_no_write, writes_after
 from .tma_tensor_maps import TensorBox, tensor_box
 
@@ -129,7 +130,7 @@ def is_tma_operand(op: TableOp, index: int) -> bool:
 def dots_of_loaded_tiles(func: Operation) -> Iterator[TableOp]:
     """The dots with operands that TMA loads, in program order."""
     for op in walk(func):
-        if op.name == "nv_tileas.dot" and (
+        if op.name == DOT and (
             as_op(op).stored is not None or any(is_tma_operand(as_op(op), index) for index in (0, 1))
         ):
             yield as_op(op)

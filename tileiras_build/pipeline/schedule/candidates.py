@@ -18,8 +18,7 @@ from functools import cached_property
 from math import prod
 from typing import NamedTuple
 
-from ...ir.casting import as_op, tile_shape, unwrap
-from ...ir.dialects.fast_xdsl import walk
+from ...ir.casting import tile_shape, unwrap
 from ...ir.dialects.op_definition import TableOp
 from ...ir.layouts.tmem_layout import ALL_COLUMNS, PAIR, PAIR_COLUMN_UNIT, ROWS, allocated_columns, has_pair_shape
 from ...target.sm_limits import WARP
@@ -27,6 +26,7 @@ from ..analysis.axis_info import AxisAnalysis
 from ..analysis.copied_operands import written_operands
 from ..analysis.dot_loop_registers import live_tile_registers
 from ..analysis.enclosing_control_flow import accumulates_from_zero, is_in_counted_loop
+from ..analysis.op_queries import dots_in
 from ..analysis.resource_model import (
     FRAGMENT_REG_OVERHEAD,
     MAX_CP_ASYNC_STAGES,
@@ -53,7 +53,7 @@ from ..pipelining_strategies import choose as choose_strategy
 from .choose import WholeSchedule, hear_schedules, is_declined, is_listening
 from .cost import STEP_BYTES, cost
 from .grid_clusters import grid_cluster_limit, shared_operand
-from .kernel import DOT, Dot, Kernel, describe
+from .kernel import Dot, Kernel, describe
 from .schedule import Schedule
 from .schedule_attribute import schedule_of
 
@@ -120,7 +120,7 @@ class Candidates:
         """None for other kernels: they have one candidate, what the passes prefer. Block scales have a cost where warps multiply
         them: scales of asynchronous MMAs need warps of their own, and others are multiplied before.
         """
-        dots = [as_op(op) for op in walk(func) if op.name == DOT]
+        dots = dots_in(func)
         if len(dots) != 1 or len(tile_shape(dots[0].result)) != 2:
             return None
         if dots[0].lhs_scale is not None and not _warps_multiply_scales(dots[0], job):

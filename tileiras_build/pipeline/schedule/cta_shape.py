@@ -14,11 +14,11 @@ from ...ir.layouts.tmem_layout import ALL_COLUMNS, ROWS, allocated_columns
 from ...target.sm_limits import WARP
 from ..analysis.access_vectorization import pointer_vector
 from ..analysis.axis_info import AxisAnalysis
-from ..analysis.chained_dots import DOT, is_computed_by_dot
+from ..analysis.chained_dots import is_computed_by_dot
 from ..analysis.dot_loop_registers import live_tile_registers, tile_registers
 from ..analysis.dot_operand_chains import dot_operand_load
 from ..analysis.enclosing_control_flow import enclosing_loops, is_in_counted_loop, only_accumulates
-from ..analysis.op_queries import has_dots, is_tile
+from ..analysis.op_queries import DOT, dots_in, has_dots, is_tile
 from ..analysis.peak_registers import peak_of_block, peak_registers
 from ..analysis.resource_model import (
     MIN_STAGES,
@@ -111,7 +111,7 @@ def _ctas_without_loop(func: TableOp, job: Job) -> int | None:
     launch with producer warps would have all registers of an SM. Else None: how much shared memory more of them need is not known
     before layouts.
     """
-    dots, family = [as_op(op) for op in walk(func) if op.name == DOT], fastest_family(job.target)
+    dots, family = dots_in(func), fastest_family(job.target)
     if family.async_ops is None or not any(_parts(dots, family)) or not any(_is_loaded_once(dot, job) for dot in dots):
         return None
     if any(map(enclosing_loops, dots)) or any(one.refused for one in _occupancies(func, OVERLAPPING_CTAS, job)):
@@ -136,7 +136,7 @@ def _warps_that_divide(func: TableOp, job: Job) -> int | None:
     would multiply; None where none are needed, or have too few registers.
     """
     family, warps = fastest_family(job.target), choose_warps(func, job)
-    dots = [as_op(op) for op in walk(func) if op.name == "nv_tileas.dot"]
+    dots = dots_in(func)
     parts = _parts(dots, family)
     if family.async_ops is None or not all(parts) or not MIN_WARPS * min(parts, default=warps) < warps:
         return None
@@ -186,7 +186,7 @@ def _row_limit(regs: int, warps: int, ctas: int, job: Job) -> str | None:
 def _memories_of_loops(func: Operation, job: Job) -> tuple[int, int]:
     """Of the loop that needs most: bytes of a stage of what its dots load, and columns of accumulators in tensor memory."""
     loops = [
-        [as_op(op) for op in loop.regions[0].blocks[0].ops if op.name == "nv_tileas.dot"]
+        [as_op(op) for op in loop.regions[0].blocks[0].ops if op.name == DOT]
         for loop in walk(func)
         if is_counted_loop(loop)
     ]
@@ -238,7 +238,7 @@ def _warps_of_scores(func: TableOp, job: Job) -> int | None:
 
     More warps than rows have would divide columns: row reductions and left operands would go through shared memory.
     """
-    dots = [as_op(op) for op in walk(func) if op.name == DOT]
+    dots = dots_in(func)
     rows = max((_rows(dot) for dot in dots if is_computed_by_dot(dot.lhs, parent_block(dot))), default=0)
     warps, most = rows // ROWS_OF_WARP, choose_warps(func, job)
     if (

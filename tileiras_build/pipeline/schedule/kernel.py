@@ -25,7 +25,7 @@ from ..analysis.chained_dots import find_chained_dots
 from ..analysis.cluster_uniformity import is_rank_dependent
 from ..analysis.dot_operand_chains import dot_operand_load, source_load_of
 from ..analysis.integer_ranges import trips_of
-from ..analysis.op_queries import ELEMENTWISE, element_kind, is_tile
+from ..analysis.op_queries import DOT, ELEMENTWISE, dots_in, element_kind, is_tile
 from ..analysis.resource_model import choose_warps, is_program_dependent
 from ..analysis.row_registers import LOADS, REDUCE, late_words, row_words
 from ..common.llvm_element_types import element_of
@@ -35,7 +35,6 @@ from ..mma.family import scales_in_instruction
 from .schedule_attribute import schedule_of
 
 ASSUMED_EXTENT = 4096
-DOT = "nv_tileas.dot"
 STORES = ("nv_tileas.tiled_store", "nv_tileas.store")
 REARRANGING = ("nv_tileas.broadcast", "nv_tileas.splat", "arith.constant")  # tiles with fewer different elements
 MAXIMA = ("arith.maxnumf", "arith.minnumf", "arith.maximumf", "arith.minimumf", "arith.maxsi", "arith.minsi")
@@ -233,7 +232,7 @@ def describe(func: TableOp, job: Job) -> Kernel:
 
 def _shares_left(func: TableOp) -> bool:
     """Whether the CTAs of a cluster load the same tiles for the left operand of a dot, and others for the right one."""
-    dots = [as_op(op) for op in walk(func) if op.name == DOT]
+    dots = dots_in(func)
     loads = [[dot_operand_load(dot, index) for index in (0, 1)] for dot in dots]
     differ = [[load is not None and is_rank_dependent(as_op(load[0])) for load in both] for both in loads]
     return [False, True] in differ

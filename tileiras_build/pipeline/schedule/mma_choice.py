@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...ir.casting import as_op
-from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ..analysis.access_vectorization import ViewAccessInfo
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.dot_operand_chains import dot_operand_load
 from ..analysis.kernel_target import kernel_target
+from ..analysis.op_queries import dots_in
 from ..analysis.resource_model import MIN_WARPS, choose_warps
 from ..analysis.tma_operands import control_flow_obstacles
 from ..analysis.tma_tensor_maps import TMA_ALIGNMENT, alignment_faults
@@ -24,8 +23,6 @@ from .choose import Candidate, is_listening, select
 from .schedule_attribute import set_knobs
 from .schedule_file import refusal, requested
 
-DOT = "nv_tileas.dot"
-
 
 def families_for(place: int, job: Job) -> tuple[MmaFamily, ...]:
     """The families to try for a dot, the fastest first: all of the target, or the requested one."""
@@ -38,7 +35,7 @@ def families_for(place: int, job: Job) -> tuple[MmaFamily, ...]:
 
 def choose_mma(func: TableOp, job: Job) -> None:
     """Record the family of each dot before layouts. Raises InvalidInput[schedule-refused] for a request without instruction."""
-    dots = [as_op(op) for op in walk(func) if op.name == DOT]
+    dots = dots_in(func)
     wanted = requested(job).mma
     if wanted is not None and len(wanted) != len(dots):
         reason = f"it has {len(wanted)} values, and the kernel {len(dots)} dots"

@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from ...ir.casting import as_op
-from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.dot_buffer_sharing import buffer_sharing_class
-from ..analysis.op_queries import has_dots
+from ..analysis.op_queries import dots_in, has_dots
 from ..analysis.resource_model import STAGES_SMEM_OVERHEAD, two_stages_fit
 from ..analysis.tma_operands import COPIED_BY_THREADS, TmaOperand, may_prefetch_in_loop, tma_loads_allowed, tma_operand
 from ..job import Job
@@ -54,7 +52,7 @@ def give_up_tma(func: TableOp, job: Job) -> None:
 
 def _tma_limit(func: TableOp, job: Job) -> str | None:
     """Why shared memory does not hold a stage of each operand that TMA would load; None where it does."""
-    dots, sizes = [as_op(op) for op in walk(func) if op.name == "nv_tileas.dot"], {}
+    dots, sizes = dots_in(func), {}
     if sum(map(_most_bytes, dots)) <= job.target.max_shared_memory - CHUNK_BYTES[-1]:
         return None
     loaded = [(dot, found) for dot in dots if (found := _loaded(dot, job))]

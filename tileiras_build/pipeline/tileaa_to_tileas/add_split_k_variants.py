@@ -20,11 +20,11 @@ from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ...ir.dialects.op_definition import TableOp
 from ..analysis.integer_ranges import IntegerRanges, trips_of
+from ..analysis.op_queries import DOT
 from ..job import Job
 from ..pass_manager import EdgePass
 from ..schedule.candidates import Candidates
 from ..schedule.cost import default_gpu
-from ..schedule.kernel import DOT
 from ..schedule.schedule_attribute import set_knobs
 from .add_cluster_variants import SUFFIX as CLUSTERED
 from .add_cluster_variants import most_specific, variant_of_kernel

@@ -12,7 +12,7 @@ from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_atomic_rmw, is_counted_loop, is_store
 from ..analysis.enclosing_control_flow import has_no_early_exit, is_zero, only_accumulates
 from ..analysis.integer_ranges import constant_of
-from ..analysis.op_queries import is_tile
+from ..analysis.op_queries import DOT, dots_in, is_tile
 from ..analysis.scalar_slice import TOKEN
 from ..analysis.sharding_propagation import Sharding, ShardingError
 from ..common.llvm_element_types import element_of
@@ -21,7 +21,6 @@ from ..job import Job
 from ..rewriting.arith_builder import ArithBuilder
 from ..rewriting.folding_builder import Value
 from ..schedule.grid_clusters import grid_cluster_limit
-from ..schedule.kernel import DOT
 from ..schedule.schedule_attribute import schedule_of
 from .sharded_program import ShardedProgram
 from .sharding_plan import check_accesses, check_executed_once, duplicate_cheap_tiles
@@ -58,7 +57,7 @@ def _cluster_limit(func: TableOp, job: Job) -> str | None:
 
 def _loop_limit(loop: TableOp) -> str | None:
     """Why the iterations of a loop cannot be divided."""
-    dots = [as_op(op) for op in walk(loop) if op.name == DOT]
+    dots = dots_in(loop)
     if not is_counted_loop(loop) or not has_no_early_exit(loop) or loop.unsigned or loop.lower.type != i32:
         return "the loop of its dots is not counted in i32, or may be left early"
     if any(parent_op(dot) is not loop or dot.lhs_scale is not None for dot in dots):

@@ -19,14 +19,14 @@ from ...ir.casting import as_op, next_op, tile_shape, tile_type, unwrap
 from ...ir.dialects.fast_xdsl import set_type, walk
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ...ir.dialects.op_traits import LayoutTrait, is_region_end, is_structured_control_flow, traits_of
-from ..analysis.op_queries import tiles
+from ..analysis.op_queries import DOT, tiles
 from ..analysis.sharding_propagation import loop_carried_group, terminator_target
 from ..job import Job
 from ..mma.dots import dot_shape
 from ..pass_manager import EdgePass
 from .op_insertion import insert_before
 
-DOT, SPLAT = "nv_tileas.dot", "nv_tileas.splat"
+SPLAT = "nv_tileas.splat"
 ViewOp = COUNTERPARTS["nv_tileaa.view"]
 
 

@@ -24,10 +24,10 @@ from ...ir.dialects.nv_tileaa.types import MemRefType
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_function
+from ..analysis.op_queries import DOT
 from ..pass_manager import EdgePass
 from ..rewriting.dialect_conversion import RuleTable
 from ..rewriting.rewriter import Rewriter
-from ..schedule.kernel import DOT
 from .op_insertion import insert_before
 
 MakeMemRefOp, BlockTileOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("make_memref", "block_tile"))

@@ -16,6 +16,7 @@ from ...ir.casting import as_op
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import ConvertLayoutOp
 from ...ir.dialects.op_definition import TableOp
+from ..analysis.op_queries import DOT
 from ..analysis.scratch_memory_sizes import SIZES, chunk_limit, k_chunks
 from ..analysis.shared_memory_plan import plan_shared_memory, scratch_users
 from ..analysis.slice_chunk_bits import SLICES, slice_chunk_bits
@@ -55,5 +56,5 @@ def _limit_operations(func: TableOp, limit: int, job: Job) -> None:
             limit_conversion_chunks(op, limit, job)
         elif op.name in SLICES:
             as_op(op).chunk_bits = slice_chunk_bits(as_op(op), limit)
-        elif op.name == "nv_tileas.dot" and SIZES[op.name](as_op(op), job, limit):
+        elif op.name == DOT and SIZES[op.name](as_op(op), job, limit):
             as_op(op).k_chunks = k_chunks(as_op(op), limit)

@@ -20,10 +20,10 @@ from ...ir.casting import as_op, parent_block
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ..analysis.axis_info import AxisAnalysis
-from ..analysis.chained_dots import DOT, LOAD
+from ..analysis.chained_dots import LOAD
 from ..analysis.copied_operands import RENAMING
 from ..analysis.enclosing_control_flow import enclosing_kernel
-from ..analysis.op_queries import has_dots
+from ..analysis.op_queries import DOT, has_dots
 from ..analysis.scalar_slice import writes_after
 from ..analysis.stored_operands import tile_bytes
 from ..analysis.tma_operands import may_prefetch_in_loop, tma_loads_allowed, with_tma_box

@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from ...ir.casting import as_op, parent_block
-from ...ir.dialects.fast_xdsl import erase, walk
+from ...ir.casting import parent_block
+from ...ir.dialects.fast_xdsl import erase
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_function
-from ..analysis.chained_dots import DOT
+from ..analysis.op_queries import dots_in
 from ..common.cse import Cse
 from ..job import Job
 from ..mma.dots import dot_shape, rows_of_types
@@ -36,7 +36,7 @@ class LoopOverBatches(EdgePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for func in list(filter(is_function, module.body.block.ops)):
-            dots = [as_op(op) for op in walk(func) if op.name == DOT]
+            dots = dots_in(func)
             if (count := _matrices(dots)) > 1 and all(_has_instruction(dot, job) for dot in dots):
                 _slice(func, count, job)
                 Cse().run(module, job)

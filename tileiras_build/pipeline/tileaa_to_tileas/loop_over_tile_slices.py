@@ -22,9 +22,9 @@ from ...ir.casting import as_op, parent_block, tile_shape
 from ...ir.dialects.fast_xdsl import erase
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_function
-from ..analysis.chained_dots import DOT, chained_dots_of
+from ..analysis.chained_dots import chained_dots_of
 from ..analysis.dot_loop_registers import live_tile_registers
-from ..analysis.op_queries import has_dots
+from ..analysis.op_queries import DOT, has_dots
 from ..analysis.resource_model import choose_warps, live_registers_fit
 from ..analysis.sharding_propagation import Sharding
 from ..analysis.tma_operands import tma_loads_allowed

@@ -36,7 +36,7 @@ from ...ir.dialects.nv_tileas.ops import (
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_counted_loop
 from ..analysis.enclosing_control_flow import enclosing_kernel, has_no_early_exit, is_accumulation_loop
-from ..analysis.op_queries import is_pure, is_tile, may_divide_by_zero
+from ..analysis.op_queries import DOT, is_pure, is_tile, may_divide_by_zero
 from ..analysis.resource_model import registers_allow_fragment_prefetch
 from ..job import Job
 from ..mma.dots import k_of, row_of
@@ -48,7 +48,6 @@ from .op_insertion import Inserter, insertion_at_end, insertion_before
 from .speculation_guards import speculated
 
 ForOp, ContinueOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("for", "continue"))
-DOT = "nv_tileas.dot"
 Values = dict[SSAValue, SSAValue]
 # Operations of an iteration, besides pure ones, before its dot or for later iterations.
 MOVABLE_AHEAD = frozenset(kind.name for kind in (AsyncWaitOp, BarrierOp, AsyncTiledLoadOp, AsyncCommitOp))

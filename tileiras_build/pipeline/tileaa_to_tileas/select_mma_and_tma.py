@@ -20,17 +20,16 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from ...ir.casting import ancestor_in, as_op, parent_block, tile_type, unwrap
-from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_function
 from ...ir.layouts.matrix_descriptor import WIDE
 from ...ir.layouts.shared_layout import VECTOR_BYTES
 from ..analysis.axis_info import AxisAnalysis
-from ..analysis.chained_dots import DOT, is_computed_by_dot
+from ..analysis.chained_dots import is_computed_by_dot
 from ..analysis.copied_operands import MIN_CP_ASYNC_BYTES, is_copyable, written_operands
 from ..analysis.dot_operand_chains import dot_operand_load, smem_layout_after_views, source_load_of
 from ..analysis.enclosing_control_flow import early_returns, enclosing_kernel, is_in_counted_loop
-from ..analysis.op_queries import has_dots
+from ..analysis.op_queries import dots_in, has_dots
 from ..analysis.resource_model import MIN_WARPS, choose_warps, two_stages_fit
 from ..analysis.stored_operands import (
     fastest_first,
@@ -79,7 +78,7 @@ class SelectMmaAndTma(EdgePass):
 
 def _select(func: Operation, job: Job, warps: int) -> None:
     has_producer = tma_loads_allowed(func)
-    for place, op in enumerate([as_op(op) for op in walk(func) if op.name == DOT]):
+    for place, op in enumerate(dots_in(func)):
         families = families_for(place, job)
         if has_producer and may_prefetch_in_loop(op):
             _select_mma(op, families, job, warps)
@@ -89,7 +88,7 @@ def _select(func: Operation, job: Job, warps: int) -> None:
             loop = OneTripLoop.around(op)
             selected = _select_mma(op, [fastest], job, warps)
             loop.keep() if selected else loop.undo()
-    for op in [as_op(op) for op in walk(func) if op.name == DOT]:
+    for op in dots_in(func):
         if op.mma is not None:
             family_of(op).keep_lhs_in_smem(op, job)
 
@@ -197,7 +196,7 @@ def _select_copied_beside(
 
 def _stages_fit(op: TableOp, bytes: int, job: Job, resident: int = 0) -> bool:
     """Whether shared memory has space for two stages of so many bytes, and for a stage of each dot of the kernel."""
-    dots = [as_op(other) for other in walk(enclosing_kernel(op)) if other.name == DOT]
+    dots = dots_in(enclosing_kernel(op))
     tiles = dict[Hashable, int]()
     for dot, index in ((dot, index) for dot in dots for index in (0, 1) if _has_stages(dot, index)):
         found = dot_operand_load(dot, index)

@@ -10,7 +10,7 @@ from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_atomic_rmw, is_region_end, is_store, is_structured_control_flow
 from ...ir.layouts.tmem_layout import PAIR
 from ..analysis.memory_semantics import is_unordered, semantic_of
-from ..analysis.op_queries import is_tile
+from ..analysis.op_queries import DOT, is_tile
 from ..analysis.sharding_propagation import (
     VIEW_ACCESSES,
     Sharding,
@@ -93,7 +93,7 @@ def sharding_of(func: Operation, job: Job, ctas: int, dim: int | None = None, *,
         if (is_store(op) or is_atomic_rmw(op)) and is_tile(as_op(op).value) and op not in division.operations:
             division = _extended(division, op, job, dim) or division
     for op in walk(func):
-        if op.name == "nv_tileas.dot":
+        if op.name == DOT:
             _check_dot(as_op(op), division, job)
     if not division.operations:
         raise ShardingError("no tile that the kernel writes can be sharded")
@@ -123,7 +123,7 @@ def _extended(sharding: Sharding, op: TableOp, job: Job, only: int | None) -> Sh
 
 def _score(sharding: Sharding, job: Job) -> tuple[int, int]:
     """How many dots are sharded, and how well the target's best instruction still fits them."""
-    dots = [as_op(op) for op in sharding.operations if op.name == "nv_tileas.dot"]
+    dots = [as_op(op) for op in sharding.operations if op.name == DOT]
     return len(dots), sum(_mma_efficiency(_instruction_shape(op, sharding, job), job) for op in dots)
 
 

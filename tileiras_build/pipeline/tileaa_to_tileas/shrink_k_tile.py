@@ -28,6 +28,7 @@ from ...ir.dialects.op_traits import has_side_effects, is_counted_loop, is_funct
 from ..analysis.convert_layout_op_plans import DEFAULT_CHUNK_BYTES
 from ..analysis.dot_operand_chains import dot_operand_load
 from ..analysis.enclosing_control_flow import has_no_early_exit, is_accumulation_loop
+from ..analysis.op_queries import DOT
 from ..analysis.resource_model import two_stages_fit
 from ..analysis.scalar_slice import TOKEN
 from ..common.llvm_element_types import element_of
@@ -47,7 +48,7 @@ class ShrinkKTile(EdgePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for op in walk(module):
-            if op.name == "nv_tileas.dot" and (operands := _operands(as_op(op))) is not None:
+            if op.name == DOT and (operands := _operands(as_op(op))) is not None:
                 factor = _shrink_factor(as_op(op), operands, job)
                 if factor > 1:
                     _shrink(as_op(op), operands, factor)

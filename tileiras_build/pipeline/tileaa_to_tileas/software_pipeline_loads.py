@@ -37,7 +37,7 @@ from ...ir.dialects.op_traits import (
 )
 from ..analysis.buffer_liveness import LiveRange
 from ..analysis.enclosing_control_flow import enclosing_kernel
-from ..analysis.op_queries import is_tile
+from ..analysis.op_queries import DOT, is_tile
 from ..analysis.resource_model import MAX_CP_ASYNC_STAGES, MIN_STAGES, STAGES_SMEM_OVERHEAD, choose_stages, ctas_per_sm
 from ..analysis.scratch_memory_sizes import chunk_limit, largest_scratch
 from ..common.optimization_hints import hint, occupancy
@@ -50,8 +50,6 @@ from ..schedule.stage_counts import StageBudget
 from .software_pipelining.cp_async_loads import CpAsyncLoad, cp_async_load
 from .software_pipelining.multi_dot_prefetch_loop import SingleStageLoop
 from .software_pipelining.multistage_loop import MultistageLoop
-
-DOT = "nv_tileas.dot"
 
 
 class SoftwarePipelineLoads(EdgePass):

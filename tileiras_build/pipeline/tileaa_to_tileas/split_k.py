@@ -15,10 +15,10 @@ from __future__ import annotations
 from ...ir.casting import as_op
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
+from ..analysis.op_queries import DOT
 from ..job import Job
 from ..pass_manager import EdgePass
 from ..schedule.choose import Candidate, hear, is_listening
-from ..schedule.kernel import DOT
 from ..schedule.schedule import BY_NAME
 from ..schedule.schedule_attribute import schedule_of
 from ..schedule.schedule_file import refusal

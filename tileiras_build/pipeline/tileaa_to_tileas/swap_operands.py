@@ -16,10 +16,10 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
 from ...ir.casting import as_op, parent_block, parent_op, tile_type
-from ...ir.dialects.fast_xdsl import set_type, walk
+from ...ir.dialects.fast_xdsl import set_type
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ...ir.dialects.op_definition import TableOp
-from ..analysis.op_queries import has_dots
+from ..analysis.op_queries import dots_in, has_dots
 from ..analysis.resource_model import MIN_WARPS, choose_warps
 from ..analysis.tma_operands import tma_loads_allowed
 from ..job import Job
@@ -48,7 +48,7 @@ def _swap_in(func: TableOp, job: Job) -> None:
     family = fastest_family(job.target)
     if (warps := choose_warps(func, job)) < MIN_WARPS:
         return
-    for op in [as_op(op) for op in walk(func) if op.name == "nv_tileas.dot"]:
+    for op in dots_in(func):
         if family.prefers_swapped(op, job, warps):
             _swap(op)
             set_knobs(func, swap_operands=True)

@@ -17,10 +17,11 @@ from ....ir.layouts.matrix_descriptor import WIDE
 from ....ir.layouts.tmem_layout import ALL_COLUMNS, allocated_columns
 from ....target.mma_atoms import ELEMENT_BITS, Tcgen05Atom
 from ...analysis.axis_info import AxisAnalysis
-from ...analysis.chained_dots import DOT, stationary_lhs_load
+from ...analysis.chained_dots import stationary_lhs_load
 from ...analysis.dot_buffer_sharing import buffer_sharing_class
 from ...analysis.dot_loop_registers import tile_registers
 from ...analysis.enclosing_control_flow import enclosing_kernel, is_zero
+from ...analysis.op_queries import DOT
 from ...analysis.resource_model import (
     MAX_CTAS_PER_SM,
     STAGES_SMEM_OVERHEAD,

@@ -5,14 +5,14 @@ from __future__ import annotations
 from xdsl.ir import Operation, SSAValue
 
 from ....ir.casting import as_op, parent_block, unwrap
-from ....ir.dialects.fast_xdsl import walk
 from ....ir.dialects.op_definition import TableOp
 from ...analysis.axis_info import AxisAnalysis
-from ...analysis.chained_dots import DOT, stationary_lhs_load
+from ...analysis.chained_dots import stationary_lhs_load
 from ...analysis.dot_buffer_sharing import is_lhs_computed_in_loop
 from ...analysis.dot_loop_registers import tile_registers
 from ...analysis.dot_operand_chains import source_load_of
 from ...analysis.enclosing_control_flow import enclosing_kernel
+from ...analysis.op_queries import DOT, dots_in
 from ...analysis.resource_model import (
     STAGES_SMEM_OVERHEAD,
     choose_warps,
@@ -67,7 +67,7 @@ def stationary_lhs(other: TableOp, job: Job) -> TmaOperand | None:
 def dots_reading_same_lhs(dot: TableOp) -> list[TableOp]:
     """The dots whose left operand comes from the same load."""
     load = unwrap(source_load_of(dot.lhs))[0]
-    dots = [as_op(op) for op in walk(enclosing_kernel(dot)) if op.name == DOT]
+    dots = dots_in(enclosing_kernel(dot))
     return [other for other in dots if (source := source_load_of(other.lhs)) is not None and source[0] is load]
 
 

@@ -18,6 +18,7 @@ from ....ir.dialects.fast_xdsl import walk
 from ....ir.layouts import LinearLayout, coalesced, spread_vector
 from ...analysis.access_vectorization import VECTOR_BYTES, WIDE_ACCESS_BYTES
 from ...analysis.axis_info import AxisAnalysis
+from ...analysis.op_queries import DOT
 from ...common.llvm_element_types import element_of
 from ...job import Job
 
@@ -41,7 +42,7 @@ class LayoutClasses:
         self.order = count()
         self.ops = [op for op in walk(func) if op is not func]
         # In a kernel with dots, the dots determine the layouts, and their tiles are copied 16 bytes at a time.
-        multiplies = any(op.name == "nv_tileas.dot" for op in self.ops)
+        multiplies = any(op.name == DOT for op in self.ops)
         self.access_bytes = WIDE_ACCESS_BYTES if job.target.has("ldst_256") and not multiplies else VECTOR_BYTES
 
     # ---- classes -----------------------------------------------------------------------------------

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from xdsl.ir import Block, Operation
 
-from ....ir.casting import as_op, parent_block, parent_op
+from ....ir.casting import parent_block, parent_op
 from ....ir.dialects.cute import layout_of
 from ....ir.dialects.fast_xdsl import walk
 from ....ir.dialects.op_traits import is_loop
-from ...analysis.op_queries import is_outside, is_pure, may_divide_by_zero
+from ...analysis.op_queries import dots_in, is_outside, is_pure, may_divide_by_zero
 from ...mma.family import Storage, family_of
 
 # Of a thread, which has 255: the tile is live across the loop beside accumulators, addresses, and what is loaded ahead.
@@ -36,7 +36,7 @@ def hoist_conversions(func: Operation) -> None:
 
 def _accumulators(loop: Operation) -> int:
     """Registers of a thread for the results of a loop's dots, but for those in tensor memory."""
-    dots = [as_op(op) for op in walk(loop) if op.name == "nv_tileas.dot"]
+    dots = dots_in(loop)
     kept = [dot for dot in dots if dot.mma is None or family_of(dot).accumulator is not Storage.TENSOR]
     return sum(layout_of(dot.result).num_registers for dot in kept)
 

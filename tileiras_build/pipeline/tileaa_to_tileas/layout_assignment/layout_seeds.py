@@ -17,7 +17,7 @@ from ...analysis.access_vectorization import (
     pointer_vector,
 )
 from ...analysis.kernel_target import kernel_target
-from ...analysis.op_queries import is_tile
+from ...analysis.op_queries import DOT, is_tile
 from ...common.llvm_element_types import element_of
 from ...mma.family import family_of, family_with_fragments
 from . import layout_inference_rules as rules
@@ -141,7 +141,7 @@ def _feeds_dot(classes: LayoutClasses, op: TableOp) -> bool:
 
     Warps then split rows only, which avoids a conversion.
     """
-    dots = [as_op(other) for other in classes.ops if other.name == "nv_tileas.dot"]
+    dots = [as_op(other) for other in classes.ops if other.name == DOT]
     if len(dots) < 2:
         return False
     results = {classes.find(dot.result) for dot in dots}

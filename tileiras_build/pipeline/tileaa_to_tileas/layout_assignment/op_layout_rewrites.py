@@ -10,7 +10,7 @@ from ....ir.dialects.op_traits import is_counted_loop, is_loop, is_view_like
 from ....ir.layouts import LinearLayout
 from ....ir.layouts.linear_layout import log2_exact
 from ...analysis.access_vectorization import SECTOR_BYTES, ViewAccessInfo
-from ...analysis.op_queries import ELEMENTWISE, FREE, POINTER, SHAPE, element_kind, is_tile, tiles
+from ...analysis.op_queries import DOT, ELEMENTWISE, FREE, POINTER, SHAPE, element_kind, is_tile, tiles
 from ...analysis.stored_operands import is_stored
 from ...analysis.tma_operands import is_tma_operand
 from ...common.llvm_element_types import element_of
@@ -77,7 +77,7 @@ def _only_scales(value: SSAValue) -> bool:
         op = use.operation
         if is_view_like(op) and not _only_scales(op.results[0]):
             return False
-        if not is_view_like(op) and (op.name != "nv_tileas.dot" or use.index < FIRST_SCALE):
+        if not is_view_like(op) and (op.name != DOT or use.index < FIRST_SCALE):
             return False
     return True
 

@@ -17,7 +17,7 @@ from ....ir.dialects.fast_xdsl import walk
 from ....ir.dialects.op_definition import TableOp
 from ....ir.dialects.op_traits import is_counted_loop
 from ...analysis.copied_operands import RENAMING
-from ...analysis.op_queries import is_pure, is_tile
+from ...analysis.op_queries import DOT, is_pure, is_tile
 from ...analysis.stored_operands import LOAD_BY_POINTERS
 
 
@@ -31,7 +31,7 @@ def is_gathered(op: TableOp) -> bool:
 def _is_operand(tile: SSAValue) -> bool:
     """Whether a dot reads a tile, or one that has the same elements by other names."""
     users = [use.operation for use in tile.uses]
-    return any(user.name == "nv_tileas.dot" or user.name in RENAMING and _is_operand(user.results[0]) for user in users)
+    return any(user.name == DOT or user.name in RENAMING and _is_operand(user.results[0]) for user in users)
 
 
 def separate_addresses(func: Operation) -> None:

@@ -16,7 +16,7 @@ from ....ir.layouts.swizzle_selection import choose_swizzle
 from ...analysis.access_vectorization import ViewAccessInfo
 from ...analysis.axis_info import AxisAnalysis
 from ...analysis.copied_operands import MIN_CP_ASYNC_BYTES
-from ...analysis.op_queries import is_outside
+from ...analysis.op_queries import DOT, is_outside
 from ...analysis.scalar_slice import is_unordered_token
 from ...analysis.scale_stage_counts import smem_scale_groups
 from ...common.llvm_element_types import element_of
@@ -80,7 +80,7 @@ def _view_chain_to_dot(value: SSAValue, block: Block) -> list[Operation] | None:
             return chain if user.stage is not None else None
         if user.parent is not block:
             return None
-        if user.name == "nv_tileas.dot":
+        if user.name == DOT:
             return chain if use.index != JOIN_TOKENS and _reads_fragments(as_op(user)) else None
         if not is_value_forwarding(user) or len(user.results) != 1:
             return None
@@ -140,5 +140,5 @@ def _with_smem_layout(
         return None
     [use] = (chain[-1].results[0] if chain else op.value).uses
     has_boundary_tile = facts.vector(op.coords, facts.in_bounds()) < vector
-    is_scale = use.operation.name != "nv_tileas.dot" or use.index > JOIN_TOKENS
+    is_scale = use.operation.name != DOT or use.index > JOIN_TOKENS
     return CpAsyncLoad(op, chain, fragment, placement, copied, vector, use.operation, has_boundary_tile, is_scale)

@@ -16,6 +16,7 @@ from ....ir.dialects.op_traits import has_side_effects
 from ...analysis.dot_operand_chains import dot_operand_load, source_load_of
 from ...analysis.enclosing_control_flow import enclosing_kernel, has_no_early_exit
 from ...analysis.integer_ranges import BoundsCheck
+from ...analysis.op_queries import DOT
 from ...analysis.resource_model import two_stages_fit
 from ...analysis.scalar_slice import is_unordered_token
 from ...common.llvm_element_types import element_of
@@ -29,7 +30,6 @@ from ..subtile_indices import clamped_index, relax_checks_past_end, scaled_index
 MIN_K_BYTES, MIN_LINE_BYTES = 32, 64
 # Shared memory reserved besides all stages: for layout conversions of accumulators, and slices.
 SMEM_OVERHEAD = 16 * 1024
-DOT = "nv_tileas.dot"
 ContinueOp, CreateTokenOp, DotOp, ExtractSliceOp, ForOp = (
     COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("continue", "create_mem_token", "dot", "extract_slice", "for")
 )

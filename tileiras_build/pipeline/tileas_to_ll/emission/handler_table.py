@@ -9,6 +9,7 @@ from xdsl.ir import Operation
 from ....core.errors import InternalError
 from ....ir.dialects.op_definition import TableOp
 from ....target.mma_atoms import MMA_FAMILIES
+from ...analysis.op_queries import DOT
 from ...mma.family import emission_of, family_of
 from ...rewriting.dialect_conversion import RuleTable
 from ..arith import division_by_reciprocal, elementwise, mixed_precision_add, reduce_and_scan
@@ -39,8 +40,6 @@ FAMILIES = (
     memref_and_tile_views,
     multimem,
 )
-
-DOT = "nv_tileas.dot"
 
 
 @cache

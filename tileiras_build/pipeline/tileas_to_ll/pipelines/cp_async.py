@@ -23,6 +23,7 @@ from ....ir.dialects.nvvm.target_independent_intrinsics import SMaxOp, SMinOp
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import LinearLayout, shared_access
 from ...analysis.access_vectorization import pointer_order
+from ...analysis.op_queries import DOT
 from ...analysis.smem_load_plans import ldmatrix_plan, stmatrix_plan, vector_load_plan, vector_store_plan
 from ...common.llvm_element_types import element_of
 from ...common.llvm_type_constructors import GLOBAL, I1, I8, I32, SHARED
@@ -179,7 +180,7 @@ def _feeds_next_mma(op: TableOp) -> bool:
     between = op.next_op
     while between is not None and between is not user and between.name in NO_BARRIER_OPS:
         between = between.next_op
-    return between is user and user.name == "nv_tileas.dot" and "mma" in user.attributes
+    return between is user and user.name == DOT and "mma" in user.attributes
 
 
 HANDLERS: dict[str, Handler] = {
