@@ -64,6 +64,7 @@ ROWS = [
     ("VIADDMNMX.U32 R0, R2, R3, 0x5, PT", 5),
     ("MOV R0, 0x7", 7),
     ("HFMA2.MMA R0, -RZ, RZ, 0, 2.384185791015625e-07", 4),
+    ("HFMA2 R0, -RZ, RZ, 0, -2", 49152),
     ("I2FP.F32.U32 R0, R3", int(np.float32(77).view(np.uint32))),
     ("SEL R0, R1, R2, !P0", B),
     ("SEL R0, R1, R2, P0", A),

@@ -24,7 +24,7 @@ _NAMED = re.compile(r"^(U?)(R|P)(\d+|Z|T)((?:\.\w+)*)$")
 _PROGRAM_COUNTER = {"Rpc.LO": 0, "Rpc.HI": 1}
 _CONSTANT = re.compile(r"^cx?\[([^\]]+)\]\[([^\]]*)\]((?:\.\w+)*)$")
 _MEMORY = re.compile(r"^(\w*)(?:\[([^\]]*)\])?\[([^\]]*)\]((?:\.\w+)*)$")
-_INTEGER = re.compile(r"^-?(0x[0-9a-f]+|\d+)$")
+_INTEGER = re.compile(r"^-?0x[0-9a-f]+$")  # nvdisasm prints integers in hexadecimal, and floats in decimal
 _FLOAT = re.compile(r"^-?\d+\.?\d*(e[+-]?\d+)?$|^[+-](INF|QNAN|SNAN)$")
 _SPLIT = re.compile(r",(?![^\[({]*[\])}])")
 
