@@ -8,7 +8,13 @@ import pytest
 from tileiras_build.core.errors import InternalError, InvalidInput
 from tileiras_build.pipeline import ll_to_ptx
 from tileiras_build.pipeline.job import Job
-from tileiras_build.pipeline.ll_to_ptx.llvm_passes import MAX_LOOPS, _has_many_loops, _sinks_slowly, run_passes
+from tileiras_build.pipeline.ll_to_ptx.llvm_passes import (
+    MAX_LOOPS,
+    UNROLLED_LINES,
+    _has_many_loops,
+    _sinks_slowly,
+    run_passes,
+)
 from tileiras_build.pipeline.ll_to_ptx.target_machine import TRIPLE, data_layout, library_machine, target_machine
 from tileiras_build.target.isa.serializer_options import LEVELS
 from tileiras_build.target.targets import TARGETS
@@ -72,9 +78,57 @@ done:
 """
 
 
-@pytest.mark.parametrize(("pipeline", "unrolled"), [("short", set()), ("default", {1, 2, 3})])
-def test_only_the_default_pipeline_unrolls_loops(pipeline, unrolled):
+@pytest.mark.parametrize(("pipeline", "unrolled"), [("short", {2, 3}), ("default", {1, 2, 3})])
+def test_short_loops_are_unrolled(pipeline, unrolled):
     assert {level for level in LEVELS if "br i1" not in optimized(LOOP, level, pipeline)} == unrolled
+
+
+SCALAR_LOOP = """
+define ptx_kernel void @k(ptr addrspace(1) %p, i32 %n) {
+entry:
+  br label %head
+head:
+  %i = phi i32 [ 0, %entry ], [ %next, %body ]
+  %more = icmp slt i32 %i, %n
+  br i1 %more, label %body, label %done
+body:
+  %at = getelementptr i32, ptr addrspace(1) %p, i32 %i
+  store volatile i32 %i, ptr addrspace(1) %at
+  %next = add i32 %i, 1
+  br label %head
+done:
+  ret void
+}
+"""
+SHARED = "  store volatile i32 %n, ptr addrspace(3) null\n  br label %head\nhead:"
+
+
+def longer(text: str, passes: str) -> str:
+    """The text with a loop of more lines than those that ``passes`` takes."""
+    return text.replace(
+        "  %next", "  store volatile i32 7, ptr addrspace(1) %at\n" * UNROLLED_LINES[passes] + "  %next"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        (SCALAR_LOOP, False),
+        (SCALAR_LOOP.replace("  br label %head\nhead:", SHARED), True),
+        (longer(SCALAR_LOOP, "loop_rotate"), True),
+        (longer(LOOP, "loop_rotate"), False),
+        (longer(LOOP, "loop_unroll"), True),
+    ],
+    ids=[
+        "short",
+        "with shared memory",
+        "longer, of unknown length",
+        "longer, of known length",
+        "long, of known length",
+    ],
+)
+def test_loops_that_are_kept(text, kept):
+    assert (len(re.findall(r"store volatile i32 (?!7)\S+ ptr addrspace\(1\)", optimized(text, 3))) == 1) is kept
 
 
 def test_a_wrong_pipeline_is_refused():
@@ -98,7 +152,7 @@ def test_the_shape_of_a_pipeline(level):
     ]
     assert sorted(order, key=passes.index) == order and passes[-1] == order[-1]
     assert passes.count("instruction_combine") == passes.count("simplify_cfg") == 2
-    assert not [name for name in passes if re.search("loop|unroll|vector", name)]
+    assert [name for name in passes if re.search("loop|unroll|vector", name)] == list(UNROLLED_LINES)
 
 
 @pytest.mark.seed("codegen-overview", "stage-optimization", "opt-preserve", "kernel-metadata", "address-spaces")

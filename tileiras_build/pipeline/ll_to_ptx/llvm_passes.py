@@ -2,13 +2,15 @@
 
 LLVM's own pipelines of the same levels (``llvm_pipeline=default``), after the same inliner, take 4 to 19 % more CPU from .ll to cubin and produce
 more machine instructions in 18 to 31 of 47 kernels (1 to 3 % in all; ``benchmarks/llvm_pipelines.py``): loops that the
-tile passes have scheduled gain nothing from unrolling, rotation or vectorization. The NVPTX code generator runs its own
+tile passes have scheduled gain nothing from unrolling, rotation or vectorization. Short loops of scalars do, and are unrolled. The NVPTX code generator runs its own
 cleanups (address spaces, load/store vectorizer, GVN, LSR) afterwards.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import llvmlite.binding as llvm
 
@@ -24,6 +26,10 @@ MAX_LOOPS = 64
 # ptxas sinks, too.
 SINKING = "sinking"
 MAX_SINKING_QUERIES = 100_000
+# LLVM unrolls rotated loops of any length, so that loads of scalars run ahead of each other, and others if their lengths are known.
+# Loops of more lines of LLVM IR hide latency by their width, and those with shared memory have been scheduled by the tile passes.
+UNROLLED_LINES = {"loop_rotate": 16, "loop_unroll": 48}
+MAX_LINES = 500  # of a function: whose loops are not looked for
 _LABEL = re.compile(r"^([\w.$-]+|\"[^\"]*\"):|label %([\w.$-]+|\"[^\"]*\")", re.MULTILINE)
 
 
@@ -52,7 +58,7 @@ def _run_short(module: llvm.ModuleRef, machine: llvm.TargetMachine, level: Level
     # A pass manager cannot run twice (LLVM asserts); a new one costs 0.1 ms.
     manager = llvm.create_new_module_pass_manager()
     functions = f"\n{module if text is None else text}".split("\ndefine ")[1:]
-    skipped = {name for name, is_slow in SLOW.items() if any(map(is_slow, functions))}
+    skipped = {name for name, is_left_out in SKIPPED.items() if any(map(is_left_out, functions))}
     for name in (name for name in level.passes if name not in skipped):
         getattr(manager, f"add_{name}_pass")()
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=0))
@@ -81,16 +87,27 @@ def mark_functions(module: llvm.ModuleRef, level: Level) -> None:
             function.add_function_attribute(attribute)
 
 
+def _loops(function: str) -> Iterator[int]:
+    """The lines of each loop of a function, in the order of their back edges."""
+    seen: dict[str, int] = {}
+    for match in _LABEL.finditer(function):
+        label, target = match.groups()
+        if label:
+            seen[label] = match.start()
+        elif target in seen:
+            yield function.count("\n", seen[target], match.end())
+
+
 def _has_many_loops(function: str) -> bool:
     """Whether a function has more than MAX_LOOPS back edges."""
-    if function.count("label %") <= MAX_LOOPS:
-        return False
-    seen: set[str] = set()
-    back = 0
-    for label, target in _LABEL.findall(function):
-        seen.add(label)
-        back += target in seen and bool(target)
-    return back > MAX_LOOPS
+    return function.count("label %") > MAX_LOOPS and sum(1 for _ in _loops(function)) > MAX_LOOPS
+
+
+def _keeps_loops(lines: int, function: str) -> bool:
+    """Whether a function has a loop of more than ``lines``, or no loops, uses shared memory, or is long."""
+    if function.count("\n") > MAX_LINES or "addrspace(3)" in function:
+        return True
+    return max(_loops(function), default=lines + 1) > lines
 
 
 def _sinks_slowly(function: str) -> bool:
@@ -100,4 +117,5 @@ def _sinks_slowly(function: str) -> bool:
 
 
 # Passes that a module does without, if the text of one of its functions has the property.
-SLOW = {VALUE_NUMBERING: _has_many_loops, SINKING: _sinks_slowly}
+SKIPPED: dict[str, Callable[[str], bool]] = {VALUE_NUMBERING: _has_many_loops, SINKING: _sinks_slowly}
+SKIPPED |= {name: partial(_keeps_loops, lines) for name, lines in UNROLLED_LINES.items()}

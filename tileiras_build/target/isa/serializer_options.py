@@ -26,6 +26,8 @@ _MINIMAL = (
 _FULL = (
     *_MINIMAL,
     "new_gvn",  # index arithmetic that is repeated in every chunk
+    "loop_rotate",  # LLVM unrolls a loop of unknown length if it exits at its end
+    "loop_unroll",
     "instruction_combine",  # cleans up after value numbering
     "simplify_cfg",
     "dead_code_elimination",
