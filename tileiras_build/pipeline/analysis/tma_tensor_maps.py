@@ -165,12 +165,20 @@ def _box(facts: ViewAccessInfo, bytes: int, swizzle: str | None, shortest: int) 
     size = bytes
     for extent in tile:
         size *= extent
-    if line < shortest or size % (line * PATTERN_LINES) or any(tile[dim] > MAX_BOX_DIM for dim in order[1:]):
+    if line < shortest or size % (line * PATTERN_LINES):
         return None
     swizzle = swizzle or (UNSWIZZLED if line == SHORTEST_LINE else f"{line}B")
     placement = SharedLayout.boxed(tile, order, 8 * bytes, line, WIDE_CHUNK if swizzle == WIDE else VECTOR_BYTES)
-    box = (line // bytes, *(tile[dim] for dim in order[1:]))
+    box = (line // bytes, *_lines_of_box([tile[dim] for dim in order[1:]]))
     return TensorBox(tuple(facts.type.dim_map[dim] for dim in order), box, swizzle, False, placement)
+
+
+def _lines_of_box(extents: list[int]) -> Iterator[int]:
+    """The extents of a box of lines that lie one after the other in a tile: beyond the first that is cut, one."""
+    is_cut = False
+    for extent in extents:
+        yield 1 if is_cut else min(extent, MAX_BOX_DIM)
+        is_cut |= extent > MAX_BOX_DIM
 
 
 def map_entry(memref: TableOp, box: MapBox, parameter: int) -> MapEntry:

@@ -30,7 +30,7 @@ from ..analysis.copied_operands import MIN_CP_ASYNC_BYTES, is_copyable, written_
 from ..analysis.dot_operand_chains import dot_operand_load, smem_layout_after_views, source_load_of
 from ..analysis.enclosing_control_flow import early_returns, enclosing_kernel, is_in_counted_loop
 from ..analysis.op_queries import dots_in, has_dots
-from ..analysis.resource_model import MIN_WARPS, choose_warps, two_stages_fit
+from ..analysis.resource_model import MIN_WARPS, STAGES_SMEM_OVERHEAD, choose_warps, two_stages_fit
 from ..analysis.stored_operands import (
     fastest_first,
     is_computed_from_gather,
@@ -195,13 +195,18 @@ def _select_copied_beside(
 
 
 def _stages_fit(op: TableOp, bytes: int, job: Job, resident: int = 0) -> bool:
-    """Whether shared memory has space for two stages of so many bytes, and for a stage of each dot of the kernel."""
+    """Whether shared memory has space for two stages of so many bytes, and for a stage of each dot of the kernel, or for these
+    alone beside ``resident`` bytes of operands from before the loop: threads would reload those for other instructions.
+    """
     dots = dots_in(enclosing_kernel(op))
-    tiles = dict[Hashable, int]()
+    tiles, available = dict[Hashable, int](), job.target.max_shared_memory
     for dot, index in ((dot, index) for dot in dots for index in (0, 1) if _has_stages(dot, index)):
         found = dot_operand_load(dot, index)
         tiles[(dot, index) if found is None else tile_key(found[0])] = tile_bytes(dot.operands[index])
-    return two_stages_fit(bytes, job, used_bytes=resident) and sum(tiles.values()) <= job.target.max_shared_memory
+    one_stage = sum(tiles.values())
+    if two_stages_fit(bytes, job, used_bytes=resident) and one_stage <= available:
+        return True
+    return resident > 0 and resident + one_stage + STAGES_SMEM_OVERHEAD <= available
 
 
 def _has_stages(dot: TableOp, index: int) -> bool:

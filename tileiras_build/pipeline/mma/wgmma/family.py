@@ -97,11 +97,12 @@ class Wgmma(MmaFamily[WgmmaAtom]):
         return is_stationary(op, job)
 
     def keep_lhs_in_smem(self, op: TableOp, job: Job) -> None:
-        """Where these instructions compute all dots that read the operand."""
-        held = stationary_lhs(op, job)
+        """Where these instructions compute all dots that read the operand, and threads write no other one."""
+        held = stationary_lhs(op, job) if op.stored in (None, (0,)) else None
         if held is not None and all(reader.mma is not None for reader in dots_reading_same_lhs(op)):
             load, _, box = held
             load.tma, load.swizzle, op.stationary = True, WIDE if box.swizzle == WIDE else None, True
+            op.stored = None
 
     def layouts(self, op: TableOp, num_warps: int) -> DotLayouts:
         tiling = tiling_of(op, num_warps)
