@@ -62,6 +62,8 @@ BLOCK_SCALE = {
     "fp4_blocks_of_16": None,
     "fp4_signed_scales": None,
     "mxfp4_bytes_of_16": None,
+    "e4m3_divided": "kind::mxf8f6f4",
+    "nvfp4_bytes_divided": "kind::mxf4nvf4.",
 }
 
 # Tensor memory has 128 rows or more; fp4 is loaded where rows are known to begin on multiples of 16 bytes.
@@ -120,6 +122,13 @@ def test_results(name, sm, tiles):
     passed = [*given[:2], given[2].T, given[3].T, given[4]] if "turned" in name else given
     found = run_any(name, sm, passed, (1, 1, 1) if "batch" in name or name.endswith("rows") else (*tiles, 1))
     np.testing.assert_array_equal(found, (2 if name == "e4m3_twice" else 1) * expected(name, *given[:4]))
+
+
+@pytest.mark.parametrize(("name", "tile", "scales"), [("e4m3", [32, 512], 16), ("nvfp4_bytes", [16, 512], 64)])
+def test_deep_tiles_and_their_scales_take_shorter_steps(name, tile, scales):
+    """Two tiles of each factor do not fit in shared memory."""
+    tileas = compiled(KERNELS, f"{name}_divided", "sm_120").tileas
+    assert f"tile = {tile}" in tileas and f"tile = {[tile[0], scales]}" in tileas
 
 
 @pytest.mark.parametrize("sm", ["sm_100", "sm_120"])

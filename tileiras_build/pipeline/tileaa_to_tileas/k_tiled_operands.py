@@ -20,6 +20,7 @@ from ..common.llvm_element_types import element_of
 from .subtile_indices import relax_checks_past_end
 
 BlockTileOp = COUNTERPARTS["nv_tileaa.block_tile"]
+FACTORS, SCALES = (0, 1), (3, 4)  # operands of a dot
 
 
 @dataclass(frozen=True)
@@ -46,9 +47,9 @@ class KTiledOperand:
 
 
 def k_dim_of(dot: TableOp, index: int) -> int:
-    """The dimension of operand ``index`` of a dot that is k."""
+    """The dimension of operand ``index`` of a dot, a factor or its scales, that is k."""
     rank = len(tile_type(dot.operands[index]).get_shape())
-    return rank - 1 if index == 0 else rank - 2
+    return rank - 1 if index in (FACTORS[0], SCALES[0]) else rank - 2
 
 
 def k_tiled_operand(dot: TableOp, index: int, load: TableOp, chain: list[Operation]) -> KTiledOperand | None:

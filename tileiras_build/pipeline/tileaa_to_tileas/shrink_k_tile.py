@@ -1,7 +1,7 @@
 """Shrink the k tile of dots if two stages of their operands do not fit in shared memory.
 
-In:    counted loops that load the tiles of one dot, at the induction variable along k, and accumulate it into a
-       loop-carried accumulator.
+In:    counted loops that load the tiles of one dot and their block scales, at the induction variable along k, and
+       accumulate it into a loop-carried accumulator.
 Out:   if two stages exceed the target's shared memory, the loop runs a power of two times as often over tiles that are
        shorter along k by that factor: two stages then fit, so copies overlap the dot. In a loop over output tiles, TMA
        refills the stages while results are stored, so the scratch of the store is counted, too.
@@ -34,7 +34,7 @@ from ..analysis.scalar_slice import TOKEN
 from ..common.llvm_element_types import element_of
 from ..job import Job
 from ..pass_manager import EdgePass
-from .k_tiled_operands import KTiledOperand, k_tiled_operand
+from .k_tiled_operands import FACTORS, SCALES, KTiledOperand, k_tiled_operand
 from .op_insertion import insertion_before
 from .software_pipelining.tile_k_loop import MIN_LINE_BYTES, tile_k_loops
 
@@ -57,12 +57,13 @@ class ShrinkKTile(EdgePass):
 
 
 def _operands(dot: TableOp) -> list[KTiledOperand] | None:
-    """Both operands of a dot whose loop may use a shorter k tile."""
+    """Both operands of a dot, and their scales, if its loop may use a shorter k tile."""
     loop = dot.parent_op()
-    if loop is None or not is_counted_loop(loop) or dot.lhs_scale is not None or not _only_accumulates(dot, loop):
+    if loop is None or not is_counted_loop(loop) or not _only_accumulates(dot, loop):
         return None
-    found = [operand for index in (0, 1) if (operand := _operand(dot, index)) is not None]
-    if len(found) < 2 or not _only_loop_sets_k(loop, found):
+    places = FACTORS if dot.lhs_scale is None else (*FACTORS, *SCALES)
+    found = [operand for index in places if (operand := _operand(dot, index)) is not None]
+    if len(found) < len(places) or not _only_loop_sets_k(loop, found):
         return None
     return found
 
@@ -100,9 +101,9 @@ def _shrink_factor(dot: TableOp, operands: list[KTiledOperand], job: Job) -> int
 
 def _largest_fitting_k(dot: TableOp, operands: list[KTiledOperand], other_operands: int, job: Job) -> int | None:
     """The same beside ``other_operands`` bytes of shared memory; None where no factor fits."""
-    size, factor = sum(operand.bytes for operand in operands), 1
+    size, factor = sum(operand.bytes for operand in operands[: len(FACTORS)]), 1
     k = dot.lhs.type.get_shape()[-1]
-    line = min(k * element_of(operand.load.value.type).bits // 8 for operand in operands)
+    line = min(k * element_of(operand.load.value.type).bits // 8 for operand in operands[: len(FACTORS)])
     while not two_stages_fit(size, job, factor, other_operands):
         factor *= 2
         if line // factor < MIN_LINE_BYTES:
