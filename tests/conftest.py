@@ -7,6 +7,7 @@ and which takes which tests.
 import gc
 import os
 import signal
+import sys
 from itertools import groupby
 
 import pytest
@@ -18,6 +19,9 @@ from tests.sampled import Sample, is_begun_first, name_of, named_files, rows
 EXHAUSTIVE = "exhaustive"
 # Read when NumPy is imported, here before it is: threads that wait for each other on a busy machine cost ten times a matmul.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Tests start hundreds of processes, each of which would compile every module again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 
 def pytest_addoption(parser):
