@@ -9,7 +9,7 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from tests import compiled_once
-from tileiras_build.frontend.export_cutile import export_kernels, load_cases, pack_arguments
+from tileiras_build.frontend.export_cutile import export_point, load_cases, pack_arguments
 from tileiras_build.ir.bytecode.reader import read_module
 from tileiras_build.ir.casting import as_op
 from tileiras_build.ir.dialects.op_definition import TableOp
@@ -31,14 +31,8 @@ def cases(path: Path) -> dict:
 
 @cache
 def bytecode(path: Path, name: str) -> bytes:
-    """The bytecode of one case."""
-    return exported(path)[name]
-
-
-@cache
-def exported(path: Path) -> dict[str, bytes]:
-    """The bytecode of all cases of a file: importing it costs more than a case."""
-    return compiled_once.once(("bytecode", path), lambda: export_kernels(path))
+    """The bytecode of one case: a run looks at few of some files."""
+    return compiled_once.once(("bytecode", path, name), lambda: export_point(path, cases(path)[name], variants=False))
 
 
 def compiled(path: Path, name: str, sm: str, **options):

@@ -7,7 +7,7 @@ import numpy as np
 
 from tests.compiled_once import once
 from tileiras_build.frontend.cases_table_from_ast import is_helper
-from tileiras_build.frontend.export_cutile import Case, export_kernels, load_cases, pack_arguments
+from tileiras_build.frontend.export_cutile import Case, export_point, load_cases, pack_arguments
 
 FOLDER = Path(__file__).parents[2] / "examples"
 FILES = sorted(path for path in (FOLDER / "kernels").glob("*.py") if not is_helper(path))
@@ -27,15 +27,11 @@ LIKE_OTHERS = (
 DIFFERENT = tuple(name for name in CASES if name not in LIKE_OTHERS)
 
 
+@cache
 def bytecode_of(name: str) -> bytes:
     """The bytecode of a case, named relative to the project."""
-    return exported(FILE_OF[name])[name]
-
-
-@cache
-def exported(path: Path) -> dict[str, bytes]:
-    """The bytecode of all cases of a file: importing it costs more than a case."""
-    return once(("bytecode of an example", path), lambda: export_kernels(path, source_root=FOLDER.parent))
+    make = lambda: export_point(FILE_OF[name], CASES[name], FOLDER.parent, variants=False)
+    return once(("bytecode of an example", name), make)
 
 
 def inputs_of(name: str) -> dict:

@@ -167,11 +167,16 @@ def export_kernels(
         return {case.name: _with_signatures(case, tuning, portable[case.name], variants) for case, tuning in chosen}
 
 
-def export_point(path: str | os.PathLike, case: Case, source_root: str | os.PathLike | None = None) -> bytes:
-    """The bytecode of a case of the file, as it is and with its aligned variant; its functions may import modules beside the file."""
+def export_point(
+    path: str | os.PathLike, case: Case, source_root: str | os.PathLike | None = None, *, variants: bool = True
+) -> bytes:
+    """The bytecode of a case of the file, as it is; its functions may import modules beside the file.
+
+    ``variants`` adds its aligned variant.
+    """
     with tracer().untraced():
-        data = _export(case, CaseRow(case.name, 0, 0), path, variants=True)
-        return _with_signatures(case, None, make_paths_portable(data, source_root or folder_of(path)), variants=True)
+        data = _export(case, CaseRow(case.name, 0, 0), path, variants)
+        return _with_signatures(case, None, make_paths_portable(data, source_root or folder_of(path)), variants)
 
 
 def _chosen(case: Case, row: CaseRow, path, tuned_for: str | None) -> tuple[Case, dict[str, Any] | None]:
