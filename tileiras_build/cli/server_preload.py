@@ -39,10 +39,16 @@ def run_command() -> int:
 def warm_up() -> None:
     """Compile a kernel; an error is ignored, and will be reported by the first command that compiles."""
     with suppress(Exception):
-        _compile()
+        _compile(".cubin")
 
 
-def _compile() -> None:
+def rehearse() -> None:
+    """The same in a fork that waits for a command. Without ptxas, whose process leaves no memory to the fork."""
+    with suppress(Exception):
+        _compile(".ptx")
+
+
+def _compile(suffix: str) -> None:
     from ..ir.bytecode.text_parser import parse_text
     from ..ir.bytecode.writer import write_module
     from ..pipeline.job import Job
@@ -50,7 +56,7 @@ def _compile() -> None:
 
     data = write_module(parse_text(_KERNEL, "warm.mlir"))
     with in_process_executor.InProcessExecutor() as executor:
-        executor.run("tileiras_build.driver:lower", data, ".tilebc", ".cubin", Job(find_target("90")))
+        executor.run("tileiras_build.driver:lower", data, ".tilebc", suffix, Job(find_target("90")))
 
 
 import_stages()

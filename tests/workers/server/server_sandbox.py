@@ -23,6 +23,10 @@ def warm_up():
     pass
 
 
+def rehearse():
+    pass
+
+
 def serve():
     return main("server")
 

@@ -2,7 +2,7 @@
 
 The first write of a fork to a page of memory copies it, and the compilation of one kernel writes some five thousand of them:
 half of its time. So an idle server forks itself ahead. Such a fork compiles what the server compiled before it was ready
-(``warm_up`` of its image), then waits, and serves one request. The server checks that the code is current at each request. A
+(``rehearse`` of its image), then waits, and serves one request. The server checks that the code is current at each request. A
 fork that has imported further modules is not used, because the server does not check those.
 """
 

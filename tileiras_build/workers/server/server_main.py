@@ -51,7 +51,7 @@ def _begin(folder: int, name: str, lock: int, start: Clock, image: str) -> None:
     module, asked = _load(image)
     freshness = LoadedCode(start, asked)
     end_oldest(folder, name)
-    Server(folder, name, lock, text, variables, freshness, module.warm_up).serve()
+    Server(folder, name, lock, text, variables, freshness, module.rehearse).serve()
 
 
 def _write_errors_to(path: str) -> None:
