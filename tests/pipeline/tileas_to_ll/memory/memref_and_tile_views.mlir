@@ -23,17 +23,13 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22targe
     %1 = llvm.mlir.constant(8 : i32) : i32
     %2 = llvm.mlir.constant(4 : i32) : i32
     %3 = llvm.mlir.constant(100 : i32) : i32
-    %4 = gpu.thread_id x
-    %5 = arith.index_cast %4 : index to i32
-    %6 = llvm.mlir.constant(0 : i32) : i32
-    %7 = llvm.icmp "eq" %5, %6 : i32
-    %8 = llvm.sext %a3 : i32 to i64
-    %9 = llvm.add %a2, %0 : i32
-    %10 = llvm.udiv %9, %1 : i32
-    %11 = llvm.add %10, %2 : i32
-    %12 = llvm.add %a2, %3 : i32
-    %13 = llvm.mul %11, %12 : i32
-    nvvm.st %a1 values(%13) predicate(%7) {space = "global"} : (!llvm.ptr<1>, i32, i1) -> ()
+    %4 = llvm.sext %a3 : i32 to i64
+    %5 = llvm.add %a2, %0 : i32
+    %6 = llvm.udiv %5, %1 : i32
+    %7 = llvm.add %6, %2 : i32
+    %8 = llvm.add %a2, %3 : i32
+    %9 = llvm.mul %7, %8 : i32
+    nvvm.st %a1 values(%9) {space = "global"} : (!llvm.ptr<1>, i32) -> ()
     llvm.return
   }
 }

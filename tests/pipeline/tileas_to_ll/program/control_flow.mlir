@@ -19,21 +19,18 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22targe
   llvm.func @k(%a0: i32, %a1: !llvm.ptr<1>) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 32>} {
     %0 = llvm.mlir.constant(0 : i32) : i32
     %1 = llvm.mlir.constant(1 : i32) : i32
-    %2 = gpu.thread_id x
-    %3 = arith.index_cast %2 : index to i32
-    %4 = llvm.icmp "eq" %3, %0 : i32
     llvm.br ^bb1(%0, %0 : i32, i32)
-  ^bb1(%5: i32, %6: i32):
-    %7 = llvm.icmp "slt" %5, %a0 : i32
-    llvm.cond_br %7, ^bb2, ^bb4
+  ^bb1(%2: i32, %3: i32):
+    %4 = llvm.icmp "slt" %2, %a0 : i32
+    llvm.cond_br %4, ^bb2, ^bb4
   ^bb2:
-    %8 = llvm.add %6, %5 : i32
+    %5 = llvm.add %3, %2 : i32
     llvm.br ^bb3
   ^bb3:
-    %9 = llvm.add %5, %1 : i32
-    llvm.br ^bb1(%9, %8 : i32, i32)
+    %6 = llvm.add %2, %1 : i32
+    llvm.br ^bb1(%6, %5 : i32, i32)
   ^bb4:
-    nvvm.st %a1 values(%6) predicate(%4) {space = "global"} : (!llvm.ptr<1>, i32, i1) -> ()
+    nvvm.st %a1 values(%3) {space = "global"} : (!llvm.ptr<1>, i32) -> ()
     llvm.return
   }
 }
@@ -57,18 +54,14 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22targe
     %0 = llvm.mlir.constant(0 : i8) : i8
     %1 = llvm.icmp "ne" %a0, %0 : i8
     %2 = llvm.mlir.constant(7 : i32) : i32
-    %3 = gpu.thread_id x
-    %4 = arith.index_cast %3 : index to i32
-    %5 = llvm.mlir.constant(0 : i32) : i32
-    %6 = llvm.icmp "eq" %4, %5 : i32
     llvm.cond_br %1, ^bb1, ^bb2
   ^bb1:
-    %7 = llvm.mul %a1, %a1 : i32
-    llvm.br ^bb3(%7 : i32)
+    %3 = llvm.mul %a1, %a1 : i32
+    llvm.br ^bb3(%3 : i32)
   ^bb2:
     llvm.br ^bb3(%2 : i32)
-  ^bb3(%8: i32):
-    nvvm.st %a2 values(%8) predicate(%6) {space = "global"} : (!llvm.ptr<1>, i32, i1) -> ()
+  ^bb3(%4: i32):
+    nvvm.st %a2 values(%4) {space = "global"} : (!llvm.ptr<1>, i32) -> ()
     llvm.return
   }
 }
@@ -95,25 +88,21 @@ nv_tileaa.func @k attributes {num_warps = 1 : i32} {
 gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22target\22: \22sm_80\22, \22kernels\22: {\22k\22: {\22params\22: [{\22name\22: \22arg0\22, \22kind\22: \22i32\22, \22size\22: 4, \22offset\22: 0, \22role\22: \22scalar\22, \22argument\22: 0}, {\22name\22: \22arg1\22, \22kind\22: \22pointer\22, \22size\22: 8, \22offset\22: 8, \22role\22: \22pointer\22, \22argument\22: 1, \22element\22: \22i32\22, \22access\22: \22stored\22}], \22param_sizes\22: [4, 8], \22arguments\22: [{\22name\22: \22arg0\22, \22kind\22: \22scalar\22, \22param\22: 0}, {\22name\22: \22arg1\22, \22kind\22: \22pointer\22, \22param\22: 1}], \22grid\22: {\22axes\22: []}, \22threads_per_cta\22: 32, \22shared_memory\22: {\22static\22: 0, \22dynamic\22: 0}, \22cluster\22: [1, 1, 1], \22tensor_maps\22: []}}}"} {
   llvm.func @k(%a0: i32, %a1: !llvm.ptr<1>) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 32>} {
     %0 = llvm.mlir.constant(1 : i32) : i32
-    %1 = gpu.thread_id x
-    %2 = arith.index_cast %1 : index to i32
-    %3 = llvm.mlir.constant(0 : i32) : i32
-    %4 = llvm.icmp "eq" %2, %3 : i32
     llvm.br ^bb1(%a0 : i32)
-  ^bb1(%5: i32):
-    %6 = llvm.icmp "sle" %5, %0 : i32
-    llvm.cond_br %6, ^bb2, ^bb3
+  ^bb1(%1: i32):
+    %2 = llvm.icmp "sle" %1, %0 : i32
+    llvm.cond_br %2, ^bb2, ^bb3
   ^bb2:
     llvm.br ^bb6
   ^bb3:
     llvm.br ^bb4
   ^bb4:
-    %7 = llvm.lshr %5, %0 : i32
+    %3 = llvm.lshr %1, %0 : i32
     llvm.br ^bb5
   ^bb5:
-    llvm.br ^bb1(%7 : i32)
+    llvm.br ^bb1(%3 : i32)
   ^bb6:
-    nvvm.st %a1 values(%5) predicate(%4) {space = "global"} : (!llvm.ptr<1>, i32, i1) -> ()
+    nvvm.st %a1 values(%1) {space = "global"} : (!llvm.ptr<1>, i32) -> ()
     llvm.return
   }
 }
@@ -134,17 +123,13 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22targe
   llvm.func @k(%a0: i8, %a1: i32, %a2: !llvm.ptr<1>) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 32>} {
     %0 = llvm.mlir.constant(0 : i8) : i8
     %1 = llvm.icmp "ne" %a0, %0 : i8
-    %2 = gpu.thread_id x
-    %3 = arith.index_cast %2 : index to i32
-    %4 = llvm.mlir.constant(0 : i32) : i32
-    %5 = llvm.icmp "eq" %3, %4 : i32
     llvm.cond_br %1, ^bb1, ^bb2
   ^bb1:
     llvm.return
   ^bb2:
     llvm.br ^bb3
   ^bb3:
-    nvvm.st %a2 values(%a1) predicate(%5) {space = "global"} : (!llvm.ptr<1>, i32, i1) -> ()
+    nvvm.st %a2 values(%a1) {space = "global"} : (!llvm.ptr<1>, i32) -> ()
     llvm.return
   }
 }
@@ -175,28 +160,25 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22targe
     %0 = llvm.mlir.constant(0 : i32) : i32
     %1 = llvm.mlir.constant(2 : i32) : i32
     %2 = llvm.mlir.constant(1 : i32) : i32
-    %3 = gpu.thread_id x
-    %4 = arith.index_cast %3 : index to i32
-    %5 = llvm.icmp "eq" %4, %0 : i32
     llvm.br ^bb1(%0, %0 : i32, i32)
-  ^bb1(%6: i32, %7: i32):
-    %8 = llvm.icmp "slt" %6, %a0 : i32
-    llvm.cond_br %8, ^bb2, ^bb7
+  ^bb1(%3: i32, %4: i32):
+    %5 = llvm.icmp "slt" %3, %a0 : i32
+    llvm.cond_br %5, ^bb2, ^bb7
   ^bb2:
-    %9 = llvm.icmp "sge" %7, %1 : i32
-    llvm.cond_br %9, ^bb3, ^bb4
+    %6 = llvm.icmp "sge" %4, %1 : i32
+    llvm.cond_br %6, ^bb3, ^bb4
   ^bb3:
-    llvm.br ^bb6(%7 : i32)
+    llvm.br ^bb6(%4 : i32)
   ^bb4:
     llvm.br ^bb5
   ^bb5:
-    %10 = llvm.add %6, %2 : i32
-    llvm.br ^bb6(%10 : i32)
-  ^bb6(%11: i32):
-    %12 = llvm.add %6, %2 : i32
-    llvm.br ^bb1(%12, %11 : i32, i32)
+    %7 = llvm.add %3, %2 : i32
+    llvm.br ^bb6(%7 : i32)
+  ^bb6(%8: i32):
+    %9 = llvm.add %3, %2 : i32
+    llvm.br ^bb1(%9, %8 : i32, i32)
   ^bb7:
-    nvvm.st %a1 values(%7) predicate(%5) {space = "global"} : (!llvm.ptr<1>, i32, i1) -> ()
+    nvvm.st %a1 values(%4) {space = "global"} : (!llvm.ptr<1>, i32) -> ()
     llvm.return
   }
 }

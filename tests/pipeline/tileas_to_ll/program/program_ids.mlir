@@ -21,13 +21,9 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22targe
     %3 = arith.index_cast %2 : index to i32
     %4 = gpu.grid_dim y
     %5 = arith.index_cast %4 : index to i32
-    %6 = gpu.thread_id x
-    %7 = arith.index_cast %6 : index to i32
-    %8 = llvm.mlir.constant(0 : i32) : i32
-    %9 = llvm.icmp "eq" %7, %8 : i32
-    %10 = llvm.add %1, %3 : i32
-    %11 = llvm.mul %10, %5 : i32
-    nvvm.st %a0 values(%11) predicate(%9) {space = "global"} : (!llvm.ptr<1>, i32, i1) -> ()
+    %6 = llvm.add %1, %3 : i32
+    %7 = llvm.mul %6, %5 : i32
+    nvvm.st %a0 values(%7) {space = "global"} : (!llvm.ptr<1>, i32) -> ()
     llvm.return
   }
 }
@@ -84,13 +80,9 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22targe
     %6 = gpu.grid_dim x
     %7 = arith.index_cast %6 : index to i32
     %8 = llvm.udiv %7, %2 : i32
-    %9 = gpu.thread_id x
-    %10 = arith.index_cast %9 : index to i32
-    %11 = llvm.mlir.constant(0 : i32) : i32
-    %12 = llvm.icmp "eq" %10, %11 : i32
-    %13 = llvm.add %3, %5 : i32
-    %14 = llvm.mul %13, %8 : i32
-    nvvm.st %a0 values(%14) predicate(%12) {space = "global"} : (!llvm.ptr<1>, i32, i1) -> ()
+    %9 = llvm.add %3, %5 : i32
+    %10 = llvm.mul %9, %8 : i32
+    nvvm.st %a0 values(%10) {space = "global"} : (!llvm.ptr<1>, i32) -> ()
     llvm.return
   }
 }

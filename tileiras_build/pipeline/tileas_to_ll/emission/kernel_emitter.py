@@ -11,7 +11,7 @@ from ....core.errors import TileirasError
 from ....ir.casting import int_attr
 from ....ir.dialects.cuda_tile.location import source_location
 from ....ir.dialects.fast_xdsl import walk
-from ....ir.dialects.op_traits import LayoutTrait, traits_of
+from ....ir.dialects.op_traits import LayoutTrait, MemoryEffect, traits_of
 from ...job import Job
 from ...rewriting.dialect_conversion import RuleTable
 from .buffer_offsets import analyze_buffers
@@ -46,6 +46,11 @@ def _stores_chunk(op: Operation) -> bool:
     return op.name == TMEM_STORE and "chunk" in op.attributes
 
 
+def _reads(op: Operation) -> bool:
+    """Whether an operation reads global memory."""
+    return bool(traits_of(op).effect & (MemoryEffect.READ | MemoryEffect.COPY))
+
+
 class KernelEmitter:
     """The state that handlers share while one kernel is emitted:
 
@@ -77,6 +82,9 @@ class KernelEmitter:
         # Whether tile elements are computed at their use: in a kernel that spills, and in a block that stores a tile by
         # chunks.
         self.is_spilling = self.computes_at_use = False
+        # Whether all threads hold the same copies of elements whenever they store them: they are one warp, and nothing that they
+        # read can change between their reads.
+        self.copies_are_equal = False
         self._handlers = handlers
         self._emitted_early: set[Operation] = set()
 
@@ -96,6 +104,7 @@ class KernelEmitter:
         """The code of a kernel; raises InternalError for an operation without a handler."""
         self.memory.buffers = analyze_buffers(kernel, int_attr(kernel, "shared_bytes", 0))
         self.is_spilling = self.computes_at_use = any(op.name == SPILL for op in walk(kernel))
+        self.copies_are_equal = self.num_warps == 1 and not self.producer_warps and not any(map(_reads, walk(kernel)))
         for block in kernel.regions[0].blocks:
             self.emit_block(block)
 

@@ -370,15 +370,23 @@ def emit_tiled_store(e: KernelEmitter, op: TableOp) -> None:
 def _store_tile(e: KernelEmitter, op: TableOp, addresses: TileAddresses, vector: int, masked: bool) -> list[Value]:
     """Store the registers of a tile without duplicates."""
     layout, modifiers = addresses.layout, modifiers_of(e.memory, op)
-    values, holder = (
-        e.values.packed(op.value) if e.computes_at_use else e.values.registers(op.value),
-        e.threads.holds_canonical_copy(layout),
-    )
+    values = e.values.packed(op.value) if e.computes_at_use else e.values.registers(op.value)
+    holder = e.threads.holds_canonical_copy(layout) if addresses.element.per_byte > 1 else _holder(e, layout, modifiers)
     for first in accesses(layout, vector).values():
         mask = _both(e.b, holder, addresses.mask(first) if masked else None)
         stored = [materialize(e.b, value) for value in values[first : first + vector]]
         _store_registers(e.b, addresses, first, stored, mask, modifiers)
     return []
+
+
+def _holder(e: KernelEmitter, layout: LinearLayout | None, modifiers: Modifiers) -> Value | None:
+    """Whether a thread stores elements of which there are copies (``layout`` None: a scalar); None where all threads may.
+
+    Lanes that write the same bytes to one place take one transaction, and no predicate.
+    """
+    if e.copies_are_equal and "semantics" not in modifiers:
+        return None
+    return e.threads.is_first_thread if layout is None else e.threads.holds_canonical_copy(layout)
 
 
 # ---- tiles of pointers ---------------------------------------------------------------------------
@@ -422,14 +430,13 @@ def _emit_scalar_load(e: KernelEmitter, op: TableOp) -> None:
 def emit_store(e: KernelEmitter, op: TableOp) -> None:
     element, modifiers = element_of(op.value.type), modifiers_of(e.memory, op)
     if not isinstance(e.values[op.value], list):
-        mask = _both(
-            e.b, e.threads.is_first_thread, None if op.mask is None else is_mask_needed(e.values.scalar(op.mask))
-        )
+        wanted = None if op.mask is None else is_mask_needed(e.values.scalar(op.mask))
+        mask = _both(e.b, _holder(e, None, modifiers), wanted)
         return store_vector(e.b, element, [e.values.scalar(op.value)], e.values.scalar(op.pointer), 0, mask, modifiers)
     layout = layout_of(op.value)
     pointers, values = e.values.registers(op.pointer), e.values.registers(op.value)
     masks = None if op.mask is None else e.values.registers(op.mask)
-    vector, holder = vector_of(op, layout, pointer_order(op, layout.rank)), e.threads.holds_canonical_copy(layout)
+    vector, holder = vector_of(op, layout, pointer_order(op, layout.rank)), _holder(e, layout, modifiers)
     for first in accesses(layout, vector).values():
         mask = _both(e.b, holder, None if masks is None else is_mask_needed(masks[first]))
         store_vector(e.b, element, values[first : first + vector], pointers[first], 0, mask, modifiers)
