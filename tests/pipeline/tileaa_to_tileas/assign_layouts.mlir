@@ -447,3 +447,67 @@ nv_tileaa.func @k attributes {num_warps = 1 : i32} {
   %t = nv_tileas.print values(%0, %n, %1) {format = "%d %d %d"} : (!tile_8xi32, i32, !tile_4x2xi32) -> !nv_tileaa.mem_token
   nv_tileaa.return
 }
+
+// ---- a_column_that_a_dot_has_too_is_converted_to_the_layout_of_a_loaded_tile
+!m = !nv_tileaa.memref<f32, [64, 64], [64, 1]>
+!v = !nv_tileaa.tiled_view<partition, !m, tile = [64, 64], dim_map = [0, 1], steps = [64, 64], sparse = -1, padding = none>
+nv_tileaa.func @k {
+^bb0(%p: !nv_tileaa.ptr<f32>, %g: f16, %z: f32, %i: i32):
+  %a = nv_tileas.splat %g : (f16) -> tensor<64x16xf16>
+  %b = nv_tileas.splat %g : (f16) -> tensor<16x64xf16>
+  %c = nv_tileas.splat %z : (f32) -> tensor<64x64xf32>
+  %q = nv_tileas.assume %p {predicate = #cuda_tile.div_by<16>} : !nv_tileaa.ptr<f32>
+  %m = nv_tileas.make_memref %q sizes() strides() : (!nv_tileaa.ptr<f32>) -> !m
+  %v = nv_tileas.block_tile %m : (!m) -> !v
+  %d = nv_tileas.dot %a, %b, %c : (tensor<64x16xf16>, tensor<16x64xf16>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %r = nv_tileas.reduce %d attributes {axis = 1 : i32} : (tensor<64x64xf32>) -> tensor<64xf32> {
+  ^bb1(%e: f32, %f: f32):
+    %h = nv_tileas.addf %e, %f : (f32, f32) -> f32
+    nv_tileas.yield %h : (f32) -> ()
+  }
+  %w = nv_tileas.view %r : (tensor<64xf32>) -> tensor<64x1xf32>
+  %s = nv_tileas.broadcast %w : (tensor<64x1xf32>) -> tensor<64x64xf32>
+  %x, %t = nv_tileas.tiled_load %v coords(%i, %i) {mem_semantic = "weak"} : (!v, i32, i32) -> (tensor<64x64xf32>, !nv_tileaa.mem_token)
+  %y = nv_tileas.divf %x, %s {rounding_mode = "nearest_even"} : tensor<64x64xf32>
+  %u = nv_tileas.tiled_store %v, %y coords(%i, %i) {mem_semantic = "weak"} : (!v, tensor<64x64xf32>, i32, i32) -> !nv_tileaa.mem_token
+  nv_tileaa.return
+}
+// ==>
+!memref0 = !nv_tileaa.memref<f32, [64, 64], [64, 1]>
+!view0 = !nv_tileaa.tiled_view<partition, !memref0, tile = [64, 64], dim_map = [0, 1], steps = [64, 64], sparse = -1, padding = none>
+#layout0 = #cute.layout<(64,16), ((4,8),(2,2),(2,2,2,2)):((2,16),(256,0),(1,128,8,512))>
+!tile_64x16xf16 = tensor<64x16xf16, #layout0>
+#layout1 = #cute.layout<(16,64), ((4,8),(2,2),(2,2,4)):((128,1),(0,8),(64,512,16))>
+!tile_16x64xf16 = tensor<16x64xf16, #layout1>
+#layout2 = #cute.layout<(64,64), ((4,8),(2,2),(2,2,4,2)):((2,64),(1024,8),(1,512,16,2048))>
+!tile_64x64xf32 = tensor<64x64xf32, #layout2>
+#layout3 = #cute.layout<(64), ((4,8),(2,2),(2,2)):((0,1),(16,0),(8,32))>
+!tile_64xf32 = tensor<64xf32, #layout3>
+#layout4 = #cute.layout<(64,1), ((4,8),(2,2),(2,2)):((0,1),(16,0),(8,32))>
+!tile_64x1xf32 = tensor<64x1xf32, #layout4>
+#layout5 = #cute.layout<(64,1), ((16,2),4,8):((0,1),2,8)>
+!tile_64x1xf32_v1 = tensor<64x1xf32, #layout5>
+#layout6 = #cute.layout<(64,64), (32,4,(4,8)):(4,128,(1,512))>
+!tile_64x64xf32_v1 = tensor<64x64xf32, #layout6>
+nv_tileaa.func @k attributes {num_warps = 4 : i32, schedule = {mma = ["mma_sync"]}} {
+^bb0(%p: !nv_tileaa.ptr<f32>, %g: f16, %z: f32, %i: i32):
+  %q = nv_tileas.assume %p {predicate = #cuda_tile.div_by<16>} : !nv_tileaa.ptr<f32>
+  %m = nv_tileas.make_memref %q : (!nv_tileaa.ptr<f32>) -> !memref0
+  %v = nv_tileas.block_tile %m : (!memref0) -> !view0
+  %0 = nv_tileas.splat %g : (f16) -> !tile_64x16xf16
+  %1 = nv_tileas.splat %g : (f16) -> !tile_16x64xf16
+  %2 = nv_tileas.splat %z : (f32) -> !tile_64x64xf32
+  %d = nv_tileas.dot %0, %1, %2 {mma = "mma_m16n8k16_f16_f16_f32", warps = array<i32: 2, 2, 1>} : (!tile_64x16xf16, !tile_16x64xf16, !tile_64x64xf32) -> !tile_64x64xf32
+  %r = nv_tileas.reduce %d attributes {axis = 1 : i32} : (!tile_64x64xf32) -> !tile_64xf32 {
+  ^bb0(%e: f32, %f: f32):
+    %h = nv_tileas.addf %e, %f : f32
+    nv_tileas.yield %h : (f32) -> ()
+  }
+  %w = nv_tileas.view %r : (!tile_64xf32) -> !tile_64x1xf32
+  %3 = nv_tileas.convert_layout %w : (!tile_64x1xf32) -> !tile_64x1xf32_v1
+  %s = nv_tileas.broadcast %3 : (!tile_64x1xf32_v1) -> !tile_64x64xf32_v1
+  %x, %t = nv_tileas.tiled_load %v coords(%i, %i) {mem_semantic = "weak", vector = 4 : i32, in_bounds = array<i1: true, true>} : (!view0, i32, i32) -> (!tile_64x64xf32_v1, !nv_tileaa.mem_token)
+  %y = nv_tileas.divf %x, %s {rounding_mode = "nearest_even"} : !tile_64x64xf32_v1
+  %u = nv_tileas.tiled_store %v, %y coords(%i, %i) {mem_semantic = "weak", vector = 4 : i32, in_bounds = array<i1: true, true>} : (!view0, !tile_64x64xf32_v1, i32, i32) -> !nv_tileaa.mem_token
+  nv_tileaa.return
+}

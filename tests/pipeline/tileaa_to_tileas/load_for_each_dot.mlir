@@ -35,9 +35,9 @@ nv_tileaa.func @k {
   %a = nv_tileas.block_tile %r : (!memref0) -> !view0
   %sums, %others = nv_tileas.for %zero, %n, %one initial(%zeros, %zeros) : (i32, i32, i32, tensor<64x64xf32>, tensor<64x64xf32>) -> (tensor<64x64xf32>, tensor<64x64xf32>) {
   ^bb0(%i: i32, %c: tensor<64x64xf32>, %d: tensor<64x64xf32>):
+    %x, %t0 = nv_tileas.tiled_load %a coords(%i, %zero) {mem_semantic = "weak"} : (!view0, i32, i32) -> (tensor<64x64xbf16>, !nv_tileaa.mem_token)
     %0, %1 = nv_tileas.tiled_load %a coords(%i, %zero) {mem_semantic = "weak"} : (!view0, i32, i32) -> (tensor<64x64xbf16>, !nv_tileaa.mem_token)
     %2 = nv_tileas.permute %0 {permutation = array<i32: 1, 0>} : tensor<64x64xbf16>
-    %x, %t0 = nv_tileas.tiled_load %a coords(%i, %zero) {mem_semantic = "weak"} : (!view0, i32, i32) -> (tensor<64x64xbf16>, !nv_tileaa.mem_token)
     %e = nv_tileas.dot %left, %x, %c : (tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf32>) -> tensor<64x64xf32>
     %f = nv_tileas.dot %left, %2, %d : (tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf32>) -> tensor<64x64xf32>
     nv_tileas.continue %e, %f : (tensor<64x64xf32>, tensor<64x64xf32>) -> ()
@@ -80,9 +80,11 @@ nv_tileaa.func @k {
   %sums = nv_tileas.for %zero, %n, %one initial(%zeros) : (i32, i32, i32, tensor<64x64xf32>) -> tensor<64x64xf32> {
   ^bb0(%i: i32, %c: tensor<64x64xf32>):
     %x, %t0 = nv_tileas.tiled_load %a coords(%i, %zero) {mem_semantic = "weak"} : (!view0, i32, i32) -> (tensor<64x64xbf16>, !nv_tileaa.mem_token)
+    %0, %1 = nv_tileas.tiled_load %a coords(%i, %zero) {mem_semantic = "weak"} : (!view0, i32, i32) -> (tensor<64x64xbf16>, !nv_tileaa.mem_token)
+    %2, %3 = nv_tileas.tiled_load %a coords(%i, %zero) {mem_semantic = "weak"} : (!view0, i32, i32) -> (tensor<64x64xbf16>, !nv_tileaa.mem_token)
     %y = nv_tileas.addf %x, %x {rounding_mode = "nearest_even"} : tensor<64x64xbf16>
-    %e = nv_tileas.dot %left, %x, %c : (tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf32>) -> tensor<64x64xf32>
-    %f = nv_tileas.dot %y, %x, %e : (tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    %e = nv_tileas.dot %left, %2, %c : (tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    %f = nv_tileas.dot %y, %0, %e : (tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf32>) -> tensor<64x64xf32>
     nv_tileas.continue %f : (tensor<64x64xf32>) -> ()
   }
   nv_tileaa.return

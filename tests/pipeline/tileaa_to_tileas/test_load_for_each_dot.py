@@ -97,6 +97,49 @@ def test_accumulators_stay_in_tensor_memory_beside_dots_that_are_read():
     assert body.partition("nv_tileas.continue")[0].count("tmem_load") == 2
 
 
+@pytest.mark.parametrize("chunks", [1, 4])
+@pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
+def test_results_of_a_state_from_tiles_that_threads_read_too(sm, chunks):
+    rng = np.random.default_rng(chunks)
+    q, k, v = (rng.integers(-1, 2, (64 * chunks, 64)).astype(np.float16) / 8 for _ in range(3))
+    factors, out = np.linspace(0, 1, 64, dtype=np.float32)[:, None], np.full((64 * chunks, 64), np.nan, np.float32)
+    found = run(KERNELS, "decayed_state", sm, [q, k, v, np.repeat(factors, 4, 1), out])[-1]
+    state, want = np.zeros((64, 64)), []
+    for rows in range(0, len(q), 64):
+        a, b, c = (array[rows : rows + 64].astype(np.float64) for array in (q, k, v))
+        want.append(a @ b.T @ c + a @ state)
+        state = state / 2 + (b * factors).T @ c
+    np.testing.assert_allclose(found, np.concatenate(want), rtol=5e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize(("sm", "blocks", "depth"), [("sm_90", 1, 456), ("sm_100", 2, 64), ("sm_100", 1, 456)])
+def test_results_of_a_tile_that_threads_square(sm, blocks, depth):
+    rng = np.random.default_rng(depth)
+    a, b = (rng.integers(-1, 2, shape).astype(np.float16) for shape in ((256, depth), (depth, 64)))
+    [*_, out] = run(KERNELS, "matmul_and_squares", sm, [a, b, np.zeros((256, 64), np.float32)], (blocks, 1, 1))
+    a, b = (one.astype(np.float64) for one in (a, b))
+    np.testing.assert_array_equal(out, a @ b + (a * a).sum(axis=1, keepdims=True))
+
+
+@pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
+def test_results_of_chained_dots_and_a_tile_that_threads_square(sm):
+    rng = np.random.default_rng(0)
+    q, k, v = (rng.integers(-1, 2, (rows, 64)).astype(np.float16) for rows in (128, 456, 456))
+    [*_, out] = run(KERNELS, "attention_and_squares", sm, [q, k, v, np.zeros((128, 64), np.float32)])
+    q, k, v = (one.astype(np.float64) for one in (q, k, v))
+    np.testing.assert_array_equal(out, q @ k.T @ v + (k * k).sum())
+
+
+@pytest.mark.parametrize(("name", "tiles", "stores"), [("decayed_state", 3, 2), ("matmul_and_squares", 2, 0)])
+@pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
+def test_threads_read_the_stage_of_a_dot(sm, name, tiles, stores):
+    """They write no tile as it is."""
+    text = compiled(KERNELS, name, sm).tileas
+    assert text.count("async.tiled_tma_load") == tiles
+    assert text.count("nv_tileas.local_load") == 1
+    assert text.count("nv_tileas.local_store") == stores
+
+
 @pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
 @pytest.mark.parametrize("name", sorted(cases(KERNELS)))
 def test_no_stage_is_released_before_its_last_reader(name, sm):

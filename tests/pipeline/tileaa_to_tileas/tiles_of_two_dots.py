@@ -1,4 +1,4 @@
-"""Loops in which two dots read each loaded tile, or accumulate one after the other."""
+"""Loops in which two dots, or a dot and threads, read each loaded tile, or dots accumulate one after the other."""
 
 import cuda.tile as ct
 
@@ -83,6 +83,48 @@ def scores_of_two(q, r, k, p, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
     ct.store(out, (i, 0), total + most)
 
 
+@ct.kernel
+def decayed_state(q, k, v, d, out, T: ConstInt, D: ConstInt):
+    """out = (q @ k.T) @ v of each chunk of T rows, and q @ state; the state is half of what it was, and (k * d).T @ v."""
+    state = ct.zeros((D, D), dtype=ct.float32)
+    factors = ct.load(d, (0, 0), (T, 1))
+    for step in range(ct.num_tiles(q, axis=0, shape=(T, D))):
+        queries, keys, values = _tile(q, step, 0, (T, D)), _tile(k, step, 0, (T, D)), _tile(v, step, 0, (T, D))
+        scores = ct.mma(queries, ct.transpose(keys), ct.zeros((T, T), dtype=ct.float32))
+        result = ct.mma(scores.astype(v.dtype), values, ct.zeros((T, D), dtype=ct.float32))
+        result = ct.mma(queries, state.astype(v.dtype), result)
+        decayed = (keys.astype(ct.float32) * factors).astype(k.dtype)
+        state = ct.mma(ct.transpose(decayed), values, state * 0.5)
+        ct.store(out, (step, 0), result)
+
+
+@ct.kernel
+def matmul_and_squares(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = a @ b + the sums of the squares of a's rows, each block's rows in turn."""
+    for i in range(ct.bid(0), ct.num_tiles(out, axis=0, shape=(M, N)), ct.num_blocks(0)):
+        total, squares = ct.zeros((M, N), dtype=ct.float32), ct.zeros((M, K), dtype=ct.float32)
+        for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+            left = _tile(a, i, k, (M, K))
+            wide = left.astype(ct.float32)
+            squares = squares + wide * wide
+            total = ct.mma(left, _tile(b, k, 0, (K, N)), total)
+        ct.store(out, (i, 0), total + ct.sum(squares, axis=1, keepdims=True))
+
+
+@ct.kernel
+def attention_and_squares(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
+    """out = (q @ k.T) @ v + the sum of k's squares: chained dots, and threads that read one of their tiles."""
+    left = _tile(q, ct.bid(0), 0, (M, D))
+    total, squares = ct.zeros((M, D), dtype=ct.float32), ct.zeros((N, D), dtype=ct.float32)
+    for j in range(ct.num_tiles(k, axis=0, shape=(N, D))):
+        keys = _tile(k, j, 0, (N, D))
+        wide = keys.astype(ct.float32)
+        squares = squares + wide * wide
+        scores = ct.mma(left, ct.transpose(keys), ct.zeros((M, N), dtype=ct.float32))
+        total = ct.mma(scores.astype(v.dtype), _tile(v, j, 0, (N, D)), total)
+    ct.store(out, (ct.bid(0), 0), total + ct.sum(squares))
+
+
 def _tile(array, row, column, shape):
     return ct.load(array, (row, column), shape, padding_mode=ZERO)
 
@@ -93,5 +135,8 @@ CASES = [
     Case("gradients_tf32", gradients_tf32, (*[INPUT] * 4, OUTPUT, OUTPUT, 64, 64, 64)),
     Case("accumulated_in_turn", accumulated_in_turn, (*[INPUT] * 4, OUTPUT, 128, 64, 64)),
     Case("scores_of_two", scores_of_two, (*[INPUT] * 5, OUTPUT, 128, 64, 64)),
+    Case("decayed_state", decayed_state, (*[INPUT] * 3, OUTPUT, OUTPUT, 64, 64)),
+    Case("matmul_and_squares", matmul_and_squares, (INPUT, INPUT, OUTPUT, 128, 64, 64)),
+    Case("attention_and_squares", attention_and_squares, (*[INPUT] * 3, OUTPUT, 128, 128, 64)),
     Case("two_accumulators", two_accumulators, (*[INPUT] * 3, OUTPUT, 128, 64, 64)),
 ]

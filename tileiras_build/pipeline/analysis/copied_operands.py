@@ -19,7 +19,7 @@ from .chained_dots import is_computed_by_dot
 from .dot_operand_chains import smem_layout_after_views
 from .enclosing_control_flow import is_grid_wait, is_zero
 from .memory_semantics import semantic_of
-from .op_queries import is_outside, is_pure, may_divide_by_zero
+from .op_queries import DOT, is_outside, is_pure, may_divide_by_zero
 from .scalar_slice import TOKEN, follows_no_write
 from .stored_operands import fastest_first, is_invariant, placements, placements_of
 from .tma_operands import is_overwritten_before_read
@@ -41,6 +41,15 @@ def renamed_load(value: SSAValue) -> tuple[TableOp, list[Operation]] | None:
         return None
     tiles = [as_op(op).value, *(link.results[0] for link in chain)]
     return (as_op(op), chain) if all(len(list(tile.uses)) == 1 for tile in tiles) else None
+
+
+def has_other_readers(tile: SSAValue) -> bool:
+    """Whether anything but dots, which multiply it, reads a tile."""
+    for use in tile.uses:
+        user = use.operation
+        if has_other_readers(user.results[0]) if user.name in RENAMING else user.name != DOT or use.index not in (0, 1):
+            return True
+    return False
 
 
 def written_operands(dot: TableOp, direct: Collection[int]) -> tuple[int, ...] | None:

@@ -7,15 +7,17 @@ from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
-from ...ir.casting import as_op, parent_op, tile_type, unwrap
+from ...ir.casting import as_op, parent_block, parent_op, tile_type, unwrap
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ...ir.layouts import LinearLayout, SharedLayout, matrix_operand
 from ...ir.layouts.matrix_descriptor import WIDE_CHUNK
 from ...ir.layouts.shared_layout import VECTOR_BYTES
 from ..common.llvm_element_types import element_of
-from .enclosing_control_flow import is_defined_in_loop
+from .dot_operand_chains import dot_operand_load
+from .enclosing_control_flow import enclosing_kernel, is_defined_in_loop
 from .op_queries import DOT, is_tile
+from .tma_operands import is_tma_operand, tile_key
 from .tma_tensor_maps import LONGEST_LINE, PATTERN_LINES, SHORTEST_LINE
 
 LOAD, LOAD_BY_POINTERS = "nv_tileas.tiled_load", "nv_tileas.load"
@@ -70,16 +72,29 @@ def _computation(dot: TableOp, index: int) -> list[Operation]:
 
 def own_sources(dot: TableOp) -> list[TableOp]:
     """The loads by TMA whose tiles threads read, and of whose stages this dot is the first to read others."""
-    if dot.stored is None:
+    if not (sources := _sources(dot)):
         return []
     before = [as_op(op) for op in unwrap(dot.parent).ops if op.name == DOT and op.is_before_in_block(dot)]
-    taken = {load for other in before if other.stored is not None for load in _sources(other)}
-    return [load for load in _sources(dot) if load not in taken]
+    taken = {load for other in before for load in _sources(other)}
+    return [load for load in sources if load not in taken]
 
 
 def _sources(dot: TableOp) -> list[TableOp]:
-    loads = (load for index in (0, 1) for load in source_loads(dot, index) if load.read_by_threads)
-    return list(dict.fromkeys(loads))
+    computed = [load for index in dot.stored or () for load in source_loads(dot, index)]
+    direct = [unwrap(dot_operand_load(dot, index))[0] for index in (0, 1) if is_tma_operand(dot, index)]
+    loads = [*computed, *(other for load in direct for other in loads_of_same_tile(load, dot))]
+    return [load for load in dict.fromkeys(loads) if load.read_by_threads]
+
+
+def shares_stages(dot: TableOp) -> bool:
+    """Whether a dot may read tiles from stages that other dots, or threads, read, too."""
+    return as_op(enclosing_kernel(dot)).num_ctas is None and not dot.copied and dot.lhs_scale is None
+
+
+def loads_of_same_tile(load: TableOp, dot: TableOp) -> list[TableOp]:
+    """The other loads of a tile that TMA loads, before the dot that reads it."""
+    loads = (as_op(op) for op in parent_block(dot).ops if op.name == LOAD and op is not load)
+    return [other for other in loads if tile_key(other) == tile_key(load) and other.is_before_in_block(dot)]
 
 
 def stores_fit(dot: TableOp, stored: Collection[int], mn_major: tuple[str, ...]) -> bool:

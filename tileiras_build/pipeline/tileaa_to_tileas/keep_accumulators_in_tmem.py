@@ -14,9 +14,11 @@ Sound: rescaling by 1 is exact. A thread overwrites only the scores of its own r
 
 from __future__ import annotations
 
-from ...ir.casting import unwrap
+from ...ir.casting import as_op, unwrap
+from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ...ir.layouts.matrix_descriptor import WIDE
+from ..analysis.chained_dots import LOAD
 from ..job import Job
 from ..mma.family import fastest_family
 from ..pass_manager import EdgePass
@@ -41,6 +43,8 @@ def _keep_in_tmem(func: TableOp, chains: list[TmemChain]) -> None:
         set_knobs(func, occupancy=ctas)
     if tiles > 1:
         set_knobs(func, query_tiles=tiles)
+    for op in [as_op(op) for op in walk(func) if op.name == LOAD]:
+        op.tma = op.read_by_threads = None  # softmax warps read no stages
     for chain in chains:
         _mark(chain)
 

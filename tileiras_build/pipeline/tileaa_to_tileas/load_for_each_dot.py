@@ -1,10 +1,10 @@
-"""Give each dot of a loop a load of its own, of a tile that several of them read as it is.
+"""Give each dot of a loop a load of its own, of a tile that it reads as it is, and that other dots or threads read, too.
 
-In:    nv_tileas loads by TMA, of tiles that only become operands of several dots of the same iteration.
+In:    nv_tileas loads by TMA, of tiles that become operands of dots of the same iteration, and from which threads may compute.
 Out:   a load, and the operations that rename its elements, for each of these dots, where its instruction reads operands in shared
-       memory. Otherwise threads would write the operands of all dots but one. One TMA load serves all of them where they read the tile
-       from the same placement (``warp_specialization/shared_stages.py``).
-After: choose_cta_shape. Before: select_mma_and_tma (it selects operands dot by dot).
+       memory. Otherwise threads would write the operands of all dots but one. One TMA load serves all of them, and the threads, where they
+       read the tile from the same placement (``warp_specialization/shared_stages.py``).
+After: choose_cta_shape. Before: select_mma_and_tma (it selects operands dot by dot, and undoes this where none is read from a stage).
 Sound: the loads depend on the same token, and no token orders a write after them.
 """
 
@@ -16,12 +16,12 @@ from typing import NamedTuple
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...ir.casting import as_op, parent_block
+from ...ir.casting import as_op, next_op, parent_block
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.chained_dots import LOAD
-from ..analysis.copied_operands import RENAMING
+from ..analysis.copied_operands import RENAMING, has_other_readers
 from ..analysis.enclosing_control_flow import enclosing_kernel
 from ..analysis.op_queries import DOT, has_dots
 from ..analysis.scalar_slice import writes_after
@@ -56,21 +56,20 @@ class LoadForEachDot(EdgePass):
             return
         for load in [as_op(op) for op in walk(func) if op.name == LOAD]:
             readers = _readers(load.value)
-            if readers is not None and len(readers) > 1 and _may_load_again(load, readers, job):
-                _load_again(load, readers[1:])
+            again = readers if has_other_readers(load.value) else readers[1:]
+            if again and _may_load_again(load, readers, job):
+                _load_again(load, again)
 
 
-def _readers(tile: SSAValue) -> list[_Reader] | None:
-    """The dots that read a tile as it is; None where it has other uses."""
+def _readers(tile: SSAValue) -> list[_Reader]:
+    """The dots that read a tile as it is."""
     found: list[_Reader] = []
     for use in tile.uses:
         user = use.operation
         if user.name == DOT and use.index in (0, 1):
             found.append(_Reader(as_op(user), use.index, []))
-        elif user.name in RENAMING and (after := _readers(user.results[0])) is not None:
-            found += [_Reader(one.dot, one.side, [user, *one.chain]) for one in after]
-        else:
-            return None
+        elif user.name in RENAMING:
+            found += [_Reader(one.dot, one.side, [user, *one.chain]) for one in _readers(user.results[0])]
     return found
 
 
@@ -80,7 +79,11 @@ def _may_load_again(load: TableOp, readers: Sequence[_Reader], job: Job) -> bool
         return False
     if not all(one.dot.parent is load.parent and may_prefetch_in_loop(one.dot) for one in readers):
         return False
-    if fastest_family(job.target).accumulator is Storage.TENSOR or as_op(enclosing_kernel(load)).num_ctas is None:
+    if as_op(enclosing_kernel(load)).num_ctas is None:
+        return True
+    if has_other_readers(load.value):
+        return False  # the dots of a cluster share no stages with threads
+    if fastest_family(job.target).accumulator is Storage.TENSOR:
         return True
     again = (len(readers) - 1) * tile_bytes(load.value)
     return _multiplications(parent_block(load)) >= MIN_INTENSITY * (_loaded_bytes(parent_block(load)) + again)
@@ -96,10 +99,11 @@ def _loaded_bytes(block: Block) -> int:
 
 def _load_again(load: TableOp, readers: Sequence[_Reader]) -> None:
     """Give each of these readers a load of its own."""
+    place = next_op(load)
     for reader in readers:
-        value = insert_before(_copy(load, load.operands), load)
+        value = insert_before(_copy(load, load.operands), place)
         for link in reader.chain:
-            value = insert_before(_copy(link, [value]), load)
+            value = insert_before(_copy(link, [value]), place)
         reader.dot.operands[reader.side] = value
         for link in reversed(reader.chain):
             if not list(link.results[0].uses):

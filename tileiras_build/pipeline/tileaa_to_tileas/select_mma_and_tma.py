@@ -26,7 +26,7 @@ from ...ir.layouts.matrix_descriptor import WIDE
 from ...ir.layouts.shared_layout import VECTOR_BYTES
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.chained_dots import is_computed_by_dot
-from ..analysis.copied_operands import MIN_CP_ASYNC_BYTES, is_copyable, written_operands
+from ..analysis.copied_operands import MIN_CP_ASYNC_BYTES, has_other_readers, is_copyable, written_operands
 from ..analysis.dot_operand_chains import dot_operand_load, smem_layout_after_views, source_load_of
 from ..analysis.enclosing_control_flow import early_returns, enclosing_kernel, is_in_counted_loop
 from ..analysis.op_queries import dots_in, has_dots
@@ -37,7 +37,9 @@ from ..analysis.stored_operands import (
     is_computed_from_loads,
     is_gather,
     is_invariant,
+    loads_of_same_tile,
     placements,
+    shares_stages,
     source_loads,
     stored_bytes,
     tile_bytes,
@@ -89,8 +91,38 @@ def _select(func: Operation, job: Job, warps: int) -> None:
             selected = _select_mma(op, [fastest], job, warps)
             loop.keep() if selected else loop.undo()
     for op in dots_in(func):
+        for index in (0, 1):
+            _share_with_threads(op, index, job)
         if op.mma is not None:
             family_of(op).keep_lhs_in_smem(op, job)
+
+
+def _share_with_threads(op: TableOp, index: int, job: Job) -> None:
+    """Let threads that load the tile of an operand, too, read it from the stage of the dot, or else pass on what they load."""
+    found = dot_operand_load(op, index)
+    if found is None:
+        return
+    load, _ = found
+    others = [one for one in loads_of_same_tile(load, op) if has_other_readers(one.value)]
+    if load.tma and not load.read_by_threads:
+        for other in others if shares_stages(op) else ():
+            _read_from_stage(other, load, job)
+    elif others and others[0].token is load.token and not list(load.result_token.uses):
+        others[0].tma, others[0].read_by_threads = load.tma, load.read_by_threads
+        load.value.replace_all_uses_with(others[0].value)
+        load.detach()
+        load.erase()
+
+
+def _read_from_stage(other: TableOp, load: TableOp, job: Job) -> None:
+    """Let threads read a tile from where TMA puts it for a dot, if it may load it for both."""
+    analysis, before = AxisAnalysis(), other.swizzle
+    other.swizzle = load.swizzle
+    found, wanted = (with_tma_box(one, [], job, analysis) for one in (other, load))
+    if found is not None and wanted is not None and found[2] == wanted[2]:
+        other.tma = other.read_by_threads = True
+    else:
+        other.swizzle = before
 
 
 def _select_mma(op: TableOp, families: Sequence[MmaFamily], job: Job, warps: int) -> bool:

@@ -233,7 +233,7 @@ def _accumulates_in_tmem(mainloop: Mainloop) -> bool:
     loaded = (
         mainloop.consumers
         and len(mainloop.operand_loads) == 2
-        and not mainloop.stored
+        and not (mainloop.stored or mainloop.sources)
         and (dot.lhs_scale is None or mainloop.scale_loads)
     )
     return bool(loaded and is_accumulation_loop(dot) and is_zero(as_op(loop).initial[dot.acc.index - 1]))

@@ -37,7 +37,7 @@ class LayoutClasses:
         self.votes: dict[SSAValue, list[Preference]] = {}
         self.layouts: dict[SSAValue, LinearLayout] = {}
         self.most_passed_on: dict[SSAValue, float] = {}
-        self.links: dict[SSAValue, list[tuple[SSAValue, Transfer]]] = {}
+        self.links: dict[SSAValue, list[tuple[SSAValue, Transfer, float]]] = {}
         self.ports: dict[Operation, LinearLayout] = {}
         self.order = count()
         self.ops = [op for op in walk(func) if op is not func]
@@ -70,9 +70,9 @@ class LayoutClasses:
             self.most_passed_on[root] = most_passed_on
         self.votes.setdefault(root, []).append((weight, next(self.order), layout))
 
-    def propagate_to(self, source: SSAValue, target: SSAValue, transfer: Transfer) -> None:
-        """Once the class of ``source`` has a layout, add a vote for ``transfer(layout)`` to the class of ``target``."""
-        self.links.setdefault(self.find(source), []).append((target, transfer))
+    def propagate_to(self, source: SSAValue, target: SSAValue, transfer: Transfer, most: float = inf) -> None:
+        """Once the class of ``source`` has a layout, add a vote for ``transfer(layout)`` to the class of ``target``, of a weight of at most ``most``."""
+        self.links.setdefault(self.find(source), []).append((target, transfer, most))
 
     def memory_layout(self, value: SSAValue, order: list[int], vector: int, at_least: int = 1) -> LinearLayout:
         """The coalesced layout of a tile whose fastest dimension is ``order[0]``; a thread has ``at_least`` elements along it."""
@@ -105,10 +105,10 @@ class LayoutClasses:
     def _propagated(
         self, root: SSAValue, layout: LinearLayout, weight: float
     ) -> Iterator[tuple[float, int, SSAValue, LinearLayout]]:
-        for target, passes in self.links.get(root, ()):
+        for target, passes, most in self.links.get(root, ()):
             passed = passes(layout)
             if passed is not None and self.find(target) not in self.layouts:
-                yield weight, next(self.order), self.find(target), passed
+                yield max(weight, -most), next(self.order), self.find(target), passed
 
     def layout(self, value: SSAValue) -> LinearLayout:
         """The layout of a value's class; a class without votes takes the default of its shape."""

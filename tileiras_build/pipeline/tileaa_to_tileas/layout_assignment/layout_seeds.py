@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from xdsl.ir import Operation, SSAValue
 
 from ....ir.casting import as_op, tile_type
@@ -170,8 +172,10 @@ def _seed_permute(classes: LayoutClasses, op: TableOp) -> None:
 
 
 def _seed_broadcast(classes: LayoutClasses, op: TableOp) -> None:
+    """The smaller tile counts for what its conversion would cost. Integers, of which addresses are made, have the layout of the access."""
     source, target = tuple(op.source.type.get_shape()), tuple(op.result.type.get_shape())
-    classes.propagate_to(op.source, op.result, lambda layout: rules.broadcast_result(layout, target))
+    most = MEMORY_WEIGHT * tile_size(op.source) if element_of(op.source.type).is_float else inf
+    classes.propagate_to(op.source, op.result, lambda layout: rules.broadcast_result(layout, target), most)
     classes.propagate_to(op.result, op.source, lambda layout: rules.broadcast_source(layout, source))
 
 

@@ -3,7 +3,7 @@ memory."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from math import inf, isfinite, prod
 
@@ -370,7 +370,13 @@ def _stage_sharing_groups(mainloops: list[Mainloop]) -> list[list[Mainloop]]:
     """The first readers of stages whose loops use the same buffers, each in a loop of its own, in program order."""
     keys = dict(zip(mainloops, _sharing_keys(mainloops, shares_stored=False)))
     firsts = [one for one in mainloops if one.is_first_reader]
-    return _grouped(firsts, [tuple(keys[reader] for reader in one.readers) for one in firsts])
+    return _grouped(firsts, [_key_of_readers(one, keys) for one in firsts])
+
+
+def _key_of_readers(mainloop: Mainloop, keys: Mapping[Mainloop, Hashable]) -> Hashable:
+    """The key of all readers of a stage; one of its own where threads read it, too."""
+    read_by_threads = any(reader.sources for reader in mainloop.readers)
+    return mainloop if read_by_threads else tuple(keys[reader] for reader in mainloop.readers)
 
 
 def _accumulator_sharing_groups(mainloops: list[Mainloop]) -> list[list[Mainloop]]:

@@ -274,12 +274,10 @@ class TmemConsumer(Consumer):
     def _accumulate_flag(self, mainloop: Mainloop, insert: Inserter) -> SSAValue:
         """Whether an MMA accumulates into its tile."""
         dot, accumulator = mainloop.dot, mainloop.accumulator
+        if _follows_all_threads(mainloop):
+            insert(BarrierOp.make([], []))
         if not accumulator.carried_in_tmem:
-            if not accumulator.adds or is_lhs_computed_in_loop(dot):
-                insert(BarrierOp.make([], []))  # operands are written, the last accumulator is read
             return insert(constant_i1(accumulator.adds))
-        if accumulator.scales and dot.scale_steps == 1:
-            insert(BarrierOp.make([], []))  # all threads have written their operands
         block, index = parent_block(dot), dot.acc.index - 1
         if not accumulator.is_added_to:
             self.carried_in_tmem.setdefault(block, []).append((index, mainloop))
@@ -308,6 +306,16 @@ class TmemConsumer(Consumer):
         if mainloop.is_reused and not mainloop.releases_accumulator:
             state.insert(BarrierOp.make([], []))  # before the next iteration overwrites what other threads still read
         return result
+
+
+def _follows_all_threads(mainloop: Mainloop) -> bool:
+    """Whether an MMA overwrites or reads what all threads read or have written, or releases a stage that they read."""
+    dot, accumulator = mainloop.dot, mainloop.accumulator
+    if mainloop.is_last_reader and any(reader.sources for reader in mainloop.readers):
+        return True
+    if accumulator.carried_in_tmem:
+        return bool(accumulator.scales) and dot.scale_steps == 1
+    return not accumulator.adds or is_lhs_computed_in_loop(dot)
 
 
 def store_initial_accumulator(initial: SSAValue, accumulator: TmemAccumulator, loop: TableOp) -> bool:

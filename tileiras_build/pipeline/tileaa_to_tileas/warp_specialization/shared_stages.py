@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....ir.casting import parent_block
+from ...analysis.stored_operands import shares_stages
 from ...analysis.tma_operands import tile_key
 from ...mma.family import family_of
 from .pipelines import Mainloop, TmaOperandLoad
@@ -20,7 +21,7 @@ from .pipelines import Mainloop, TmaOperandLoad
 
 def share_stages(mainloops: list[Mainloop]) -> None:
     """Set the readers of each stage."""
-    sharing = [one for one in mainloops if not (one.in_cluster or one.dot.copied or one.dot.lhs_scale is not None)]
+    sharing = [one for one in mainloops if shares_stages(one.dot)]
     for position, mainloop in enumerate(sharing):
         for load in mainloop.loads:
             found = next(_loads_of_tile(load, mainloop, sharing[: position + 1]), None)
