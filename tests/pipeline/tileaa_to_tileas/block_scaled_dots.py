@@ -213,13 +213,17 @@ def _case(
     name, dtype, tiles, scale="float8_e8m0fnu", kernel=scaled, ndim=2, even=False, stride=16, aligned=1, even_scales=1
 ) -> Case:
     unit = (
-        0 if kernel not in (scaled_across, scaled_batch, scaled_turned, scaled_triangular) else -1
+        0 if kernel not in (scaled_across, scaled_batch, scaled_turned, scaled_triangular, turned_by_pair) else -1
     )  # of the right operand
     left, right = (_array(dtype, ndim, axis, even, stride) for axis in (-1, unit))
     extents = (1,) * (ndim - 1) + (even_scales,)
     scales = (Array(scale, ndim, axis, aligned, shape_divisible_by=extents) for axis in (-1, unit))
     return Case(name, kernel, (left, next(scales), right, next(scales), _array("float32", ndim), *tiles))
 
+
+turned_by_pair = scaled_turned.replace_hints(num_ctas=2)
+bytes_by_two_pairs = scaled_bytes.replace_hints(num_ctas=4)
+persistent_by_pair = scaled_bytes_persistent.replace_hints(num_ctas=2)
 
 GROUPED = {"aligned": 16, "even_scales": 16}
 E4M3, E5M2, FP4 = "float8_e4m3fn", "float8_e5m2", "float4_e2m1fn"
@@ -277,4 +281,8 @@ CASES = [
     _bytes("nvfp4_bytes_reordered", (128, 128, 256, 16), "float8_e4m3fn", scaled_reordered, aligned=16, ndim=4),
     _bytes("nvfp4_bytes_batch", (2, 32, 16, 128, 16), "float8_e4m3fn", scaled_bytes_batch),
     _bytes("nvfp4_bytes_two_ctas", (256, 64, 128, 16), "float8_e4m3fn", scaled_bytes_by_two_ctas),
+    _case("e4m3_pair", E4M3, (256, 128, 128, 32), kernel=turned_by_pair, **GROUPED),
+    _case("e4m3_pair_tall", E4M3, (512, 64, 128, 32), kernel=turned_by_pair, **GROUPED),
+    _bytes("mxfp4_bytes_pairs", (512, 128, 256, 32), kernel=bytes_by_two_pairs, **GROUPED),
+    _bytes("nvfp4_bytes_pair_persistent", (256, 128, 256, 16), "float8_e4m3fn", persistent_by_pair, **GROUPED),
 ]

@@ -198,6 +198,29 @@ def test_iterations_of_a_group_load_their_scales_once(name, steps):
     assert mma.scale_steps * k // sizes(name)[-1] >= 16 and verify_cp_async_buffers(module) == 4
 
 
+@pytest.mark.parametrize(
+    ("name", "steps"),
+    [
+        ("e4m3_pair", 1),
+        ("e4m3_pair", 10),
+        ("e4m3_pair_tall", 9),
+        ("mxfp4_bytes_pairs", 5),
+        ("nvfp4_bytes_pair_persistent", 3),
+    ],
+)
+def test_a_pair_of_ctas_has_scales_in_both(name, steps):
+    """Those of its rows, and of all columns, also of tiles that stick out."""
+    m, n, k, _ = sizes(name)
+    a, a_scale, b, b_scale, out = operands(name, (m + 40, n + 16, steps * k), seed=steps)
+    turned = [b.T, padded(b_scale.T)] if name.startswith("e4m3") else [b, padded(b_scale.T).T]
+    grid = (2, 1, 1) if name.endswith("persistent") else (2, 2, 1)
+    found = run_any(name, "sm_100", [a, padded(a_scale), *turned, out], grid)
+    np.testing.assert_array_equal(found, expected(name, a, a_scale, b, b_scale))
+    ptx = compiled(KERNELS, name, "sm_100").ptx
+    assert "tcgen05.cp.cta_group::2" in ptx and "tcgen05.mma.cta_group::2.kind::mx" in ptx
+    assert verify_pipelines(scheduled_case(KERNELS, name, "sm_100")) == 3
+
+
 def test_a_ring_of_groups_is_proved():
     """A group is read once, and may not be overwritten before."""
     module = parse(compiled(KERNELS, "nvfp4_bytes_onto", "sm_100").tileas.encode())

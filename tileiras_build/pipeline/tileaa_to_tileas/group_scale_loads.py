@@ -3,7 +3,7 @@
 In:    counted loops with a dot in tensor memory whose scales are loaded in each iteration, a few bytes of each line.
 Out:   each load has the scales of ``steps`` iterations: a sector of a line, or half of one. The dot has the same
        attribute and selects the scales of its iteration. All iterations of a group load the same tile; specialize_warps
-       and software_pipeline_loads then load it once per group.
+       and software_pipeline_loads then load it once per group. Views and indices that no iteration changes are before the loop.
 After: expand_block_scales (dots keep their scales). Before: assign_layouts, specialize_warps, software_pipeline_loads.
 Sound: the loop counts from 0 in steps of 1 and nothing in it writes memory, so a load may move to another iteration.
        Each tile starts at the tile of its group's first iteration; the elements that an iteration reads are in bounds,
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ...ir.casting import as_op, defining_table_op, parent_block, tile_type, view_type
+from ...ir.casting import as_op, defining_table_op, parent_block, tile_type, unwrap, view_type
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileaa.types import TiledViewType
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS, BarrierOp
@@ -27,7 +27,7 @@ from ...ir.layouts.tmem_layout import ALL_COLUMNS, SCALES_PER_REGISTER, WARPS, a
 from ..analysis.access_vectorization import VECTOR_BYTES, ViewAccessInfo
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.enclosing_control_flow import enclosing_kernel
-from ..analysis.op_queries import is_outside
+from ..analysis.op_queries import is_outside, is_pure, may_divide_by_zero
 from ..analysis.resource_model import estimated_ctas_per_sm, max_stages
 from ..analysis.scale_stage_counts import is_canonical_loop, tmem_scale_groups
 from ..common.llvm_element_types import element_of
@@ -74,6 +74,8 @@ def _group(rewriter: Rewriter, op: TableOp) -> None:
         steps for size in GROUP_BYTES if (steps := size // scales[0].count) > 1 and _fits(op, steps, rewriter.job)
     )
     steps = next(found_steps, 1)
+    for value in (value for scale in scales for value in (scale.load.view, *scale.load.coords)):
+        _move_before_loop(value, block)
     if steps == 1 or not all(_may_be_widened(scale, block) for scale in scales):
         return
     wide = [_widened(scale, steps, block) for scale in scales]
@@ -90,6 +92,28 @@ def _is_plain(loop: Operation | None) -> bool:
     if loop is None or not is_canonical_loop(loop):
         return False
     return not any(has_side_effects(op) or isinstance(op, BarrierOp) for op in walk(loop))
+
+
+def _move_before_loop(value: SSAValue, block: Block) -> bool:
+    """Compute a value before the loop with this body if no iteration changes it, as the part of a tile that a CTA has; whether it is
+    outside of the loop then.
+    """
+    if is_outside(value, block):
+        return True
+    op = value.owner
+    if (
+        not isinstance(op, Operation)
+        or op.parent is not block
+        or op.regions
+        or not is_pure(op)
+        or may_divide_by_zero(op)
+    ):
+        return False
+    if not all([_move_before_loop(operand, block) for operand in op.operands]):
+        return False
+    op.detach()
+    insertion_before(unwrap(block.parent_op()))(op)
+    return True
 
 
 def _scale(op: TableOp, index: int) -> _Scale | None:
@@ -116,13 +140,18 @@ def _may_be_widened(scale: _Scale, block: Block) -> bool:
     others = [coord for at, coord in enumerate(load.coords) if at != dim]
     if load.parent is not block or load.coords[dim] is not block.args[0] or not is_outside(load.view, block):
         return False
-    if not all(is_outside(coord, block) for coord in others) or type.kind.data != "partition":
+    if not all(is_outside(coord, block) for coord in others) or not is_tiled_without_gaps(type):
         return False
     if type.padding.data not in ("none", "zero"):
         return False
     if load.mem_semantic != "weak" or element_of(load.value.type).bits != 8 or scale.count % SCALES_PER_REGISTER:
         return False
     return _lines_are_vectors(ViewAccessInfo(load.view, AxisAnalysis()), dim)
+
+
+def is_tiled_without_gaps(type: TiledViewType) -> bool:
+    """Whether neighbouring tiles of a view touch: those of a partition, and of the part of one that a CTA has."""
+    return type.kind.data == "partition" or type.kind.data == "strided" and type.steps == type.tile
 
 
 def _lines_are_vectors(facts: ViewAccessInfo, dim: int) -> bool:

@@ -101,6 +101,8 @@ class _WarpSpecializer:
         for mainloop in () if self.has_mma_issuer else self.mainloops:
             mainloop.scale_loads = []
         self.scale_loads = [load for mainloop in self.mainloops for load in mainloop.scale_loads]
+        for dot in (one.dot for one in self.mainloops if one.dot.lhs_scale is not None and not one.scale_loads):
+            dot.pair = False  # threads write scales to the tensor memory of their CTA, and no MMA of the other one waits for that
         self.issuer, self.consumer = self._choose_roles()
         self.issuers = 0 if self.issuer is None else query_tiles_of(self.mainloops)
         self.allocation = PipelineAllocation(func, job, self.warps, self.mainloops, self.has_mma_issuer)

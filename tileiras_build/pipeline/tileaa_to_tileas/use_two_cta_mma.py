@@ -7,7 +7,8 @@ Out:   each CTA loads half of the columns of the right operand. ``pair`` on the 
        once the stages of both CTAs are full, the first CTA of a pair, whose rank is even, issues dots of twice the rows, which read the stages and
        write the accumulators of both CTAs; their commit releases both stages. ``ctas`` on the accumulator's pipeline,
        which completes in both CTAs at once; if the loop runs again, umma_acquire waits until the warps of both have
-       released the accumulator. The pipeline has more stages, as they are smaller.
+       released the accumulator. The pipeline has more stages, as they are smaller. Of block scales each CTA loads those of its rows,
+       and of all columns: once the scale loaders of both have written a stage of them, one copy puts both to tensor memory.
 After: specialize_warps. Before: multicast_loads (no replicated tile remains), allocate_shared_memory.
 Sound: the accumulator of a CTA has its rows and all columns, as before (PTX ISA 9.0, section 9.7.16.10.5, Layout A; B where
        a CTA has 64 rows).
@@ -38,6 +39,7 @@ from ..analysis.resource_model import max_stages
 from ..analysis.tma_tensor_maps import MapBox
 from ..job import Job
 from ..mma.dots import accumulates_in_tmem
+from ..mma.family import tmem_mma_ops
 from ..mma.halved_operands import half_of, halved
 from ..pass_manager import EdgePass
 from ..schedule.choose import Candidate, hear
@@ -87,11 +89,20 @@ def _order(load: TableOp) -> list[int]:
 def _make_cta_pair(func: Operation, op: TableOp, job: Job) -> None:
     set_knobs(func, two_cta_mma=True, num_stages=_halve_stages(op, requested(job).num_stages))
     op.pipeline.owner.pair = True
+    _share_scales(func, op)
     for other in walk(func):
         if other.name == CreateTmemOp.name:
             as_op(other).pair = True
     [commit] = (as_op(one) for one in walk(func) if MmaRole.COMMIT in traits_of(one).mma)
     commit.ready.owner.ctas = PAIR
+
+
+def _share_scales(func: Operation, dot: TableOp) -> None:
+    """Let the first CTA wait for the block scales that the scale loaders of both CTAs have written."""
+    kind = tmem_mma_ops(dot).release
+    for release in (as_op(op) for op in walk(func) if isinstance(op, kind)):
+        created = release.pipeline.owner
+        created.pair, created.writers = True, created.producers
 
 
 def _halve_stages(op: TableOp, wanted: int | None) -> int:

@@ -108,7 +108,7 @@ func.func @kernel(%holder: !llvm.ptr<3>, %a: i64, %on: i1) {
   %2 = llvm.mlir.constant(269549584 : i32) : i32
   nvvm.tcgen05.mma %t, %t, %a, %2, %on {mma_kind = 0 : i64, ctas = 2 : i64} : (!llvm.ptr<6>, !llvm.ptr<6>, i64, i32, i1) -> ()
   %3 = llvm.mlir.constant(1209009312 : i32) : i32
-  nvvm.tcgen05.mma.block_scale %t, %a, %a, %3, %on, %t, %t {mma_kind = "mxf4nvf4.block_scale.block16"} : (!llvm.ptr<6>, i64, i64, i32, i1, !llvm.ptr<6>, !llvm.ptr<6>) -> ()
+  nvvm.tcgen05.mma.block_scale %t, %a, %a, %3, %on, %t, %t {mma_kind = "mxf4nvf4.block_scale.block16", ctas = 1 : i64} : (!llvm.ptr<6>, i64, i64, i32, i1, !llvm.ptr<6>, !llvm.ptr<6>) -> ()
   %w = nvvm.tcgen05.ld %t {shape = "16x64b", repetitions = 4 : i64} : (!llvm.ptr<6>) -> vector<4xi32>
   nvvm.tcgen05.st %t, %w {shape = "16x64b", repetitions = 4 : i64} : (!llvm.ptr<6>, vector<4xi32>) -> ()
   func.return

@@ -188,7 +188,7 @@ CreatePipelineOp = define(
     "result",
     "the mbarriers of a ring of stages",
     pure=False,
-    # ``producers``: the partitions that fill each stage. ``writers``: the compute warps of each CTA of a pair that do, for its first CTA.
+    # ``producers``: the partitions that fill each stage. ``writers``: the warps of each CTA of a pair that do, for its first CTA.
     attributes=LIFETIME_STORAGE
     | {
         "consumers": I32,
@@ -203,7 +203,7 @@ CreatePipelineOp = define(
 
 
 def is_written_by_pair(pipeline: SSAValue) -> bool:
-    """Whether the compute warps of both CTAs of a pair fill the stages of a pipeline."""
+    """Whether warps of both CTAs of a pair fill the stages of a pipeline, by stores."""
     return "writers" in defining_op(pipeline).attributes
 
 

@@ -120,8 +120,10 @@ BlockScaledMmaOp = define_instruction(
     "tcgen05.mma.block_scale",
     "target left right descriptor adds left_scales right_scales",
     "",
-    "a block-scaled MMA of operands in shared memory and scales in tensor memory, by one CTA; `mma_kind`: LLVM's name",
+    "a block-scaled MMA of operands in shared memory and scales in tensor memory, by `ctas` CTAs; `mma_kind`: LLVM's name",
     Intrinsic(
-        lambda op: f"tcgen05.mma.shared.{keyword_attr(op, 'mma_kind')}", ALL, arguments=lambda op: [*op.operands, 1, 0]
+        lambda op: f"tcgen05.mma.shared.{keyword_attr(op, 'mma_kind')}",
+        ALL,
+        arguments=lambda op: [*op.operands, int_attr(op, "ctas"), 0],
     ),
 )

@@ -9,7 +9,7 @@ from ....ir.dialects.fast_xdsl import walk
 from ....ir.dialects.op_definition import TableOp
 from ....ir.dialects.op_traits import is_mma
 from ....ir.layouts.shared_layout import VECTOR_BYTES
-from ....ir.layouts.tmem_layout import PAIR, has_pair_shape
+from ....ir.layouts.tmem_layout import PAIR, ROWS, has_pair_shape
 from ...analysis.axis_info import AxisAnalysis
 from ...analysis.cluster_uniformity import is_rank_dependent
 from ...analysis.copied_operands import half_of_copied_rhs, is_copyable
@@ -22,9 +22,9 @@ from ..halved_operands import half_of_operand
 
 
 def may_be_of_pair(op: TableOp, job: Job) -> bool:
-    """Whether a pair computes a dot if its CTAs divide the rows: the only dot of a kernel, accumulated from zero, without scales."""
+    """Whether a pair computes a dot if its CTAs divide the rows: the only dot of a kernel, accumulated from zero."""
     kernel = enclosing_kernel(op)
-    if not job.target.has("tma_cta_group") or schedule_of(kernel).two_cta_mma is False or op.lhs_scale is not None:
+    if not job.target.has("tma_cta_group") or schedule_of(kernel).two_cta_mma is False:
         return False
     return sum(is_mma(other) for other in walk(kernel)) == 1 and accumulates_from_zero(op)
 
@@ -34,7 +34,7 @@ def gains_by_rows(op: TableOp, ctas: int, mn_major: tuple[str, ...], job: Job) -
     compute the left one from what they gather.
     """
     rows, columns = op.result.type.get_shape()[-2:]
-    if ctas % PAIR or rows % ctas or not has_pair_shape(rows // ctas, columns) or not may_be_of_pair(op, job):
+    if ctas % PAIR or rows % ctas or not _has_shape(op, rows // ctas, columns) or not may_be_of_pair(op, job):
         return False
     if len(op.result.type.get_shape()) == 2 and _are_copied(op, mn_major) and is_in_counted_loop(op):
         return True
@@ -53,13 +53,18 @@ def is_of_pair(
     those is of the CTA's rows, as it computes no others; a right one is copied as it is.
     """
     kernel = as_op(enclosing_kernel(op))
-    if (kernel.num_ctas or 1) % PAIR or not has_pair_shape(*op.result.type.get_shape()) or not may_be_of_pair(op, job):
+    if (kernel.num_ctas or 1) % PAIR or not _has_shape(op, *op.result.type.get_shape()) or not may_be_of_pair(op, job):
         return False
     if 0 not in stored and (0 not in read or not is_rank_dependent(read[0][0])):
         return False
     if 1 in stored:
         return _is_copied_by_half(op, mn_major)
     return 1 in read and not is_rank_dependent(read[1][0]) and half_of_operand(read[1]) is not None
+
+
+def _has_shape(op: TableOp, rows: int, columns: int) -> bool:
+    """Whether MMAs of pairs compute the tile of a dot of which each CTA has so many rows; those with block scales have 256."""
+    return has_pair_shape(rows, columns) and (op.lhs_scale is None or rows % ROWS == 0)
 
 
 def _are_copied(op: TableOp, mn_major: tuple[str, ...]) -> bool:

@@ -239,17 +239,20 @@ def _scale_registers(
 
 
 def emit_copy_scales(e: KernelEmitter, op: TableOp) -> None:
-    """Copy scales from shared to tensor memory, four columns at a time, after a fence for earlier writes."""
+    """Copy scales from shared to tensor memory, four columns at a time, after a fence for earlier writes. Both CTAs of a pair copy
+    what each has in its shared memory.
+    """
     stage, type = e.values.scalar(op.stage), type_as(op.source, BufferType)
     columns = type.placement.data.size_bytes // COLUMN_BYTES
     place = e.b.add(e.b.add(allocation_of(e).base, e.b.mul(stage, columns)), e.values.scalar(op.dest))
     source = _descriptor(e.b, stage_address(e, op.source, stage), COPIED_MATRIX)
+    pair = {"cta_group": PAIR} if allocation_of(e).is_pair else {}
     with _issuing(e):
         e.b.issue(instructions.FenceAfterOp)
         for first in range(0, columns, COPIED_REGISTERS):
             there = pointer_to(e.b, e.b.add(place, first))
             here = e.b.add(source, first * COLUMN_BYTES >> UNIT_SHIFT, I64)
-            e.b.issue(CopyToTensorMemoryOp, there, here, type=None, shape="32x128b.warpx4")
+            e.b.issue(CopyToTensorMemoryOp, there, here, type=None, shape="32x128b.warpx4", **pair)
 
 
 def _descriptor(b: InstructionBuilder, address: Value, matrix: int) -> SSAValue:
@@ -372,7 +375,7 @@ class _Umma:
     ) -> None:
         e, (row, column, k) = self.e, at
         number = k // self.atom.scale_block
-        atom = tensor_atom(self.atom, self.mma.rows, self.mma.columns)
+        atom = tensor_atom(self.atom, self.mma.rows << self.pair, self.mma.columns)
         operands: list[Value] = [pointer_to(e.b, target), left, right, adds]
         for (columns, start), line in zip(self.scales, (row, column)):
             operands.append(pointer_to(e.b, e.b.add(start, columns.tmem_column_of(line, number))))
@@ -382,6 +385,7 @@ class _Umma:
             type=None,
             atom=atom,
             scale_byte=number % SCALES_PER_REGISTER,
+            cta_group=1 + self.pair,
             **self._mn_major,
         )
 

@@ -93,9 +93,11 @@ class Tcgen05(MmaFamily[Tcgen05Atom]):
         return read
 
     def prefers_swapped(self, op: TableOp, job: Job, warps: int) -> bool:
-        """Where the CTAs of a pair divide the columns: a pair computes one MMA of their rows, which swapped columns are."""
+        """Where the CTAs of a pair divide the columns: a pair computes one MMA of their rows, which swapped columns are. Not with block
+        scales, which would have to be swapped, too.
+        """
         kernel = as_op(enclosing_kernel(op))
-        if (kernel.num_ctas or 1) % PAIR or len(op.result.type.get_shape()) != 2:
+        if (kernel.num_ctas or 1) % PAIR or len(op.result.type.get_shape()) != 2 or op.lhs_scale is not None:
             return False
         rows, columns = op.result.type.get_shape()
         if columns % ROWS or not has_pair_shape(columns, rows) or not may_be_of_pair(op, job):

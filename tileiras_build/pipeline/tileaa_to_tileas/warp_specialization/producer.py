@@ -29,6 +29,7 @@ from ...analysis.scale_stage_counts import is_canonical_loop, scale_groups_per_l
 from ...common.llvm_element_types import element_of
 from ...mma.family import Storage, family_of
 from ...mma.tmem_tiles import scale_columns
+from ..group_scale_loads import is_tiled_without_gaps
 from ..layout_assignment.layout_inference_rules import operand_layout
 from ..layout_assignment.view_chain_layouts import layout_through_view, with_layout
 from ..op_insertion import Inserter, insert_if, is_first_of_group, loop_continues_at
@@ -158,7 +159,7 @@ def _is_plain(load: TableOp) -> bool:
     it.
     """
     slice, type = ScalarSlice(), load.view.type
-    if type.kind.data != "partition" or type.padding.data not in ("none", "zero") or load.mem_semantic != "weak":
+    if not is_tiled_without_gaps(type) or type.padding.data not in ("none", "zero") or load.mem_semantic != "weak":
         return False
     if (
         not is_unordered_token(load.token)

@@ -135,14 +135,14 @@ def arch_umma(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
 
 @rewrite("arch.mma.SM100.umma_block_scaled", "tcgen05")
 def arch_umma_block_scaled(cv: Converter, op: TableOp) -> Sequence[ConvertedValue]:
-    """The scales of both operands are in tensor memory."""
+    """The scales of both operands are in tensor memory: in each CTA of a pair those of its rows, and of all columns."""
     mma, (row, *_) = _row_of(atom_of(op, cv), cv)
     if row.scale_type is None:
         raise cv.invalid("umma-scales", f"has the atom {atom_of(op, cv)}, which has no scales")
     descriptor = row.scaled_descriptor(mma.m, mma.n, *_mn_major(op), int_parameter(op, "scale_byte"))
     scales = [_address(cv.operand(value), cv) for value in (op.a_scales, op.b_scales)]
     operands = _address(cv.operand(op.d), cv), *map(cv.operand, (op.a, op.b)), descriptor, op.accumulate, *scales
-    cv.issue(instructions.BlockScaledMmaOp, *operands, mma_kind=row.scaled_kind)
+    cv.issue(instructions.BlockScaledMmaOp, *operands, mma_kind=row.scaled_kind, ctas=_group(op, cv))
     return []
 
 
