@@ -13,8 +13,10 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from tests.compiled_once import once
+from tests.compiled_once import compiled, once
+from tests.examples.example_library import bytecode_of
 from tests.meta.import_graph import closure, module_files, statements
+from tileiras_build import driver
 from tileiras_build.build.kernel_package import FATBIN, PACKED
 from tileiras_build.build.tilecpp_step import TILECPP
 from tileiras_build.build.verify_target import REFERENCE, VERIFIED
@@ -66,7 +68,8 @@ def test_a_stage_is_not_made_by_the_code_of_later_ones():
 
 # ---- what runs -----------------------------------------------------------------------------------------------------
 LOWER = "tileiras_build.driver:lower"
-KERNELS = {"gelu.py": ["gelu_erf_f32"], "matmul.py": ["matmul_f16_nt"], "softmax.py": ["softmax_f32"]}
+SOFTMAX = "softmax_f32"
+KERNELS = {"gelu.py": ["gelu_erf_f32"], "matmul.py": ["matmul_f16_nt"], "softmax.py": [SOFTMAX]}
 JOBS = [Job(TARGETS[name]) for name in ("sm_80", "sm_90", "sm_100")]
 # An artifact is for its job: LLVM IR made without debugging is not serialized for it.
 OTHER_JOBS = [replace(JOBS[0], lineinfo=True), replace(JOBS[0], opt_level=0, debug=True)]
@@ -149,7 +152,7 @@ def bytecode() -> Files:
     """Bytecode of some example kernels, the same for each of JOBS, and of one for OTHER_JOBS."""
     files = ((ROOT / "examples/kernels" / file, names) for file, names in KERNELS.items())
     made = {name: data for path, names in files for name, data in export_kernels(path, names).items()}
-    jobs = {name: (*JOBS, *(OTHER_JOBS if name == "softmax_f32" else ())) for name in made}
+    jobs = {name: (*JOBS, *(OTHER_JOBS if name == SOFTMAX else ())) for name in made}
     return {(STAGES[0].suffix, name, job): data for name, data in made.items() for job in jobs[name]}
 
 
@@ -165,7 +168,7 @@ def _lowered(position: int) -> tuple[dict, Files]:
         (LOWER, (data, suffix, stage.suffix, each, name))
         for (suffix, name, job), data in given.items()
         if suffix == source.suffix
-        for each in (job, *([LIBNVVM] if name == "softmax_f32" and job == JOBS[0] else []))
+        for each in (job, *([LIBNVVM] if name == SOFTMAX and job == JOBS[0] else []))
     ]
     with TemporaryDirectory() as folder:
         traced = trace(Path(folder), [LOWER, *functions(source, stage)], calls)
@@ -173,12 +176,6 @@ def _lowered(position: int) -> tuple[dict, Files]:
     for (_, (*_, job, name)), files in zip(calls, traced.pop("returned")):
         made |= {(suffix, name, job): data for suffix, data in files.items() if job != LIBNVVM}
     return traced, made
-
-
-@pytest.fixture(scope="module")
-def artifacts() -> Files:
-    """All artifacts of the examples."""
-    return dict(row for made in (bytecode(), *(lowered(n)[1] for n in range(1, len(STAGES)))) for row in made.items())
 
 
 @pytest.mark.parametrize("position", range(1, len(STAGES)), ids=lambda position: STAGES[position].name)
@@ -193,33 +190,33 @@ def test_sources_cover_what_an_export_executes(tmp_path):
     check(STAGES[0], trace(tmp_path, [function, STAGES[0].edge], calls))
 
 
-def test_sources_cover_what_a_verification_executes(artifacts, tmp_path):
-    calls = [
-        (VERIFIED.edge, (artifacts[".tilebc", name, job], artifacts[".ptx", name, job], job.target.name, name))
-        for name, job in (("softmax_f32", JOBS[0]), ("softmax_f32", JOBS[1]))
-    ]
+def softmax(sm: str) -> tuple[bytes, bytes, str]:
+    """Bytecode and PTX of an example, and their target."""
+    data = bytecode_of(SOFTMAX)
+    return data, compiled(data, sm).ptx.encode(), sm
+
+
+def test_sources_cover_what_a_verification_executes(tmp_path):
+    calls = [(VERIFIED.edge, (*softmax(sm), SOFTMAX)) for sm in ("sm_80", "sm_90")]
     check(VERIFIED, trace(tmp_path, [VERIFIED.edge], calls))
 
 
-def test_sources_cover_what_a_comparison_executes(artifacts, tmp_path):
+def test_sources_cover_what_a_comparison_executes(tmp_path):
     path = str(ROOT / "examples/kernels/softmax.py")
-    calls = [
-        (REFERENCE.edge, (artifacts[".tilebc", name, job], artifacts[".ptx", name, job], job.target.name, path, "out"))
-        for name, job in (("softmax_f32", JOBS[0]), ("softmax_f32", JOBS[1]))
-    ]
+    calls = [(REFERENCE.edge, (*softmax(sm), path, "out")) for sm in ("sm_80", "sm_90")]
     package = "tileiras_build.verify:verify_file"  # which the edge imports a module of; it imports its others
     check(REFERENCE, trace(tmp_path, [package, REFERENCE.edge], calls))
 
 
-def test_sources_cover_what_a_package_executes(artifacts, tmp_path):
-    for (suffix, name, job), data in artifacts.items():
-        if name == "softmax_f32" and job == JOBS[1]:
-            (tmp_path / f"{name}{suffix}").write_bytes(data)
-    images = (("cubin", str(tmp_path / "softmax_f32.cubin")),)
+def test_sources_cover_what_a_package_executes(tmp_path):
+    made = compiled(bytecode_of(SOFTMAX), "sm_90", stop_at="cubin")
+    for suffix, data in driver.render(STAGES[-1], made.binary).items():
+        (tmp_path / f"{SOFTMAX}{suffix}").write_bytes(data)
+    images = (("cubin", str(tmp_path / f"{SOFTMAX}.cubin")),)
     first = [FATBIN.edge, PACKED.edge]
     traced = trace(tmp_path, first, [("tests.meta.pack_one:make_parts", (images,))])
     check(FATBIN, traced)
     # It must hold the cubin.
-    (tmp_path / "softmax_f32.fatbin").write_bytes(artifacts[".cubin", "softmax_f32", JOBS[1]])
-    arguments = (str(tmp_path / "softmax_f32.fatbin"), images)
+    (tmp_path / f"{SOFTMAX}.fatbin").write_bytes(made.cubin)
+    arguments = (str(tmp_path / f"{SOFTMAX}.fatbin"), images)
     check(PACKED, trace(tmp_path, first, [("tests.meta.pack_one:pack", arguments)]))
