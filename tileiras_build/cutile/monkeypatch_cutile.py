@@ -54,7 +54,8 @@ FUNCTION_PATCHES: tuple[Patch, ...] = (
 )
 
 _MODULES = tuple(dict.fromkeys(patch.module for patch in FUNCTION_PATCHES))
-_UNSCANNED_MODULES = sys.stdlib_module_names | {"numpy"}  # packages that do not use cuTile
+# Packages that do not use cuTile, and this one, whose modules have none of its functions but those that it puts back.
+_UNSCANNED_MODULES = sys.stdlib_module_names | {"numpy", "xdsl", __name__.partition(".")[0]}
 _lock = threading.RLock()
 _replaced: list[tuple[Function, Function]] = []  # (cuTile's own, ours)
 
@@ -123,7 +124,7 @@ def _swap(pairs: list[tuple[Function, Function]]) -> None:
     """In every module replace each of the first functions by the second."""
     by_identity = {id(before): after for before, after in pairs}
     for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] in _UNSCANNED_MODULES or module is sys.modules[__name__]:
+        if name.partition(".")[0] in _UNSCANNED_MODULES:
             continue
         values = getattr(module, "__dict__", {}).copy()
         for found in by_identity.keys() & map(id, values.values()):
