@@ -13,7 +13,7 @@ from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_counted_loop, is_value_forwarding
 from .dot_operand_chains import source_load_of
 from .enclosing_control_flow import has_no_early_exit, is_zero
-from .op_queries import DOT
+from .op_queries import DOT, operations_behind
 
 LOAD, SCALE = "nv_tileas.tiled_load", "nv_tileas.mulf"
 
@@ -92,29 +92,17 @@ def _carried(dot: TableOp, found: RescaledAccumulator) -> RescaledAccumulator | 
 
 def _comes_from(value: SSAValue, dot: Operation, block: Block) -> bool:
     """Whether a value of a block depends on the accumulator of a dot."""
-    return dot in _sources_in(value, block)
+    return dot in operations_behind([value], block)
 
 
 def is_computed_by_dot(value: SSAValue, block: Block) -> bool:
     """Whether a value of a block depends on the accumulator of some dot there."""
-    return any(op.name == DOT for op in _sources_in(value, block))
+    return any(op.name == DOT for op in operations_behind([value], block))
 
 
 def has_scores(func: Operation) -> bool:
     """Whether a dot of a kernel computes the left operand of another one, as in attention."""
     return any(op.name == DOT and is_computed_by_dot(as_op(op).lhs, parent_block(op)) for op in walk(func))
-
-
-def _sources_in(value: SSAValue, block: Block) -> set[Operation]:
-    """The operations of a block that a value depends on."""
-    found: set[Operation] = set()
-    waiting = [value]
-    while waiting:
-        op = waiting.pop().owner
-        if isinstance(op, Operation) and op.parent is block and op not in found:
-            found.add(op)
-            waiting += [operand for inner in walk(op) for operand in inner.operands]
-    return found
 
 
 def stationary_lhs_load(dot: TableOp) -> tuple[TableOp, list[Operation]] | None:

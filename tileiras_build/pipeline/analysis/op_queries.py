@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from xdsl.dialects.builtin import IntegerAttr, TensorType
 from xdsl.ir import Block, Operation, SSAValue
@@ -40,9 +40,28 @@ def has_dots(func: Operation) -> bool:
     return any(op.name == DOT for op in walk(func))
 
 
+def operands_of(top: Operation) -> list[SSAValue]:
+    """The operands of an operation, and of those inside it."""
+    return [operand for op in walk(top) for operand in op.operands]
+
+
 def dots_in(top: Operation) -> list[TableOp]:
     """The dots of a scheduled kernel, loop or partition, in program order."""
     return [as_op(op) for op in walk(top) if op.name == DOT]
+
+
+def operations_behind(
+    values: Iterable[SSAValue], block: Block | None, operands: Callable[[Operation], Iterable[SSAValue]] = operands_of
+) -> set[Operation]:
+    """The operations of a block that compute values. ``operands``: what an operation is computed from."""
+    found: set[Operation] = set()
+    waiting = list(values)
+    while waiting:
+        op = waiting.pop().owner
+        if isinstance(op, Operation) and op.parent is block and op not in found:
+            found.add(op)
+            waiting += operands(op)
+    return found
 
 
 def is_outside(value: SSAValue, block: Block) -> bool:

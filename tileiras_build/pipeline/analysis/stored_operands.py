@@ -8,7 +8,6 @@ from math import prod
 from xdsl.ir import Operation, SSAValue
 
 from ...ir.casting import as_op, parent_block, parent_op, tile_type, unwrap
-from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ...ir.layouts import LinearLayout, SharedLayout, matrix_operand
 from ...ir.layouts.matrix_descriptor import WIDE_CHUNK
@@ -16,7 +15,7 @@ from ...ir.layouts.shared_layout import VECTOR_BYTES
 from ..common.llvm_element_types import element_of
 from .dot_operand_chains import dot_operand_load
 from .enclosing_control_flow import enclosing_kernel, is_defined_in_loop
-from .op_queries import DOT, is_tile
+from .op_queries import DOT, is_tile, operands_of, operations_behind, tiles
 from .tma_operands import is_tma_operand, tile_key
 from .tma_tensor_maps import LONGEST_LINE, PATTERN_LINES, SHORTEST_LINE
 
@@ -58,16 +57,12 @@ def is_gather(op: Operation) -> bool:
 
 def _computation(dot: TableOp, index: int) -> list[Operation]:
     """The operations of the dot's block that compute an operand, from the results of loads and of other dots on."""
-    seen: set[Operation] = set()
-    waiting: list[SSAValue] = [dot.operands[index]]
-    while waiting:
-        op = waiting.pop().owner
-        if not isinstance(op, Operation) or op.parent is not dot.parent or op in seen:
-            continue
-        seen.add(op)
-        if op.name not in (LOAD, DOT):
-            waiting += [operand for inner in walk(op) for operand in inner.operands if is_tile(operand)]
-    return [op for op in unwrap(dot.parent).ops if op in seen]
+    found = operations_behind([dot.operands[index]], dot.parent, _computed_from)
+    return [op for op in unwrap(dot.parent).ops if op in found]
+
+
+def _computed_from(op: Operation) -> list[SSAValue]:
+    return [] if op.name in (LOAD, DOT) else tiles(operands_of(op))
 
 
 def own_sources(dot: TableOp) -> list[TableOp]:

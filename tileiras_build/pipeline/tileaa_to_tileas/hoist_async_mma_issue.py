@@ -27,7 +27,7 @@ from ...ir.dialects.nv_tileas.types import PipelineType
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_agent_switch, is_async_mma, is_counted_loop
 from ..analysis.enclosing_control_flow import has_no_early_exit, is_zero
-from ..analysis.op_queries import may_divide_by_zero
+from ..analysis.op_queries import may_divide_by_zero, operations_behind
 from ..job import Job
 from ..mma.dots import accumulates_in_tmem
 from ..pass_manager import EdgePass
@@ -112,17 +112,8 @@ def _has_no_other_dependence(dot: TableOp) -> bool:
 
 def scalars_behind(values: Iterable[SSAValue], block: Block) -> set[Operation] | None:
     """The scalar operations of a block that compute values; None where they depend on other operations."""
-    found: set[Operation] = set()
-    waiting = list(values)
-    while waiting:
-        op = waiting.pop().owner
-        if isinstance(op, Block) or op.parent is not block or op in found:
-            continue
-        if not is_scalar(op):
-            return None
-        found.add(op)
-        waiting += op.operands
-    return found
+    found = operations_behind(values, block)
+    return found if all(map(is_scalar, found)) else None
 
 
 # ---- rewriting -------------------------------------------------------------------------------------

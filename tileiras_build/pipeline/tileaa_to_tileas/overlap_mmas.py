@@ -23,7 +23,7 @@ from ...ir.dialects.nv_tileas.ops import ConsumerWaitOp, LocalLoadOp, LocalStore
 from ...ir.dialects.nv_tileas.types import PipelineType, TmemType
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_agent_switch, is_async_mma
-from ..analysis.op_queries import is_pure
+from ..analysis.op_queries import is_pure, operations_behind
 from ..job import Job
 from ..mma.dots import accumulates_in_tmem
 from ..pass_manager import EdgePass
@@ -162,17 +162,9 @@ def _move_store(store: TableOp, place: Operation, later: Sequence[Operation]) ->
 
 def _computation(store: TableOp, passed: Sequence[Operation]) -> list[Operation] | None:
     """The operations among ``passed`` that compute a stored tile; None where one of them does more."""
-    needed: set[Operation] = set()
-    waiting = list(store.operands)
-    while waiting:
-        op = waiting.pop().owner
-        if isinstance(op, Block) or op not in passed or op in needed:
-            continue
-        if op.regions or not (is_pure(op) or isinstance(op, LocalLoadOp)):
-            return None
-        needed.add(op)
-        waiting += op.operands
-    return [op for op in passed if op in needed]
+    behind = operations_behind(store.operands, store.parent)
+    needed = [op for op in passed if op in behind]
+    return needed if all(not op.regions and (is_pure(op) or isinstance(op, LocalLoadOp)) for op in needed) else None
 
 
 def _blocks_store(op: Operation, dest: SSAValue, read: set[SSAValue], turned: set[SSAValue]) -> bool:
