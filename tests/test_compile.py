@@ -1,32 +1,19 @@
 """compile() on real kernels, and the same bytes through files: every stage can be entered from its file."""
 
-from functools import cache
-from pathlib import Path
-
 import pytest
 
 import tileiras_build
 from tests.compiled_once import compiled
-from tests.examples.example_library import DIFFERENT
+from tests.examples.example_library import DIFFERENT, bytecode_of
 from tileiras_build import driver
 from tileiras_build.core.errors import InvalidInput
-from tileiras_build.frontend.cases_table_from_ast import is_helper
-from tileiras_build.frontend.export_cutile import export_kernels, list_cases
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.stages import STAGES
 from tileiras_build.target.targets import find_target
 
-EXAMPLES = Path(__file__).resolve().parents[1] / "examples" / "kernels"
-KERNELS = {name: path for path in sorted(EXAMPLES.glob("*.py")) if not is_helper(path) for name in list_cases(path)}
-
-
-@cache
-def bytecode(name: str) -> bytes:
-    return export_kernels(KERNELS[name], [name])[name]
-
 
 def test_artifacts_of_a_kernel():
-    artifacts = tileiras_build.compile(bytecode("vector_add_f32"), "90")
+    artifacts = tileiras_build.compile(bytecode_of("vector_add_f32"), "90")
     assert "nv_tileaa.func" in artifacts.tileaa and "nv_tileas." in artifacts.tileas
     assert "define" in artifacts.ll and ".target sm_90a" in artifacts.ptx
     assert artifacts.cubin.startswith(b"\x7fELF")
@@ -37,34 +24,34 @@ def test_artifacts_of_a_kernel():
 
 
 def test_stop_at_leaves_the_rest_out():
-    artifacts = tileiras_build.compile(bytecode("vector_add_f32"), "sm_80", stop_at="ptx")
+    artifacts = tileiras_build.compile(bytecode_of("vector_add_f32"), "sm_80", stop_at="ptx")
     assert artifacts.cubin is None and artifacts.ptx
     assert "resources" not in artifacts.manifest["kernels"]["vector_add_f32"]
-    early = tileiras_build.compile(bytecode("vector_add_f32"), "sm_80", stop_at="tileaa")
+    early = tileiras_build.compile(bytecode_of("vector_add_f32"), "sm_80", stop_at="tileaa")
     assert early.tileas is None and early.ll is None and early.manifest == {} and early.tileaa
 
 
 def test_same_input_gives_the_same_bytes():
-    first, second = (tileiras_build.compile(bytecode("softmax_f32"), "90") for _ in range(2))
+    first, second = (tileiras_build.compile(bytecode_of("softmax_f32"), "90") for _ in range(2))
     assert (first.ll, first.ptx, first.cubin) == (second.ll, second.ptx, second.cubin)
 
 
 @pytest.mark.parametrize("name", DIFFERENT)
 def test_stages_through_files_give_the_same_bytes(name):
     job = Job(find_target("90"))
-    whole = compiled(bytecode(name), "90")
-    data, source = bytecode(name), STAGES[0]
+    whole = compiled(bytecode_of(name), "sm_90")
+    data, source = bytecode_of(name), STAGES[0]
     for stage in STAGES[1:-1]:
         data, source = driver.lower(data, source.name, stage.name, job, name)[stage.suffix], stage
-        if stage.name in ("tileaa", "tileas"):
-            assert data.decode() == getattr(whole, stage.name)
+        if stage.name == "tileas":
+            assert data.decode() == whole.tileas
     assert data.decode() == whole.ptx
 
 
 @pytest.mark.parametrize("length", [1, 7, 8, 20, 100, -40, -1])
 def test_truncated_bytecode_is_refused(length):
     with pytest.raises(InvalidInput) as caught:
-        tileiras_build.compile(bytecode("vector_add_f32")[:length], "90", name="k.tilebc")
+        tileiras_build.compile(bytecode_of("vector_add_f32")[:length], "90", name="k.tilebc")
     assert str(caught.value).startswith("k.tilebc: byte 0x") and "\n" not in str(caught.value)
 
 
