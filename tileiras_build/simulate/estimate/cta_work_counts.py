@@ -25,7 +25,8 @@ _TENSOR_MEMORY = {"LDTM": TENSOR_MEMORY_READ, "STTM": TENSOR_MEMORY_WRITE}
 class CtaWork:
     """The average work of a CTA: warp instructions, SM cycles by pipe, bytes by memory.
 
-    ``read`` and ``written``: bytes by array (``buffer_of``; 0: unknown array). ``async_load_bytes``: bytes of asynchronous loads
+    ``read`` and ``written``: bytes by array (``buffer_of``; 0: unknown array). ``reread``: bytes that several warps read by one instruction,
+    without those of the first. ``async_load_bytes``: bytes of asynchronous loads
     that an mbarrier counts; ``async_l2_bytes`` of them come from L2, the rest by a multicast of another CTA. ``peer``: bytes of stores to the
     shared memory of other CTAs. ``unknown_branches``: data-dependent
     branches. ``unknown_accesses``: accesses with unknown addresses.
@@ -42,6 +43,7 @@ class CtaWork:
     peer: float = 0
     read: Counter[int] = field(default_factory=Counter)
     written: Counter[int] = field(default_factory=Counter)
+    reread: float = 0
     async_load_bytes: float = 0
     async_l2_bytes: float = 0
     async_stores: float = 0
@@ -61,7 +63,7 @@ class CtaWork:
 
     def add(self, other: CtaWork, share: float) -> None:
         """Add another CTA's work, weighted by its share."""
-        for name in ("instructions", "multiply_adds", "tensor", "tensor_load", "shared", "peer", "l1", "tensor_memory", "async_load_bytes", "async_l2_bytes",
+        for name in ("instructions", "multiply_adds", "tensor", "tensor_load", "shared", "peer", "l1", "tensor_memory", "reread", "async_load_bytes", "async_l2_bytes",
                      "async_stores", "spills"):  # fmt: skip
             setattr(self, name, getattr(self, name) + share * getattr(other, name))
         for name in ("pipes", "read", "written"):
@@ -93,11 +95,13 @@ class WorkCounter:
 
     def block(self, warps: Iterable[WarpTrace], l2_share: float = 1.0) -> CtaWork:
         """The work of a CTA with these warps, where ``l2_share`` of the bytes of asynchronous loads come from L2."""
-        found = CtaWork()
+        found, places = CtaWork(), set[tuple[int, int, int]]()
         for trace in warps:
             self._add_path(found, trace)
             for number, seen in trace.observed.items():
                 self._add_observed(found, self.code.instructions[number], seen)
+                if self.code.instructions[number].opcode in LOADS:
+                    found.reread += _reread(number, seen, places)
             found.unknown_branches |= set(trace.unknown_branches)
         found.async_l2_bytes = found.async_load_bytes * l2_share
         return found
@@ -156,6 +160,19 @@ class WorkCounter:
                 into[owner] += share * sectors * SECTOR_BYTES  # type: ignore[assignment]
             if not taken.known:
                 found.unknown_accesses.add(one.number)
+
+
+def _reread(number: int, seen: Observed, places: set[tuple[int, int, int]]) -> float:
+    """The bytes of a warp's loads at places that other warps read by the same instruction; ``places`` are those of all warps."""
+    found = 0.0
+    for time, taken in enumerate(seen.accesses):
+        if taken.place is None:
+            continue
+        key = (number, time, taken.place)
+        if key in places:
+            found += sum(taken.sectors.values()) * SECTOR_BYTES * seen.executions / len(seen.accesses)
+        places.add(key)
+    return found
 
 
 def _shared_bytes(one: Instruction, mma: MmaShape) -> float:

@@ -29,10 +29,17 @@ IDLE = MemoryLoad()
 def latency_and_rate(
     machine: GpuModel, launch: Launch, work: CtaWork, read: float, load: MemoryLoad
 ) -> tuple[float, float]:
-    """The latency of a load in clocks, and the bytes a clock of one SM, where the launch reads ``read`` bytes from DRAM."""
+    """The latency of a load in clocks, and the bytes a clock of one SM, where the launch reads ``read`` bytes from DRAM.
+
+    Warps of a CTA that read the same at the same time wait for the same answer: what one of them requests counts for the latency.
+    """
     requested = (sum(work.read.values()) + work.async_load_bytes) * launch.blocks
-    dram_share = min(read / requested, 1.0) if requested else 1.0
-    latency = load.latency(machine, dram_share)
+    latency = load.latency(machine, _share(read, requested - work.reread * launch.blocks))
+    dram_share = _share(read, requested)
     busy = min(launch.blocks, machine.sm_count)
     rate = min(L2_BYTES_PER_CLOCK, machine.dram_bytes / busy / dram_share if dram_share else L2_BYTES_PER_CLOCK)
     return latency, rate
+
+
+def _share(read: float, requested: float) -> float:
+    return min(read / requested, 1.0) if requested > 0 else 1.0

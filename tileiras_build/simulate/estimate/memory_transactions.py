@@ -41,6 +41,7 @@ _PATTERNS: dict[tuple[bytes, bytes, str, int], int] = {}  # wavefronts by access
 class Transactions:
     """The transactions of one execution: ``sectors`` by array (``buffer_of``), ``lines`` of 128 bytes, and ``wavefronts`` of
     shared memory. ``peer_bytes``: to or from the shared memory of a CTA of the cluster. ``known``: whether the addresses are known.
+    ``place``: the first byte of global memory, if it is known.
     """
 
     bytes: int = 0
@@ -49,6 +50,7 @@ class Transactions:
     wavefronts: int = 0
     peer_bytes: int = 0
     known: bool = True
+    place: int | None = None
 
 
 def size_of(one: Instruction) -> int:
@@ -99,6 +101,7 @@ def _add_global(found: Transactions, far: Lanes, size: int, lanes: np.ndarray, g
         return
     sectors = {(start + step) // SECTOR_BYTES for start in starts for step in range(0, size, min(size, SECTOR_BYTES))}
     found.sectors = dict(Counter(buffer_of(sector * SECTOR_BYTES) for sector in sectors))
+    found.place = min(starts)
     found.lines = len({sector * SECTOR_BYTES // LINE_BYTES for sector in sectors})
 
 
