@@ -70,6 +70,7 @@ STRATEGIES: tuple[Strategy, ...] = (
                 "tileas-rotate-mma-loop",
                 "tileas-hoist-async-mma-issue",
                 "tileas-overlap-mmas",
+                "tileas-overlap-warpgroup-mmas",
                 "tileas-ping-pong-warpgroups",
                 "tileas-copy-operands-ahead",
                 "tileas-software-pipeline-loads",

@@ -36,6 +36,7 @@ from .mark_read_only_loads import MarkReadOnlyLoads
 from .multicast_loads import MulticastLoads
 from .order_grid import OrderGrid
 from .overlap_mmas import OverlapMmas
+from .overlap_warpgroup_mmas import OverlapWarpgroupMmas
 from .pack_fp4 import PackFp4
 from .ping_pong_warpgroups import PingPongWarpgroups
 from .plan_cta_cluster import PlanCtaCluster
@@ -98,6 +99,7 @@ PASSES = (
     HoistBoundsChecks,  # after UseTmaStores: no later pass replaces accesses; before LimitConversionScratch: each loop has scratch of its own
     LimitConversionScratch,  # before AllocateSharedMemory: it places the chunks
     SelectMemoryAtoms,  # after UseTmaStores and LimitConversionScratch: no later pass adds copies
+    OverlapWarpgroupMmas,  # after SelectMemoryAtoms: no later pass adds copies; before AllocateSharedMemory, whose barriers depend on the order
     SpillToShared,  # after SelectMemoryAtoms: no later pass adds tiles
     MarkReadOnlyLoads,  # after SpillToShared: no later pass adds accesses, and lazy loads are known
     AllocateSharedMemory,  # sizes depend on layouts, barriers on the final order: later passes change neither

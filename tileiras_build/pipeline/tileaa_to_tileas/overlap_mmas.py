@@ -58,13 +58,13 @@ def _issue_together(dots: Sequence[TableOp]) -> None:
 
 def _may_follow(dot: TableOp, leader: TableOp) -> bool:
     """Whether a dot may be issued behind ``leader``, whose barrier then orders its operands, too."""
-    passed = _ops_between(leader, dot)
+    passed = ops_between(leader, dot)
     if not any(op.name == BARRIER for op in passed) or not _is_simple(dot):
         return False
     barrier = _barrier_of(leader)
     if barrier is None or not barrier_before(dot) or scalars_behind(dot.operands, parent_block(dot)) is None:
         return False
-    since = _ops_between(barrier, dot)
+    since = ops_between(barrier, dot)
     return not any(_touches(inner, dot) for op in since for inner in walk(op)) and _may_release(dot, since)
 
 
@@ -76,7 +76,7 @@ def _barrier_of(dot: Operation) -> Operation | None:
     return op if op is not None and op.name == BARRIER else None
 
 
-def _ops_between(first: Operation, last: Operation) -> list[Operation]:
+def ops_between(first: Operation, last: Operation) -> list[Operation]:
     ops = list(parent_block(last).ops)
     return ops[ops.index(first) + 1 : ops.index(last)]
 
@@ -95,7 +95,7 @@ def _touches(op: Operation, dot: TableOp) -> bool:
     if is_async_mma(op):
         return op.ready is not None and op.ready is dot.ready
     buffers = [value for value in (dot.lhs, dot.rhs) if value not in tiles]
-    rings = {dot.ready, *(ring for buffer in buffers for ring in _rings(buffer))}
+    rings = {dot.ready, *(ring for buffer in buffers for ring in rings_of(buffer))}
     return _waits_or_releases(op, rings) or any(value in buffers for value in op.operands)
 
 
@@ -116,7 +116,7 @@ def _columns(tile: SSAValue) -> tuple[int, int]:
     return defining_table_op(tile).column, type_as(tile, TmemType).columns.data
 
 
-def _rings(buffer: SSAValue) -> Iterator[SSAValue]:
+def rings_of(buffer: SSAValue) -> Iterator[SSAValue]:
     """The pipelines whose stages a buffer has."""
     for user in (user for user in users(buffer) if not is_async_mma(user)):
         yield from (value for value in user.operands if isinstance(value.type, PipelineType))
@@ -133,7 +133,7 @@ def _store_before_waits(block: Block) -> None:
     """Write operands that are known before an MMA right behind its issue, not after the wait for it."""
     for store in [op for op in block.ops if op.name in STORES]:
         for place in [op for op in block.ops if accumulates_in_tmem(op) and _is_waited_for(op)]:
-            if store in (passed := _ops_between(place, terminator(block))) and _move_store(as_op(store), place, passed):
+            if store in (passed := ops_between(place, terminator(block))) and _move_store(as_op(store), place, passed):
                 break
 
 
@@ -145,7 +145,7 @@ def _is_waited_for(dot: Operation) -> bool:
 def _move_store(store: TableOp, place: Operation, later: Sequence[Operation]) -> bool:
     """Move a store, and what computes it, behind ``place``; false where it must not move. ``later``: all operations behind."""
     passed = list(later[: later.index(store)])
-    computed = _computation(store, passed)
+    computed = computation_of(store, passed)
     if computed is None or not any(isinstance(op, ConsumerWaitOp) for op in passed):
         return False
     dest = store.dest if store.name == TMEM_STORE else store.buffer
@@ -153,21 +153,21 @@ def _move_store(store: TableOp, place: Operation, later: Sequence[Operation]) ->
     before = [op for op in parent_block(place).ops if is_async_mma(op) and op not in later]
     read = {as_op(op).buffer for op in computed if isinstance(op, LocalLoadOp)}
     unread = {as_op(op).ready for op in later[len(passed) :] if is_async_mma(op)} - {None}
-    turned = {*unread, *(ring for buffer in (dest, *read) for ring in _rings(buffer))}
-    if any(_blocks_store(inner, dest, read, turned) for op in (*before, *rest) for inner in walk(op)):
+    turned = {*unread, *(ring for buffer in (dest, *read) for ring in rings_of(buffer))}
+    if any(blocks_store(inner, dest, read, turned) for op in (*before, *rest) for inner in walk(op)):
         return False
-    _move_after(place, [*computed, store])
+    move_after(place, [*computed, store])
     return True
 
 
-def _computation(store: TableOp, passed: Sequence[Operation]) -> list[Operation] | None:
+def computation_of(store: TableOp, passed: Sequence[Operation]) -> list[Operation] | None:
     """The operations among ``passed`` that compute a stored tile; None where one of them does more."""
     behind = operations_behind(store.operands, store.parent)
     needed = [op for op in passed if op in behind]
     return needed if all(not op.regions and (is_pure(op) or isinstance(op, LocalLoadOp)) for op in needed) else None
 
 
-def _blocks_store(op: Operation, dest: SSAValue, read: set[SSAValue], turned: set[SSAValue]) -> bool:
+def blocks_store(op: Operation, dest: SSAValue, read: set[SSAValue], turned: set[SSAValue]) -> bool:
     """Whether an operation uses what a store writes, writes what its tile is read from, or waits for or releases a stage of either."""
     if _waits_or_releases(op, turned):
         return True
@@ -195,23 +195,23 @@ def _next(op: Operation) -> Operation | None:
 # ---- rewriting -------------------------------------------------------------------------------------
 def _move_behind(dot: TableOp, leader: TableOp) -> TableOp:
     """Issue a dot behind ``leader`` and those that were moved there before; returns it."""
-    block, passed = parent_block(dot), _ops_between(leader, dot)
+    block, passed = parent_block(dot), ops_between(leader, dot)
     place: Operation = leader
     while (following := place.next_op) is not None and (is_scalar(following) or accumulates_in_tmem(following)):
         place = following
     scalars = scalars_behind(dot.operands, block) or set()
-    moved = [op for op in passed if op in scalars and op in _ops_between(place, dot)]
-    readers = users_of_released_stage(dot, _ops_between(place, dot))
+    moved = [op for op in passed if op in scalars and op in ops_between(place, dot)]
+    readers = users_of_released_stage(dot, ops_between(place, dot))
     [barrier] = barrier_before(dot)
     barrier.detach()
     barrier.erase()
     if readers:
         dot = give_release(dot, as_op(readers[-1]))
-    _move_after(place, [*moved, dot])
+    move_after(place, [*moved, dot])
     return dot
 
 
-def _move_after(place: Operation, ops: Sequence[Operation]) -> None:
+def move_after(place: Operation, ops: Sequence[Operation]) -> None:
     """Move operations, in their order, behind ``place``."""
     for op in ops:
         op.detach()

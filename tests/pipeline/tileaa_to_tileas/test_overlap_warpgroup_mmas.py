@@ -1,0 +1,56 @@
+"""Warpgroup MMAs in flight beside other work: where they are issued and waited for, and correct results without a race."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.emulated_kernels import compiled, run, scheduled_case
+from tests.pipeline.tileaa_to_tileas.test_overlap_mmas import linear_attention, of_results
+from tileiras_build.pipeline.verifiers.mbarrier_pipelines import verify_pipelines
+
+KERNELS, TILES = (Path(__file__).with_name(f"{name}.py") for name in ("state_dots", "tiles_of_two_dots"))
+SHOWN = ("async.dot", "async.dot_wait", "local_store", "barrier", "async.pipeline.consumer_release")
+
+
+def events(path: Path, name: str) -> list[str]:
+    """What the loop of a kernel does with operands and accumulators, in order, with the MMAs that stay in flight."""
+    text = compiled(path, name, "sm_90").tileas
+    loop = text[text.rindex("nv_tileas.for ") : text.rindex("nv_tileas.continue")]
+    lines = [line.strip().partition("nv_tileas.")[2] for line in loop.splitlines()]
+    shown = [line for line in lines if line.split(" ")[0] in SHOWN]
+    return [_event(line) for line in shown]
+
+
+def _event(line: str) -> str:
+    name = line.split(" ")[0].rpartition(".")[2]
+    return name + (f" {line.partition('pending = ')[2][0]}" if "pending = " in line else "")
+
+
+def test_what_does_not_depend_on_a_dot_comes_before_the_wait_for_it():
+    """The state is written behind the scores; the update of the state is issued behind the dot with the values."""
+    assert events(TILES, "decayed_state") == [
+        *("dot", "local_store", "dot_wait 0", "dot", "local_store", "barrier", "dot", "barrier", "dot_wait 1", "dot"),
+        *("dot_wait 0", "consumer_release", "consumer_release", "dot_wait 1"),
+    ]
+
+
+def test_a_dot_of_the_result_stays_behind_it():
+    found = events(KERNELS, "of_results")
+    last = len(found) - 1 - found[::-1].index("dot")
+    assert found[last - 3 : last] == ["dot_wait 0", "local_store", "barrier"]
+
+
+@pytest.mark.parametrize("reference", [linear_attention, of_results])
+@pytest.mark.parametrize("chunks", [1, 4])
+def test_results(reference, chunks):
+    rng = np.random.default_rng(chunks)
+    q, k, v = (rng.integers(-1, 2, (64 * chunks, 64)).astype(np.float16) / 8 for _ in range(3))
+    out = np.full((64 * chunks, 64), np.nan, np.float32)
+    found = run(KERNELS, reference.__name__, "sm_90", [q, k, v, out], (1, 1, 1))[3]
+    np.testing.assert_allclose(found, reference(q, k, v), rtol=5e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("name", ["linear_attention", "of_results"])
+def test_verifier_of_pipelines(name):
+    assert verify_pipelines(scheduled_case(KERNELS, name, "sm_90")) > 0

@@ -1,0 +1,234 @@
+"""Let the warpgroup MMAs of an iteration overlap each other, and the computation between them.
+
+In:    counted loops of the consumer partition with several dots (async.dot) that each are waited for where they are issued.
+Out:   operands that threads write are written, and dots issued, as early as what they depend on allows, but behind the first
+       dot; the wait for each (async.dot_wait) stands before the first use of its result. Stages are released after the waits.
+After: select_memory_atoms (no later pass adds copies). Before: allocate_shared_memory, ping_pong_warpgroups.
+Sound: MMAs complete in the order of issue, and none is in flight past the block, an operation with regions, or a wait for another
+       pipeline while a stage is to be released. What moves passes no wait for its stages, no other access of its buffers, and no
+       operation that reads the accumulator that it overwrites. The barrier behind what threads write moves with the dot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from xdsl.ir import Block, Operation
+
+from ...ir.casting import as_op, parent_block, terminator
+from ...ir.dialects.fast_xdsl import walk
+from ...ir.dialects.nv_tileas.ops import ConsumerReleaseOp, ConsumerWaitOp, LocalLoadOp, LocalStoreOp
+from ...ir.dialects.op_definition import TableOp
+from ...ir.dialects.op_traits import is_agent_switch, is_counted_loop
+from ..analysis.dot_loop_registers import tile_registers
+from ..analysis.enclosing_control_flow import is_zero
+from ..analysis.op_queries import is_pure, is_tile
+from ..analysis.resource_model import accumulators_fit
+from ..common.llvm_element_types import element_of
+from ..job import Job
+from ..mma.dots import accumulates_in_registers
+from ..mma.family import register_mma_ops
+from ..pass_manager import EdgePass
+from .op_insertion import insert_before
+from .overlap_mmas import blocks_store, computation_of, move_after, ops_between, rings_of
+from .rotate_mma_loop import is_scalar
+from .stage_releases import barrier_before
+
+# Asynchronous operations that order nothing but stages, which are looked at, and results.
+KNOWN = frozenset(
+    f"nv_tileas.async.{name}"
+    for name in (
+        "dot", "pipeline.consumer_wait", "pipeline.consumer_release", "pipeline.advance", "tiled_tma_store", "tma_store_wait",
+    )
+)  # fmt: skip
+
+
+class OverlapWarpgroupMmas(EdgePass):
+    """Warpgroup MMAs in flight beside other work."""
+
+    name = "tileas-overlap-warpgroup-mmas"
+
+    def run_on_function(self, func: TableOp, job: Job) -> None:
+        for switch in [op for op in walk(func) if is_agent_switch(op)]:
+            for loop in [op for op in walk(switch.regions[-1]) if is_counted_loop(op)]:
+                if _may_overlap(block := loop.regions[0].blocks[0], func, job):
+                    _write_ahead(block)
+                    _issue_ahead(block)
+                    _Waits(block).run()
+
+
+def _dots(block: Block) -> list[TableOp]:
+    return [op for op in block.ops if accumulates_in_registers(op)]
+
+
+def _may_overlap(block: Block, func: TableOp, job: Job) -> bool:
+    """Whether a block has several dots, waits for each, reads one, and has the registers of all at once."""
+    dots = _dots(block)
+    if len(dots) < 2 or not all(map(_is_simple, dots)) or not any(map(_is_read, dots)):
+        return False
+    if any(op.name.startswith("nv_tileas.async.") and op.name not in KNOWN for op in block.ops):
+        return False
+    tiles = [tile for dot in dots for tile in (dot.result, *filter(is_tile, (dot.lhs,)))]
+    return accumulators_fit(sum(map(tile_registers, dict.fromkeys(tiles))), func, job, func.num_warps)
+
+
+def _is_read(dot: TableOp) -> bool:
+    """Whether threads read a result before the next iteration; MMAs that only accumulate follow each other closely anyway."""
+    return any(use.operation is not terminator(parent_block(dot)) for use in dot.result.uses)
+
+
+def _is_simple(dot: TableOp) -> bool:
+    """Whether a dot is one group of MMAs; 16-bit accumulators are complete where they are unpacked."""
+    return dot.pending == 0 and not dot.promotion and element_of(dot.result.type).bits == 32
+
+
+# ---- what is written and issued earlier --------------------------------------------------------------
+def _write_ahead(block: Block) -> None:
+    """Write each operand behind the first dot that it does not depend on."""
+    for store in [as_op(op) for op in block.ops if isinstance(op, LocalStoreOp)]:
+        for place in [dot for dot in _dots(block) if dot.is_before_in_block(store)]:
+            if _move_store(store, place):
+                break
+
+
+def _move_store(store: TableOp, place: TableOp) -> bool:
+    """Move a store, and what computes it, behind ``place``; false where it must not move."""
+    passed = ops_between(place, store)
+    if (computed := computation_of(store, passed)) is None:
+        return False
+    read = {as_op(op).buffer for op in computed if isinstance(op, LocalLoadOp)}
+    turned = {ring for buffer in (store.buffer, *read) for ring in rings_of(buffer)}
+    earlier = [dot for dot in _dots(parent_block(store)) if dot is place or dot.is_before_in_block(place)]
+    rest = [op for op in passed if op not in computed]
+    if any(blocks_store(inner, store.buffer, read, turned) for op in (*earlier, *rest) for inner in walk(op)):
+        return False
+    move_after(place, [*computed, store])
+    return True
+
+
+def _issue_ahead(block: Block) -> None:
+    """Issue each dot but the first as early as possible."""
+    for dot in _dots(block)[1:]:
+        barrier = barrier_before(dot)
+        if not barrier and _stores_of(dot, list(block.ops)):
+            continue  # the barrier of another dot orders what threads write
+        before = ops_between(_dots(block)[0], dot)
+        computed = _pure_computation(dot, before)
+        kept = [op for op in before if op not in computed and op not in barrier]
+        needed = [op for op in kept if _is_needed_by(dot, computed, op)]
+        if needed and accumulates_in_registers(needed[-1]):
+            continue  # threads would wait for that one earlier
+        place = _behind_dots(needed[-1] if needed else _dots(block)[0], [dot, *barrier])
+        later = ops_between(place, dot)
+        if any(not is_scalar(op) for op in later if op in kept):
+            move_after(place, [*(op for op in later if op in computed), *barrier, dot])
+
+
+def _stores_of(dot: TableOp, ops: Sequence[Operation]) -> list[Operation]:
+    """The stores to the buffers of a dot."""
+    return [op for op in ops if isinstance(op, LocalStoreOp) and as_op(op).buffer in (dot.lhs, dot.rhs)]
+
+
+def _pure_computation(dot: TableOp, before: Sequence[Operation]) -> list[Operation]:
+    """The operations among ``before`` without effects from which the operands of a dot are computed."""
+    found: set[Operation] = set()
+    waiting = list(dot.operands)
+    while waiting:
+        op = waiting.pop().owner
+        if isinstance(op, Operation) and op in before and op not in found and is_pure(op) and not op.regions:
+            found.add(op)
+            waiting += op.operands
+    return [op for op in before if op in found]
+
+
+def _is_needed_by(dot: TableOp, computed: Sequence[Operation], op: Operation) -> bool:
+    """Whether a dot, with what computes its operands, has to stay behind an operation."""
+    moved = [dot, *computed]
+    used = {value for one in moved for value in one.operands}
+    if op.regions or any(result in used for result in op.results) or _stores_of(dot, [op]):
+        return True
+    rings = {ring for buffer in (dot.lhs, dot.rhs) if not is_tile(buffer) for ring in rings_of(buffer)}
+    if isinstance(op, ConsumerWaitOp) and rings & set(op.operands):
+        return True
+    made = {result for one in computed for result in one.results}
+    overwritten = {value for value in used - made if value.type == dot.result.type and not is_zero(value)}
+    return any(value in overwritten for value in op.operands)
+
+
+def _behind_dots(place: Operation, moved: Sequence[Operation]) -> Operation:
+    """The last of the dots that directly follow ``place``, or ``place``."""
+    op = place
+    while (following := op.next_op) is not None and following not in moved:
+        if accumulates_in_registers(following):
+            place = following
+        elif not is_scalar(following):
+            break
+        op = following
+    return place
+
+
+# ---- waits -------------------------------------------------------------------------------------------
+@dataclass(eq=False)
+class _Waits:
+    """The dots of a block in the order of issue, those whose results were waited for, and the releases that wait for dots."""
+
+    block: Block
+    issued: list[TableOp] = field(default_factory=list)
+    complete: int = 0
+    releases: list[Operation] = field(default_factory=list)
+
+    def run(self) -> None:
+        """Move each wait to the first use of the result."""
+        for op in list(self.block.ops):
+            if op is terminator(self.block) or op.regions:
+                self._finish(op)
+            elif isinstance(op, ConsumerReleaseOp):
+                self._release(op)
+            elif isinstance(op, ConsumerWaitOp) and self.releases:
+                self._finish(op)
+            self._wait_for_operands(op)
+            if accumulates_in_registers(op):
+                op.pending = None
+                self.issued.append(op)
+
+    def _wait_for_operands(self, op: Operation) -> None:
+        values = {value for inner in walk(op) for value in inner.operands}
+        for dot in [dot for dot in self.issued if dot.result in values]:
+            self._wait(dot, op)
+
+    def _wait(self, dot: TableOp, place: Operation) -> None:
+        """Wait for a dot before ``place``, and let all that follows use what is complete then."""
+        pending = len(self.issued) - 1 - self.issued.index(dot)
+        uses = list(dot.result.uses)
+        result = insert_before(register_mma_ops(dot).wait.make([dot.result], [dot.result.type], pending=pending), place)
+        for use in uses:
+            use.operation.operands[use.index] = result
+        self.complete = max(self.complete, len(self.issued) - pending)
+        if self.complete == len(self.issued):
+            self._put_releases(place)
+
+    def _release(self, op: Operation) -> None:
+        """Release a stage at once if no dot is in flight, else behind the wait for the last one."""
+        if self.complete < len(self.issued):
+            op.detach()
+            self.releases.append(op)
+
+    def _put_releases(self, place: Operation) -> None:
+        for release in self.releases:
+            parent_block(place).insert_op_before(release, place)
+        self.releases = []
+
+    def _finish(self, place: Operation) -> None:
+        """Wait for all dots before ``place``."""
+        for dot in [dot for dot in self.issued if _is_used(dot) or self._is_last_in_flight(dot)]:
+            self._wait(dot, place)
+
+    def _is_last_in_flight(self, dot: TableOp) -> bool:
+        return dot is self.issued[-1] and self.complete < len(self.issued)
+
+
+def _is_used(dot: TableOp) -> bool:
+    """Whether a result has other uses than the wait for it."""
+    wait = register_mma_ops(dot).wait
+    return any(not isinstance(use.operation, wait) for use in dot.result.uses)
