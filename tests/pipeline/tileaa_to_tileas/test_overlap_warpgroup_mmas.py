@@ -31,7 +31,7 @@ def test_what_does_not_depend_on_a_dot_comes_before_the_wait_for_it():
     """The state is written behind the scores; the update of the state is issued behind the dot with the values."""
     assert events(TILES, "decayed_state") == [
         *("dot", "local_store", "dot_wait 0", "dot", "local_store", "barrier", "dot", "barrier", "dot_wait 1", "dot"),
-        *("dot_wait 0", "consumer_release", "consumer_release", "dot_wait 1"),
+        *("dot_wait 0", "consumer_release", "consumer_release", "dot_wait 0"),
     ]
 
 

@@ -199,7 +199,7 @@ class _Waits:
 
     def _wait(self, dot: TableOp, place: Operation) -> None:
         """Wait for a dot before ``place``, and let all that follows use what is complete then."""
-        pending = len(self.issued) - 1 - self.issued.index(dot)
+        pending = len(self.issued) - max(self.complete, 1 + self.issued.index(dot))
         uses = list(dot.result.uses)
         result = insert_before(register_mma_ops(dot).wait.make([dot.result], [dot.result.type], pending=pending), place)
         for use in uses:
