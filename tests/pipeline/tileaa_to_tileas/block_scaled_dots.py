@@ -284,5 +284,6 @@ CASES = [
     _case("e4m3_pair", E4M3, (256, 128, 128, 32), kernel=turned_by_pair, **GROUPED),
     _case("e4m3_pair_tall", E4M3, (512, 64, 128, 32), kernel=turned_by_pair, **GROUPED),
     _bytes("mxfp4_bytes_pairs", (512, 128, 256, 32), kernel=bytes_by_two_pairs, **GROUPED),
+    _bytes("nvfp4_bytes_large", (256, 256, 256, 16), "float8_e4m3fn", **GROUPED),
     _bytes("nvfp4_bytes_pair_persistent", (256, 128, 256, 16), "float8_e4m3fn", persistent_by_pair, **GROUPED),
 ]

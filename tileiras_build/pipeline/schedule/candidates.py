@@ -45,6 +45,7 @@ from ..analysis.resource_model import (
     uses_setmaxnreg,
     warps_of_tile,
 )
+from ..analysis.scale_lines import scales_are_lines_of_vectors
 from ..analysis.tma_operands import is_copied_by_tma, tma_loads_allowed, tma_operand
 from ..common.optimization_hints import hint, occupancy
 from ..job import Job
@@ -89,6 +90,11 @@ class Candidates:
         return describe(self.func, self.job)
 
     @cached_property
+    def loads_scales(self) -> bool:
+        """Whether warps of their own load the block scales of an asynchronous MMA; only clusters are weighed then."""
+        return _loads_scales(self.dot, self.job)
+
+    @cached_property
     def copied(self) -> bool:
         """Whether TMA copies both operands."""
         return choose_strategy(self.job).uses_tma and tma_loads_allowed(self.func) and _copies(self.dot, self.job)
@@ -118,12 +124,12 @@ class Candidates:
     @classmethod
     def of(cls, func: TableOp, job: Job) -> Candidates | None:
         """None for other kernels: they have one candidate, what the passes prefer. Block scales have a cost where warps multiply
-        them: scales of asynchronous MMAs need warps of their own, and others are multiplied before.
+        them, and where a pair of CTAs could: scales of asynchronous MMAs need warps of their own, and others are multiplied before.
         """
         dots = dots_in(func)
         if len(dots) != 1 or len(tile_shape(dots[0].result)) != 2:
             return None
-        if dots[0].lhs_scale is not None and not _warps_multiply_scales(dots[0], job):
+        if _loads_scales(dots[0], job) and not scales_are_lines_of_vectors(dots[0]):
             return None
         return cls(func, dots[0], job) if job.opt_level != 0 and choose_strategy(job).passes else None
 
@@ -131,13 +137,13 @@ class Candidates:
         """The cheapest legal candidate with one CTA or a pair; None where there is no pair to weigh."""
         has_pairs = self.target.has("tma_cta_group")
         is_large = has_pairs and max(tile_shape(self.dot.result)) == PAIR * ROWS
-        if is_listening() and self.target.has("tma_multicast"):
+        if is_listening() and self.target.has("tma_multicast") and not self.loads_scales:
             return self._best((*self._clusters(), self._neighbours_of_any_grid()))
         return self._best(self._clusters()) if is_large else None
 
     def best_neighbours(self) -> WholeSchedule | None:
         """The cheapest legal candidate with a cluster of neighbouring tile programs; None where others take no more time."""
-        if self._neighbours_limit()[0] is not None:
+        if self.loads_scales or self._neighbours_limit()[0] is not None:
             return None  # before the kernel is described, which takes longer
         together = cheapest(self._of([self._neighbours()]))
         if together is None or together.cost is None:
@@ -148,7 +154,7 @@ class Candidates:
 
     def gains_by_split(self, parts: int, trips: int) -> bool:
         """Whether a tile program takes less time where so many CTAs divide the trips of its loop, each on an SM of its own."""
-        whole = cheapest(self._of([_Cluster(1, self.kernel.with_trips(trips))]))
+        whole = None if self.loads_scales else cheapest(self._of([_Cluster(1, self.kernel.with_trips(trips))]))
         if whole is None or (best := cheapest(self._of(self._clusters()))) is None or best.schedule.num_ctas:
             return False
         kernel, alone = self.kernel.with_trips(trips), replace(whole.schedule, occupancy=1)
@@ -160,6 +166,8 @@ class Candidates:
 
     def best(self) -> WholeSchedule | None:
         """The cheapest legal candidate with the CTAs that the kernel has; None where there are no fewer warps to weigh."""
+        if self.loads_scales:
+            return None
         half = self.usual // 2
         is_large = self.asked is None and half >= MIN_WARPS and registers_fit(self.registers, half, 1, self.target)
         return self._best([_Cluster(self.kernel.ctas, self.kernel)]) if is_large or is_listening() else None
@@ -263,6 +271,13 @@ class Candidates:
         if self.family.row_for(self.dot, self.target) is None or not accumulates_from_zero(self.dot):
             return "the dot has no instruction of pairs, or accumulates into another tile", "accumulate from zeros"
         dot = self.kernel.dots[0]
+        if self.loads_scales and dot.m < PAIR * ROWS:
+            return "the CTAs would divide the columns, whose block scales are not swapped", "tiles of 256 rows"
+        if self.loads_scales and _columns(dot) <= ALL_COLUMNS:
+            return (
+                "both CTAs would load the scales of all columns, and one has the tensor memory that it needs",
+                "num_ctas=2",
+            )
         rows, columns = max(dot.m, dot.n), min(dot.m, dot.n) if dot.m < PAIR * ROWS else dot.n
         if rows != PAIR * ROWS or columns not in range(MIN_PAIR_COLUMNS, PAIR * ROWS + 1, PAIR_COLUMN_UNIT):
             shape = f"{PAIR * ROWS} rows or columns, and {MIN_PAIR_COLUMNS} to {PAIR * ROWS} of the other"
@@ -366,14 +381,15 @@ def _copies(dot: TableOp, job: Job) -> bool:
     return family.async_ops is not None or family.select(dot, loaded, job, MIN_WARPS) is not None
 
 
-def _warps_multiply_scales(dot: TableOp, job: Job) -> bool:
-    """Whether the fastest family has scales in its instruction, and threads execute it."""
+def _loads_scales(dot: TableOp, job: Job) -> bool:
+    """Whether a dot has block scales that no instruction of warps multiplies."""
     family = fastest_family(job.target)
-    return family.async_ops is None and family.row_for(dot, job.target) is not None
+    return dot.lhs_scale is not None and (family.async_ops is not None or family.row_for(dot, job.target) is None)
 
 
 def _columns(dot: Dot) -> int:
-    return -(-dot.m // ROWS) * dot.n
+    """Of accumulators, and of one stage of block scales, which tensor memory has four times."""
+    return -(-dot.m // ROWS) * dot.n + dot.scale_bytes // ROWS
 
 
 def cheapest(found: Iterable[WholeSchedule]) -> WholeSchedule | None:

@@ -24,11 +24,10 @@ from ...ir.dialects.nv_tileas.ops import COUNTERPARTS, BarrierOp
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import has_side_effects
 from ...ir.layouts.tmem_layout import ALL_COLUMNS, SCALES_PER_REGISTER, WARPS, allocated_columns
-from ..analysis.access_vectorization import VECTOR_BYTES, ViewAccessInfo
-from ..analysis.axis_info import AxisAnalysis
 from ..analysis.enclosing_control_flow import enclosing_kernel
 from ..analysis.op_queries import is_outside, is_pure, may_divide_by_zero
 from ..analysis.resource_model import estimated_ctas_per_sm, max_stages
+from ..analysis.scale_lines import FIRST_SCALE, is_tiled_without_gaps, lines_are_vectors
 from ..analysis.scale_stage_counts import is_canonical_loop, tmem_scale_groups
 from ..common.llvm_element_types import element_of
 from ..job import Job
@@ -42,7 +41,6 @@ from .software_pipelining.async_stage_copies import erase_dead
 BlockTileOp, TiledLoadOp, PermuteOp, DotOp = (
     COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("block_tile", "tiled_load", "permute", "dot")
 )
-FIRST_SCALE = 3  # operand of a dot
 GROUP_BYTES = (32, 16)  # of a line: a sector of L2, or half of one where tensor memory is too small
 
 
@@ -146,20 +144,7 @@ def _may_be_widened(scale: _Scale, block: Block) -> bool:
         return False
     if load.mem_semantic != "weak" or element_of(load.value.type).bits != 8 or scale.count % SCALES_PER_REGISTER:
         return False
-    return _lines_are_vectors(ViewAccessInfo(load.view, AxisAnalysis()), dim)
-
-
-def is_tiled_without_gaps(type: TiledViewType) -> bool:
-    """Whether neighbouring tiles of a view touch: those of a partition, and of the part of one that a CTA has."""
-    return type.kind.data == "partition" or type.kind.data == "strided" and type.steps == type.tile
-
-
-def _lines_are_vectors(facts: ViewAccessInfo, dim: int) -> bool:
-    along = facts.type.dim_map[dim]
-    divisors = [facts.sizes[along], facts.analysis(facts.memref.operands[0]).divisibility]
-    divisors += [stride for at, stride in enumerate(facts.strides) if at != along]
-    contiguous = facts.order[:1] == [dim] and facts.type.source.strides[along] == 1
-    return contiguous and all(number % VECTOR_BYTES == 0 for number in divisors)
+    return lines_are_vectors(load, dim)
 
 
 # ---- tensor memory -------------------------------------------------------------------------------------

@@ -25,11 +25,11 @@ from ...analysis.dot_operand_chains import dot_operand_load
 from ...analysis.integer_ranges import BoundsCheck
 from ...analysis.op_queries import is_outside, is_pure, may_divide_by_zero
 from ...analysis.scalar_slice import ScalarSlice, is_unordered_token
+from ...analysis.scale_lines import FIRST_SCALE, is_tiled_without_gaps
 from ...analysis.scale_stage_counts import is_canonical_loop, scale_groups_per_load
 from ...common.llvm_element_types import element_of
 from ...mma.family import Storage, family_of
 from ...mma.tmem_tiles import scale_columns
-from ..group_scale_loads import is_tiled_without_gaps
 from ..layout_assignment.layout_inference_rules import operand_layout
 from ..layout_assignment.view_chain_layouts import layout_through_view, with_layout
 from ..op_insertion import Inserter, insert_if, is_first_of_group, loop_continues_at
@@ -48,7 +48,6 @@ from .pipelines import (
 )
 from .used_pipelines import scales_of, stages_of
 
-FIRST_SCALE = 3  # operand of a dot
 SIDES = (0, 1)  # the operands of a dot: each has a warp for its scales
 
 
@@ -140,8 +139,8 @@ def _scale_load(dot: TableOp, side: int) -> ScaleLoad | None:
         or columns.count < SECTOR_BYTES // 2
     ):
         return None
-    if dot.scale_steps == 1 and columns.count < SECTOR_BYTES:
-        return None
+    if dot.scale_steps == 1 and columns.count < SECTOR_BYTES and not dot.pair:
+        return None  # threads are faster, whose scales no pair multiplies
     load, chain = found
     if not _is_plain(load) or not _is_vector_aligned(load):
         return None
