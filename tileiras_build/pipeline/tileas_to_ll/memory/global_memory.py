@@ -30,12 +30,12 @@ from ..emission.function_builder import Value
 from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import Handler, KernelEmitter
 from ..emission.kernel_memory import KernelMemory
-from ..emission.register_values import materialize
+from ..emission.register_values import RegisterValue, materialize
 from ..emission.value_map import ValueMap
 from .element_coordinates import ElementCoordinates
 from .fp4_access import load_packed, store_packed
 from .lazy_loads import LazyLoads
-from .packed_loads import load_packed_registers, stays_packed, unpacked_or_merged
+from .packed_loads import REGISTER_TYPE, load_packed_registers, stays_packed, unpacked_or_merged, whole_words
 from .tile_index_checks import TileBoundsChecks, computes_early
 from .vector_access import Modifiers, load_vector, store_vector
 
@@ -217,10 +217,6 @@ class TileAddresses:
         return self.e.b.sub(self._size(dim), self._position(register, dim)[0], self.index_type)
 
 
-def _both(b: InstructionBuilder, a: Value | None, c: Value | None) -> Value | None:
-    return b.all_of([a, c])
-
-
 def vector_of(op: TableOp, layout: LinearLayout, order: Sequence[int]) -> int:
     """Elements per access: the width from layout assignment, limited by the consecutive registers."""
     allowed = int_attr(op, "vector") if "vector" in op.attributes else 1
@@ -303,14 +299,16 @@ def _store_registers(
     b: InstructionBuilder,
     addresses: TileAddresses,
     first: int,
-    values: Sequence[Value],
+    values: Sequence[RegisterValue],
     mask: Value | None,
     modifiers: Modifiers,
 ) -> None:
-    if addresses.element.per_byte > 1:
-        return store_packed(b, addresses, first, values, mask, modifiers)
+    words, element = whole_words(b, values), addresses.element
+    stored = words or [materialize(b, value) for value in values]
+    if element.per_byte > 1:
+        return store_packed(b, addresses, first, stored, mask, modifiers)
     pointer, offset = addresses.address(first)
-    return store_vector(b, addresses.element, values, pointer, offset, mask, modifiers)
+    return store_vector(b, REGISTER_TYPE if words else element, stored, pointer, offset, mask, modifiers)
 
 
 def tile_addresses(e: KernelEmitter, op: TableOp, view: TiledView, layout: LinearLayout) -> TileAddresses:
@@ -370,12 +368,11 @@ def emit_tiled_store(e: KernelEmitter, op: TableOp) -> None:
 def _store_tile(e: KernelEmitter, op: TableOp, addresses: TileAddresses, vector: int, masked: bool) -> list[Value]:
     """Store the registers of a tile without duplicates."""
     layout, modifiers = addresses.layout, modifiers_of(e.memory, op)
-    values = e.values.packed(op.value) if e.computes_at_use else e.values.registers(op.value)
+    values = e.values.packed(op.value)
     holder = e.threads.holds_canonical_copy(layout) if addresses.element.per_byte > 1 else _holder(e, layout, modifiers)
     for first in accesses(layout, vector).values():
-        mask = _both(e.b, holder, addresses.mask(first) if masked else None)
-        stored = [materialize(e.b, value) for value in values[first : first + vector]]
-        _store_registers(e.b, addresses, first, stored, mask, modifiers)
+        mask = e.b.all_of([holder, addresses.mask(first) if masked else None])
+        _store_registers(e.b, addresses, first, values[first : first + vector], mask, modifiers)
     return []
 
 
@@ -431,14 +428,14 @@ def emit_store(e: KernelEmitter, op: TableOp) -> None:
     element, modifiers = element_of(op.value.type), modifiers_of(e.memory, op)
     if not isinstance(e.values[op.value], list):
         wanted = None if op.mask is None else is_mask_needed(e.values.scalar(op.mask))
-        mask = _both(e.b, _holder(e, None, modifiers), wanted)
+        mask = e.b.all_of([_holder(e, None, modifiers), wanted])
         return store_vector(e.b, element, [e.values.scalar(op.value)], e.values.scalar(op.pointer), 0, mask, modifiers)
     layout = layout_of(op.value)
     pointers, values = e.values.registers(op.pointer), e.values.registers(op.value)
     masks = None if op.mask is None else e.values.registers(op.mask)
     vector, holder = vector_of(op, layout, pointer_order(op, layout.rank)), _holder(e, layout, modifiers)
     for first in accesses(layout, vector).values():
-        mask = _both(e.b, holder, None if masks is None else is_mask_needed(masks[first]))
+        mask = e.b.all_of([holder, None if masks is None else is_mask_needed(masks[first])])
         store_vector(e.b, element, values[first : first + vector], pointers[first], 0, mask, modifiers)
 
 

@@ -1,38 +1,50 @@
-"""Elements that are loaded several per 32-bit word, and stay packed until they are used or stored."""
+"""Elements that are loaded several per 32-bit word, and stay packed until they are used or stored.
+
+Bytes that are only copied are stored as the words that were loaded: extracting and packing them takes four instructions each.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from xdsl.ir import Block
+from xdsl.ir import Block, SSAValue
 
 from ....ir.dialects.nv_tileas.ops import StoreScalesOp
 from ....ir.dialects.op_definition import TableOp
 from ...common.llvm_element_types import ELEMENTS, Element
+from ...common.llvm_type_constructors import I1, I32
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import InstructionBuilder
 from ..emission.register_values import PackedLane, RegisterValue, materialize
 from .vector_access import Modifiers, load_vector
 
 REGISTER_TYPE, BYTES = ELEMENTS["i32"], 4
-HALF_BITS = 16
+BYTE_BITS, HALF_BITS = 8, 16
+LOW_BITS, ONES = 0x7F7F7F7F, 0x01010101  # of each byte of a word: its seven low bits, and the number 1
+TILED_STORE = "nv_tileas.tiled_store"
 VIEW_LIKE_OPS = ("nv_tileas.permute", "nv_tileas.view")
 
 
 def stays_packed(op: TableOp, element: Element, vector: int) -> bool:
-    """Whether ``vector`` elements stay packed: bytes that are scales, and halves that two versions of a load define."""
+    """Whether ``vector`` elements stay packed: bytes that are scales or copied, and halves that two versions of a load define."""
     if "full_tile_version" in op.attributes and element.bits == HALF_BITS:
         return vector * HALF_BITS % REGISTER_TYPE.bits == 0
-    return _is_stored_packed(op, vector)
+    return element.bits == BYTE_BITS and vector % BYTES == 0 and (_is_copied(op) or _is_stored_packed(op))
 
 
-def _is_stored_packed(op: TableOp, vector: int) -> bool:
+def _is_copied(op: TableOp) -> bool:
+    """Whether the elements are loaded only to be stored, by vectors also at the end of the array."""
+    uses = [use.operation for use in op.value.uses]
+    return bool(uses) and "has_boundary_tile" not in op.attributes and all(use.name == TILED_STORE for use in uses)
+
+
+def _is_stored_packed(op: TableOp) -> bool:
     """Whether the elements are loaded only to be stored as scales in tensor memory order."""
     uses = list(op.value.uses)
     while len(uses) == 1 and uses[0].operation.name in VIEW_LIKE_OPS:
         uses = list(uses[0].operation.results[0].uses)
-    return vector % BYTES == 0 and [use.operation.name for use in uses] == [StoreScalesOp.name]
+    return [use.operation.name for use in uses] == [StoreScalesOp.name]
 
 
 def load_packed_registers(
@@ -51,6 +63,26 @@ def load_packed_registers(
     return [
         PackedLane(b.of(word, REGISTER_TYPE.type), position, element) for word in words for position in range(per_word)
     ]
+
+
+def whole_words(b: InstructionBuilder, values: Sequence[RegisterValue]) -> list[SSAValue]:
+    """The words of which the values are all bytes, in order, as memory has them; none for other values."""
+    lanes = [value for value in values if isinstance(value, PackedLane) and value.element.bits == BYTE_BITS]
+    words = lanes[::BYTES]
+    if (
+        not lanes
+        or lanes != [replace(word, position=at) for word in words for at in range(BYTES)]
+        or len(lanes) < len(values)
+    ):
+        return []
+    found = [b.of(materialize(b, lane.word), I32) for lane in words]
+    return [_as_zeros_and_ones(b, word) for word in found] if words[0].element.type == I1 else found
+
+
+def _as_zeros_and_ones(b: InstructionBuilder, word: SSAValue) -> SSAValue:
+    """1 in each byte that is not 0: the carry out of its low bits, or its high bit."""
+    carries = b.binary("add", b.binary("and", word, LOW_BITS), LOW_BITS)
+    return b.binary("and", b.binary("lshr", b.binary("or", carries, word), 7), ONES)
 
 
 def unpacked_or_merged(
