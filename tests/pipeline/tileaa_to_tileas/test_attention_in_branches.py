@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.emulated_kernels import compiled, run
+from tests.emulated_kernels import assembled, compiled, run
 from tests.pairwise import alternate
 
 KERNELS = Path(__file__).with_name("attention_in_branches.py")
@@ -43,3 +43,22 @@ def test_only_sequences_with_keys_attend(name, sm):
 def test_both_dots_are_asynchronous(name, sm, path):
     ptx = compiled(KERNELS, name, sm).ptx
     assert path in ptx and "mma.sync" not in ptx
+
+
+@pytest.mark.parametrize("sm", SMS)
+def test_windows_of_two_tiles(sm):
+    rng, length, width = np.random.default_rng(1), 128, 128
+    q, k, v = (rng.normal(0, 0.25, (length, width)).astype(np.float16) for _ in range(3))
+    out = np.full((length, width), np.nan, np.float32)
+    found = run(KERNELS, "in_a_window", sm, [q, k, v, np.zeros(1, np.int32), out], (2, 1, 1))[4]
+    distance = np.arange(length)[:, None] - np.arange(length)
+    scores = np.where((distance >= 0) & (distance < KEYS), q.astype(np.float64) @ k.T.astype(np.float64), -np.inf)
+    weights = np.exp2(scores - scores.max(1, keepdims=True))
+    np.testing.assert_allclose(found, weights @ v / weights.sum(1, keepdims=True), rtol=0, atol=2e-3)
+
+
+def test_queries_stay_in_shared_memory_where_two_ctas_have_no_registers_for_them():
+    """Beside the accumulator of the loop there is that of each tile of keys."""
+    assert "lhs_stage" in compiled(KERNELS, "in_a_window", "sm_90").tileas
+    resources = assembled(KERNELS, "in_a_window", "sm_90").manifest["kernels"]["in_a_window"]["resources"]
+    assert resources["spill_stores"] + resources["spill_loads"] == 0 and resources["registers"] <= 168

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.ir import Operation, SSAValue
 
-from ....ir.casting import as_op, parent_block, unwrap
+from ....ir.casting import as_op, parent_block, parent_op, unwrap
 from ....ir.dialects.op_definition import TableOp
 from ...analysis.axis_info import AxisAnalysis
 from ...analysis.chained_dots import stationary_lhs_load
@@ -13,6 +13,7 @@ from ...analysis.dot_loop_registers import tile_registers
 from ...analysis.dot_operand_chains import source_load_of
 from ...analysis.enclosing_control_flow import enclosing_kernel
 from ...analysis.op_queries import DOT, dots_in
+from ...analysis.peak_registers import peak_of_block
 from ...analysis.resource_model import (
     STAGES_SMEM_OVERHEAD,
     choose_warps,
@@ -87,13 +88,22 @@ def _is_profitable(other: TableOp, job: Job) -> bool:
     if other.rhs.type.get_shape()[1] >= WIDE_DOT:
         return True
     func = enclosing_kernel(other)
-    regs, warps = sum(map(tile_registers, _tiles(other))), choose_warps(func, job)
+    regs, warps = max(sum(map(tile_registers, _tiles(other))), _registers_around(other, job)), choose_warps(func, job)
     ctas = occupancy(func, job) or 1
     if schedule_of(func).setmaxnreg:
         return not registers_fit_with_setmaxnreg(regs, warps, ctas, job.target)
     return not (
         live_registers_fit(regs, warps, job.target) if ctas == 1 else registers_fit(regs, warps, ctas, job.target)
     )
+
+
+def _registers_around(dot: TableOp, job: Job) -> int:
+    """Registers of the tiles that are live at once between the load of a stationary operand and the loop of its dot."""
+    first, block, most = parent_block(unwrap(stationary_lhs_load(dot))[0]), parent_block(parent_op(dot)), 0
+    while block is not first:
+        most = max(most, peak_of_block(block, job.target))
+        block = parent_block(unwrap(block.parent_op()))
+    return most
 
 
 def _tiles(dot: TableOp) -> dict[SSAValue, None]:
