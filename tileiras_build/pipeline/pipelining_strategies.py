@@ -76,6 +76,7 @@ STRATEGIES: tuple[Strategy, ...] = (
                 "tileas-software-pipeline-loads",
                 "tileas-prefetch-fragments",
                 "tileas-use-tma-stores",
+                "tileas-reload-accumulators",
             }
         ),
         "tma",

@@ -38,6 +38,11 @@ def _blocks_of_dots(func: Operation) -> Iterator[Block]:
 
 def peak_of_block(block: Block, target: Target) -> int:
     """The most registers that are live after an operation of a block, such as a loop's body."""
+    return max(live_registers(block, target))
+
+
+def live_registers(block: Block, target: Target) -> list[int]:
+    """The registers of all threads that are live after each operation of a block, and behind the last one."""
     positions = {op: position for position, op in enumerate(block.ops)}
     last_use = {
         _holder(value): position for op, position in positions.items() for inner in walk(op) for value in inner.operands
@@ -48,7 +53,7 @@ def peak_of_block(block: Block, target: Target) -> int:
         size = 0 if _is_recomputed(value) else tile_registers(value)
         changes[begin] += size
         changes[end] -= size
-    return max(accumulate(changes))
+    return list(accumulate(changes))
 
 
 def _live_range(value: SSAValue, last_use: int, positions: dict[Operation, int], block: Block) -> tuple[int, int]:

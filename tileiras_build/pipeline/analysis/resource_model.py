@@ -210,6 +210,16 @@ def registers_allow_fragment_prefetch(kernel: TableOp, dot: TableOp, registers: 
     return needed <= registers_at_launch(warps * ctas, job.target)
 
 
+def exceeds_registers_of_partition(regs: int, kernel: TableOp, job: Job) -> bool:
+    """Whether the computing threads of a kernel have too few registers for ``regs`` 32-bit words, besides all else."""
+    if kernel.partition_registers is not None:
+        return _registers_needed(regs, kernel.num_warps) > kernel.partition_registers[1]
+    warps = kernel.num_warps + (kernel.producer_warps or 0)
+    return _registers_needed(regs, kernel.num_warps) > registers_at_launch(
+        warps * (occupancy(kernel, job) or 1), job.target
+    )
+
+
 def _ctas_by_stage_buffers(kernel: Operation, target: Target) -> int:
     """CTAs per SM, as limited by the stage buffers of a kernel."""
     taken = sum(as_op(op).result.type.size_bytes for op in walk(kernel) if op.name == "nv_tileas.alloc_tensor")

@@ -42,6 +42,7 @@ from .ping_pong_warpgroups import PingPongWarpgroups
 from .plan_cta_cluster import PlanCtaCluster
 from .prefetch_fragments import PrefetchFragments
 from .prefetch_gathered_tiles import PrefetchGatheredTiles
+from .reload_accumulators import ReloadAccumulators
 from .request_schedule import RequestSchedule
 from .retype_bitcast_loads import RetypeBitcastLoads
 from .rotate_mma_loop import RotateMmaLoop
@@ -97,6 +98,7 @@ PASSES = (
     PrefetchFragments,  # after SoftwarePipelineLoads: all stage buffers have their readers; before SelectMemoryAtoms
     UseTmaStores,  # after SoftwarePipelineLoads: stage buffers have their sizes, and no later pass moves loads
     HoistBoundsChecks,  # after UseTmaStores: no later pass replaces accesses; before LimitConversionScratch: each loop has scratch of its own
+    ReloadAccumulators,  # after UseTmaStores: the operations behind loops are final; before LimitConversionScratch, which splits conversions
     LimitConversionScratch,  # before AllocateSharedMemory: it places the chunks
     SelectMemoryAtoms,  # after UseTmaStores and LimitConversionScratch: no later pass adds copies
     OverlapWarpgroupMmas,  # after SelectMemoryAtoms: no later pass adds copies; before AllocateSharedMemory, whose barriers depend on the order
