@@ -28,7 +28,7 @@ SINKING = "sinking"
 MAX_SINKING_QUERIES = 100_000
 # LLVM unrolls rotated loops of any length, so that loads of scalars run ahead of each other, and others if their lengths are known.
 # Loops of more lines of LLVM IR hide latency by their width, and those with shared memory have been scheduled by the tile passes.
-UNROLLED_LINES = {"loop_rotate": 16, "loop_unroll": 48}
+UNROLLED_LINES = {"loop_rotate": 16, "loop_unroll": 48, "reassociate": 16}
 MAX_LINES = 500  # of a function: whose loops are not looked for
 _LABEL = re.compile(r"^([\w.$-]+|\"[^\"]*\"):|label %([\w.$-]+|\"[^\"]*\")", re.MULTILINE)
 

@@ -28,6 +28,7 @@ _FULL = (
     "new_gvn",  # index arithmetic that is repeated in every chunk
     "loop_rotate",  # LLVM unrolls a loop of unknown length if it exits at its end
     "loop_unroll",
+    "reassociate",  # sums of several iterations: trees in place of chains
     "instruction_combine",  # cleans up after value numbering
     "simplify_cfg",
     "dead_code_elimination",
