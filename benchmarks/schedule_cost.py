@@ -2,6 +2,7 @@
 
     python benchmarks/schedule_cost.py rows.pkl [--sm 80,90,100,120] [--only PATTERN]...    compile and estimate
     python benchmarks/schedule_cost.py rows.pkl --errors [--fit]                             compare; fit the constants
+    python benchmarks/schedule_cost.py --orders [--sm 80,90,100,120] [--only PATTERN]...     compare candidates of one kernel
 
 Kernels are those of ``schedule_kernels.py``. Each second one, by name and target, is held out: constants are fitted on the others
 alone, and errors of both halves are printed apart. Both sides are modelled: docs/report.md says how far an estimate is from
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
+import json
 import pickle
 import sys
 from collections.abc import Iterator
@@ -30,6 +32,7 @@ from tileiras_build import driver
 from tileiras_build.core.errors import TileirasError
 from tileiras_build.frontend.export_cutile import Case, export_kernels, load_cases
 from tileiras_build.pipeline.schedule import cost as model
+from tileiras_build.pipeline.schedule.candidates import LEAST_GAIN
 from tileiras_build.pipeline.schedule.choose import listening
 from tileiras_build.pipeline.schedule.kernel import Kernel
 from tileiras_build.pipeline.schedule.schedule import Schedule
@@ -44,6 +47,7 @@ FITTED = (
     *("LOADED_LATENCY", "FIRST_FRAGMENT", "MMA_LATENCY", "BARRIER_LATENCY", "STEP_OVERHEAD", "LAUNCH_OVERHEAD"),
     *("REDUCTION_LATENCY", "CHAIN_LATENCY"),
 )
+CANDIDATE_KNOBS = ("num_ctas", "num_warps", "occupancy", "query_tiles")
 
 
 class Row(NamedTuple):
@@ -136,15 +140,73 @@ def report(rows: list[Row], title: str, most: int = 12) -> None:
         print(f"   {exp(error):5.2f}  {row.target} {row.name}: {row.clocks:.0f} estimated")
 
 
+# ---- candidates of one kernel -----------------------------------------------------------------------
+class Ratio(NamedTuple):
+    """A candidate: the knobs that make it, and its cost and its estimate as parts of those of the first one."""
+
+    knobs: dict[str, int]
+    cost: float
+    estimate: float
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether cost would choose it or the first one, and the other one is estimated to be faster."""
+        return (self.cost < 1 - LEAST_GAIN and self.estimate > 1) or (self.cost > 1 and self.estimate < 1 - LEAST_GAIN)
+
+
+def ratios_of(case: Case, code: bytes, target: Target) -> list[Ratio]:
+    """The legal candidates of a kernel, compiled one by one."""
+    with listening() as heard:
+        driver.compile(code, target.name, stop_at="tileas")
+    found = [one for one in heard.schedules.get(case.name, ()) if one.refused is None and one.cost is not None]
+    problem, ratios = variants.problem(case, small=False), []
+    differing = [name for name in CANDIDATE_KNOBS if any(getattr(one.schedule, name) for one in found)]
+    differing = ["query_tiles"] if "query_tiles" in differing else differing  # the others follow from it
+    for one in found if len(found) > 1 else ():
+        knobs = {name: getattr(one.schedule, name) or 1 for name in differing}
+        try:
+            artifacts = driver.compile(code, target.name, schedule=json.dumps({"schedule": knobs}))
+        except TileirasError as error:
+            print(f"{case.name} {target.name} {knobs}: {error}", file=sys.stderr)
+            continue
+        ratios.append(Ratio(knobs, one.cost.nanoseconds, ours(artifacts, problem, target).microseconds))
+    return [Ratio(knobs, cost / ratios[0].cost, time / ratios[0].estimate) for knobs, cost, time in ratios[1:]]
+
+
+def compare_orders(target: Target, patterns: list[str]) -> list[Ratio]:
+    """Print the candidates of kernels beside their first ones."""
+    cases = {case.name: case for case in load_cases(KERNELS)}
+    names = [name for name in cases if any(fnmatch.fnmatch(name, pattern) for pattern in patterns)]
+    all_of_them: list[Ratio] = []
+    for name, code in export_kernels(KERNELS, names).items():
+        for ratio in ratios_of(cases[name], code, target):
+            knobs = ", ".join(f"{knob} {value}" for knob, value in ratio.knobs.items() if value > 1)
+            mark = "  WRONG" if ratio.is_wrong else ""
+            print(
+                f"{target.name} {name}: {knobs}: cost {ratio.cost:.2f}, estimate {ratio.estimate:.2f}{mark}", flush=True
+            )
+            all_of_them.append(ratio)
+    return all_of_them
+
+
 def main() -> int:
     """Compile and estimate, or compare."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("rows", type=Path, help="the file of the rows")
+    parser.add_argument("rows", type=Path, nargs="?", help="the file of the rows")
     parser.add_argument("--sm", default="80,90,100,120", help="the targets (default: 80,90,100,120)")
     parser.add_argument("--only", action="append", metavar="PATTERN", help="kernels whose names match, * for anything")
     parser.add_argument("--errors", action="store_true", help="compare the rows of the file")
     parser.add_argument("--fit", action="store_true", help="fit the constants before")
+    parser.add_argument("--orders", action="store_true", help="compare the candidates of each kernel")
     options = parser.parse_args()
+    if options.orders:
+        compared = [
+            ratio for target in parse_targets(options.sm) for ratio in compare_orders(target, options.only or ["*"])
+        ]
+        print(f"{len(compared)} candidates, {sum(ratio.is_wrong for ratio in compared)} in the wrong order")
+        return 0
+    if options.rows is None:
+        parser.error("the file of the rows is missing")
     if not options.errors:
         found: list[Row] = []
         for target in parse_targets(options.sm):

@@ -102,6 +102,12 @@ def test_fewer_ctas_are_expected_rather_than_a_single_stage():
     assert kernel["schedule"]["num_warps"] == 8
 
 
+def test_stages_hold_operands_as_they_are_loaded():
+    """Threads convert fp8 to f16 after its stages, so that two CTAs per SM have two of 32 KiB each."""
+    kernel = explained(BENCHMARKS, "matmul_f8e4m3_128x128x128", "sm_80")[0]
+    assert {one["schedule"]["occupancy"] for one in kernel["schedules"]} == {kernel["schedule"]["occupancy"]} == {2}
+
+
 # ---- block scales --------------------------------------------------------------------------------
 def scaled(name: str, sm: str) -> list[dict]:
     [kernel] = explained(BENCHMARKS, name, sm)

@@ -297,8 +297,8 @@ def _dot(op: TableOp, trips: float, is_chained: bool, target: Target) -> Dot:
     if op.packed or (is_scaled and a == FP4 and scales_in_instruction(op, target, packed_fp4=True)):
         a, b, k = FP4_PAIR, FP4_PAIR, 2 * k if op.packed else k
     dot = Dot((batch or 1) * m, n, k, a, b, c, trips, 0, 0, is_computed, is_scaled, is_chained)
-    sizes = (dot.a_size(), dot.b_size())
-    loaded = [round(size) if dot_operand_load(op, index) is not None else 0 for index, size in enumerate(sizes)]
+    loads = [dot_operand_load(op, index) for index in (0, 1)]
+    loaded = [0 if load is None else _size(load[0].value) * element_of(load[0].value.type).bits // 8 for load in loads]
     work = [_conversions(value, target) for value in (op.lhs, op.rhs)]
     scales = _bytes(op.lhs_scale) + _bytes(op.rhs_scale) if is_scaled else 0
     return replace(dot, a_bytes=loaded[0], b_bytes=loaded[1], a_work=work[0], b_work=work[1], scale_bytes=scales)
