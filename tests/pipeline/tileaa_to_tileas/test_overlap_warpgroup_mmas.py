@@ -30,9 +30,16 @@ def _event(line: str) -> str:
 def test_what_does_not_depend_on_a_dot_comes_before_the_wait_for_it():
     """The state is written behind the scores; the update of the state is issued behind the dot with the values."""
     assert events(TILES, "decayed_state") == [
-        *("dot", "local_store", "dot_wait 0", "dot", "local_store", "barrier", "dot", "barrier", "dot_wait 1", "dot"),
-        *("dot_wait 0", "consumer_release", "consumer_release", "dot_wait 0"),
+        *("dot", "local_store", "dot_wait 0", "dot", "dot", "barrier", "dot_wait 1", "dot", "dot_wait 0"),
+        *("consumer_release", "consumer_release", "dot_wait 0"),
     ]
+
+
+def test_a_left_operand_from_a_stage_is_read_as_matrices():
+    """Threads multiply the transpose of a tile in the fragments of the instruction, without a conversion."""
+    text = compiled(TILES, "decayed_state", "sm_90").tileas
+    body = text[text.rindex("nv_tileas.for ") :]
+    assert 'local_load' in body and 'copy_atom = "ldmatrix"' in body and "convert_layout" not in body
 
 
 def test_a_dot_of_the_result_stays_behind_it():

@@ -20,6 +20,7 @@ from .tma_operands import is_tma_operand, tile_key
 from .tma_tensor_maps import LONGEST_LINE, PATTERN_LINES, SHORTEST_LINE
 
 LOAD, LOAD_BY_POINTERS = "nv_tileas.tiled_load", "nv_tileas.load"
+MATRIX_BITS = 16  # of the elements of matrices that ldmatrix reads and transposes
 
 
 def is_stored(dot: TableOp, index: int) -> bool:

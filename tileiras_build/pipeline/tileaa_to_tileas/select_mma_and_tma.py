@@ -28,10 +28,11 @@ from ..analysis.axis_info import AxisAnalysis
 from ..analysis.chained_dots import is_computed_by_dot
 from ..analysis.copied_operands import MIN_CP_ASYNC_BYTES, has_other_readers, is_copyable, written_operands
 from ..analysis.dot_operand_chains import dot_operand_load, smem_layout_after_views, source_load_of
-from ..analysis.enclosing_control_flow import early_returns, enclosing_kernel, is_in_counted_loop
+from ..analysis.enclosing_control_flow import early_returns, enclosing_kernel, is_in_counted_loop, only_accumulates
 from ..analysis.op_queries import dots_in, has_dots
 from ..analysis.resource_model import MIN_WARPS, STAGES_SMEM_OVERHEAD, choose_warps, two_stages_fit
 from ..analysis.stored_operands import (
+    MATRIX_BITS,
     fastest_first,
     is_computed_from_gather,
     is_computed_from_loads,
@@ -151,13 +152,30 @@ def _select_in_family(
     family: MmaFamily, op: TableOp, loaded: Mapping[int, TmaOperand], job: Job, warps: int
 ) -> Mapping[int, TmaOperand] | None:
     """The loaded operands that an instruction of a family reads, if it has one. A left operand that is computed from other tiles
-    may come from registers, but then the instruction waits for each of them.
+    may come from registers, but then the instruction waits for each of them; it does in any case where it does more than accumulate.
     """
     ways = [_select_loaded] if family.async_ops is None else [_select_copied, _select_loaded, _select_stored]
-    if _computes_left(op, loaded) or 0 not in loaded and as_op(enclosing_kernel(op)).num_ctas is not None:
+    if (
+        _computes_left(op, loaded)
+        and not _reads_left_from_stages(family, op)
+        or 0 not in loaded
+        and as_op(enclosing_kernel(op)).num_ctas is not None
+    ):
         ways[1:] = reversed(ways[1:])
     found = (select(family, op, loaded, job, warps) for select in ways)
     return next((read for read in found if read is not None), None)
+
+
+def _reads_left_from_stages(family: MmaFamily, op: TableOp) -> bool:
+    """Whether threads read all tiles from which they compute a left operand where TMA puts them for other dots, as matrices, and
+    wait for the instruction anyway.
+    """
+    if family.accumulator is Storage.TENSOR or only_accumulates(op) or element_of(op.lhs.type).bits != MATRIX_BITS:
+        return False
+    if not shares_stages(op):
+        return False
+    others = ([one for one in loads_of_same_tile(load, op) if one.tma] for load in source_loads(op, 0))
+    return all(any(not one.read_by_threads for one in found) for found in others)
 
 
 def _computes_left(op: TableOp, loaded: Mapping[int, TmaOperand]) -> bool:

@@ -20,6 +20,7 @@ from ...analysis.access_vectorization import (
 )
 from ...analysis.kernel_target import kernel_target
 from ...analysis.op_queries import DOT, is_tile
+from ...analysis.stored_operands import MATRIX_BITS, is_computed_from_loads, is_stored, source_loads
 from ...common.llvm_element_types import element_of
 from ...mma.family import family_of, family_with_fragments
 from . import layout_inference_rules as rules
@@ -134,8 +135,18 @@ def _seed_dot(classes: LayoutClasses, op: TableOp) -> None:
     layouts = family_of(op).layouts(op, classes.num_warps)
     accumulator = classes.default_layout(op.result) if layouts is None else layouts.c
     classes.prefer(op.result, accumulator, DOT_WEIGHT * tile_size(op.result))
+    if layouts is not None and layouts.a is not None and _is_lhs_from_stages(op):
+        classes.prefer(op.lhs, layouts.a, DOT_WEIGHT * tile_size(op.lhs))
     for scale, layout in zip((op.lhs_scale, op.rhs_scale), layouts.scales if layouts else ()):
         classes.prefer(scale, layout, DOT_WEIGHT * tile_size(scale))
+
+
+def _is_lhs_from_stages(op: TableOp) -> bool:
+    """Whether an instruction reads a left operand from registers that threads compute from tiles in stages alone, read as matrices."""
+    loads = source_loads(op, 0) if not is_stored(op, 0) and is_computed_from_loads(op, 0) else []
+    return bool(loads) and all(
+        load.read_by_threads and element_of(load.value.type).bits == MATRIX_BITS for load in loads
+    )
 
 
 def _feeds_dot(classes: LayoutClasses, op: TableOp) -> bool:

@@ -7,12 +7,13 @@ from xdsl.ir import Operation, SSAValue
 from ....ir.casting import as_op, tile_shape, unwrap
 from ....ir.dialects.op_definition import TableOp
 from ....ir.dialects.op_traits import is_counted_loop, is_loop, is_view_like
-from ....ir.layouts import LinearLayout
+from ....ir.layouts import LinearLayout, matrix_access
 from ....ir.layouts.linear_layout import log2_exact
 from ...analysis.access_vectorization import SECTOR_BYTES, ViewAccessInfo
 from ...analysis.op_queries import DOT, ELEMENTWISE, FREE, POINTER, SHAPE, element_kind, is_tile, tiles
 from ...analysis.stored_operands import is_stored
 from ...analysis.tma_operands import is_tma_operand
+from ...analysis.tma_tensor_maps import tensor_box
 from ...common.llvm_element_types import element_of
 from ...mma.family import Storage, family_of
 from . import layout_inference_rules as rules
@@ -67,8 +68,18 @@ def _write_tiled_load(writer: ConvertLayoutInserter, op: TableOp) -> None:
     wanted = writer.classes.layout(op.value)
     if tile_size(op.value) <= 32 * writer.classes.num_warps or _only_scales(op.value):
         layout = wanted  # at most one element per thread, or bytes of few lines: all layouts read equally fast
+    elif op.read_by_threads and _reads_matrices(writer, op, wanted):
+        layout = wanted
     _require_index(writer, op, layout)
     writer.produce(op.value, layout)
+
+
+def _reads_matrices(writer: ConvertLayoutInserter, op: TableOp, layout: LinearLayout) -> bool:
+    """Whether threads read a tile by ldmatrix from where TMA puts it."""
+    if not writer.classes.job.target.has("ldmatrix"):
+        return False
+    box = tensor_box(op, [], writer.classes.analysis)
+    return box is not None and matrix_access(layout, box.placement) is not None
 
 
 def _only_scales(value: SSAValue) -> bool:
