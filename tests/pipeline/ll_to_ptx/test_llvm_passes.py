@@ -1,10 +1,13 @@
 """ll_to_ptx/llvm_passes.py: six levels, what they keep, and the refusals that come before any pass manager."""
 
 import re
+from pathlib import Path
 
 import llvmlite.binding as llvm
+import numpy as np
 import pytest
 
+from tests.emulated_kernels import run
 from tileiras_build.core.errors import InternalError, InvalidInput
 from tileiras_build.pipeline import ll_to_ptx
 from tileiras_build.pipeline.job import Job
@@ -129,6 +132,13 @@ def longer(text: str, passes: str) -> str:
 )
 def test_loops_that_are_kept(text, kept):
     assert (len(re.findall(r"store volatile i32 (?!7)\S+ ptr addrspace\(1\)", optimized(text, 3))) == 1) is kept
+
+
+@pytest.mark.parametrize("trips", [1, 3, 8, 21])
+def test_sums_of_an_unrolled_loop(trips):
+    arrays = [np.zeros(trips, np.int32), np.zeros(2, np.int32)]
+    out = run(Path(__file__).with_name("scalar_loops.py"), "summed", "sm_90", arrays)[1]
+    assert out.tolist() == [trips, 10 + sum(range(trips))]
 
 
 def test_a_wrong_pipeline_is_refused():
