@@ -67,7 +67,7 @@ TILE_KERNELS = {
     "tileas_to_ll/memory/atomic_kernels.py": {"sm_90": ["elements_f16"]},
     "tileas_to_ll/data_movement/spilling_kernels.py": {"sm_90": ["shares", "centered"]},
     "tileaa_to_tileas/block_scaled_dots.py": {
-        "sm_100": ["fp4_pairs", "mxfp4_bytes_persistent", "nvfp4_bytes_onto"],
+        "sm_100": ["fp4_pairs", "mxfp4_bytes_persistent", "nvfp4_bytes_onto", "nvfp4_bytes_large"],
         "sm_120": ["nvfp4_bytes_onto"],
     },
     "schedule/unhinted_dots.py": {"sm_100": ["tall"]},
