@@ -26,7 +26,14 @@ from ...ir.casting import as_op, unwrap
 from ...ir.dialects.cute.shared_layout_attr import SharedLayoutAttr
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileaa.types import TiledViewType
-from ...ir.dialects.nv_tileas.ops import COUNTERPARTS, AsyncTiledTmaLoadOp, CreateTmemOp, CtaRankOp, MakeTiledTmaDescOp
+from ...ir.dialects.nv_tileas.ops import (
+    COUNTERPARTS,
+    AsyncTiledTmaLoadOp,
+    CreateTmemOp,
+    CtaRankOp,
+    MakeTiledTmaDescOp,
+    is_written_by_pair,
+)
 from ...ir.dialects.nv_tileas.types import BufferType, PipelineType
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import MmaRole, is_function, traits_of
@@ -98,11 +105,13 @@ def _make_cta_pair(func: Operation, op: TableOp, job: Job) -> None:
 
 
 def _share_scales(func: Operation, dot: TableOp) -> None:
-    """Let the first CTA wait for the block scales that the scale loaders of both CTAs have written."""
+    """Let the first CTA wait for the block scales that the scale loaders of both CTAs have written. Operands that their threads write
+    have a pipeline of the pair already.
+    """
     kind = tmem_mma_ops(dot).release
-    for release in (as_op(op) for op in walk(func) if isinstance(op, kind)):
-        created = release.pipeline.owner
-        created.pair, created.writers = True, created.producers
+    for created in [as_op(op).pipeline.owner for op in walk(func) if isinstance(op, kind)]:
+        if not is_written_by_pair(created.results[0]):
+            created.pair, created.writers = True, created.producers
 
 
 def _halve_stages(op: TableOp, wanted: int | None) -> int:
