@@ -100,7 +100,7 @@ class Cluster:
         _wait(lambda: file.exists() and file.read_text())
         self.address = json.loads(file.read_text())["address"]
         options = ["--nthreads", "1", "--no-nanny", "--local-directory", str(folder)]
-        options += ["--preload", "replayed_steps"] if notes else []
+        options += ["--preload", collect.__module__] if notes else []
         self.workers = [self._start("worker", self.address, *options) for _ in range(workers)]
         self._await_workers(workers)
         self._since, self._before = time.perf_counter(), self._used()
