@@ -70,7 +70,7 @@ STRATEGIES: tuple[Strategy, ...] = (
                 "tileas-rotate-mma-loop",
                 "tileas-hoist-async-mma-issue",
                 "tileas-overlap-mmas",
-                "tileas-overlap-warpgroup-mmas",
+                "tileas-defer-mma-waits",
                 "tileas-ping-pong-warpgroups",
                 "tileas-copy-operands-ahead",
                 "tileas-software-pipeline-loads",

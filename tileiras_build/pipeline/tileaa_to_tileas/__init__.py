@@ -17,6 +17,7 @@ from .choose_cta_shape import ChooseCtaShape
 from .cluster_grid import ClusterGrid
 from .convert_tileaa_to_tileas import ConvertTileAAToTileAS
 from .copy_operands_ahead import CopyOperandsAhead
+from .defer_mma_waits import DeferMmaWaits
 from .drop_unit_batches import DropUnitBatches
 from .elide_bounds_checks import ElideBoundsChecks
 from .expand_block_scales import ExpandBlockScales
@@ -36,7 +37,6 @@ from .mark_read_only_loads import MarkReadOnlyLoads
 from .multicast_loads import MulticastLoads
 from .order_grid import OrderGrid
 from .overlap_mmas import OverlapMmas
-from .overlap_warpgroup_mmas import OverlapWarpgroupMmas
 from .pack_fp4 import PackFp4
 from .ping_pong_warpgroups import PingPongWarpgroups
 from .plan_cta_cluster import PlanCtaCluster
@@ -101,7 +101,7 @@ PASSES = (
     ReloadAccumulators,  # after UseTmaStores: the operations behind loops are final; before LimitConversionScratch, which splits conversions
     LimitConversionScratch,  # before AllocateSharedMemory: it places the chunks
     SelectMemoryAtoms,  # after UseTmaStores and LimitConversionScratch: no later pass adds copies
-    OverlapWarpgroupMmas,  # after SelectMemoryAtoms: no later pass adds copies; before AllocateSharedMemory, whose barriers depend on the order
+    DeferMmaWaits,  # after SelectMemoryAtoms: no later pass adds copies; before AllocateSharedMemory, whose barriers depend on the order
     SpillToShared,  # after SelectMemoryAtoms: no later pass adds tiles
     MarkReadOnlyLoads,  # after SpillToShared: no later pass adds accesses, and lazy loads are known
     AllocateSharedMemory,  # sizes depend on layouts, barriers on the final order: later passes change neither

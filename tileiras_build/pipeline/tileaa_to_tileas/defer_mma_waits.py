@@ -1,4 +1,4 @@
-"""Let the warpgroup MMAs of an iteration overlap each other, and the computation between them.
+"""Wait for asynchronous MMAs with accumulators in registers where their results are used, so that other work overlaps them.
 
 In:    counted loops of the consumer partition with several dots (async.dot) that each are waited for where they are issued.
 Out:   operands that threads write are written, and dots issued, as early as what they depend on allows, but behind the first
@@ -44,10 +44,10 @@ KNOWN = frozenset(
 )  # fmt: skip
 
 
-class OverlapWarpgroupMmas(EdgePass):
-    """Warpgroup MMAs in flight beside other work."""
+class DeferMmaWaits(EdgePass):
+    """MMAs in flight beside other work."""
 
-    name = "tileas-overlap-warpgroup-mmas"
+    name = "tileas-defer-mma-waits"
 
     def run_on_function(self, func: TableOp, job: Job) -> None:
         for switch in [op for op in walk(func) if is_agent_switch(op)]:
