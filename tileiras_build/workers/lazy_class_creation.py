@@ -1,7 +1,7 @@
 """Create the methods of dataclasses lazily, so that the compiler is imported faster.
 
 A third of the import time of xDSL and the dialects goes into methods that are never called: a dataclass has five or six,
-compiled from text one by one, and there are four hundred dataclasses. With lazy creation such a method is written and compiled at its
+compiled from text one by one, and there are four hundred dataclasses. With lazy creation such a method is compiled at its
 first call, and a class of the dialects gets its definition on first access (``ir/dialects/lazy_definitions.py``). Without both, a
 cold ``lower`` of a small kernel takes 265 ms of CPU more (660 in place of 390, ``benchmarks/command_start.py``), 125 of them
 for the definitions.
@@ -23,8 +23,6 @@ from typing import Any
 
 OWN, COMPILER = ("tileiras_build",), ("tileiras_build", "xdsl")  # packages whose classes are created lazily
 _HEAD = "def __create_fn__("
-# What writes the text of one method. Python 3.13 has one text for all methods of a class, and other functions.
-_WRITERS = {"_init_fn": "__init__", "_repr_fn": "__repr__", "_hash_fn": "__hash__", "_cmp_fn": None}
 _packages: tuple[str, ...] | None = ()  # None: all
 
 
@@ -39,9 +37,6 @@ def enable(*packages: str) -> None:
     _packages = None if _packages is None or not packages else tuple({*_packages, *packages})
     # The module's functions find this name before the builtin; this works in all versions of Python.
     vars(dataclasses)["exec"] = _execute
-    if hasattr(dataclasses, "_create_fn"):
-        for writer, method in _WRITERS.items():
-            _write_lazily(writer, method)
     if (known := vars(dataclasses).get("inspect")) is inspect:
         vars(dataclasses)["inspect"] = _WithoutSignatures(known.__name__)
     if packages != OWN and not any(isinstance(finder, _BeforeDialects) for finder in sys.meta_path):
@@ -74,31 +69,6 @@ class _WithoutSignatures(ModuleType):
     @staticmethod
     def _signature(kind: type) -> object:
         return "" if _is_deferred(kind.__module__) else inspect.signature(kind)
-
-
-def _write_lazily(writer: str, method: str | None) -> None:
-    """Call a function of ``_WRITERS`` when the method that it returns is first called; by default its first argument is the name."""
-    write = vars(dataclasses)[writer]
-    if getattr(write, "__module__", None) == __name__:
-        return
-
-    def lazily(*arguments: Any, **named: Any) -> Callable[..., Any]:
-        space = named.get("globals") or next(found for found in reversed(arguments) if isinstance(found, dict))
-        written = partial(write, *arguments, **named)
-        if not _is_deferred(space.get("__name__")):
-            return written()
-        return _lazy_method(method or arguments[0], partial(_without_deferring, written))
-
-    vars(dataclasses)[writer] = lazily
-
-
-def _without_deferring(write: Callable[[], Any]) -> Any:
-    """The result of ``write``, compiled at once."""
-    vars(dataclasses)["exec"] = exec
-    try:
-        return write()
-    finally:
-        vars(dataclasses)["exec"] = _execute
 
 
 def _execute(text: str, names: dict[str, Any] | None, space: dict[str, Any]) -> None:
