@@ -52,7 +52,16 @@ def test_accesses_that_say_nothing_are_aligned_by_the_layout(handed_over):
 
 
 HELPER = "define internal i32 @helper(i32 %x) alwaysinline {\n  %y = add i32 %x, 1\n  ret i32 %y\n}"
-EVERY, CLEANED, FULL = (0, 1, 2, 3, "s", "z"), (1, 2, 3, "s", "z"), (2, 3, "s", "z")
+EVERY, CLEANED, FULL, FAST = (0, 1, 2, 3, "s", "z"), (1, 2, 3, "s", "z"), (2, 3, "s", "z"), (2, 3)
+
+
+def loop(end, body):
+    return (
+        f"  br label %h\nh:\n  %n = phi i32 [ 0, %0 ], [ %m, %b ]\n  %c = icmp slt i32 %n, {end}\n"
+        f"  br i1 %c, label %b, label %e\nb:\n{body}  %m = add i32 %n, 1\n  br label %h\ne:"
+    )
+
+
 # Pass -> the levels that have it, the body of a kernel, and what it leaves nothing of.
 STAGES = {
     "always_inliner": (EVERY, f"  %x = call i32 @helper(i32 %i)\n  store i32 %x, {GLOBAL} %p", "call i32"),
@@ -76,10 +85,17 @@ STAGES = {
         "  call void @use(i32 %y)\n  call void @use(i32 %x)\n  br label %e\ne:",
         r"mul[^\n]*\n[^:]*br i1",
     ),
+    "loop_rotate": (FAST, loop("%i", "  call void @use(i32 %n)\n"), r"br label %h\n"),
+    "loop_unroll": (FAST, loop(4, "  call void @use(i32 %n)\n"), "br i1"),
+    "reassociate": (
+        FAST,
+        loop(4, "  %x = mul i32 %n, %i\n  %y = mul i32 %x, %n\n  %z = mul i32 %y, %i\n  call void @use(i32 %z)\n"),
+        r"(mul[^\n]*\n\s*){3}",
+    ),
     "dead_code_elimination": (CLEANED, "  %x = mul i32 %i, %i", "mul"),
     "global_dead_code_eliminate": (EVERY, f"  store i32 %i, {GLOBAL} %p", "@helper"),
 }
-TAIL = f"{HELPER}\ndeclare void @use(i32)\n"
+DECLARED = "declare void @use(i32)\n"
 
 
 @pytest.mark.seed("nvptx-bring-up", "pipeline-shape")
@@ -88,7 +104,8 @@ def test_what_each_pass_is_for(name):
     levels, body, left = STAGES[name]
     assert levels == tuple(level for level, row in LEVELS.items() if name in row.passes)
     for level in levels:
-        text = optimized(kernel(body, tail=TAIL), level)
+        tail = DECLARED if levels == FAST else f"{HELPER}\n{DECLARED}"  # a function without loops turns unrolling off
+        text = optimized(kernel(body, tail=tail), level)
         assert not re.search(left, text[text.index("define ptx_kernel") :] if "@" not in left else text), text
 
 
@@ -108,7 +125,7 @@ def test_passes_run_in_the_order_of_their_level(level, monkeypatch):
             return lambda *more: added.append(name[4:-5]) or found(*more)
 
     monkeypatch.setattr(llvm_passes.llvm, "create_new_module_pass_manager", lambda: Recording(create()))
-    optimized(kernel(f"  store i32 %i, {GLOBAL} %p"), level)
+    optimized(kernel(loop("%i", "  call void @use(i32 %n)\n"), tail=DECLARED), level)
     assert tuple(added) == LEVELS[level].passes
     assert added[0] == "always_inliner" and added[-1] == "global_dead_code_eliminate"
     if level not in (0, 1):

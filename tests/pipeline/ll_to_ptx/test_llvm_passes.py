@@ -162,7 +162,9 @@ def test_the_shape_of_a_pipeline(level):
     ]
     assert sorted(order, key=passes.index) == order and passes[-1] == order[-1]
     assert passes.count("instruction_combine") == passes.count("simplify_cfg") == 2
-    assert [name for name in passes if re.search("loop|unroll|vector|reassociate", name)] == list(UNROLLED_LINES)
+    assert [name for name in passes if re.search("loop|unroll|vector|reassociate", name)] == (
+        list(UNROLLED_LINES) if level in (2, 3) else []
+    )
 
 
 @pytest.mark.seed("codegen-overview", "stage-optimization", "opt-preserve", "kernel-metadata", "address-spaces")

@@ -53,7 +53,7 @@ CASES = [
     Case("apart", attention, (*OPERANDS, True)),
     Case("wide", attention.replace_hints(occupancy=1), (*[MATRIX] * 4, 128, 64, 256, False)),
     Case("in_columns", attention.replace_hints(occupancy=1), (*[MATRIX] * 4, 128, 128, WIDTH, False)),
-    Case("one_stage_fits", gradient, (MATRIX, MATRIX, Array("float32", 2, stride_divisible_by=16), 64, 512, 128)),
+    Case("no_stage_fits", gradient, (MATRIX, MATRIX, Array("float32", 2, stride_divisible_by=16), 64, 512, 256)),
     Case("stages_fit", gradient, (MATRIX, MATRIX, Array("float32", 2, stride_divisible_by=16), 64, 256, 64)),
     Case("few_queries", attention, (*[MATRIX] * 4, FEW, KEYS, WIDTH, True)),
 ]

@@ -28,11 +28,11 @@ def test_an_accumulator_beside_the_dots_takes_registers(sm):
 
 def test_a_warpgroup_multiplies_only_where_shared_memory_has_stages_for_tensor_memory():
     """Otherwise registers hold accumulators, of which four warps have too few."""
-    kernels = {name: scheduled_kernel(KERNELS, name, "sm_100") for name in ("stages_fit", "one_stage_fits")}
-    assert {name: kernel.num_warps for name, kernel in kernels.items()} == {"stages_fit": 4, "one_stage_fits": 16}
+    kernels = {name: scheduled_kernel(KERNELS, name, "sm_100") for name in ("stages_fit", "no_stage_fits")}
+    assert {name: kernel.num_warps for name, kernel in kernels.items()} == {"stages_fit": 4, "no_stage_fits": 16}
     assert {name: set(schedule_of(kernel).mma) for name, kernel in kernels.items()} == {
         "stages_fit": {"tcgen05"},
-        "one_stage_fits": {"mma_sync"},
+        "no_stage_fits": {"mma_sync"},
     }
 
 

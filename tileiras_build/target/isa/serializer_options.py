@@ -23,18 +23,25 @@ _MINIMAL = (
     "instruction_combine",
     "simplify_cfg",
 )
-_FULL = (
-    *_MINIMAL,
-    "new_gvn",  # index arithmetic that is repeated in every chunk
+_UNROLLING = (
     "loop_rotate",  # LLVM unrolls a loop of unknown length if it exits at its end
     "loop_unroll",
     "reassociate",  # sums of several iterations: trees in place of chains
-    "instruction_combine",  # cleans up after value numbering
-    "simplify_cfg",
-    "dead_code_elimination",
-    "sinking",  # values that only one warp partition or the epilogue uses: live in no other registers
-    "global_dead_code_eliminate",  # inlined helpers
 )
+
+
+def _full(*more: str) -> tuple[str, ...]:
+    """The passes of a level that optimizes, with ``more`` of them after value numbering."""
+    return (
+        *_MINIMAL,
+        "new_gvn",  # index arithmetic that is repeated in every chunk
+        *more,
+        "instruction_combine",  # cleans up after value numbering
+        "simplify_cfg",
+        "dead_code_elimination",
+        "sinking",  # values that only one warp partition or the epilogue uses: live in no other registers
+        "global_dead_code_eliminate",  # inlined helpers
+    )
 
 
 @dataclass(frozen=True)
@@ -54,11 +61,11 @@ LEVELS: dict[int | str, Level] = {
     # PTX has no call ABI worth using for inlinable math, even unoptimized.
     0: Level(("always_inliner", "global_dead_code_eliminate"), 0, 0),
     1: Level((*_MINIMAL, "dead_code_elimination", "global_dead_code_eliminate"), 1, 1),
-    2: Level(_FULL, 2, 2),
-    3: Level(_FULL, 3, 3),
+    2: Level(_full(*_UNROLLING), 2, 2),
+    3: Level(_full(*_UNROLLING), 3, 3),
     # Size levels have letters, and ptxas has none.
-    "s": Level(_FULL, 2, 3, ("optsize",), "-Os"),
-    "z": Level(_FULL, 2, 3, ("minsize", "optsize"), "-Oz"),
+    "s": Level(_full(), 2, 3, ("optsize",), "-Os"),
+    "z": Level(_full(), 2, 3, ("minsize", "optsize"), "-Oz"),
 }
 DEFAULT_LEVEL = 3
 
