@@ -512,3 +512,85 @@ nv_tileaa.func @k {
   %x, %t = nv_tileas.load %all {mem_semantic = "weak"} : (tensor<256x!nv_tileaa.ptr<f32>>) -> (tensor<256xf32>, !nv_tileaa.mem_token)
   nv_tileaa.return
 }
+
+// ---- sixteen_narrow_loads_a_thread_not_sixty_four
+!tile = tensor<4096xi32>
+!pointers = tensor<4096x!nv_tileaa.ptr<f32>>
+nv_tileaa.func @k {
+^bb0(%p: !nv_tileaa.ptr<f32>, %s: i32):
+  %stride = nv_tileas.splat %s : (i32) -> !tile
+  %range = nv_tileas.make_range : !tile
+  %places = arith.muli %range, %stride : !tile
+  %base = nv_tileas.splat %p : (!nv_tileaa.ptr<f32>) -> !pointers
+  %all = nv_tileas.addptr %base, %places : (!pointers, !tile) -> !pointers
+  %x, %t = nv_tileas.load %all {mem_semantic = "weak"} : (!pointers) -> (tensor<4096xf32>, !nv_tileaa.mem_token)
+  %y, %u = nv_tileas.load %all {mem_semantic = "weak"} : (!pointers) -> (tensor<4096xf32>, !nv_tileaa.mem_token)
+  nv_tileaa.return
+}
+// ==>
+nv_tileaa.func @k attributes {schedule = {num_warps = 16 : i32}} {
+^bb0(%p: !nv_tileaa.ptr<f32>, %s: i32):
+  %stride = nv_tileas.splat %s : (i32) -> tensor<4096xi32>
+  %range = nv_tileas.make_range : tensor<4096xi32>
+  %places = arith.muli %range, %stride : tensor<4096xi32>
+  %base = nv_tileas.splat %p : (!nv_tileaa.ptr<f32>) -> tensor<4096x!nv_tileaa.ptr<f32>>
+  %all = nv_tileas.addptr %base, %places : (tensor<4096x!nv_tileaa.ptr<f32>>, tensor<4096xi32>) -> tensor<4096x!nv_tileaa.ptr<f32>>
+  %x, %t = nv_tileas.load %all {mem_semantic = "weak"} : (tensor<4096x!nv_tileaa.ptr<f32>>) -> (tensor<4096xf32>, !nv_tileaa.mem_token)
+  %y, %u = nv_tileas.load %all {mem_semantic = "weak"} : (tensor<4096x!nv_tileaa.ptr<f32>>) -> (tensor<4096xf32>, !nv_tileaa.mem_token)
+  nv_tileaa.return
+}
+
+// ---- thirty_two_narrow_loads_stay
+!tile = tensor<2048xi32>
+!pointers = tensor<2048x!nv_tileaa.ptr<f32>>
+nv_tileaa.func @k {
+^bb0(%p: !nv_tileaa.ptr<f32>, %s: i32):
+  %stride = nv_tileas.splat %s : (i32) -> !tile
+  %range = nv_tileas.make_range : !tile
+  %places = arith.muli %range, %stride : !tile
+  %base = nv_tileas.splat %p : (!nv_tileaa.ptr<f32>) -> !pointers
+  %all = nv_tileas.addptr %base, %places : (!pointers, !tile) -> !pointers
+  %x, %t = nv_tileas.load %all {mem_semantic = "weak"} : (!pointers) -> (tensor<2048xf32>, !nv_tileaa.mem_token)
+  %y, %u = nv_tileas.load %all {mem_semantic = "weak"} : (!pointers) -> (tensor<2048xf32>, !nv_tileaa.mem_token)
+  nv_tileaa.return
+}
+// ==>
+nv_tileaa.func @k {
+^bb0(%p: !nv_tileaa.ptr<f32>, %s: i32):
+  %stride = nv_tileas.splat %s : (i32) -> tensor<2048xi32>
+  %range = nv_tileas.make_range : tensor<2048xi32>
+  %places = arith.muli %range, %stride : tensor<2048xi32>
+  %base = nv_tileas.splat %p : (!nv_tileaa.ptr<f32>) -> tensor<2048x!nv_tileaa.ptr<f32>>
+  %all = nv_tileas.addptr %base, %places : (tensor<2048x!nv_tileaa.ptr<f32>>, tensor<2048xi32>) -> tensor<2048x!nv_tileaa.ptr<f32>>
+  %x, %t = nv_tileas.load %all {mem_semantic = "weak"} : (tensor<2048x!nv_tileaa.ptr<f32>>) -> (tensor<2048xf32>, !nv_tileaa.mem_token)
+  %y, %u = nv_tileas.load %all {mem_semantic = "weak"} : (tensor<2048x!nv_tileaa.ptr<f32>>) -> (tensor<2048xf32>, !nv_tileaa.mem_token)
+  nv_tileaa.return
+}
+
+// ---- sixteen_where_dram_is_fast
+// run: tileas-choose-cta-shape sm_100
+!tile = tensor<2048xi32>
+!pointers = tensor<2048x!nv_tileaa.ptr<f32>>
+nv_tileaa.func @k {
+^bb0(%p: !nv_tileaa.ptr<f32>, %s: i32):
+  %stride = nv_tileas.splat %s : (i32) -> !tile
+  %range = nv_tileas.make_range : !tile
+  %places = arith.muli %range, %stride : !tile
+  %base = nv_tileas.splat %p : (!nv_tileaa.ptr<f32>) -> !pointers
+  %all = nv_tileas.addptr %base, %places : (!pointers, !tile) -> !pointers
+  %x, %t = nv_tileas.load %all {mem_semantic = "weak"} : (!pointers) -> (tensor<2048xf32>, !nv_tileaa.mem_token)
+  %y, %u = nv_tileas.load %all {mem_semantic = "weak"} : (!pointers) -> (tensor<2048xf32>, !nv_tileaa.mem_token)
+  nv_tileaa.return
+}
+// ==>
+nv_tileaa.func @k attributes {schedule = {num_warps = 8 : i32}} {
+^bb0(%p: !nv_tileaa.ptr<f32>, %s: i32):
+  %stride = nv_tileas.splat %s : (i32) -> tensor<2048xi32>
+  %range = nv_tileas.make_range : tensor<2048xi32>
+  %places = arith.muli %range, %stride : tensor<2048xi32>
+  %base = nv_tileas.splat %p : (!nv_tileaa.ptr<f32>) -> tensor<2048x!nv_tileaa.ptr<f32>>
+  %all = nv_tileas.addptr %base, %places : (tensor<2048x!nv_tileaa.ptr<f32>>, tensor<2048xi32>) -> tensor<2048x!nv_tileaa.ptr<f32>>
+  %x, %t = nv_tileas.load %all {mem_semantic = "weak"} : (tensor<2048x!nv_tileaa.ptr<f32>>) -> (tensor<2048xf32>, !nv_tileaa.mem_token)
+  %y, %u = nv_tileas.load %all {mem_semantic = "weak"} : (tensor<2048x!nv_tileaa.ptr<f32>>) -> (tensor<2048xf32>, !nv_tileaa.mem_token)
+  nv_tileaa.return
+}

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 
 from xdsl.ir import Operation
 
-from ...ir.casting import as_op, parent_block, unwrap
+from ...ir.casting import as_op, parent_block, tile_type, unwrap
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_counted_loop
 from ...ir.layouts.tmem_layout import ALL_COLUMNS, ROWS, allocated_columns
 from ...target.sm_limits import WARP
+from ...target.targets import Target
 from ..analysis.access_vectorization import pointer_vector
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.chained_dots import is_computed_by_dot
@@ -21,6 +23,7 @@ from ..analysis.enclosing_control_flow import enclosing_loops, is_in_counted_loo
 from ..analysis.op_queries import DOT, dots_in, has_dots, is_tile
 from ..analysis.peak_registers import peak_of_block, peak_registers
 from ..analysis.resource_model import (
+    MAX_WARPS,
     MIN_STAGES,
     MIN_WARPS,
     STAGES_SMEM_OVERHEAD,
@@ -51,13 +54,15 @@ from .schedule import Schedule
 from .schedule_attribute import schedule_of, set_knobs
 from .shared_memory import give_up_tma
 
-POINTER_ACCESSES = frozenset({"nv_tileas.load", "nv_tileas.store"})
+LOAD = "nv_tileas.load"
+POINTER_ACCESSES = frozenset({LOAD, "nv_tileas.store"})
 # Operations whose fixed cost is per warp, and accesses that have vectors of their own.
 SHARES_ELEMENTS = frozenset(
     f"nv_tileas.{name}" for name in ("reduce", "scan", "tiled_load", "tiled_store", "tiled_atomic_rmw")
 )
 ROWS_OF_WARP = 16  # of an mma.sync
-NARROW_ELEMENTS = 4  # of a thread whose accesses have one each
+NARROW_ELEMENTS, NARROW_LOADS = 4, 16  # of a thread whose accesses have one each
+CTAS_OF_FAST_DRAM = 3  # that saturate it, at least
 OVERLAPPING_CTAS = 2  # per SM, that overlap one another
 EXPLAINED_CTAS = 4  # CTAs per SM up to which candidates are explained where none is chosen
 
@@ -269,16 +274,28 @@ def _warps_of_live_tiles(func: TableOp, job: Job) -> int | None:
 
 def _warps_of_narrow_accesses(func: TableOp, job: Job) -> int | None:
     """Warps of a kernel without dots, of element-wise operations, whose accesses by pointers have one element each; None where vectors are
-    wider. Threads with as many elements as two vectors would wait for more loads one after the other, as ptxas issues late what exceeds
-    the registers that it gives them.
+    wider. Threads with as many elements as two vectors, or with many loads, would wait for more loads one after the other, as ptxas
+    issues late what exceeds the registers that it gives them.
     """
     operations = walk(func)
     accesses = [as_op(op) for op in operations if op.name in POINTER_ACCESSES and is_tile(as_op(op).value)]
     warps, most = choose_warps(func, job), min(WARPGROUP, largest_tile(operations) // (NARROW_ELEMENTS * WARP))
+    most = max(most, _warps_of_narrow_loads(accesses, warps, job.target))
     if warps >= most or not accesses or any(op.name in SHARES_ELEMENTS for op in operations):
         return None
     analysis = AxisAnalysis()
     return most if all(pointer_vector(access, analysis)[0] == 1 for access in accesses) else None
+
+
+def _warps_of_narrow_loads(accesses: list[TableOp], warps: int, target: Target) -> int:
+    """The warps whose threads have at most ``NARROW_LOADS`` loads of single elements each, where those of ``warps`` would have more;
+    twice as many stay where few CTAs saturate DRAM: more warps gain less than they lose in some grids, by ``estimate`` on sm_80.
+    """
+    loads = sum(prod(tile_type(op.value).get_shape()) for op in accesses if op.name == LOAD) // WARP
+    is_dram_slow = target.sm_limits.memory_bound_ctas_per_sm < CTAS_OF_FAST_DRAM
+    if loads <= (2 if is_dram_slow else 1) * NARROW_LOADS * warps:
+        return warps
+    return min(1 << (-(-loads // NARROW_LOADS) - 1).bit_length(), MAX_WARPS)
 
 
 def _rows(dot: TableOp) -> int:

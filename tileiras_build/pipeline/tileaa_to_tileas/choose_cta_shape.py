@@ -3,7 +3,7 @@
 In:    nv_tileas without layouts; kernels whose dots are all chained (``chained_dots.py``) and use warpgroups, kernels with the
        hint ``occupancy``, and kernels without loops that load tiles after a reduction.
 Out:   in the schedule of a kernel: ``occupancy``, the hint or fewer CTAs if the tiles that are live at once in a loop of its
-       dots would not fit; eight warps in place of four if those tiles exceed the registers of four; up to four warps where pointers
+       dots would not fit; eight warps in place of four if those tiles exceed the registers of four; more warps where pointers
        access single elements; for chained dots ``num_warps``, ``occupancy`` where two CTAs share an SM, and ``setmaxnreg``: the
        producer warpgroup releases registers to the others.
 After: shrink_k_tile, swap_operands (dots have their shapes). Before: select_mma_and_tma (it checks what fits).
