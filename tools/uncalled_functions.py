@@ -58,7 +58,7 @@ SAMPLE = {
 # messages; conversions of small floats; tiles that the CTAs of a cluster share; tiles larger than shared memory; fp4 with
 # scales; ping-pong of warpgroups, accumulators that stay in tensor memory; dots that load more than shared memory holds in
 # one step, or accumulate more than registers hold; rows that are spilled to shared memory; loads behind stores;
-# accumulators that are read again.
+# accumulators that are read again; accumulators of several loops in the same columns of tensor memory.
 TILE_KERNELS = {
     "tileas_to_ll/tile_kernels.py": {
         "sm_80": ["slices_i32", "bytes_round_trip", "additions_bf16", "printing", "asserting"]
@@ -86,6 +86,7 @@ TILE_KERNELS = {
     "tileaa_to_tileas/copied_operands.py": {"sm_90": ["gathered"]},
     "tileaa_to_tileas/read_only_loads.py": {"sm_90": ["doubled"]},
     "tileaa_to_tileas/gated_gradients.py": {"sm_100": ["gated"]},
+    "tileaa_to_tileas/shared_tmem.py": {"sm_100": ["twice"]},
 }
 OPERAND_FORMS = {
     "sm_90": ["bitcast", "right_int8_scaled", "right_used_twice", "batch_of_one", "left_gathered"],

@@ -90,7 +90,9 @@ def _is_simple(dot: TableOp) -> bool:
 def _touches(op: Operation, dot: TableOp) -> bool:
     """Whether an operation that a dot would pass writes what the dot reads, reads or writes what it writes, or waits for or releases its stages."""
     tiles = [value for value in (dot.acc, dot.lhs) if isinstance(value.type, TmemType)]
-    if any(_shares_columns(value, tile) for value in op.operands if isinstance(value.type, TmemType) for tile in tiles):
+    both_read = as_op(op).lhs if is_async_mma(op) and as_op(op).lhs is dot.lhs else None
+    touched = [value for value in op.operands if isinstance(value.type, TmemType) and value is not both_read]
+    if any(_shares_columns(value, tile) for value in touched for tile in tiles):
         return True
     if is_async_mma(op):
         return op.ready is not None and op.ready is dot.ready

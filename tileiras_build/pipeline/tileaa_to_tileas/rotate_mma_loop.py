@@ -238,11 +238,15 @@ def has_two_stages(dot: TableOp) -> bool:
 
 
 def _tmem_users(dot: TableOp) -> list[Operation]:
-    """The operations that write or read the dot's tensor memory, and the waits for what it fills."""
+    """The operations that write or read the dot's tensor memory, and the waits for what it fills. Other dots may read its
+    left operand.
+    """
     if not accumulates_in_tmem(dot):
         return []
     tiles = [value for value in (dot.lhs, dot.acc) if value.type.name == TMEM]
-    return [user for value in (*tiles, dot.ready) if value is not None for user in users(value)]
+    others = {user for user in users(dot.lhs) if is_async_mma(user) and as_op(user).acc is not dot.acc}
+    found = [user for value in (*tiles, dot.ready) if value is not None for user in users(value)]
+    return [user for user in found if user not in others]
 
 
 def _clonable_into_second_stage(second_stage: set[Operation], block: Block) -> Iterator[Operation]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ....ir.casting import as_op, unwrap
-from ....ir.dialects.fast_xdsl import walk
 from ....ir.dialects.nv_tileas.ops import AsyncUmmaOp, UmmaAcquireOp, UmmaCommitOp, UmmaReleaseOp
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import tmem_tile
@@ -24,18 +23,18 @@ from ....target.mma_atoms import ELEMENT_BITS, TCGEN05_ATOMS, Tcgen05Atom
 from ....target.targets import Target
 from ...analysis.axis_info import AxisAnalysis
 from ...analysis.cluster_uniformity import is_rank_dependent
-from ...analysis.dot_buffer_sharing import buffer_sharing_class
-from ...analysis.enclosing_control_flow import enclosing_kernel, summed_dots
+from ...analysis.enclosing_control_flow import enclosing_kernel
 from ...analysis.kernel_target import kernel_target
 from ...analysis.resource_model import max_stages
 from ...analysis.stored_operands import stores_fit
-from ...analysis.tma_operands import TmaOperand, is_tma_operand, may_prefetch_in_loop, tma_operand
+from ...analysis.tma_operands import TmaOperand, may_prefetch_in_loop, tma_operand
 from ...job import Job
 from ..dots import rows_of_types, scaled_types
 from ..family import DotLayouts, MmaFamily, Storage, TmemMmaOps
 from ..smem_operands import readable_operands
 from ..tmem_tiles import scale_columns, tmem_tiles
 from .cta_pairs import gains_by_rows, is_of_pair, may_be_of_pair
+from .kernel_columns import adds_in_tmem, columns_of_kernel
 from .stationary_operands import keep_in_smem
 
 if TYPE_CHECKING:
@@ -86,10 +85,11 @@ class Tcgen05(MmaFamily[Tcgen05Atom]):
         if columns is None or not stores_fit(op, stored or (), atom.mn_major):
             return None
         op.mma, op.stored = atom.name, stored
-        if columns + _columns_of_others(op, read) > ALL_COLUMNS:
+        before, op.tmem_columns = op.tmem_columns, columns
+        if columns_of_kernel(op, warps, read) > ALL_COLUMNS:
             op.mma = op.stored = None
+            op.tmem_columns = before
             return None
-        op.tmem_columns = columns
         return read
 
     def prefers_swapped(self, op: TableOp, job: Job, warps: int) -> bool:
@@ -161,31 +161,11 @@ def _columns(
     tiles = [] if 0 in in_shared else [tmem_tile(m, k, ELEMENT_BITS[atom.a_type], warps)]
     if None in (result, *tiles):
         return None
-    tiles += [] if _adds_in_tmem(op) else [result]
+    tiles += [] if adds_in_tmem(op) else [result]
     stage_bytes = sum(box.tile_bytes for _, _, box in loaded.values())
     stages = min(max_stages(op), job.target.max_shared_memory // max(stage_bytes, 1))
     scales = [] if op.lhs_scale is None else [stages * one.tmem_columns for one in scale_columns(op, warps)]
     return sum(unwrap(tile).total_tmem_columns for tile in tiles) + sum(scales)
-
-
-def _adds_in_tmem(op: TableOp) -> bool:
-    """Whether a dot adds to the columns of another one."""
-    dots = summed_dots(op)
-    return dots[0] is not op and all(one.tmem_columns is not None for one in dots[: dots.index(op)])
-
-
-def _columns_of_others(op: TableOp, loaded: Iterable[int]) -> int:
-    """Columns of the kernel's other dots in tensor memory, without those that share columns with this one."""
-    dots = (as_op(other) for other in walk(enclosing_kernel(op)) if other.name == op.name)
-    others = [other for other in dots if other.tmem_columns is not None]
-    every = [*((other, _loaded_by_tma(other)) for other in others), (op, loaded)]
-    *keys, own = buffer_sharing_class(every, shares_stored=True)
-    columns = {key: other.tmem_columns for key, other in zip(keys, others) if key != own}
-    return sum(columns.values())
-
-
-def _loaded_by_tma(op: TableOp) -> list[int]:
-    return [index for index in (0, 1) if is_tma_operand(op, index)]
 
 
 FAMILY = Tcgen05()

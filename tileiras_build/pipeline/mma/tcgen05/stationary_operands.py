@@ -7,10 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from xdsl.ir import Operation
-
 from ....ir.casting import as_op, parent_block, unwrap
-from ....ir.dialects.fast_xdsl import walk
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import tmem_tile
 from ....ir.layouts.matrix_descriptor import WIDE
@@ -18,7 +15,6 @@ from ....ir.layouts.tmem_layout import ALL_COLUMNS, allocated_columns
 from ....target.mma_atoms import ELEMENT_BITS, Tcgen05Atom
 from ...analysis.axis_info import AxisAnalysis
 from ...analysis.chained_dots import stationary_lhs_load
-from ...analysis.dot_buffer_sharing import buffer_sharing_class
 from ...analysis.dot_loop_registers import tile_registers
 from ...analysis.enclosing_control_flow import enclosing_kernel, is_zero
 from ...analysis.op_queries import DOT
@@ -29,11 +25,12 @@ from ...analysis.resource_model import (
     min_stages,
     registers_fit,
 )
-from ...analysis.tma_operands import TmaOperand, is_tma_operand, tma_loads_allowed, tma_operand, with_tma_box
+from ...analysis.tma_operands import TmaOperand, tma_loads_allowed, tma_operand, with_tma_box
 from ...common.optimization_hints import occupancy
 from ...job import Job
 from ...schedule.schedule_attribute import set_knobs
 from ..smem_operands import readable_operand
+from .kernel_columns import columns_of_kernel
 
 
 def keep_in_smem(dot: TableOp, atom: Tcgen05Atom, job: Job) -> None:
@@ -43,7 +40,8 @@ def keep_in_smem(dot: TableOp, atom: Tcgen05Atom, job: Job) -> None:
         return
     if (held := _operand(dot, atom, job)) is None:
         return
-    columns, own = _columns_of(func), _left_columns(dot, atom, choose_warps(func, job))
+    warps = choose_warps(func, job)
+    columns, own = columns_of_kernel(dot, warps), _left_columns(dot, atom, warps)
     before, ctas = (ALL_COLUMNS // allocated_columns(count) for count in (columns, columns - own))
     ctas = min(ctas, occupancy(func, job) or MAX_CTAS_PER_SM)
     if ctas > before and _fits(dot, held, ctas, job):
@@ -56,7 +54,11 @@ def keep_in_smem(dot: TableOp, atom: Tcgen05Atom, job: Job) -> None:
 def _operand(dot: TableOp, atom: Tcgen05Atom, job: Job) -> TmaOperand | None:
     """The load of the operand, which no other dot reads, with its placement in shared memory."""
     source = stationary_lhs_load(dot)
-    if source is None or dot.lhs_scale is not None or len(list(source[0].value.uses)) > 1:
+    if (
+        source is None
+        or dot.lhs_scale is not None
+        or any(len(list(one.uses)) > 1 for one in (source[0].value, dot.lhs))
+    ):
         return None
     held = with_tma_box(*source, job, AxisAnalysis())
     return None if held is None else readable_operand(held, 1, atom.mn_major)
@@ -64,14 +66,6 @@ def _operand(dot: TableOp, atom: Tcgen05Atom, job: Job) -> TmaOperand | None:
 
 def _left_columns(dot: TableOp, atom: Tcgen05Atom, warps: int) -> int:
     return unwrap(tmem_tile(*dot.lhs.type.get_shape(), ELEMENT_BITS[atom.a_type], warps)).total_tmem_columns
-
-
-def _columns_of(func: Operation) -> int:
-    """The columns of all dots of a kernel, without those that dots share."""
-    dots = [as_op(op) for op in walk(func) if op.name == DOT and as_op(op).tmem_columns is not None]
-    loaded = [[index for index in (0, 1) if is_tma_operand(dot, index)] for dot in dots]
-    keys = buffer_sharing_class(zip(dots, loaded), shares_stored=True)
-    return sum({key: dot.tmem_columns for key, dot in zip(keys, dots)}.values())
 
 
 def _fits(dot: TableOp, held: TmaOperand, ctas: int, job: Job) -> bool:

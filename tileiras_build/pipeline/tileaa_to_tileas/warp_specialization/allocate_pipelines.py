@@ -10,6 +10,7 @@ from math import inf, isfinite, prod
 from xdsl.dialects.builtin import IntAttr, IntegerAttr, i32
 from xdsl.ir import Block, Operation, SSAValue
 
+from ....core.errors import InternalError
 from ....ir.casting import as_op, defining_op, terminator, tile_type, unwrap
 from ....ir.dialects.cute.shared_layout_attr import SharedLayoutAttr
 from ....ir.dialects.fast_xdsl import walk
@@ -40,6 +41,7 @@ from ...analysis.scale_stage_counts import smem_scale_groups, tmem_scale_groups
 from ...analysis.scratch_memory_sizes import STAGE_ALIGNMENT, chunk_limit, largest_scratch
 from ...common.llvm_element_types import element_of
 from ...job import Job
+from ...mma.shared_columns import TmemColumns, share_columns
 from ...mma.tmem_tiles import lhs_k_chunks, scale_columns, tmem_tiles
 from ...schedule.choose import Candidate, choose
 from ...schedule.schedule import CHUNK_BYTES
@@ -73,7 +75,11 @@ class PipelineAllocation:
     def __init__(self, func: Operation, job: Job, warps: int, mainloops: list[Mainloop], has_mma_issuer: bool):
         self.func, self.job, self.warps, self.has_mma_issuer = func, job, warps, has_mma_issuer
         self.mainloops, self.groups = mainloops, _stage_sharing_groups(mainloops)
-        self.accumulators = _accumulator_sharing_groups(mainloops)
+        self.accumulators = [group for group in _accumulator_sharing_groups(mainloops) if group[0].consumers]
+        self.tiles = [
+            TmemColumns([one.dot for one in group], *self._tmem_columns_of(group[0])) for group in self.accumulators
+        ]
+        share_columns(self.tiles)
         self.entry = func.regions[0].blocks[0]
         self.ctas = 1  # that share an SM
         self.accumulators_stay = accumulators_stay_in_tmem(mainloops)
@@ -95,8 +101,8 @@ class PipelineAllocation:
                 one.written = written
                 _set_buffers(one.tma_loads, buffers)
                 _set_stages(one, buffers, is_reused=len(one.loops) > 1 or bool(others))
-        if groups := [group for group in self.accumulators if group[0].consumers]:
-            self._create_accumulators(groups, stages)
+        if self.accumulators:
+            self._create_accumulators(self.accumulators, stages)
 
     def _add(self, op: Operation) -> SSAValue:
         """Insert an operation at the end of the block that all partitions share."""
@@ -221,23 +227,31 @@ class PipelineAllocation:
     # ---- accumulators in tensor memory -----------------------------------------------------------------------
     def _create_accumulators(self, groups: list[list[Mainloop]], stages: int) -> None:
         rings = [group[0] for group in groups]
-        tiles = [self._tmem_columns_of(mainloop) for mainloop in rings]
         scales = [self._scale_columns(mainloop, stages) for mainloop in rings]
-        buffers, columns = self._choose_columns(tiles, scales)
+        buffers, columns = self._choose_columns([one.own for one in self.tiles], scales)
         tensor_memory = _TmemColumns(self.entry, self._add(CreateTmemOp.make([], [TmemType(IntAttr(columns))])))
-        for group, (left, accumulators), words in zip(groups, tiles, scales):
+        for group, of_group, words in zip(groups, self.tiles, scales):
+            left, accumulators = of_group.own
             # A left operand overwrites the accumulator that it is computed from, each tile of rows its own.
             operand = tensor_memory.reuse_last() if group[0].dot.rescaled else None
-            before = self._added_to(group[0])
+            before = self._added_to(group[0]) or self._first_of(of_group.shared_accumulators)
             tile = tensor_memory.allocate(buffers * accumulators) if before is None else before.accumulator.tile
-            operand = tensor_memory.allocate(left) if left and operand is None else operand
+            if (shared := self._first_of(of_group.shared_left)) is not None:
+                operand = shared.accumulator.lhs_tile
+            elif left and operand is None:
+                operand = tensor_memory.allocate(left)
             acc = self._accumulator(group[0], tile, operand, buffers)
+            acc.shares_columns = of_group.shares_columns
             places = list(map(tensor_memory.allocate, words))
             scaled = self._create_scales(group[0], places) if group[0].scale_loads else None
             acc.scales.extend(places if scaled is None else ())
             for mainloop in group:
                 mainloop.tmem_accumulator, mainloop.scale_buffers = acc, scaled
                 mainloop.is_reused |= len(group) > 1
+
+    def _first_of(self, columns: TmemColumns | None) -> Mainloop | None:
+        """The mainloop of the first of the dots that have columns."""
+        return next((one for one in self.mainloops if columns is not None and one.dot is columns.dots[0]), None)
 
     def _create_scales(self, mainloop: Mainloop, tiles: list[SSAValue]) -> ScaleStages:
         """Stages of block scales, one buffer for each operand. Scale load warps fill them, and a commit releases them."""
@@ -259,6 +273,9 @@ class PipelineAllocation:
             limit = f"tensor memory: {self.ctas} CTAs per SM need {columns} columns, an SM has {ALL_COLUMNS}"
             candidates.insert(0, Candidate(ACCUMULATOR_BUFFERS, limit if columns > ALL_COLUMNS else None))
         buffers = choose(self.func, self.job, "accumulator_buffers", candidates)
+        if buffers * acc_columns + others > ALL_COLUMNS:
+            needed = buffers * acc_columns + others
+            raise InternalError("tensor-memory", f"the dots of a kernel need {needed} columns, an SM has {ALL_COLUMNS}")
         return buffers, allocated_columns(buffers * acc_columns + others)
 
     def _scale_columns(self, mainloop: Mainloop, stages: int) -> list[int]:

@@ -18,6 +18,7 @@ from ...analysis.enclosing_control_flow import is_defined_in_loop, is_zero
 from ...analysis.scalar_slice import ScalarSlice
 from ...analysis.scale_stage_counts import tmem_scale_groups
 from ...mma.dots import k_of
+from ...mma.shared_columns import lhs_of
 from ..op_insertion import (
     Inserter,
     constant_i1,
@@ -242,6 +243,16 @@ class FmhaMmaIssuer(MmaIssuer):
 class TmemConsumer(Consumer):
     """A consumer of which a thread issues the MMAs whose accumulators are in tensor memory."""
 
+    def __init__(self, mainloops: list[Mainloop]):
+        super().__init__(mainloops)
+        # By the left operands' tiles in tensor memory: what is stored there, whether dots have several, and whether accumulators stay there.
+        self.lhs_in_tmem: dict[SSAValue, SSAValue | None] = {}
+        self.has_several: dict[SSAValue, bool] = {}
+        self.carries_beside: dict[SSAValue, bool] = {}
+        for tile, readers in _readers_of_lhs_tiles(mainloops).items():
+            self.has_several[tile] = len({lhs_of(one.dot) for one in readers}) > 1
+            self.carries_beside[tile] = any(one.accumulator.carried_in_tmem for one in readers)
+
     def pipelines_to_drain(self) -> list[Pipeline]:
         """The warps of both CTAs of a pair release accumulators."""
         released = [one.accumulator for one in self.mainloops if one.releases_accumulator]
@@ -253,7 +264,7 @@ class TmemConsumer(Consumer):
         operands, attributes = mma_operands(mainloop, stage, state)
         if accumulator.lhs_tile is not None:
             operands["lhs"] = accumulator.lhs_tile
-            _store_lhs_in_tmem(mainloop)
+            self._store_lhs_in_tmem(mainloop)
         operands |= zip(SCALES, accumulator.scales)
         operands["scale_iteration"] = _store_scales(mainloop, stage, state.insert)
         operands["accumulate"] = self._accumulate_flag(mainloop, state.insert)
@@ -270,6 +281,20 @@ class TmemConsumer(Consumer):
             late.advance(accumulator)
         stays = accumulator.carried_in_tmem or accumulator.is_added_to
         dot.result.replace_all_uses_with(dot.acc if stays else _added_accumulator(mainloop, state))
+
+    def _store_lhs_in_tmem(self, mainloop: Mainloop) -> None:
+        """Write a left operand from registers to tensor memory where it is computed: once, if that is outside the loops and no dot has
+        another one there.
+        """
+        value, tile, stored = mainloop.dot.lhs, unwrap(mainloop.accumulator.lhs_tile), lhs_of(mainloop.dot)
+        if self.lhs_in_tmem.get(tile) is stored:
+            return  # an earlier loop has stored it
+        outside = [loop for loop in mainloop.loops if not is_defined_in_loop(value, loop)]
+        place = outside[-1 if self.has_several[tile] else 0] if outside else mainloop.dot
+        self.lhs_in_tmem[tile] = stored if outside else None
+        insert_before(TmemStoreOp.make([value, tile, None, None, None], []), place)
+        if self.carries_beside[tile]:
+            insert_before(BarrierOp.make([], []), place)  # all threads have written it
 
     def _accumulate_flag(self, mainloop: Mainloop, insert: Inserter) -> SSAValue:
         """Whether an MMA accumulates into its tile."""
@@ -291,7 +316,8 @@ class TmemConsumer(Consumer):
     def read_accumulator(self, mainloop: Mainloop, initial: SSAValue, loop: TableOp, state: PipelineState) -> SSAValue:
         """Write the initial accumulator before a loop; after it wait for the last MMA, and read the accumulator."""
         accumulator = mainloop.accumulator
-        if not store_initial_accumulator(initial, accumulator, loop):
+        starts_from_zero = store_initial_accumulator(initial, accumulator, loop)
+        if not starts_from_zero or accumulator.shares_columns and not _is_behind_barrier(loop):
             insert_before(BarrierOp.make([], []), loop)
         if mainloop.releases_accumulator:
             state.before(loop).acquire(accumulator, mainloop.tmem_ops.acquire)
@@ -308,6 +334,15 @@ class TmemConsumer(Consumer):
         return result
 
 
+def _readers_of_lhs_tiles(mainloops: list[Mainloop]) -> dict[SSAValue, list[Mainloop]]:
+    """The dots that read each left operand's tile in tensor memory."""
+    found: dict[SSAValue, list[Mainloop]] = {}
+    for one in mainloops:
+        if one.tmem_accumulator is not None and (tile := one.accumulator.lhs_tile) is not None:
+            found.setdefault(tile, []).append(one)
+    return found
+
+
 def _follows_all_threads(mainloop: Mainloop) -> bool:
     """Whether an MMA overwrites or reads what all threads read or have written, or releases a stage that they read."""
     dot, accumulator = mainloop.dot, mainloop.accumulator
@@ -316,6 +351,14 @@ def _follows_all_threads(mainloop: Mainloop) -> bool:
     if accumulator.carried_in_tmem:
         return bool(accumulator.scales) and dot.scale_steps == 1
     return not accumulator.adds or is_lhs_computed_in_loop(dot)
+
+
+def _is_behind_barrier(loop: Operation) -> bool:
+    """Whether a barrier stands between a loop and all reads of accumulators before it in its block."""
+    op = loop.prev_op
+    while op is not None and not op.regions and not isinstance(op, BarrierOp | TmemLoadOp):
+        op = op.prev_op
+    return isinstance(op, BarrierOp)
 
 
 def store_initial_accumulator(initial: SSAValue, accumulator: TmemAccumulator, loop: TableOp) -> bool:
@@ -337,19 +380,6 @@ def _added_accumulator(mainloop: Mainloop, state: PipelineState) -> SSAValue:
         return result
     kind = arith.AddiOp if str(tile_type(result).element_type) == "i32" else AddFOp
     return state.insert(kind.make([result, dot.acc], [result.type]))
-
-
-def _store_lhs_in_tmem(mainloop: Mainloop) -> None:
-    """Write a left operand from registers to tensor memory where it is computed; once, if that is outside the loops."""
-    value, accumulator = mainloop.dot.lhs, mainloop.accumulator
-    outside = [loop for loop in mainloop.loops if not is_defined_in_loop(value, loop)]
-    place = outside[0] if outside else mainloop.dot
-    if accumulator.stationary_lhs_tile is value:
-        return  # the previous loop has stored it
-    accumulator.stationary_lhs_tile = value if outside else None
-    insert_before(TmemStoreOp.make([value, accumulator.lhs_tile, None, None, None], []), place)
-    if accumulator.carried_in_tmem:
-        insert_before(BarrierOp.make([], []), place)  # all threads have written it
 
 
 def _store_scales(mainloop: Mainloop, stage: SSAValue, insert: Inserter) -> SSAValue | None:

@@ -82,10 +82,10 @@ class LhsChunks(Pipeline):
 class TmemAccumulator(Pipeline):
     """The accumulators of one dot in tensor memory; a stage is full when they are complete.
 
-    ``adds``: to those of the dot before; ``is_added_to``: by the dot after, which waits for both.
+    ``adds``: to those of the dot before; ``is_added_to``: by the dot after, which waits for both. ``shares_columns``: the dots of other
+    loops have the same columns (``shared_columns.py``).
     ``carried_in_tmem``: they stay there for all of the innermost loop. ``is_waited_each_iteration``: the left operand
-    of the next dot overwrites that of the previous one. ``stationary_lhs_tile``: the left operand that stays in tensor
-    memory. If the MMA issuer issues the dots, the accumulators are multibuffered and the consumers release
+    of the next dot overwrites that of the previous one. If the MMA issuer issues the dots, the accumulators are multibuffered and the consumers release
     them, or ``lhs_written`` is the pipeline through which the consumers pass the left operand. ``parts``: those of each tile of
     rows, where each has an issuer and a warpgroup; the pipelines of the whole are then those of a thread's warpgroup.
     """
@@ -95,11 +95,11 @@ class TmemAccumulator(Pipeline):
     tile: SSAValue
     lhs_tile: SSAValue | None
     scales: list[SSAValue] = field(default_factory=list)
-    stationary_lhs_tile: SSAValue | None = None
     lhs_written: LhsChunks | None = None
     parts: list[TmemAccumulator] = field(default_factory=list)
     adds: bool = False
     is_added_to: bool = False
+    shares_columns: bool = False
 
     @property
     def is_waited(self) -> bool:

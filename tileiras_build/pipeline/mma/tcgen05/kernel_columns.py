@@ -1,0 +1,50 @@
+"""The columns of tensor memory of a kernel's dots, those that several have once."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from ....ir.casting import as_op, unwrap
+from ....ir.dialects.fast_xdsl import walk
+from ....ir.dialects.op_definition import TableOp
+from ...analysis.dot_buffer_sharing import buffer_sharing_class
+from ...analysis.enclosing_control_flow import enclosing_kernel, summed_dots
+from ...analysis.op_queries import DOT
+from ...analysis.tma_operands import is_tma_operand
+from ..shared_columns import TmemColumns, share_columns
+from ..tmem_tiles import tmem_tiles
+
+
+def columns_of_kernel(op: TableOp, warps: int, loaded: Collection[int] | None = None) -> int:
+    """The columns of the dots of a kernel that have ``tmem_columns``; ``loaded``: the operands that TMA is to load for ``op``."""
+    every = [as_op(found) for found in walk(enclosing_kernel(op)) if found.name == DOT]
+    dots = [dot for dot in every if dot.tmem_columns is not None]
+    operands = [loaded if dot is op and loaded is not None else _loaded_by_tma(dot) for dot in dots]
+    keys = buffer_sharing_class(zip(dots, operands), shares_stored=True)
+    groups = dict[object, list[int]]()
+    for place, key in enumerate(keys):
+        groups.setdefault(key, []).append(place)
+    tiles = [_columns_of([dots[place] for place in places], operands[places[0]], warps) for places in groups.values()]
+    share_columns(tiles)
+    return sum(dots[places[-1]].tmem_columns for places in groups.values()) - sum(map(_shared_columns, tiles))
+
+
+def _loaded_by_tma(op: TableOp) -> list[int]:
+    return [index for index in (0, 1) if is_tma_operand(op, index)]
+
+
+def _columns_of(dots: list[TableOp], loaded: Collection[int], warps: int) -> TmemColumns:
+    left, accumulators = tmem_tiles(dots[0], warps)
+    in_shared = dots[0].stationary or 0 in (*loaded, *(dots[0].stored or ()))
+    own = 0 if adds_in_tmem(dots[0]) else accumulators.total_tmem_columns
+    return TmemColumns(dots, 0 if in_shared else unwrap(left).total_tmem_columns, own)
+
+
+def adds_in_tmem(op: TableOp) -> bool:
+    """Whether a dot adds to the columns of another one."""
+    dots = summed_dots(op)
+    return dots[0] is not op and all(one.tmem_columns is not None for one in dots[: dots.index(op)])
+
+
+def _shared_columns(tiles: TmemColumns) -> int:
+    return tiles.left + tiles.accumulators - sum(tiles.own)
