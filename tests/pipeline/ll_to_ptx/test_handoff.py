@@ -104,7 +104,9 @@ def test_what_each_pass_is_for(name):
     levels, body, left = STAGES[name]
     assert levels == tuple(level for level, row in LEVELS.items() if name in row.passes)
     for level in levels:
-        tail = DECLARED if levels == FAST else f"{HELPER}\n{DECLARED}"  # a function without loops turns unrolling off
+        tail = (
+            DECLARED if levels == FAST else f"{HELPER}\n{DECLARED}"
+        )  # beside a function without loops nothing is unrolled
         text = optimized(kernel(body, tail=tail), level)
         assert not re.search(left, text[text.index("define ptx_kernel") :] if "@" not in left else text), text
 

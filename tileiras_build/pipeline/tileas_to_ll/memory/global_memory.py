@@ -304,7 +304,7 @@ def _store_registers(
     modifiers: Modifiers,
 ) -> None:
     words, element = whole_words(b, values), addresses.element
-    stored = words or [materialize(b, value) for value in values]
+    stored: Sequence[Value] = words or [materialize(b, value) for value in values]
     if element.per_byte > 1:
         return store_packed(b, addresses, first, stored, mask, modifiers)
     pointer, offset = addresses.address(first)
