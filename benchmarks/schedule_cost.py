@@ -169,7 +169,7 @@ def ratios_of(case: Case, code: bytes, target: Target) -> list[Ratio]:
         except TileirasError as error:
             print(f"{case.name} {target.name} {knobs}: {error}", file=sys.stderr)
             continue
-        ratios.append(Ratio(knobs, one.cost.nanoseconds, ours(artifacts, problem, target).microseconds))
+        ratios.append(Ratio(knobs, one.cost.nanoseconds_with_tail, ours(artifacts, problem, target).microseconds))
     return [Ratio(knobs, cost / ratios[0].cost, time / ratios[0].estimate) for knobs, cost, time in ratios[1:]]
 
 

@@ -20,7 +20,8 @@ from tileiras_build.pipeline.schedule.schedule import Schedule
 from tileiras_build.target.targets import find_target
 
 KERNELS = Path(__file__).with_name("unhinted_dots.py")
-PAIRS = {"tall": 4, "square": 8, "wide": 4}  # with so many warps: with four, two CTAs share an SM
+# With so many warps: with four, two CTAs share an SM. The cost of the persistent one is higher in pairs, but not with the tail.
+PAIRS = {"tall": 4, "square": 8, "wide": 4, "persistent": 8}
 BENCHMARKS = Path(__file__).parents[3] / "benchmarks" / "schedule_kernels.py"
 OTHERS = ("narrow", "one_cta", "two_of_an_sm", "from_a_tile", "without_tma")
 CLUSTER = ".blocksareclusters"
@@ -133,8 +134,8 @@ def test_scales_in_tensor_memory_have_one_schedule():
 
 
 # ---- the choice ----------------------------------------------------------------------------------
-def candidate(warps: int, clocks: float | None, refused: str | None = None) -> WholeSchedule:
-    price = None if clocks is None else Cost(clocks, {}, 1, 1000.0)
+def candidate(warps: int, clocks: float | None, refused: str | None = None, tail: float = 0.0) -> WholeSchedule:
+    price = None if clocks is None else Cost(clocks, {}, 1, 1000.0, tail)
     return WholeSchedule(Schedule(num_warps=warps), refused, cost=price)
 
 
@@ -142,6 +143,7 @@ def test_the_cheapest_legal_candidate_wins_and_the_first_of_equal_ones():
     first, less, least = candidate(8, 100), candidate(4, 100 * (1 - LEAST_GAIN / 2)), candidate(2, 50)
     assert cheapest([first, less]) is first
     assert cheapest([first, less, least]) is least
+    assert cheapest([candidate(8, 104, tail=0.14), candidate(4, 106, tail=0.07)]).schedule.num_warps == 4
     assert cheapest([candidate(8, None, "registers"), less]) is less
     assert cheapest([candidate(8, None), least]).schedule.num_warps == 8  # a target without rates
     assert cheapest([candidate(8, None, "registers")]) is None

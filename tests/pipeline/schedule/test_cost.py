@@ -79,6 +79,15 @@ def test_parts_of_the_loop_take_a_tile_program_less_time_but_more_of_the_gpu(tar
     assert described.trips == gemm().trips / 2 and described.with_split_k(1) == gemm()
 
 
+def test_smaller_ctas_leave_less_for_the_last_one():
+    """4096 x 4096 elements are 1024 tiles of 128 x 128 on 148 SMs; half of one is idle on average."""
+    whole, halves = (cost(kernel, Schedule(), BLACKWELL) for kernel in (gemm(m=256), gemm(m=256).divided(2)))
+    assert halves.tail == pytest.approx(0.5 * 148 / 1024) and whole.tail == pytest.approx(2 * halves.tail)
+    assert halves.nanoseconds_with_tail == pytest.approx(halves.nanoseconds * (1 + halves.tail))
+    assert cost(gemm(), Schedule(split_k=2), BLACKWELL).tail == pytest.approx(halves.tail / 2)
+    assert cost(Kernel((), loaded=8192), Schedule(), BLACKWELL).tail == 0
+
+
 def test_instructions_from_registers_are_slower():
     first, *_ = families_of(HOPPER)
     others = [family.name for family in families_of(HOPPER) if family is not first]

@@ -18,6 +18,17 @@ def matmul(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
     ct.store(out, (ct.bid(0), ct.bid(1)), acc.astype(out.dtype))
 
 
+def persistent(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = a @ b, in a loop over tiles."""
+    columns = ct.cdiv(out.shape[1], N)
+    for tile in range(ct.bid(0), ct.cdiv(out.shape[0], M) * columns, ct.num_blocks(0)):
+        acc = ct.zeros((M, N), dtype=ct.float32)
+        for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+            x = ct.load(a, (tile // columns, k), (M, K), padding_mode=ZERO)
+            acc = ct.mma(x, ct.load(b, (k, tile % columns), (K, N), padding_mode=ZERO), acc)
+        ct.store(out, (tile // columns, tile % columns), acc.astype(out.dtype))
+
+
 def added(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
     """out += a @ b: the accumulator starts from a tile."""
     acc = ct.load(out, (ct.bid(0), ct.bid(1)), (M, N)).astype(ct.float32)
@@ -49,6 +60,7 @@ CASES = [
     _case("square", 256, 256),
     _case("narrow", 256, 64),
     _case("wide", 128, 256),
+    _case("persistent", 128, 256, persistent),
     _case("one_cta", 256, 128, num_ctas=1),
     _case("two_of_an_sm", 256, 128, occupancy=2),
     _case("from_a_tile", 256, 128, added),

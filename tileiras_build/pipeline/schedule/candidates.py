@@ -39,6 +39,7 @@ from ..analysis.resource_model import (
     choose_stages,
     choose_warps,
     ctas_by_accumulators,
+    registers_allow_mma_warp,
     registers_at_launch,
     registers_fit,
     registers_of_thread,
@@ -338,6 +339,7 @@ class Candidates:
         fitting = (self.target.shared_memory_of(ctas) - self._beside(kernel)) // max(size, 1)
         stages, ahead = max(1, min(most, fitting)), self._prefetches(kernel.dots[0], warps, ctas) or None
         found = Schedule(num_warps=warps, occupancy=ctas, mma=(self.family.name,), prefetch_fragments=ahead)
+        found = replace(found, mma_warp=self._has_mma_warp(kernel, warps) or None)
         found = replace(found, num_stages=stages) if self.copied else replace(found, cp_async_stages=(stages,))
         if kernel.split_k > 1:
             return replace(found, split_k=kernel.split_k)
@@ -353,6 +355,13 @@ class Candidates:
         producers = WARPGROUP if uses_setmaxnreg(self.func, self.job, warps) else choose_strategy(self.job).uses_tma
         ctas = ctas_by_accumulators(self._registers(kernel) // (WARP * warps), warps + producers, self.job)
         return choose_stages(max(kernel.stage_bytes, 1), self._beside(kernel), ctas, self.job)[1]
+
+    def _has_mma_warp(self, kernel: Kernel, warps: int) -> bool:
+        """Whether a warp of its own issues the MMAs of the next tile while others store the last one."""
+        may_wait = kernel.is_persistent and self.copied and self.family.accumulator is Storage.TENSOR
+        if not may_wait or is_declined(self.func, "mma_warp"):
+            return False
+        return registers_allow_mma_warp(self._registers(kernel), self.func, self.job, warps)
 
     def _beside(self, kernel: Kernel) -> int:
         """Bytes of shared memory beside the stages of operands."""
@@ -402,4 +411,4 @@ def cheapest(found: Iterable[WholeSchedule]) -> WholeSchedule | None:
 
 
 def _nanoseconds(one: WholeSchedule) -> float:
-    return unwrap(one.cost).nanoseconds
+    return unwrap(one.cost).nanoseconds_with_tail

@@ -34,7 +34,7 @@ from ..analysis.resource_model import (
     registers_at_launch,
 )
 from ..mma.family import MmaFamily, Storage, families_of, family_named
-from .kernel import Dot, Kernel
+from .kernel import ASSUMED_EXTENT, Dot, Kernel
 from .schedule import Schedule
 
 TENSOR, FMA, ALU, SPECIAL = "tensor pipe", "FMA pipe", "ALU pipe", "special functions"
@@ -81,18 +81,24 @@ REDUCTION_LATENCY = 250  # cycles of a reduction over warps: shuffles, shared me
 @dataclass(frozen=True)
 class Cost:
     """``clocks`` of an SM for one tile program; ``demands`` of its pipes and memories for it; ``ctas`` share the SM, which holds
-    ``clock_mhz`` under this load.
+    ``clock_mhz`` under this load. ``tail``: how much longer the busiest SM works than the average one, as a fraction.
     """
 
     clocks: float
     demands: Mapping[str, float]
     ctas: int
     clock_mhz: float
+    tail: float = 0.0
 
     @property
     def nanoseconds(self) -> float:
-        """The time of an SM for one tile program: what schedules are compared by, as the clock depends on them."""
+        """The time of an SM for one tile program, as the clock depends on the schedule."""
         return self.clocks / self.clock_mhz * 1e3
+
+    @property
+    def nanoseconds_with_tail(self) -> float:
+        """The part of the time of a grid: what schedules are compared by."""
+        return self.nanoseconds * (1 + self.tail)
 
     @property
     def bound(self) -> str:
@@ -160,7 +166,16 @@ class _Model:
         alone = max(inner, outer) if overlaps else inner + outer
         together = batch_clocks(ctas * groups, alone, [clocks / groups for clocks in demands.values()])
         clocks = kernel_ctas * max(together / ctas, *demands.values())
-        return Cost(clocks, {name: kernel_ctas * each for name, each in demands.items()}, ctas, self.clock_mhz)
+        demands = {name: kernel_ctas * each for name, each in demands.items()}
+        return Cost(clocks, demands, ctas, self.clock_mhz, self._tail())
+
+    def _tail(self) -> float:
+        """Of the grid of a matmul with a result of the assumed extents: on average, half of an SM's last CTA has nothing to do."""
+        if len(self.kernel.dots) != 1:
+            return 0.0
+        [dot] = self.kernel.dots
+        ctas_of_sm = self.kernel.split_k * ASSUMED_EXTENT**2 / (dot.m * dot.n) / self.gpu.sm_count
+        return 0.5 / ctas_of_sm
 
     def _loop_demands(self) -> dict[str, float]:
         found = self._work(self.kernel.loop)

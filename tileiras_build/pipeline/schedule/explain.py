@@ -21,7 +21,7 @@ from .schedule_attribute import schedule_of
 from .schedule_file import SCHEDULE
 
 KERNEL, TARGET, COST, SCHEDULES, CANDIDATES = "kernel", "target", "cost", "schedules", "candidates"
-CLOCKS, BOUND, PIPES = "clocks", "bound", "pipes"
+CLOCKS, TAIL, BOUND, PIPES = "clocks", "tail", "bound", "pipes"
 SHOWN_PIPES = 3  # the busiest
 NOTABLE = 0.005  # a smaller part of the cost is not told
 DERIVED = ("setmaxnreg", "conversion_chunk_bytes")  # follow from other knobs, or from what does not fit
@@ -46,7 +46,10 @@ def _explained(func: TableOp, heard: Heard, job: Job) -> Explained:
 
 def _as_row(one: WholeSchedule) -> dict[str, Any]:
     """A whole schedule as JSON."""
-    price = {} if one.cost is None else {CLOCKS: round(one.cost.clocks), BOUND: one.cost.bound}
+    price: dict[str, Any] = {}
+    if one.cost is not None:
+        price = {CLOCKS: round(one.cost.clocks), BOUND: one.cost.bound}
+        price |= {TAIL: round(one.cost.tail, 3)} if one.cost.tail else {}
     limit = {"refused": one.refused, "remedy": one.remedy}
     return {SCHEDULE: one.schedule.chosen} | price | {name: value for name, value in limit.items() if value is not None}
 
@@ -140,7 +143,8 @@ def _schedule_line(row: dict[str, Any]) -> str:
     knobs = ", ".join(f"{name} {_shown(value)}" for name, value in row[SCHEDULE].items() if value is not False)
     if "refused" in row:
         return f"  not {knobs}: {row['refused']}" + (f"; {row['remedy']}" if "remedy" in row else "")
-    return f"  {knobs}: " + (f"{row[CLOCKS]} clocks, bound by {row[BOUND]}" if CLOCKS in row else "no cost")
+    tail = f", tail {row[TAIL]:.0%}" if TAIL in row else ""
+    return f"  {knobs}: " + (f"{row[CLOCKS]} clocks, bound by {row[BOUND]}{tail}" if CLOCKS in row else "no cost")
 
 
 def _shown_cost(cost: dict[str, Any] | None) -> str:
