@@ -11,10 +11,10 @@ from xdsl.dialects.builtin import IntegerAttr, i1, i32
 from xdsl.dialects.test import TestOp
 
 from tests.emulated_kernels import scheduled_case
-from tileiras_build.ir.dialects.nv_tileas.ops import COUNTERPARTS
+from tileiras_build.ir.dialects.nv_tileas.ops import COUNTERPARTS, CtaRankOp
 from tileiras_build.pipeline.analysis.disjoint_stores import iterations_store_disjoint_tiles
 
-NumProgramsOp = COUNTERPARTS["nv_tileaa.get_num_programs"]
+NumProgramsOp, TileCountOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("get_num_programs", "get_tile_count"))
 KERNELS = Path(__file__).parents[1] / "tileaa_to_tileas" / "tma_stored_tiles.py"
 DIVISORS = (-3, -1, 1, 2, 4)
 INTEGERS = range(-13, 14)
@@ -145,3 +145,19 @@ MOVED = ("addi", ("muli", ROW, ("constant", 2)), SAME)
 )
 def test_forms_of_coordinates(first, second, distinct):
     assert Coordinates().are_distinct(first, second) == distinct
+
+
+@pytest.mark.parametrize(("factor", "distinct"), [(1, True), (2, False), (0, False)])
+def test_a_bound_is_the_number_of_whole_tiles(factor, distinct):
+    """The last place of a tile that is bound: past the end, or, with another factor, one of those in bounds or one that wraps around."""
+    made = Coordinates()
+    view = made.store.view
+    counts = TileCountOp.make([view], [i32, i32])
+    bound = arith.MinUIOp(made.value(INDUCTION), counts.results[0])
+    number = arith.ConstantOp(IntegerAttr(factor, i32))
+    scaled = arith.MuliOp(bound, number)
+    rank = CtaRankOp.make([], [i32])
+    placed = arith.AddiOp(scaled, rank.results[0])
+    made.store.parent.insert_ops_before([counts, bound, number, scaled, rank, placed], made.store)
+    made.made |= {("place",): placed.result}
+    assert made.are_distinct(("place",), SAME) == distinct

@@ -87,6 +87,17 @@ def test_a_block_stores_many_tiles(sm, name, blocks):
     np.testing.assert_array_equal(wide(found), wide(a) @ wide(b))
 
 
+@pytest.mark.parametrize(("sm", "name"), [("sm_90", "persistent"), ("sm_100", "persistent_wide")])
+def test_ctas_of_a_cluster_store_parts_of_tiles_and_wait_for_none(sm, name):
+    halves = {"schedule": '{"schedule": {"num_ctas": 2}}'}
+    ptx = compiled(KERNELS, name, sm, **halves).ptx
+    assert "cp.async.bulk.wait_group.read" in ptx and "cp.async.bulk.wait_group " not in ptx
+    m, n, k = sizes(name)
+    a, b, out = operands(name, 2 * m + 24, n + 48, 2 * k)
+    found = run(KERNELS, name, sm, [a, b, out], (3, 1, 1), **halves)[2]
+    np.testing.assert_array_equal(wide(found), wide(a) @ wide(b))
+
+
 @pytest.mark.parametrize("sm", SMS)
 def test_a_loop_stores_in_the_same_place(sm):
     m, n, k = sizes("overwritten")

@@ -4,6 +4,9 @@ The induction variable is different in each iteration, so it suffices that it is
 one of them equals it, or two of them are its quotient and its remainder by the same divisor, as in a persistent kernel.
 With either rounding direction, the values of equal quotient are consecutive, as many as the divisor, and their
 remainders all differ; the two possible remainders of a value differ by the divisor, so either may be used.
+
+The CTAs of a cluster store parts of such a tile: a coordinate that is at most the number of tiles, times the parts, plus the CTA's part. Where
+the bound is reached, all parts are past the end.
 """
 
 from __future__ import annotations
@@ -13,7 +16,8 @@ from itertools import product
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...ir.casting import cast, defining_op
+from ...ir.casting import cast, defining_op, view_type
+from ...ir.dialects.nv_tileas.ops import CtaRankOp
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_counted_loop, is_function, is_loop, preserves_value
 from .enclosing_control_flow import is_defined_in_loop
@@ -38,7 +42,31 @@ def iterations_store_disjoint_tiles(store: TableOp) -> bool:
         return False
     view, loop = store.view.type, loops[0]
     are_disjoint = all(step >= extent for step, extent in zip(view.steps, view.tile, strict=True))
-    return are_disjoint and _determined_by([_without_offset(coord, loop) for coord in store.coords], loop)
+    coords = [_whole_tile(store, dim) for dim in range(len(store.coords))]
+    return are_disjoint and _determined_by([_without_offset(coord, loop) for coord in coords], loop)
+
+
+def _whole_tile(store: TableOp, dim: int) -> SSAValue:
+    """The coordinate of the tile of which a CTA stores a part (``subtile_indices.py``), or that of the store."""
+    place, factor = store.coords[dim], 1
+    if _is(place, "arith.addi") and _is(place.owner.operands[1], CtaRankOp.name):
+        place = place.owner.operands[0]
+    if _is(place, MULTIPLY) and _is_constant(place.owner.operands[1]):
+        factor = _number(place.owner.operands[1])
+        place = place.owner.operands[0]
+    if _is(place, "arith.minui") and _is_past_end(place.owner.operands[1], factor, store, dim):
+        return place.owner.operands[0]
+    return store.coords[dim]
+
+
+def _is_past_end(bound: SSAValue, factor: int, store: TableOp, dim: int) -> bool:
+    """Whether a bound is the number of tiles of ``factor`` stored parts along a dimension."""
+    if not _is(bound, "nv_tileas.get_tile_count") or bound.owner.results[dim] is not bound:
+        return False
+    counted = bound.owner.operands[0]
+    whole, part = view_type(counted), view_type(store.view)
+    same = defining_op(counted).operands[0] is defining_op(store.view).operands[0]
+    return same and whole.dim_map[dim] == part.dim_map[dim] and factor * part.steps[dim] == whole.steps[dim]
 
 
 def _loops_around(op: Operation) -> list[Operation]:
@@ -101,8 +129,17 @@ def _varying_operand(value: SSAValue, loop: Operation) -> SSAValue | None:
 
 
 def _is_factor(value: SSAValue) -> bool:
-    return _is_constant(value) and cast(IntegerAttr, defining_op(value).properties["value"]).value.data != 0
+    return _is_constant(value) and _number(value) != 0
+
+
+def _number(constant: SSAValue) -> int:
+    return cast(IntegerAttr, defining_op(constant).properties["value"]).value.data
 
 
 def _is_constant(value: SSAValue) -> bool:
-    return isinstance(value.owner, Operation) and value.owner.name == CONSTANT
+    return _is(value, CONSTANT)
+
+
+def _is(value: SSAValue, name: str) -> bool:
+    """Whether an operation of this name defines a value."""
+    return isinstance(value.owner, Operation) and value.owner.name == name
