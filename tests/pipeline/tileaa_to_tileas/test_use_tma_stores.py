@@ -20,6 +20,7 @@ STORE = "cp.async.bulk.tensor.{}d.global.shared::cta"
 DOTS = ("f16", "bf16_wide", "f16_tall", "f16_narrow", "f16_to_f8", "f16_to_i32", "f16_to_f32", "f16_to_i8")
 CHOSEN = ("f16", "bf16_wide", "f16_tall", "f16_narrow", "f16_to_f8", "f16_to_i8", "transposed", "persistent", "persistent_wide",
           "twice")  # fmt: skip
+ONE_CTA = {"schedule": '{"schedule": {"num_ctas": 1}}'}
 UNTOUCHED = 77  # what elements hold that no store may reach
 
 
@@ -216,14 +217,15 @@ def test_all_of_memory_is_fenced_only_after_other_accesses(name, wider):
 @pytest.mark.parametrize(("sm", "parts", "slots"), [("sm_90", 4, 2), ("sm_100", 2, 1), ("sm_120", 4, 2)])
 def test_a_tile_that_does_not_fit_beside_the_ring_is_stored_in_parts(sm, parts, slots):
     """Two at a time, where warps do not divide the columns."""
-    assert f"chunks = {parts} : i32, slots = {slots} : i32" in compiled(KERNELS, "persistent_wide", sm).tileas
+    found = compiled(KERNELS, "persistent_wide", sm, **ONE_CTA).tileas
+    assert f"chunks = {parts} : i32, slots = {slots} : i32" in found
     assert "chunks = 1 : i32, slots = 1 : i32" in compiled(KERNELS, "bf16_wide", sm).tileas
 
 
 @pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
 def test_stages_are_not_fewer_for_a_store(sm):
     """Of 48 KiB each four fit into 227 KiB, beside 32 KiB for the tile in parts."""
-    assert "!nv_tileas.pipeline<#builtin.int<4>>" in compiled(KERNELS, "persistent_wide", sm).tileas
+    assert "!nv_tileas.pipeline<#builtin.int<4>>" in compiled(KERNELS, "persistent_wide", sm, **ONE_CTA).tileas
 
 
 def test_what_rings_leave_of_the_share_of_two_ctas_is_used():
