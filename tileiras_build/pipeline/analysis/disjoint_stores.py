@@ -61,9 +61,9 @@ def _whole_tile(store: TableOp, dim: int) -> SSAValue:
 
 def _is_past_end(bound: SSAValue, factor: int, store: TableOp, dim: int) -> bool:
     """Whether a bound is the number of tiles of ``factor`` stored parts along a dimension."""
-    if not _is(bound, "nv_tileas.get_tile_count") or bound.owner.results[dim] is not bound:
+    if not _is(bound, "nv_tileas.get_tile_count") or defining_op(bound).results[dim] is not bound:
         return False
-    counted = bound.owner.operands[0]
+    counted = defining_op(bound).operands[0]
     whole, part = view_type(counted), view_type(store.view)
     same = defining_op(counted).operands[0] is defining_op(store.view).operands[0]
     return same and whole.dim_map[dim] == part.dim_map[dim] and factor * part.steps[dim] == whole.steps[dim]
