@@ -1,6 +1,9 @@
 """tools/check_types.py: which folders have more errors than they may, and how the counts of the table go down."""
 
+import subprocess
 import tomllib
+
+import pytest
 
 from tools import check_types
 
@@ -46,3 +49,12 @@ def test_clean_folders_have_no_row():
     clean = ("ir/layouts", "build", "workers", "launch")
     assert not [row for row in rows if row.startswith(tuple(f"tileiras_build/{name}" for name in clean))]
     assert all((check_types.ROOT / row).is_dir() for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("code", "stdout", "stderr"), [(1, "", "No module named mypy"), (2, LINES[0], "internal error"), (0, LINES[0], "")]
+)
+def test_a_run_that_does_not_finish_fails(monkeypatch, capsys, code, stdout, stderr):
+    done = subprocess.CompletedProcess([], code, stdout, stderr)
+    monkeypatch.setattr(check_types.subprocess, "run", lambda *_, **__: done)
+    assert check_types.main([]) == 1 and stderr in capsys.readouterr().err
