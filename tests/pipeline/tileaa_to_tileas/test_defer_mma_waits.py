@@ -2,11 +2,10 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from tests.emulated_kernels import compiled, run, scheduled_case
-from tests.pipeline.tileaa_to_tileas.test_overlap_mmas import linear_attention, of_results
+from tests.emulated_kernels import compiled, scheduled_case
+from tests.pipeline.tileaa_to_tileas.test_overlap_mmas import check_results, linear_attention, of_results
 from tileiras_build.pipeline.verifiers.mbarrier_pipelines import verify_pipelines
 
 KERNELS, TILES = (Path(__file__).with_name(f"{name}.py") for name in ("state_dots", "tiles_of_two_dots"))
@@ -51,11 +50,7 @@ def test_a_dot_of_the_result_stays_behind_it():
 @pytest.mark.parametrize("reference", [linear_attention, of_results])
 @pytest.mark.parametrize("chunks", [1, 4])
 def test_results(reference, chunks):
-    rng = np.random.default_rng(chunks)
-    q, k, v = (rng.integers(-1, 2, (64 * chunks, 64)).astype(np.float16) / 8 for _ in range(3))
-    out = np.full((64 * chunks, 64), np.nan, np.float32)
-    found = run(KERNELS, reference.__name__, "sm_90", [q, k, v, out], (1, 1, 1))[3]
-    np.testing.assert_allclose(found, reference(q, k, v), rtol=5e-3, atol=1e-3)
+    check_results(reference, chunks, "sm_90")
 
 
 @pytest.mark.parametrize("name", ["linear_attention", "of_results"])

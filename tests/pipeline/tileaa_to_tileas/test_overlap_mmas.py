@@ -57,10 +57,14 @@ def of_results(q, k, v):
 @pytest.mark.parametrize("reference", [linear_attention, of_results])
 @pytest.mark.parametrize("chunks", [1, 4])
 def test_results(reference, chunks):
+    check_results(reference, chunks, "sm_100")
+
+
+def check_results(reference, chunks, sm):
     rng = np.random.default_rng(chunks)
     q, k, v = (rng.integers(-1, 2, (64 * chunks, 64)).astype(np.float16) / 8 for _ in range(3))
     out = np.full((64 * chunks, 64), np.nan, np.float32)
-    found = run(KERNELS, reference.__name__, "sm_100", [q, k, v, out], (1, 1, 1))[3]
+    found = run(KERNELS, reference.__name__, sm, [q, k, v, out], (1, 1, 1))[3]
     np.testing.assert_allclose(found, reference(q, k, v), rtol=5e-3, atol=1e-3)
 
 

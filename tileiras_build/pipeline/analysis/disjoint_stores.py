@@ -13,16 +13,16 @@ from __future__ import annotations
 
 from itertools import product
 
-from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...ir.casting import cast, defining_op, view_type
+from ...ir.casting import defining_op, view_type
 from ...ir.dialects.nv_tileas.ops import CtaRankOp
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_counted_loop, is_function, is_loop, preserves_value
 from .enclosing_control_flow import is_defined_in_loop
+from .integer_ranges import constant_of
 
-ADD_SUB, MULTIPLY, SELECT, CONSTANT = ("arith.addi", "arith.subi"), "arith.muli", "arith.select", "arith.constant"
+ADD_SUB, MULTIPLY, SELECT = ("arith.addi", "arith.subi"), "arith.muli", "arith.select"
 # Each division with the remainders that, together with its quotient, determine the dividend.
 DIV_REM_OPS = {
     "arith.floordivsi": ("arith.remsi",),
@@ -51,9 +51,8 @@ def _whole_tile(store: TableOp, dim: int) -> SSAValue:
     place, factor = store.coords[dim], 1
     if _is(place, "arith.addi") and _is(place.owner.operands[1], CtaRankOp.name):
         place = place.owner.operands[0]
-    if _is(place, MULTIPLY) and _is_constant(place.owner.operands[1]):
-        factor = _number(place.owner.operands[1])
-        place = place.owner.operands[0]
+    if _is(place, MULTIPLY) and (number := constant_of(place.owner.operands[1])) is not None:
+        factor, place = number, place.owner.operands[0]
     if _is(place, "arith.minui") and _is_past_end(place.owner.operands[1], factor, store, dim):
         return place.owner.operands[0]
     return store.coords[dim]
@@ -122,22 +121,14 @@ def _varying_operand(value: SSAValue, loop: Operation) -> SSAValue | None:
         return None
     if preserves_value(owner):
         return owner.operands[0]
-    if owner.name not in ADD_SUB and not (owner.name == MULTIPLY and any(map(_is_factor, owner.operands))):
+    if owner.name not in ADD_SUB and not (
+        owner.name == MULTIPLY and any(constant_of(operand) for operand in owner.operands)
+    ):
         return None
-    varying = [operand for operand in owner.operands if is_defined_in_loop(operand, loop) and not _is_constant(operand)]
+    varying = [
+        operand for operand in owner.operands if is_defined_in_loop(operand, loop) and constant_of(operand) is None
+    ]
     return varying[0] if len(varying) == 1 else None
-
-
-def _is_factor(value: SSAValue) -> bool:
-    return _is_constant(value) and _number(value) != 0
-
-
-def _number(constant: SSAValue) -> int:
-    return cast(IntegerAttr, defining_op(constant).properties["value"]).value.data
-
-
-def _is_constant(value: SSAValue) -> bool:
-    return _is(value, CONSTANT)
 
 
 def _is(value: SSAValue, name: str) -> bool:

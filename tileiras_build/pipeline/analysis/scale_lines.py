@@ -9,7 +9,7 @@ from .access_vectorization import VECTOR_BYTES, ViewAccessInfo
 from .axis_info import AxisAnalysis
 from .dot_operand_chains import dot_operand_load
 
-FIRST_SCALE = 3  # operand of a dot
+FIRST_SCALE = 3  # operand of a dot, after its factors and its accumulator
 PERMUTE = "nv_tileas.permute"
 
 

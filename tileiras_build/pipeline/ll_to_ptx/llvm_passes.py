@@ -9,8 +9,8 @@ cleanups (address spaces, load/store vectorizer, GVN, LSR) afterwards.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
+from math import inf
 
 import llvmlite.binding as llvm
 
@@ -58,7 +58,9 @@ def _run_short(module: llvm.ModuleRef, machine: llvm.TargetMachine, level: Level
     # A pass manager cannot run twice (LLVM asserts); a new one costs 0.1 ms.
     manager = llvm.create_new_module_pass_manager()
     functions = f"\n{module if text is None else text}".split("\ndefine ")[1:]
-    skipped = {name for name, is_left_out in SKIPPED.items() if any(map(is_left_out, functions))}
+    skipped = {name for name, is_slow in SLOW.items() if any(map(is_slow, functions))}
+    longest = max(map(_longest_loop, functions), default=0)
+    skipped |= {name for name, lines in UNROLLED_LINES.items() if longest > lines}
     for name in (name for name in level.passes if name not in skipped):
         getattr(manager, f"add_{name}_pass")()
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=0))
@@ -103,11 +105,11 @@ def _has_many_loops(function: str) -> bool:
     return function.count("label %") > MAX_LOOPS and sum(1 for _ in _loops(function)) > MAX_LOOPS
 
 
-def _keeps_loops(lines: int, function: str) -> bool:
-    """Whether a function has a loop of more than ``lines``, or no loops, uses shared memory, or is long."""
+def _longest_loop(function: str) -> float:
+    """The lines of the longest loop of a function; infinite for one that is not unrolled: without loops, with shared memory, or long."""
     if function.count("\n") > MAX_LINES or "addrspace(3)" in function:
-        return True
-    return max(_loops(function), default=lines + 1) > lines
+        return inf
+    return max(_loops(function), default=inf)
 
 
 def _sinks_slowly(function: str) -> bool:
@@ -117,5 +119,4 @@ def _sinks_slowly(function: str) -> bool:
 
 
 # Passes that a module does without, if the text of one of its functions has the property.
-SKIPPED: dict[str, Callable[[str], bool]] = {VALUE_NUMBERING: _has_many_loops, SINKING: _sinks_slowly}
-SKIPPED |= {name: partial(_keeps_loops, lines) for name, lines in UNROLLED_LINES.items()}
+SLOW = {VALUE_NUMBERING: _has_many_loops, SINKING: _sinks_slowly}

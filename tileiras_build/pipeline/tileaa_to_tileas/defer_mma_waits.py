@@ -18,12 +18,12 @@ from xdsl.ir import Block, Operation
 
 from ...ir.casting import as_op, parent_block, terminator
 from ...ir.dialects.fast_xdsl import walk
-from ...ir.dialects.nv_tileas.ops import ConsumerReleaseOp, ConsumerWaitOp, LocalLoadOp, LocalStoreOp
+from ...ir.dialects.nv_tileas.ops import ConsumerReleaseOp, ConsumerWaitOp, LocalStoreOp
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_agent_switch, is_counted_loop
 from ..analysis.dot_loop_registers import tile_registers
 from ..analysis.enclosing_control_flow import is_zero
-from ..analysis.op_queries import is_pure, is_tile
+from ..analysis.op_queries import is_pure, is_tile, operations_behind
 from ..analysis.resource_model import accumulators_fit
 from ..common.llvm_element_types import element_of
 from ..job import Job
@@ -31,7 +31,7 @@ from ..mma.dots import accumulates_in_registers
 from ..mma.family import register_mma_ops
 from ..pass_manager import EdgePass
 from .op_insertion import insert_before
-from .overlap_mmas import blocks_store, computation_of, move_after, ops_between, rings_of
+from .overlap_mmas import computation_of, move_after, move_store, ops_between, rings_of
 from .rotate_mma_loop import is_scalar
 from .stage_releases import barrier_before
 
@@ -97,14 +97,8 @@ def _move_store(store: TableOp, place: TableOp) -> bool:
     passed = ops_between(place, store)
     if (computed := computation_of(store, passed)) is None:
         return False
-    read = {as_op(op).buffer for op in computed if isinstance(op, LocalLoadOp)}
-    turned = {ring for buffer in (store.buffer, *read) for ring in rings_of(buffer)}
     earlier = [dot for dot in _dots(parent_block(store)) if dot is place or dot.is_before_in_block(place)]
-    rest = [op for op in passed if op not in computed]
-    if any(blocks_store(inner, store.buffer, read, turned) for op in (*earlier, *rest) for inner in walk(op)):
-        return False
-    move_after(place, [*computed, store])
-    return True
+    return move_store(store, store.buffer, computed, place, [*earlier, *passed])
 
 
 def _issue_ahead(block: Block) -> None:
@@ -132,14 +126,12 @@ def _stores_of(dot: TableOp, ops: Sequence[Operation]) -> list[Operation]:
 
 def _pure_computation(dot: TableOp, before: Sequence[Operation]) -> list[Operation]:
     """The operations among ``before`` without effects from which the operands of a dot are computed."""
-    found: set[Operation] = set()
-    waiting = list(dot.operands)
-    while waiting:
-        op = waiting.pop().owner
-        if isinstance(op, Operation) and op in before and op not in found and is_pure(op) and not op.regions:
-            found.add(op)
-            waiting += op.operands
-    return [op for op in before if op in found]
+    found = operations_behind(dot.operands, dot.parent, lambda op: op.operands if _is_movable(op) else ())
+    return [op for op in before if op in found and _is_movable(op)]
+
+
+def _is_movable(op: Operation) -> bool:
+    return is_pure(op) and not op.regions
 
 
 def _is_needed_by(dot: TableOp, computed: Sequence[Operation], op: Operation) -> bool:

@@ -16,11 +16,12 @@ from ...ir.dialects.op_definition import TableOp
 from ..analysis.access_vectorization import ViewAccessInfo
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.integer_ranges import BoundsCheck
+from ..analysis.scale_lines import FIRST_SCALE
 from ..common.llvm_element_types import element_of
 from .subtile_indices import relax_checks_past_end
 
 BlockTileOp = COUNTERPARTS["nv_tileaa.block_tile"]
-FACTORS, SCALES = (0, 1), (3, 4)  # operands of a dot
+FACTORS, SCALES = (0, 1), (FIRST_SCALE, FIRST_SCALE + 1)  # operands of a dot
 
 
 @dataclass(frozen=True)

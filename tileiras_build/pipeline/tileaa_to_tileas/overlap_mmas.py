@@ -12,7 +12,7 @@ Sound: the operations that a dot passes touch neither its operands nor its colum
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
@@ -151,12 +151,26 @@ def _move_store(store: TableOp, place: Operation, later: Sequence[Operation]) ->
     if computed is None or not any(isinstance(op, ConsumerWaitOp) for op in passed):
         return False
     dest = store.dest if store.name == TMEM_STORE else store.buffer
-    rest = [op for op in passed if op not in computed]
     before = [op for op in parent_block(place).ops if is_async_mma(op) and op not in later]
-    read = {as_op(op).buffer for op in computed if isinstance(op, LocalLoadOp)}
     unread = {as_op(op).ready for op in later[len(passed) :] if is_async_mma(op)} - {None}
-    turned = {*unread, *(ring for buffer in (dest, *read) for ring in rings_of(buffer))}
-    if any(blocks_store(inner, dest, read, turned) for op in (*before, *rest) for inner in walk(op)):
+    return move_store(store, dest, computed, place, [*before, *passed], unread)
+
+
+def move_store(
+    store: TableOp,
+    dest: SSAValue,
+    computed: Sequence[Operation],
+    place: Operation,
+    others: Sequence[Operation],
+    waited: Iterable[SSAValue] = (),
+) -> bool:
+    """Move a store to ``dest``, and what computes it, behind ``place``; false where one of ``others``, the operations that it passes and
+    the MMAs in flight, blocks it. ``waited``: pipelines that must not be waited for or released on the way.
+    """
+    read = {as_op(op).buffer for op in computed if isinstance(op, LocalLoadOp)}
+    turned = {*waited, *(ring for buffer in (dest, *read) for ring in rings_of(buffer))}
+    rest = [op for op in others if op not in computed]
+    if any(_blocks_store(inner, dest, read, turned) for op in rest for inner in walk(op)):
         return False
     move_after(place, [*computed, store])
     return True
@@ -169,7 +183,7 @@ def computation_of(store: TableOp, passed: Sequence[Operation]) -> list[Operatio
     return needed if all(not op.regions and (is_pure(op) or isinstance(op, LocalLoadOp)) for op in needed) else None
 
 
-def blocks_store(op: Operation, dest: SSAValue, read: set[SSAValue], turned: set[SSAValue]) -> bool:
+def _blocks_store(op: Operation, dest: SSAValue, read: set[SSAValue], turned: set[SSAValue]) -> bool:
     """Whether an operation uses what a store writes, writes what its tile is read from, or waits for or releases a stage of either."""
     if _waits_or_releases(op, turned):
         return True

@@ -13,7 +13,7 @@ from __future__ import annotations
 from itertools import pairwise, takewhile
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation
+from xdsl.ir import Operation
 
 from ...ir.casting import ancestor_in, as_op, parent_block, unwrap
 from ...ir.dialects.fast_xdsl import walk
@@ -32,6 +32,7 @@ from ..analysis.peak_registers import live_registers
 from ..analysis.resource_model import exceeds_registers_of_partition
 from ..job import Job
 from ..pass_manager import EdgePass
+from .overlap_mmas import ops_between
 
 # Operations, besides pure ones, that leave tensor memory as it is.
 HARMLESS = frozenset(
@@ -67,13 +68,9 @@ def _reload(load: TableOp, job: Job) -> None:
     for before, after in pairwise(users):
         between = range(places[before], places[after])
         if any(exceeds_registers_of_partition(live[place], as_op(kernel), job) for place in between):
-            if all(map(_is_harmless, _between(block, load, after))):
+            if all(map(_is_harmless, ops_between(load, after))):
                 _read_again(load, [user for user in users if places[user] >= places[after]])
             return
-
-
-def _between(block: Block, first: Operation, last: Operation) -> list[Operation]:
-    return [op for op in block.ops if first.is_before_in_block(op) and op.is_before_in_block(last)]
 
 
 def _is_harmless(op: Operation) -> bool:

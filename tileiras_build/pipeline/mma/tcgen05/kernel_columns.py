@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from ....ir.casting import as_op, unwrap
-from ....ir.dialects.fast_xdsl import walk
+from ....ir.casting import unwrap
 from ....ir.dialects.op_definition import TableOp
 from ...analysis.dot_buffer_sharing import buffer_sharing_class
 from ...analysis.enclosing_control_flow import enclosing_kernel, summed_dots
-from ...analysis.op_queries import DOT
+from ...analysis.op_queries import dots_in
 from ...analysis.tma_operands import is_tma_operand
 from ..shared_columns import TmemColumns, share_columns
 from ..tmem_tiles import tmem_tiles
@@ -17,8 +16,7 @@ from ..tmem_tiles import tmem_tiles
 
 def columns_of_kernel(op: TableOp, warps: int, loaded: Collection[int] | None = None) -> int:
     """The columns of the dots of a kernel that have ``tmem_columns``; ``loaded``: the operands that TMA is to load for ``op``."""
-    every = [as_op(found) for found in walk(enclosing_kernel(op)) if found.name == DOT]
-    dots = [dot for dot in every if dot.tmem_columns is not None]
+    dots = [dot for dot in dots_in(enclosing_kernel(op)) if dot.tmem_columns is not None]
     operands = [loaded if dot is op and loaded is not None else _loaded_by_tma(dot) for dot in dots]
     keys = buffer_sharing_class(zip(dots, operands), shares_stored=True)
     groups = dict[object, list[int]]()

@@ -11,6 +11,7 @@ from ....ir.layouts import LinearLayout, matrix_access
 from ....ir.layouts.linear_layout import log2_exact
 from ...analysis.access_vectorization import SECTOR_BYTES, ViewAccessInfo
 from ...analysis.op_queries import DOT, ELEMENTWISE, FREE, POINTER, SHAPE, element_kind, is_tile, tiles
+from ...analysis.scale_lines import FIRST_SCALE
 from ...analysis.stored_operands import is_stored
 from ...analysis.tma_operands import is_tma_operand
 from ...analysis.tma_tensor_maps import tensor_box
@@ -24,7 +25,6 @@ from .layout_constraints import has_free_layout, yielded
 # A store from the accumulator fragment costs less than a layout conversion if it stays at least this wide.
 DIRECT_STORE_BYTES = 8
 GATHERED_OPS = 1024  # elements of a print that each thread gathers: above a few hundred they are in local memory
-FIRST_SCALE = 3  # operand of a dot, after its factors and its accumulator
 
 
 def write(writer: ConvertLayoutInserter, op: Operation) -> None:

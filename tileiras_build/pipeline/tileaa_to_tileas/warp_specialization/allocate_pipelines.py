@@ -273,10 +273,9 @@ class PipelineAllocation:
             limit = f"tensor memory: {self.ctas} CTAs per SM need {columns} columns, an SM has {ALL_COLUMNS}"
             candidates.insert(0, Candidate(ACCUMULATOR_BUFFERS, limit if columns > ALL_COLUMNS else None))
         buffers = choose(self.func, self.job, "accumulator_buffers", candidates)
-        if buffers * acc_columns + others > ALL_COLUMNS:
-            needed = buffers * acc_columns + others
+        if (needed := buffers * acc_columns + others) > ALL_COLUMNS:
             raise InternalError("tensor-memory", f"the dots of a kernel need {needed} columns, an SM has {ALL_COLUMNS}")
-        return buffers, allocated_columns(buffers * acc_columns + others)
+        return buffers, allocated_columns(needed)
 
     def _scale_columns(self, mainloop: Mainloop, stages: int) -> list[int]:
         """Columns of tensor memory for the scales of each operand, of all stages."""
