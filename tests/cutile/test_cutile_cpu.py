@@ -302,3 +302,26 @@ def _entry(arrays, out) -> str:
 
 def test_the_name_of_a_kernel_is_what_cutile_mangled():
     assert name_of("a_Kernel_Kt2_A1f32") == "a_Kernel" and name_of("plain") == "plain"
+
+
+@pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
+def test_grids_of_few_tile_blocks_take_a_split_k_variant(sm, monkeypatch):
+    @ct.kernel
+    def matmul(a, b, c, tile: ct.Constant[int]):
+        i, j = ct.bid(0), ct.bid(1)
+        total = ct.zeros((tile, tile), ct.float32)
+        for k in range(ct.cdiv(a.shape[1], tile)):
+            total = ct.mma(ct.load(a, (i, k), (tile, tile)), ct.load(b, (k, j), (tile, tile)), total)
+        ct.store(c, (i, j), total)
+
+    rng, taken = np.random.default_rng(3), []
+    with hook.enabled(sm, device="cpu", variants=2, race_check=True) as session:
+        launch = session.device.launch
+        record = lambda compiled, *rest: (taken.append(compiled.entry.rpartition("__")[2]), launch(compiled, *rest))
+        monkeypatch.setattr(session.device, "launch", record)
+        for blocks, depth in ((2, 2048), (1, 130), (40, 1040)):
+            a, b = (rng.integers(-2, 3, shape).astype(np.float16) for shape in ((128 * blocks, depth), (depth, 128)))
+            c = np.full((128 * blocks, 128), np.nan, np.float32)
+            ct.launch(0, (blocks, 1), matmul, (a, b, c, 128))
+            np.testing.assert_array_equal(c, a.astype(np.float32) @ b.astype(np.float32))
+    assert (taken[0], taken[2]) == ("split4", "split2") and "split" not in taken[1]

@@ -66,6 +66,15 @@ def test_grids_that_clusters_divide_take_the_variant(driver, way):
 
 
 @pytest.mark.parametrize("way", [(), ("--by-python",)])
+def test_grids_of_few_tile_blocks_take_a_split_k_variant(driver, way):
+    with CachedDriver(driver, "sm_90", once(("split-K variants",), shared_folder)) as gpu:
+        done = gpu.run([sys.executable, CLIENT, *way, "split_variants"], python_path=[str(ROOT)])
+        assert (done.returncode, gpu.refusals()) == (0, []), done.stderr
+        taken = [name.rpartition("__")[2] if "__" in name else None for name in gpu.launches]
+        assert taken == 2 * ["split4", None, "split2", "cluster2", "split4", None]
+
+
+@pytest.mark.parametrize("way", [(), ("--by-python",)])
 def test_more_parameters_than_cubins_tell_of_in_their_older_way(driver, way):
     """Compiling 300 arrays takes longer than all else: one way leaves the kernel to the other."""
     run(driver, once(("many parameters",), shared_folder), INSTALLED, [*way, "many_parameters"])

@@ -16,7 +16,6 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache, cached_property
-from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
@@ -28,7 +27,7 @@ from ..core.persistent_cache import user_cache
 from ..frontend.argument_names_in_producer import Signature, render
 from ..frontend.portable_source_names import with_producer
 from ..manifest.launch_manifest import Launch, read_launch_manifest
-from ..manifest.variant_assumptions import covers, fits_grid, variants_of
+from ..manifest.variant_assumptions import Choice, choices, variants_of
 from ..pipeline.job import Job
 from ..pipeline.stages import STAGES, between, load, source_digest
 from ..pipeline.tuning_parameters import BY_NAME, VARIANTS
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
     from .cuda_tile_versions import Cutile
     from .devices import Device
 
-CLUSTERS = 1  # of the option ``variants``: those for grids that clusters divide
 VERSION = 1  # of what a key covers and of the files of an entry
 _PTX, _CUBIN, _MANIFEST = "kernel.ptx", "kernel.cubin", "kernel.json"
 
@@ -64,22 +62,29 @@ class CompiledKernel:
         return read_launch_manifest(self.manifest).kernels[self.entry]
 
     @cached_property
-    def variants(self) -> tuple[CompiledKernel, ...]:
-        """The kernels of the same file for some grids only, in order of preference."""
+    def choices(self) -> tuple[Choice, ...]:
+        """The variants for some grids and lengths only, in order of preference, and the kernel itself."""
         found = variants_of(self.entry, read_launch_manifest(self.manifest).kernels)
-        return tuple(replace(self, entry=name) for name in found)
+        return choices(self.entry, self.launch, found)
 
-    def for_grid(self, grid: Sequence[int]) -> CompiledKernel:
-        """Itself, or the variant for a grid of tile blocks."""
-        return next((one for one in self.variants if fits_grid(one.launch, grid)), self)
+    @cached_property
+    def variants(self) -> tuple[CompiledKernel, ...]:
+        """The variants of ``choices``, as kernels of the same file."""
+        return tuple(replace(self, entry=one.symbol) for one in self.choices[:-1])
 
-    def variants_before(self, chosen: CompiledKernel) -> list[Launch]:
-        """The launches of the variants that are taken in preference to one of them or the kernel itself."""
-        return [one.launch for one in takewhile(lambda one: one is not chosen, self.variants)]
+    def of_choice(self, place: int) -> CompiledKernel:
+        """One of ``choices``."""
+        return (*self.variants, self)[place]
 
-    def for_grids_of(self, other: CompiledKernel) -> CompiledKernel:
-        """Itself, or the variant for all grids of ``other``, which was compiled for other arguments."""
-        return next((one for one in self.variants if covers(one.launch, other.launch)), self)
+    def for_launch(self, grid: Sequence[int], values: Sequence[Any]) -> int:
+        """The one of ``choices`` for a grid of tile blocks and the values of the parameters."""
+        found = (place for place, one in enumerate(self.choices) if one.fits(grid, values))
+        return next(found, len(self.variants))
+
+    def for_launches_of(self, other: Choice) -> CompiledKernel:
+        """Itself, or the variant for all launches of ``other``, which was compiled for other arguments."""
+        found = (place for place, one in enumerate(self.choices) if one.covers(other))
+        return self.of_choice(next(found, len(self.variants)))
 
     def files(self) -> dict[str, bytes]:
         """The files of its cache entry."""
@@ -146,8 +151,6 @@ class KernelCompiler:
         data = with_producer(exported.data, render({exported.entry: Signature(names, variants=True)}))
         job = Job(find_target(target), self._cutile.opt_level(self._cutile.options(kernel), target), lineinfo=True)
         job = job.with_tuning(self._tuning)
-        # A launch chooses by its grid alone, and split-K variants promise lengths.
-        job = replace(job, variants=min(job.variants, CLUSTERS))
         try:
             return self._compile_once(exported.entry, data, job)
         except TileirasError as error:

@@ -134,6 +134,11 @@ def parameter_values(values: Sequence[Value], place: Callable[[ArrayTable], int]
             yield from (place(value), len(value.views))
 
 
+def numbers_of(values: Sequence[Value]) -> list[Number]:
+    """The values of the parameters, for what depends on no list's address."""
+    return list(parameter_values(values, lambda table: 0))
+
+
 @contextmanager
 def parameter_prefix(name: str | None) -> Iterator[None]:
     """Add the parameter's name to the error of an invalid argument."""

@@ -5,21 +5,31 @@ it with the given number of threads. The launched object is a *twin* of the user
 cubins; the user's own kernel keeps what cuTile compiled for it. The launcher does not support tensor maps, and old releases
 no dynamic shared memory: ``tensor_map_launch_hook.py`` adds them. The launcher uses one number of threads for all cubins of a
 kernel, and the caller's grid: kernels with several, and persistent kernels, use a launch stub (``devices/launch_stub.py``).
-Variants for some grids have a twin for each kind of grid, which answers for all arguments: with the kernel itself where these have
-no such variant.
+Variants for some grids and lengths have a twin for each kind of launch, which answers for all arguments: with the kernel itself where
+these have no such variant. The function that chooses among variants for few tile blocks is generated:
+
+    def for_few(grid, arguments):
+        gx, gy, gz = grid + more_axes[len(grid)]
+        if gx * gy * gz <= 33 and not (length_of(arguments[0], 1) < 1024):
+            return twin0
+        if gx * gy * gz <= 66 and not (length_of(arguments[0], 1) < 1024):
+            return twin1
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import lcm
 from typing import TYPE_CHECKING, Any
 
+from ..launch.runtime.generate_launch_stub import MORE_AXES, fits_code
 from ..target.sm_limits import COMMON_SHARED_MEMORY
 
 if TYPE_CHECKING:
+    from ..manifest.launch_manifest import Launch, Parameter
+    from ..manifest.variant_assumptions import Choice
     from .compiled_kernel_cache import CompiledKernel
     from .session import Session
 
@@ -40,48 +50,81 @@ class NoCubinYet(Exception):
 
 
 class NativeLauncher:
-    """The twin of one kernel, or of a variant of the kernel of ``general``. ``threads`` are those of a block. ``by_extent`` has the
-    launcher of each grid, by its extent along axis 0 modulo ``period``; None: itself for all.
+    """The twin of one kernel, or of a variant of the kernel of ``general``: its ``choice``. ``threads`` are those of a block.
+    ``for_few`` returns the launcher for a grid of few tile blocks and for arguments, if there is one. ``by_extent`` has the launcher of each
+    other grid, by its extent along axis 0 modulo ``period``; None: itself for all launches.
     """
 
     def __init__(
         self,
         session: Session,
         kernel: Any,
-        compiled: CompiledKernel,
+        choice: Choice,
         compile: Callable[[Any], CompiledKernel],
         general: NativeLauncher | None = None,
     ):
-        self.threads = (compiled.launch.threads_per_cta,)
+        self.threads = (choice.launch.threads_per_cta,)
+        self.for_few: Callable[[Any, Any], NativeLauncher | None] | None = None
         self.by_extent: tuple[NativeLauncher, ...] | None = None
         self.period = 1
-        self._clustered: dict[int, NativeLauncher] = {}
-        self._session, self._kernel, self._compiled, self._compile = session, kernel, compiled, compile
+        self.choice = choice
+        self._variants: dict[Hashable, NativeLauncher] = {}
+        self._session, self._kernel, self._compile = session, kernel, compile
         self._general = general or self
         cutile = session.cutile
         self._may_load = threading.local()
         self.twin = cutile.twin(kernel, self._answer)
         self.launch = cutile.launch_blocks
 
-    def for_grid(self, grid: Any) -> NativeLauncher:
-        """The launcher for a grid of tile blocks."""
-        return self if self.by_extent is None else self.by_extent[grid[0] % self.period]
+    def for_launch(self, grid: Any, arguments: Sequence[object]) -> NativeLauncher:
+        """The launcher for a grid of tile blocks and arguments; ``launch_hook.py`` has the same."""
+        if self.by_extent is None:
+            return self
+        return (self.for_few and self.for_few(grid, arguments)) or self.by_extent[grid[0] % self.period]
 
     def add_variants(self, compiled: CompiledKernel) -> None:
         """Launch the variants of the kernel that is compiled for some arguments, too."""
-        new = {one.launch.grid.cluster: one for one in compiled.variants}
-        if not new.keys() - self._clustered.keys():
+        new = {_conditions_of(one): one for one in compiled.choices[:-1] if self._is_readable(one)}
+        if not new.keys() - self._variants.keys():
             return
-        for cluster, variant in new.items():
-            made = NativeLauncher(self._session, self._kernel, variant, self._compile, self)
-            self._clustered.setdefault(cluster, made)
+        for key, choice in new.items():
+            made = NativeLauncher(self._session, self._kernel, choice, self._compile, self)
+            self._variants.setdefault(key, made)
+        clustered = [one for one in self._variants.values() if not one.choice.launch.grid.most]
+        few = [one for one in self._variants.values() if one.choice.launch.grid.most]
         # A launch of another thread that finds no launcher in the former table goes by Python.
-        self.period = lcm(*self._clustered)
-        self.by_extent = tuple(map(self._divided_by, range(self.period)))
+        self.period = lcm(*(one.choice.launch.grid.cluster for one in clustered))
+        self.by_extent = tuple(_divided_by(clustered, extent) or self for extent in range(self.period))
+        self.for_few = self._generate(few) if few else None
 
-    def _divided_by(self, extent: int) -> NativeLauncher:
-        """The launcher of an extent along axis 0, or of one that exceeds it by a multiple of the period."""
-        return next((made for cluster, made in self._clustered.items() if extent % cluster == 0), self)
+    def _is_readable(self, choice: Choice) -> bool:
+        """Whether the parameters that a variant promises more of are arguments, and not parts of one."""
+        return all(self._position(choice.launch, param) is not None for _, param in choice.wanted)
+
+    def _position(self, launch: Launch, param: Parameter) -> int | None:
+        names = list(self._session.cutile.parameter_names(self._kernel))
+        name = launch.arguments[param.argument].name if param.argument is not None else None
+        return names.index(name) if name in names else None
+
+    def _generate(self, few: list[NativeLauncher]) -> Callable[[Any, Any], NativeLauncher | None]:
+        """The function that chooses among launchers of variants, those for fewer launches first."""
+        scope: dict[str, Any] = {"more_axes": ((1, 1, 1), *MORE_AXES), "length_of": _length_of}
+        lines = ["gx, gy, gz = grid + more_axes[len(grid)]"]
+        for index, one in enumerate(sorted(few, key=lambda one: _generality(one.choice))):
+            scope[f"twin{index}"] = one
+            lines += [f"if {fits_code(one.choice, self._reading(one.choice))}:", f" return twin{index}"]
+        exec("\n".join(["def for_few(grid, arguments):", *(f" {line}" for line in lines)]), scope)
+        return scope["for_few"]
+
+    def _reading(self, choice: Choice) -> dict[int, str]:
+        """For each parameter that a variant promises more of, the expression of its value."""
+        places = {index: self._position(choice.launch, param) for index, param in choice.wanted}
+        return {
+            index: f"length_of(arguments[{places[index]}], {param.axis})"
+            if param.axis is not None
+            else f"arguments[{places[index]}]"
+            for index, param in choice.wanted
+        }
 
     def load_and_launch(
         self, stream: object, grid: object, arguments: tuple[object, ...], more: Mapping[str, bool]
@@ -101,7 +144,7 @@ class NativeLauncher:
             raise NoCubinYet
         found = self._compile(signature)
         self._general.add_variants(found)
-        compiled = found.for_grids_of(self._compiled)
+        compiled = found.for_launches_of(self.choice)
         if not can_launch_natively(self._session, compiled) or compiled.launch.threads_per_cta != self.threads[0]:
             raise NotNative
         if needs_driver_hook(self._session, compiled):
@@ -112,6 +155,30 @@ class NativeLauncher:
             return compiled.cubin, compiled.entry
         program = HostProgram(["Const"], [dynamic]) if dynamic else None
         return compiled.cubin, compiled.entry, program, row.no_extras
+
+
+def _conditions_of(choice: Choice) -> Hashable:
+    """What determines the launches that a variant is for."""
+    grid = choice.launch.grid
+    return grid.cluster, grid.most, tuple((one.name, one.minimum, one.maximum) for _, one in choice.wanted)
+
+
+def _divided_by(clustered: Iterable[NativeLauncher], extent: int) -> NativeLauncher | None:
+    """The launcher of an extent along axis 0, or of one that exceeds it by a multiple of the period."""
+    return next((one for one in clustered if extent % one.choice.launch.grid.cluster == 0), None)
+
+
+def _generality(choice: Choice) -> tuple[int, int]:
+    """Less for variants of fewer tile blocks, and then of greater lengths."""
+    return choice.launch.grid.most, -sum(param.minimum or 0 for _, param in choice.wanted)
+
+
+def _length_of(array: Any, axis: int) -> int:
+    """An extent of an array. Raises AttributeError where only DLPack describes the array: launch stubs read that."""
+    try:
+        return array.shape[axis]
+    except AttributeError:
+        return array.__cuda_array_interface__["shape"][axis]
 
 
 class NotNative(Exception):

@@ -11,7 +11,7 @@ from ..pipeline.tuning_parameters import BY_NAME, parse_tuning, reject_former_na
 from .compiled_kernel_cache import CompiledKernel, KernelCompiler
 from .cuda_tile_versions import Cutile
 from .devices import Device, open_device
-from .flatten_arguments import Value, flatten, host_array, unknown_elements
+from .flatten_arguments import Value, flatten, host_array, numbers_of, unknown_elements
 from .launch_hook import STATE_ATTRIBUTE
 from .native_launcher import PROGRAMMATIC, NativeLauncher, NoCubinYet, NotNative, can_launch_natively
 from .tensor_map_launch_hook import DriverHook, install
@@ -61,7 +61,7 @@ class Session:
             return
         if (native := state.native) is not None:
             try:
-                native = native.for_grid(grid)
+                native = native.for_launch(grid, arguments)
                 if programmatic:
                     native.launch(stream, grid, native.threads, native.twin, arguments, **PROGRAMMATIC)
                 else:
@@ -88,15 +88,16 @@ class Session:
         compiled = self._compiled(state, kernel, signature)
         if not state.native_tried:
             state.native_tried, state.native = True, self._native(state, kernel, compiled)
-            native = state.native and state.native.for_grid(blocks)
+            native = state.native and state.native.for_launch(blocks, arguments)
             if native and self._launch_natively(state, native, stream, grid, arguments, programmatic):
                 return
         values = self._values(kernel, signature, arguments, stream)
-        chosen = compiled.for_grid(blocks)
+        place = compiled.for_launch(blocks, numbers_of(values))
+        chosen, choices = compiled.of_choice(place), compiled.choices
         device.launch(chosen, blocks, values, stream, programmatic)
-        others = compiled.variants_before(chosen)
         state.stubs.add(
-            (signature.symbol, chosen.entry), lambda: device.make_launch_stub(chosen, signature, arguments, others)
+            (signature.symbol, chosen.entry),
+            lambda: device.make_launch_stub(chosen, signature, arguments, choices[place], choices[:place]),
         )
 
     def _native(self, state: KernelState, kernel: Any, compiled: CompiledKernel) -> NativeLauncher | None:
@@ -104,7 +105,7 @@ class Session:
         if not can_launch_natively(self, compiled):
             return None
         compile = lambda signature: self._compiled(state, kernel, self.cutile.as_ours(signature, kernel))
-        launcher = NativeLauncher(self, kernel, compiled, compile)
+        launcher = NativeLauncher(self, kernel, compiled.choices[-1], compile)
         launcher.add_variants(compiled)
         return launcher
 
@@ -145,9 +146,10 @@ class Session:
         """Microseconds of a launch in a process that can be killed; None if that is impossible (``Device``)."""
         device, blocks = self.device, checked(stream, grid, kernel, arguments, self.cutile.kernel_class)
         signature = self._signature(kernel, arguments)
-        compiled = self._compiled(self.kernel_state(kernel), kernel, signature).for_grid(blocks)
+        compiled = self._compiled(self.kernel_state(kernel), kernel, signature)
         values = self._values(kernel, signature, arguments, stream)
-        return device.measure_out_of_process(compiled, blocks, values, stream, flush, limit)
+        chosen = compiled.of_choice(compiled.for_launch(blocks, numbers_of(values)))
+        return device.measure_out_of_process(chosen, blocks, values, stream, flush, limit)
 
     def _values(self, kernel: Any, signature: Any, arguments: tuple[object, ...], stream: object) -> list[Value]:
         names = self.cutile.parameter_names(kernel)

@@ -10,7 +10,7 @@ from ...core.errors import InvalidInput, suggest
 if TYPE_CHECKING:
     from ...launch.runtime.generate_launch_stub import LaunchStub
     from ...launch.runtime.pack_arguments import ArrayView
-    from ...manifest.launch_manifest import Launch
+    from ...manifest.variant_assumptions import Choice
     from ..compiled_kernel_cache import CompiledKernel
     from ..flatten_arguments import Value
     from .cutile_kernel import CutileKernel
@@ -57,9 +57,16 @@ class Device(Protocol):
         """Run a kernel over ``grid`` (blocks along x, y, z); ``values`` is the result of ``flatten``."""
 
     def make_launch_stub(
-        self, compiled: CompiledKernel, signature: Any, arguments: tuple[object, ...], others: Sequence[Launch]
+        self,
+        compiled: CompiledKernel,
+        signature: Any,
+        arguments: tuple[object, ...],
+        choice: Choice,
+        others: Sequence[Choice],
     ) -> LaunchStub | None:
-        """A fast path for later launches with arguments like these; None if there is none. Grids of ``others`` have another kernel."""
+        """A fast path for later launches with arguments like these; None if there is none. ``compiled`` is
+        ``choice`` of the kernel and its variants, and ``others`` are launched instead where they fit.
+        """
 
     def measure(
         self, launch: Callable[[], None], stream: object, flush: bool, limit: float | None, first: bool

@@ -40,7 +40,7 @@ from .run_initcheck import run_with_initcheck
 
 if TYPE_CHECKING:
     from ...launch.runtime.generate_launch_stub import LaunchStub
-    from ...manifest.launch_manifest import Launch
+    from ...manifest.variant_assumptions import Choice
     from ...simulate.emulator.sanitizers.initcheck import Initcheck
     from ..compiled_kernel_cache import CompiledKernel
     from ..profile import Profile
@@ -225,7 +225,12 @@ class CpuDevice:
         return 1 if self._single_process[compiled.entry] else self.options.jobs
 
     def make_launch_stub(
-        self, compiled: CompiledKernel, signature: Any, arguments: tuple[object, ...], others: Sequence[Launch]
+        self,
+        compiled: CompiledKernel,
+        signature: Any,
+        arguments: tuple[object, ...],
+        choice: Choice,
+        others: Sequence[Choice],
     ) -> LaunchStub | None:
         """None: the emulator takes much longer than any launch path."""
         return None

@@ -29,7 +29,7 @@ from .stream_driver import StreamDriver
 
 if TYPE_CHECKING:
     from ...launch.runtime.generate_launch_stub import LaunchStub
-    from ...manifest.launch_manifest import Launch
+    from ...manifest.variant_assumptions import Choice
     from ..compiled_kernel_cache import CompiledKernel
 
 _WITHOUT = (
@@ -110,10 +110,15 @@ class GpuDevice:
                 self.driver.call("cuMemFreeAsync", address, handle)
 
     def make_launch_stub(
-        self, compiled: CompiledKernel, signature: Any, arguments: tuple[object, ...], others: Sequence[Launch]
+        self,
+        compiled: CompiledKernel,
+        signature: Any,
+        arguments: tuple[object, ...],
+        choice: Choice,
+        others: Sequence[Choice],
     ) -> LaunchStub | None:
         """A generated function (``launch_stub.py``)."""
-        return cutile_stub(self.loaded(compiled), signature, arguments, self.view, stream_handle, others)
+        return cutile_stub(self.loaded(compiled), signature, arguments, self.view, stream_handle, choice, others)
 
     def synchronize(self, stream: object = None) -> None:
         """Wait for the stream, or for the whole context."""

@@ -15,8 +15,9 @@ from typing import Any
 from ...launch.runtime.array_unpackers import Names, Wanted
 from ...launch.runtime.generate_launch_stub import MORE_AXES, LaunchStub, StubWriter, make_launch_stub
 from ...launch.runtime.pack_arguments import ArrayView
-from ...manifest.launch_manifest import Launch, Parameter
+from ...manifest.launch_manifest import Parameter
 from ...manifest.parameter_bounds import bounds_of
+from ...manifest.variant_assumptions import Choice
 from ..flatten_arguments import aggregate_members
 from .cutile_kernel import CutileKernel
 
@@ -30,14 +31,16 @@ def cutile_stub(
     arguments: tuple[object, ...],
     view: Callable[[object, object], ArrayView],
     handle_of: Callable[[object], int],
-    others: Sequence[Launch] = (),
+    choice: Choice,
+    others: Sequence[Choice] = (),
 ) -> LaunchStub | None:
     """The stub for arguments like these; None if one is a list, whose table each launch allocates.
 
-    ``view`` returns the view of an array for a stream, ``handle_of`` a stream's handle. Grids of ``others`` have another kernel.
+    ``view`` returns the view of an array for a stream, ``handle_of`` a stream's handle. ``loaded`` is ``choice`` of the kernel and
+    its variants; ``others`` come before it.
     """
     writer = _ConstraintWriter(loaded.launch.caller_parameters, view)
-    writer.others = [(other, ()) for other in others]
+    writer.wanted, writer.others = choice.wanted, others
     try:
         for index, (constraint, argument) in enumerate(zip(signature.parameters, arguments, strict=True)):
             writer.add(f"x{index}", constraint, argument)

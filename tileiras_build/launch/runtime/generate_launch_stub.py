@@ -31,7 +31,7 @@ The callers add the checks: of a manifest's parameters here (``package_stub``), 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...manifest.manifest_constants import MAX_TILE_PROGRAMS, POINTER, READ_WRITE, WRITE
@@ -42,14 +42,12 @@ from .pack_arguments import ArrayView, is_array
 
 if TYPE_CHECKING:
     from ...manifest.launch_manifest import Argument, Launch, Parameter
-    from ...manifest.variant_assumptions import Conditions
+    from ...manifest.variant_assumptions import Choice, Conditions
     from .cuda_python_driver import Driver
     from .loaded_kernel import LoadedKernel
 
 # (grid, arguments, stream, programmatic) -> whether it launched: False if the arguments do not match.
 LaunchStub = Callable[..., bool]
-Other = tuple["Launch", "Conditions"]
-"""A variant that is preferred, and what it assumes beyond the kernel."""
 View = Callable[[object, int], ArrayView]
 
 SCALAR_TYPES = {"i1": "bool"} | {
@@ -84,14 +82,17 @@ class StubList:
 
 
 class StubWriter:
-    """Collects the lines that check the arguments, and the expressions of the parameters (``values``)."""
+    """Collects the lines that check the arguments, and the expressions of the parameters (``values``). ``wanted``: what the kernel
+    assumes beyond the one that it is a variant of; ``others`` are launched instead where the grid and the arguments fit them.
+    """
 
     def __init__(self) -> None:
         self.kinds: list[str] = []
         self.lines: list[str] = []
         self.guards: list[str] = []
         self.values: list[str] = []
-        self.others: Sequence[Other] = ()
+        self.wanted: Conditions = ()
+        self.others: Sequence[Choice] = ()
         # A grid without axes is an error, except for cuTile.
         self.names: dict[str, object] = {"more_axes": (None, *MORE_AXES)}
 
@@ -158,7 +159,8 @@ def _text(loaded: LoadedKernel, writer: StubWriter, count: int, device: int, pro
         "handle = 0 if stream is None else stream if type(stream) is int else handle_of(stream)",
         *writer.lines,
     ]
-    if conditions := [*writer.kinds, *writer.guards]:
+    stricter = _stricter(writer.wanted, writer.values)
+    if conditions := [*writer.kinds, *writer.guards, *filter(None, [stricter])]:
         body += [f"if {' or '.join(conditions)}:", " return False"]
     body += [
         "if type(grid) is not tuple:",
@@ -166,7 +168,7 @@ def _text(loaded: LoadedKernel, writer: StubWriter, count: int, device: int, pro
         "gx, gy, gz = grid + more_axes[len(grid)]",
         f"if not (0 < gx <= {x} and 0 < gy <= {y} and 0 < gz <= {z}):",
         " return False",
-        *[line for other in writer.others for line in (f"if {_fits(other, writer.values)}:", " return False")],
+        *[line for other in writer.others for line in (f"if {fits_code(other, writer.values)}:", " return False")],
         *_blocks(loaded),
         *([f"if current_device() != {device:d}:", " return False"] if loaded.driver.home_of is not None else []),
         *_maps(loaded, writer.values),
@@ -208,14 +210,13 @@ def _fits_grid(launch: Launch) -> str:
     return " and ".join(multiple + few)
 
 
-def _fits(other: Other, values: Sequence[str]) -> str:
-    """An expression: whether another variant is launched in place of this kernel."""
-    launch, wanted = other
-    stricter = _stricter(wanted, values)
-    return " and ".join(filter(None, (_fits_grid(launch), f"not ({stricter})" if stricter else "")))
+def fits_code(choice: Choice, values: Mapping[int, str] | Sequence[str]) -> str:
+    """An expression of ``gx``, ``gy``, ``gz`` and ``values`` of parameters: whether a variant is launched (``Choice.fits``)."""
+    stricter = _stricter(choice.wanted, values)
+    return " and ".join(filter(None, (_fits_grid(choice.launch), f"not ({stricter})" if stricter else "")))
 
 
-def _stricter(wanted: Conditions, values: Sequence[str]) -> str:
+def _stricter(wanted: Conditions, values: Mapping[int, str] | Sequence[str]) -> str:
     """An expression: whether parameters do not satisfy the conditions of a variant; empty without conditions."""
     return " or ".join(bound.code(values[place]) for place, param in wanted for bound in bounds(param))
 
@@ -242,29 +243,27 @@ def _packed(loaded: LoadedKernel, values: list[str], programmatic: bool) -> str:
 def package_stub(
     loaded: LoadedKernel,
     launch: Launch,
-    wanted: Conditions,
+    choice: Choice,
     arguments: Sequence[object],
     handle: int,
     handle_of: Callable[[object], int],
-    others: Sequence[Other] = (),
+    others: Sequence[Choice] = (),
 ) -> LaunchStub | None:
     """The stub for arguments that the packer of ``launch`` has accepted; None if some are passed in another form.
 
-    ``wanted``: what ``loaded`` assumes beyond the kernel itself, if it is a variant. ``others`` are launched instead where the grid and the arguments fit them.
+    ``loaded`` is ``choice`` of the kernel and its variants; ``others`` come before it.
     """
     driver = loaded.driver
     if driver.launch_function is None or len(arguments) != len(launch.arguments):
         return None
     device, writer = driver.current_device(), StubWriter()
-    writer.others = others
+    writer.wanted, writer.others = choice.wanted, others
     for index, (row, argument) in enumerate(zip(launch.arguments, arguments, strict=True)):
         if not _add(writer, f"x{index}", row, launch, argument, driver, handle):
             return None
     for param, value in zip(launch.caller_parameters, writer.values, strict=True):
         is_length = param.role == "shape"  # never negative
         writer.guards += [bound.code(value) for bound in bounds(param) if not (is_length and bound == Bound("<", 0))]
-    if stricter := _stricter(wanted, writer.values):
-        writer.guards.append(stricter)
     return make_launch_stub(loaded, writer, len(arguments), device, driver.view, handle_of)
 
 

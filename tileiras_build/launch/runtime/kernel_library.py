@@ -15,13 +15,12 @@ from importlib import import_module
 from itertools import islice
 from operator import index
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from ...core.errors import InvalidInput, Location, Unsupported, nearest
 from ...core.symbols.itanium_demangler import demangle, symbol_of
 from ...manifest.manifest_constants import MAX_TILE_PROGRAMS
-from ...manifest.parameter_bounds import satisfies
-from ...manifest.variant_assumptions import conditions, fits_grid
+from ...manifest.variant_assumptions import Choice, choices
 from .cuda_python_driver import CudaDriver, Driver, stream_handle
 from .generate_launch_stub import StubList, package_stub
 from .loaded_kernel import LoadedKernel
@@ -30,7 +29,6 @@ from .python_signature import launcher, signature
 
 if TYPE_CHECKING:
     from ...manifest.launch_manifest import Launch
-    from ...manifest.variant_assumptions import Conditions
     from .library_manifest import Image, LibraryManifest
 
 _MAX_GRID = (2**31 - 1, 65535, 65535)  # CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"
@@ -187,24 +185,12 @@ def _names_of(entry: str) -> tuple[str, ...]:
     return demangle(entry), symbol, demangle(symbol)
 
 
-class Row(NamedTuple):
-    """A kernel or a variant of it: its symbol, its launch manifest, and what it assumes of parameters beyond the kernel."""
-
-    symbol: str
-    launch: Launch
-    wanted: Conditions
-
-    def fits(self, programs: tuple[int, int, int], values: Sequence[Any]) -> bool:
-        """Whether it may be launched over a grid of tile blocks with these values of the parameters."""
-        return fits_grid(self.launch, programs) and all(satisfies(param, values[place]) for place, param in self.wanted)
-
-
-class Choice(NamedTuple):
+class ChosenImage(NamedTuple):
     """What one GPU runs of a kernel: its image and argument packer, and its variants in order of preference, then the kernel itself."""
 
     image: Image
     packer: ArgumentPacker
-    rows: tuple[Row, ...]
+    rows: tuple[Choice, ...]
 
 
 class Kernel:
@@ -217,7 +203,7 @@ class Kernel:
     def __init__(self, library: Library, name: str):
         self.library, self.name, self.title = library, name, demangle(name)
         self.symbol = symbol_of(name)
-        self._chosen: dict[int, Choice] = {}
+        self._chosen: dict[int, ChosenImage] = {}
         self._stubs = StubList()
         self.described = library.manifest.kernels[name][0].launch
         self.launch = launcher(self.title, self.described, self._stubs, self._launch)
@@ -264,28 +250,26 @@ class Kernel:
         programs = check_grid(self.title, grid, chosen.image.launch)
         values = chosen.packer.bind(arguments, lambda array: driver.view(array, handle), device)
         place = next(index for index, row in enumerate(chosen.rows) if row.fits(programs, values))
-        (symbol, launch, wanted), general = chosen.rows[place], chosen.image.launch
-        loaded = self.library.kernel_on(device, chosen.image, symbol, launch)
+        row, general = chosen.rows[place], chosen.image.launch
+        loaded = self.library.kernel_on(device, chosen.image, row.symbol, row.launch)
         loaded.enqueue(programs, values, handle)
-        others = [(row.launch, row.wanted) for row in chosen.rows[:place]]
         self._stubs.add(
             (device, place, *map(type, arguments)),
-            lambda: package_stub(loaded, general, wanted, arguments, handle, stream_handle, others),
+            lambda: package_stub(loaded, general, row, arguments, handle, stream_handle, chosen.rows[:place]),
         )
 
     def forget(self) -> None:
         """Forget loaded kernels: the library unloads them."""
         self._stubs.clear()
 
-    def _choose(self, number: int) -> Choice:
+    def _choose(self, number: int) -> ChosenImage:
         """What GPUs of one compute capability run."""
         from .select_image import fits_shared_memory
 
         image = self._image_for(number)
         fitting = {name: one for name, one in image.variants.items() if fits_shared_memory(one, number)}
-        kernels = (fitting | {self.symbol: image.launch}).items()
-        rows = tuple(Row(name, one, conditions(image.launch, one)) for name, one in kernels)
-        self._chosen[number] = Choice(image, ArgumentPacker(self.title, image.launch), rows)
+        rows = choices(self.symbol, image.launch, fitting)
+        self._chosen[number] = ChosenImage(image, ArgumentPacker(self.title, image.launch), rows)
         return self._chosen[number]
 
 
