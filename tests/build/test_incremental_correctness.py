@@ -324,6 +324,27 @@ def test_what_changes_during_a_step_is_made_from_one_state_of_its_inputs(tmp_pat
     assert artifacts(edited) == artifacts(new) != artifacts(old)
 
 
+@pytest.mark.parametrize(("name", "linked"), [("a source", "a.tilebc"), ("a module that a file imports", "sizes.py")])
+def test_what_gets_more_names_during_a_step_has_not_changed(tmp_path, name, linked):
+    """As installers give the files of an environment: time of change and number of names are others, the contents are the same."""
+    project, is_done = Project(tmp_path), threading.Event()
+    project.write("SConstruct", PROGRAMS.replace('"*/k.py"', '"k.py"').replace('Glob("', 'Glob("a.tilebc") + Glob("'))
+    for path, text in GATED[name][0].items():
+        project.write(path, text)
+
+    def link(folder: Path) -> None:
+        for number in range(100_000):
+            os.link(folder / linked, folder / f"{number}.link")
+            if is_done.wait(0.001):
+                return
+
+    linking = threading.Thread(target=link, args=(project.folder,))
+    done = during(project, lambda folder: linking.start())
+    is_done.set()
+    linking.join()
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_a_source_that_always_changes_fails_its_step(tmp_path):
     project = Project(tmp_path)
     project.write("a.tilebc", "kernel a\ntileaa: rewrite\n")

@@ -15,7 +15,7 @@ import SCons.Node.FS
 from SCons.Util import hash_file_signature
 
 from ..core.errors import InvalidInput, Location
-from ..core.tracing.dependency_state import Stamp, stamp
+from ..core.tracing.dependency_state import Stamp, differs_in_ctime_only, stamp
 from .artifact_node import ArtifactFile, matches
 
 _REMEDY = "rerun when no other program writes to it"
@@ -27,10 +27,17 @@ class StepInputs:
     def __init__(self, target: SCons.Node.Node):
         files = [node for node in target.children() if isinstance(node, SCons.Node.FS.File)]
         self._stamps: dict[SCons.Node.FS.File, Stamp | None] = {node: stamp(node.path) for node in files}
+        self._contents = {node: getattr(node.get_ninfo(), "csig", None) for node in files}
 
     def first_change(self) -> str | None:
         """The first file that has changed, if any."""
-        return next((node.path for node, before in self._stamps.items() if stamp(node.path) != before), None)
+        return next((node.path for node, before in self._stamps.items() if self._is_changed(node, before)), None)
+
+    def _is_changed(self, node: SCons.Node.FS.File, before: Stamp | None) -> bool:
+        now = stamp(node.path)
+        if now == before or not differs_in_ctime_only(before, now):
+            return now != before
+        return hash_file_signature(node.path) != self._contents[node]
 
     def record_in(self, targets: list) -> None:
         """Store the contents that were read in the records of ``targets``.

@@ -47,6 +47,11 @@ def stamp(path: str) -> Stamp | None:
     return (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino, found.st_mode)
 
 
+def differs_in_ctime_only(before: Stamp | None, now: Stamp | None) -> bool:
+    """Whether all but the time of change is equal, as after a hard link: the contents may be, too."""
+    return before is not None and now is not None and before[:1] + before[2:] == now[:1] + now[2:]
+
+
 def absolute(path: str, folder: str = "", links: list[str] | None = None) -> str:
     """``path`` in ``folder`` (the working folder) without dots; two dots after a link lead to the parent of its target.
 

@@ -27,6 +27,7 @@ from .dependency_state import (
     FILE,
     Probe,
     Stamp,
+    differs_in_ctime_only,
     is_compiled_module,
     is_installed,
     is_standard,
@@ -37,12 +38,13 @@ from .dependency_state import absolute as absolute_path
 from .machine_facts import HOST, OF_SYSTEM, SYSTEM
 from .portable_paths import PortablePaths
 from .shared_flags import SharedFlags
-from .step_reads import NO_READS, Key, StepReads, names_places
+from .step_reads import NO_READS, Contents, Key, StepReads, names_places
 
 _OWN_VARIABLES = "TILEIRAS_"  # prefix of the variables that this package itself reads
 _AT_START = ("sitecustomize", "usercustomize")
 _EDITABLE = "__editable___tileiras_build"  # setuptools' finder of this package's sources
 _RECENT = 50_000_000  # ns; a file that changed this recently may change again without a new time stamp
+_UNKNOWN: Stamp = (0, 0, 0, 0, 0)  # in place of the stamp of such a file: equals that of no file
 _RECHECK_SECONDS = 1.0  # seconds
 _DEVICES = ("/dev/", "/proc/", "/sys/")
 _IGNORED_DEVICES = ("/dev/null", "/dev/urandom", "/dev/random", "/proc/self/")
@@ -71,14 +73,14 @@ class ReadTracer:
         self.step_reads: dict[Key, Stamp | str | None] = {}
         self._library_reads: dict[Key, Stamp | str | None] = {}
         self._library_rows: dict[Key, Dependency] = {}
-        self._early: dict[str, str] = {}
+        self._contents: dict[str, Contents] = {}
         self.created = CreatedPaths()
         self.changeable: set[str] = set()
         self._set: set[str] = set()
         self.untraced_actions: dict[str, None] = {}
         self._modules: LoadedModules | None = None
         self._libraries: set[str] = set()
-        self._digests: dict[str, tuple[Stamp, str]] = {}
+        self._digests: dict[str, Contents] = {}
         self._written, self._checked, self._prepared = (-1, "[]"), 0.0, 0
         self._probe = _new_probe()
         self._search_path: list[str] = []
@@ -129,7 +131,7 @@ class ReadTracer:
 
     def _forget(self) -> None:
         """Drop the reads of the last step, or of loading."""
-        self.step_reads, self._early, self.untraced_actions = {}, {}, {}
+        self.step_reads, self._contents, self.untraced_actions = {}, {}, {}
         self.created, self.changeable, self._set = CreatedPaths(), set(), set()
         self._probe, self.depends_on_place = _new_probe(), False
 
@@ -143,7 +145,7 @@ class ReadTracer:
         known = {key: self._read(probe, key, reads[key], libraries) for key in reads if key[0] in _OF_PROCESS}
         search_path = [os.path.abspath(folder) for folder in self._search_path]
         return StepReads(
-            self.step_reads, libraries, known, self._early, frozenset(self.changeable), search_path,
+            self.step_reads, libraries, known, self._contents, frozenset(self.changeable), search_path,
             self.depends_on_place, tuple(self.untraced_actions),
         )  # fmt: skip
 
@@ -152,7 +154,7 @@ class ReadTracer:
 
         Raises ReadsChanged if a read has changed since.
         """
-        self._early, probe = step.early, _new_probe()
+        self._contents, probe = step.contents, _new_probe()
         changed = [key for key, found in step.reads.items() if key[1] in step.changeable and _is_changed(key, found)]
         reads = [
             step.known.get(key) or self._read(probe, key, step.reads[key])
@@ -190,10 +192,11 @@ class ReadTracer:
 
     def check(self, probe: Probe) -> None:
         """Raise ReadsChanged if a read of loaded libraries has changed since."""
-        for (kind, name), found in self._library_reads.items():
-            if kind not in ("variable", "machine") and found != (
-                stamp(name) if kind == "contents" else probe.state(kind, name)
-            ):
+        for key, found in self._library_reads.items():
+            kind, name = key
+            if kind == "contents" and stamp(name) != found:
+                self._library_reads[key] = self._read(probe, key, found).stamp
+            elif kind not in ("contents", "variable", "machine") and probe.state(kind, name) != found:
                 raise ReadsChanged(describe(Dependency(kind, name, "")))
 
     def variables(self) -> frozenset[str]:
@@ -320,8 +323,10 @@ class ReadTracer:
 
     def _stamp(self, name: str) -> Stamp | None:
         found = stamp(name)
-        if found and time.time_ns() - found[1] < _RECENT:
-            self._early[name] = _new_probe().state("contents", name)
+        if found:
+            is_recent = time.time_ns() - found[1] < _RECENT
+            state = _new_probe().state("contents", name, None if is_recent else self._digests.get(name))
+            self._contents[name] = _UNKNOWN if is_recent else found, state
         return found
 
     def is_own(self, name: str) -> bool:
@@ -364,18 +369,25 @@ class ReadTracer:
         kind, name = key
         if kind == "machine":
             return Dependency(kind, name, str(found))  # the program may modify its process's copy
-        state = probe.state(kind, name, self._digests.get(name))
-        now = probe.stamps[name] if kind == "contents" else state
+        if kind == "contents":
+            return self._read_contents(probe, name, found)
+        state = probe.state(kind, name)
         if kind == "variable" and (name in self._set or key in libraries or key in self._library_reads):
             return Dependency(kind, name, str(found))
-        if now != found or self._early.get(name, state) != state:
+        if state != found:
             raise ReadsChanged(describe(Dependency(kind, name, state)))
-        if kind != "contents":
-            return Dependency(kind, name, state)
-        as_read = probe.stamps[name]
-        if as_read:
-            self._digests[name] = as_read, state
-        return Dependency(kind, name, state, as_read)
+        return Dependency(kind, name, state)
+
+    def _read_contents(self, probe: Probe, name: str, found: Stamp | None) -> Dependency:
+        noted = self._contents.get(name) or self._digests.get(name)
+        state = probe.state("contents", name, noted)
+        now = probe.stamps[name]
+        is_other = noted is not None and found is not None and noted[1] != state
+        if is_other or now != found and (noted is None or not differs_in_ctime_only(found, now)):
+            raise ReadsChanged(describe(Dependency("contents", name, state)))
+        if now:
+            self._digests[name] = now, state
+        return Dependency("contents", name, state, now)
 
 
 def _new_probe() -> Probe:

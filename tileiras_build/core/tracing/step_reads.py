@@ -11,6 +11,7 @@ from .dependency_state import Stamp
 from .portable_paths import PortablePaths
 
 Key = tuple[str, str]  # kind and name
+Contents = tuple[Stamp, str]  # SHA-256 of a file with this stamp
 NO_READS: Mapping[Key, object] = {}
 
 
@@ -19,13 +20,13 @@ class StepReads:
     """What a step has read, and what was found then; ``known`` are the rows that its process alone can say.
 
     ``libraries`` is what libraries have read that the step has loaded. ``changeable`` are files that it has opened for
-    changes, ``early`` the contents of those that were changed shortly before.
+    changes, ``contents`` what the files contained when they were noted.
     """
 
     reads: dict[Key, Stamp | str | None]
     libraries: dict[Key, Stamp | str | None]
     known: dict[Key, Dependency]
-    early: dict[str, str]
+    contents: dict[str, Contents]
     changeable: frozenset[str]
     search_path: list[str]
     depends_on_place: bool

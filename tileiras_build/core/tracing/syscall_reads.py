@@ -15,7 +15,7 @@ from functools import lru_cache
 from .classify_caller_frames import PACKAGE
 from .created_paths import CreatedPaths
 from .dependency_record import Dependency, DependencyRecord, describe
-from .dependency_state import Probe, Stamp, is_compiled_module, is_installed, is_standard, stamp
+from .dependency_state import Probe, differs_in_ctime_only, is_compiled_module, is_installed, is_standard
 from .portable_paths import PortablePaths
 from .read_tracer import ReadsChanged
 from .seccomp_listener import FileCall, FileOperation
@@ -39,7 +39,7 @@ class SyscallReads:
 
     def __init__(self, tolerates_runs: Callable[[], bool]):
         self._tolerates_runs = tolerates_runs
-        self._seen: dict[tuple[str, str], Stamp | str | None] = {}
+        self._seen: dict[tuple[str, str], Dependency] = {}
         self._created = CreatedPaths()
         self._changed: set[str] = set()
         self._unfollowed: dict[str, None] = {}
@@ -58,8 +58,8 @@ class SyscallReads:
         """
         explained = _explained(record, places)
         looking = Probe(PortablePaths("/", "/"))
-        missing = [item for item in sorted(self._seen.items()) if not _explains(explained, *item[0], places)]
-        rows = [row for item in missing if (row := self._row(looking, *item)) is not None]
+        missing = [row for key, row in sorted(self._seen.items()) if not _explains(explained, *key, places)]
+        rows = [row for seen in missing if (row := self._row(looking, seen)) is not None]
         for name in sorted(self._changed & {row.name for row in rows}):
             rows = [row for row in rows if row.name != name]
         if self._ran and not self._tolerates_runs() and not record.untraced_actions:
@@ -69,16 +69,14 @@ class SyscallReads:
             record, reads=reads, untraced_actions=tuple(dict.fromkeys((*record.untraced_actions, *self._unfollowed)))
         )
 
-    def _row(self, probe: Probe, key: tuple[str, str], found: Stamp | str | None) -> Dependency | None:
-        kind, name = key
-        state = probe.state(kind, name)
-        now = probe.stamps[name] if kind == "contents" else state
-        if now == found:
-            return Dependency(kind, name, state, probe.stamps[name] if kind == "contents" else None)
-        if name in self._changed or name in self._created:
-            self._unfollowed[f"it modifies {name}, which it also reads"] = None
+    def _row(self, probe: Probe, seen: Dependency) -> Dependency | None:
+        now = _look(probe, seen.kind, seen.name)
+        if now.state == seen.state and (now.stamp == seen.stamp or differs_in_ctime_only(seen.stamp, now.stamp)):
+            return now
+        if seen.name in self._changed or seen.name in self._created:
+            self._unfollowed[f"it modifies {seen.name}, which it also reads"] = None
             return None
-        raise ReadsChanged(describe(Dependency(kind, name, state)))
+        raise ReadsChanged(describe(now))
 
     # ---- one handler for each kind of call
     def _open(self, call: FileCall) -> None:
@@ -169,8 +167,7 @@ class SyscallReads:
 
     def _note(self, kind: str, name: str) -> None:
         if (kind, name) not in self._seen and name not in self._created:
-            found = stamp(name) if kind == "contents" else Probe(PortablePaths("/", "/")).state(kind, name)
-            self._seen[kind, name] = found
+            self._seen[kind, name] = _look(Probe(PortablePaths("/", "/")), kind, name)
 
 
 _HANDLERS: dict[FileOperation, Callable[[SyscallReads, FileCall], None]] = {
@@ -186,6 +183,12 @@ _HANDLERS: dict[FileOperation, Callable[[SyscallReads, FileCall], None]] = {
     FileOperation.CONNECT: SyscallReads._connect,
     FileOperation.OTHER: SyscallReads._other,
 }
+
+
+def _look(probe: Probe, kind: str, name: str) -> Dependency:
+    """The present state."""
+    state = probe.state(kind, name)
+    return Dependency(kind, name, state, probe.stamps[name] if kind == "contents" else None)
 
 
 def is_ignored(name: str) -> bool:
