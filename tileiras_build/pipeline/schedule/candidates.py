@@ -238,7 +238,7 @@ class Candidates:
         accumulators in tensor memory overlaps its epilogue already; warpgroups follow from the rows.
         """
         shares_tiles = kernel.ctas > kernel.split_k and not self._is_pair(kernel)
-        if self.family.group is not None or self._ctas_asked or shares_tiles:
+        if self.family.group is not None or hint(self.func, self.job, "occupancy") or shares_tiles:
             return False
         [dot] = kernel.dots
         gains = (
@@ -304,7 +304,8 @@ class Candidates:
     def _limit(self, schedule: Schedule, kernel: Kernel) -> tuple[str | None, str | None]:
         """What an SM does not hold of a schedule, and the remedy."""
         warps, ctas, dot = schedule.num_warps or 1, schedule.occupancy or 1, kernel.dots[0]
-        least = ctas if ctas > self._expected_ctas(kernel, warps) else 1
+        is_asked = schedule_of(self.func).occupancy is not None
+        least = ctas if is_asked or ctas > self._expected_ctas(kernel, warps) else 1
         if not registers_fit(registers := self._registers(kernel), warps, least, self.target):
             needed, available = registers_of_thread(registers, warps, least, self.target)
             return (
@@ -373,7 +374,9 @@ class Candidates:
         return self.registers * (share.m * share.n) // (whole.m * whole.n)
 
     def _prefetches(self, dot: Dot, warps: int, ctas: int) -> bool:
-        """Whether threads have registers for the fragments of two steps."""
+        """Whether threads read the fragments of two steps at once: they copy the operands themselves, and have the registers."""
+        if self.copied:
+            return False
         steps = max(1.0, dot.a_size() / dot.m / STEP_BYTES)
         fragments = self.family.shared_bytes(dot, warps) / steps / (4 * WARP * warps)
         needed = dot.m * dot.n / (WARP * warps) + 2 * fragments + FRAGMENT_REG_OVERHEAD

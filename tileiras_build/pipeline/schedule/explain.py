@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import groupby
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
@@ -158,10 +159,10 @@ def _candidate_lines(rows: list[dict[str, Any]], value: object, which: str, cloc
     legal = [_priced(row, clocks) for row in rows if "refused" not in row and row["value"] != value]
     if legal:
         yield f"    {'':20} {which}legal too: {', '.join(legal)}"
-    for row in rows:
-        if "refused" in row:
-            remedy = f"; {row['remedy']}" if "remedy" in row else ""
-            yield f"    {'':20} {which}not {_priced(row, clocks)}: {row['refused']}{remedy}"
+    refused = filter(lambda row: "refused" in row, rows)
+    for (reason, remedy), same in groupby(refused, lambda row: (row["refused"], row.get("remedy"))):
+        values = ", ".join(_priced(row, clocks) for row in same)
+        yield f"    {'':20} {which}not {values}: {reason}" + (f"; {remedy}" if remedy else "")
 
 
 def _priced(row: dict[str, Any], clocks: int | None) -> str:

@@ -36,7 +36,7 @@ def _complete(func: TableOp, job: Job) -> None:
     shared = None if func.grid_cluster or is_split else func.num_ctas
     set_knobs(func, num_warps=func.num_warps, num_ctas=shared, grid_cluster=func.grid_cluster)
     set_knobs(func, strategy=strategy)
-    if is_listening() and schedule_of(func).occupancy is None:
+    if is_listening():
         spare = spare_stage_bytes(func)
         limits = ((ctas, limits_of(func, ctas, job, spare)) for ctas in range(EXPLAINED_CTAS, 0, -1))
         hear(func, "occupancy", None, [Candidate(ctas, limit) for ctas, limit in limits])

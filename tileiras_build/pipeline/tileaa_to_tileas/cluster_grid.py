@@ -12,16 +12,21 @@ Sound: the program ids are those of the CTAs, as clusters are neighbours along x
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from xdsl.dialects.builtin import i32
 
 from ...ir.casting import as_op, parent_block, unwrap
 from ...ir.dialects.fast_xdsl import replace_uses, walk
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS, CtaRankOp
 from ...ir.dialects.op_definition import TableOp
+from ..analysis.op_queries import has_dots
 from ..job import Job
 from ..pass_manager import EdgePass
 from ..rewriting.arith_builder import ArithBuilder
+from ..schedule.choose import Candidate, hear, is_listening
 from ..schedule.grid_clusters import grid_cluster_limit
+from ..schedule.schedule import BY_NAME
 from ..schedule.schedule_attribute import schedule_of
 from ..schedule.schedule_file import refusal
 
@@ -35,9 +40,17 @@ class ClusterGrid(EdgePass):
 
     def run_on_function(self, func: TableOp, job: Job) -> None:
         ctas = schedule_of(func).grid_cluster or 1
+        if is_listening() and has_dots(func):
+            hear(func, "grid_cluster", None, _candidates(func, job))
         if ctas > 1:
             _check(func, ctas, job)
             _cluster(func, ctas)
+
+
+def _candidates(func: TableOp, job: Job) -> Iterator[Candidate[int]]:
+    """The clusters that a schedule file may request."""
+    reason, remedy = grid_cluster_limit(func, job)
+    yield from (Candidate(int(ctas), reason, remedy) for ctas in BY_NAME["grid_cluster"].values if ctas != 1)
 
 
 def _check(func: TableOp, ctas: int, job: Job) -> None:

@@ -16,6 +16,8 @@ Sound: the sharding follows the rules of analysis/sharding_propagation, under wh
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.ir import Operation
 
@@ -29,13 +31,15 @@ from ..common.optimization_hints import hint
 from ..job import Job
 from ..pass_manager import EdgePass
 from ..schedule.candidates import Candidates
+from ..schedule.choose import Candidate, hear, is_listening
 from ..schedule.grid_clusters import SERIALIZERS
 from ..schedule.schedule_attribute import schedule_of
 from .op_insertion import insert_before
 from .sharded_program import ShardedProgram
-from .sharding_plan import best_sharding, duplicate_cheap_tiles, order_across_ctas
+from .sharding_plan import best_sharding, duplicate_cheap_tiles, order_across_ctas, sharding_of
 
 MAX_CLUSTER_CTAS = 8  # of a cluster, on every GPU with clusters
+CLUSTER_CTAS = (2, 4, MAX_CLUSTER_CTAS)  # that --explain-schedule tries
 
 
 class PlanCtaCluster(EdgePass):
@@ -44,16 +48,43 @@ class PlanCtaCluster(EdgePass):
     name = "tileas-plan-cta-cluster"
 
     def run(self, module: ModuleOp, job: Job) -> None:
-        if not job.target.has("cluster"):
-            return
         for func in filter(is_function, module.body.block.ops):
-            if as_op(func).num_ctas is not None:
-                continue
             requested = schedule_of(func).num_ctas or hint(func, job, "num_cta_in_cga")
-            ctas = requested or _cheapest_ctas(as_op(func), job)
+            may_divide = as_op(func).num_ctas is None and job.target.has("cluster")
+            ctas = (requested or _cheapest_ctas(as_op(func), job)) if may_divide else 1
+            if is_listening():
+                hear(func, "num_ctas", None, _candidates(as_op(func), ctas, job))
             if ctas > 1:
                 _shard_over_ctas(func, job, ctas, is_requested=requested is not None)
                 Cse().run(module, job)
+
+
+def _candidates(func: TableOp, chosen: int, job: Job) -> Iterator[Candidate[int]]:
+    """The CTAs of a cluster that a schedule file may request."""
+    if chosen > 1:
+        yield Candidate(1)
+    yield from (Candidate(ctas, _limit(func, ctas, job)) for ctas in CLUSTER_CTAS)
+
+
+def _limit(func: TableOp, ctas: int, job: Job) -> str | None:
+    """Why the tiles of a kernel are not divided among so many CTAs; None where they may be."""
+    if not job.target.has("cluster"):
+        return f"{job.target.name} has no clusters"
+    if func.num_ctas is not None or (schedule_of(func).grid_cluster or 1) > 1:
+        return "another cluster is asked for"
+    divided = func.clone()
+    duplicate_cheap_tiles(divided)
+    try:
+        _check_serializer(job)
+        sharding_of(divided, job, ctas, may_wait=True)
+    except ShardingError as reason:
+        return str(reason)
+    return None
+
+
+def _check_serializer(job: Job) -> None:
+    if job.serializer not in SERIALIZERS:
+        raise ShardingError(f"{job.serializer} does not support clusters")
 
 
 def _cheapest_ctas(func: TableOp, job: Job) -> int:
@@ -66,8 +97,7 @@ def _cheapest_ctas(func: TableOp, job: Job) -> int:
 def _shard_over_ctas(func: Operation, job: Job, ctas: int, *, is_requested: bool) -> None:
     duplicate_cheap_tiles(func)
     try:
-        if job.serializer not in SERIALIZERS:
-            raise ShardingError(f"{job.serializer} does not support clusters")
+        _check_serializer(job)
         sharding = best_sharding(func, job, min(ctas, MAX_CLUSTER_CTAS), may_wait=is_requested)
     except ShardingError as reason:
         as_op(func).num_ctas_declined = str(reason) if is_requested else None
