@@ -109,6 +109,35 @@ def test_stages_hold_operands_as_they_are_loaded():
     assert {one["schedule"]["occupancy"] for one in kernel["schedules"]} == {kernel["schedule"]["occupancy"]} == {2}
 
 
+EXPECTED = ("num_stages", "cp_async_stages", "prefetch_fragments", "mma_warp", "two_cta_mma", "mma")
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "sm"),
+    [
+        # Results beside the stages; fragments ahead only without TMA; cp.async, which copies no 2 bytes.
+        *((BENCHMARKS, "matmul_f16_persistent_128x256x64", f"sm_{sm}") for sm in (80, 90, 100, 120)),
+        *((BENCHMARKS, "matmul_f16_128x128x64", f"sm_{sm}") for sm in (80, 120)),
+        *((KERNELS, "without_tma", f"sm_{sm}") for sm in (80, 90, 120)),
+    ],
+)
+def test_the_schedule_that_is_priced_is_what_passes_make(path, name, sm):
+    kernel = explained(path, name, sm)[-1]
+    chosen = kernel["schedule"]
+    which = ("num_warps", "num_ctas")
+    [row] = (
+        one["schedule"]
+        for one in kernel["schedules"]
+        if "refused" not in one and all(one["schedule"].get(knob) == chosen.get(knob) for knob in which)
+    )
+    assert {knob: row.get(knob) for knob in EXPECTED} == {knob: chosen.get(knob) for knob in EXPECTED}
+
+
+def test_a_file_that_asks_for_ctas_per_sm_gets_warps_whose_registers_allow_them():
+    [kernel] = explained(BENCHMARKS, "matmul_f16_128x128x32", "sm_80", '{"schedule": {"occupancy": 3}}')
+    assert (kernel["schedule"]["num_warps"], kernel["schedule"]["occupancy"]) == (4, 3)
+
+
 # ---- block scales --------------------------------------------------------------------------------
 def scaled(name: str, sm: str) -> list[dict]:
     [kernel] = explained(BENCHMARKS, name, sm)

@@ -17,6 +17,7 @@ from tileiras_build.pipeline.schedule.explain import render_text
 from tileiras_build.target.targets import find_target
 
 MATMUL, ATTENTION, ROWS = "matmul_f16_nt", "attention_f16", "softmax_f16"
+WIDE = "matmul_f16_nt_wide"
 UNHINTED = Path(__file__).with_name("unhinted_dots.py")
 
 
@@ -124,6 +125,24 @@ def test_an_explanation_says_what_binds_each_candidate():
     assert "not used, as it needs:" in text
     assert "not warp-specialize: sm_80 has no tma" in render_text([explained(MATMUL, "sm_80")])
     assert "not 15: shared memory: 15 stages of 8192 bytes" in render_text([explained(MATMUL, "sm_90")])
+
+
+def test_clusters_are_explained():
+    def refusals(name: str, sm: str, knob: str, schedule: str = "") -> list[str | None]:
+        return [row.get("refused") for row in explained(name, sm, schedule)["candidates"][knob]]
+
+    assert refusals(MATMUL, "sm_90", "num_ctas") == [None, None, None]
+    assert refusals(MATMUL, "sm_90", "grid_cluster") == [None, None]
+    assert refusals(ATTENTION, "sm_90", "num_ctas") == 3 * ["shards of a dot are too small for wgmma"]
+    assert refusals(MATMUL, "sm_90", "num_ctas", request(grid_cluster=2)) == 3 * ["another cluster is asked for"]
+    assert "not 2, 4: sm_80 by nvptx has no clusters" in render_text([explained(MATMUL, "sm_80")])
+
+
+def test_ctas_that_shared_memory_does_not_hold_are_refused_in_the_explanation_too():
+    """What a finished kernel uses counts, not only the registers that were known before."""
+    found = explained(WIDE, "sm_80")
+    [row] = (row for row in found["candidates"]["occupancy"] if row["value"] == 3)
+    assert row["refused"].startswith("shared memory: a CTA uses ")
 
 
 def test_a_promise_that_is_missing_is_named():

@@ -16,7 +16,7 @@ from ..common.llvm_element_types import element_of
 from .access_vectorization import ViewAccessInfo, dims_from, pointer_vector
 from .axis_info import AxisAnalysis
 from .chained_dots import is_computed_by_dot
-from .dot_operand_chains import smem_layout_after_views
+from .dot_operand_chains import dot_operand_load, smem_layout_after_views
 from .enclosing_control_flow import is_grid_wait, is_zero
 from .memory_semantics import semantic_of
 from .op_queries import DOT, is_outside, is_pure, may_divide_by_zero
@@ -75,6 +75,12 @@ def is_copyable(dot: TableOp, index: int, mn_major: tuple[str, ...], least: int)
     if _vector(found[0])[0] * element_of(found[0].value.type).bytes < least:
         return False
     return copied_placement(dot, index, mn_major) is not None
+
+
+def may_cp_async(dot: TableOp, index: int) -> bool:
+    """Whether cp.async can copy the tile of a view that only becomes an operand of a dot."""
+    found = dot_operand_load(dot, index)
+    return found is not None and _vector(found[0])[0] > 0
 
 
 def copied_placement(dot: TableOp, index: int, mn_major: tuple[str, ...]) -> SharedLayout | None:

@@ -23,7 +23,7 @@ from ...ir.dialects.op_definition import TableOp
 from ...ir.layouts.tmem_layout import ALL_COLUMNS, PAIR, PAIR_COLUMN_UNIT, ROWS, allocated_columns, has_pair_shape
 from ...target.sm_limits import WARP
 from ..analysis.axis_info import AxisAnalysis
-from ..analysis.copied_operands import written_operands
+from ..analysis.copied_operands import may_cp_async, written_operands
 from ..analysis.dot_loop_registers import live_tile_registers
 from ..analysis.enclosing_control_flow import accumulates_from_zero, is_in_counted_loop
 from ..analysis.op_queries import dots_in
@@ -56,7 +56,7 @@ from .choose import WholeSchedule, hear_schedules, is_declined, is_listening
 from .cost import STEP_BYTES, cost
 from .grid_clusters import grid_cluster_limit, shared_operand
 from .kernel import Dot, Kernel, describe
-from .schedule import Schedule
+from .schedule import CHUNK_BYTES, Schedule
 from .schedule_attribute import schedule_of
 
 LEAST_GAIN = 0.03  # of the cost; below, the model says nothing
@@ -109,6 +109,12 @@ class Candidates:
         return (
             choose_strategy(self.job).uses_tma and is_in_counted_loop(self.dot) and bool(written_operands(self.dot, ()))
         )
+
+    @cached_property
+    def copied_by_threads(self) -> bool:
+        """Whether all threads copy an operand ahead by cp.async, and read fragments of it."""
+        may_copy = self.job.target.has("cp_async") and any(may_cp_async(self.dot, index) for index in (0, 1))
+        return may_copy and not self.copied and not self.written
 
     @cached_property
     def family(self) -> MmaFamily:
@@ -175,7 +181,7 @@ class Candidates:
 
     def more_ctas(self, one: WholeSchedule) -> int | None:
         """The CTAs per SM of a candidate that has more than the passes would choose."""
-        ctas = unwrap(one.schedule.occupancy)
+        ctas = one.schedule.occupancy or 1
         return ctas if ctas > self._expected_ctas(self.kernel, unwrap(one.schedule.num_warps)) else None
 
     def _best(self, clusters: Iterable[_Cluster]) -> WholeSchedule | None:
@@ -334,14 +340,19 @@ class Candidates:
 
     def _expected(self, cluster: _Cluster, kernel: Kernel, warps: int, ctas: int) -> Schedule:
         """The schedule of a combination."""
-        most = MAX_TMA_STAGES if self.copied else MAX_CP_ASYNC_STAGES
+        most = MAX_CP_ASYNC_STAGES if self.copied_by_threads else MAX_TMA_STAGES
         is_pair = self._is_pair(kernel)
         size = kernel.stage_bytes - is_pair * kernel.dots[0].b_bytes // 2
         fitting = (self.target.shared_memory_of(ctas) - self._beside(kernel)) // max(size, 1)
         stages, ahead = max(1, min(most, fitting)), self._prefetches(kernel.dots[0], warps, ctas) or None
         found = Schedule(num_warps=warps, occupancy=ctas, mma=(self.family.name,), prefetch_fragments=ahead)
         found = replace(found, mma_warp=self._has_mma_warp(kernel, warps) or None)
-        found = replace(found, num_stages=stages) if self.copied else replace(found, cp_async_stages=(stages,))
+        if self.copied or self.written:
+            found = replace(found, num_stages=stages)
+        elif self.copied_by_threads:
+            found = replace(found, cp_async_stages=(stages,))
+        else:  # tiles that threads load to registers do not limit CTAs
+            found = replace(found, occupancy=self._ctas_asked)
         if kernel.split_k > 1:
             return replace(found, split_k=kernel.split_k)
         if neighbours := cluster.neighbours or schedule_of(self.func).grid_cluster:
@@ -365,8 +376,9 @@ class Candidates:
         return registers_allow_mma_warp(self._registers(kernel), self.func, self.job, warps)
 
     def _beside(self, kernel: Kernel) -> int:
-        """Bytes of shared memory beside the stages of operands."""
-        return STAGES_SMEM_OVERHEAD + MAX_CP_ASYNC_STAGES * kernel.dots[0].scale_bytes
+        """Bytes of shared memory beside the stages of operands: also of results, where stages of the next tile are loaded meanwhile."""
+        results = min(CHUNK_BYTES[0], int(kernel.stored)) if kernel.is_persistent and self.copied else 0
+        return STAGES_SMEM_OVERHEAD + MAX_CP_ASYNC_STAGES * kernel.dots[0].scale_bytes + results
 
     def _registers(self, kernel: Kernel) -> int:
         """``registers`` of one CTA's share."""
@@ -374,8 +386,8 @@ class Candidates:
         return self.registers * (share.m * share.n) // (whole.m * whole.n)
 
     def _prefetches(self, dot: Dot, warps: int, ctas: int) -> bool:
-        """Whether threads read the fragments of two steps at once: they copy the operands themselves, and have the registers."""
-        if self.copied:
+        """Whether threads read the fragments of two steps at once: they copied the operands, and have the registers."""
+        if not self.copied_by_threads:
             return False
         steps = max(1.0, dot.a_size() / dot.m / STEP_BYTES)
         fragments = self.family.shared_bytes(dot, warps) / steps / (4 * WARP * warps)
