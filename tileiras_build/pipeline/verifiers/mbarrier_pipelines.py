@@ -34,6 +34,7 @@ from .assumed_loop_bounds import assumed_bounds
 from .control_flow_paths import kernels_of
 from .partition_interpreter import OF_WARPGROUP, PIPELINE, KernelPipelines, PartitionInterpreter, stages_of
 from .pipeline_events import EventCounts
+from .tmem_column_lifetimes import TmemColumnLifetimes, unread
 
 # Trip counts of the outermost loops of a run, and of inner loops.
 TRIP_COUNTS = (*((trips, trips) for trips in (0, 1, 2, 3, 7, 13)), (1, 0), (3, 0), (2, 1), (5, 2))
@@ -48,6 +49,7 @@ def verify_pipelines(module: ModuleOp) -> int:
         count += sum(op.name == PIPELINE + "create" for op in kernel.walk())
         for switch in (op for op in kernel.walk() if op.name == "nv_tileas.agent_switch"):
             pipelines, partitions = KernelPipelines.of(kernel), _partitions(kernel, switch)
+            columns: list[TmemColumnLifetimes] = []
             for trips in (*TRIP_COUNTS, *_trip_counts_of_scale_groups(kernel)):
                 bounds = assumed_bounds(kernel, trips)
                 for arm in BRANCHES:
@@ -56,6 +58,9 @@ def verify_pipelines(module: ModuleOp) -> int:
                         for region, group in partitions
                     ]
                     _check(runs)
+                    columns += [run.columns for run, _ in runs]
+            for op in unread(columns):
+                runs[0][0].fail(f"the columns of tensor memory that {op.name} writes are never read")
     return count
 
 

@@ -20,11 +20,12 @@ from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import MmaRole, traits_of
 from .integer_interpreter import IntegerInterpreter
 from .pipeline_events import PipelineEvent
+from .tmem_column_lifetimes import TmemColumnLifetimes, is_tracked
 from .tmem_scale_hazards import TmemScaleFactors
 
 PIPELINE = "nv_tileas.async.pipeline."
 OF_WARPGROUP = PIPELINE + "of_warpgroup"
-TMEM_LOAD, TMEM_STORE = "nv_tileas.tmem_load", "nv_tileas.tmem_store"
+TMEM_LOAD, TMEM_STORE, TMEM_SCALE = (f"nv_tileas.tmem_{name}" for name in ("load", "store", "scale"))
 LOCAL_STORE, COPIES = "nv_tileas.local_store", ("nv_tileas.async_tiled_load", "nv_tileas.async_load")
 STORE_SCALES, COPY_SCALES = "nv_tileas.store_scales", "nv_tileas.async.copy_scales"
 COMPARE = {
@@ -75,6 +76,7 @@ class PartitionInterpreter(IntegerInterpreter):
         self.group = group
         self.own: dict[SSAValue, SSAValue] = {}  # the pipelines of this warpgroup
         self.scales = TmemScaleFactors(self)
+        self.columns = TmemColumnLifetimes(self)
         self.readers: dict[tuple[SSAValue, int], dict] = {}  # the MMAs that had read scales when an item was filled
         self.copied: dict[SSAValue, SSAValue] = {}  # the pipeline of each tile of scales that tcgen05.cp fills
         self.events: list[PipelineEvent] = []
@@ -100,6 +102,8 @@ class PartitionInterpreter(IntegerInterpreter):
 
     def step(self, op: Operation) -> None:
         """Evaluate integers, and follow the items of pipelines."""
+        if "scratch_offset" in op.attributes:  # all threads synchronize in it
+            self.columns.barrier()
         if (step := _step_of(op)) is not None:
             step(self, as_op(op))
         elif len(op.results) == 1:
@@ -162,6 +166,8 @@ class PartitionInterpreter(IntegerInterpreter):
             self.fail(f"item {item} is waited for while {stages} others are not released")
         self.events.append(PipelineEvent("wait", pipeline, "fill", item + 1))
         self.scales.finish(self.readers.pop((pipeline, item), {}))
+        if not op.by_issuer:
+            self.columns.wait((pipeline, item), stages)
         self.waited[pipeline] += 1
 
     def release(self, op: TableOp) -> None:
@@ -184,10 +190,12 @@ class PartitionInterpreter(IntegerInterpreter):
 
     def _release_by_commit(self, pipeline: SSAValue) -> None:
         self.committed.add(pipeline)
+        self.columns.complete_with((pipeline, self.released[pipeline]))
         self._release_item(pipeline)
 
     def _fill_item(self, pipeline: SSAValue) -> None:
         self.readers[pipeline, self.filled[pipeline]] = dict(self.scales.readers)
+        self.columns.complete_with((pipeline, self.filled[pipeline]))
         self.filled[pipeline] += 1
         self.events.append(PipelineEvent("fill", pipeline))
 
@@ -243,6 +251,8 @@ class PartitionInterpreter(IntegerInterpreter):
         stage, the last one releases it.
         """
         self._items(op)
+        if is_tracked(op):
+            self.columns.issue(op)
         if op.pipeline is not None:
             self._release_stage(op)
         if op.ready is not None:
@@ -316,12 +326,15 @@ class PartitionInterpreter(IntegerInterpreter):
 
     def barrier(self, op: TableOp) -> None:
         self.scales.barrier()
+        self.columns.barrier()
         self.unsynchronized.clear()
 
     def use_accumulator(self, op: TableOp) -> None:
         """Check that the stage of a tile in tensor memory holds an item that was waited for and is not released."""
         if "line_dim" in op.attributes:
             return self.scales.store(op)
+        if is_tracked(op):
+            self.columns.store(op) if op.name == TMEM_STORE else self.columns.load(op)
         if op.name == TMEM_STORE and op.chunk is not None:
             self._fill_chunk(op)
         tile = op.dest if op.name == TMEM_STORE else op.operands[0]
@@ -331,6 +344,9 @@ class PartitionInterpreter(IntegerInterpreter):
         held = range(self.released[pipeline], self.waited[pipeline])
         if all(item % stages_of(pipeline) != stage for item in held):
             self.fail(f"{op.name} of stage {stage}, which holds no accumulator that was waited for and is not released")
+
+    def scale_accumulator(self, op: TableOp) -> None:
+        self.columns.scale(op)
 
     def _fill_chunk(self, op: TableOp) -> None:
         pipeline = self._pipeline(op.filled)
@@ -397,6 +413,7 @@ STEPS = {
     "nv_tileas.local_load": PartitionInterpreter.read,
     TMEM_LOAD: PartitionInterpreter.use_accumulator,
     TMEM_STORE: PartitionInterpreter.use_accumulator,
+    TMEM_SCALE: PartitionInterpreter.scale_accumulator,
 }
 # By the role of an operation in an MMA that completes later; one whose accumulator is in tensor memory has no result.
 MMA_STEPS = {
