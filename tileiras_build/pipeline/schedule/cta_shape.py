@@ -52,6 +52,7 @@ from .kernel import describe
 from .row_candidates import RowCandidates
 from .schedule import Schedule
 from .schedule_attribute import schedule_of, set_knobs
+from .schedule_file import requested
 from .shared_memory import give_up_tma
 
 LOAD = "nv_tileas.load"
@@ -161,7 +162,7 @@ def _occupancies(func: TableOp, most: int, job: Job) -> Iterator[Candidate[int]]
     """From ``most`` CTAs per SM down to one, which always fits."""
     warps = choose_warps(func, job)
     regs = max(_loop_registers(func, job), peak_registers(func, job.target))
-    stage, columns, row = *_memories_of_loops(func, job), row_words(func)
+    (stage, columns), row = _memories_of_loops(func, job), 0 if requested(job).spill else row_words(func)
     for ctas in range(most, 1, -1):
         limits = _register_limit(regs, warps, ctas, job), _row_limit(row, warps, ctas, job)
         yield Candidate(ctas, next(filter(None, limits), None) or _memory_limit(stage, columns, ctas, job))

@@ -75,5 +75,5 @@ def _check_size(total: int, job: Job) -> None:
         raise Unsupported(
             "shared-memory",
             f"the kernel needs {total} bytes of shared memory, {job.target.name} has {job.target.max_shared_memory}",
-            remedy="use smaller tiles",
+            remedy="use smaller tiles" + (", or another schedule than that of the file" if job.schedule else ""),
         )
