@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from ...ir.casting import as_op, parent_block, parent_op, terminator
-from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_counted_loop, is_value_forwarding
 from .dot_operand_chains import source_load_of
 from .enclosing_control_flow import has_no_early_exit, is_zero
-from .op_queries import DOT, operations_behind
+from .op_queries import DOT, dots_in, operations_behind
 
-LOAD, SCALE = "nv_tileas.tiled_load", "nv_tileas.mulf"
+SCALE = "nv_tileas.mulf"
 
 
 @dataclass(frozen=True)
@@ -42,10 +41,10 @@ class ChainedDots:
 
 def find_chained_dots(loop: Operation) -> ChainedDots | None:
     """The two dots of a counted loop; None where it has other dots, or other uses of their accumulators."""
-    dots = [op for op in walk(loop) if op.name == DOT]
+    dots = dots_in(loop)
     if len(dots) != 2 or not is_counted_loop(loop) or not has_no_early_exit(loop):
         return None
-    first, last = map(as_op, dots)
+    first, last = dots
     block = loop.regions[0].blocks[0]
     if first.parent is not block or last.parent is not block or not is_zero(first.acc):
         return None
@@ -55,7 +54,7 @@ def find_chained_dots(loop: Operation) -> ChainedDots | None:
 
 def chained_dots_of(func: Operation) -> list[ChainedDots]:
     """The chained dots of a kernel; none where it has other dots as well."""
-    loops = dict.fromkeys(enclosing_loop(op) for op in walk(func) if op.name == DOT)
+    loops = dict.fromkeys(enclosing_loop(dot) for dot in dots_in(func))
     found = [find_chained_dots(loop) for loop in loops]
     chains = [chain for chain in found if chain is not None]
     return chains if len(chains) == len(found) else []
@@ -102,7 +101,7 @@ def is_computed_by_dot(value: SSAValue, block: Block) -> bool:
 
 def has_scores(func: Operation) -> bool:
     """Whether a dot of a kernel computes the left operand of another one, as in attention."""
-    return any(op.name == DOT and is_computed_by_dot(as_op(op).lhs, parent_block(op)) for op in walk(func))
+    return any(is_computed_by_dot(dot.lhs, parent_block(dot)) for dot in dots_in(func))
 
 
 def stationary_lhs_load(dot: TableOp) -> tuple[TableOp, list[Operation]] | None:

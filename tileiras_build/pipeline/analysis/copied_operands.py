@@ -19,14 +19,14 @@ from .chained_dots import is_computed_by_dot
 from .dot_operand_chains import dot_operand_load, smem_layout_after_views
 from .enclosing_control_flow import is_grid_wait, is_zero
 from .memory_semantics import semantic_of
-from .op_queries import DOT, is_outside, is_pure, may_divide_by_zero
+from .op_queries import DOT, LOADS, POINTER_LOAD, TILED_LOAD, is_outside, is_pure, may_divide_by_zero
 from .scalar_slice import TOKEN, follows_no_write
 from .stored_operands import fastest_first, is_invariant, placements, placements_of
 from .tma_operands import is_overwritten_before_read
 
 # cp.async copies 4, 8 or 16 bytes (PTX ISA 9.0, section 9.7.9.25).
 MIN_CP_ASYNC_BYTES = 4
-TILED_LOAD, LOAD, CONVERT = "nv_tileas.tiled_load", "nv_tileas.load", "nv_tileas.convert_layout"
+CONVERT = "nv_tileas.convert_layout"
 PERMUTE = "nv_tileas.permute"
 RENAMING = ("nv_tileas.view", PERMUTE, CONVERT)
 
@@ -37,7 +37,7 @@ def renamed_load(value: SSAValue) -> tuple[TableOp, list[Operation]] | None:
     while isinstance(op := value.owner, Operation) and op.name in RENAMING and len(op.operands) == 1:
         chain.insert(0, op)
         value = op.operands[0]
-    if not isinstance(op, Operation) or op.name not in (TILED_LOAD, LOAD):
+    if not isinstance(op, Operation) or op.name not in LOADS:
         return None
     tiles = [as_op(op).value, *(link.results[0] for link in chain)]
     return (as_op(op), chain) if all(len(list(tile.uses)) == 1 for tile in tiles) else None
@@ -149,7 +149,7 @@ def _follows_no_write_in(block: Block, token: SSAValue | None) -> bool:
 
 
 def _fills_with_zeros(load: TableOp) -> bool:
-    if load.name == LOAD:
+    if load.name == POINTER_LOAD:
         return load.other is None or is_zero(load.other)
     type = load.view.type
     return type.kind.data != "gather" and type.padding.data in ("none", "zero")
@@ -158,7 +158,7 @@ def _fills_with_zeros(load: TableOp) -> bool:
 def _vector(load: TableOp) -> tuple[int, int]:
     """The elements that one cp.async copies, 0 where it copies none, and the dimension along which they are contiguous."""
     analysis, element = AxisAnalysis(), element_of(load.value.type)
-    if load.name == LOAD:
+    if load.name == POINTER_LOAD:
         vector, fastest = pointer_vector(load, analysis)
     else:
         facts = ViewAccessInfo(load.view, analysis)

@@ -11,6 +11,7 @@ from ...ir.dialects.op_traits import (
     is_value_forwarding,
 )
 from ...ir.layouts import SharedLayout
+from .op_queries import TILED_LOAD
 
 
 def view_chain_to(load: TableOp, dot: TableOp, index: int) -> list[Operation] | None:
@@ -35,7 +36,7 @@ def source_load_of(value: SSAValue) -> tuple[TableOp, list[Operation]] | None:
         chain.insert(0, value.owner)
         value = value.owner.operands[0]
     load = value.owner
-    return (as_op(load), chain) if isinstance(load, Operation) and load.name == "nv_tileas.tiled_load" else None
+    return (as_op(load), chain) if isinstance(load, Operation) and load.name == TILED_LOAD else None
 
 
 def dot_operand_load(dot: TableOp, index: int) -> tuple[TableOp, list[Operation]] | None:

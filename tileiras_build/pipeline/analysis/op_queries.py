@@ -14,6 +14,8 @@ from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import LayoutTrait, is_return, traits_of
 
 DOT = "nv_tileas.dot"
+TILED_LOAD, POINTER_LOAD = "nv_tileas.tiled_load", "nv_tileas.load"
+LOADS = (TILED_LOAD, POINTER_LOAD)
 DIVISIONS = frozenset(f"arith.{name}" for name in "divui divsi remui remsi ceildivui ceildivsi floordivsi".split())
 ASSERTIONS = frozenset(("nv_tileaa.assert", "nv_tileas.assert"))
 SHIFTS = frozenset(f"arith.{name}" for name in ("shli", "shrui", "shrsi"))

@@ -16,8 +16,7 @@ from ..mma.family import Storage, fastest_family
 from .dot_loop_registers import tile_registers
 from .dot_operand_chains import rounds_to_tf32
 from .enclosing_control_flow import only_accumulates
-from .op_queries import DOT, is_tile
-from .row_registers import LOADS
+from .op_queries import DOT, LOADS, is_tile
 
 BROADCAST = "nv_tileas.broadcast"
 

@@ -27,7 +27,7 @@ from ..schedule.schedule_attribute import schedule_of
 from ..schedule.schedule_file import requested
 from .chained_dots import has_scores
 from .dot_loop_registers import live_tile_registers
-from .op_queries import DOT
+from .op_queries import DOT, dots_in
 
 # ---- warps -----------------------------------------------------------------------------------------
 PROGRAM_ID, STORES = "nv_tileas.get_program_id", ("nv_tileas.store", "nv_tileas.tiled_store")
@@ -150,7 +150,7 @@ def uses_setmaxnreg(func: Operation, job: Job, warps: int) -> bool:
     Not if several CTAs share an SM, or if mma.sync tiles fit in the registers at launch; but always if a thread holds a
     whole row of scores, or the kernel requests it.
     """
-    if schedule_of(func).setmaxnreg or any(op.name == DOT and as_op(op).rescaled for op in walk(func)):
+    if schedule_of(func).setmaxnreg or any(dot.rescaled for dot in dots_in(func)):
         return True
     if warps < MIN_WARPS_FOR_SETMAXNREG or not job.target.has("setmaxnreg") or (occupancy(func, job) or 1) > 1:
         return False
@@ -291,7 +291,7 @@ def estimated_ctas_per_sm(kernel: Operation, job: Job) -> int:
     if requested := occupancy(kernel, job):
         return requested
     warps = choose_warps(kernel, job)
-    regs = sum(_size(op.results[0].type) for op in walk(kernel) if op.name == DOT)
+    regs = sum(_size(dot.result.type) for dot in dots_in(kernel))
     producer_warps = WARPGROUP if uses_setmaxnreg(kernel, job, warps) else 1
     return ctas_by_accumulators(regs // (WARP * warps), warps + producer_warps, job)
 

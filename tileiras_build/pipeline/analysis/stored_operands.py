@@ -15,11 +15,10 @@ from ...ir.layouts.shared_layout import VECTOR_BYTES
 from ..common.llvm_element_types import element_of
 from .dot_operand_chains import dot_operand_load
 from .enclosing_control_flow import enclosing_kernel, is_defined_in_loop
-from .op_queries import DOT, is_tile, operands_of, operations_behind, tiles
+from .op_queries import DOT, POINTER_LOAD, TILED_LOAD, is_tile, operands_of, operations_behind, tiles
 from .tma_operands import is_tma_operand, tile_key
 from .tma_tensor_maps import LONGEST_LINE, PATTERN_LINES, SHORTEST_LINE
 
-LOAD, LOAD_BY_POINTERS = "nv_tileas.tiled_load", "nv_tileas.load"
 MATRIX_BITS = 16  # of the elements of matrices that ldmatrix reads and transposes
 
 
@@ -35,13 +34,13 @@ def is_invariant(dot: TableOp, index: int) -> bool:
 
 def source_loads(dot: TableOp, index: int) -> list[TableOp]:
     """The tiled_loads of the dot's block from whose tiles an operand is computed."""
-    return [as_op(op) for op in _computation(dot, index) if op.name == LOAD]
+    return [as_op(op) for op in _computation(dot, index) if op.name == TILED_LOAD]
 
 
 def is_computed_from_loads(dot: TableOp, index: int) -> bool:
     """Whether an operand is computed from tiles that the same iteration loads, and from no result of a dot."""
     names = {op.name for op in _computation(dot, index)}
-    return LOAD in names and DOT not in names
+    return TILED_LOAD in names and DOT not in names
 
 
 def is_computed_from_gather(dot: TableOp, index: int) -> bool:
@@ -51,9 +50,9 @@ def is_computed_from_gather(dot: TableOp, index: int) -> bool:
 
 def is_gather(op: Operation) -> bool:
     """Whether an operation loads by a tile of addresses or coordinates: threads alone can, and no instruction has it copied ahead."""
-    if op.name == LOAD_BY_POINTERS:
+    if op.name == POINTER_LOAD:
         return is_tile(op.results[0])
-    return op.name == LOAD and as_op(op).view.type.kind.data == "gather"
+    return op.name == TILED_LOAD and as_op(op).view.type.kind.data == "gather"
 
 
 def _computation(dot: TableOp, index: int) -> list[Operation]:
@@ -63,7 +62,7 @@ def _computation(dot: TableOp, index: int) -> list[Operation]:
 
 
 def _computed_from(op: Operation) -> list[SSAValue]:
-    return [] if op.name in (LOAD, DOT) else tiles(operands_of(op))
+    return [] if op.name in (TILED_LOAD, DOT) else tiles(operands_of(op))
 
 
 def own_sources(dot: TableOp) -> list[TableOp]:
@@ -89,7 +88,7 @@ def shares_stages(dot: TableOp) -> bool:
 
 def loads_of_same_tile(load: TableOp, dot: TableOp) -> list[TableOp]:
     """The other loads of a tile that TMA loads, before the dot that reads it."""
-    loads = (as_op(op) for op in parent_block(dot).ops if op.name == LOAD and op is not load)
+    loads = (as_op(op) for op in parent_block(dot).ops if op.name == TILED_LOAD and op is not load)
     return [other for other in loads if tile_key(other) == tile_key(load) and other.is_before_in_block(dot)]
 
 

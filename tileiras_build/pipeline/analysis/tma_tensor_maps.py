@@ -30,6 +30,7 @@ from ..common.llvm_element_types import element_of
 from .access_vectorization import ViewAccessInfo
 from .axis_info import AxisAnalysis
 from .dot_operand_chains import rounds_to_tf32
+from .op_queries import TILED_LOAD
 
 TMA_ALIGNMENT = 16
 MAX_TENSOR_RANK, MAX_BOX_DIM = 5, 256
@@ -38,7 +39,6 @@ MAP_BYTES = 128  # size and alignment of a CUtensorMap (CUDA driver API, cuTenso
 LONGEST_LINE, SHORTEST_SWIZZLED_LINE, SHORTEST_LINE, PATTERN_LINES = 128, 32, 16, 8
 # Element types by their names in tensor maps; booleans and packed types have no row.
 MAP_ELEMENTS = {name: row.tma for name, row in ELEMENT_TYPES.items() if row.tma is not None}
-LOAD = "nv_tileas.tiled_load"
 # Host expressions of integers (``host_value``), and the manifest's entry of a tensor map.
 HostInt = dict[str, int] | int | None
 MapEntry = dict[str, HostInt | str | list[HostInt] | list[int]]
@@ -114,13 +114,13 @@ def tensor_box(access: TableOp, chain: list[Operation], analysis: AxisAnalysis) 
         return None
     if not 1 <= len(view.tile) <= MAX_TENSOR_RANK or sorted(view.dim_map) != list(range(len(view.source.shape))):
         return None
-    if access.name == LOAD and view.padding.data not in ("none", "zero"):
+    if access.name == TILED_LOAD and view.padding.data not in ("none", "zero"):
         return None
     facts = ViewAccessInfo(access.view, analysis)
     if not _is_aligned(facts) or not _is_on_host(facts):
         return None
-    swizzle = access.swizzle if access.name == LOAD else None
-    shortest = SHORTEST_LINE if access.name == LOAD else SHORTEST_SWIZZLED_LINE
+    swizzle = access.swizzle if access.name == TILED_LOAD else None
+    shortest = SHORTEST_LINE if access.name == TILED_LOAD else SHORTEST_SWIZZLED_LINE
     box = _box(facts, element.bytes, swizzle, shortest)
     return box if box is None else replace(box, rounds=any(rounds_to_tf32(link) for link in chain))
 

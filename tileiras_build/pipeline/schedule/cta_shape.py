@@ -20,7 +20,7 @@ from ..analysis.chained_dots import is_computed_by_dot
 from ..analysis.dot_loop_registers import live_tile_registers, tile_registers
 from ..analysis.dot_operand_chains import dot_operand_load
 from ..analysis.enclosing_control_flow import enclosing_loops, is_in_counted_loop, only_accumulates
-from ..analysis.op_queries import DOT, dots_in, has_dots, is_tile
+from ..analysis.op_queries import DOT, POINTER_LOAD, dots_in, has_dots, is_tile
 from ..analysis.peak_registers import peak_of_block, peak_registers
 from ..analysis.resource_model import (
     MAX_WARPS,
@@ -55,8 +55,7 @@ from .schedule_attribute import schedule_of, set_knobs
 from .schedule_file import requested
 from .shared_memory import give_up_tma
 
-LOAD = "nv_tileas.load"
-POINTER_ACCESSES = frozenset({LOAD, "nv_tileas.store"})
+POINTER_ACCESSES = frozenset({POINTER_LOAD, "nv_tileas.store"})
 # Operations whose fixed cost is per warp, and accesses that have vectors of their own.
 SHARES_ELEMENTS = frozenset(
     f"nv_tileas.{name}" for name in ("reduce", "scan", "tiled_load", "tiled_store", "tiled_atomic_rmw")
@@ -268,7 +267,7 @@ def _warps_of_live_tiles(func: TableOp, job: Job) -> int | None:
     if live_registers_fit(peak_registers(func, job.target), warps, job.target):
         return None
     rows, columns = family.tile_steps[0]
-    shapes = [as_op(op).result.type.get_shape()[-2:] for op in walk(func) if op.name == DOT]
+    shapes = [dot.result.type.get_shape()[-2:] for dot in dots_in(func)]
     most = WARPGROUP * min(m // rows * (n // columns) for m, n in shapes)
     return 2 * warps if 2 * warps <= most else None
 
@@ -292,7 +291,7 @@ def _warps_of_narrow_loads(accesses: list[TableOp], warps: int, target: Target) 
     """The warps whose threads have at most ``NARROW_LOADS`` loads of single elements each, where those of ``warps`` would have more;
     twice as many stay where few CTAs saturate DRAM: more warps gain less than they lose in some grids, by ``estimate`` on sm_80.
     """
-    loads = sum(prod(tile_type(op.value).get_shape()) for op in accesses if op.name == LOAD) // WARP
+    loads = sum(prod(tile_type(op.value).get_shape()) for op in accesses if op.name == POINTER_LOAD) // WARP
     is_dram_slow = target.sm_limits.memory_bound_ctas_per_sm < CTAS_OF_FAST_DRAM
     if loads <= (2 if is_dram_slow else 1) * NARROW_LOADS * warps:
         return warps
@@ -310,7 +309,7 @@ def _loop_registers(func: TableOp, job: Job) -> int:
 
 def _family_that_fits(func: TableOp, job: Job) -> MmaFamily:
     """The fastest family, if shared memory has two stages of what each iteration puts there for a dot; else one that reads registers."""
-    dots = [as_op(op) for op in walk(func) if op.name == DOT and is_in_counted_loop(op)]
+    dots = filter(is_in_counted_loop, dots_in(func))
     is_first = all(two_stages_fit(_bytes_of_iteration(dot), job) for dot in dots)
     return next(one for one in families_of(job.target) if is_first or Storage.REGISTERS in one.b_storage)
 

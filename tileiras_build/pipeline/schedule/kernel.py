@@ -25,9 +25,9 @@ from ..analysis.chained_dots import find_chained_dots
 from ..analysis.cluster_uniformity import is_rank_dependent
 from ..analysis.dot_operand_chains import dot_operand_load, source_load_of
 from ..analysis.integer_ranges import trips_of
-from ..analysis.op_queries import DOT, ELEMENTWISE, dots_in, element_kind, is_tile
+from ..analysis.op_queries import DOT, ELEMENTWISE, LOADS, TILED_LOAD, dots_in, element_kind, has_dots, is_tile
 from ..analysis.resource_model import choose_warps, is_program_dependent
-from ..analysis.row_registers import LOADS, REDUCE, late_words, row_words
+from ..analysis.row_registers import REDUCE, late_words, row_words
 from ..common.llvm_element_types import element_of
 from ..job import Job
 from ..mma.dots import FP4, FP4_PAIR, dot_shape, element_types
@@ -282,12 +282,12 @@ def _multiplies(loop: Operation) -> bool:
 
 def _has_dots(loop: Operation) -> bool:
     """Whether a loop inside of another one multiplies."""
-    return is_loop(loop) and any(op.name == DOT for op in walk(loop))
+    return is_loop(loop) and has_dots(loop)
 
 
 def _is_same_for_all(load: TableOp) -> bool:
     """Whether all tile programs load the same tile."""
-    return load.name == "nv_tileas.tiled_load" and not any(map(is_program_dependent, load.coords))
+    return load.name == TILED_LOAD and not any(map(is_program_dependent, load.coords))
 
 
 def _dot(op: TableOp, trips: float, is_chained: bool, target: Target) -> Dot:
@@ -326,7 +326,7 @@ def _trips(loop: Operation) -> float:
     inside = list(loop.regions[0].blocks[0].ops)
     if dots := [as_op(op) for op in inside if op.name == DOT]:
         return max(1.0, ASSUMED_EXTENT / (dot_shape(dots[-1])[3] * (2 if dots[-1].packed else 1)))
-    if any(op.name == DOT for op in walk(loop)):
+    if has_dots(loop):
         return 1.0
     extents = [tile_type(op.results[0]).get_shape()[-1] for op in inside if op.name in LOADS and is_tile(op.results[0])]
     return max(1.0, ASSUMED_EXTENT / max(extents)) if extents else 1.0

@@ -16,11 +16,10 @@ from xdsl.ir import BlockArgument, SSAValue
 
 from ...ir.casting import as_op, parent_block, unwrap
 from ...ir.dialects.cuda_tile.attrs import BoundedAttr
-from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ...ir.dialects.op_definition import TableOp
 from ..analysis.integer_ranges import IntegerRanges, trips_of
-from ..analysis.op_queries import DOT
+from ..analysis.op_queries import has_dots
 from ..job import Job
 from ..pass_manager import EdgePass
 from ..schedule.candidates import Candidates
@@ -56,7 +55,7 @@ class AddSplitKVariants(EdgePass):
 
 def _add(func: TableOp, found: Candidates, parts: int, most: int) -> None:
     """Add the variant of so many parts, if there are trips enough for it, or may be."""
-    loop = next(as_op(op) for op in func.regions[0].blocks[0].ops if any(inner.name == DOT for inner in walk(op)))
+    loop = next(as_op(op) for op in func.regions[0].blocks[0].ops if has_dots(op))
     if (trips := _trips(loop, {})) is not None:
         if found.gains_by_split(parts, trips):
             _insert(func, parts, most)

@@ -39,8 +39,9 @@ from ...ir.dialects.op_traits import is_agent_switch, is_async_mma, is_counted_l
 from ...ir.layouts import LinearLayout, SharedLayout, coalesced, largest_vector
 from ..analysis.access_vectorization import ViewAccessInfo, pointer_order
 from ..analysis.axis_info import AxisAnalysis
-from ..analysis.copied_operands import LOAD, MIN_CP_ASYNC_BYTES, is_loaded_ahead, placement_of_load, renamed_load
+from ..analysis.copied_operands import MIN_CP_ASYNC_BYTES, is_loaded_ahead, placement_of_load, renamed_load
 from ..analysis.enclosing_control_flow import has_no_early_exit
+from ..analysis.op_queries import POINTER_LOAD
 from ..common.cse import eliminate_dead_code
 from ..common.llvm_element_types import element_of
 from ..job import Job
@@ -89,7 +90,7 @@ class _Copy:
         placement = placement_of_load(type_as(store.buffer, BufferType).placement.data, chain)
         return (
             cls._of_pointers(store, load, chain, placement)
-            if load.name == LOAD
+            if load.name == POINTER_LOAD
             else cls._of_view(store, load, chain, placement, warps)
         )
 
@@ -135,7 +136,7 @@ class _Copy:
     def issue(self, iteration: LoopIteration, distance: int, slot: SSAValue, enabled: SSAValue) -> None:
         """Copy the tile of a later iteration, if there is one."""
         load, at = self.load, lambda value: iteration.at(value, distance)
-        if load.name == LOAD:
+        if load.name == POINTER_LOAD:
             mask = None if load.mask is None else at(load.mask)
             copy = AsyncLoadOp.make(
                 [at(load.pointer), mask, self.buffer, slot, enabled],

@@ -12,7 +12,7 @@ from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_atomic_rmw, is_counted_loop, is_store
 from ..analysis.enclosing_control_flow import has_no_early_exit, is_zero, only_accumulates
 from ..analysis.integer_ranges import constant_of
-from ..analysis.op_queries import DOT, dots_in, is_tile
+from ..analysis.op_queries import dots_in, has_dots, is_tile
 from ..analysis.scalar_slice import TOKEN
 from ..analysis.sharding_propagation import Sharding, ShardingError
 from ..common.llvm_element_types import element_of
@@ -32,7 +32,7 @@ def split(func: TableOp, ctas: int, job: Job) -> str | None:
     """Divide the loop of a kernel; the reason why it has none that can be divided. The kernel may then be changed in part."""
     if (reason := _cluster_limit(func, job)) is not None:
         return reason
-    loops = [as_op(op) for op in func.regions[0].blocks[0].ops if any(inner.name == DOT for inner in walk(op))]
+    loops = [as_op(op) for op in func.regions[0].blocks[0].ops if has_dots(op)]
     if len(loops) != 1:
         return "the kernel has no loop with all of its dots, once for each tile program"
     if (reason := _loop_limit(loops[0])) is not None:

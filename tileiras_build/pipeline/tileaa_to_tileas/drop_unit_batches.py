@@ -16,10 +16,10 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...ir.casting import as_op, next_op, tile_shape, tile_type, unwrap
-from ...ir.dialects.fast_xdsl import set_type, walk
+from ...ir.dialects.fast_xdsl import set_type
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ...ir.dialects.op_traits import LayoutTrait, is_region_end, is_structured_control_flow, traits_of
-from ..analysis.op_queries import DOT, tiles
+from ..analysis.op_queries import DOT, dots_in, tiles
 from ..analysis.sharding_propagation import loop_carried_group, terminator_target
 from ..job import Job
 from ..mma.dots import dot_shape
@@ -36,7 +36,7 @@ class DropUnitBatches(EdgePass):
     name = "tileas-drop-unit-batches"
 
     def run(self, module: ModuleOp, job: Job) -> None:
-        dots = [as_op(op) for op in walk(module) if op.name == DOT and dot_shape(as_op(op))[0] == 1]
+        dots = [dot for dot in dots_in(module) if dot_shape(dot)[0] == 1]
         for batch in list(map(_Batch.of, _computed_with(dot.result for dot in dots))):
             batch.make_matrix()
         for operand in dict.fromkeys(

@@ -19,12 +19,12 @@ from xdsl.ir import Operation, SSAValue
 
 from ...ir.casting import as_op, cast, unwrap, view_type
 from ...ir.dialects import arith
-from ...ir.dialects.fast_xdsl import set_type, walk
+from ...ir.dialects.fast_xdsl import set_type
 from ...ir.dialects.nv_tileaa.types import MemRefType
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_function
-from ..analysis.op_queries import DOT
+from ..analysis.op_queries import has_dots
 from ..pass_manager import EdgePass
 from ..rewriting.dialect_conversion import RuleTable
 from ..rewriting.rewriter import Rewriter
@@ -95,7 +95,7 @@ def _has_dots(op: Operation) -> bool:
     parent = op.parent_op()
     while parent is not None and not is_function(parent):
         parent = parent.parent_op()
-    return parent is not None and any(inner.name == DOT for inner in walk(parent))
+    return parent is not None and has_dots(parent)
 
 
 def _result(op: Operation, type: IntegerType, values: Sequence[int | None]) -> SSAValue:

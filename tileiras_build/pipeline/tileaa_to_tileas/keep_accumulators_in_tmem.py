@@ -18,7 +18,7 @@ from ...ir.casting import as_op, unwrap
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ...ir.layouts.matrix_descriptor import WIDE
-from ..analysis.chained_dots import LOAD
+from ..analysis.op_queries import TILED_LOAD
 from ..job import Job
 from ..mma.family import fastest_family
 from ..pass_manager import EdgePass
@@ -43,7 +43,7 @@ def _keep_in_tmem(func: TableOp, chains: list[TmemChain]) -> None:
         set_knobs(func, occupancy=ctas)
     if tiles > 1:
         set_knobs(func, query_tiles=tiles)
-    for op in [as_op(op) for op in walk(func) if op.name == LOAD]:
+    for op in [as_op(op) for op in walk(func) if op.name == TILED_LOAD]:
         op.tma = op.read_by_threads = None  # softmax warps read no stages
     for chain in chains:
         _mark(chain)

@@ -20,10 +20,9 @@ from ...ir.casting import as_op, next_op, parent_block
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ..analysis.axis_info import AxisAnalysis
-from ..analysis.chained_dots import LOAD
 from ..analysis.copied_operands import RENAMING, has_other_readers
 from ..analysis.enclosing_control_flow import enclosing_kernel
-from ..analysis.op_queries import DOT, has_dots
+from ..analysis.op_queries import DOT, TILED_LOAD, has_dots
 from ..analysis.scalar_slice import writes_after
 from ..analysis.stored_operands import tile_bytes
 from ..analysis.tma_operands import may_prefetch_in_loop, tma_loads_allowed, with_tma_box
@@ -54,7 +53,7 @@ class LoadForEachDot(EdgePass):
     def run_on_function(self, func: TableOp, job: Job) -> None:
         if fastest_family(job.target).async_ops is None or not has_dots(func) or not tma_loads_allowed(func):
             return
-        for load in [as_op(op) for op in walk(func) if op.name == LOAD]:
+        for load in [as_op(op) for op in walk(func) if op.name == TILED_LOAD]:
             readers = _readers(load.value)
             again = readers if has_other_readers(load.value) else readers[1:]
             if again and _may_load_again(load, readers, job):
@@ -94,7 +93,7 @@ def _multiplications(block: Block) -> int:
 
 
 def _loaded_bytes(block: Block) -> int:
-    return sum(tile_bytes(as_op(op).value) for op in block.ops if op.name == LOAD)
+    return sum(tile_bytes(as_op(op).value) for op in block.ops if op.name == TILED_LOAD)
 
 
 def _load_again(load: TableOp, readers: Sequence[_Reader]) -> None:

@@ -32,7 +32,7 @@ from ...ir.dialects.op_traits import (
 from ...target.sm_limits import WARP
 from ..analysis.enclosing_control_flow import enclosing_loops
 from ..analysis.memory_semantics import semantic_of
-from ..analysis.op_queries import is_tile
+from ..analysis.op_queries import LOADS, is_tile
 from ..analysis.peak_registers import peak_of_block
 from ..analysis.pointer_origins import PointerOrigins
 from ..analysis.resource_model import live_registers_fit
@@ -41,7 +41,6 @@ from ..common.llvm_element_types import element_of
 from ..job import Job
 from ..pass_manager import EdgePass
 
-LOAD, TILED_LOAD = "nv_tileas.load", "nv_tileas.tiled_load"
 UNROLLED = 4  # iterations: ptxas unrolls a short loop of unknown length so often
 
 
@@ -68,7 +67,7 @@ def _loads_behind_stores(func: TableOp) -> Iterator[TableOp]:
     loops = {loop for store in stores for loop in enclosing_loops(store)}
     first = ops.index(stores[0]) if stores else len(ops)
     for position, op in enumerate(ops):
-        if op.name in (LOAD, TILED_LOAD) and (position > first or not loops.isdisjoint(enclosing_loops(op))):
+        if op.name in LOADS and (position > first or not loops.isdisjoint(enclosing_loops(op))):
             yield as_op(op)
 
 

@@ -15,6 +15,7 @@ from ...ir.casting import as_op, parent_block
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ...ir.dialects.op_definition import TableOp
 from ..analysis.dot_operand_chains import dot_operand_load
+from ..analysis.op_queries import TILED_LOAD
 from .op_insertion import insert_before, insertion_before
 
 ForOp, ContinueOp, CreateTokenOp = (
@@ -49,7 +50,7 @@ class OneTripLoop:
 
     def keep(self) -> None:
         """Tokens after a load, which is complete when the dot is, become those before it."""
-        for load in (as_op(op) for op, _ in self.moved if op.name == "nv_tileas.tiled_load"):
+        for load in (as_op(op) for op, _ in self.moved if op.name == TILED_LOAD):
             if load.result_token is not None and list(load.result_token.uses):
                 token = load.token or insert_before(CreateTokenOp.make([], [load.result_token.type]), self.loop)
                 load.result_token.replace_all_uses_with(token)

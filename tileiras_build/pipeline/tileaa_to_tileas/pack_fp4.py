@@ -34,6 +34,7 @@ from ...ir.dialects.op_definition import TableOp
 from ..analysis.access_vectorization import ViewAccessInfo
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.kernel_target import kernel_target
+from ..analysis.op_queries import TILED_LOAD
 from ..job import Job
 from ..mma.dots import FP4
 from ..mma.family import scales_in_instruction
@@ -41,7 +42,7 @@ from ..pass_manager import EdgePass
 from ..rewriting.dialect_conversion import RuleTable
 from ..rewriting.rewriter import Rewriter
 
-PERMUTE, VIEW, REINTERPRET, LOAD = (f"nv_tileas.{name}" for name in ("permute", "view", "reinterpret", "tiled_load"))
+PERMUTE, VIEW, REINTERPRET = (f"nv_tileas.{name}" for name in ("permute", "view", "reinterpret"))
 BitcastOp, AssumeOp, MakeMemRefOp, BlockTileOp, TiledLoadOp, PermuteOp, ViewOp, DotOp = (
     COUNTERPARTS[f"nv_tileaa.{name}"]
     for name in ("bitcast", "assume", "make_memref", "block_tile", "tiled_load", "permute", "view", "dot")
@@ -78,7 +79,7 @@ def _is_contiguous_in_pairs(value: SSAValue, k_dim: int, analysis: AxisAnalysis)
     if found is None:
         return False
     owner, permute, dim = found
-    if owner.name != LOAD:
+    if owner.name != TILED_LOAD:
         return _bytes_before(owner) is not None and _is_last(tile_type(owner.results[0]), dim)
     single = len(list(as_op(owner).value.uses)) == 1 and (permute is None or len(list(permute.results[0].uses)) == 1)
     return single and _loads_contiguous_pairs(as_op(owner), dim, analysis)
@@ -132,7 +133,7 @@ def _pack(rewriter: Rewriter, op: TableOp) -> None:
 def _drop(value: SSAValue) -> None:
     """Erase the operations that produced a tile without uses."""
     while isinstance(op := value.owner, Operation) and op.parent is not None:
-        if op.name not in (PERMUTE, VIEW, REINTERPRET, LOAD) or any(list(result.uses) for result in op.results):
+        if op.name not in (PERMUTE, VIEW, REINTERPRET, TILED_LOAD) or any(list(result.uses) for result in op.results):
             return
         value = op.operands[0]
         op.detach()
@@ -141,7 +142,7 @@ def _drop(value: SSAValue) -> None:
 
 def _packed(value: SSAValue, k_dim: int) -> SSAValue:
     source, permute, dim = unwrap(_source(value, k_dim))
-    new_op = _byte_load(as_op(source), dim) if source.name == LOAD else _byte_tile(source)
+    new_op = _byte_load(as_op(source), dim) if source.name == TILED_LOAD else _byte_tile(source)
     if permute is None:
         return new_op
     order = permute.permutation

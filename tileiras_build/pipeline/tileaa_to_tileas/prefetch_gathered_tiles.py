@@ -32,7 +32,7 @@ from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_async_mma, is_counted_loop
 from ..analysis.copied_operands import depends_on_index_alone
 from ..analysis.enclosing_control_flow import has_no_early_exit, is_grid_wait
-from ..analysis.op_queries import is_tile
+from ..analysis.op_queries import LOADS, TILED_LOAD, is_tile
 from ..common.llvm_element_types import element_of
 from ..job import Job
 from ..pass_manager import EdgePass
@@ -44,7 +44,6 @@ CreateTokenOp, SplatOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("create
 DISTANCE = 1  # iterations
 MAX_REGISTERS = 32  # of a thread for one tile: twice as many would be carried
 MAX_REGISTERS_OF_VIEWS = 4  # the same for tiles of views: scales; TMA or cp.async copy larger ones
-LOAD, TILED_LOAD = "nv_tileas.load", "nv_tileas.tiled_load"
 
 
 class PrefetchGatheredTiles(EdgePass):
@@ -56,9 +55,7 @@ class PrefetchGatheredTiles(EdgePass):
         for loop in [op for op in walk(func) if is_counted_loop(op) and has_no_early_exit(op)]:
             block = loop.regions[0].blocks[0]
             if any(map(is_async_mma, block.ops)) and not any(map(is_grid_wait, walk(loop))):
-                loads = [
-                    as_op(op) for op in block.ops if op.name in (LOAD, TILED_LOAD) and _may_run_ahead(as_op(op), block)
-                ]
+                loads = [as_op(op) for op in block.ops if op.name in LOADS and _may_run_ahead(as_op(op), block)]
                 if loads:
                     _Prefetch(loop, loads).run()
 

@@ -17,6 +17,7 @@ from ...ir.dialects.nv_tileaa.types import MemRefType, PointerType
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_value_forwarding
+from ..analysis.op_queries import TILED_LOAD
 from ..analysis.tma_tensor_maps import MAP_ELEMENTS
 from ..common.llvm_element_types import element_of
 from ..pass_manager import EdgePass
@@ -24,7 +25,7 @@ from ..rewriting.dialect_conversion import RuleTable
 from ..rewriting.rewriter import Rewriter
 from .op_insertion import insert_before
 
-BITCAST, LOAD, TF32 = "nv_tileas.bitcast", "nv_tileas.tiled_load", "tf32"
+BITCAST, TF32 = "nv_tileas.bitcast", "tf32"
 BITS_OF_ZERO = ("none", "zero")
 BitcastOp, MakeMemRefOp, BlockTileOp, TiledLoadOp = (
     COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("bitcast", "make_memref", "block_tile", "tiled_load")
@@ -97,4 +98,4 @@ class RetypeBitcastLoads(EdgePass):
     """Loads in place of loads and bitcasts."""
 
     name = "tileas-retype-bitcast-loads"
-    rules = RuleTable({LOAD: _retype})
+    rules = RuleTable({TILED_LOAD: _retype})

@@ -31,7 +31,7 @@ from ...ir.dialects.nv_tileas.ops import COUNTERPARTS, AgentSwitchOp
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_function
 from ..analysis.enclosing_control_flow import early_returns, is_accumulation_loop, is_grid_wait, is_zero
-from ..analysis.op_queries import is_pure, is_tile, may_divide_by_zero, may_end
+from ..analysis.op_queries import POINTER_LOAD, is_pure, is_tile, may_divide_by_zero, may_end
 from ..analysis.resource_model import (
     PRODUCER_REGISTERS,
     WARPGROUP,
@@ -66,7 +66,6 @@ from .warp_specialization.producer import SIDES, Producer, ScaleLoader, scale_lo
 from .warp_specialization.shared_stages import share_stages
 
 CreateTokenOp, YieldOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("create_mem_token", "yield"))
-POINTER_LOAD = "nv_tileas.load"
 
 
 class SpecializeWarps(EdgePass):

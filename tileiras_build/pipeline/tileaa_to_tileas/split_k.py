@@ -13,9 +13,8 @@ Sound: the loop only adds to accumulators that are zero before it, writes nothin
 from __future__ import annotations
 
 from ...ir.casting import as_op
-from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
-from ..analysis.op_queries import DOT
+from ..analysis.op_queries import has_dots
 from ..job import Job
 from ..pass_manager import EdgePass
 from ..schedule.choose import Candidate, hear, is_listening
@@ -32,7 +31,7 @@ class SplitK(EdgePass):
 
     def run_on_function(self, func: TableOp, job: Job) -> None:
         ctas = schedule_of(func).split_k or 1
-        if is_listening() and any(op.name == DOT for op in walk(func)):
+        if is_listening() and has_dots(func):
             others = (each for each in BY_NAME["split_k"].values if isinstance(each, int) and each > 1)
             found = [Candidate(each, split(as_op(func.clone()), each, job)) for each in others]
             hear(func, "split_k", None if ctas == 1 else ctas, [Candidate(1)] * (ctas > 1) + found)

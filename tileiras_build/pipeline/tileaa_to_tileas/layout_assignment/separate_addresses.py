@@ -17,8 +17,7 @@ from ....ir.dialects.fast_xdsl import walk
 from ....ir.dialects.op_definition import TableOp
 from ....ir.dialects.op_traits import is_counted_loop
 from ...analysis.copied_operands import RENAMING
-from ...analysis.op_queries import DOT, is_pure, is_tile
-from ...analysis.stored_operands import LOAD_BY_POINTERS
+from ...analysis.op_queries import DOT, POINTER_LOAD, is_pure, is_tile
 
 
 def is_gathered(op: TableOp) -> bool:
@@ -36,7 +35,7 @@ def _is_operand(tile: SSAValue) -> bool:
 
 def separate_addresses(func: Operation) -> None:
     """Clone the tiles of which gathers compute their addresses, element by element, for all other uses."""
-    gathers = [as_op(op) for op in walk(func) if op.name == LOAD_BY_POINTERS and is_tile(as_op(op).value)]
+    gathers = [as_op(op) for op in walk(func) if op.name == POINTER_LOAD and is_tile(as_op(op).value)]
     gathers = [op for op in gathers if is_gathered(op)]
     cone = {op for gather in gathers for op in _address_ops(gather)}
     for op in reversed([op for op in walk(func) if op in cone]):

@@ -16,7 +16,7 @@ from ....ir.layouts.swizzle_selection import choose_swizzle
 from ...analysis.access_vectorization import ViewAccessInfo
 from ...analysis.axis_info import AxisAnalysis
 from ...analysis.copied_operands import MIN_CP_ASYNC_BYTES
-from ...analysis.op_queries import DOT, is_outside
+from ...analysis.op_queries import DOT, TILED_LOAD, is_outside
 from ...analysis.scalar_slice import is_unordered_token
 from ...analysis.scale_stage_counts import smem_scale_groups
 from ...common.llvm_element_types import element_of
@@ -57,7 +57,7 @@ class CpAsyncLoad:
 
 def cp_async_load(found: Operation, block: Block, num_warps: int) -> CpAsyncLoad | None:
     """The copy that can replace a load; None where its tile has other uses than one dot, or cp.async cannot copy it."""
-    if found.name != "nv_tileas.tiled_load" or (op := as_op(found)).view.type.kind.data == "gather":
+    if found.name != TILED_LOAD or (op := as_op(found)).view.type.kind.data == "gather":
         return None
     chain = _view_chain_to_dot(op.value, block)
     if chain is None or op.view.type.padding.data not in ("none", "zero"):
