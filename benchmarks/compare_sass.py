@@ -33,13 +33,13 @@ KERNELS = Path(__file__).with_name("key_kernels.py")
 MAX_SPILLS = 8
 MAX_PEER_RATIO = 1.15
 STORE = ("UTMASTG",)
-# What matmuls must consist of, by tier: one opcode of each group.
+# What matmuls must consist of, by the first capability that a GPU has: one opcode of each group.
 MATMUL = {
-    "ampere": (("HMMA",), ("LDSM",), ("LDGSTS",)),
-    "ada": (("HMMA", "QMMA"), ("LDSM",), ("LDGSTS",)),
-    "hopper": (("HGMMA", "QGMMA", "IGMMA"), ("UTMALDG",), STORE),
-    "blackwell": (("UTCHMMA", "UTCQMMA", "UTCOMMA", "UTCIMMA"), ("UTMALDG",), STORE),
-    "blackwell_consumer": (("HMMA", "QMMA", "OMMA"), ("UTMALDG",), STORE),
+    "tcgen05": (("UTCHMMA", "UTCQMMA", "UTCOMMA", "UTCIMMA"), ("UTMALDG",), STORE),
+    "wgmma": (("HGMMA", "QGMMA", "IGMMA"), ("UTMALDG",), STORE),
+    "tma": (("HMMA", "QMMA", "OMMA"), ("UTMALDG",), STORE),
+    "mma_fp8": (("HMMA", "QMMA"), ("LDSM",), ("LDGSTS",)),
+    "cp_async": (("HMMA",), ("LDSM",), ("LDGSTS",)),
 }
 SCALED = "scaled"
 # Kernels by their names, and what of it targets have for them; others are for all.
@@ -105,7 +105,7 @@ def _is_matmul(row: Row) -> bool:
 
 
 def _check_matmul(row: Row) -> list[str]:
-    listing, groups = row.ours.listing, MATMUL[row.target.tier_name]
+    listing, groups = row.ours.listing, next(groups for name, groups in MATMUL.items() if row.target.has(name))
     asked = [group for group in groups if group is not STORE or WIDE_RESULTS not in row.kernel]
     found = [f"no {' or '.join(group)}" for group in asked if not listing.count(*group)]
     return found if listing.loads_ahead else [*found, "no copy is issued ahead of the loop of MMAs"]

@@ -225,7 +225,7 @@ def run_sample(kernels: Mapping[str, bytes]) -> None:
 
 
 def run_examples(kernels: Mapping[str, bytes]) -> None:
-    """Every example for a target of each tier."""
+    """Every example for a target of each way to multiply."""
     _compile(kernels, stop_at="ptx")
 
 

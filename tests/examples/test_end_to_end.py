@@ -11,11 +11,11 @@ from tileiras_build.frontend.export_cutile import pack_arguments
 from tileiras_build.target.targets import TARGETS
 from tileiras_build.verify import find_faults
 
-# One target of each way to multiply matrices and to copy (target/targets.py: TIERS); the others share theirs.
+# One target of each way to multiply matrices and to copy; the others share theirs.
 EMULATED = ("sm_80", "sm_90", "sm_100", "sm_120")
 # Cases that run on every other GPU: their instructions are those of others, in another layout, order or type.
 ON_SOME = (*LIKE_OTHERS, "attention_bf16_causal", "matmul_bf16_nn", "gelu_erf_bf16")
-# The targets whose code nothing above runs are only assembled: it is that of the target above that has their tier, but where
+# The targets whose code nothing above runs are only assembled: it is that of the target above with their instructions, but where
 # dots use other limits of shared memory. Every kernel with instructions of its own is assembled for one of them, dots for one
 # whose limits change most of them as well, and dots that fill shared memory for the two others.
 ASSEMBLED = tuple(name for name in TARGETS if name not in EMULATED)

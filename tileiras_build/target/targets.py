@@ -3,7 +3,7 @@
 A family target ("sm_100f") is a row of its own: its code uses what all GPUs of the family have, and runs on each of them.
 
 Only this folder compares architectures. All other code queries a row: ``target.has("tma")``,
-``target.mma_atoms("f16", "f16", "f32")``, ``target.tier``. The underlying tables are ``capabilities.py``,
+``target.mma_atoms("f16", "f16", "f32")``. The underlying tables are ``capabilities.py``,
 ``mma_atoms.py``, ``copy_atoms.py`` and ``sm_limits.py``.
 
 Sources: CUDA C++ Programming Guide ("Technical Specifications per Compute Capability"), PTX ISA 9.0 (``.target``, family-specific
@@ -29,32 +29,6 @@ PARAMETER_MEMORY = 32_764
 
 
 @dataclass(frozen=True)
-class Tier:
-    """The fast path of a generation: its MMA instruction, its copies and its schedule."""
-
-    name: str
-    mma_family: str  # "mma_sync", "wgmma", "tcgen05"
-    copy_family: str  # "cp_async", "tma"
-    warp_specialized: bool
-
-    def __post_init__(self) -> None:
-        if self.mma_family not in CAPABILITIES or self.copy_family not in CAPABILITIES:
-            raise ValueError(f"tier {self.name}: {self.mma_family} / {self.copy_family} are not capabilities")
-
-
-TIERS = {
-    tier.name: tier
-    for tier in (
-        Tier("ampere", "mma_sync", "cp_async", False),
-        Tier("ada", "mma_sync", "cp_async", False),
-        Tier("hopper", "wgmma", "tma", True),
-        Tier("blackwell", "tcgen05", "tma", True),
-        Tier("blackwell_consumer", "mma_sync", "tma", True),
-    )
-}
-
-
-@dataclass(frozen=True)
 class Target:
     """One GPU generation, or the family that begins with it.
 
@@ -65,7 +39,6 @@ class Target:
 
     number: int
     arch: str
-    tier_name: str
     max_shared_memory: int
     llvm_cpu: str
     ptx_version: tuple[int, int] = (9, 0)
@@ -76,10 +49,10 @@ class Target:
     def __post_init__(self) -> None:
         if self.number not in SM_ARCHITECTURES:
             raise ValueError(f"{self.name}: not one of {SM_ARCHITECTURES}")
+        if self.number not in SM_LIMITS:
+            raise ValueError(f"{self.name}: no row of SM_LIMITS (sm_limits.py)")
         if self.arch not in (self.generation, f"{self.generation}a", f"{self.generation}f"):
             raise ValueError(f"{self.name}: arch {self.arch} is another GPU")
-        if not self.has(self.tier.mma_family) or not self.has(self.tier.copy_family):
-            raise ValueError(f"{self.name}: tier {self.tier_name} needs capabilities it lacks")
         if not COMMON_SHARED_MEMORY < self.max_shared_memory <= 227 * 1024 or self.max_shared_memory % 1024:
             raise ValueError(f"{self.name}: {self.max_shared_memory} bytes of shared memory")
         if self.ptx_version < (9, 0) or not self.llvm_features.startswith("+ptx"):
@@ -110,20 +83,6 @@ class Target:
     def capabilities(self) -> frozenset[str]:
         """The CAPABILITIES of this GPU, or those of its family."""
         return frozenset(filter(self.has, CAPABILITIES))
-
-    @property
-    def tier(self) -> Tier:
-        return TIERS[self.tier_name]
-
-    @property
-    def mma_family(self) -> str:
-        """The matrix instruction of the fast path: "mma_sync", "wgmma" or "tcgen05"."""
-        return self.tier.mma_family
-
-    @property
-    def copy_family(self) -> str:
-        """The asynchronous copy of the fast path: "cp_async" or "tma"."""
-        return self.tier.copy_family
 
     def shared_memory_of(self, ctas: int) -> int:
         """Bytes of shared memory per CTA with ``ctas`` resident CTAs per SM."""
@@ -197,18 +156,18 @@ _KIB = 1024
 # sm_88 is in no published table; it has the smaller limit of the similar 86 and 89.
 # LLVM 22 does not support sm_107: it is compiled as sm_103a, and the PTX header is rewritten (pipeline/ll_to_ptx).
 _ROWS = (
-    Target(80, "sm_80", "ampere", 163 * _KIB, "sm_80"),
-    Target(86, "sm_86", "ampere", 99 * _KIB, "sm_86"),
-    Target(87, "sm_87", "ampere", 163 * _KIB, "sm_87"),
-    Target(88, "sm_88", "ampere", 99 * _KIB, "sm_88"),
-    Target(89, "sm_89", "ada", 99 * _KIB, "sm_89"),
-    Target(90, "sm_90a", "hopper", 227 * _KIB, "sm_90a"),
-    Target(100, "sm_100a", "blackwell", 227 * _KIB, "sm_100a"),
-    Target(103, "sm_103a", "blackwell", 227 * _KIB, "sm_103a"),
-    Target(107, "sm_107a", "blackwell", 227 * _KIB, "sm_103a", ptx_version=(9, 4)),
-    Target(110, "sm_110a", "blackwell", 227 * _KIB, "sm_110a"),
-    Target(120, "sm_120a", "blackwell_consumer", 99 * _KIB, "sm_120a"),
-    Target(121, "sm_121a", "blackwell_consumer", 99 * _KIB, "sm_121a"),
+    Target(80, "sm_80", 163 * _KIB, "sm_80"),
+    Target(86, "sm_86", 99 * _KIB, "sm_86"),
+    Target(87, "sm_87", 163 * _KIB, "sm_87"),
+    Target(88, "sm_88", 99 * _KIB, "sm_88"),
+    Target(89, "sm_89", 99 * _KIB, "sm_89"),
+    Target(90, "sm_90a", 227 * _KIB, "sm_90a"),
+    Target(100, "sm_100a", 227 * _KIB, "sm_100a"),
+    Target(103, "sm_103a", 227 * _KIB, "sm_103a"),
+    Target(107, "sm_107a", 227 * _KIB, "sm_103a", ptx_version=(9, 4)),
+    Target(110, "sm_110a", 227 * _KIB, "sm_110a"),
+    Target(120, "sm_120a", 99 * _KIB, "sm_120a"),
+    Target(121, "sm_121a", 99 * _KIB, "sm_121a"),
 )
 TARGETS: dict[str, Target] = {row.name: row for row in _ROWS}
 FAMILY_TARGETS: dict[str, Target] = {

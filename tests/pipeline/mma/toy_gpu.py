@@ -34,10 +34,9 @@ def add_rows() -> targets.Target:
     capabilities.CAPABILITIES["toy_mma"] = frozenset({number})
     targets.SM_ARCHITECTURES = (*targets.SM_ARCHITECTURES, number)
     sm_limits.SM_LIMITS[number] = sm_limits.SM_LIMITS[like]
-    targets.TIERS["toy"] = targets.Tier("toy", "toy_mma", "cp_async", False)
     mma_atoms.MMA_ROWS = targets.MMA_ROWS = (ToyAtom(), *mma_atoms.MMA_ROWS)
     mma_atoms.MMA_FAMILIES = ("toy", *mma_atoms.MMA_FAMILIES)
-    target = targets.Target(number, "sm_300", "toy", 163 * 1024, "sm_80")
+    target = targets.Target(number, "sm_300", 163 * 1024, "sm_80")
     targets.TARGETS[target.name] = targets.ALL_TARGETS[target.name] = targets._SPELLINGS[target.name] = target
     return target
 

@@ -149,9 +149,11 @@ class MmaFamily(ABC, Generic[Row]):
 
     # ---- layouts ---------------------------------------------------------------------------------
     def divide(self, op: TableOp, target: Target, num_warps: int, *, rows_only: bool) -> None:
-        """Choose how warps divide a dot's tile; ``rows_only``: by rows as far as it has
-        them, since the result feeds another dot.
+        """Set the row of a dot whose operands are in registers (``mma``), and how warps divide its tile (``warps``) where several do;
+        ``rows_only``: by rows as far as it has them, since the result feeds another dot.
         """
+        row = self.row_for(op, target)
+        op.mma = None if row is None else row.name
 
     @abstractmethod
     def layouts(self, op: TableOp, num_warps: int) -> DotLayouts | None:

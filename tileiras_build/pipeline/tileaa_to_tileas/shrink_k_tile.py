@@ -92,7 +92,7 @@ def _only_loop_sets_k(loop: TableOp, operands: list[KTiledOperand]) -> bool:
 def _shrink_factor(dot: TableOp, operands: list[KTiledOperand], job: Job) -> int:
     """The factor by which the k tile must shrink for two stages to fit; 1 where it need not or cannot."""
     other_sizes = (
-        [0] if is_function(parent_op(parent_op(dot))) or job.target.copy_family != "tma" else [DEFAULT_CHUNK_BYTES, 0]
+        [0] if is_function(parent_op(parent_op(dot))) or not job.target.has("tma") else [DEFAULT_CHUNK_BYTES, 0]
     )
     return next(
         (factor for other_size in other_sizes if (factor := _largest_fitting_k(dot, operands, other_size, job))), 1
