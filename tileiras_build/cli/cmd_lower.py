@@ -20,7 +20,7 @@ from ..driver import SCHEDULED
 from ..frontend.tuning_choices import choice_file
 from ..pipeline.job import LLVM_PIPELINES, SERIALIZERS, Job, check_debug
 from ..pipeline.pipelining_strategies import AUTO
-from ..pipeline.schedule.schedule_file import read_schedule, with_file_name
+from ..pipeline.schedule.schedule_file import with_file_name
 from ..pipeline.stages import STAGES, Stage, between, find, stage_of_file
 from ..pipeline.tuning_parameters import BY_NAME, parse_tuning
 from ..target.targets import Target, is_native, parse_targets, target_of_options
@@ -31,8 +31,10 @@ from .command_options import (
     add_json,
     add_nvcc,
     add_opt_level,
+    add_schedule,
     add_tuning,
     positive_seconds,
+    schedule_of,
 )
 
 _STDOUT = "-"
@@ -127,8 +129,7 @@ def _add_code_options(parser: argparse.ArgumentParser) -> None:
         f"warp-specialize (TMA producer warp) (default: {AUTO})"
     )
     parser.add_argument("--strategy", default=AUTO, metavar="STRATEGY", help=what)
-    what = "JSON file of a schedule, as --explain-schedule --json prints it; each knob in it is checked"
-    parser.add_argument("--schedule", metavar="FILE", help=what)
+    add_schedule(parser)
     add_tuning(parser)
     what = f"warn about a class, or not about it (-Wno-CLASS): {', '.join(WARNINGS)}, {ALL}, {NONE}; -Werror makes warnings errors"
     parser.add_argument("-W", dest="warnings", action="append", default=[], metavar="CLASS", help=what)
@@ -216,19 +217,9 @@ def _job(options: argparse.Namespace, target: Target) -> Job:
 
     level, lines, debug = read_level(options.opt), options.lineinfo, options.device_debug
     files = (options.libdevice or None, options.ptxas or None)
-    how = (options.serializer, options.strategy, _schedule(options), options.llvm_pipeline)
+    how = (options.serializer, options.strategy, schedule_of(options), options.llvm_pipeline)
     job = Job(target, level, lines, debug, *files, *how)
     return check_debug(job.with_tuning(parse_tuning(vars(options))))
-
-
-def _schedule(options: argparse.Namespace) -> str:
-    """The text of the schedule file; "" without one."""
-    if options.schedule is None:
-        return ""
-    try:
-        return read_schedule(options.schedule)
-    except TileirasError as error:
-        raise with_file_name(error, options.schedule) from error
 
 
 def _warnings(options: argparse.Namespace) -> WarningOptions:

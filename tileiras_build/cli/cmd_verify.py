@@ -7,9 +7,18 @@ import json
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from ..core.errors import Diagnostics, InternalError, InvalidInput, suggest
+from ..core.errors import Diagnostics, InternalError, InvalidInput, TileirasError, suggest
 from .cmd_export import KERNEL_FILE, bytecode_of_file
-from .command_options import add_json, add_kernel_inputs, add_nvcc, add_opt_level, add_tuning, tuning_of
+from .command_options import (
+    add_json,
+    add_kernel_inputs,
+    add_nvcc,
+    add_opt_level,
+    add_schedule,
+    add_tuning,
+    schedule_of,
+    tuning_of,
+)
 from .kernel_and_inputs import make_inputs, read_kernels
 
 if TYPE_CHECKING:
@@ -23,6 +32,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--sm", required=True, metavar="SM", help="comma-separated targets whose code is emulated, or all"
     )
     add_tuning(parser)
+    add_schedule(parser)
     what = "suppress one finding about behavior that the PTX ISA leaves unspecified (docs/emulator.md); repeatable"
     parser.add_argument("--silence", action="append", default=[], metavar="FINDING", help=what)
     add_opt_level(parser)
@@ -60,6 +70,7 @@ def _compare_file(options: argparse.Namespace, target: Target) -> Iterator[dict[
 def _compare_kernels(options: argparse.Namespace, bytecode: bytes, target: str) -> Iterator[dict[str, Any]]:
     """One JSON object per kernel: its grid, the number of its arrays, and where they differ."""
     from ..driver import compile
+    from ..pipeline.schedule.schedule_file import with_file_name
     from ..simulate.interpreter.compare_with_compiled import run_in_emulator
     from ..simulate.interpreter.verify_kernels import compiled_entries
     from ..target.isa.serializer_options import read_level
@@ -67,7 +78,12 @@ def _compare_kernels(options: argparse.Namespace, bytecode: bytes, target: str) 
     silenced, level = _silenced(options.silence), read_level(options.opt)
     module, entries = read_kernels(options, bytecode, variants=not options.arg)
     tuning: dict[str, Any] = tuning_of(options)
-    artifacts = compile(bytecode, target, opt_level=level, stop_at="ptx", name=options.file, **tuning)
+    try:
+        artifacts = compile(
+            bytecode, target, opt_level=level, stop_at="ptx", name=options.file, schedule=schedule_of(options), **tuning
+        )
+    except TileirasError as error:
+        raise with_file_name(error, options.schedule) from error
     for entry in [entry for entry in entries if options.entry or entry in compiled_entries(module, artifacts)]:
         inputs, expected = make_inputs(options, module, entry, _interpret(module, entry, options.max_steps))
         actual = run_in_emulator(artifacts, entry, inputs, silenced, expected.steps)

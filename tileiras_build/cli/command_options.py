@@ -51,6 +51,25 @@ def tuning_of(options: argparse.Namespace) -> dict[str, int]:
     return parse_tuning({name: value for name, value in vars(options).items() if value is not None})
 
 
+def add_schedule(parser: argparse._ActionsContainer) -> None:
+    """``--schedule``."""
+    what = "JSON file of a schedule, as lower --explain-schedule --json prints it; each knob in it is checked"
+    parser.add_argument("--schedule", metavar="FILE", help=what)
+
+
+def schedule_of(options: argparse.Namespace) -> str:
+    """The text of the schedule file; "" without one. Raises InvalidInput."""
+    from ..core.errors import TileirasError
+    from ..pipeline.schedule.schedule_file import read_schedule, with_file_name
+
+    if options.schedule is None:
+        return ""
+    try:
+        return read_schedule(options.schedule)
+    except TileirasError as error:
+        raise with_file_name(error, options.schedule) from error
+
+
 def add_nvcc(parser: argparse.ArgumentParser) -> None:
     """Options of nvcc, which compiles CUDA Tile C++."""
     what = "nvcc for .cu files (default: the nvidia-cuda-nvcc package's)"

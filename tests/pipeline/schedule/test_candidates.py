@@ -133,6 +133,13 @@ def test_the_schedule_that_is_priced_is_what_passes_make(path, name, sm):
     assert {knob: row.get(knob) for knob in EXPECTED} == {knob: chosen.get(knob) for knob in EXPECTED}
 
 
+def test_an_explanation_chooses_as_the_compiler_does():
+    [kernel] = explained(BENCHMARKS, "matmul_f16_256x256x64", "sm_90", '{"schedule": {}}')
+    assert "num_ctas" not in kernel["schedule"]
+    [pair] = (one for one in kernel["schedules"] if one["schedule"].get("num_ctas") == 2)
+    assert pair["refused"] == "sm_90 has no MMAs of CTA pairs"
+
+
 def test_a_file_that_asks_for_ctas_per_sm_gets_warps_whose_registers_allow_them():
     [kernel] = explained(BENCHMARKS, "matmul_f16_128x128x32", "sm_80", '{"schedule": {"occupancy": 3}}')
     assert (kernel["schedule"]["num_warps"], kernel["schedule"]["occupancy"]) == (4, 3)

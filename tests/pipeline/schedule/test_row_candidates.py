@@ -1,16 +1,18 @@
 """Warps of kernels that reduce rows: the cheapest legal number, which computes the same."""
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.emulated_kernels import bytecode, run
+from tests.emulated_kernels import bytecode, compiled, run
 from tileiras_build.driver import explain_schedule
 from tileiras_build.pipeline.job import Job
 from tileiras_build.target.targets import find_target
 
 KERNELS = Path(__file__).with_name("row_kernels.py")
+NORMS = Path(__file__).parents[3] / "benchmarks" / "norm_kernels.py"
 
 
 def explained(name: str, sm: str, schedule: str = "") -> dict:
@@ -40,6 +42,14 @@ def test_cost_decides():
     rows = by_warps(kernel)
     assert rows[16]["clocks"] < 0.97 * rows[8]["clocks"] and kernel["schedule"]["num_warps"] == 16
     assert explained("long", "sm_90")["schedule"]["num_warps"] == 8  # DRAM takes as long either way
+
+
+def test_the_schedule_of_rows_that_spill_may_be_given_back():
+    """Shared memory has what registers do not."""
+    name, sm = "softmax_f16_32768", "sm_90"
+    [found] = explain_schedule(bytecode(NORMS, name), "tilebc", Job(find_target(sm)))
+    assert found["schedule"]["spill"] and found["schedule"]["occupancy"] == 2
+    assert compiled(NORMS, name, sm, schedule=json.dumps(found)).ptx == compiled(NORMS, name, sm).ptx
 
 
 def test_a_loop_over_rows_keeps_its_warps():

@@ -36,6 +36,15 @@ def test_verify_takes_arguments(capsys):
     assert "grid (2, 1, 1)" in capsys.readouterr().out
 
 
+def test_verify_takes_a_schedule(tmp_path, capsys):
+    path = tmp_path / "k.json"
+    path.write_text('{"schedule": {"num_warps": 1}}')
+    assert main(["verify", VECTOR_ADD, "--sm", "80", "--schedule", str(path)]) == 0
+    path.write_text('{"schedule": {"num_stages": 2}}')
+    assert main(["verify", VECTOR_ADD, "--sm", "80", "--schedule", str(path)]) != 0
+    assert f"{path}:1:15: error[schedule-refused]: num_stages = 2 is refused" in capsys.readouterr().err
+
+
 def test_verify_reports_a_difference(monkeypatch, capsys):
     from tileiras_build.simulate.interpreter import compare_with_compiled
 

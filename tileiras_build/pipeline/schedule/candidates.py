@@ -142,11 +142,15 @@ class Candidates:
 
     def best_of_clusters(self) -> WholeSchedule | None:
         """The cheapest legal candidate with one CTA or a pair; None where there is no pair to weigh."""
-        has_pairs = self.target.has("tma_cta_group")
-        is_large = has_pairs and max(tile_shape(self.dot.result)) == PAIR * ROWS
+        is_large = self._has_pairs and max(tile_shape(self.dot.result)) == PAIR * ROWS
         if is_listening() and self.target.has("tma_multicast") and not self.loads_scales:
             return self._best((*self._clusters(), self._neighbours_of_any_grid()))
         return self._best(self._clusters()) if is_large else None
+
+    @property
+    def _has_pairs(self) -> bool:
+        """Whether two CTAs of a cluster compute one MMA."""
+        return self.target.has("tma_cta_group")
 
     def best_neighbours(self) -> WholeSchedule | None:
         """The cheapest legal candidate with a cluster of neighbouring tile programs; None where others take no more time."""
@@ -257,7 +261,7 @@ class Candidates:
     def _is_pair(self, kernel: Kernel) -> bool:
         """Whether the CTAs of a cluster compute one MMA: each has rows of its own, and half of the columns that both need."""
         rows_fit = all(has_pair_shape(dot.m, dot.n) for dot in kernel.dots)
-        may_pair = self.target.has("tma_cta_group") and not is_declined(self.func, "two_cta_mma")
+        may_pair = self._has_pairs and not is_declined(self.func, "two_cta_mma")
         has_rows_each = kernel.split_k == 1 and not kernel.shares_left
         return kernel.ctas % PAIR == 0 and may_pair and rows_fit and has_rows_each
 
@@ -269,6 +273,8 @@ class Candidates:
     # ---- what is legal ---------------------------------------------------------------------------
     def _pair_limit(self) -> tuple[str | None, str | None]:
         """Why no pair of CTAs computes the kernel, and what would allow it."""
+        if not self._has_pairs:
+            return f"{self.target.name} has no MMAs of CTA pairs", "num_ctas in a schedule file"
         if is_declined(self.func, "two_cta_mma"):
             return "the schedule file declines two_cta_mma", None
         if (schedule_of(self.func).grid_cluster or 1) > 1 or occupancy(self.func, self.job):
