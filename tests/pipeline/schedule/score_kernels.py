@@ -55,5 +55,6 @@ CASES = [
     Case("in_columns", attention.replace_hints(occupancy=1), (*[MATRIX] * 4, 128, 128, WIDTH, False)),
     Case("no_stage_fits", gradient, (MATRIX, MATRIX, Array("float32", 2, stride_divisible_by=16), 64, 512, 256)),
     Case("stages_fit", gradient, (MATRIX, MATRIX, Array("float32", 2, stride_divisible_by=16), 64, 256, 64)),
+    Case("deep", attention, (*[MATRIX] * 4, 64, 64, 256, False)),
     Case("few_queries", attention, (*[MATRIX] * 4, FEW, KEYS, WIDTH, True)),
 ]

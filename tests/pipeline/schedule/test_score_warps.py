@@ -56,8 +56,17 @@ def test_warps_beyond_the_rows_divide_columns(sm):
     ("name", "sm"), alternate(["attention", "apart", "few_queries"], ["sm_80", "sm_90", "sm_120", "sm_100"])
 )
 def test_results(name, sm):
-    random, blocks = np.random.default_rng(7), 8 if name == "few_queries" else 2
-    q, k, v = (random.normal(size=(rows, WIDTH)).astype(np.float16) / 4 for rows in (2 * QUERIES, LENGTH, LENGTH))
+    check(name, sm, 8 if name == "few_queries" else 2, WIDTH)
+
+
+def test_columns_that_one_instruction_has_no_registers_for_at_launch_leave_one_cta_per_sm():
+    assert schedule_of(scheduled_kernel(KERNELS, "deep", "sm_90")).occupancy == 1
+    check("deep", "sm_90", 2, 256)
+
+
+def check(name, sm, blocks, width):
+    random = np.random.default_rng(7)
+    q, k, v = (random.normal(size=(rows, width)).astype(np.float16) / 4 for rows in (2 * QUERIES, LENGTH, LENGTH))
     actual = run(KERNELS, name, sm, [q, k, v, np.zeros_like(q)], grid=(blocks, 1, 1))[3]
     scores = q.astype(np.float64) @ k.astype(np.float64).T
     powers = np.exp2(scores - scores.max(axis=1, keepdims=True))

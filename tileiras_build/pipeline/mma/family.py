@@ -87,6 +87,8 @@ class MmaFamily(ABC, Generic[Row]):
     tile_steps: tuple[tuple[int, int], ...] = ((16, 8),)
     # Rows of which so many warps hold the result of one instruction together, where they are several.
     group: tuple[int, int] | None = None
+    # The most columns of one instruction.
+    max_columns: int = 8
     # The most rows that chained dots may have, where a thread holds a whole row of the first one's result.
     max_chained_rows: int | None = None
 

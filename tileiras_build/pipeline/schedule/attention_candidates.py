@@ -11,6 +11,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import NamedTuple
 
+from ...ir.casting import tile_shape, unwrap
 from ...ir.dialects.op_definition import TableOp
 from ...target.sm_limits import WARP
 from ..analysis.chained_dots import ChainedDots, chained_dots_of
@@ -21,6 +22,7 @@ from ..analysis.resource_model import (
     MIN_STAGES,
     STAGES_SMEM_OVERHEAD,
     WARPGROUP,
+    registers_at_launch,
     registers_fit_with_setmaxnreg,
     setmaxnreg_split,
 )
@@ -37,6 +39,9 @@ from .schedule import Schedule
 from .schedule_attribute import schedule_of, set_knobs
 
 MAX_WARPGROUPS, MIN_WARPGROUPS = 4, 2  # of a CTA, and of all CTAs that share an SM
+INSTRUCTION_REG_OVERHEAD = (
+    30  # besides the accumulators of one instruction: its left operand, descriptors; by ptxas 13.2
+)
 CTAS = (2, 1)
 
 
@@ -115,9 +120,24 @@ class AttentionCandidates:
             needed, available = words // (WARP * self.warps), setmaxnreg_split(self.warps, self.target, ctas)[1]
             text = f"registers: a thread needs {needed + ASYNC_MMA_REG_OVERHEAD} for scores, results and operands"
             return _Limit(f"{text}, and has {available} with {ctas} per SM", "smaller tiles")
+        if (least := self._instruction_registers(chain)) > (
+            available := registers_at_launch((self.warps + WARPGROUP) * ctas, self.target)
+        ):
+            text = f"registers: ptxas needs {least} at launch for the instruction of {self._columns(chain)} columns"
+            return _Limit(f"{text}, and a thread has {available} with {ctas} per SM", "fewer columns")
         if not self.family.stages_fit(chain.first, ctas, self.job):
             return _Limit(f"shared memory: the stages of a CTA do not fit with {ctas} per SM", "smaller tiles")
         return _Limit()
+
+    def _columns(self, chain: ChainedDots) -> int:
+        """Columns of the largest instruction."""
+        widest = max(tile_shape(dot.result)[-1] for dot in (chain.first, chain.last))
+        return min(widest, self.family.max_columns)
+
+    def _instruction_registers(self, chain: ChainedDots) -> int:
+        """Registers that ptxas wants a kernel to have at launch for its largest instruction, whatever setmaxnreg adds later."""
+        rows, warps = unwrap(self.family.group)
+        return rows * self._columns(chain) // (warps * WARP) + INSTRUCTION_REG_OVERHEAD
 
     def _words(self, chain: ChainedDots, *, two_lefts: bool) -> int:
         """32-bit words of the tiles that are live at once, of all threads."""

@@ -50,6 +50,7 @@ class Tcgen05(MmaFamily[Tcgen05Atom]):
     name, rows = "tcgen05", TCGEN05_ATOMS
     a_storage, b_storage, accumulator = Storage.SHARED | Storage.TENSOR, Storage.SHARED, Storage.TENSOR
     async_ops = TmemMmaOps(AsyncUmmaOp, acquire=UmmaAcquireOp, commit=UmmaCommitOp, release=UmmaReleaseOp)
+    max_columns = 256
     tile_steps = ((64, 8), (128, 16))  # 64 rows take as long as 128
     max_chained_rows = ROWS
 

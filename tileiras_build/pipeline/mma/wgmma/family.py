@@ -9,7 +9,7 @@ from ....ir.dialects.nv_tileas.ops import AsyncDotOp, AsyncDotWaitOp
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import wgmma_tiling
 from ....ir.layouts.matrix_descriptor import WIDE
-from ....ir.layouts.wgmma_layout import A_VIA_REGISTERS_SWIZZLES, ROWS, WARPS, WgmmaTiling
+from ....ir.layouts.wgmma_layout import A_VIA_REGISTERS_SWIZZLES, MAX_COLUMNS, ROWS, WARPS, WgmmaTiling
 from ....target.mma_atoms import ELEMENT_BITS, WGMMA_ATOMS, WgmmaAtom
 from ....target.targets import Target
 from ...analysis.axis_info import AxisAnalysis
@@ -38,7 +38,7 @@ class Wgmma(MmaFamily[WgmmaAtom]):
 
     name, rows = "wgmma", WGMMA_ATOMS
     a_storage, b_storage = Storage.SHARED | Storage.REGISTERS, Storage.SHARED
-    tile_steps, group = ((ROWS, 8),), (ROWS, WARPS)
+    tile_steps, group, max_columns = ((ROWS, 8),), (ROWS, WARPS), MAX_COLUMNS
     async_ops = RegisterMmaOps(AsyncDotOp, wait=AsyncDotWaitOp)
 
     def row_for(self, op: TableOp, target: Target, *, packed_fp4: bool = False) -> WgmmaAtom | None:
