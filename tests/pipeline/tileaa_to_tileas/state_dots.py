@@ -38,8 +38,27 @@ def of_results(q, k, v, out, T: ConstInt, D: ConstInt, V: ConstInt):
         ct.store(out, (step, ct.bid(0)), result)
 
 
+@ct.kernel
+def delta_rule(q, k, w, u, out, T: ConstInt, D: ConstInt, V: ConstInt):
+    """Of each chunk: new = u - w @ state, out = tril(q @ k.T) @ new + q @ state; then the state grows by k.T @ new."""
+    state = ct.zeros((D, V), dtype=ct.float32)
+    lower = ct.arange(T, dtype=ct.int32)[:, None] >= ct.arange(T, dtype=ct.int32)[None, :]
+    for step in range(ct.num_tiles(q, axis=0, shape=(T, D))):
+        queries, keys, weights = chunk(q, step, 0, T, D), chunk(k, step, 0, T, D), chunk(w, step, 0, T, D)
+        before = state.astype(q.dtype)
+        corrected = ct.mma(weights, before, ct.zeros((T, V), dtype=ct.float32))
+        new = (chunk(u, step, ct.bid(0), T, V).astype(ct.float32) - corrected).astype(q.dtype)
+        scores = ct.where(lower, ct.mma(queries, ct.transpose(keys), ct.zeros((T, T), dtype=ct.float32)), 0.0)
+        result = ct.mma(queries, before, ct.zeros((T, V), dtype=ct.float32))
+        result = ct.mma(scores.astype(q.dtype), new, result)
+        state = ct.mma(ct.transpose(keys), new, state)
+        ct.store(out, (step, ct.bid(0)), result)
+
+
 half, single = (Array(dtype, 2, stride_divisible_by=8) for dtype in ("float16", "float32"))
 CASES = [
     Case("linear_attention", linear_attention, (half, half, half, single, 64, 64, 64)),
     Case("of_results", of_results, (half, half, half, single, 64, 64, 64)),
+    Case("delta_rule", delta_rule, (half, half, half, half, single, 64, 64, 64)),
+    Case("delta_rule_wide", delta_rule, (half, half, half, half, single, 64, 128, 64)),
 ]

@@ -36,6 +36,14 @@ def test_a_dot_of_the_result_stays_behind_it():
     assert found[:last].count("tmem_load") == 2
 
 
+def test_what_threads_write_is_multiplied_before_they_wait():
+    """The scores are issued with the first dot, the state's dot behind its right operand, and its update before the result is read."""
+    found = events("delta_rule")
+    reads = [index for index, name in enumerate(found) if name == "tmem_load"]
+    issued = [index for index, name in enumerate(found) if name == "async.umma"]
+    assert issued[2] < reads[0] and reads[1] < issued[3] < issued[4] < reads[2]
+
+
 def linear_attention(q, k, v):
     state, out = np.zeros((q.shape[1], v.shape[1])), []
     for rows in range(0, len(q), 64):
@@ -54,10 +62,35 @@ def of_results(q, k, v):
     return np.concatenate(out)
 
 
+def delta_rule(q, k, w, u):
+    state, out = np.zeros((q.shape[1], u.shape[1])), []
+    for rows in range(0, len(q), 64):
+        a, b, c, d = (array[rows : rows + 64].astype(np.float64) for array in (q, k, w, u))
+        new = d - c @ state
+        out.append(np.tril(a @ b.T) @ new + a @ state)
+        state += b.T @ new
+    return np.concatenate(out)
+
+
 @pytest.mark.parametrize("reference", [linear_attention, of_results])
 @pytest.mark.parametrize("chunks", [1, 4])
 def test_results(reference, chunks):
     check_results(reference, chunks, "sm_100")
+
+
+@pytest.mark.parametrize("chunks, width", [(1, 64), (5, 64), (4, 128)])
+def test_results_of_delta_rule(chunks, width):
+    check_delta_rule(chunks, width, "sm_100")
+
+
+def check_delta_rule(chunks, width, sm):
+    rng = np.random.default_rng(chunks)
+    q, k, w = (rng.integers(-1, 2, (64 * chunks, width)).astype(np.float16) / 16 for _ in range(3))
+    u = rng.integers(-1, 2, (64 * chunks, 64)).astype(np.float16) / 8
+    out = np.full((64 * chunks, 64), np.nan, np.float32)
+    name = "delta_rule" if width == 64 else "delta_rule_wide"
+    found = run(KERNELS, name, sm, [q, k, w, u, out], (1, 1, 1))[4]
+    np.testing.assert_allclose(found, delta_rule(q, k, w, u), rtol=5e-3, atol=1e-3)
 
 
 def check_results(reference, chunks, sm):
@@ -68,6 +101,6 @@ def check_results(reference, chunks, sm):
     np.testing.assert_allclose(found, reference(q, k, v), rtol=5e-3, atol=1e-3)
 
 
-@pytest.mark.parametrize("name", ["linear_attention", "of_results"])
+@pytest.mark.parametrize("name", ["linear_attention", "of_results", "delta_rule", "delta_rule_wide"])
 def test_verifier_of_pipelines(name):
     assert verify_pipelines(scheduled_case(KERNELS, name, "sm_100")) > 0

@@ -2,12 +2,13 @@
 
 In:    blocks of the consumer partition with several dots (async.umma). Threads wait for one and compute before they issue
        the next, which may depend on none of this: the update of a state, the second matmul of a gradient.
-Out:   such a dot is issued right behind the earlier one, without a barrier of its own. Its wait stays where its result is
-       read. The last dot that reads the stage releases it.
+Out:   such a dot is issued right behind the earlier one, without a barrier of its own, or, with one, right behind what threads
+       write for it. Its wait stays where its result is read. The last dot that reads the stage releases it.
 After: hoist_async_mma_issue (which moves a dot with its barrier). Before: allocate_shared_memory, insertion of copies.
 Sound: the operations that a dot passes touch neither its operands nor its columns of tensor memory, and neither wait for nor
-       release its stages. The barrier before the earlier dot orders all that precedes both. No MMA that may still read it is
-       issued before a store that moves.
+       release its stages, but for waits, which move with it and pass no release. The barrier before the earlier dot orders all that
+       precedes both. A barrier that moves stays where it was, too, unless another one follows before the next MMA. No MMA that
+       may still read it is issued before a store that moves.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...ir.casting import as_op, defining_table_op, parent_block, terminator, type_as
 from ...ir.dialects.fast_xdsl import walk
-from ...ir.dialects.nv_tileas.ops import ConsumerWaitOp, LocalLoadOp, LocalStoreOp
+from ...ir.dialects.nv_tileas.ops import BarrierOp, ConsumerReleaseOp, ConsumerWaitOp, LocalLoadOp, LocalStoreOp
 from ...ir.dialects.nv_tileas.types import PipelineType, TmemType
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_agent_switch, is_async_mma
@@ -29,7 +30,8 @@ from ..mma.dots import accumulates_in_tmem
 from ..pass_manager import EdgePass
 from .hoist_async_mma_issue import STORE as TMEM_STORE
 from .hoist_async_mma_issue import scalars_behind
-from .rotate_mma_loop import BARRIER, is_scalar, users
+from .op_insertion import insert_before
+from .rotate_mma_loop import BARRIER, has_two_stages, is_scalar, users
 from .stage_releases import barrier_before, give_release, may_release, previous_op, users_of_released_stage
 
 STORES = (TMEM_STORE, LocalStoreOp.name)
@@ -45,6 +47,8 @@ class OverlapMmas(EdgePass):
             for block in {parent_block(dot): None for dot in walk(switch.regions[-1]) if accumulates_in_tmem(dot)}:
                 _issue_together([dot for dot in block.ops if accumulates_in_tmem(dot)])
                 _store_before_waits(block)
+                _erase_repeated_barriers(block)
+                _issue_before_waits(block)
                 _erase_repeated_barriers(block)
 
 
@@ -64,14 +68,38 @@ def _may_follow(dot: TableOp, leader: TableOp) -> bool:
     barrier = _barrier_of(leader)
     if barrier is None or not barrier_before(dot) or scalars_behind(dot.operands, parent_block(dot)) is None:
         return False
-    since = ops_between(barrier, dot)
+    waits = _own_waits(dot, passed)
+    since = [op for op in ops_between(barrier, dot) if op not in waits]
     return not any(_touches(inner, dot) for op in since for inner in walk(op)) and _may_release(dot, since)
 
 
+def _own_waits(dot: TableOp, passed: Sequence[Operation]) -> list[Operation]:
+    """The waits among ``passed`` for the stages of a dot, which may come earlier: the producer fills these without what it
+    passes, if that releases no stage, and has probably filled them, if it may be ahead.
+    """
+    if not has_two_stages(dot) or any(map(_releases, passed)):
+        return []
+    rings = _rings_of_operands(dot)
+    return [op for op in passed if isinstance(op, ConsumerWaitOp) and as_op(op).pipeline in rings]
+
+
+def _releases(op: Operation) -> bool:
+    """Whether an operation, or one inside it, releases a stage."""
+    return any(
+        isinstance(inner, ConsumerReleaseOp) or is_async_mma(inner) and as_op(inner).pipeline is not None
+        for inner in walk(op)
+    )
+
+
+def _rings_of_operands(dot: TableOp) -> set[SSAValue]:
+    buffers = [value for value in (dot.lhs, dot.rhs) if not isinstance(value.type, TmemType)]
+    return {ring for buffer in buffers for ring in rings_of(buffer)}
+
+
 def _barrier_of(dot: Operation) -> Operation | None:
-    """The barrier before a dot, or before the dots that it was issued behind."""
+    """The barrier before a dot, or before the dots that it was issued behind and the waits for their stages."""
     op = previous_op(dot)
-    while op is not None and accumulates_in_tmem(op):
+    while op is not None and (accumulates_in_tmem(op) or isinstance(op, ConsumerWaitOp)):
         op = previous_op(op)
     return op if op is not None and op.name == BARRIER else None
 
@@ -97,7 +125,7 @@ def _touches(op: Operation, dot: TableOp) -> bool:
     if is_async_mma(op):
         return op.ready is not None and op.ready is dot.ready
     buffers = [value for value in (dot.lhs, dot.rhs) if value not in tiles]
-    rings = {dot.ready, *(ring for buffer in buffers for ring in rings_of(buffer))}
+    rings = {dot.ready, *_rings_of_operands(dot)}
     return _waits_or_releases(op, rings) or any(value in buffers for value in op.operands)
 
 
@@ -128,6 +156,51 @@ def _may_release(dot: TableOp, passed: Sequence[Operation]) -> bool:
     """Whether the stage that a dot releases is still released by the last dot that reads it."""
     readers = users_of_released_stage(dot, passed)
     return not readers or may_release(readers)
+
+
+# ---- dots with a barrier of their own --------------------------------------------------------------
+def _issue_before_waits(block: Block) -> None:
+    """Issue each dot, with its barrier, right behind what it depends on, if threads then wait for another dot later."""
+    for dot in [op for op in block.ops if accumulates_in_tmem(op)]:
+        if _is_simple(dot) and (barrier := barrier_before(dot)):
+            _issue_early(dot, barrier[0])
+
+
+def _issue_early(dot: TableOp, barrier: Operation) -> None:
+    passed = _passed(dot, barrier)
+    if not any(isinstance(op, ConsumerWaitOp) for op in passed) or not _may_release(dot, passed):
+        return
+    place, scalars = passed[0].prev_op, scalars_behind(dot.operands, parent_block(dot))
+    if place is None or scalars is None:
+        return
+    if _is_needed_behind(dot):
+        insert_before(BarrierOp.make([], []), dot)
+    move_after(place, [*(op for op in passed if op in scalars), barrier, dot])
+
+
+def _passed(dot: TableOp, barrier: Operation) -> list[Operation]:
+    """The operations before the barrier of a dot that do not concern it, up to the last one that does, in program order."""
+    found: list[Operation] = []
+    op = barrier.prev_op
+    while op is not None and not _stops(op, dot):
+        found.insert(0, op)
+        op = op.prev_op
+    return found
+
+
+def _stops(op: Operation, dot: TableOp) -> bool:
+    """Whether a dot stays behind an operation: a barrier, another MMA, or what touches its operands."""
+    return any(inner.name == BARRIER or is_async_mma(inner) or _touches(inner, dot) for inner in walk(op))
+
+
+def _is_needed_behind(dot: TableOp) -> bool:
+    """Whether no barrier follows a dot before the next MMA of its block, so that others may rely on the one before it."""
+    for op in ops_between(dot, terminator(parent_block(dot))):
+        if op.name == BARRIER:
+            return False
+        if any(map(is_async_mma, walk(op))):
+            return True
+    return True
 
 
 # ---- operands that threads write -------------------------------------------------------------------
@@ -194,7 +267,7 @@ def _blocks_store(op: Operation, dest: SSAValue, read: set[SSAValue], turned: se
 
 
 def _erase_repeated_barriers(block: Block) -> None:
-    """Erase barriers since which the threads have only issued MMAs."""
+    """Erase barriers since which the threads have only issued MMAs and waited, each of them."""
     for barrier in [op for op in block.ops if op.name == BARRIER and _barrier_of(op) is not None]:
         barrier.detach()
         barrier.erase()
@@ -216,7 +289,8 @@ def _move_behind(dot: TableOp, leader: TableOp) -> TableOp:
     while (following := place.next_op) is not None and (is_scalar(following) or accumulates_in_tmem(following)):
         place = following
     scalars = scalars_behind(dot.operands, block) or set()
-    moved = [op for op in passed if op in scalars and op in ops_between(place, dot)]
+    needed = scalars | set(_own_waits(dot, passed))
+    moved = [op for op in passed if op in needed and op in ops_between(place, dot)]
     readers = users_of_released_stage(dot, ops_between(place, dot))
     [barrier] = barrier_before(dot)
     barrier.detach()
