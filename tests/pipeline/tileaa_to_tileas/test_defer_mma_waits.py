@@ -5,7 +5,12 @@ from pathlib import Path
 import pytest
 
 from tests.emulated_kernels import compiled, scheduled_case
-from tests.pipeline.tileaa_to_tileas.test_overlap_mmas import check_results, linear_attention, of_results
+from tests.pipeline.tileaa_to_tileas.test_overlap_mmas import (
+    check_delta_rule,
+    check_results,
+    linear_attention,
+    of_results,
+)
 from tileiras_build.pipeline.verifiers.mbarrier_pipelines import verify_pipelines
 
 KERNELS, TILES = (Path(__file__).with_name(f"{name}.py") for name in ("state_dots", "tiles_of_two_dots"))
@@ -29,8 +34,16 @@ def _event(line: str) -> str:
 def test_what_does_not_depend_on_a_dot_comes_before_the_wait_for_it():
     """The state is written behind the scores; the update of the state is issued behind the dot with the values."""
     assert events(TILES, "decayed_state") == [
-        *("dot", "local_store", "dot_wait 0", "dot", "dot", "barrier", "dot_wait 1", "dot", "dot_wait 0"),
+        *("dot", "dot", "local_store", "dot_wait 1", "dot", "barrier", "dot", "dot_wait 0"),
         *("consumer_release", "consumer_release", "dot_wait 0"),
+    ]
+
+
+def test_dots_that_borrow_a_barrier_follow_it():
+    """Tiles of two dots are written once. No wait stands between a dot and the one that adds to its result."""
+    assert events(KERNELS, "delta_rule") == [
+        *("local_store", "barrier", "dot", "dot", "dot", "dot_wait 2", "local_store", "dot_wait 1", "barrier"),
+        *("dot", "dot", "dot_wait 1", "dot_wait 0", "consumer_release"),
     ]
 
 
@@ -44,7 +57,7 @@ def test_a_left_operand_from_a_stage_is_read_as_matrices():
 def test_a_dot_of_the_result_stays_behind_it():
     found = events(KERNELS, "of_results")
     last = len(found) - 1 - found[::-1].index("dot")
-    assert found[last - 3 : last] == ["dot_wait 0", "local_store", "barrier"]
+    assert found[last - 4 : last] == ["dot_wait 0", "consumer_release", "local_store", "barrier"]
 
 
 @pytest.mark.parametrize("reference", [linear_attention, of_results])
@@ -53,6 +66,11 @@ def test_results(reference, chunks):
     check_results(reference, chunks, "sm_90")
 
 
-@pytest.mark.parametrize("name", ["linear_attention", "of_results"])
+@pytest.mark.parametrize("chunks, width", [(1, 64), (5, 64), (4, 128)])
+def test_results_of_delta_rule(chunks, width):
+    check_delta_rule(chunks, width, "sm_90")
+
+
+@pytest.mark.parametrize("name", ["linear_attention", "of_results", "delta_rule", "delta_rule_wide"])
 def test_verifier_of_pipelines(name):
     assert verify_pipelines(scheduled_case(KERNELS, name, "sm_90")) > 0

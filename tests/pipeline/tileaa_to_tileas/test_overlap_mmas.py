@@ -44,6 +44,13 @@ def test_what_threads_write_is_multiplied_before_they_wait():
     assert issued[2] < reads[0] and reads[1] < issued[3] < issued[4] < reads[2]
 
 
+def test_a_tile_of_two_dots_is_written_once():
+    """The state and the corrected values, each the right operand of two dots; the second one has no barrier of its own."""
+    found = events("delta_rule")
+    assert found.count("local_store") == 2
+    assert found[:5] == ["local_store", "barrier", *3 * ["async.umma"]]
+
+
 def linear_attention(q, k, v):
     state, out = np.zeros((q.shape[1], v.shape[1])), []
     for rows in range(0, len(q), 64):

@@ -165,3 +165,42 @@ nv_tileaa.func @k {
   }
   nv_tileaa.return
 }
+
+// ---- a_triangle_is_masked_alike_in_all_iterations
+nv_tileaa.func @k {
+^bb0(%end: i32, %x: f32, %start: tensor<64x64xf32>):
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %range = nv_tileaa.make_range : tensor<64xi32>
+  %across = nv_tileaa.view %range : (tensor<64xi32>) -> tensor<1x64xi32>
+  %down = nv_tileaa.view %range : (tensor<64xi32>) -> tensor<64x1xi32>
+  %rows = nv_tileaa.broadcast %down : (tensor<64x1xi32>) -> tensor<64x64xi32>
+  %columns = nv_tileaa.broadcast %across : (tensor<1x64xi32>) -> tensor<64x64xi32>
+  %seen = arith.cmpi %rows, %columns {predicate = "sge"} : (tensor<64x64xi32>, tensor<64x64xi32>) -> tensor<64x64xi1>
+  %other = nv_tileaa.splat %x : (f32) -> tensor<64x64xf32>
+  %sum = nv_tileaa.for %zero, %end, %one initial(%start) : (i32, i32, i32, tensor<64x64xf32>) -> tensor<64x64xf32> {
+  ^bb1(%i: i32, %total: tensor<64x64xf32>):
+    %masked = arith.select %seen, %total, %other : (tensor<64x64xi1>, tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    nv_tileaa.continue %masked : (tensor<64x64xf32>) -> ()
+  }
+  nv_tileaa.return
+}
+// ==>
+nv_tileaa.func @k {
+^bb0(%end: i32, %x: f32, %start: tensor<64x64xf32>):
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %range = nv_tileaa.make_range : tensor<64xi32>
+  %across = nv_tileaa.view %range : (tensor<64xi32>) -> tensor<1x64xi32>
+  %down = nv_tileaa.view %range : (tensor<64xi32>) -> tensor<64x1xi32>
+  %rows = nv_tileaa.broadcast %down : (tensor<64x1xi32>) -> tensor<64x64xi32>
+  %columns = nv_tileaa.broadcast %across : (tensor<1x64xi32>) -> tensor<64x64xi32>
+  %seen = arith.cmpi %rows, %columns {predicate = "sge"} : (tensor<64x64xi32>, tensor<64x64xi32>) -> tensor<64x64xi1>
+  %other = nv_tileaa.splat %x : (f32) -> tensor<64x64xf32>
+  %sum = nv_tileaa.for %zero, %end, %one initial(%start) : (i32, i32, i32, tensor<64x64xf32>) -> tensor<64x64xf32> {
+  ^bb0(%i: i32, %total: tensor<64x64xf32>):
+    %masked = arith.select %seen, %total, %other : (tensor<64x64xi1>, tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    nv_tileaa.continue %masked : (tensor<64x64xf32>) -> ()
+  }
+  nv_tileaa.return
+}

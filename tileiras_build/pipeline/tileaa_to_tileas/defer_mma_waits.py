@@ -2,16 +2,18 @@
 
 In:    counted loops of the consumer partition with several dots (async.dot) that each are waited for where they are issued.
 Out:   operands that threads write are written, and dots issued, as early as what they depend on allows, but behind the first
-       dot; the wait for each (async.dot_wait) stands before the first use of its result. Stages are released after the waits.
+       dot; the wait for each (async.dot_wait) stands before the first use of its result, unless that is another dot that adds to
+       it. Stages are released after the waits.
 After: select_memory_atoms (no later pass adds copies). Before: allocate_shared_memory, ping_pong_warpgroups.
-Sound: MMAs complete in the order of issue, and none is in flight past the block, an operation with regions, or a wait for another
-       pipeline while a stage is to be released. What moves passes no wait for its stages, no other access of its buffers, and no
-       operation that reads the accumulator that it overwrites. The barrier behind what threads write moves with the dot.
+Sound: MMAs complete in the order of issue, and of one shape may accumulate in the same registers in flight (PTX ISA 9.0, section
+       9.7.15.7.1); none is in flight past the block, an operation with regions, or a wait for another
+       pipeline while a stage is to be released. What moves passes no wait for its stages, but with a dot (``own_waits``), no other
+       access of its buffers, and no operation that reads the accumulator that it overwrites. The barrier behind what threads write moves with the dot.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.ir import Block, Operation
@@ -31,8 +33,8 @@ from ..mma.dots import accumulates_in_registers
 from ..mma.family import register_mma_ops
 from ..pass_manager import EdgePass
 from .op_insertion import insert_before
-from .overlap_mmas import computation_of, move_after, move_store, ops_between, rings_of
-from .rotate_mma_loop import is_scalar
+from .overlap_mmas import computation_of, move_after, move_store, ops_between, own_waits, rings_of
+from .rotate_mma_loop import BARRIER, is_scalar
 from .stage_releases import barrier_before
 
 # Asynchronous operations that order nothing but stages, which are looked at, and results.
@@ -53,8 +55,9 @@ class DeferMmaWaits(EdgePass):
         for switch in [op for op in walk(func) if is_agent_switch(op)]:
             for loop in [op for op in walk(switch.regions[-1]) if is_counted_loop(op)]:
                 if _may_overlap(block := loop.regions[0].blocks[0], func, job):
-                    _write_ahead(block)
+                    _write_ahead(block, block.ops)
                     _issue_ahead(block)
+                    _erase_repeated_barriers(block)
                     _Waits(block).run()
 
 
@@ -84,16 +87,16 @@ def _is_simple(dot: TableOp) -> bool:
 
 
 # ---- what is written and issued earlier --------------------------------------------------------------
-def _write_ahead(block: Block) -> None:
-    """Write each operand behind the first dot that it does not depend on."""
-    for store in [as_op(op) for op in block.ops if isinstance(op, LocalStoreOp)]:
+def _write_ahead(block: Block, ops: Iterable[Operation]) -> None:
+    """Write each operand that ``ops`` store behind the first dot that it does not depend on."""
+    for store in [as_op(op) for op in ops if isinstance(op, LocalStoreOp)]:
         for place in [dot for dot in _dots(block) if dot.is_before_in_block(store)]:
-            if _move_store(store, place):
+            if _move_store(store, _behind_stores(_behind_dots(place, [store]), store)):
                 break
 
 
 def _move_store(store: TableOp, place: TableOp) -> bool:
-    """Move a store, and what computes it, behind ``place``; false where it must not move."""
+    """Move a store, and what computes it, behind ``place``, a dot; false where it must not move."""
     passed = ops_between(place, store)
     if (computed := computation_of(store, passed)) is None:
         return False
@@ -101,16 +104,27 @@ def _move_store(store: TableOp, place: TableOp) -> bool:
     return move_store(store, store.buffer, computed, place, [*earlier, *passed])
 
 
+def _behind_stores(place: Operation, store: Operation) -> Operation:
+    """The last of the stores before ``store`` that follow ``place``, and depend on no dot behind which they stand, or ``place``."""
+    results = {dot.result for dot in _dots(parent_block(place))}
+    for op in ops_between(place, store):
+        if any(value in results for value in op.operands) or not (_is_movable(op) or isinstance(op, LocalStoreOp)):
+            break
+        place = op if isinstance(op, LocalStoreOp) else place
+    return place
+
+
 def _issue_ahead(block: Block) -> None:
     """Issue each dot but the first as early as possible."""
     for dot in _dots(block)[1:]:
+        _write_ahead(block, _stores_of(dot, list(block.ops)))  # behind dots that have moved
         barrier = barrier_before(dot)
-        if not barrier and _stores_of(dot, list(block.ops)):
-            continue  # the barrier of another dot orders what threads write
+        # The barrier of another dot may order what threads write for this one.
+        borrows = not barrier and bool(_stores_of(dot, list(block.ops)))
         before = ops_between(_dots(block)[0], dot)
-        computed = _pure_computation(dot, before)
+        computed = [*_pure_computation(dot, before), *own_waits(dot, before)]
         kept = [op for op in before if op not in computed and op not in barrier]
-        needed = [op for op in kept if _is_needed_by(dot, computed, op)]
+        needed = [op for op in kept if _is_needed_by(dot, computed, op) or borrows and op.name == BARRIER]
         if needed and accumulates_in_registers(needed[-1]):
             continue  # threads would wait for that one earlier
         place = _behind_dots(needed[-1] if needed else _dots(block)[0], [dot, *barrier])
@@ -149,15 +163,26 @@ def _is_needed_by(dot: TableOp, computed: Sequence[Operation], op: Operation) ->
 
 
 def _behind_dots(place: Operation, moved: Sequence[Operation]) -> Operation:
-    """The last of the dots that directly follow ``place``, or ``place``."""
+    """The last of the dots that directly follow ``place``, but for waits for their stages, or ``place``."""
     op = place
     while (following := op.next_op) is not None and following not in moved:
         if accumulates_in_registers(following):
             place = following
-        elif not is_scalar(following):
+        elif not is_scalar(following) and not isinstance(following, ConsumerWaitOp):
             break
         op = following
     return place
+
+
+def _erase_repeated_barriers(block: Block) -> None:
+    """Erase barriers since which threads have only issued MMAs and computed in registers."""
+    is_behind_barrier = False
+    for op in list(block.ops):
+        if op.name == BARRIER and is_behind_barrier:
+            op.detach()
+            op.erase()
+        elif op.name == BARRIER or not (_is_movable(op) or accumulates_in_registers(op)):
+            is_behind_barrier = op.name == BARRIER
 
 
 # ---- waits -------------------------------------------------------------------------------------------
@@ -186,7 +211,7 @@ class _Waits:
 
     def _wait_for_operands(self, op: Operation) -> None:
         values = {value for inner in walk(op) for value in inner.operands}
-        for dot in [dot for dot in self.issued if dot.result in values]:
+        for dot in [dot for dot in self.issued if dot.result in values and not _is_added_to(dot)]:
             self._wait(dot, op)
 
     def _wait(self, dot: TableOp, place: Operation) -> None:
@@ -213,7 +238,7 @@ class _Waits:
 
     def _finish(self, place: Operation) -> None:
         """Wait for all dots before ``place``."""
-        for dot in [dot for dot in self.issued if _is_used(dot) or self._is_last_in_flight(dot)]:
+        for dot in [dot for dot in self.issued if self._is_last_in_flight(dot) or _is_used(dot)]:
             self._wait(dot, place)
 
     def _is_last_in_flight(self, dot: TableOp) -> bool:
@@ -221,6 +246,14 @@ class _Waits:
 
 
 def _is_used(dot: TableOp) -> bool:
-    """Whether a result has other uses than the wait for it."""
+    """Whether a result has other uses than the wait for it, or a dot that adds to it."""
     wait = register_mma_ops(dot).wait
-    return any(not isinstance(use.operation, wait) for use in dot.result.uses)
+    return not _is_added_to(dot) and any(not isinstance(use.operation, wait) for use in dot.result.uses)
+
+
+def _is_added_to(dot: TableOp) -> bool:
+    """Whether another dot of the block, of the same instructions, alone uses a result, as its accumulator."""
+    uses = list(dot.result.uses)
+    if len(uses) != 1 or not accumulates_in_registers(user := uses[0].operation) or user.parent is not dot.parent:
+        return False
+    return as_op(user).acc is dot.result and as_op(user).mma == dot.mma and user is not dot

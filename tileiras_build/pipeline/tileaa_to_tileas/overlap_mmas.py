@@ -6,7 +6,7 @@ Out:   such a dot is issued right behind the earlier one, without a barrier of i
        write for it. Its wait stays where its result is read. The last dot that reads the stage releases it.
 After: hoist_async_mma_issue (which moves a dot with its barrier). Before: allocate_shared_memory, insertion of copies.
 Sound: the operations that a dot passes touch neither its operands nor its columns of tensor memory, and neither wait for nor
-       release its stages, but for waits, which move with it and pass no release. The barrier before the earlier dot orders all that
+       release its stages, but for waits, which move with it inside of their iteration. The barrier before the earlier dot orders all that
        precedes both. A barrier that moves stays where it was, too, unless another one follows before the next MMA. No MMA that
        may still read it is issued before a store that moves.
 """
@@ -18,10 +18,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...ir.casting import as_op, defining_table_op, parent_block, terminator, type_as
+from ...ir.casting import ancestor_in, as_op, defining_table_op, parent_block, terminator, type_as
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import BarrierOp, ConsumerReleaseOp, ConsumerWaitOp, LocalLoadOp, LocalStoreOp
-from ...ir.dialects.nv_tileas.types import PipelineType, TmemType
+from ...ir.dialects.nv_tileas.types import BufferType, PipelineType, TmemType
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_agent_switch, is_async_mma
 from ..analysis.op_queries import is_pure, operations_behind
@@ -54,10 +54,10 @@ class OverlapMmas(EdgePass):
 
 def _issue_together(dots: Sequence[TableOp]) -> None:
     """Move each dot of a block, in order, behind the first one that it may follow."""
-    issued = list(dots[:1])
     for dot in dots[1:]:
-        leader = next((leader for leader in issued if _may_follow(dot, leader)), None)
-        issued.append(dot if leader is None else _move_behind(dot, leader))
+        issued = [as_op(op) for op in parent_block(dot).ops if accumulates_in_tmem(op) and op.is_before_in_block(dot)]
+        if (leader := next((leader for leader in issued if _may_follow(dot, leader)), None)) is not None:
+            _move_behind(dot, leader)
 
 
 def _may_follow(dot: TableOp, leader: TableOp) -> bool:
@@ -68,31 +68,38 @@ def _may_follow(dot: TableOp, leader: TableOp) -> bool:
     barrier = _barrier_of(leader)
     if barrier is None or not barrier_before(dot) or scalars_behind(dot.operands, parent_block(dot)) is None:
         return False
-    waits = _own_waits(dot, passed)
+    waits = own_waits(dot, passed)
     since = [op for op in ops_between(barrier, dot) if op not in waits]
     return not any(_touches(inner, dot) for op in since for inner in walk(op)) and _may_release(dot, since)
 
 
-def _own_waits(dot: TableOp, passed: Sequence[Operation]) -> list[Operation]:
-    """The waits among ``passed`` for the stages of a dot, which may come earlier: the producer fills these without what it
-    passes, if that releases no stage, and has probably filled them, if it may be ahead.
+def own_waits(dot: TableOp, passed: Sequence[Operation]) -> list[Operation]:
+    """The waits among ``passed`` for the stages of a dot, which may come earlier in their iteration: the producer, which may be ahead
+    of it, fills these stages after the release of some of earlier iterations, if none of what ``passed`` releases is used twice.
     """
-    if not has_two_stages(dot) or any(map(_releases, passed)):
+    block = parent_block(dot)
+    if not has_two_stages(dot) or not all(_is_used_once(ring, block) for op in passed for ring in _released(op)):
         return []
     rings = _rings_of_operands(dot)
     return [op for op in passed if isinstance(op, ConsumerWaitOp) and as_op(op).pipeline in rings]
 
 
-def _releases(op: Operation) -> bool:
-    """Whether an operation, or one inside it, releases a stage."""
-    return any(
-        isinstance(inner, ConsumerReleaseOp) or is_async_mma(inner) and as_op(inner).pipeline is not None
-        for inner in walk(op)
+def _released(op: Operation) -> list[SSAValue]:
+    """The pipelines of which an operation, or one inside it, releases a stage."""
+    releases = (
+        as_op(inner) for inner in walk(op) if isinstance(inner, ConsumerReleaseOp) or accumulates_in_tmem(inner)
     )
+    return [release.pipeline for release in releases if release.pipeline is not None]
+
+
+def _is_used_once(ring: SSAValue, block: Block) -> bool:
+    """Whether each execution of a block waits for one stage of a pipeline."""
+    waits = [op for op in users(ring) if isinstance(op, ConsumerWaitOp) and ancestor_in(op, block) is not None]
+    return len(waits) == 1 and waits[0].parent is block
 
 
 def _rings_of_operands(dot: TableOp) -> set[SSAValue]:
-    buffers = [value for value in (dot.lhs, dot.rhs) if not isinstance(value.type, TmemType)]
+    buffers = [value for value in (dot.lhs, dot.rhs) if isinstance(value.type, BufferType)]
     return {ring for buffer in buffers for ring in rings_of(buffer)}
 
 
@@ -168,7 +175,7 @@ def _issue_before_waits(block: Block) -> None:
 
 def _issue_early(dot: TableOp, barrier: Operation) -> None:
     passed = _passed(dot, barrier)
-    if not any(isinstance(op, ConsumerWaitOp) for op in passed) or not _may_release(dot, passed):
+    if not any(isinstance(op, ConsumerWaitOp) for op in passed) or users_of_released_stage(dot, passed):
         return
     place, scalars = passed[0].prev_op, scalars_behind(dot.operands, parent_block(dot))
     if place is None or scalars is None:
@@ -282,14 +289,14 @@ def _next(op: Operation) -> Operation | None:
 
 
 # ---- rewriting -------------------------------------------------------------------------------------
-def _move_behind(dot: TableOp, leader: TableOp) -> TableOp:
-    """Issue a dot behind ``leader`` and those that were moved there before; returns it."""
+def _move_behind(dot: TableOp, leader: TableOp) -> None:
+    """Issue a dot behind ``leader`` and those that were moved there before."""
     block, passed = parent_block(dot), ops_between(leader, dot)
     place: Operation = leader
     while (following := place.next_op) is not None and (is_scalar(following) or accumulates_in_tmem(following)):
         place = following
     scalars = scalars_behind(dot.operands, block) or set()
-    needed = scalars | set(_own_waits(dot, passed))
+    needed = scalars | set(own_waits(dot, passed))
     moved = [op for op in passed if op in needed and op in ops_between(place, dot)]
     readers = users_of_released_stage(dot, ops_between(place, dot))
     [barrier] = barrier_before(dot)
@@ -298,7 +305,6 @@ def _move_behind(dot: TableOp, leader: TableOp) -> TableOp:
     if readers:
         dot = give_release(dot, as_op(readers[-1]))
     move_after(place, [*moved, dot])
-    return dot
 
 
 def move_after(place: Operation, ops: Sequence[Operation]) -> None:

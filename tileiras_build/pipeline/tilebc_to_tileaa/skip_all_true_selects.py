@@ -3,7 +3,8 @@
 In:    nv_tileaa operations. Loops with an arith.select of large tiles whose condition compares coordinates
        (``analysis/axis_info.py``): causal masks, boundary tiles.
 Out:   the select, and the operations that only its condition uses, in the second region of an ``if``. The first region
-       yields the unmasked tile; it executes if scalars prove that the condition holds for every element.
+       yields the unmasked tile; it executes if scalars prove that the condition holds for every element. Conditions of
+       constants that do not hold for all stay as they are.
 After: cse (equal conditions are merged). Before: all passes that match loops.
 Sound: without overflow, the maximum of one side and the minimum of the other decide for all elements. If the scalar
        plus the largest coordinate would overflow, the select is executed.
@@ -46,7 +47,8 @@ class SkipFullTileMasks(EdgePass):
         if job.opt_level == 0:
             return
         for op in [op for op in walk(module) if op.name == SELECT and _is_profitable(op)]:
-            if (comparisons := _comparisons(op.operands[0])) is not None:
+            comparisons = _comparisons(op.operands[0])
+            if comparisons is not None and all(_may_hold(*comparison) for comparison in comparisons):
                 _guard(op, comparisons)
 
 
@@ -69,6 +71,13 @@ def _comparisons(condition: SSAValue) -> list[tuple[str, ScalarPlusConstants, Sc
         first, second = map(_comparisons, op.operands)
         return None if first is None or second is None else first + second
     return _comparison(as_op(op)) if op.name == COMPARE else None
+
+
+def _may_hold(predicate: str, small: ScalarPlusConstants, large: ScalarPlusConstants) -> bool:
+    """Whether a comparison may hold for all elements; one of constants alone, as of a triangle, does not in any iteration."""
+    if small.scalars or large.scalars:
+        return True
+    return small.max < large.min + (predicate == "sle")
 
 
 def _comparison(op: TableOp) -> list[tuple[str, ScalarPlusConstants, ScalarPlusConstants]] | None:

@@ -193,6 +193,9 @@ class PipelineAllocation:
         arrivals = self.query_tiles if mainloop.consumers else self.warps
         stages = self._create(mainloop.tma_loads, mainloop.pipeline_stages(count), arrivals)
         for reader, stored in mainloop.stored_of_stage:
+            if stored.first is not None:
+                stored.buffer = stored.first.buffer
+                continue
             element = tile_type(reader.dot.operands[stored.index]).element_type
             type = BufferType(element, IntAttr(reader.buffers_of(stored, count)), SharedLayoutAttr(stored.placement))
             stored.buffer = self._add(AllocTensorOp.make([], [type]))

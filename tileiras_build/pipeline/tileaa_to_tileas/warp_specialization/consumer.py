@@ -330,7 +330,8 @@ def _read_source(operand_load: TmaOperandLoad, stage: SSAValue) -> None:
 def _store_operands(mainloop: Mainloop, stage: SSAValue, state: PipelineState) -> None:
     """Threads write operands of a dot to shared memory: into the stage, or before the loops that do not compute them."""
     dot, written = mainloop.dot, mainloop.written or mainloop.stages
-    for stored in mainloop.stored:
+    own = [stored for stored in mainloop.stored if stored.first is None]
+    for stored in own:
         value = dot.operands[stored.index]
         if not stored.is_invariant:
             insert_before(LocalStoreOp.make([value, stored.buffer, stage, written.pipeline], []), dot)
@@ -343,7 +344,7 @@ def _store_operands(mainloop: Mainloop, stage: SSAValue, state: PipelineState) -
         insert(BarrierOp.make([], []))
     if mainloop.written is not None:
         _hand_over(mainloop, mainloop.written, state)
-    elif not all(stored.is_invariant for stored in mainloop.stored):
+    elif not all(stored.is_invariant for stored in own):
         insert_before(BarrierOp.make([], []), dot)
 
 

@@ -196,7 +196,7 @@ class TmaOperandLoad:
 @dataclass(eq=False)
 class StoredOperand:
     """One operand that threads write to shared memory: in each iteration to the stage that they read tiles of, or once before
-    the loop if it does not depend on it. One that cp.async copies (``copy_operands_ahead.py``) has more buffers: it is copied as many iterations ahead as there
+    the loop if it does not depend on it. ``first``: that of an earlier dot, for which the same tile is written. One that cp.async copies (``copy_operands_ahead.py``) has more buffers: it is copied as many iterations ahead as there
     are more than stages.
     """
 
@@ -205,6 +205,7 @@ class StoredOperand:
     is_invariant: bool
     is_copied: bool
     buffer: SSAValue | None = None
+    first: StoredOperand | None = None
 
     @classmethod
     def of(cls, dot: TableOp, index: int) -> StoredOperand:
@@ -333,7 +334,7 @@ class Mainloop:
 
     def _buffers_by_stage(self, operand: StoredOperand) -> int:
         """The buffers that an operand has for each stage in the budget of shared memory."""
-        return 0 if operand.is_invariant else 2 if operand.is_copied and self.loads else 1
+        return 0 if operand.is_invariant or operand.first else 2 if operand.is_copied and self.loads else 1
 
     def pipeline_stages(self, count: int) -> int:
         """The stages of the pipeline where shared memory holds so many: where threads copy all operands, those whose MMAs may

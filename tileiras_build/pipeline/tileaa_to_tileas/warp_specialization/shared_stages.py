@@ -1,8 +1,9 @@
-"""Let the dots of an iteration that read the same tile read it from one stage.
+"""Let the dots of an iteration that read the same tile read it from one stage: one that TMA loads, or that threads write.
 
 In:    the mainloops of a kernel, each with a stage of its own.
 Out:   ``readers`` of the mainloops, which then have one stage, of all their tiles; ``first`` of the loads of a tile that an earlier
-       dot loads. TMA loads such a tile once, as a left or a right operand, or for threads.
+       dot loads, and of the operands that are written for one. TMA loads such a tile once, as a left or a right operand, or for
+       threads, and threads write it once.
 Sound: the loads have the same view and coordinates, and TMA was selected for each: no write comes before them. A full
        mbarrier counts the bytes of all tiles of the stage, before the first of its dots. The last one arrives at the empty mbarrier: MMAs of
        tensor memory complete in the order in which one thread issues them; other dots are complete where the next one starts.
@@ -16,7 +17,7 @@ from ....ir.casting import parent_block
 from ...analysis.stored_operands import shares_stages
 from ...analysis.tma_operands import tile_key
 from ...mma.family import family_of
-from .pipelines import Mainloop, TmaOperandLoad
+from .pipelines import Mainloop, StoredOperand, TmaOperandLoad
 
 
 def share_stages(mainloops: list[Mainloop]) -> None:
@@ -27,6 +28,11 @@ def share_stages(mainloops: list[Mainloop]) -> None:
             found = next(_loads_of_tile(load, mainloop, sharing[: position + 1]), None)
             if found is not None:
                 other, load.first = found
+                _unite(other, mainloop)
+        for stored in mainloop.stored:
+            written = next(_written_before(stored, mainloop, sharing[:position]), None)
+            if written is not None:
+                other, stored.first = written
                 _unite(other, mainloop)
 
 
@@ -40,6 +46,19 @@ def _loads_of_tile(
                 return
             same = tile_key(one.load) == tile_key(load.load) and one.box == load.box and one.first is None
             if same and family_of(other.dot) is family_of(mainloop.dot):
+                yield other, one
+
+
+def _written_before(
+    stored: StoredOperand, mainloop: Mainloop, earlier: list[Mainloop]
+) -> Iterator[tuple[Mainloop, StoredOperand]]:
+    """The mainloops that write an operand before one of its own, for dots of the same family in the same iteration."""
+    tile = mainloop.dot.operands[stored.index]
+    for other in earlier:
+        if other.dot.parent is not mainloop.dot.parent or family_of(other.dot) is not family_of(mainloop.dot):
+            continue
+        for one in () if stored.is_invariant else other.stored:
+            if other.dot.operands[one.index] is tile and one.placement == stored.placement and one.first is None:
                 yield other, one
 
 
