@@ -39,9 +39,11 @@ def blocked(
 
 
 @lru_cache(maxsize=4096)
-def coalesced(shape: tuple[int, ...], order: tuple[int, ...], vector: int, num_warps: int) -> LinearLayout:
+def coalesced(
+    shape: tuple[int, ...], order: tuple[int, ...], vector: int, num_warps: int, warps_along: tuple[int, ...] = ()
+) -> LinearLayout:
     """The layout of a memory access: ``vector`` elements per thread along ``order[0]`` (the fastest), then lanes,
-    then warps, then registers.
+    then warps, then registers. Warps divide the dimensions ``warps_along`` before others.
 
     ``vector`` is limited to the size of the fastest dimension. Lanes and warps beyond the tile replicate.
     """
@@ -50,10 +52,19 @@ def coalesced(shape: tuple[int, ...], order: tuple[int, ...], vector: int, num_w
     in_vector = min(log2_exact(vector), fastest)
     in_warps = log2_exact(num_warps)
     registers, rest = memory[:in_vector], memory[in_vector:]
+    if warps_along:
+        rest[LANE_BITS:] = _first_along(warps_along, shape, rest[LANE_BITS:])
     threads = rest[: LANE_BITS + in_warps]
     threads += [0] * (LANE_BITS + in_warps - len(threads))
     registers += rest[LANE_BITS + in_warps :]
     return LinearLayout(tuple(registers), tuple(threads[:LANE_BITS]), tuple(threads[LANE_BITS:]), tuple(shape))
+
+
+def _first_along(dims: tuple[int, ...], shape: tuple[int, ...], bits: list[int]) -> list[int]:
+    """Bits of an index, those of some dimensions first."""
+    units = dim_bases(shape)
+    first = {unit for dim in dims for unit in units[dim]}
+    return sorted(bits, key=lambda unit: unit not in first)
 
 
 def spread_vector(size: int, num_warps: int, max_vector: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from xdsl.ir import Operation
+from xdsl.ir import Block, Operation
 
 from ...ir.casting import as_op, parent_block, tile_type, unwrap
 from ...ir.dialects.fast_xdsl import walk
@@ -27,6 +27,7 @@ from ..analysis.resource_model import (
     MIN_STAGES,
     MIN_WARPS,
     STAGES_SMEM_OVERHEAD,
+    STORES,
     WARPGROUP,
     choose_warps,
     ctas_by_row_registers,
@@ -38,9 +39,10 @@ from ..analysis.resource_model import (
     row_registers,
     two_stages_fit,
 )
-from ..analysis.row_registers import late_words, row_words
+from ..analysis.row_registers import LOADS, REDUCE, late_words, row_words
 from ..analysis.stored_operands import is_invariant, stored_bytes
 from ..analysis.tma_operands import is_prefetchable_once, may_prefetch_in_loop, tma_operand
+from ..common.llvm_element_types import element_of
 from ..common.optimization_hints import hint
 from ..job import Job
 from ..mma.family import MmaFamily, Storage, families_of, fastest_family
@@ -64,6 +66,9 @@ ROWS_OF_WARP = 16  # of an mma.sync
 NARROW_ELEMENTS, NARROW_LOADS = 4, 16  # of a thread whose accesses have one each
 CTAS_OF_FAST_DRAM = 3  # that saturate it, at least
 OVERLAPPING_CTAS = 2  # per SM, that overlap one another
+# Kernels whose elements are not independent of each other, words of a thread that ptxas loads one after the other, and threads of an SM
+# that have registers for them.
+EXCHANGES, MANY_WORDS, THREADS_WITH_LOADS = frozenset({DOT, REDUCE, "nv_tileas.scan"}), 16, 1024
 EXPLAINED_CTAS = 4  # CTAs per SM up to which candidates are explained where none is chosen
 
 
@@ -94,6 +99,8 @@ def choose_cta_shape(func: TableOp, job: Job) -> None:
     elif late_words(func) and (words := row_words(func)):
         ctas = ctas_by_row_registers(words, choose_warps(func, job), job.target)
         set_knobs(func, occupancy=ctas if ctas > 1 else None)
+    elif (ctas := _ctas_with_loads_in_flight(func, job)) > 1:
+        set_knobs(func, occupancy=ctas)
     elif is_listening():
         hear(func, "occupancy", None, _occupancies(func, EXPLAINED_CTAS, job))
 
@@ -296,6 +303,35 @@ def _warps_of_narrow_loads(accesses: list[TableOp], warps: int, target: Target) 
     if loads <= (2 if is_dram_slow else 1) * NARROW_LOADS * warps:
         return warps
     return min(1 << (-(-loads // NARROW_LOADS) - 1).bit_length(), MAX_WARPS)
+
+
+def _ctas_with_loads_in_flight(func: TableOp, job: Job) -> int:
+    """CTAs per SM for which a thread has registers for all that it loads in a block at once, of a kernel that stores element-wise results
+    of it; 1 for other kernels, and where little is loaded. ptxas would issue loads late to have fewer registers, and too few bytes would
+    be in flight for a fast DRAM; others are busy with those of many threads.
+    """
+    operations, warps = walk(func), choose_warps(func, job)
+    if job.opt_level == 0 or job.target.sm_limits.memory_bound_ctas_per_sm < CTAS_OF_FAST_DRAM:
+        return 1
+    if not EXCHANGES.isdisjoint(op.name for op in operations):
+        return 1
+    blocks = dict.fromkeys(parent_block(op) for op in operations if op.name in STORES)
+    words = max((_words_of_loads_in_flight(block, warps, job.target) for block in blocks), default=0)
+    if not words:
+        return 1
+    return min(THREADS_WITH_LOADS // (WARP * warps), ctas_by_row_registers(words, warps, job.target))
+
+
+def _words_of_loads_in_flight(block: Block, warps: int, target: Target) -> int:
+    """The registers of all threads that are live at once in a block that loads at least ``MANY_WORDS`` for each thread; 0 for other blocks,
+    for copies, and where bytes are loaded, which have a register each while they are computed with.
+    """
+    tiles = [as_op(op).value for op in block.ops if op.name in LOADS and is_tile(as_op(op).value)]
+    loaded = sum(map(tile_registers, tiles))
+    if loaded < MANY_WORDS * WARP * warps or any(element_of(tile.type).bits < 16 for tile in tiles):
+        return 0
+    words = peak_of_block(block, target)
+    return words if words > loaded else 0
 
 
 def _rows(dot: TableOp) -> int:

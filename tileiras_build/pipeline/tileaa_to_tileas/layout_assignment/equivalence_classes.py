@@ -13,12 +13,13 @@ from math import inf, prod
 
 from xdsl.ir import Operation, SSAValue
 
-from ....ir.casting import tile_type
+from ....ir.casting import as_op, tile_type
 from ....ir.dialects.fast_xdsl import walk
 from ....ir.layouts import LinearLayout, coalesced, spread_vector
 from ...analysis.access_vectorization import VECTOR_BYTES, WIDE_ACCESS_BYTES
 from ...analysis.axis_info import AxisAnalysis
 from ...analysis.op_queries import DOT
+from ...analysis.row_registers import REDUCE
 from ...common.llvm_element_types import element_of
 from ...job import Job
 
@@ -42,8 +43,9 @@ class LayoutClasses:
         self.order = count()
         self.ops = [op for op in walk(func) if op is not func]
         # In a kernel with dots, the dots determine the layouts, and their tiles are copied 16 bytes at a time.
-        multiplies = any(op.name == DOT for op in self.ops)
-        self.access_bytes = WIDE_ACCESS_BYTES if job.target.has("ldst_256") and not multiplies else VECTOR_BYTES
+        self.multiplies = any(op.name == DOT for op in self.ops)
+        self.access_bytes = WIDE_ACCESS_BYTES if job.target.has("ldst_256") and not self.multiplies else VECTOR_BYTES
+        self.reductions = [as_op(op) for op in self.ops if op.name == REDUCE]
 
     # ---- classes -----------------------------------------------------------------------------------
     def find(self, value: SSAValue) -> SSAValue:
@@ -78,7 +80,23 @@ class LayoutClasses:
         """The coalesced layout of a tile whose fastest dimension is ``order[0]``; a thread has ``at_least`` elements along it."""
         shape = tuple(tile_type(value).get_shape())
         vector = max(min(vector, spread_vector(tile_size(value), self.num_warps, vector)), at_least)
-        return coalesced(shape, tuple(order), vector, self.num_warps)
+        layout, reduced = coalesced(shape, tuple(order), vector, self.num_warps), self._reduced_dims(value)
+        if not any(layout.bits_along(dim)["warp"] for dim in reduced - set(order[:1])):
+            return layout
+        # Warps would exchange partial results for all elements along the fastest dimension.
+        kept = tuple(dim for dim in order[1:] if dim not in reduced)
+        other = coalesced(shape, tuple(order), vector, self.num_warps, kept)
+        return layout if any(other.bits_along(dim)["warp"] for dim in reduced) else other
+
+    def _reduced_dims(self, value: SSAValue) -> set[int]:
+        """The dimensions along which reductions combine elements of a tile's class, one reduction after the other."""
+        if self.multiplies:
+            return set()
+        root, found = self.find(value), set[int]()
+        for op in self.reductions:
+            if self.find(op.sources[0]) is root:
+                found |= {op.axis, *(dim + (dim >= op.axis) for dim in self._reduced_dims(op.results[0]))}
+        return found
 
     def default_layout(self, value: SSAValue) -> LinearLayout:
         """The layout of a tile without votes."""

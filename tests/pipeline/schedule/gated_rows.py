@@ -1,0 +1,37 @@
+"""Element-wise kernels that load much in each thread: gated rows, and a copy."""
+
+import cuda.tile as ct
+
+from tileiras_build.frontend.export_cutile import Array, Case
+
+ConstInt = ct.Constant[int]
+
+
+@ct.kernel
+def gated(a, b, out, N: ConstInt, TILE: ConstInt):
+    """Rows of a times those of b, each element by the square of that of a plus one."""
+    columns = ct.arange(TILE, dtype=ct.int32)
+    for step in range(ct.cdiv(N, TILE)):
+        place = (ct.bid(0), step * TILE + columns)
+        gate = ct.gather(a, place, padding_value=0).astype(ct.float32)
+        other = ct.gather(b, place, padding_value=0).astype(ct.float32)
+        ct.scatter(out, place, ((gate * gate + 1.0) * gate * other).astype(out.dtype))
+
+
+@ct.kernel
+def copied(a, out, TILE: ConstInt):
+    ct.store(out, (ct.bid(0),), ct.load(a, (ct.bid(0),), (TILE,)))
+
+
+def _matrix(dtype: str, ndim: int) -> Array:
+    return Array(dtype, ndim, stride_divisible_by=16, shape_divisible_by=(1, 16)[-ndim:])
+
+
+CASES = [
+    *(
+        Case(name, gated, (_matrix("float16", 2),) * 3 + (5120, tile))
+        for name, tile in (("long", 4096), ("short", 256))
+    ),
+    Case("bytes", gated, (_matrix("int8", 2),) * 3 + (5120, 4096)),
+    Case("copied", copied, (_matrix("float16", 1),) * 2 + (16384,)),
+]
