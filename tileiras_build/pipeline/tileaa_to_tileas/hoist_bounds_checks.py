@@ -26,7 +26,7 @@ from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ...ir.dialects.op_definition import TableOp, location_of
 from ...ir.dialects.op_traits import is_counted_loop, is_loop
 from ..analysis.enclosing_control_flow import is_defined_in_loop
-from ..analysis.integer_ranges import BoundsCheck
+from ..analysis.integer_ranges import BoundsCheck, trips_of
 from ..analysis.op_queries import is_tile
 from ..job import Job
 from ..pass_manager import EdgePass
@@ -39,6 +39,8 @@ IfOp, YieldOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("if", "yield"))
 ASYNCHRONOUS = "nv_tileas.async"
 # Results of a thread in a loop that is versioned: larger loops cost more compile time than they gain.
 MAX_CLONED_VALUES = 2048
+# Those of all iterations of a loop that is not: its checks cost less than the branches around it.
+MAX_UNROLLED_VALUES = 64
 
 
 class HoistBoundsChecks(EdgePass):
@@ -48,7 +50,7 @@ class HoistBoundsChecks(EdgePass):
 
     def run_on_function(self, func: TableOp, job: Job) -> None:
         for loop in [op for op in walk(func) if is_loop(op)]:
-            if (accesses := _unproven(as_op(loop))) and _is_small(loop):
+            if (accesses := _unproven(as_op(loop))) and _is_worth_two_versions(loop):
                 _version_loop(as_op(loop), accesses)
 
 
@@ -84,9 +86,12 @@ def _is_counter(index: SSAValue, loop: TableOp) -> bool:
     return is_counted_loop(loop) and index is loop.regions[0].blocks[0].args[0]
 
 
-def _is_small(loop: Operation) -> bool:
+def _is_worth_two_versions(loop: Operation) -> bool:
+    """Whether a loop is neither too large nor so short that LLVM unrolls it: without branches, its loads run ahead of other loops."""
     tiles = [result for op in walk(loop) for result in op.results if is_tile(result)]
-    return sum(layout_of(tile).num_registers for tile in tiles) <= MAX_CLONED_VALUES
+    values = sum(layout_of(tile).num_registers for tile in tiles)
+    trips = trips_of(loop)
+    return values <= MAX_CLONED_VALUES and (trips is None or trips * values > MAX_UNROLLED_VALUES)
 
 
 # ---- the two loops -------------------------------------------------------------------------------

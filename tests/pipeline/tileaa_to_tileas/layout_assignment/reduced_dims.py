@@ -9,16 +9,16 @@ ConstInt = ct.Constant[int]
 
 @ct.kernel
 def columns(x, out, ROWS: ConstInt, DEPTH: ConstInt, N: ConstInt):
-    """The sums along the middle dimension."""
+    """The maxima along the middle dimension."""
     tile = ct.load(x, (ct.bid(0), 0, 0), (ROWS, DEPTH, N))
-    ct.store(out, (ct.bid(0), 0), ct.sum(tile, axis=1))
+    ct.store(out, (ct.bid(0), 0), ct.max(tile, axis=1))
 
 
 @ct.kernel
 def planes(x, out, ROWS: ConstInt, DEPTH: ConstInt, N: ConstInt):
-    """The sums along both inner dimensions."""
+    """The maxima along both inner dimensions."""
     tile = ct.load(x, (ct.bid(0), 0, 0), (ROWS, DEPTH, N))
-    ct.store(out, (ct.bid(0),), ct.sum(ct.sum(tile, axis=1), axis=1))
+    ct.store(out, (ct.bid(0),), ct.max(ct.max(tile, axis=1), axis=1))
 
 
 @ct.kernel
@@ -30,8 +30,8 @@ def shares(x, out, ROWS: ConstInt, DEPTH: ConstInt, N: ConstInt):
 
 @ct.kernel
 def reduced_rows(x, out, ROWS: ConstInt, N: ConstInt):
-    """The sums along the first of two dimensions."""
-    ct.store(out, (ct.bid(0),), ct.sum(ct.load(x, (0, ct.bid(0)), (ROWS, N)), axis=0))
+    """The maxima along the first of two dimensions."""
+    ct.store(out, (ct.bid(0),), ct.max(ct.load(x, (0, ct.bid(0)), (ROWS, N)), axis=0))
 
 
 def _array(ndim: int) -> Array:
