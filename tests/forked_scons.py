@@ -4,8 +4,8 @@ Python, SCons and msgspec, which every build reads its records by, start in half
 as ``python -m SCons`` has; what tests do to a run that goes on is done to a process of its own.
 A run that finds this checkout first is a fork of another process, which has imported the tool, too: that takes half of a run
 that has nothing to do; one on a cluster is a fork of a third, which has imported Dask as well. All others have their own modules of the project.
-So are the interpreters that multiprocessing starts for a run, its fork server and its tracker of resources: forks that have
-waited since the run began, and have imported what Python itself has, nothing of SCons or of this project.
+So is the interpreter that multiprocessing starts for a run, its fork server: a fork that has waited since the run began, and
+has imported what Python itself has, nothing of SCons or of this project.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from pathlib import Path
 _HEAD = 8  # bytes: the length of a request
 _AT_START = ("PYTHON", "LC_", "LANG")  # variables that Python reads when it starts
 _ABOVE = 100  # files that come to a process wait above this number until each gets its own one
-_MULTIPROCESSING = "from multiprocessing.{} import main"  # how the programs begin that multiprocessing starts
-STARTED = ("forkserver", "resource_tracker")  # each of them once in a run that makes steps
+_MULTIPROCESSING = "from multiprocessing.{} import main"  # how the program begins that multiprocessing starts
+STARTED = ("forkserver",)  # once in a run that makes steps
 _ROOT = Path(__file__).resolve().parents[1]
 _FINDERS = list(sys.meta_path)
 _PACKAGE = "tileiras_build"

@@ -65,8 +65,7 @@ def _begin(env, executor: Executor | None) -> BuildSession:
         _warm_up(env)
     from .build_session import BuildSession
 
-    # The modules that have been imported meanwhile.
-    null_build.add_code()
+    null_build.add_loaded_modules()
     session = BuildSession(null_build, executor, is_pruning(env), state)
     session.attach()
     if not env.get("cache", ""):

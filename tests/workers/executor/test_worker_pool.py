@@ -156,6 +156,32 @@ def test_workers_die_with_the_build(tmp_path):
     assert _ends_soon(int(worker))
 
 
+def test_resource_trackers_start_only_for_shared_memory():
+    script = f"""
+        from multiprocessing import resource_tracker
+        from {TASKS} import resource_tracker_after_sharing_memory
+        from tileiras_build.workers.executor.worker_pool import WorkerPool
+
+        tracker = resource_tracker._resource_tracker
+        with WorkerPool(1) as pool:
+            print(pool.run("{TASKS}:double", 2), tracker._fd, tracker._pid)
+            print(*sorted((resource_tracker_after_sharing_memory(), pool.run("{TASKS}:resource_tracker_after_sharing_memory"))))
+            print(pool.run("{TASKS}:double", 3), tracker._pid)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    first, trackers, last = map(str.split, done.stdout.splitlines())
+    assert first == ["4", "None", "None"]
+    assert len(set(trackers)) == 2 and last[1] in trackers
+    assert done.stderr == ""
+
+
 def test_in_process_executor_has_the_same_face():
     with make_executor(0) as executor:
         assert executor.run(f"{TASKS}:process_id") == os.getpid()

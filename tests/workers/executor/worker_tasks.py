@@ -5,6 +5,8 @@ import signal
 import subprocess
 import sys
 import time
+from multiprocessing import resource_tracker
+from multiprocessing.shared_memory import SharedMemory
 from pathlib import Path
 
 from tileiras_build.core.errors import Location, Unsupported
@@ -32,6 +34,14 @@ def read(data):
 
 def parent_process_id():
     return os.getppid()
+
+
+def resource_tracker_after_sharing_memory():
+    """The process that watches the shared memory of this one."""
+    memory = SharedMemory(create=True, size=1)
+    memory.close()
+    memory.unlink()
+    return vars(resource_tracker)["_resource_tracker"]._pid
 
 
 def fail(message):

@@ -85,17 +85,22 @@ class NullBuild:
         with trace.untraced():
             self.key = None if _unusual_options() else _invocation_digest()
             trace.add_scripts()
-            self.add_code()
+            self._add_package()
+            self.add_loaded_modules()
             for name in installed().folders:
                 trace.add_folder(os.path.join(PACKAGE, name))
 
-    def add_code(self) -> None:
-        """Record the files of all code of the build: the loaded modules, and all of this package for the workers."""
-        modules = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
-        package = [os.path.join(PACKAGE, path) for path in installed().files]
+    def _add_package(self) -> None:
+        """Record the files of all of this package: the workers import it."""
+        for path in installed().paths:
+            self.trace.add_file(path)
+
+    def add_loaded_modules(self) -> None:
+        """Record the files of the modules that this process has loaded by now."""
         with self.trace.untraced():
-            for path in filter(None, (*modules, *package)):
-                self.trace.add_file(os.path.abspath(path))
+            for module in list(sys.modules.values()):
+                if path := getattr(module, "__file__", None):
+                    self.trace.add_file(os.path.abspath(path))
 
     @property
     def path(self) -> Path:

@@ -22,6 +22,7 @@ from ...pipeline.stages import load
 from .allow_crash import allow_crash
 from .call_result import CallResult, is_out_of_memory
 from .fork_call import own_all_children
+from .multiprocessing_internals import forget_resource_tracker
 from .written_modules import keep_written
 
 _PR_SET_PDEATHSIG = 1  # Linux, prctl(2)
@@ -46,6 +47,7 @@ def serve(
     _write_to(log)
     allow_crash()
     own_all_children()
+    forget_resource_tracker()
     keep_written()
     set_python_tempdir(Path(log).parent)
     threading.Thread(target=_end_with, args=(connection,), daemon=True).start()

@@ -30,7 +30,7 @@ from ...core.user_tmp import ScratchFolder
 from ..server.run_on_server import NoServer
 from . import fork_server_preload
 from .call_result import CallResult, describe_exit, unwrap_result
-from .multiprocessing_internals import process_config
+from .multiprocessing_internals import process_config, without_resource_tracker
 from .worker import memory_remedy, serve
 from .written_modules import MOST
 
@@ -65,7 +65,7 @@ def use_server(image: str) -> None:
 
 def warm_up() -> None:
     """Start the fork server, which imports what workers need in the background; the first worker waits for it."""
-    with _spawning, _hidden_main(), _safe_path():
+    with _spawning, _hidden_main(), _safe_path(), without_resource_tracker():
         _scratch_folder()
         multiprocessing.get_context("forkserver").set_forkserver_preload([fork_server_preload.PRELOAD])
         forkserver.ensure_running()
@@ -226,7 +226,7 @@ class Worker:
     def _fork_from_fork_server(self, theirs: Connection) -> BaseProcess:
         """A fork of the fork server."""
         warm_up()
-        with _spawning, _hidden_main():
+        with _spawning, _hidden_main(), without_resource_tracker():
             # The build script may have changed the environment since the fork server started.
             cwd_and_environment = (os.getcwd(), dict(os.environ))
             arguments = (theirs, str(self.log), self._memory, cwd_and_environment)
