@@ -69,7 +69,7 @@ def _draw_the_same_examples_wherever_a_test_runs():
 def pytest_collection_finish(session):
     """What is collected is not looked at again, and what is young seldom: it is found to be alive, mostly."""
     gc.freeze()
-    gc.set_threshold(50_000, 10, 10)
+    gc.set_threshold(50_000, 50, 10)
     gc.enable()
 
 

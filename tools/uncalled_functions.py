@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 import ast
 import cProfile
+import gc
 import io
 import json
 import os
@@ -460,6 +461,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--rows", action="store_true")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args(arguments)
+    # Syntax trees and what was entered stay: looking at them again and again takes longer than making them.
+    gc.set_threshold(100_000, 50, 1000)
     calls = Calls()
     with calls.heard():
         kernels = examples(None if options.whole else {*SAMPLE, *SCHEDULED, *CHECKED})

@@ -369,7 +369,7 @@ class ReadTracer:
         kind, name = key
         if kind == "machine":
             return Dependency(kind, name, str(found))  # the program may modify its process's copy
-        if kind == "contents":
+        if kind == "contents" and not isinstance(found, str):
             return self._read_contents(probe, name, found)
         state = probe.state(kind, name)
         if kind == "variable" and (name in self._set or key in libraries or key in self._library_reads):
