@@ -47,6 +47,7 @@ def gradient(x, w, out, ROWS: ConstInt, WIDTH: ConstInt, COLUMNS: ConstInt):
 
 
 MATRIX = Array("float16", 2, stride_divisible_by=16, shape_divisible_by=(128, 128))
+NARROW = Array("float16", 2, stride_divisible_by=16, shape_divisible_by=(128, 64))
 OPERANDS = (MATRIX, MATRIX, MATRIX, MATRIX, ROWS, KEYS, WIDTH)
 CASES = [
     Case("attention", attention.replace_hints(occupancy=1), (*OPERANDS, False)),
@@ -56,5 +57,8 @@ CASES = [
     Case("no_stage_fits", gradient, (MATRIX, MATRIX, Array("float32", 2, stride_divisible_by=16), 64, 512, 256)),
     Case("stages_fit", gradient, (MATRIX, MATRIX, Array("float32", 2, stride_divisible_by=16), 64, 256, 64)),
     Case("deep", attention, (*[MATRIX] * 4, 64, 64, 256, False)),
+    Case("tall", attention.replace_hints(occupancy=None), (*[NARROW] * 4, 128, 64, 64, False)),
+    Case("tall_twice", attention, (*[NARROW] * 4, 128, 64, 64, False)),
+    Case("tall_of_short_loads", attention.replace_hints(occupancy=None), (*[MATRIX] * 4, 128, 32, WIDTH, False)),
     Case("few_queries", attention, (*[MATRIX] * 4, FEW, KEYS, WIDTH, True)),
 ]

@@ -74,7 +74,7 @@ LAUNCH_OVERHEAD = 500  # cycles of a CTA before its first load: parameters, barr
 # Instructions of each warp besides those of its elements: parameters, indices, addresses; and its part of a reduction: shuffles,
 # shared memory, the partial results of other warps. From `estimate`.
 WARP_INSTRUCTIONS, REDUCTION_INSTRUCTIONS = 24, 32
-ACCUMULATOR_BYTES = 4
+ACCUMULATOR_BYTES = WORD = 4
 REDUCTION_LATENCY = 250  # cycles of a reduction over warps: shuffles, shared memory, two barriers
 
 
@@ -288,15 +288,19 @@ class _Model:
     def _fragments(self) -> float:
         """The waits of a trip for fragments: those of each step, or of the first one where they are read ahead.
 
-        Other warps of a partition multiply meanwhile, unless all of them wait at the barrier of a trip.
+        Other warps of a partition multiply meanwhile, unless all of them wait at the barrier of a trip. Of chained dots, whose left
+        operands are in registers, a partition's only warp waits for the first step of each: by `estimate`.
         """
         is_single = self.warps <= SM_PARTITIONS
         if self.schedule.prefetch_fragments:
             return FIRST_FRAGMENT if is_single else 0.0
+        step = MMA_LATENCY + self.gpu.shared_latency + BARRIER_LATENCY
+        if self.kernel.is_chained and is_single:
+            return step * len(self.kernel.dots)
         if self.schedule.num_stages and not is_single and not any(dot.is_scaled for dot in self.kernel.dots):
             return 0.0  # scales are copied by all threads, which then wait for each other
         steps = max(dot.a_size() / dot.m / STEP_BYTES for dot in self.kernel.dots)
-        return steps * (MMA_LATENCY + self.gpu.shared_latency + BARRIER_LATENCY)
+        return steps * step
 
     def _fill(self, bytes: float) -> float:
         """The cycles from a load to its data."""
@@ -352,11 +356,13 @@ class _Model:
         return max(1, occupancy(self.target, WARP * (self.warps + loads), self._registers(), shared).ctas)
 
     def _registers(self) -> int:
-        """Of a thread: its part of the accumulators, or of a row that waits for a reduction, and all else."""
+        """Of a thread: its part of the accumulators, and of left operands that stay, or of a row that waits for a reduction, and all else."""
         if self.kernel.row_words:
             return min(MAX_REGISTERS, int(self.kernel.row_words) // (WARP * self.warps) + UNSPILLABLE_REG_OVERHEAD)
-        words = (dot.m * dot.n for dot, family in self._dots if family.accumulator is Storage.REGISTERS)
-        return min(MAX_REGISTERS, sum(words) // (WARP * self.warps) + SYNC_MMA_REG_OVERHEAD)
+        words = sum(dot.m * dot.n for dot, family in self._dots if family.accumulator is Storage.REGISTERS)
+        if self.kernel.is_chained and not self.is_async:
+            words += sum(int(dot.a_size()) // WORD for dot in self.kernel.dots)
+        return min(MAX_REGISTERS, words // (WARP * self.warps) + SYNC_MMA_REG_OVERHEAD)
 
 
 def _families(kernel: Kernel, schedule: Schedule, target: Target) -> list[MmaFamily]:

@@ -181,6 +181,20 @@ class Kernel:
         )
         return replace(self._share(share), dots=tuple(dots), ctas=self.ctas * ctas)
 
+    def sliced(self, slices: int) -> Kernel:
+        """The kernel as it computes slices of its rows one after the other: each loads all that it multiplies them with."""
+        dots = (
+            replace(
+                dot,
+                m=dot.m // slices,
+                a_bytes=dot.a_bytes // slices,
+                a_work=dot.a_work / slices,
+                trips=slices * dot.trips,
+            )
+            for dot in self.dots
+        )
+        return replace(self, dots=tuple(dots))
+
     def with_trips(self, trips: float) -> Kernel:
         """The kernel with so many trips of its loop of dots."""
         factor = trips / self.trips

@@ -4,7 +4,8 @@ In:    nv_tileas without layouts; kernels with dots in loops.
 Out:   a loop over slices around the kernel's program, if the accumulators of a loop's dots and the left operands in
        registers exceed the registers of all threads of a CTA, or if chained dots have rows for two tiles of tensor
        memory that are not computed at once (``schedule/tmem_chains.py``). Each iteration loads, computes and stores one of two, four or eight equal slices of the tiles: the fewest
-       that fit, if each warp still has rows of its own. Slice-invariant scalars and views stay before the loop.
+       that fit, if each warp still has rows of its own. Slice-invariant scalars and views stay before the loop. Warps of attention by
+       fragments are chosen before, with their slices (``schedule/score_rows.py``).
 After: plan_cta_cluster (tiles are per CTA; all CTAs of a cluster compute the same slice of theirs). Before: shrink_k_tile (which reads tile sizes), choose_cta_shape, and all
        passes that choose warps and copies.
 Sound: slices follow the rules of analysis/sharding_propagation: no slice needs another one, and accesses that tokens
@@ -32,6 +33,7 @@ from ..common.cse import Cse
 from ..job import Job
 from ..mma.family import fastest_family
 from ..pass_manager import EdgePass
+from ..schedule.score_rows import choose_score_warps
 from ..schedule.tmem_chains import has_query_tiles
 from .sliced_program import slice_program, slices_of
 
@@ -48,6 +50,8 @@ class LoopOverTileSlices(EdgePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         funcs = [func for func in module.body.block.ops if is_function(func) and has_dots(func)]
+        for func in funcs:
+            choose_score_warps(as_op(func), job)
         large = [func for func in funcs if tma_loads_allowed(func) and not _stays_whole(as_op(func), job)]
         if any([_slice_to_fit(func, job) for func in large]):
             Cse().run(module, job)
