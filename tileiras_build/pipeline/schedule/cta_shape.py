@@ -56,6 +56,7 @@ from .schedule import Schedule
 from .schedule_attribute import schedule_of, set_knobs
 from .schedule_file import requested
 from .shared_memory import give_up_tma
+from .tmem_chains import chains_in_tmem
 
 POINTER_ACCESSES = frozenset({POINTER_LOAD, "nv_tileas.store"})
 # Operations whose fixed cost is per warp, and accesses that have vectors of their own.
@@ -94,8 +95,9 @@ def choose_cta_shape(func: TableOp, job: Job) -> None:
     elif not wanted.num_warps or is_listening():
         told = _choose_cheapest(func, job)
     if ctas := wanted.occupancy or hint(func, job, "occupancy") or told or _ctas_without_loop(func, job):
-        candidates = _occupancies(func, ctas, job)
-        choose(func, job, "occupancy", candidates)
+        in_tmem = wanted.occupancy and (requested(job).tmem_accumulators or chains_in_tmem(func, job))
+        if not in_tmem:  # else KeepAccumulatorsInTmem chooses
+            choose(func, job, "occupancy", _occupancies(func, ctas, job))
     elif late_words(func) and (words := row_words(func)):
         ctas = ctas_by_row_registers(words, choose_warps(func, job), job.target)
         set_knobs(func, occupancy=ctas if ctas > 1 else None)

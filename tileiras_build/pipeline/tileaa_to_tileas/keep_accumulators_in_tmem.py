@@ -22,6 +22,7 @@ from ..analysis.op_queries import TILED_LOAD
 from ..job import Job
 from ..mma.family import fastest_family
 from ..pass_manager import EdgePass
+from ..schedule.choose import Candidate, hear
 from ..schedule.schedule_attribute import schedule_of, set_knobs
 from ..schedule.tmem_chains import TmemChain, chains_in_tmem
 
@@ -41,6 +42,7 @@ def _keep_in_tmem(func: TableOp, chains: list[TmemChain]) -> None:
     set_knobs(func, num_warps=chains[0].warps, tmem_accumulators=True)
     if ctas > 1 or schedule_of(func).occupancy:
         set_knobs(func, occupancy=ctas)
+    hear(func, "occupancy", ctas, [Candidate(ctas)])
     if tiles > 1:
         set_knobs(func, query_tiles=tiles)
     for op in [as_op(op) for op in walk(func) if op.name == TILED_LOAD]:
