@@ -83,5 +83,27 @@ def test_emulator_and_launchers_share_nothing_with_the_compiler():
             }, module
 
 
+PIPELINE, VERIFIERS = "tileiras_build.pipeline.", "tileiras_build.pipeline.verifiers"
+# What docs/testing.md says that verifiers share with the compiler, beside dialects, layouts and limits of GPUs.
+SHARED_WITH_VERIFIERS = {
+    "tma_stores": {"analysis.disjoint_stores"},
+    "layout_conversions": {"analysis.convert_layout_op_plans", "common.llvm_element_types"},
+    "shared_memory_allocation": {"common.llvm_element_types"},
+}
+
+
+def test_verifiers_share_no_code_with_passes():
+    found = {
+        module.removeprefix(f"{VERIFIERS}."): {
+            imported.removeprefix(PIPELINE)
+            for imported in imports_of(module)
+            if imported.startswith(PIPELINE) and not imported.startswith(VERIFIERS)
+        }
+        for module in MODULES
+        if module.startswith(VERIFIERS) or module.endswith("_verifier") and module.startswith(PIPELINE)
+    }
+    assert {name: shared for name, shared in found.items() if shared} == SHARED_WITH_VERIFIERS
+
+
 def test_no_modules_import_each_other_in_a_circle():
     assert circles() == []

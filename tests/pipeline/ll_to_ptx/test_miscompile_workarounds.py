@@ -221,7 +221,7 @@ def test_a_copy_of_a_pair_of_ctas_needs_pairs(group, sm, refused):
     if not refused:
         assert "cp.async.bulk.tensor.1d" in lower(text, Job(find_target(sm)))
         return
-    with pytest.raises(TileirasError, match="needs tcgen05"):
+    with pytest.raises(TileirasError, match="needs tma_cta_group"):
         lower(text, Job(find_target(sm)))
 
 

@@ -58,7 +58,7 @@ _CONVERSION_MARKS = ("sitofp", "uitofp", "fptosi", "fptoui")
 MAX_INTEGER_BITS = 64
 _TENSOR_LOAD = "cp.async.bulk.tensor.g2s"
 _PAIR = re.compile(r"call [^\n]*@llvm\.nvvm\.cp\.async\.bulk\.tensor\.g2s\.(?!cta\.)[^\n]*,\s*i32\s+[12]\s*\)")
-PAIRS = "tcgen05"
+PAIRS = "tma_cta_group"
 _LINE_TABLES = "emissionKind: LineTablesOnly"
 
 
