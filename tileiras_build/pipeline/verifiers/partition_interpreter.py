@@ -20,7 +20,7 @@ from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import MmaRole, traits_of
 from .integer_interpreter import IntegerInterpreter
 from .pipeline_events import PipelineEvent
-from .tmem_column_lifetimes import TmemColumnLifetimes, is_tracked
+from .tmem_column_lifetimes import TmemColumnLifetimes, columns_of_several_partitions, is_tracked
 from .tmem_scale_hazards import TmemScaleFactors
 
 PIPELINE = "nv_tileas.async.pipeline."
@@ -40,15 +40,19 @@ ARITHMETIC = {
 
 @dataclass(frozen=True)
 class KernelPipelines:
-    """The pipeline of each buffer and of each accumulator with stages, and the pipelines whose stages a partition acquires."""
+    """The pipeline of each buffer and of each accumulator with stages, the pipelines whose stages a partition acquires, and the columns
+    of tensor memory that several partitions access.
+    """
 
     pipelines: dict[SSAValue, SSAValue]
     accumulators: dict[SSAValue, SSAValue]
     acquired: set[SSAValue]
+    shared_columns: set[int]
 
     @classmethod
     def of(cls, kernel: Operation) -> KernelPipelines:
-        return cls(_buffer_pipelines(kernel), _accumulator_pipelines(kernel), _acquired_pipelines(kernel))
+        found = _buffer_pipelines(kernel), _accumulator_pipelines(kernel), _acquired_pipelines(kernel)
+        return cls(*found, columns_of_several_partitions(kernel))
 
 
 class PartitionInterpreter(IntegerInterpreter):
@@ -76,7 +80,7 @@ class PartitionInterpreter(IntegerInterpreter):
         self.group = group
         self.own: dict[SSAValue, SSAValue] = {}  # the pipelines of this warpgroup
         self.scales = TmemScaleFactors(self)
-        self.columns = TmemColumnLifetimes(self)
+        self.columns, self.shared_columns = TmemColumnLifetimes(self), kernel_pipelines.shared_columns
         self.readers: dict[tuple[SSAValue, int], dict] = {}  # the MMAs that had read scales when an item was filled
         self.copied: dict[SSAValue, SSAValue] = {}  # the pipeline of each tile of scales that tcgen05.cp fills
         self.events: list[PipelineEvent] = []
@@ -251,7 +255,7 @@ class PartitionInterpreter(IntegerInterpreter):
         stage, the last one releases it.
         """
         self._items(op)
-        if is_tracked(op):
+        if is_tracked(op, self.shared_columns):
             self.columns.issue(op)
         if op.pipeline is not None:
             self._release_stage(op)
@@ -333,7 +337,7 @@ class PartitionInterpreter(IntegerInterpreter):
         """Check that the stage of a tile in tensor memory holds an item that was waited for and is not released."""
         if "line_dim" in op.attributes:
             return self.scales.store(op)
-        if is_tracked(op):
+        if is_tracked(op, self.shared_columns):
             self.columns.store(op) if op.name == TMEM_STORE else self.columns.load(op)
         if op.name == TMEM_STORE and op.chunk is not None:
             self._fill_chunk(op)
@@ -346,7 +350,8 @@ class PartitionInterpreter(IntegerInterpreter):
             self.fail(f"{op.name} of stage {stage}, which holds no accumulator that was waited for and is not released")
 
     def scale_accumulator(self, op: TableOp) -> None:
-        self.columns.scale(op)
+        if is_tracked(op, self.shared_columns):
+            self.columns.scale(op)
 
     def _fill_chunk(self, op: TableOp) -> None:
         pipeline = self._pipeline(op.filled)

@@ -10,7 +10,8 @@ computed from. In a run:
 - What an MMA or a thread reads was written last through the same tile.
 - What an operation writes is read in some run: else another one overwrites it too early (``unread``).
 
-Accumulators with stages, chunks of left operands and tiles of rows are items of pipelines, which ``partition_interpreter.py`` checks.
+Accumulators with stages, chunks of left operands and tiles of rows are items of pipelines, which ``partition_interpreter.py`` checks,
+and so are the columns that several partitions access, as where one issues the MMAs and another reads their results.
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NoReturn, Protocol
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, Region, SSAValue
 
 from ...ir.casting import cast, defining_op, int_attr
 from ...ir.dialects.nv_tileas.types import TmemType
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_async_mma
+from .control_flow_paths import AGENT_SWITCH
 
 PARTS = ("chunk", "rows", "line_dim")  # attributes of operations on parts of a tile, and on scales
 
@@ -143,10 +145,27 @@ def unread(runs: list[TmemColumnLifetimes]) -> set[Operation]:
     return {op for run in runs for op in run.written} - {op for run in runs for op in run.read}
 
 
-def is_tracked(op: TableOp) -> bool:
-    """Whether an operation accesses whole tiles, which are no items of pipelines."""
-    stage = op.acc_stage if is_async_mma(op) else op.stage
-    return stage is None and not any(name in op.attributes for name in PARTS)
+def is_tracked(op: TableOp, shared: set[int]) -> bool:
+    """Whether an operation accesses whole tiles, which are no items of pipelines; ``shared``: the columns of several partitions."""
+    stage = getattr(op, "acc_stage" if is_async_mma(op) else "stage", None)
+    if stage is not None or any(name in op.attributes for name in PARTS):
+        return False
+    return shared.isdisjoint(column for value in op.operands for column in _columns_of(value))
+
+
+def columns_of_several_partitions(kernel: Operation) -> set[int]:
+    """The columns that operations of more than one partition access."""
+    partitions: dict[int, set[Region]] = {}
+    for switch in (op for op in kernel.walk() if op.name == AGENT_SWITCH):
+        for region in switch.regions:
+            for column in {column for op in region.walk() for value in op.operands for column in _columns_of(value)}:
+                partitions.setdefault(column, set()).add(region)
+    return {column for column, found in partitions.items() if len(found) > 1}
+
+
+def _columns_of(value: SSAValue) -> range:
+    """The columns of a value, none where it is no tile in tensor memory."""
+    return _columns(value) if isinstance(value.type, TmemType) else range(0)
 
 
 def _columns(tile: SSAValue) -> range:
