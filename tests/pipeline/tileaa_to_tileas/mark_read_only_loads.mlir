@@ -126,10 +126,10 @@ nv_tileaa.func @k attributes {num_warps = 1 : i32} {
   nv_tileaa.return
 }
 
-// ---- beside_a_reduction
-#all = #cute.layout<(32), (32,1,1):(1,0,0)>
-!at = tensor<32x!nv_tileaa.ptr<f32>, #all>
-!x = tensor<32xf32, #all>
+// ---- four_registers_beside_a_reduction
+#all = #cute.layout<(128), (32,1,4):(4,0,1)>
+!at = tensor<128x!nv_tileaa.ptr<f32>, #all>
+!x = tensor<128xf32, #all>
 nv_tileaa.func @k attributes {num_warps = 1 : i32} {
 ^bb0(%in: !at, %out: !at, %to: !nv_tileaa.ptr<f32>, %a: !x):
   %u = nv_tileas.store %out, %a {mem_semantic = "weak"} : (!at, !x) -> !nv_tileaa.mem_token
@@ -143,14 +143,14 @@ nv_tileaa.func @k attributes {num_warps = 1 : i32} {
   nv_tileaa.return
 }
 // ==>
-#layout0 = #cute.layout<(32), (32,1,1):(1,0,0)>
-!tile_32xnv_tileaa_ptr_f32 = tensor<32x!nv_tileaa.ptr<f32>, #layout0>
-!tile_32xf32 = tensor<32xf32, #layout0>
+#layout0 = #cute.layout<(128), (32,1,4):(4,0,1)>
+!tile_128xnv_tileaa_ptr_f32 = tensor<128x!nv_tileaa.ptr<f32>, #layout0>
+!tile_128xf32 = tensor<128xf32, #layout0>
 nv_tileaa.func @k attributes {num_warps = 1 : i32} {
-^bb0(%in: !tile_32xnv_tileaa_ptr_f32, %out: !tile_32xnv_tileaa_ptr_f32, %to: !nv_tileaa.ptr<f32>, %a: !tile_32xf32):
-  %u = nv_tileas.store %out, %a {mem_semantic = "weak"} : (!tile_32xnv_tileaa_ptr_f32, !tile_32xf32) -> !nv_tileaa.mem_token
-  %b, %v = nv_tileas.load %in {mem_semantic = "weak"} : (!tile_32xnv_tileaa_ptr_f32) -> (!tile_32xf32, !nv_tileaa.mem_token)
-  %s = nv_tileas.reduce %b attributes {axis = 0 : i32} : (!tile_32xf32) -> f32 {
+^bb0(%in: !tile_128xnv_tileaa_ptr_f32, %out: !tile_128xnv_tileaa_ptr_f32, %to: !nv_tileaa.ptr<f32>, %a: !tile_128xf32):
+  %u = nv_tileas.store %out, %a {mem_semantic = "weak"} : (!tile_128xnv_tileaa_ptr_f32, !tile_128xf32) -> !nv_tileaa.mem_token
+  %b, %v = nv_tileas.load %in {mem_semantic = "weak"} : (!tile_128xnv_tileaa_ptr_f32) -> (!tile_128xf32, !nv_tileaa.mem_token)
+  %s = nv_tileas.reduce %b attributes {axis = 0 : i32} : (!tile_128xf32) -> f32 {
   ^bb0(%p: f32, %q: f32):
     %r = nv_tileas.addf %p, %q : f32
     nv_tileas.yield %r : (f32) -> ()

@@ -42,6 +42,7 @@ from ..job import Job
 from ..pass_manager import EdgePass
 
 UNROLLED = 4  # iterations: ptxas unrolls a short loop of unknown length so often
+MOST_BESIDE_REDUCTION = 2  # registers of a thread for what it loads in a block that waits for reductions
 
 
 class MarkReadOnlyLoads(EdgePass):
@@ -93,12 +94,12 @@ def _writes(op: Operation) -> bool:
 def _registers_allow(loads: list[TableOp], warps: int, job: Job) -> bool:
     """Whether the tiles of some iterations fit in registers, beside what else is live in the loads' block.
 
-    Where the block reduces its tiles, it waits for the reductions, and tiles that are live meanwhile only cost registers.
+    Where the block reduces its tiles, it waits for the reductions, and larger tiles that are live meanwhile only cost registers.
     """
-    block = parent_block(loads[0])
-    if any(map(is_combiner_region, block.ops)):
+    block, words = parent_block(loads[0]), sum(map(_registers, loads))
+    if words > MOST_BESIDE_REDUCTION and any(map(is_combiner_region, block.ops)):
         return False
-    ahead = (UNROLLED - 1) * sum(map(_registers, loads)) * WARP * warps
+    ahead = (UNROLLED - 1) * words * WARP * warps
     return live_registers_fit(peak_of_block(block, job.target) + ahead, warps, job.target)
 
 
