@@ -13,13 +13,15 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fcntl import LOCK_EX, flock
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TypeVar
 
 import tileiras_build
 from tileiras_build.core.user_tmp import ScratchFolder
 from tileiras_build.driver import Artifacts
+from tileiras_build.pipeline.job import Job, check_debug
+from tileiras_build.target.targets import find_target
 
 T = TypeVar("T")
 FOLDER = "PYTEST_COMPILED_ONCE"  # names the folder to the session's other processes; without one each works alone
@@ -70,7 +72,35 @@ def shared_folder() -> Path:
 
 
 class SharedArtifacts(Artifacts):
-    """Artifacts whose printed texts are made once as well."""
+    """Artifacts of which each is made once, when it is first asked for: who reads .tileas alone waits for no PTX."""
+
+    def __init__(self, data: bytes, sm: str, stop_at: str, options: dict):
+        self.bytecode, self.job, self.stop_at = data, check_debug(Job(find_target(sm), **options)), stop_at
+        self.sm, self.options = sm, options
+        self.key = data, sm, sorted(options.items())
+
+    @cached_property
+    def _ptx(self) -> Artifacts:
+        make = lambda: tileiras_build.compile(self.bytecode, self.sm, stop_at="ptx", **self.options)
+        return once(("ptx", *self.key), make)
+
+    @property
+    def texts(self) -> dict[str, str]:
+        return self._ptx.texts
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        return self._ptx.seconds
+
+    @cached_property
+    def binary(self) -> tuple[bytes, dict] | None:
+        return once(("cubin", *self.key), self._assembled) if self.stop_at == "cubin" else None
+
+    def _assembled(self) -> tuple[bytes, dict]:
+        from tileiras_build.pipeline import ptx_to_cubin
+
+        assert self.ptx is not None
+        return ptx_to_cubin.lower(self.ptx, self.job)
 
     def _text(self, name: str) -> str | None:
         return once(("text", name, self.bytecode, self.job), lambda: super(SharedArtifacts, self)._text(name))
@@ -78,15 +108,8 @@ class SharedArtifacts(Artifacts):
 
 @lru_cache(maxsize=256)
 def compiled(data: bytes, sm: str, *, stop_at: str = "ptx", **options) -> Artifacts:
-    """As ``tileiras_build.compile``, to "ptx" or "cubin"; a cubin is assembled from the PTX that others share, too."""
-    key = (data, sm, sorted(options.items()))
-    made = once(("ptx", *key), lambda: tileiras_build.compile(data, sm, stop_at="ptx", **options))
-    binary = None
-    if stop_at == "cubin":
-        from tileiras_build.pipeline import ptx_to_cubin
-
-        binary = once(("cubin", *key), lambda: ptx_to_cubin.lower(made.ptx, made.job))
-    return SharedArtifacts(data, made.job, stop_at, made.name, made.texts, binary, made.seconds)
+    """As ``tileiras_build.compile``, to "ptx" or "cubin", but later; a cubin is assembled from the PTX that others share, too."""
+    return SharedArtifacts(data, sm, stop_at, options)
 
 
 @contextmanager

@@ -4,7 +4,7 @@ import pytest
 
 import tileiras_build
 from tests.compiled_once import compiled
-from tests.examples.example_library import DIFFERENT, bytecode_of
+from tests.examples.example_library import bytecode_of
 from tileiras_build import driver
 from tileiras_build.core.errors import InvalidInput
 from tileiras_build.pipeline.job import Job
@@ -36,7 +36,15 @@ def test_same_input_gives_the_same_bytes():
     assert (first.ll, first.ptx, first.cubin) == (second.ll, second.ptx, second.cubin)
 
 
-@pytest.mark.parametrize("name", DIFFERENT)
+# Together they have all operations of the examples on sm_90 with all their attributes, in .tileaa and in .tileas.
+EACH_OPERATION = (
+    "argmax_f32", "attention_f16_causal", "histogram_i32", "matmul_f16_nt_grouped", "gelu_erf_f32", "rms_norm_f32", "transpose_i8",
+    "gelu_tanh_f32", "prefix_sum_i32", "scatter_f32", "masked_saxpy_f32", "matmul_f32_nn", "matmul_f16_nt_odd", "matmul_f8e4m3_nn",
+    "batch_matmul_bf16_pairs",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EACH_OPERATION)
 def test_stages_through_files_give_the_same_bytes(name):
     job = Job(find_target("90"))
     whole = compiled(bytecode_of(name), "sm_90")

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -23,6 +24,7 @@ import numpy as np
 
 import tileiras_build
 from tileiras_build.ir.bytecode import read_module
+from tileiras_build.pipeline.tile_ir_text_format import render
 from tileiras_build.simulate.emulator import EmulatorError
 from tileiras_build.simulate.interpreter import entry_names
 from tileiras_build.simulate.interpreter.compare_with_compiled import elements, run_in_emulator
@@ -30,6 +32,7 @@ from tileiras_build.simulate.interpreter.derive_inputs import MAX_ELEMENTS, UNVI
 
 # Ways to choose inputs, the cheapest first: tiles per dimension, elements of arrays that nothing tells the extents of.
 ATTEMPTS = ((1, UNVIEWED_ELEMENTS), (1, MAX_ELEMENTS), (7, UNVIEWED_ELEMENTS), (40, UNVIEWED_ELEMENTS))
+_POSITION_OR_PRODUCER = re.compile(r'loc = #loc\d*|producer = "[^"]*"')
 EQUAL, DIFFERENT, NO_INPUTS, TOO_LONG = "equal", "different", "no inputs", "too long"
 
 
@@ -72,6 +75,12 @@ def _compare(module, entry: str, made: list) -> Outcome:
             continue
         return replace(_outcome(entry, inputs, first, second), same_code=same_code)
     return Outcome(entry, NO_INPUTS, same_code=same_code, note=fault)
+
+
+def operations(data: bytes) -> list[str]:
+    """The operations of a file as it is read, without source positions and the name of the compiler that wrote it."""
+    lines = render(read_module(data)).decode().splitlines()
+    return [_POSITION_OR_PRODUCER.sub("", line) for line in lines if not line.startswith("#")]
 
 
 def instructions(ptx: str) -> list[str]:

@@ -13,7 +13,8 @@ BOTH = ("attention_f16_causal", "gelu_erf_f32", "histogram_i32", "layer_norm_f32
 # These have no LLVM operation and no instruction that others of their GPU lack.
 REPEATED = (
     "attention_bf16_causal", "batch_matmul_f16", "gelu_erf_bf16", "linear_recurrence_f32", "matmul_bf16_nn", "matmul_f16_nt",
-    "matmul_f16_nt_wide", "matmul_f32_nn", "prefix_sum_f32", "rms_norm_f32", "transpose_f32", "vector_add_f32",
+    "matmul_f16_nt_wide", "matmul_f32_nn", "prefix_sum_f32", "rms_norm_f32", "transpose_f32", "vector_add_f32", "matmul_tf32_nt",
+    "matmul_f8e4m3_nt", "max_and_argmax_f32", "masked_saxpy_f32", "transpose_on_load_f32",
 )  # fmt: skip
 PAIRS = [
     (name, sm)

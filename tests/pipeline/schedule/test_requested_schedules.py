@@ -34,7 +34,7 @@ def explained(name: str, sm: str, schedule: str = "") -> dict:
 
 def refused(name: str, sm: str, **knobs) -> str:
     with pytest.raises(InvalidInput) as error:
-        compiled(bytecode_of(name), sm, schedule=request(**knobs))
+        assert compiled(bytecode_of(name), sm, schedule=request(**knobs)).ptx
     assert error.value.id == "schedule-refused"
     assert error.value.location is not None and error.value.location.line == 1
     return str(error.value)
@@ -164,7 +164,7 @@ def test_a_promise_that_is_missing_is_named():
     [found] = driver.explain_schedule(data, ".tilebc", Job(find_target("sm_90")))
     assert f"operand B: the stride of dimension 0 {missing}" in render_text([found])
     with pytest.raises(InvalidInput, match=f"{missing}; promise Array.*alignment=16, stride_divisible_by=8"):
-        compiled(data, "sm_90", schedule=request(mma=["wgmma"]))
+        assert compiled(data, "sm_90", schedule=request(mma=["wgmma"])).ptx
 
 
 def test_an_explanation_prices_each_candidate():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.emulated_kernels import assembled, compiled, run
+from tests.pairwise import alternate
 from tileiras_build.pipeline.tile_ir_text_format import parse
 from tileiras_build.pipeline.verifiers.mbarrier_pipelines import verify_pipelines
 from tileiras_build.pipeline.verifiers.shared_memory_allocation import verify_shared_memory_allocation
@@ -46,13 +47,12 @@ def test_what_an_order_binds_is_read_and_written_in_one_turn(name):
     assert ("tile = [128, 256]" in compiled(KERNELS, name, "sm_90").tileas) == (name == "adding")
 
 
-@pytest.mark.parametrize(("name", "limit"), [("leaving", 1), ("leaving_in_a_loop", 0)])
-@pytest.mark.parametrize("sm", SMS)
-def test_a_return_ends_all_iterations(name, limit, sm):
+@pytest.mark.parametrize(("name", "sm"), alternate(["leaving", "leaving_in_a_loop"], SMS))
+def test_a_return_ends_all_iterations(name, sm):
     """What it comes after has been done in each of them."""
     rng = np.random.default_rng(4)
     a, b = (rng.integers(-2, 3, shape).astype(np.float16) for shape in ((768, 32), (32, 256)))
-    out = np.full((768, 256), 9, np.float32)
+    out, limit = np.full((768, 256), 9, np.float32), 1 if name == "leaving" else 0
     found = run(KERNELS, name, sm, [a, b, out, limit], (3, 1, 1))[2]
     want = np.concatenate([a[:256].astype(np.float64) @ b.astype(np.float64), np.full((256, 256), 1), out[512:]])
     np.testing.assert_array_equal(found, want)

@@ -73,12 +73,18 @@ EACH = (
     "f16_tall", "f16_square", "f16_of_two", "f16_wide_of_two", "f16_deep", "tf32_tall", "f16_short", "f16_short_wide", "f8_short",
     "f8_rows", "i8_rows", "i8_columns", "tf32_rows",
 )  # fmt: skip
+# Those whose parts the two instructions divide otherwise: accumulators in slices or of two CTAs, deep and short tiles.
+BOTH = [
+    ("f16_square", "sm_90"),
+    ("f16_deep", "sm_100"),
+    ("f16_of_two", "sm_100"),
+    ("f16_short", "sm_100"),
+    ("f8_rows", "sm_90"),
+]
 # What alone has an instruction.
 ALONE = [("f8_half_acc", "sm_120"), ("i8_short", "sm_100"), ("tf32_both_turned", "sm_90")]
 OTHERS = alternate([name for name in DOTS if name not in EACH], SMS)
-RESULTS = dict.fromkeys(
-    [*OTHERS, *((name, sm) for name in EACH for sm in ("sm_90", "sm_100")), ("f16_of_two", "sm_120"), *ALONE]
-)
+RESULTS = dict.fromkeys([*OTHERS, *alternate(EACH, ("sm_90", "sm_100")), *BOTH, ("f16_of_two", "sm_120"), *ALONE])
 
 
 @pytest.mark.parametrize(("name", "sm"), RESULTS)
@@ -175,8 +181,9 @@ def test_a_loop_that_never_runs(name, sm):
     np.testing.assert_array_equal(found, out if name == "added" else np.zeros_like(out))
 
 
-@pytest.mark.parametrize("sm", SMS)
-@pytest.mark.parametrize("name", ["looked_up", "looked_up_by_two_ctas", "looked_up_twice", "looked_up_late"])
+@pytest.mark.parametrize(
+    ("name", "sm"), alternate(["looked_up", "looked_up_by_two_ctas", "looked_up_late", "looked_up_twice"], SMS)
+)
 def test_places_that_are_read_from_memory(name, sm):
     """All threads look them up before the partitions part, unless the kernel has written them."""
     rng = np.random.default_rng(5)

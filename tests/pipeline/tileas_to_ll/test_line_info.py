@@ -8,6 +8,7 @@ import pytest
 import tileiras_build
 from tests import compiled_once
 from tests.examples.example_library import CASES, FILE_OF, FOLDER, bytecode_of, inputs_of, launch
+from tests.pairwise import alternate
 from tests.pipeline.tileas_to_ll.dwarf import entries, sections
 from tests.pipeline.tileas_to_ll.sass import disassemble, instructions
 from tileiras_build.core.errors import InvalidInput
@@ -35,8 +36,7 @@ def path(name: str) -> str:
 
 
 @pytest.mark.seed("target-and-debug-info", "mode-lineinfo")
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize(("name", "target"), alternate(KERNELS, TARGETS))
 def test_code_is_the_same_with_and_without_lines(name, target):
     plain, lines = (sections(compiled(name, target, flag).cubin) for flag in (False, True))
     assert plain[f".text.{name}"] == lines[f".text.{name}"]

@@ -52,14 +52,14 @@ def gemm(sm, side=512):
 def test_tile_blocks_of_a_persistent_kernel():
     """On a GPU of three SMs: each tile block is counted once, and the CTA with the most tile blocks sets the time."""
     artifacts = emulated_kernels.assembled(KERNELS, MATMUL, "sm_90", persistent=1)
-    row = read_launch_manifest(artifacts.manifest).kernels[MATMUL]
+    kernel, row = _disassembled(artifacts.cubin), read_launch_manifest(artifacts.manifest).kernels[MATMUL]
     together = 3 * row.grid.persistent
 
     def launched(tiles):
         settings = read_settings(f"{name}={128 * tiles}x{128 * tiles}" for name in "abc")
         launch = launch_of_manifest(row, settings, (tiles, tiles, 1), 3)
         assert launch.grid == (min(tiles**2, together), 1, 1) and launch.tile_programs == tiles**2
-        return estimate(_disassembled(artifacts.cubin), launch)
+        return estimate(kernel, launch)
 
     for tiles in (1, 2, 3):
         assert launched(tiles).multiply_adds == pytest.approx((128 * tiles) ** 3)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from ..errors import fault_at
@@ -29,9 +31,13 @@ def is_pair(ins) -> bool:
 
 def require_one_group(e, ins):
     """Require the same .cta_group in all tcgen05 instructions of a kernel (section 9.7.16.7.1)."""
-    groups = {m for other in e.program.code if other.op == "tcgen05" for m in other.mods if m.startswith("cta_group")}
-    if len(groups) > 1:
+    if len(_cta_groups(e.program)) > 1:
         e.fail("all tcgen05 instructions of a kernel must have the same .cta_group")
+
+
+@lru_cache(maxsize=16)
+def _cta_groups(program) -> set[str]:
+    return {m for ins in program.code if ins.op == "tcgen05" for m in ins.mods if m.startswith("cta_group")}
 
 
 def mask_of(e) -> str:
