@@ -278,12 +278,12 @@ def _registers_needed(regs: int, warps: int) -> int:
 MAX_CTAS_PER_SM = 2  # a third CTA hides less latency than more stages do
 
 
-def ctas_per_sm(kernel: Operation, loop: Operation | Block, job: Job) -> int:
-    """CTAs per SM: the kernel's hint, else as many as its accumulators leave registers for."""
+def ctas_per_sm(kernel: Operation, loop: Operation | Block, job: Job, most: int = MAX_CTAS_PER_SM) -> int:
+    """CTAs per SM: the kernel's hint, else as many as its accumulators leave registers for, and ``most``."""
     if requested := occupancy(kernel, job):
         return requested
     accumulators = sum(_registers_per_thread(op.results[0]) for op in walk(loop) if op.name == DOT)
-    return ctas_by_accumulators(accumulators, as_op(kernel).num_warps + as_op(kernel).producer_warps, job)
+    return ctas_by_accumulators(accumulators, as_op(kernel).num_warps + as_op(kernel).producer_warps, job, most)
 
 
 def estimated_ctas_per_sm(kernel: Operation, job: Job) -> int:
@@ -296,10 +296,10 @@ def estimated_ctas_per_sm(kernel: Operation, job: Job) -> int:
     return ctas_by_accumulators(regs // (WARP * warps), warps + producer_warps, job)
 
 
-def ctas_by_accumulators(accumulators: int, warps: int, job: Job) -> int:
+def ctas_by_accumulators(accumulators: int, warps: int, job: Job, most: int = MAX_CTAS_PER_SM) -> int:
     """CTAs per SM whose threads have registers for so many 32-bit words of results each; ``warps`` of all roles."""
     taken = WARP * warps * (accumulators + SYNC_MMA_REG_OVERHEAD)
-    return max(1, min(MAX_CTAS_PER_SM, job.target.sm_limits.registers // taken))
+    return max(1, min(most, job.target.sm_limits.registers // taken))
 
 
 def _registers_per_thread(tile: SSAValue) -> int:

@@ -66,6 +66,8 @@ from .pipelines import (
 )
 
 SMALL_CHUNK_BYTES = CHUNK_BYTES[1]
+# More CTAs than others have, by `estimate`; with two stages, tiles arrive too late.
+MOST_CTAS_THAT_WAIT, STAGES_OF_MANY_CTAS = 4, 3
 ACCUMULATOR_BUFFERS = 2  # one is read while MMAs accumulate into the other
 
 
@@ -154,7 +156,7 @@ class PipelineAllocation:
         min_count = min_stages(most) if self.shares_smem else max(map(_min_stages, self.mainloops))
         # Otherwise there would be no shared memory to copy other tiles ahead.
         for used in dict.fromkeys((scratch + copied, scratch)):
-            stages, self.ctas = choose_stages(size, used, most, self.job, min_count)
+            stages, self.ctas = choose_stages(size, used, self._most_ctas(most, size, used, body), self.job, min_count)
             if stages >= min_count:
                 break
         cap = min(_max_stages(mainloop) for mainloop in self.mainloops)
@@ -162,6 +164,16 @@ class PipelineAllocation:
             cap = min(cap, int(tiles))
         self.budget = StageBudget(max(1, min(stages, cap)), size, used, self.ctas, cap)
         return min(stages, cap)
+
+    def _most_ctas(self, few: int, size: int, used_bytes: int, body: Block) -> int:
+        """CTAs per SM, ``few`` or more: where threads wait for a dot in each iteration, as they read its result, others run meanwhile."""
+        if self.shares_smem or self.has_mma_issuer or all(only_accumulates(one.dot) for one in self.mainloops):
+            return few
+        most = ctas_per_sm(self.func, body, self.job, MOST_CTAS_THAT_WAIT)
+        if self.accumulators:
+            most = min(most, ALL_COLUMNS // allocated_columns(sum(sum(one.own) for one in self.tiles)))
+        stages, ctas = choose_stages(size, used_bytes, most, self.job, STAGES_OF_MANY_CTAS)
+        return max(few, ctas) if stages >= STAGES_OF_MANY_CTAS else few
 
     def _copied_bytes(self) -> int:
         """Shared memory for the rings of other operands that all threads copy ahead in the same loops
@@ -193,12 +205,10 @@ class PipelineAllocation:
         arrivals = self.query_tiles if mainloop.consumers else self.warps
         stages = self._create(mainloop.tma_loads, mainloop.pipeline_stages(count), arrivals)
         for reader, stored in mainloop.stored_of_stage:
-            if stored.first is not None:
-                stored.buffer = stored.first.buffer
-                continue
             element = tile_type(reader.dot.operands[stored.index]).element_type
             type = BufferType(element, IntAttr(reader.buffers_of(stored, count)), SharedLayoutAttr(stored.placement))
-            stored.buffer = self._add(AllocTensorOp.make([], [type]))
+            own = None if stored.first else self._add(AllocTensorOp.make([], [type]))
+            stored.buffer = own or unwrap(stored.first).buffer
         return stages
 
     def _create_written(self, mainloop: Mainloop, stages: OperandStages) -> Pipeline:
