@@ -95,8 +95,8 @@ def _write_ahead(block: Block, ops: Iterable[Operation]) -> None:
                 break
 
 
-def _move_store(store: TableOp, place: TableOp) -> bool:
-    """Move a store, and what computes it, behind ``place``, a dot; false where it must not move."""
+def _move_store(store: TableOp, place: Operation) -> bool:
+    """Move a store, and what computes it, behind ``place``; false where it must not move."""
     passed = ops_between(place, store)
     if (computed := computation_of(store, passed)) is None:
         return False
