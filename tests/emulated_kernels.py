@@ -9,7 +9,6 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from tests import compiled_once
-from tileiras_build import compile
 from tileiras_build.frontend.export_cutile import export_point, load_cases, pack_arguments
 from tileiras_build.ir.bytecode.reader import read_module
 from tileiras_build.ir.casting import as_op
@@ -39,11 +38,6 @@ def bytecode(path: Path, name: str) -> bytes:
 def compiled(path: Path, name: str, sm: str, **options):
     """The artifacts of one case, down to PTX; ``options`` are those of ``compile``."""
     return compiled_once.compiled(bytecode(path, name), sm, **options)
-
-
-def scheduled_text(path: Path, name: str, sm: str) -> str:
-    """The .tileas of one case alone: its PTX, which costs more, is not made."""
-    return compile(bytecode(path, name), sm, stop_at="tileas").tileas
 
 
 def scheduled_case(path: Path, name: str, sm: str) -> ModuleOp:

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.emulated_kernels import assembled, cases, compiled, run, scheduled_text
+from tests.emulated_kernels import assembled, cases, compiled, run
 from tests.pairwise import alternate
 from tileiras_build.pipeline.tile_ir_text_format import parse
 from tileiras_build.pipeline.verifiers.cp_async_buffers import verify_cp_async_buffers
@@ -44,7 +44,7 @@ def sizes(name):
 def test_steps_are_as_deep_as_two_of_them_fit(name):
     k = sizes(name)[2]
     for sm, depth in zip(SMS, DEPTHS[name]):
-        text = scheduled_text(KERNELS, name, sm)
+        text = compiled(KERNELS, name, sm).tileas
         tile = [1, sizes(name)[0], depth] if name == "long" else [sizes(name)[0], depth]
         assert (sm, f"tile = {tile}" in text) == (sm, True)
         if depth < k:

@@ -224,10 +224,10 @@ def test_loads_whose_hint_forbids_tma_are_copied_by_threads():
 
 @pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
 def test_dots_whose_stages_do_not_fit_together(sm):
-    """Each alone would fit, but shared memory has space for 14 of them."""
-    a, b, out = np.ones((64, 128), np.float16), np.full((128, 64), 2, np.float16), np.zeros((64, 64), np.float32)
+    """Each alone would fit, but shared memory has space for 7 of them."""
+    a, b, out = np.ones((64, 256), np.float16), np.full((256, 64), 2, np.float16), np.zeros((64, 64), np.float32)
     assert "mma.sync" in compiled(KERNELS, "many_loops", sm).ptx
-    np.testing.assert_array_equal(run(KERNELS, "many_loops", sm, [a, b, out])[2], np.full((64, 64), 16 * 128 * 2))
+    np.testing.assert_array_equal(run(KERNELS, "many_loops", sm, [a, b, out])[2], np.full((64, 64), 8 * 256 * 2))
 
 
 @pytest.mark.parametrize("sm", SMS)
