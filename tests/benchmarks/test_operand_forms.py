@@ -1,5 +1,6 @@
 """benchmarks/operand_forms.py: matmuls whose operands arrive in many forms compute what NumPy does, and keep their family."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -18,6 +19,7 @@ NAMES = [
     "half_accumulator", "unaligned", "left_gathered",
 ]  # fmt: skip
 FAMILY = {"sm_90": "wgmma.mma_async", "sm_100": "tcgen05.mma"}
+OPERATION = {"sm_90": "async.dot", "sm_100": "async.umma"}
 STEPS, TILE_K = 3, 64
 # What an array holds where its elements are the bits of another type.
 BITS_OF = {"bitcast": ml_dtypes.bfloat16, "bitcast_fp8_transposed": ml_dtypes.float8_e4m3fn}
@@ -87,12 +89,14 @@ def test_results(name, sm):
     grid = (1, 2 if name.startswith("columns_8") else 1, 1)
     found = run(KERNELS, name, sm, [*passed(name, (a, b)), out, *scales_of(name, b)], grid)[2]
     np.testing.assert_array_equal(found, expected(name, a, b))
+    assert FAMILY.get(sm, "") in compiled(KERNELS, name, sm).ptx
 
 
 @pytest.mark.parametrize("sm", FAMILY)
 @pytest.mark.parametrize("name", NAMES)
 def test_asynchronous_instructions_multiply(name, sm):
-    assert FAMILY[sm] in compiled(KERNELS, name, sm).ptx
+    """In .tileas here; in PTX where ``test_results`` has it."""
+    assert re.search(rf"nv_tileas\.{OPERATION[sm]}\b", compiled(KERNELS, name, sm).tileas)
 
 
 def test_all_forms_are_here():

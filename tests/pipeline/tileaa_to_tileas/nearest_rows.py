@@ -15,8 +15,8 @@ def nearest(points, centers, out, M: ConstInt, N: ConstInt, K: ConstInt):
     for step in range(ct.num_tiles(centers, axis=0, shape=(N, K))):
         right = ct.load(centers, (step, 0), (N, K), padding_mode=ct.PaddingMode.ZERO)
         wide = right.astype(ct.float32)
-        products = ct.mma(left, ct.transpose(right), ct.zeros((M, N), dtype=ct.float32))
-        best = ct.minimum(best, ct.min(ct.sum(wide * wide, axis=1)[None, :] - 2.0 * products, axis=1))
+        dots = ct.mma(left, ct.transpose(right), ct.zeros((M, N), dtype=ct.float32))
+        best = ct.minimum(best, ct.min(ct.sum(wide * wide, axis=1)[None, :] - 2.0 * dots, axis=1))
     ct.store(out, (ct.bid(0),), best)
 
 
