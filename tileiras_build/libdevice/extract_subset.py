@@ -15,6 +15,7 @@ from functools import cached_property
 import llvmlite.binding as llvm
 
 from ..core.errors import InvalidInput
+from .promote_arrays import has_arrays, select_elements
 from .resolve_linked_library import Blob, broken_library
 from .split_library import Closure, Library
 
@@ -125,7 +126,21 @@ def optimize(closure: Closure, machine: llvm.TargetMachine) -> bytes:
         for function in helpers:
             function.linkage = "linkonce_odr"
         _run(module, machine, _drop_unused)
+        return module.as_bitcode() if not has_arrays(text := str(module)) else _without_arrays(text, machine)
+
+
+def _without_arrays(text: str, machine: llvm.TargetMachine) -> bytes:
+    """Bitcode of an optimized closure whose small arrays are registers."""
+    with llvm.create_context() as context, llvm.parse_assembly(select_elements(text), context=context) as module:
+        _run(module, machine, _promote)
         return module.as_bitcode()
+
+
+def _promote(_) -> llvm.ModulePassManager:
+    manager = llvm.create_new_module_pass_manager()
+    manager.add_sroa_pass()
+    manager.add_instruction_combine_pass()
+    return manager
 
 
 def _merge(closures: Iterable[bytes], machine: llvm.TargetMachine) -> bytes:
