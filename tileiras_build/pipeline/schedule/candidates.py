@@ -342,7 +342,19 @@ class Candidates:
         refused, remedy = (cluster.refused, cluster.remedy) if cluster.refused else self._limit(schedule, kernel)
         if refused is not None:
             return WholeSchedule(schedule, refused, remedy)
-        return WholeSchedule(schedule, cost=cost(kernel, schedule, self.target))
+        return WholeSchedule(schedule, cost=cost(kernel, self._priced(schedule, kernel, ctas), self.target))
+
+    def _priced(self, schedule: Schedule, kernel: Kernel, ctas: int) -> Schedule:
+        """The schedule whose cost is compared: threads load tiles as if cp.async copied them ahead, since ptxas issues loads ahead, too. As
+        if they waited for each load, eight warps would be chosen for 128 x 128 tiles of single elements on sm_80, which take a third
+        more by `estimate` than four.
+        """
+        if self.copied:
+            return schedule
+        fitting = (self.target.shared_memory_of(ctas) - self._beside(kernel)) // max(kernel.stage_bytes, 1)
+        stages = max(1, min(MAX_CP_ASYNC_STAGES, fitting))
+        ahead = self._fragments_fit(kernel.dots[0], unwrap(schedule.num_warps), ctas) or None
+        return replace(schedule, occupancy=ctas, num_stages=None, cp_async_stages=(stages,), prefetch_fragments=ahead)
 
     def _expected(self, cluster: _Cluster, kernel: Kernel, warps: int, ctas: int) -> Schedule:
         """The schedule of a combination."""
@@ -350,7 +362,8 @@ class Candidates:
         is_pair = self._is_pair(kernel)
         size = kernel.stage_bytes - is_pair * kernel.dots[0].b_bytes // 2
         fitting = (self.target.shared_memory_of(ctas) - self._beside(kernel)) // max(size, 1)
-        stages, ahead = max(1, min(most, fitting)), self._prefetches(kernel.dots[0], warps, ctas) or None
+        stages = max(1, min(most, fitting))
+        ahead = self.copied_by_threads and self._fragments_fit(kernel.dots[0], warps, ctas) or None
         found = Schedule(num_warps=warps, occupancy=ctas, mma=(self.family.name,), prefetch_fragments=ahead)
         found = replace(found, mma_warp=self._has_mma_warp(kernel, warps) or None)
         if self.copied or self.written:
@@ -391,10 +404,8 @@ class Candidates:
         share, whole = kernel.dots[0], self.kernel.dots[0]
         return self.registers * (share.m * share.n) // (whole.m * whole.n)
 
-    def _prefetches(self, dot: Dot, warps: int, ctas: int) -> bool:
-        """Whether threads read the fragments of two steps at once: they copied the operands, and have the registers."""
-        if not self.copied_by_threads:
-            return False
+    def _fragments_fit(self, dot: Dot, warps: int, ctas: int) -> bool:
+        """Whether threads have registers for the fragments of two steps, which they read at once where they copied the operands."""
         steps = max(1.0, dot.a_size() / dot.m / STEP_BYTES)
         fragments = self.family.shared_bytes(dot, warps) / steps / (4 * WARP * warps)
         needed = dot.m * dot.n / (WARP * warps) + 2 * fragments + FRAGMENT_REG_OVERHEAD
