@@ -55,10 +55,26 @@ def delta_rule(q, k, w, u, out, T: ConstInt, D: ConstInt, V: ConstInt):
         ct.store(out, (step, ct.bid(0)), result)
 
 
+@ct.kernel
+def halved_queries(q, k, v, out, T: ConstInt, D: ConstInt, V: ConstInt):
+    """``linear_attention`` of q / 2, which threads write for two dots; TMA loads no operand of the second one."""
+    state = ct.zeros((D, V), dtype=ct.float32)
+    lower = ct.arange(T, dtype=ct.int32)[:, None] >= ct.arange(T, dtype=ct.int32)[None, :]
+    for step in range(ct.num_tiles(q, axis=0, shape=(T, D))):
+        queries, keys, values = chunk(q, step, 0, T, D), chunk(k, step, 0, T, D), chunk(v, step, ct.bid(0), T, V)
+        queries = queries * 0.5
+        scores = ct.where(lower, ct.mma(queries, ct.transpose(keys), ct.zeros((T, T), dtype=ct.float32)), 0.0)
+        result = ct.mma(scores.astype(v.dtype), values, ct.zeros((T, V), dtype=ct.float32))
+        result = result + ct.mma(queries, state.astype(v.dtype), ct.zeros((T, V), dtype=ct.float32))
+        state = ct.mma(ct.transpose(keys), values, state)
+        ct.store(out, (step, ct.bid(0)), result)
+
+
 half, single = (Array(dtype, 2, stride_divisible_by=8) for dtype in ("float16", "float32"))
 CASES = [
     Case("linear_attention", linear_attention, (half, half, half, single, 64, 64, 64)),
     Case("of_results", of_results, (half, half, half, single, 64, 64, 64)),
+    Case("halved_queries", halved_queries, (half, half, half, single, 64, 64, 64)),
     Case("delta_rule", delta_rule, (half, half, half, half, single, 64, 64, 64)),
     Case("delta_rule_wide", delta_rule, (half, half, half, half, single, 64, 128, 64)),
 ]

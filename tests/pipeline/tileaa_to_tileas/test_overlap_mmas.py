@@ -69,6 +69,10 @@ def of_results(q, k, v):
     return np.concatenate(out)
 
 
+def halved_queries(q, k, v):
+    return linear_attention(q / 2, k, v)
+
+
 def delta_rule(q, k, w, u):
     state, out = np.zeros((q.shape[1], u.shape[1])), []
     for rows in range(0, len(q), 64):
@@ -79,7 +83,7 @@ def delta_rule(q, k, w, u):
     return np.concatenate(out)
 
 
-@pytest.mark.parametrize("reference", [linear_attention, of_results])
+@pytest.mark.parametrize("reference", [linear_attention, of_results, halved_queries])
 @pytest.mark.parametrize("chunks", [1, 4])
 def test_results(reference, chunks):
     check_results(reference, chunks, "sm_100")
@@ -108,6 +112,6 @@ def check_results(reference, chunks, sm):
     np.testing.assert_allclose(found, reference(q, k, v), rtol=5e-3, atol=1e-3)
 
 
-@pytest.mark.parametrize("name", ["linear_attention", "of_results", "delta_rule", "delta_rule_wide"])
+@pytest.mark.parametrize("name", ["linear_attention", "of_results", "halved_queries", "delta_rule", "delta_rule_wide"])
 def test_verifier_of_pipelines(name):
     assert verify_pipelines(scheduled_case(KERNELS, name, "sm_100")) > 0

@@ -57,6 +57,8 @@ def _written_before(
     for other in earlier:
         if other.dot.parent is not mainloop.dot.parent or family_of(other.dot) is not family_of(mainloop.dot):
             continue
+        if not other.loads or not mainloop.loads:
+            continue  # no producer fills the stages of one, and threads wait for its MMAs instead
         for one in () if stored.is_invariant else other.stored:
             if other.dot.operands[one.index] is tile and one.placement == stored.placement and one.first is None:
                 yield other, one
