@@ -4,8 +4,8 @@ Python, SCons and msgspec, which every build reads its records by, start in half
 as ``python -m SCons`` has; what tests do to a run that goes on is done to a process of its own.
 A run that finds this checkout first is a fork of another process, which has imported the tool, too: that takes half of a run
 that has nothing to do; one on a cluster is a fork of a third, which has imported Dask as well. All others have their own modules of the project.
-So is the interpreter that multiprocessing starts for a run, its fork server: a fork that has waited since the run began, and
-has imported what Python itself has, nothing of SCons or of this project.
+So is the interpreter that multiprocessing starts for a run, its fork server: a fork that has waited since the run began. It has
+imported what Python itself has and, where the run has the tool, modules of this project for it alone (``_PRELOAD``); nothing of SCons.
 """
 
 from __future__ import annotations
@@ -51,6 +51,11 @@ _TOOL = tuple(
         "build.kernel_library build.orphaned_artifacts build.progress build.select_executor build.sconsign_writer "
         "build.unknown_targets workers.executor.lazy_executor workers.executor.server_forked_workers workers.executor.worker_pool"
     ).split()
+)
+
+# What the fork server of such a run imports (tests/fake_preload.py), in modules that only it has.
+_PRELOAD = tuple(
+    f"{_PACKAGE}.{name}" for name in ("driver", "workers.executor.traced_fork_call", "workers.executor.worker")
 )
 
 # Dask takes longer to import than a cluster's build takes.
@@ -255,18 +260,50 @@ class ToolFinder:
     exec_module.__code__ = exec_module.__code__.replace(co_filename="<import>")
 
 
+def _read_sources() -> None:
+    """Read the package's files that signatures of steps cover: no test changes those of this checkout."""
+    stages, fakes = (importlib.import_module(name) for name in (f"{_PACKAGE}.pipeline.stages", "tests.fake_stages"))
+    for stage in (*stages.STAGES, stages.LIBDEVICE, *fakes.TABLE, fakes.CUT, *fakes.PROGRAM_TABLE):
+        stages.source_files(stage)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "tests"]:
+        del sys.modules[name]
+
+
 # ---- the interpreters that a run starts ------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Preloaded:
+    """Modules of the project that nobody else in this process finds, and the finders that they have installed."""
+
+    modules: dict[str, types.ModuleType]
+    finders: list
+
+
+def import_for_fork_servers() -> Preloaded:
+    """What ``_PRELOAD`` needs."""
+    for name in _PRELOAD:
+        importlib.import_module(name)
+    found = Preloaded({name: module for name, module in sys.modules.items() if _is_ours(name)}, list(sys.meta_path))
+    for name in found.modules:
+        del sys.modules[name]
+    sys.meta_path[:] = _FINDERS
+    return found
+
+
+def _is_ours(name: str) -> bool:
+    return name.partition(".")[0] == _PACKAGE
+
+
 class Spare:
     """A fork that waits for a program, and ends where none comes before the process above ends."""
 
-    def __init__(self, request: Request, folders: list[str], older: Iterable[Spare]):
+    def __init__(self, request: Request, folders: list[str], preloaded: Preloaded, older: Iterable[Spare]):
         self.socket, theirs = socket.socketpair()
         self.process = os.fork()
         if self.process == 0:
             for file in (*request.files, self.socket.detach(), *(spare.socket.detach() for spare in older)):
                 os.close(file)
             signal.signal(signal.SIGINT, signal.SIG_IGN)
-            _run_program(theirs, folders)
+            _run_program(theirs, folders, preloaded)
             sys.exit()
         theirs.close()
 
@@ -280,8 +317,8 @@ class Spare:
         return self.process
 
 
-def _run_program(requests: socket.socket, folders: list[str]) -> None:
-    """Wait for a program and run it as ``python -c`` does."""
+def _run_program(requests: socket.socket, folders: list[str], preloaded: Preloaded) -> None:
+    """Wait for a program and run it as ``python -c`` does; it finds what is ``preloaded`` as its own."""
     head, files, _, _ = socket.recv_fds(requests, _HEAD, _ABOVE)
     if not head:
         os._exit(0)
@@ -289,9 +326,10 @@ def _run_program(requests: socket.socket, folders: list[str]) -> None:
         program, folder, environment, descriptors = pickle.loads(stream.read(int.from_bytes(head, "little")))
     _renumber(files, descriptors)
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    for name in [name for name in sys.modules if name.partition(".")[0] in ("SCons", _PACKAGE)]:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "SCons" or _is_ours(name)]:
         del sys.modules[name]
-    sys.meta_path[:] = _FINDERS
+    sys.modules.update(preloaded.modules)
+    sys.meta_path[:] = preloaded.finders
     _surround(folder, environment, folders)
     sys.path.insert(0, "")
     sys.argv[:] = ["-c"]
@@ -309,11 +347,11 @@ def _renumber(files: list[int], descriptors: list[int]) -> None:
         os.close(file)
 
 
-def use_spares(request: Request, folders: list[str]) -> None:
+def use_spares(request: Request, folders: list[str], preloaded: Preloaded) -> None:
     """Have spares instead of new interpreters where multiprocessing starts its programs in this process."""
     spares: dict[str, Spare] = {}
     for name in STARTED:
-        spares[_MULTIPROCESSING.format(name)] = Spare(request, folders, spares.values())
+        spares[_MULTIPROCESSING.format(name)] = Spare(request, folders, preloaded, spares.values())
     anew, owner = util.spawnv_passfds, os.getpid()
 
     def spawn(path: str, arguments: list[str], files: Iterable[int]) -> int:
@@ -334,13 +372,15 @@ def main() -> None:
     for name in ("SCons.Script", "msgspec"):
         importlib.import_module(name)
     sys.path.insert(0, str(_ROOT))
+    preloaded = import_for_fork_servers() if len(sys.argv) > 2 else Preloaded({}, _FINDERS)
     for name in sys.argv[2:]:
         importlib.import_module(name)
     if len(sys.argv) > 2:
+        _read_sources()
         sys.meta_path.insert(0, ToolFinder())
     gc.freeze()
     request = wait_for_requests(socket.socket(fileno=int(sys.argv[1])))
-    use_spares(request, folders)
+    use_spares(request, folders, preloaded)
     become(request, folders)
     runpy.run_module("SCons", run_name="__main__", alter_sys=True)
 
