@@ -20,6 +20,7 @@ MATMUL, ATTENTION, ROWS = "matmul_f16_nt", "attention_f16", "softmax_f16"
 WIDE = "matmul_f16_nt_wide"
 UNHINTED = Path(__file__).with_name("unhinted_dots.py")
 BENCHMARKS = Path(__file__).parents[3] / "benchmarks" / "schedule_kernels.py"
+ROTATED = Path(__file__).parents[1] / "tileaa_to_tileas" / "rotated_dots.py"
 SHARED_TILES = Path(__file__).parents[1] / "tileaa_to_tileas" / "tiles_of_two_dots.py"
 
 
@@ -47,10 +48,11 @@ def test_the_printed_schedule_given_back_makes_the_same_code(name, sm):
 
 
 @pytest.mark.parametrize(
-    ("path", "name"), [(BENCHMARKS, "attention_f16_128x128x64"), (SHARED_TILES, "attention_and_squares")]
+    ("path", "name"),
+    [(BENCHMARKS, "attention_f16_128x128x64"), (SHARED_TILES, "attention_and_squares"), (ROTATED, "weighted_tall")],
 )
 def test_ctas_of_attention_in_tensor_memory_may_be_given_back(path, name):
-    """Its registers do not hold the accumulators of two CTAs per SM, and need not."""
+    """Its registers do not hold the accumulators of two CTAs per SM, and need not. Halves of tiles may run one after the other."""
     [found] = driver.explain_schedule(bytecode(path, name), ".tilebc", Job(find_target("sm_100")))
     assert found["schedule"]["occupancy"] == 2 and found["schedule"]["tmem_accumulators"]
     again = driver.compile(bytecode(path, name), "sm_100", stop_at="ptx", schedule=json.dumps(found))

@@ -106,12 +106,19 @@ class TmemChain:
         if m % ROWS or TILES % self.query_tiles or self.warps < MIN_WARPS:
             return None
         ctas = TILES // self.query_tiles
-        if (hint(func, self.job, "occupancy") or ctas) < ctas or requested(self.job).occupancy not in (None, ctas):
+        if (hint(func, self.job, "occupancy") or ctas) < ctas or not self._is_asked(ctas):
             return None
         columns_needed = self.query_tiles * (n + columns)
         fits = ctas * allocated_columns(columns_needed) <= ALL_COLUMNS and self.stages(ctas) >= min_stages(ctas)
         has_registers = registers_fit_with_setmaxnreg(m * max(n, columns), self.warps, ctas, self.job.target)
         return ctas if fits and has_registers else None
+
+    def _is_asked(self, ctas: int) -> bool:
+        """Whether the schedule file allows so many CTAs per SM, and the warps; of halves that run one after the other, those of one."""
+        asked, warps = requested(self.job), self.warps
+        if asked.query_tiles == 1:
+            ctas, warps = TILES, WARPS
+        return asked.occupancy in (None, ctas) and asked.num_warps in (None, warps)
 
     def stages(self, ctas: int) -> int:
         """The stages that shared memory holds beside the stationary tile, for each of so many CTAs."""
@@ -138,7 +145,7 @@ def chains_in_tmem(func: Operation, job: Job) -> list[TmemChain]:
         return []
     if len({operand_placement(chain.stationary_lhs) for chain in chains}) > 1 or chains[0].fitting_ctas(func) is None:
         return []
-    return chains if requested(job).num_warps in (None, chains[0].warps) else []
+    return chains
 
 
 def _is_allowed(func: Operation, job: Job) -> bool:
