@@ -75,7 +75,7 @@ def _candidate(func: TableOp, kernel: Kernel, rows: int, registers: int, warps: 
         return WholeSchedule(Schedule(num_warps=warps), text, "smaller tiles")
     results = sum(tile_registers(dot.result) for dot in dots_in(func)) // slices
     ctas = ctas_by_accumulators(results // (WARP * warps), warps, job)
-    stages, _ = choose_stages(kernel.stage_bytes, 0, ctas, job)
+    stages, _ = choose_stages(max(kernel.stage_bytes, 1), 0, ctas, job)
     uses_tma, names = choose_strategy(job).uses_tma, (fastest_family(job.target).name,) * len(kernel.dots)
     schedule = Schedule(
         num_warps=warps,
