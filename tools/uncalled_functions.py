@@ -88,6 +88,7 @@ TILE_KERNELS = {
     "tileaa_to_tileas/read_only_loads.py": {"sm_90": ["doubled"]},
     "tileaa_to_tileas/gated_gradients.py": {"sm_100": ["gated"]},
     "tileaa_to_tileas/shared_tmem.py": {"sm_100": ["twice"]},
+    "tileaa_to_tileas/state_dots.py": {"sm_90": ["of_results"], "sm_100": ["linear_attention"]},
 }
 OPERAND_FORMS = {
     "sm_90": ["bitcast", "right_int8_scaled", "right_used_twice", "batch_of_one", "left_gathered"],
