@@ -5,7 +5,7 @@
 A row has the family of instructions, the instructions in all, those of local memory, and the clocks of the model
 (docs/report.md), ours / tileiras'. Without files the kernels are those of ``operand_forms.py``, at m = n = 4096, k = 1024.
 Of files and folders the kernels with a dot count, with ``--all`` those without one, too, each program once; their arrays are guessed by their ranks, which both
-compilers get alike. Figures of tileiras are kept in ``parity.json``, by kernel and target, with a digest of the bytecode; ``--peer`` runs tileiras for those that are missing, and writes them there.
+compilers get alike. Of a kernel with variants the one counts that this launch takes. Figures of tileiras are kept in ``parity.json``, by kernel and target, with a digest of the bytecode; ``--peer`` runs tileiras for those that are missing, and writes them there.
 Exit status 1 if a family is slower than tileiras', local memory has more than 8 instructions more, or the clocks are more than 1.05 of its.
 """
 
@@ -18,7 +18,7 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import median
@@ -33,10 +33,10 @@ from tileiras_build.ir.bytecode.reader import read_module
 from tileiras_build.ir.bytecode.text_parser import assemble
 from tileiras_build.manifest.launch_manifest import Launch as Manifest
 from tileiras_build.manifest.launch_manifest import read_launch_manifest
-from tileiras_build.simulate.estimate.constant_bank_values import Launch
+from tileiras_build.simulate.estimate.constant_bank_values import Launch, Shape
 from tileiras_build.simulate.estimate.kernel_from_cubin import read_kernels
 from tileiras_build.simulate.estimate.performance_model import estimate
-from tileiras_build.simulate.estimate.problem_size import launch_of_manifest
+from tileiras_build.simulate.estimate.problem_size import grid_in_ctas, launch_of_manifest, launched_kernel
 from tileiras_build.target import sass_listing
 from tileiras_build.target.gpu_models import gpu_model
 from tileiras_build.target.targets import Target, parse_targets
@@ -57,7 +57,7 @@ GUESSED_SHAPES = {
 }
 GUESSED_SCALAR, GUESSED_GRID = "1024", (32, 32, 1)
 MORE_LOCAL_MEMORY, MORE_CLOCKS = 8, 1.05
-MODEL_SECONDS = 4  # of processor time: guessed arguments may make loops without end
+MODEL_SECONDS = 20  # of processor time: guessed arguments may make loops without end
 SUFFIXES, ENTRY = (".tilebc", ".tileirbc", ".mlir"), "cuda_tile.entry"
 DOTS = {"cuda_tile.mmaf", "cuda_tile.mmai", "cuda_tile.mmaf_scaled"}
 
@@ -231,32 +231,42 @@ def _row(name: str, code: bytes, target: Target, known: Peer, runs_peer: bool) -
         artifacts = driver.compile(code, target.name)
     except TileirasError as error:
         return Row(name, target.name, error.id, None)
-    [manifest] = read_launch_manifest(artifacts.manifest).kernels.values()
-    launch = _launch(name, manifest, target)
-    return Row(
-        name, target.name, _figures(artifacts.cubin, launch), _theirs(name, code, target, launch, known, runs_peer)
-    )
+    kernel, manifest, launch = _launched(name, read_launch_manifest(artifacts.manifest).kernels, target)
+    ours = _figures(artifacts.cubin, kernel, launch and _in_ctas(launch, manifest.cluster))
+    return Row(name, target.name, ours, _theirs(name, code, target, launch, known, runs_peer))
 
 
 def _theirs(
     name: str, code: bytes, target: Target, launch: Launch | None, known: Peer, runs_peer: bool
 ) -> Figures | None:
-    """Tileiras' figures, from the file or by running it."""
+    """Tileiras' figures, from the file or by running it; ``launch`` is in tile blocks."""
     key, digest = f"{name} {target.name}", hashlib.sha256(code).hexdigest()[:16]
     if key in known and known[key][0] == digest:
         return known[key][1]
     if not runs_peer:
         return None
     try:
-        found = _figures(compile_speed.peer_cubin(code, target.name), launch, is_peer=True)
+        found = _peer_figures(compile_speed.peer_cubin(code, target.name), launch)
     except (FileNotFoundError, subprocess.CalledProcessError):
         return None
     known[key] = (digest, found)
     return found
 
 
-def _launch(name: str, manifest: Manifest, target: Target) -> Launch | None:
-    """The launch of a kernel: a form's problem, or a guess; None where the model has no answer."""
+def _launched(name: str, manifests: Mapping[str, Manifest], target: Target) -> tuple[str, Manifest, Launch | None]:
+    """The kernel or variant that a launch takes, its manifest, and the launch in tile blocks; None where the model has no answer."""
+    symbol, general = next((symbol, one) for symbol, one in manifests.items() if one.variant_of is None)
+    settings, grid = _problem(name, general)
+    try:
+        symbol = launched_kernel(manifests, symbol, settings, grid)
+        found = launch_of_manifest(manifests[symbol], settings, grid, gpu_model(target).sm_count)
+    except TileirasError:
+        return symbol, general, None
+    return symbol, manifests[symbol], found
+
+
+def _problem(name: str, manifest: Manifest) -> tuple[dict[str, str], Shape]:
+    """The arguments and the grid of a kernel: a form's problem, or a guess."""
     shapes = [f"{M}x{K}", f"{N}x{K}" if TRANSPOSED in name else f"{K}x{N}", f"{M}x{N}"]
     shapes = [f"2x{shape}" for shape in shapes] if name == BATCHED else shapes
     if "/" in name:
@@ -267,33 +277,33 @@ def _launch(name: str, manifest: Manifest, target: Target) -> Launch | None:
     settings = {
         one.name: GUESSED_SCALAR if one.kind == "scalar" else GUESSED_SHAPES[one.rank] for one in manifest.arguments
     }
-    settings |= dict(zip(settings, shapes, strict=False))
-    try:
-        return launch_of_manifest(manifest, settings, grid, gpu_model(target).sm_count)
-    except TileirasError:
-        return None
+    return settings | dict(zip(settings, shapes, strict=False)), grid
 
 
-def _figures(cubin: bytes, launch: Launch | None, is_peer: bool = False) -> Figures:
-    [listing] = sass_listing.read_listings(sass_listing.disassemble(cubin))
+def _in_ctas(launch: Launch, cluster: Shape) -> Launch:
+    """A launch in tile blocks, each of which has a cluster of CTAs; a persistent kernel's has its CTAs already."""
+    return launch if launch.tile_programs else replace(launch, grid=grid_in_ctas(launch.grid, cluster))
+
+
+def _peer_figures(cubin: bytes, launch: Launch | None) -> Figures:
+    [(symbol, kernel)] = read_kernels(cubin).items()
+    return _figures(cubin, symbol, launch and _in_ctas(compile_speed.peer_launch(launch, kernel), kernel.cluster))
+
+
+def _figures(cubin: bytes, symbol: str, launch: Launch | None) -> Figures:
+    listing = next(one for one in sass_listing.read_listings(sass_listing.disassemble(cubin)) if one.name == symbol)
     family = next((name for name in reversed(ORDER) if listing.count(*FAMILIES[name])), ORDER[0])
     if any(line.opcode in FAMILIES["tcgen05"] and ".2CTA" in line.mnemonic for line in listing.lines):
         family = ORDER[-1]
     local = listing.count(*sass_listing.SPILL)
-    return Figures(family, listing.total, local, None if launch is None else _clocks(cubin, launch, is_peer))
+    return Figures(family, listing.total, local, None if launch is None else _clocks(cubin, symbol, launch))
 
 
-def _clocks(cubin: bytes, launch: Launch, is_peer: bool) -> int | None:
-    [kernel] = read_kernels(cubin).values()
-    if is_peer:
-        launch = compile_speed.peer_launch(launch, kernel)
-    if not launch.tile_programs:
-        x, y, z = launch.grid
-        launch = replace(launch, grid=(x * launch.cluster_blocks, y, z))
+def _clocks(cubin: bytes, symbol: str, launch: Launch) -> int | None:
     signal.signal(signal.SIGVTALRM, _give_up)
     signal.setitimer(signal.ITIMER_VIRTUAL, MODEL_SECONDS)
     try:
-        return round(estimate(kernel, launch).clocks)
+        return round(estimate(read_kernels(cubin)[symbol], launch).clocks)
     except (TileirasError, TimeoutError):
         return None
     finally:

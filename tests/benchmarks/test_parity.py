@@ -6,6 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.pipeline.test_variants import compiled
+from tileiras_build.manifest.launch_manifest import read_launch_manifest
+from tileiras_build.target.targets import find_target
+
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 
 
@@ -50,6 +54,16 @@ def test_the_summary_counts_each_fault(parity):
     assert "2 compared with tileiras: 1 have a slower family, 1 more local memory, 1 more than" in parity._summary(rows)
     assert "Medians: 1.00 of its instructions, 1.50 of its clocks (2 kernels)" in parity._summary(rows)
     assert "0 compared with tileiras: 0 have" in parity._summary([])
+
+
+def test_of_variants_the_one_counts_that_the_launch_takes(parity):
+    made = compiled("matmul", "sm_90", stop_at="cubin")
+    manifests = read_launch_manifest(made.manifest).kernels
+    symbol, manifest, launch = parity._launched("files/matmul", manifests, find_target("sm_90"))
+    assert len(manifests) == 3 and symbol == "matmul__aligned__cluster2" and manifest is manifests[symbol]
+    assert (parity._in_ctas(launch, manifest.cluster).grid, launch.cluster) == (parity.GUESSED_GRID, (2, 1, 1))
+    taken, general = (parity._figures(made.cubin, name, None) for name in (symbol, "matmul"))
+    assert taken.family == general.family == "wgmma" and taken.instructions != general.instructions
 
 
 def test_all_takes_kernels_without_dots_too(parity, tmp_path):

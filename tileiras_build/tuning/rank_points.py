@@ -6,7 +6,7 @@ A point that cannot be compiled, or that the model cannot handle, is kept with t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,10 +16,9 @@ from ..driver import Artifacts
 from ..frontend.export_cutile import export_point
 from ..frontend.kernel_case import Case
 from ..frontend.tuning_space import Point, at_point, points
-from ..manifest.launch_manifest import Launch, read_launch_manifest
-from ..manifest.variant_assumptions import variants_of
+from ..manifest.launch_manifest import read_launch_manifest
 from ..simulate.estimate.estimate_kernel import Problem, estimate_kernel
-from ..simulate.estimate.problem_size import fits_variant
+from ..simulate.estimate.problem_size import launched_kernel
 from ..verify.estimate_settings import settings_of
 from .problem_launches import ProblemLaunch, problem_launches
 
@@ -82,17 +81,11 @@ def modelled(made: Artifacts, name: str, launch: ProblemLaunch) -> float:
     if settings is None:
         raise InvalidInput("tune-none", f"{name}: the cost model takes arrays and scalars only")
     assert made.cubin is not None
-    taken = launched(manifest, name, settings, launch.grid)
+    taken = launched_kernel(manifest, name, settings, launch.grid)
     found = estimate_kernel(made.cubin, taken, manifest, Problem(settings, launch.grid))
     if found is None:
         raise InvalidInput("tune-none", f"{name}: the cost model cannot handle this kernel")
     return found.microseconds
-
-
-def launched(manifest: Mapping[str, Launch], name: str, settings: Mapping[str, str], grid: tuple[int, int, int]) -> str:
-    """The kernel, or the variant of it that launchers take for these settings and this grid."""
-    variants = variants_of(name, manifest).items()
-    return next((variant for variant, row in variants if fits_variant(manifest[name], row, settings, grid)), name)
 
 
 def result_of(case: Case, target: str, ranked: list[RankedPoint], by: str, space: str) -> dict[str, Any]:

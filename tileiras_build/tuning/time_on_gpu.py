@@ -21,10 +21,10 @@ from ..driver import Artifacts
 from ..launch.runtime.kernel_library import check_grid
 from ..launch.runtime.loaded_kernel import LoadedKernel
 from ..manifest.launch_manifest import Launch, read_launch_manifest
+from ..simulate.estimate.problem_size import launched_kernel
 from ..target.targets import find_target
 from ..verify.estimate_settings import settings_of
 from .problem_launches import ProblemLaunch
-from .rank_points import launched
 from .tune_kernels import GPU, tune_kernels
 
 _RUNS = 9  # timed launches, of which the median counts; one before them warms up
@@ -77,7 +77,7 @@ class GpuTimer:
         settings = settings_of(kernels[name], launch.values)
         if settings is None:
             raise InvalidInput("tune-none", f"{name}: tuning takes arrays and scalars only")
-        entry = launched(kernels, name, settings, launch.grid)
+        entry = launched_kernel(kernels, name, settings, launch.grid)
         with self._loaded(made.cubin, entry, kernels[entry]) as loaded, self._arguments(launch) as values:
             grid = check_grid(entry, launch.grid, kernels[entry])
             with _gpu_to_itself():

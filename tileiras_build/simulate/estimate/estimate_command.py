@@ -12,17 +12,16 @@ from ...core.errors import InvalidInput, Location, suggest
 from ...core.file_io import read_file
 from ...manifest.launch_manifest import Launch as Manifest
 from ...manifest.launch_manifest import parse_json, read_launch_manifest
-from ...manifest.variant_assumptions import variants_of
 from ...target.gpu_models import GpuModel, gpu_model
 from .constant_bank_values import Launch
 from .estimate_report import document, table
 from .kernel_from_cubin import KernelModel, read_kernels
 from .performance_model import Estimate, estimate
 from .problem_size import (
-    fits_variant,
     grid_in_ctas,
     launch_of_cubin,
     launch_of_tile_blocks,
+    launched_kernel,
     order_of,
     read_extents,
     read_settings,
@@ -83,9 +82,7 @@ def _launched_kernel(options: argparse.Namespace, manifest: Mapping[str, Manifes
     kernels = [name for name, launch in manifest.items() if launch.variant_of is None]
     if len(kernels) != 1 or len(manifest) == 1:
         return None
-    [general], settings, grid = kernels, read_settings(options.settings), read_extents(options.grid, "grid")
-    variants = variants_of(general, manifest).items()
-    return next((name for name, row in variants if fits_variant(manifest[general], row, settings, grid)), general)
+    return launched_kernel(manifest, kernels[0], read_settings(options.settings), read_extents(options.grid, "grid"))
 
 
 def _manifest(file: str) -> Mapping[str, Manifest]:

@@ -16,7 +16,7 @@ from ...core.errors import InvalidInput
 from ...manifest.launch_manifest import Launch as Manifest
 from ...manifest.launch_manifest import Parameter
 from ...manifest.parameter_bounds import satisfies
-from ...manifest.variant_assumptions import conditions, fits_grid
+from ...manifest.variant_assumptions import conditions, fits_grid, variants_of
 from ...target.element_types import ELEMENT_TYPES
 from .constant_bank_values import Argument, GlobalBuffer, Launch, Shape
 from .kernel_from_cubin import KernelModel
@@ -85,6 +85,15 @@ def grid_in_ctas(grid: Shape, cluster: Shape) -> Shape:
 def order_of(manifest: Manifest) -> TileOrder:
     """The order of a kernel's tile blocks."""
     return TileOrder(manifest.grid.group, manifest.grid.reversed)
+
+
+def launched_kernel(manifests: Mapping[str, Manifest], name: str, settings: Mapping[str, str], grid: Shape) -> str:
+    """The kernel, or the variant of it that launchers take for these settings and this grid, in tile blocks.
+
+    Raises InvalidInput[estimate-set].
+    """
+    variants = variants_of(name, manifests).items()
+    return next((variant for variant, one in variants if fits_variant(manifests[name], one, settings, grid)), name)
 
 
 def fits_variant(general: Manifest, variant: Manifest, settings: Mapping[str, str], grid: Shape) -> bool:
