@@ -73,3 +73,9 @@ def test_limit_and_share_are_named():
     assert occupancy(hopper, 128, 32, 227 * 1024) == Occupancy(1, 1 / 16, "shared memory")
     assert occupancy(hopper, 32, 16, 0) == Occupancy(32, 0.5, "blocks")
     assert occupancy(hopper, 1024, 255, 0) == Occupancy(0, 0.0, "registers")
+
+
+def test_an_allocation_of_tensor_memory_waits_for_free_columns():
+    blackwell = TARGETS["sm_100"]
+    assert occupancy(blackwell, 128, 32, 0, 256) == Occupancy(2, 1 / 8, "tensor memory")
+    assert occupancy(blackwell, 128, 32, 227 * 1024, 256) == Occupancy(1, 1 / 16, "shared memory")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .sm_limits import RESERVED_SHARED_MEMORY, WARP
+from .sm_limits import RESERVED_SHARED_MEMORY, TENSOR_MEMORY_COLUMNS, WARP
 from .targets import Target
 
 _REGISTER_UNIT = 256  # allocation unit of a warp
@@ -24,8 +24,11 @@ class Occupancy:
     limit: str
 
 
-def occupancy(target: Target, threads: int, registers: int, shared_memory: int) -> Occupancy:
-    """The occupancy of CTAs of ``threads`` with ``registers`` per thread and ``shared_memory`` bytes, static and dynamic."""
+def occupancy(target: Target, threads: int, registers: int, shared_memory: int, columns: int = 0) -> Occupancy:
+    """The occupancy of CTAs of ``threads`` with ``registers`` per thread and ``shared_memory`` bytes, static and dynamic.
+
+    A CTA that allocates ``columns`` of tensor memory starts, but does not go on before they are free: it does not count.
+    """
     limits, warps = target.sm_limits, -(-threads // WARP)
     per_warp = _round_up(max(registers, 1) * WARP, _REGISTER_UNIT)
     warps_with_registers = limits.registers // limits.partitions // per_warp * limits.partitions
@@ -35,6 +38,8 @@ def occupancy(target: Target, threads: int, registers: int, shared_memory: int) 
         "registers": warps_with_registers // warps,
         "shared memory": limits.shared_memory // _round_up(shared_memory + RESERVED_SHARED_MEMORY, _SHARED_UNIT),
     }
+    if columns:
+        fits["tensor memory"] = TENSOR_MEMORY_COLUMNS // columns
     limit, ctas = min(fits.items(), key=lambda item: item[1])
     return Occupancy(ctas, ctas * warps * WARP / limits.threads, limit)
 

@@ -13,6 +13,9 @@ WARP = 32
 COMMON_SHARED_MEMORY = 48 * 1024
 # Bytes of an SM's shared memory that are reserved for each CTA (the same table's notes).
 RESERVED_SHARED_MEMORY = 1024
+# Columns of tensor memory of an SM, where it has one; an allocation blocks until as many are free (PTX ISA 9.0, 9.7.16.1
+# and 9.7.16.7.1).
+TENSOR_MEMORY_COLUMNS = 512
 
 
 @dataclass(frozen=True)

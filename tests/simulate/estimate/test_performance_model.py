@@ -106,6 +106,16 @@ def test_a_pair_keeps_its_tensor_pipes_busy():
     assert found.bounds["tensor pipe"] > 0.9 * found.clocks
 
 
+def test_ctas_share_an_sm_if_its_tensor_memory_has_their_columns():
+    """Four CTAs with 128 columns each; shared memory has space for more of them."""
+    kernel, row = built(MATMUL, "sm_100")
+    launch = launch_of_manifest(row, read_settings([f"{name}=512x512" for name in "abc"]), (4, 4, 1))
+    small = replace(kernel, resources=replace(kernel.resources, registers=32, shared=0))
+    small.__dict__["code"] = kernel.code
+    waves = estimate(small, replace(launch, shared_memory=0)).waves
+    assert (waves.resident, waves.limit) == (4, "tensor memory")
+
+
 @pytest.mark.parametrize("sm", ["sm_80", "sm_90", "sm_100", "sm_120"])
 def test_no_bound_is_below_what_the_rates_allow(sm):
     found = gemm(sm)

@@ -51,12 +51,14 @@ class OccupancyWaves:
         return self.busiest_sm_ctas / self.even_ctas_per_sm - 1
 
 
-def occupancy_waves(target: Target, machine: GpuModel, launch: Launch, registers: int, shared: int) -> OccupancyWaves:
-    """For a kernel with ``registers`` per thread and ``shared`` bytes per CTA, static and dynamic.
+def occupancy_waves(
+    target: Target, machine: GpuModel, launch: Launch, registers: int, shared: int, columns: int = 0
+) -> OccupancyWaves:
+    """For a kernel with ``registers`` per thread, ``shared`` bytes, static and dynamic, and ``columns`` of tensor memory per CTA.
 
     Raises InvalidInput[estimate-too-large] if not even one CTA fits.
     """
-    found = occupancy(target, launch.threads, registers, shared)
+    found = occupancy(target, launch.threads, registers, shared, columns)
     if not found.ctas:
         usage = f"{launch.threads} threads, {registers} registers, {size_text(shared)} shared memory"
         message = f"CTA does not fit on an SM of {target.name} ({usage}): limited by {found.limit}"

@@ -16,6 +16,7 @@ from .l2_misses import reads_with_misses
 from .memory_load import IDLE, MemoryLoad
 from .occupancy_waves import OccupancyWaves, occupancy_waves
 from .roofline import RooflineInputs, dram_bytes, peak_roofline
+from .tensor_memory_columns import allocated_columns
 from .trace_warps import Tracer
 from .traced_sample import TracedSample, trace_sample
 
@@ -85,11 +86,10 @@ def estimate(
     """
     machine = gpu or gpu_model(kernel.target)
     resources = kernel.resources
-    waves = occupancy_waves(
-        kernel.target, machine, launch, resources.registers, resources.shared + launch.shared_memory
-    )
     tracer = Tracer(kernel.code, launch, Constants.of(launch, kernel.layout, kernel.banks), dict(trips or {}))
     sample = trace_sample(tracer, launch)
+    shared, columns = resources.shared + launch.shared_memory, allocated_columns(kernel.code, sample.clusters)
+    waves = occupancy_waves(kernel.target, machine, launch, resources.registers, shared, columns)
     work = _average_work(kernel, machine, sample)
     once, written = dram_bytes(work, launch)
     read = reads_with_misses(kernel, machine, launch, waves.resident, sample, work, once)

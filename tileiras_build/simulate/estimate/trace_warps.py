@@ -26,6 +26,7 @@ from .memory_transactions import ASYNC, GLOBAL, SHARED, Transactions, address_op
 from .sass_operands import Operand
 from .sass_parser import BYTES, Instruction, MachineCode
 from .sass_semantics import Handler, handler_of
+from .tensor_memory_columns import allocations
 from .warp_registers import Warp
 
 MAX_BASIC_BLOCKS = 200_000  # limit of basic blocks executed by one warp
@@ -92,7 +93,7 @@ class Tracer:
     def _recorded(self) -> frozenset[int]:
         """The instructions whose operands are recorded."""
         by_opcode = (one.number for one in self.code.instructions if one.opcode in _RECORDED_OPCODES)
-        return init_stores(self.code) | frozenset(by_opcode)
+        return init_stores(self.code) | allocations(self.code) | frozenset(by_opcode)
 
     def _block_steps(self, block: range, sliced: frozenset[int]) -> list[tuple[Instruction, Handler | None]]:
         ones = (self.code.instructions[number] for number in block)
