@@ -22,6 +22,7 @@ from tileiras_build.target.targets import find_target
 KERNELS = Path(__file__).with_name("unhinted_dots.py")
 # With so many warps: with four, two CTAs share an SM. The cost of the persistent one is higher in pairs, but not with the tail.
 PAIRS = {"tall": 4, "square": 8, "wide": 4, "persistent": 8}
+COPIED = Path(__file__).parents[1] / "tileaa_to_tileas" / "copied_operands.py"
 BENCHMARKS = Path(__file__).parents[3] / "benchmarks" / "schedule_kernels.py"
 OTHERS = ("narrow", "one_cta", "two_of_an_sm", "from_a_tile", "without_tma")
 CLUSTER = ".blocksareclusters"
@@ -119,6 +120,10 @@ EXPECTED = ("num_stages", "cp_async_stages", "prefetch_fragments", "mma_warp", "
         *((BENCHMARKS, "matmul_f16_persistent_128x256x64", f"sm_{sm}") for sm in (80, 90, 100, 120)),
         *((BENCHMARKS, "matmul_f16_128x128x64", f"sm_{sm}") for sm in (80, 120)),
         *((KERNELS, "without_tma", f"sm_{sm}") for sm in (80, 90, 120)),
+        # Operands that threads gather, beside another or both; fragments that are converted are not read ahead.
+        *((COPIED, "gathered", f"sm_{sm}") for sm in (80, 90, 100)),
+        (COPIED, "left_by_tma", "sm_90"),
+        (BENCHMARKS, "matmul_f8e4m3_128x128x64", "sm_80"),
     ],
 )
 def test_the_schedule_that_is_priced_is_what_passes_make(path, name, sm):

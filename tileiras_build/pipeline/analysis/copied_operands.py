@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
@@ -13,7 +13,8 @@ from ...ir.dialects.op_definition import TableOp
 from ...ir.layouts import SharedLayout
 from ...ir.layouts.tmem_layout import PAIR
 from ..common.llvm_element_types import element_of
-from .access_vectorization import ViewAccessInfo, dims_from, pointer_vector
+from ..mma.family import MmaFamily, Storage
+from .access_vectorization import VECTOR_BYTES, ViewAccessInfo, dims_from, pointer_vector
 from .axis_info import AxisAnalysis
 from .chained_dots import is_computed_by_dot
 from .dot_operand_chains import dot_operand_load, smem_layout_after_views
@@ -65,6 +66,14 @@ def _is_loaded_in_loop(dot: TableOp, index: int) -> bool:
     """Whether the loop of a dot loads an operand as it is."""
     found = renamed_load(dot.operands[index])
     return found is not None and found[0].parent is dot.parent
+
+
+def copyable_operands(
+    dot: TableOp, indices: Iterable[int], family: MmaFamily, mn_major: tuple[str, ...]
+) -> tuple[int, ...]:
+    """Those of some operands that cp.async can copy to where a family reads them."""
+    least = VECTOR_BYTES if family.accumulator is Storage.TENSOR else MIN_CP_ASYNC_BYTES
+    return tuple(index for index in indices if is_copyable(dot, index, mn_major, least))
 
 
 def is_copyable(dot: TableOp, index: int, mn_major: tuple[str, ...], least: int) -> bool:

@@ -374,6 +374,11 @@ def max_stages(dot: TableOp) -> int:
     return MAX_TMA_STAGES if dot.lhs_scale is None else MAX_BLOCK_SCALED_STAGES
 
 
+def max_copied_stages(beside_tma: bool) -> int:
+    """The same of tiles that threads copy, beside others that TMA loads or alone."""
+    return MAX_CP_ASYNC_STAGES if beside_tma else MAX_CP_ASYNC_STAGES + MIN_STAGES
+
+
 def choose_stages(size: int, used_bytes: int, ctas: int, job: Job, min_stages: int = MIN_STAGES) -> tuple[int, int]:
     """(stages of ``size`` bytes besides ``used_bytes``, CTAs that fit): fewer CTAs rather than fewer than
     ``min_stages`` stages.

@@ -58,11 +58,11 @@ from .grid_clusters import grid_cluster_limit, shared_operand
 from .kernel import Dot, Kernel, describe
 from .schedule import CHUNK_BYTES, Schedule
 from .schedule_attribute import schedule_of
+from .stage_counts import written_stages
 
 LEAST_GAIN = 0.03  # of the cost; below, the model says nothing
-LEAST_SPLIT_GAIN = (
-    0.1  # of the time of a tile program; below, `estimate` finds the exchange slower than the rest of the loop
-)
+# Of the time of a tile program; below, `estimate` finds the exchange slower than the rest of the loop.
+LEAST_SPLIT_GAIN = 0.1
 NEIGHBOURS = 2  # tile programs of a cluster
 MIN_PAIR_COLUMNS = 128  # with fewer columns, the left operand bounds the loop, which a pair does not share
 
@@ -111,10 +111,11 @@ class Candidates:
         )
 
     @cached_property
-    def copied_by_threads(self) -> bool:
-        """Whether all threads copy an operand ahead by cp.async, and read fragments of it."""
-        may_copy = self.job.target.has("cp_async") and any(may_cp_async(self.dot, index) for index in (0, 1))
-        return may_copy and not self.copied and not self.written
+    def copied_by_threads(self) -> tuple[int, ...]:
+        """The operands that all threads copy ahead by cp.async, and read fragments of."""
+        if self.copied or self.written or not self.job.target.has("cp_async"):
+            return ()
+        return tuple(index for index in (0, 1) if may_cp_async(self.dot, index))
 
     @cached_property
     def family(self) -> MmaFamily:
@@ -358,18 +359,21 @@ class Candidates:
 
     def _expected(self, cluster: _Cluster, kernel: Kernel, warps: int, ctas: int) -> Schedule:
         """The schedule of a combination."""
-        most = MAX_CP_ASYNC_STAGES if self.copied_by_threads else MAX_TMA_STAGES
-        is_pair = self._is_pair(kernel)
-        size = kernel.stage_bytes - is_pair * kernel.dots[0].b_bytes // 2
+        is_pair, dot = self._is_pair(kernel), kernel.dots[0]
+        size = kernel.stage_bytes - is_pair * dot.b_bytes // 2
         fitting = (self.target.shared_memory_of(ctas) - self._beside(kernel)) // max(size, 1)
-        stages = max(1, min(most, fitting))
-        ahead = self.copied_by_threads and self._fragments_fit(kernel.dots[0], warps, ctas) or None
+        stages = min(MAX_CP_ASYNC_STAGES if self.copied_by_threads else MAX_TMA_STAGES, fitting)
+        if self.written:
+            sizes, used = (dot.a_size(), dot.b_size()), self._beside(kernel)
+            stages, ctas = written_stages(self.dot, sizes, self.family, used, ctas, self.job)
+        is_read = len(self.copied_by_threads) == 2 and not dot.a_work and not dot.b_work  # as it was copied
+        ahead = is_read and self._fragments_fit(dot, warps, ctas) or None
         found = Schedule(num_warps=warps, occupancy=ctas, mma=(self.family.name,), prefetch_fragments=ahead)
         found = replace(found, mma_warp=self._has_mma_warp(kernel, warps) or None)
         if self.copied or self.written:
-            found = replace(found, num_stages=stages)
+            found = replace(found, num_stages=max(1, stages))
         elif self.copied_by_threads:
-            found = replace(found, cp_async_stages=(stages,))
+            found = replace(found, cp_async_stages=(max(1, stages),))
         else:  # tiles that threads load to registers do not limit CTAs
             found = replace(found, occupancy=self._ctas_asked)
         if kernel.split_k > 1:

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ...ir.casting import unwrap
+from ...ir.dialects.op_definition import TableOp
+from ..analysis.axis_info import AxisAnalysis
+from ..analysis.copied_operands import copyable_operands
+from ..analysis.resource_model import MAX_CP_ASYNC_STAGES, MIN_STAGES, choose_stages, max_copied_stages, max_stages
+from ..analysis.tma_operands import tma_operand
 from ..job import Job
+from ..mma.family import MmaFamily
 from .choose import Candidate
 
 SHOWN_ABOVE = 2  # candidates that do not fit, as explained
@@ -39,3 +46,17 @@ class StageBudget:
             f"shared memory: {count} stages of {self.size} bytes, and {self.used} bytes besides, are {needed} bytes; "
             f"a CTA has {available} with {self.ctas} per SM"
         )
+
+
+def written_stages(
+    dot: TableOp, sizes: tuple[float, float], family: MmaFamily, used: int, ctas: int, job: Job
+) -> tuple[int, int]:
+    """The stages of an asynchronous MMA for which threads copy or write operands of these ``sizes`` that TMA does not load, and the CTAs per
+    SM that have them.
+    """
+    mn_major, analysis = family.mn_major(unwrap(family.row_for(dot, job.target))), AxisAnalysis()
+    written = [index for index in (0, 1) if tma_operand(dot, index, job, analysis) is None]
+    copied, beside_tma = copyable_operands(dot, written, family, mn_major), len(written) == 1
+    size = sum((2 if index in copied and beside_tma else 1) * round(bytes) for index, bytes in enumerate(sizes))
+    stages, ctas = choose_stages(size, used, ctas, job, MAX_CP_ASYNC_STAGES if copied else MIN_STAGES)
+    return min(stages, max_copied_stages(beside_tma) if copied else max_stages(dot)), ctas

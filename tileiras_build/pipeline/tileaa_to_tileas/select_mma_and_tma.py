@@ -23,10 +23,9 @@ from ...ir.casting import ancestor_in, as_op, parent_block, tile_type, unwrap
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_function
 from ...ir.layouts.matrix_descriptor import WIDE
-from ...ir.layouts.shared_layout import VECTOR_BYTES
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.chained_dots import is_computed_by_dot
-from ..analysis.copied_operands import MIN_CP_ASYNC_BYTES, has_other_readers, is_copyable, written_operands
+from ..analysis.copied_operands import copyable_operands, has_other_readers, written_operands
 from ..analysis.dot_operand_chains import dot_operand_load, smem_layout_after_views, source_load_of
 from ..analysis.enclosing_control_flow import early_returns, enclosing_kernel, is_in_counted_loop, only_accumulates
 from ..analysis.op_queries import dots_in, has_dots
@@ -227,8 +226,7 @@ def _select_copied_beside(
     mn_major = family.mn_major(unwrap(family.row_for(op, job.target)))
     if (stored := written_operands(op, direct)) is None:
         return None
-    least = VECTOR_BYTES if family.accumulator is Storage.TENSOR else MIN_CP_ASYNC_BYTES
-    copied = tuple(index for index in stored if is_copyable(op, index, mn_major, least))
+    copied = copyable_operands(op, stored, family, mn_major)
     gains = copied if direct is not loaded else [index for index in stored if not is_invariant(op, index)]
     if set(gains) <= loaded.keys():
         return None

@@ -34,6 +34,7 @@ from ...analysis.resource_model import (
     STAGES_SMEM_OVERHEAD,
     choose_stages,
     ctas_per_sm,
+    max_copied_stages,
     max_stages,
     min_stages,
 )
@@ -367,7 +368,7 @@ def _min_stages(mainloop: Mainloop) -> int:
 def _max_stages(mainloop: Mainloop) -> int:
     if not mainloop.dot.copied:
         return max_stages(mainloop.dot)
-    return MAX_CP_ASYNC_STAGES if mainloop.loads else MAX_CP_ASYNC_STAGES + MIN_STAGES
+    return max_copied_stages(bool(mainloop.loads))
 
 
 def _most_tiles(group: list[Mainloop]) -> float:
