@@ -192,14 +192,21 @@ def explain_schedule(data: bytes, source: str, job: Job, name: str | None = None
     Each is the object of a schedule file. Raises like ``lower``; InvalidInput for an artifact that is already scheduled.
     """
     from .pipeline.schedule.choose import listening
-    from .pipeline.schedule.explain import explain
+    from .pipeline.schedule.explain import allow_what_compiles, explain
 
-    run = _Compilation(data, find(source), job, name)
-    with gc_paused(), listening() as heard:
+    def scheduled(job: Job) -> ModuleOp:
+        run = _Compilation(data, find(source), job, name)
         run.parse()
         for stage in between(source, SCHEDULED):
             run.step(stage)
-        return explain(cast("ModuleOp", run.value), heard, job)
+        return cast("ModuleOp", run.value)
+
+    with gc_paused():
+        with listening() as heard:
+            explained = explain(scheduled(job), heard, job)
+        if len(explained) == 1:  # a file is for one kernel
+            allow_what_compiles(explained[0], scheduled, job)
+    return explained
 
 
 def _stage_of_pass(last: str, source: str, job: Job) -> tuple[Stage, tuple[type[EdgePass], ...]]:

@@ -21,6 +21,8 @@ WIDE = "matmul_f16_nt_wide"
 UNHINTED = Path(__file__).with_name("unhinted_dots.py")
 BENCHMARKS = Path(__file__).parents[3] / "benchmarks" / "schedule_kernels.py"
 ROTATED = Path(__file__).parents[1] / "tileaa_to_tileas" / "rotated_dots.py"
+SCORES = Path(__file__).with_name("score_kernels.py")
+COPIED = Path(__file__).parents[1] / "tileaa_to_tileas" / "copied_operands.py"
 SHARED_TILES = Path(__file__).parents[1] / "tileaa_to_tileas" / "tiles_of_two_dots.py"
 
 
@@ -45,6 +47,28 @@ def refused(name: str, sm: str, **knobs) -> str:
 def test_the_printed_schedule_given_back_makes_the_same_code(name, sm):
     printed = json.dumps(explained(name, sm))
     assert compiled(bytecode_of(name), sm, schedule=printed).ptx == compiled(bytecode_of(name), sm).ptx
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "sm"),
+    [
+        # Left operands in shared memory, so that tensor memory has columns for two CTAs, whose registers hold not all live tiles.
+        (ROTATED, "weighted_short", "sm_100"),
+        (ROTATED, "weighted_bf16", "sm_100"),
+        # Hints of two CTAs per SM, whose registers suffice, but not shared memory.
+        (ROTATED, "crowded", "sm_80"),
+        (ROTATED, "crowded_acc", "sm_100"),
+        (SCORES, "few_queries", "sm_90"),
+        # Operands that threads gather, and block scales.
+        (COPIED, "gathered", "sm_90"),
+        (COPIED, "gathered", "sm_100"),
+        (BENCHMARKS, "scaled_mxf8e4m3_128x128x128", "sm_100"),
+    ],
+)
+def test_printed_schedules_of_other_kernels_make_the_same_code(path, name, sm):
+    data = bytecode(path, name)
+    [printed] = driver.explain_schedule(data, ".tilebc", Job(find_target(sm)))
+    assert compiled(data, sm, schedule=json.dumps(printed)).ptx == compiled(data, sm).ptx
 
 
 @pytest.mark.parametrize(
@@ -158,6 +182,17 @@ def test_ctas_that_shared_memory_does_not_hold_are_refused_in_the_explanation_to
     found = explained(WIDE, "sm_80")
     [row] = (row for row in found["candidates"]["occupancy"] if row["value"] == 3)
     assert row["refused"].startswith("shared memory: a CTA uses ")
+
+
+def test_ctas_that_shared_memory_holds_with_other_knobs_are_explained_as_legal():
+    """Three have too few registers for a warp that issues MMAs during the epilogue: its scratch may then overlap the stages."""
+    data = bytecode(BENCHMARKS, "scaled_mxf8e4m3_128x128x128")
+    [found] = driver.explain_schedule(data, ".tilebc", Job(find_target("sm_100")))
+    refused = {row["value"]: row.get("refused") for row in found["candidates"]["occupancy"]}
+    assert refused[3] is None and refused[4].startswith("shared memory: a CTA uses ")
+    assert "mma_warp" in found["schedule"]
+    [asked] = driver.explain_schedule(data, ".tilebc", Job(find_target("sm_100"), schedule=request(occupancy=3)))
+    assert asked["schedule"]["occupancy"] == 3 and "mma_warp" not in asked["schedule"]
 
 
 def test_a_promise_that_is_missing_is_named():

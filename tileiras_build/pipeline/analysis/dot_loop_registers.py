@@ -7,14 +7,14 @@ from functools import cache
 
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
-from ...ir.casting import as_op, tile_type
+from ...ir.casting import as_op, parent_block, tile_type
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import LayoutTrait, is_counted_loop, traits_of
 from ..common.llvm_element_types import element_of
 from ..mma.family import MmaFamily, Storage
 from .dot_buffer_sharing import is_lhs_computed_in_loop
-from .enclosing_control_flow import only_accumulates
+from .enclosing_control_flow import is_zero, only_accumulates
 from .op_queries import DOT
 
 
@@ -67,6 +67,13 @@ def _live_for_dot(dot: TableOp, family: MmaFamily, in_tmem_or_smem: Callable[[Ta
         yield dot.result
     if not in_tensor_memory and not is_lhs_computed_in_loop(dot) and not in_tmem_or_smem(dot):
         yield dot.lhs
+
+
+def result_registers(dot: TableOp) -> int:
+    """Registers of all threads for the largest result of a dot's block, beside the accumulators that results are added to."""
+    dots = [as_op(op) for op in parent_block(dot).ops if op.name == DOT]
+    carried = sum(tile_registers(other.result) for other in dots if not is_zero(other.acc))
+    return carried + max(tile_registers(other.result) for other in dots)
 
 
 def tile_registers(tile: SSAValue) -> int:

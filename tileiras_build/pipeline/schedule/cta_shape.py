@@ -16,8 +16,8 @@ from ...target.sm_limits import WARP
 from ...target.targets import Target
 from ..analysis.access_vectorization import pointer_vector
 from ..analysis.axis_info import AxisAnalysis
-from ..analysis.chained_dots import is_computed_by_dot
-from ..analysis.dot_loop_registers import live_tile_registers, tile_registers
+from ..analysis.chained_dots import is_computed_by_dot, stationary_lhs_load
+from ..analysis.dot_loop_registers import live_tile_registers, result_registers, tile_registers
 from ..analysis.dot_operand_chains import dot_operand_load
 from ..analysis.enclosing_control_flow import enclosing_loops, is_in_counted_loop, only_accumulates
 from ..analysis.op_queries import DOT, POINTER_LOAD, dots_in, has_dots, is_tile
@@ -70,6 +70,7 @@ OVERLAPPING_CTAS = 2  # per SM, that overlap one another
 # Kernels whose elements are not independent of each other, words of a thread that ptxas loads one after the other, and threads of an SM
 # that have registers for them.
 EXCHANGES, MANY_WORDS, THREADS_WITH_LOADS = frozenset({DOT, REDUCE, "nv_tileas.scan"}), 16, 1024
+SHARED_MEMORY = "shared memory: "  # how such a refusal starts
 EXPLAINED_CTAS = 4  # CTAs per SM up to which candidates are explained where none is chosen
 
 
@@ -97,14 +98,15 @@ def choose_cta_shape(func: TableOp, job: Job) -> None:
     if ctas := wanted.occupancy or hint(func, job, "occupancy") or told or _ctas_without_loop(func, job):
         in_tmem = wanted.occupancy and (requested(job).tmem_accumulators or chains_in_tmem(func, job))
         if not in_tmem:  # else KeepAccumulatorsInTmem chooses
-            choose(func, job, "occupancy", _occupancies(func, ctas, job))
+            regs = _registers_of_stationary(func, job) if wanted.occupancy else None
+            choose(func, job, "occupancy", _occupancies(func, ctas, job, regs))
     elif late_words(func) and (words := row_words(func)):
         ctas = ctas_by_row_registers(words, choose_warps(func, job), job.target)
         set_knobs(func, occupancy=ctas if ctas > 1 else None)
     elif (ctas := _ctas_with_loads_in_flight(func, job)) > 1:
         set_knobs(func, occupancy=ctas)
     elif is_listening():
-        hear(func, "occupancy", None, _occupancies(func, EXPLAINED_CTAS, job))
+        hear(func, "occupancy", None, _occupancies(func, EXPLAINED_CTAS, job, _registers_of_stationary(func, job)))
 
 
 def _choose_cheapest(func: TableOp, job: Job) -> int | None:
@@ -166,15 +168,28 @@ def _parts(dots: list[TableOp], family: MmaFamily) -> list[int]:
     return [m // rows * (n // columns) for m, n in (dot.result.type.get_shape()[-2:] for dot in dots)]
 
 
-def _occupancies(func: TableOp, most: int, job: Job) -> Iterator[Candidate[int]]:
-    """From ``most`` CTAs per SM down to one, which always fits."""
+def _occupancies(func: TableOp, most: int, job: Job, regs: int | None = None) -> Iterator[Candidate[int]]:
+    """From ``most`` CTAs per SM down to one, which always fits. ``regs``: registers of all threads for tiles, if those that are live at
+    once are more.
+    """
     warps = choose_warps(func, job)
-    regs = max(_loop_registers(func, job), peak_registers(func, job.target))
+    live = max(_loop_registers(func, job), peak_registers(func, job.target))
+    regs = live if regs is None else min(regs, live)
     (stage, columns), row = _memories_of_loops(func, job), 0 if requested(job).spill else row_words(func)
     for ctas in range(most, 1, -1):
         limits = _register_limit(regs, warps, ctas, job), _row_limit(row, warps, ctas, job)
         yield Candidate(ctas, next(filter(None, limits), None) or _memory_limit(stage, columns, ctas, job))
     yield Candidate(1)
+
+
+def _registers_of_stationary(func: TableOp, job: Job) -> int | None:
+    """Registers beside tensor memory that hold more CTAs where a left operand stays in shared memory, as the family of the dots chooses
+    by itself; None for other kernels.
+    """
+    if fastest_family(job.target).accumulator is not Storage.TENSOR:
+        return None
+    dots = [dot for dot in dots_in(func) if is_in_counted_loop(dot)]
+    return max(map(result_registers, dots)) if any(map(stationary_lhs_load, dots)) else None
 
 
 def _register_limit(regs: int, warps: int, ctas: int, job: Job) -> str | None:
@@ -223,7 +238,7 @@ def _memory_limit(stage: int, columns: int, ctas: int, job: Job) -> str | None:
     if columns and ctas * allocated_columns(columns) > ALL_COLUMNS:
         return f"tensor memory: a CTA has accumulators of {columns} columns, and there are {ALL_COLUMNS} for {ctas} CTAs per SM"
     if stage > (available := job.target.shared_memory_of(ctas)):
-        return f"shared memory: a stage has {stage} bytes, and a CTA {available} with {ctas} CTAs per SM"
+        return f"{SHARED_MEMORY}a stage has {stage} bytes, and a CTA {available} with {ctas} CTAs per SM"
     return None
 
 
@@ -366,7 +381,7 @@ def limits_of(func: TableOp, ctas: int, job: Job, spare: int = 0) -> str | None:
         return refused
     used, available = (func.shared_bytes or 0) - spare, job.target.shared_memory_of(ctas) if ctas > 1 else None
     if available is not None and used > available:
-        return f"shared memory: a CTA uses {used} bytes, and has {available} with {ctas} CTAs per SM"
+        return f"{SHARED_MEMORY}a CTA uses {used} bytes, and has {available} with {ctas} CTAs per SM"
     return None
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
+from ...core.errors import InvalidInput, Unsupported
 from ...ir.casting import as_op
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_function
@@ -16,10 +19,11 @@ from ..job import Job
 from ..pipelining_strategies import STRATEGIES
 from .choose import Candidate, Choice, Heard, WholeSchedule
 from .cost import PRICED, cost
+from .cta_shape import SHARED_MEMORY
 from .kernel import Kernel
 from .schedule import KNOBS, Knob, Schedule
 from .schedule_attribute import schedule_of
-from .schedule_file import SCHEDULE
+from .schedule_file import SCHEDULE, requested
 
 KERNEL, TARGET, COST, SCHEDULES, CANDIDATES = "kernel", "target", "cost", "schedules", "candidates"
 CLOCKS, TAIL, BOUND, PIPES = "clocks", "tail", "bound", "pipes"
@@ -43,6 +47,16 @@ def _explained(func: TableOp, heard: Heard, job: Job) -> Explained:
         _add_costs(candidates, kernel, schedule, job)
     schedules = [_as_row(one) for one in heard.schedules.get(func.sym_name, ())]
     return found | ({SCHEDULES: schedules} if schedules else {}) | {CANDIDATES: candidates}
+
+
+def allow_what_compiles(explained: Explained, schedule: Callable[[Job], object], job: Job) -> None:
+    """Ask for each number of CTAs per SM that exceeds the shared memory of the kernel as it is: what else follows may need less."""
+    rows = explained[CANDIDATES].get("occupancy", ())
+    for row in [row for row in rows if row.get("refused", "").startswith(SHARED_MEMORY)]:
+        asked = json.dumps({SCHEDULE: requested(job).chosen | {"occupancy": row["value"]}})
+        with suppress(InvalidInput, Unsupported):
+            schedule(replace(job, schedule=asked))
+            del row["refused"]
 
 
 def _as_row(one: WholeSchedule) -> dict[str, Any]:

@@ -9,6 +9,7 @@ After: all other passes.
 from __future__ import annotations
 
 from ...ir.dialects.op_definition import TableOp
+from ..common.optimization_hints import hint
 from ..job import Job
 from ..pass_manager import EdgePass
 from ..pipelining_strategies import choose as choose_strategy
@@ -51,7 +52,8 @@ def _check(func: TableOp, job: Job) -> None:
             ("strategy", "auto"),
         ):
             raise refusal(job.schedule, name, value, _reason(name, func), f"{name}: {BY_NAME[name].help}")
-    if (ctas := wanted.occupancy) is not None and (limit := limits_of(func, ctas, job)) is not None:
+    ctas = wanted.occupancy
+    if ctas not in (None, hint(func, job, "occupancy")) and (limit := limits_of(func, ctas, job)) is not None:
         raise refusal(job.schedule, "occupancy", ctas, limit, "use fewer num_stages or a lower occupancy")
 
 

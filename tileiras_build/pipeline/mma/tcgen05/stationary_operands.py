@@ -15,8 +15,8 @@ from ....ir.layouts.tmem_layout import ALL_COLUMNS, allocated_columns
 from ....target.mma_atoms import ELEMENT_BITS, Tcgen05Atom
 from ...analysis.axis_info import AxisAnalysis
 from ...analysis.chained_dots import stationary_lhs_load
-from ...analysis.dot_loop_registers import tile_registers
-from ...analysis.enclosing_control_flow import enclosing_kernel, is_zero
+from ...analysis.dot_loop_registers import result_registers
+from ...analysis.enclosing_control_flow import enclosing_kernel
 from ...analysis.op_queries import DOT
 from ...analysis.resource_model import (
     MAX_CTAS_PER_SM,
@@ -72,11 +72,9 @@ def _fits(dot: TableOp, held: TmaOperand, ctas: int, job: Job) -> bool:
     """Whether each of so many CTAs has shared memory for the operand and the fewest stages, and registers for a result beside the
     accumulators that results are added to.
     """
-    dots = [as_op(op) for op in parent_block(dot).ops if op.name == DOT]
-    carried = sum(tile_registers(other.result) for other in dots if not is_zero(other.acc))
-    registers = carried + max(tile_registers(other.result) for other in dots)
-    if not registers_fit(registers, choose_warps(enclosing_kernel(dot), job), ctas, job.target):
+    if not registers_fit(result_registers(dot), choose_warps(enclosing_kernel(dot), job), ctas, job.target):
         return False
+    dots = [as_op(op) for op in parent_block(dot).ops if op.name == DOT]
     stage = sum(box.tile_bytes for other in dots for _, _, box in _loaded(other, job))
     beside = held[2].tile_bytes + STAGES_SMEM_OVERHEAD * (len(dots) + 1)
     return beside + min_stages(ctas) * stage <= job.target.shared_memory_of(ctas)
