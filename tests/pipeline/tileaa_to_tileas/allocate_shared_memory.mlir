@@ -50,6 +50,94 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32, shared_bytes = 32768 : i32} {
   nv_tileaa.return
 }
 
+// ---- loads_in_front_of_a_consumer_s_loop_wait_together
+!a = tensor<64x64xf32, #cute.layout<(64,64), (32,4,(8,4)):(1,1024,(128,32))>>
+!b = tensor<64x64xf32, #cute.layout<(64,64), (32,4,(2,16)):(64,16,(2048,1))>>
+!v = !nv_tileaa.tiled_view<partition, !nv_tileaa.memref<f32, [64, ?], [1, 64]>, tile = [64, 64], dim_map = [0, 1], steps = [64, 64], sparse = -1, padding = none>
+nv_tileaa.func @k attributes {num_warps = 4 : i32} {
+^bb0(%v: !v, %w: !v, %z: i32, %n: i32):
+  nv_tileas.agent_switch {
+    nv_tileas.yield
+  } {
+    %x, %t = nv_tileas.tiled_load %v coords(%z, %n) {mem_semantic = "weak"} : (!v, i32, i32) -> (!a, !nv_tileaa.mem_token)
+    %1 = nv_tileas.convert_layout %x : (!a) -> !b
+    %m = arith.addi %n, %n : i32
+    %y, %u = nv_tileas.tiled_load %w coords(%z, %m) {mem_semantic = "weak"} : (!v, i32, i32) -> (!a, !nv_tileaa.mem_token)
+    %2 = nv_tileas.convert_layout %y : (!a) -> !b
+    %r = nv_tileas.for %z, %n, %n initial(%1) : (i32, i32, i32, !b) -> !b {
+    ^bb1(%i: i32, %s: !b):
+      %3 = nv_tileas.addf %s, %2 {rounding_mode = "nearest_even"} : !b
+      nv_tileas.continue %3 : (!b) -> ()
+    }
+    nv_tileas.yield
+  }
+  nv_tileaa.return
+}
+// ==>
+!memref0 = !nv_tileaa.memref<f32, [64, ?], [1, 64]>
+!view0 = !nv_tileaa.tiled_view<partition, !memref0, tile = [64, 64], dim_map = [0, 1], steps = [64, 64], sparse = -1, padding = none>
+#layout0 = #cute.layout<(64,64), (32,4,(8,4)):(1,1024,(128,32))>
+!tile_64x64xf32 = tensor<64x64xf32, #layout0>
+#layout1 = #cute.layout<(64,64), (32,4,(2,16)):(64,16,(2048,1))>
+!tile_64x64xf32_v1 = tensor<64x64xf32, #layout1>
+nv_tileaa.func @k attributes {num_warps = 4 : i32, shared_bytes = 32768 : i32} {
+^bb0(%v: !view0, %w: !view0, %z: i32, %n: i32):
+  nv_tileas.agent_switch {
+    nv_tileas.yield
+  } {
+    %x, %t = nv_tileas.tiled_load %v coords(%z, %n) {mem_semantic = "weak"} : (!view0, i32, i32) -> (!tile_64x64xf32, !nv_tileaa.mem_token)
+    %m = arith.addi %n, %n : i32
+    %y, %u = nv_tileas.tiled_load %w coords(%z, %m) {mem_semantic = "weak"} : (!view0, i32, i32) -> (!tile_64x64xf32, !nv_tileaa.mem_token)
+    %0, %1 = nv_tileas.convert_layout %x, %y {scratch_bytes = 32768 : i32, scratch_offset = 0 : i32} : (!tile_64x64xf32, !tile_64x64xf32) -> (!tile_64x64xf32_v1, !tile_64x64xf32_v1)
+    %r = nv_tileas.for %z, %n, %n initial(%0) : (i32, i32, i32, !tile_64x64xf32_v1) -> !tile_64x64xf32_v1 {
+    ^bb0(%i: i32, %s: !tile_64x64xf32_v1):
+      %2 = nv_tileas.addf %s, %1 {rounding_mode = "nearest_even"} : !tile_64x64xf32_v1
+      nv_tileas.continue %2 : (!tile_64x64xf32_v1) -> ()
+    }
+    nv_tileas.yield
+  }
+  nv_tileaa.return
+}
+
+// ---- a_load_stays_behind_the_conversion_that_it_reads_and_behind_an_acquire
+!a = tensor<64x64xf32, #cute.layout<(64,64), (32,4,(8,4)):(1,1024,(128,32))>>
+!pa = tensor<64x64x!nv_tileaa.ptr<f32>, #cute.layout<(64,64), (32,4,(8,4)):(1,1024,(128,32))>>
+!pb = tensor<64x64x!nv_tileaa.ptr<f32>, #cute.layout<(64,64), (32,4,(2,16)):(64,16,(2048,1))>>
+!b = tensor<64x64xf32, #cute.layout<(64,64), (32,4,(2,16)):(64,16,(2048,1))>>
+nv_tileaa.func @k attributes {num_warps = 4 : i32} {
+^bb0(%p: !pa, %q: !pa):
+  nv_tileas.agent_switch {
+    nv_tileas.yield
+  } {
+    %1 = nv_tileas.convert_layout %p : (!pa) -> !pb
+    %x, %t = nv_tileas.load %1 {mem_semantic = "weak"} : (!pb) -> (!b, !nv_tileaa.mem_token)
+    %y, %u = nv_tileas.load %q {mem_semantic = "acquire", mem_scope = "device"} : (!pa) -> (!a, !nv_tileaa.mem_token)
+    %z, %w = nv_tileas.load %q {mem_semantic = "weak"} : (!pa) -> (!a, !nv_tileaa.mem_token)
+    nv_tileas.yield
+  }
+  nv_tileaa.return
+}
+// ==>
+#layout0 = #cute.layout<(64,64), (32,4,(8,4)):(1,1024,(128,32))>
+!tile_64x64xnv_tileaa_ptr_f32 = tensor<64x64x!nv_tileaa.ptr<f32>, #layout0>
+#layout1 = #cute.layout<(64,64), (32,4,(2,16)):(64,16,(2048,1))>
+!tile_64x64xnv_tileaa_ptr_f32_v1 = tensor<64x64x!nv_tileaa.ptr<f32>, #layout1>
+!tile_64x64xf32 = tensor<64x64xf32, #layout1>
+!tile_64x64xf32_v1 = tensor<64x64xf32, #layout0>
+nv_tileaa.func @k attributes {num_warps = 4 : i32, shared_bytes = 32768 : i32} {
+^bb0(%p: !tile_64x64xnv_tileaa_ptr_f32, %q: !tile_64x64xnv_tileaa_ptr_f32):
+  nv_tileas.agent_switch {
+    nv_tileas.yield
+  } {
+    %0 = nv_tileas.convert_layout %p {scratch_bytes = 32768 : i32, scratch_offset = 0 : i32} : (!tile_64x64xnv_tileaa_ptr_f32) -> !tile_64x64xnv_tileaa_ptr_f32_v1
+    %x, %t = nv_tileas.load %0 {mem_semantic = "weak"} : (!tile_64x64xnv_tileaa_ptr_f32_v1) -> (!tile_64x64xf32, !nv_tileaa.mem_token)
+    %y, %u = nv_tileas.load %q {mem_semantic = "acquire", mem_scope = "device"} : (!tile_64x64xnv_tileaa_ptr_f32) -> (!tile_64x64xf32_v1, !nv_tileaa.mem_token)
+    %z, %w = nv_tileas.load %q {mem_semantic = "weak"} : (!tile_64x64xnv_tileaa_ptr_f32) -> (!tile_64x64xf32_v1, !nv_tileaa.mem_token)
+    nv_tileas.yield
+  }
+  nv_tileaa.return
+}
+
 // ---- a_loop_meets_its_last_iteration
 !a = tensor<64x64xf32, #cute.layout<(64,64), (32,4,(8,4)):(1,1024,(128,32))>>
 !b = tensor<64x64xf32, #cute.layout<(64,64), (32,4,(2,16)):(64,16,(2048,1))>>

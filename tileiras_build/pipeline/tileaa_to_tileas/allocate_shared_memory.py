@@ -2,12 +2,14 @@
 
 In:    nv_tileas operations with layouts.
 Out:   scratch_bytes and scratch_offset on operations that exchange data between threads; sync_before on those that must
-       first wait for readers of the same bytes; shared_bytes on the kernel; adjacent convert_layouts are fused.
+       first wait for readers of the same bytes; shared_bytes on the kernel; adjacent convert_layouts are fused. Loads in
+       front of a consumer's loop stand before the conversions there, whose barriers they would wait for.
 After: assign_layouts, insert_token_barriers. Before: LLVM IR is written.
 Sound: a walk over the program tracks the regions that may have been read since the last barrier. The body of a loop is
        also walked with the state at its end. An operation that writes one of these regions gets a barrier before it,
        and has its own barrier between its writes and its reads. Scratch overlaps a stage buffer only outside the
        statements of one block that fill and drain the buffer; at their end every thread has waited for its copies.
+       A load that moves passes weak loads, conversions and operations without effects only.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from ..analysis.shared_memory_plan import place_storage, plan_shared_memory, scr
 from ..job import Job
 from ..pass_manager import EdgePass
 from .batch_layout_conversions import fuse_conversions
+from .load_before_conversions import load_before_conversions
 from .shared_memory_hazards import HazardAnalysis
 
 
@@ -38,6 +41,7 @@ class AllocateSharedMemory(EdgePass):
 
 def _assign(func: Operation, job: Job) -> None:
     most = job.target.max_shared_memory
+    load_before_conversions(func, job)
     if chunk_limit(func) is None:
         fuse_conversions(func, _ScratchLimit(func, most), job)
     users = scratch_users(func, job)
