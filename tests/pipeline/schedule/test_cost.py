@@ -50,6 +50,19 @@ def test_a_pair_of_ctas_halves_the_columns_that_each_reads():
     assert found.demands[SHARED] < alone.demands[SHARED] and found.demands[TENSOR] == alone.demands[TENSOR]
 
 
+@pytest.mark.parametrize("target", [AMPERE, HOPPER, BLACKWELL])
+def test_no_more_ctas_divide_a_tile_than_it_has_rows(target):
+    small = gemm(m=2, n=2, k=1)
+    assert cost(small, Schedule(num_warps=1, num_ctas=2), target) is not None
+    assert cost(small, Schedule(num_warps=1, num_ctas=4), target) is None
+
+
+def test_chained_dots_without_tensor_cores_have_a_cost():
+    first = Dot(16, 16, 16, "f32", "f32", "f32", 64.0, 0, 1024, is_chained=True)
+    found = cost(Kernel((first, first)), Schedule(num_warps=4, mma=("fma", "fma")), HOPPER)
+    assert TENSOR not in found.demands and found.clocks > 0
+
+
 def test_multicast_takes_less_of_l2():
     several, shared = (
         cost(gemm(m=256), Schedule(num_ctas=2, multicast=wanted, num_stages=6), HOPPER) for wanted in (None, True)

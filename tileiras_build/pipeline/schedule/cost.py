@@ -125,9 +125,11 @@ def default_gpu(target: Target) -> GpuModel | None:
 
 
 def cost(kernel: Kernel, schedule: Schedule, target: Target) -> Cost | None:
-    """The modelled cost; None for a target without published rates."""
-    gpu = default_gpu(target)
-    return None if gpu is None else _Model(kernel, schedule, target, gpu).cost()
+    """The modelled cost; None for a target without published rates, and where a tile has fewer rows than CTAs divide."""
+    if (gpu := default_gpu(target)) is None:
+        return None
+    model = _Model(kernel, schedule, target, gpu)
+    return model.cost() if all(dot.m for dot in model.kernel.dots) else None
 
 
 class _Model:
@@ -262,7 +264,7 @@ class _Model:
             return 0.0
         computed = max(busy.values()) + STEP_OVERHEAD
         if self.kernel.is_chained and not self._overlaps:
-            computed = busy[TENSOR] + max(busy[name] for name in THREADS) + STEP_OVERHEAD
+            computed = busy.get(TENSOR, 0.0) + max(busy[name] for name in THREADS) + STEP_OVERHEAD
         computed += CHAIN_LATENCY * (self.kernel.is_chained and self.is_async)
         if not self.is_async:
             computed = max(computed, busy.get(TENSOR, 0.0) * max(1.0, SM_PARTITIONS / self.warps)) + self._fragments()
