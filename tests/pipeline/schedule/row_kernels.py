@@ -32,11 +32,27 @@ def looped(x, out, N: ConstInt):
         ct.store(out, (index, 0), row - ct.max(row, axis=1, keepdims=True))
 
 
+@ct.kernel
+def gathered(x, weights, out, N: ConstInt, T: ConstInt):
+    """Rows divided by their totals, times weights, in parts of T by pointers."""
+    row, columns = ct.bid(0), ct.arange(T, dtype=ct.int32)
+    total = ct.zeros((T,), dtype=ct.float32)
+    for part in range(0, N, T):
+        total = total + ct.gather(x, (row, part + columns), check_bounds=False)
+    share = 1 / ct.sum(total, axis=0)
+    for part in range(0, N, T):
+        value = ct.gather(x, (row, part + columns), check_bounds=False) * share
+        value = value * ct.gather(weights, part + columns, check_bounds=False)
+        ct.scatter(out, (row, part + columns), value, check_bounds=False)
+
+
 ROWS, ROW = (Array("float16", n, stride_divisible_by=16, shape_divisible_by=(1, 16)[-n:]) for n in (2, 1))
+FLOATS = Array("float32", 2, stride_divisible_by=4)
 CASES = [
     Case("eight_rows", maxima, (ROWS, ROW, 8, 4096)),
     Case("one_row", maxima, (ROWS, ROW, 1, 4096)),
     Case("small", maxima, (ROWS, ROW, 1, 64)),
     Case("long", scaled_rows, (ROWS, ROW, ROW, ROWS, 16384)),
     Case("looped", looped, (ROWS, ROWS, 4096)),
+    Case("parts", gathered, (FLOATS, Array("float32", 1), FLOATS, 4096, 1024)),
 ]

@@ -98,7 +98,13 @@ def test_smaller_ctas_leave_less_for_the_last_one():
     assert halves.tail == pytest.approx(0.5 * 148 / 1024) and whole.tail == pytest.approx(2 * halves.tail)
     assert halves.nanoseconds_with_tail == pytest.approx(halves.nanoseconds * (1 + halves.tail))
     assert cost(gemm(), Schedule(split_k=2), BLACKWELL).tail == pytest.approx(halves.tail / 2)
-    assert cost(Kernel((), loaded=8192), Schedule(), BLACKWELL).tail == 0
+
+
+def test_the_last_rows_of_an_sm_wait_for_themselves():
+    """Less so where a CTA takes less time alone, and not at all where few CTAs keep DRAM busy."""
+    wide, narrow = (cost(Kernel((), loaded=8192), Schedule(num_warps=warps), BLACKWELL) for warps in (1, 4))
+    assert wide.clocks == pytest.approx(narrow.clocks, rel=0.04) and 0 < wide.tail < 0.1
+    assert cost(Kernel((), loaded=65536), Schedule(), BLACKWELL).tail == 0
 
 
 def test_instructions_from_registers_are_slower():

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from tests.emulated_kernels import bytecode, compiled, run
-from tileiras_build.driver import explain_schedule
+from tileiras_build.driver import explain_schedule, lower
 from tileiras_build.pipeline.job import Job
+from tileiras_build.pipeline.schedule.choose import listening
 from tileiras_build.target.targets import find_target
 
 KERNELS = Path(__file__).with_name("row_kernels.py")
@@ -42,6 +43,21 @@ def test_cost_decides():
     rows = by_warps(kernel)
     assert rows[16]["clocks"] < 0.97 * rows[8]["clocks"] and kernel["schedule"]["num_warps"] == 16
     assert explained("long", "sm_90")["schedule"]["num_warps"] == 8  # DRAM takes as long either way
+
+
+def test_rows_by_pointers_are_counted_as_their_elements():
+    """Weights are the same for all programs, pointers are not stored, and a row that registers hold is loaded once."""
+    with listening() as heard:
+        lower(bytecode(KERNELS, "parts"), ".tilebc", "tileas", Job(find_target("sm_90")))
+    [kernel], row = heard.kernels.values(), 4 * 4096
+    assert (kernel.loaded, kernel.reused, kernel.stored, kernel.row_words) == (2 * row, row, row, 4096)
+
+
+def test_a_row_of_parts_has_more_warps_than_a_part():
+    """One warp, as parts of 1,024 elements have, does not hold four of them."""
+    rows = by_warps(explained("parts", "sm_90"))
+    assert "registers" in rows[1]["refused"]
+    assert " .reqntid 32" not in (ptx := compiled(KERNELS, "parts", "sm_90").ptx) and ".reqntid" in ptx
 
 
 def test_the_schedule_of_rows_that_spill_may_be_given_back():

@@ -16,7 +16,7 @@ from ...ir.casting import as_op, parent_op
 from ...ir.dialects.cute import layout_of
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
-from ...ir.dialects.op_traits import is_atomic_rmw, is_counted_loop
+from ...ir.dialects.op_traits import is_atomic_rmw, is_counted_loop, is_function
 from ...target.sm_limits import WARP
 from ...target.targets import Target
 from ..common.llvm_element_types import element_of
@@ -28,6 +28,8 @@ from ..schedule.schedule_file import requested
 from .chained_dots import has_scores
 from .dot_loop_registers import live_tile_registers
 from .op_queries import DOT, dots_in
+
+CTAS_OF_FAST_DRAM = 3  # per SM, that saturate it, at least
 
 # ---- warps -----------------------------------------------------------------------------------------
 PROGRAM_ID, STORES = "nv_tileas.get_program_id", ("nv_tileas.store", "nv_tileas.tiled_store")
@@ -107,11 +109,17 @@ def has_rows_in_loop(func: Operation, operations: Sequence[Operation]) -> bool:
 
 
 def is_program_dependent(value: SSAValue) -> bool:
-    """Whether scalar arithmetic computes a value from the CTA's number."""
-    op = value.owner
-    if not isinstance(op, Operation) or op.regions:
-        return False
-    return op.name == PROGRAM_ID or any(map(is_program_dependent, op.operands))
+    """Whether a value is computed from the CTA's number, or in a loop that is."""
+    waiting, seen = [value], set[SSAValue]()
+    while waiting:
+        if (value := waiting.pop()) in seen:
+            continue
+        seen.add(value)
+        op = value.owner if isinstance(value.owner, Operation) else value.owner.parent_op()
+        if op is None or op.name == PROGRAM_ID:
+            return op is not None
+        waiting += [] if is_function(op) else op.operands
+    return False
 
 
 def reduces_only(operations: Sequence[Operation]) -> bool:

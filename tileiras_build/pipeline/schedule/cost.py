@@ -168,8 +168,9 @@ class _Model:
         alone = max(inner, outer) if overlaps else inner + outer
         together = batch_clocks(ctas * groups, alone, [clocks / groups for clocks in demands.values()])
         clocks = kernel_ctas * max(together / ctas, *demands.values())
+        tail = self._tail() if self.kernel.dots else self._tail_of_rows(alone, demands, clocks)
         demands = {name: kernel_ctas * each for name, each in demands.items()}
-        return Cost(clocks, demands, ctas, self.clock_mhz, self._tail())
+        return Cost(clocks, demands, ctas, self.clock_mhz, tail)
 
     def _tail(self) -> float:
         """Of the grid of a matmul with a result of the assumed extents: on average, half of an SM's last CTA has nothing to do."""
@@ -178,6 +179,17 @@ class _Model:
         [dot] = self.kernel.dots
         ctas_of_sm = self.kernel.split_k * ASSUMED_EXTENT**2 / (dot.m * dot.n) / self.gpu.sm_count
         return 0.5 / ctas_of_sm
+
+    def _tail_of_rows(self, alone: float, demands: Mapping[str, float], clocks: float) -> float:
+        """Of a grid with a tile program for each of the assumed rows: the mean of what the last CTAs of an SM take longer than as many
+        among others, as fewer of them hide each other's latency.
+        """
+        ctas, program = self._resident_ctas(), self.ctas_of_program
+        last = [
+            program * batch_clocks(count, alone, list(demands.values())) - count * clocks
+            for count in range(1, ctas + 1)
+        ]
+        return max(0.0, sum(last) / ctas) * self.gpu.sm_count / (ASSUMED_EXTENT * clocks)
 
     def _loop_demands(self) -> dict[str, float]:
         found = self._work(self.kernel.loop)

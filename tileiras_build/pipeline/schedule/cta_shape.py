@@ -23,6 +23,7 @@ from ..analysis.enclosing_control_flow import enclosing_loops, is_in_counted_loo
 from ..analysis.op_queries import DOT, POINTER_LOAD, dots_in, has_dots, is_tile
 from ..analysis.peak_registers import peak_of_block, peak_registers
 from ..analysis.resource_model import (
+    CTAS_OF_FAST_DRAM,
     MAX_WARPS,
     MIN_STAGES,
     MIN_WARPS,
@@ -65,7 +66,6 @@ SHARES_ELEMENTS = frozenset(
 )
 ROWS_OF_WARP = 16  # of an mma.sync
 NARROW_ELEMENTS, NARROW_LOADS = 4, 16  # of a thread whose accesses have one each
-CTAS_OF_FAST_DRAM = 3  # that saturate it, at least
 OVERLAPPING_CTAS = 2  # per SM, that overlap one another
 # Kernels whose elements are not independent of each other, words of a thread that ptxas loads one after the other, and threads of an SM
 # that have registers for them.

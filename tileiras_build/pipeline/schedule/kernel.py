@@ -277,7 +277,7 @@ class _Description:
             self.loaded += trips * _bytes(op.results[0])
             self.reused += trips * _bytes(op.results[0]) * (in_dot_loop or _is_same_for_all(as_op(op)))
         elif op.name in STORES:
-            self.stored += trips * max(map(_bytes, op.operands), default=0)
+            self.stored += trips * _bytes(as_op(op).value)
         for pipe, count in _instructions(op, self.target).items():
             work[pipe] += trips * count  # type: ignore[assignment]
         self.reductions += op.name == REDUCE and not in_dot_loop
@@ -301,7 +301,8 @@ def _has_dots(loop: Operation) -> bool:
 
 def _is_same_for_all(load: TableOp) -> bool:
     """Whether all tile programs load the same tile."""
-    return load.name == TILED_LOAD and not any(map(is_program_dependent, load.coords))
+    place = load.coords if load.name == TILED_LOAD else load.operands[:1]
+    return not any(map(is_program_dependent, place))
 
 
 def _dot(op: TableOp, trips: float, is_chained: bool, target: Target) -> Dot:

@@ -52,7 +52,8 @@ class RowCandidates:
     def best(self) -> WholeSchedule | None:
         """The cheapest legal candidate; None where none is legal, or nothing could be cheaper than the usual one."""
         first = self._candidate(self.usual)
-        if not is_listening() and (self.asked is not None or _cannot_be_cheaper(first.cost)):
+        is_best = first.refused is None and _cannot_be_cheaper(first.cost)
+        if not is_listening() and (self.asked is not None or is_best):
             return None
         found = [first, *(self._candidate(warps) for warps in self._others())]
         hear_schedules(self.func, found)

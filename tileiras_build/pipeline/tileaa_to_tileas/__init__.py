@@ -31,6 +31,7 @@ from .keep_accumulators_in_tmem import KeepAccumulatorsInTmem
 from .legalize_dot import LegalizeDot
 from .limit_conversion_scratch import LimitConversionScratch
 from .load_for_each_dot import LoadForEachDot
+from .load_rows_once import LoadRowsOnce
 from .loop_over_batches import LoopOverBatches
 from .loop_over_tile_slices import LoopOverTileSlices
 from .mark_read_only_loads import MarkReadOnlyLoads
@@ -65,6 +66,7 @@ PASSES = (
     DropUnitBatches,  # before RequestSchedule: it counts dots by their shapes
     RequestSchedule,  # before all passes that choose a knob of the schedule
     HoistViews,  # before all passes that compare views
+    LoadRowsOnce,  # after HoistViews: loads of the same memory have the same view; before ElideBoundsChecks: indices become constants
     ElideBoundsChecks,  # after HoistViews: each tensor has one memory reference; before passes that copy accesses or recompute their indices
     LegalizeDot,  # before AssignLayouts: it changes operand types
     PackFp4,  # after LegalizeDot: only dots with hardware scaling read fp4 pairs; before PlanCtaCluster and SelectMemoryAtoms

@@ -1,0 +1,39 @@
+"""Rows that stay in registers between a reduction and its use: which, and correct results without a race."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.emulated_kernels import compiled, run
+
+KERNELS = Path(__file__).with_name("rows_read_again.py")
+# Loads of tiles in the program. Loops of many trips stay, as do those of rows that registers do not hold, or that are written between.
+LOADS = {"one_part": 1, "four_parts": 4, "many_parts": 2, "long_parts": 2, "views": 4, "twice": 2}
+LENGTHS = {"one_part": 200, "four_parts": 500, "views": 500, "twice": 500}
+
+
+@pytest.mark.parametrize(("name", "loads"), LOADS.items())
+def test_loads(name, loads):
+    found = compiled(KERNELS, name, "sm_90").tileas
+    assert sum(".tiled_load " in line or "nv_tileas.load " in line for line in found.splitlines()) == loads
+
+
+@pytest.mark.parametrize("sm", ["sm_80", "sm_90", "sm_100", "sm_120"])
+@pytest.mark.parametrize("name", LENGTHS)
+def test_results(name, sm):
+    x = np.random.default_rng(3).integers(-9, 10, (3, LENGTHS[name])).astype(np.float32)
+    wants = [_centered(x)] if name == "views" else [_less_totals(_less_totals(x))]
+    arrays = {"views": [x, 0 * x], "twice": [x]}.get(name, [x, np.zeros(3, np.float32), 0 * x])
+    if len(arrays) == 3:
+        wants = [x.sum(axis=1), _centered(x)]
+    for found, want in zip(run(KERNELS, name, sm, arrays, grid=(3, 1, 1))[-len(wants) :], wants):
+        np.testing.assert_allclose(found, want, rtol=1e-5, atol=1e-4)
+
+
+def _centered(x):
+    return x - x.mean(axis=1, keepdims=True)
+
+
+def _less_totals(x):
+    return x - x.sum(axis=1, keepdims=True) / 128
