@@ -101,7 +101,8 @@ def _unroll(loop: TableOp) -> None:
     insert, values = insertion_before(loop), list[SSAValue](loop.initial)
     *body, end = loop.regions[0].blocks[0].ops
     for trip in range(unwrap(trips_of(loop))):
-        known = dict(zip(carried, values)) | {counter: insert.constant(lower + trip * step, counter.type)}
+        known: dict[SSAValue, SSAValue] = dict(zip(carried, values))
+        known[counter] = insert.constant(lower + trip * step, counter.type)
         for op in body:
             insert(op.clone(known))
         values = [known.get(value, value) for value in end.operands]
