@@ -233,20 +233,20 @@ def _row(name: str, code: bytes, target: Target, known: Peer, runs_peer: bool) -
         return Row(name, target.name, error.id, None)
     kernel, manifest, launch = _launched(name, read_launch_manifest(artifacts.manifest).kernels, target)
     ours = _figures(artifacts.cubin, kernel, launch and _in_ctas(launch, manifest.cluster))
-    return Row(name, target.name, ours, _theirs(name, code, target, launch, known, runs_peer))
+    return Row(name, target.name, ours, _theirs(name, code, target, (kernel, launch), known, runs_peer))
 
 
 def _theirs(
-    name: str, code: bytes, target: Target, launch: Launch | None, known: Peer, runs_peer: bool
+    name: str, code: bytes, target: Target, launched: tuple[str, Launch | None], known: Peer, runs_peer: bool
 ) -> Figures | None:
-    """Tileiras' figures, from the file or by running it; ``launch`` is in tile blocks."""
+    """Tileiras' figures, from the file or by running it; ``launched``: our kernel, and its launch in tile blocks."""
     key, digest = f"{name} {target.name}", hashlib.sha256(code).hexdigest()[:16]
     if key in known and known[key][0] == digest:
         return known[key][1]
     if not runs_peer:
         return None
     try:
-        found = _peer_figures(compile_speed.peer_cubin(code, target.name), launch)
+        found = _peer_figures(compile_speed.peer_cubin(code, target.name), *launched)
     except (FileNotFoundError, subprocess.CalledProcessError):
         return None
     known[key] = (digest, found)
@@ -285,8 +285,11 @@ def _in_ctas(launch: Launch, cluster: Shape) -> Launch:
     return launch if launch.tile_programs else replace(launch, grid=grid_in_ctas(launch.grid, cluster))
 
 
-def _peer_figures(cubin: bytes, launch: Launch | None) -> Figures:
-    [(symbol, kernel)] = read_kernels(cubin).items()
+def _peer_figures(cubin: bytes, ours: str, launch: Launch | None) -> Figures:
+    """Of several kernels those of the one that ours is a variant of: names of variants begin with it."""
+    kernels = read_kernels(cubin)
+    symbol = max(kernels, key=lambda name: (ours.startswith(name), len(name)))
+    kernel = kernels[symbol]
     return _figures(cubin, symbol, launch and _in_ctas(compile_speed.peer_launch(launch, kernel), kernel.cluster))
 
 
