@@ -45,6 +45,16 @@ def twice(x, N: ct.Constant[int], T: ct.Constant[int]):
             ct.store(x, (row, part), ct.load(x, (row, part), (1, T), padding_mode=ZERO) - mean)
 
 
+@ct.kernel
+def online(x, out, N: ct.Constant[int], T: ct.Constant[int]):
+    """out = the rows of x less their maxima, which each part updates."""
+    row, most = ct.bid(0), ct.full((1, 1), -1e9, dtype=ct.float32)
+    for part in range(ct.cdiv(N, T)):
+        most = ct.maximum(most, ct.max(ct.load(x, (row, part), (1, T), padding_mode=ZERO), axis=1, keepdims=True))
+    for part in range(ct.cdiv(N, T)):
+        ct.store(out, (row, part), ct.load(x, (row, part), (1, T), padding_mode=ZERO) - most)
+
+
 _X = Array("float32", 2, stride_divisible_by=4)
 _OF_ROWS = (_X, Array("float32", 1), _X)
 CASES = [
@@ -53,5 +63,6 @@ CASES = [
     Case("many_parts", centered, (*_OF_ROWS, 1280, 128)),
     Case("long_parts", centered, (*_OF_ROWS, 32768, 8192)),
     Case("views", views, (_X, _X, 500, 128)),
+    Case("online", online, (_X, _X, 500, 128)),
     Case("twice", twice, (_X, 500, 128)),
 ]

@@ -8,8 +8,9 @@ import pytest
 from tests.emulated_kernels import compiled, run
 
 KERNELS = Path(__file__).with_name("rows_read_again.py")
-# Loads of tiles in the program. Loops of many trips stay, as do those of rows that registers do not hold, or that are written between.
-LOADS = {"one_part": 1, "four_parts": 4, "many_parts": 2, "long_parts": 2, "views": 4, "twice": 2}
+# Loads of tiles in the program. Loops of many trips stay, as do those of rows that registers do not hold, or that are written between,
+# and loops that reduce.
+LOADS = {"one_part": 1, "four_parts": 4, "many_parts": 2, "long_parts": 2, "views": 4, "online": 2, "twice": 2}
 LENGTHS = {"one_part": 200, "four_parts": 500, "views": 500, "twice": 500}
 
 

@@ -17,7 +17,7 @@ from ...ir.casting import as_op, parent_block, unwrap
 from ...ir.dialects.fast_xdsl import erase, walk
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ...ir.dialects.op_definition import TableOp
-from ...ir.dialects.op_traits import is_combiner_region, is_counted_loop
+from ...ir.dialects.op_traits import is_counted_loop
 from ..analysis.enclosing_control_flow import exits_of
 from ..analysis.integer_ranges import constant_of, trips_of
 from ..analysis.memory_semantics import semantic_of
@@ -84,14 +84,18 @@ def _merge_loads(func: TableOp) -> bool:
 
 
 def _is_short(op: Operation) -> bool:
-    """Whether an operation is a loop of few trips that loads tiles, has no other loop inside, and ends at its bound."""
+    """Whether an operation is a loop of few trips that loads tiles, has no other loop inside, and ends at its bound.
+
+    Nor does it reduce: iterations that wait for reductions hold their tiles for long, one after the other. By `estimate`, an online softmax
+    of four parts of 2,048 elements takes a third more on sm_90 as straight code.
+    """
     if not is_counted_loop(op) or (trips_of(op) or MOST_TRIPS + 1) > MOST_TRIPS:
         return False
     if unwrap(constant_of(op.operands[0])) < 0:  # an unsigned bound is another number
         return False
     body = op.regions[0].blocks[0]
-    has_regions = any(inner.regions and not is_combiner_region(inner) for inner in body.ops)
-    return not has_regions and len(exits_of(op)) == 1 and any(inner.name in LOADS for inner in body.ops)
+    is_straight = not any(inner.regions for inner in body.ops)
+    return is_straight and len(exits_of(op)) == 1 and any(inner.name in LOADS for inner in body.ops)
 
 
 def _unroll(loop: TableOp) -> None:
