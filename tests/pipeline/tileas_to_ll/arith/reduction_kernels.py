@@ -4,7 +4,7 @@ import cuda.tile as ct
 
 from tileiras_build.frontend.export_cutile import Array, Case
 
-SHAPE = (8, 32, 64)
+SHAPE = (2, 128, 64)
 
 
 @ct.kernel

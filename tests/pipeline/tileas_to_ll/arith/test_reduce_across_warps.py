@@ -22,8 +22,8 @@ def test_results(name, expected, dtype):
 
 
 def test_each_access_has_as_many_neighbors_as_fit():
-    """Each of 4 warps stores, and each thread loads from all of them, 8 rows of 8 neighboring halves."""
+    """Each of 4 warps stores, and each thread loads from all of them, 2 rows of 8 neighboring halves."""
     text = compiled(KERNELS, "middle_max", "sm_90").ptx
-    assert text.count("ld.shared.v4.b32") == 4 * 8
+    assert text.count("ld.shared.v4.b32") == 4 * 2
     pairs = compiled(KERNELS, "middle_argmax", "sm_90").ptx  # halves, and their positions of four bytes
-    assert re.findall(r"ld\.shared\.\S*", pairs) == ["ld.shared.v2.b32", "ld.shared.v4.b32"] * (4 * 8 * 2)
+    assert re.findall(r"ld\.shared\.\S*", pairs) == ["ld.shared.v2.b32", "ld.shared.v4.b32"] * (4 * 2 * 2)
