@@ -18,6 +18,7 @@ from cuda.tile import launch as launch_of_the_import
 
 import tileiras_build.cutile as hook
 from tests.cutile.gpu_arrays import DLPack, Interface
+from tests.cutile.matmul_kernel import matmul
 from tests.strict_driver.python_client import checked
 from tileiras_build.core.errors import InvalidInput
 from tileiras_build.cutile.native_launcher import can_launch_natively
@@ -59,15 +60,6 @@ def sum_of_many(xs, z, tile: ct.Constant[int]):
     for k in ct.static_iter(range(MANY)):
         total = total + ct.load(xs[k], (i,), (tile,))
     ct.store(z, (i,), total)
-
-
-@ct.kernel
-def matmul(a, b, c, tile: ct.Constant[int]):
-    i, j = ct.bid(0), ct.bid(1)
-    total = ct.zeros((tile, tile), ct.float32)
-    for k in range(ct.cdiv(a.shape[1], tile)):
-        total = ct.mma(ct.load(a, (i, k), (tile, tile)), ct.load(b, (k, j), (tile, tile)), total)
-    ct.store(c, (i, j), total)
 
 
 @ct.kernel

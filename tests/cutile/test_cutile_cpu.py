@@ -19,6 +19,7 @@ from tileiras_build.simulate import emulator
 ct = pytest.importorskip("cuda.tile", reason="cuda-tile is not installed")
 
 from tests.cutile import faulty_kernels as kernels  # noqa: E402 - it imports cuTile
+from tests.cutile.matmul_kernel import matmul  # noqa: E402
 
 TILE = kernels.TILE
 
@@ -306,14 +307,6 @@ def test_the_name_of_a_kernel_is_what_cutile_mangled():
 
 @pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
 def test_grids_of_few_tile_blocks_take_a_split_k_variant(sm, monkeypatch):
-    @ct.kernel
-    def matmul(a, b, c, tile: ct.Constant[int]):
-        i, j = ct.bid(0), ct.bid(1)
-        total = ct.zeros((tile, tile), ct.float32)
-        for k in range(ct.cdiv(a.shape[1], tile)):
-            total = ct.mma(ct.load(a, (i, k), (tile, tile)), ct.load(b, (k, j), (tile, tile)), total)
-        ct.store(c, (i, j), total)
-
     rng, taken = np.random.default_rng(3), []
     with hook.enabled(sm, device="cpu", variants=2, race_check=True) as session:
         launch = session.device.launch

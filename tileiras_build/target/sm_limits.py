@@ -41,6 +41,11 @@ class SmLimits:
         if self.threads % WARP or self.shared_memory % 1024:
             raise ValueError(f"{self.threads} threads, {self.shared_memory} bytes of shared memory")
 
+    @property
+    def has_fast_dram(self) -> bool:
+        """Whether it takes more CTAs than on most GPUs to saturate DRAM."""
+        return self.memory_bound_ctas_per_sm > SmLimits.memory_bound_ctas_per_sm
+
     def registers_of(self, warps: int) -> int:
         """Registers per thread with ``warps`` resident warps, limited by the partition with the most warps."""
         fullest = -(-warps // self.partitions)

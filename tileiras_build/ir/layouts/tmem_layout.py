@@ -27,6 +27,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
+from ...target.sm_limits import TENSOR_MEMORY_COLUMNS
 from .linear_layout import LinearLayout, dim_bases, log2_exact
 from .shared_layout import SharedLayout
 
@@ -38,7 +39,7 @@ PAIR = 2  # CTAs of one MMA
 PAIR_COLUMN_UNIT = (
     32  # columns of their MMA are a multiple of it, whatever its types and orders (PTX ISA 9.0, table 39)
 )
-COLUMN_BITS, ALL_COLUMNS, MIN_TMEM_COLUMNS = 32, 512, 32
+COLUMN_BITS, ALL_COLUMNS, MIN_TMEM_COLUMNS = 32, TENSOR_MEMORY_COLUMNS, 32
 
 
 @dataclass(frozen=True)

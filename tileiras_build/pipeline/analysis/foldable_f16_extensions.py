@@ -9,6 +9,7 @@ from ...ir.dialects.cute import layout_of
 from ...ir.dialects.op_definition import TableOp
 from ..common.llvm_element_types import element_of
 from ..common.llvm_type_constructors import BFLOAT, FLOAT, HALF
+from .op_queries import REDUCE
 
 # Combination -> the instruction, and whether NaN propagates.
 MIN_MAX_REDUCTIONS = {
@@ -17,7 +18,7 @@ MIN_MAX_REDUCTIONS = {
 }  # fmt: skip
 # Additions of f32 and f16 or bf16 on GPUs that support them, and the operands that may be narrow.
 MIXED_PRECISION_OPS: dict[str, tuple[int, ...]] = {"nv_tileas.addf": (0, 1), "nv_tileas.subf": (0,)}
-REDUCE, WIDENING = "nv_tileas.reduce", "nv_tileas.fp_to_fp"
+WIDENING = "nv_tileas.fp_to_fp"
 PACKED_TYPES: dict[Attribute, str] = {HALF: "f16x2", BFLOAT: "bf16x2"}
 
 

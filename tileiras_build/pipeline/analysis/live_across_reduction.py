@@ -20,9 +20,8 @@ from ...ir.dialects.op_traits import (
 )
 from ..common.llvm_element_types import element_of
 from .foldable_f16_extensions import needs_no_extension, reads_unextended
-from .op_queries import LOADS, TILED_LOAD, is_tile
+from .op_queries import LOADS, REDUCE, TILED_LOAD, is_tile
 
-REDUCE = "nv_tileas.reduce"
 REGISTER_BITS = 32
 # Operations without loads that consume loaded elements one by one, each when the final store needs it.
 STREAMING_STORE_OPS = frozenset(("nv_tileas.tiled_store", "nv_tileas.block_tile"))

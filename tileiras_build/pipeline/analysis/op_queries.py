@@ -13,7 +13,7 @@ from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import LayoutTrait, is_return, traits_of
 
-DOT = "nv_tileas.dot"
+DOT, REDUCE = "nv_tileas.dot", "nv_tileas.reduce"
 TILED_LOAD, POINTER_LOAD = "nv_tileas.tiled_load", "nv_tileas.load"
 LOADS = (TILED_LOAD, POINTER_LOAD)
 DIVISIONS = frozenset(f"arith.{name}" for name in "divui divsi remui remsi ceildivui ceildivsi floordivsi".split())

@@ -27,9 +27,7 @@ from ..schedule.schedule_attribute import schedule_of
 from ..schedule.schedule_file import requested
 from .chained_dots import has_scores
 from .dot_loop_registers import live_tile_registers
-from .op_queries import DOT, dots_in
-
-CTAS_OF_FAST_DRAM = 3  # per SM, that saturate it, at least
+from .op_queries import DOT, REDUCE, dots_in
 
 # ---- warps -----------------------------------------------------------------------------------------
 PROGRAM_ID, STORES = "nv_tileas.get_program_id", ("nv_tileas.store", "nv_tileas.tiled_store")
@@ -103,8 +101,7 @@ def has_rows_in_loop(func: Operation, operations: Sequence[Operation]) -> bool:
     """Whether a loop from the CTA's number on, that the kernel itself has, reduces and stores a row in each iteration."""
     loops = [op for op in operations if is_counted_loop(op) and is_program_dependent(op.operands[0])]
     return "persistent_axes" not in func.attributes and any(
-        "nv_tileas.reduce" in (names := {op.name for op in walk(loop)}) and not names.isdisjoint(STORES)
-        for loop in loops
+        REDUCE in (names := {op.name for op in walk(loop)}) and not names.isdisjoint(STORES) for loop in loops
     )
 
 
@@ -125,7 +122,7 @@ def is_program_dependent(value: SSAValue) -> bool:
 def reduces_only(operations: Sequence[Operation]) -> bool:
     """Whether a kernel with these operations has reductions and no dots."""
     names = {op.name for op in operations}
-    return "nv_tileas.reduce" in names and DOT not in names
+    return REDUCE in names and DOT not in names
 
 
 def _shape(type: Attribute) -> tuple[int, ...]:

@@ -10,10 +10,8 @@ from ...ir.casting import defining_op, parent_block
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_traits import is_combiner_region, is_rematerializable, is_view_like
 from .dot_loop_registers import tile_registers
-from .op_queries import LOADS, is_tile
+from .op_queries import LOADS, REDUCE, is_tile
 from .resource_model import reduces_only
-
-REDUCE = "nv_tileas.reduce"
 
 
 def late_words(func: Operation) -> int:

@@ -39,9 +39,8 @@ from .schedule import Schedule
 from .schedule_attribute import schedule_of, set_knobs
 
 MAX_WARPGROUPS, MIN_WARPGROUPS = 4, 2  # of a CTA, and of all CTAs that share an SM
-INSTRUCTION_REG_OVERHEAD = (
-    30  # besides the accumulators of one instruction: its left operand, descriptors; by ptxas 13.2
-)
+# Registers besides the accumulators of one instruction: its left operand, descriptors; by ptxas 13.2.
+INSTRUCTION_REG_OVERHEAD = 30
 CTAS = (2, 1)
 
 

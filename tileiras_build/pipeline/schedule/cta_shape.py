@@ -20,10 +20,9 @@ from ..analysis.chained_dots import is_computed_by_dot, stationary_lhs_load
 from ..analysis.dot_loop_registers import live_tile_registers, result_registers, tile_registers
 from ..analysis.dot_operand_chains import dot_operand_load
 from ..analysis.enclosing_control_flow import enclosing_loops, is_in_counted_loop, only_accumulates
-from ..analysis.op_queries import DOT, POINTER_LOAD, dots_in, has_dots, is_tile
+from ..analysis.op_queries import DOT, LOADS, POINTER_LOAD, REDUCE, dots_in, has_dots, is_tile
 from ..analysis.peak_registers import peak_of_block, peak_registers
 from ..analysis.resource_model import (
-    CTAS_OF_FAST_DRAM,
     MAX_WARPS,
     MIN_STAGES,
     MIN_WARPS,
@@ -40,7 +39,7 @@ from ..analysis.resource_model import (
     row_registers,
     two_stages_fit,
 )
-from ..analysis.row_registers import LOADS, REDUCE, late_words, row_words
+from ..analysis.row_registers import late_words, row_words
 from ..analysis.stored_operands import is_invariant, stored_bytes
 from ..analysis.tma_operands import is_prefetchable_once, may_prefetch_in_loop, tma_operand
 from ..common.llvm_element_types import element_of
@@ -316,8 +315,7 @@ def _warps_of_narrow_loads(accesses: list[TableOp], warps: int, target: Target) 
     twice as many stay where few CTAs saturate DRAM: more warps gain less than they lose in some grids, by ``estimate`` on sm_80.
     """
     loads = sum(prod(tile_type(op.value).get_shape()) for op in accesses if op.name == POINTER_LOAD) // WARP
-    is_dram_slow = target.sm_limits.memory_bound_ctas_per_sm < CTAS_OF_FAST_DRAM
-    if loads <= (2 if is_dram_slow else 1) * NARROW_LOADS * warps:
+    if loads <= (1 if target.sm_limits.has_fast_dram else 2) * NARROW_LOADS * warps:
         return warps
     return min(1 << (-(-loads // NARROW_LOADS) - 1).bit_length(), MAX_WARPS)
 
@@ -328,7 +326,7 @@ def _ctas_with_loads_in_flight(func: TableOp, job: Job) -> int:
     be in flight for a fast DRAM; others are busy with those of many threads.
     """
     operations, warps = walk(func), choose_warps(func, job)
-    if job.opt_level == 0 or job.target.sm_limits.memory_bound_ctas_per_sm < CTAS_OF_FAST_DRAM:
+    if job.opt_level == 0 or not job.target.sm_limits.has_fast_dram:
         return 1
     if not EXCHANGES.isdisjoint(op.name for op in operations):
         return 1

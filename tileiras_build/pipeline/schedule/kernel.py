@@ -25,9 +25,9 @@ from ..analysis.chained_dots import find_chained_dots
 from ..analysis.cluster_uniformity import is_rank_dependent
 from ..analysis.dot_operand_chains import dot_operand_load, source_load_of
 from ..analysis.integer_ranges import trips_of
-from ..analysis.op_queries import DOT, ELEMENTWISE, LOADS, TILED_LOAD, dots_in, element_kind, has_dots, is_tile
+from ..analysis.op_queries import DOT, ELEMENTWISE, LOADS, REDUCE, TILED_LOAD, dots_in, element_kind, has_dots, is_tile
 from ..analysis.resource_model import choose_warps, is_program_dependent
-from ..analysis.row_registers import REDUCE, late_words, row_words
+from ..analysis.row_registers import late_words, row_words
 from ..common.llvm_element_types import element_of
 from ..job import Job
 from ..mma.dots import FP4, FP4_PAIR, dot_shape, element_types

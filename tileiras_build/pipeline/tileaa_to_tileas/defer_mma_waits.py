@@ -35,7 +35,7 @@ from ..pass_manager import EdgePass
 from .op_insertion import insert_before
 from .overlap_mmas import computation_of, move_after, move_store, ops_between, own_waits, rings_of
 from .rotate_mma_loop import BARRIER, is_scalar
-from .stage_releases import barrier_before
+from .stage_releases import barrier_before, erase_repeated_barriers
 
 # Asynchronous operations that order nothing but stages, which are looked at, and results.
 KNOWN = frozenset(
@@ -57,7 +57,7 @@ class DeferMmaWaits(EdgePass):
                 if _may_overlap(block := loop.regions[0].blocks[0], func, job):
                     _write_ahead(block, block.ops)
                     _issue_ahead(block)
-                    _erase_repeated_barriers(block)
+                    erase_repeated_barriers(block, _is_between_barriers)
                     _Waits(block).run()
 
 
@@ -174,15 +174,9 @@ def _behind_dots(place: Operation, moved: Sequence[Operation]) -> Operation:
     return place
 
 
-def _erase_repeated_barriers(block: Block) -> None:
-    """Erase barriers since which threads have only issued MMAs and computed in registers."""
-    is_behind_barrier = False
-    for op in list(block.ops):
-        if op.name == BARRIER and is_behind_barrier:
-            op.detach()
-            op.erase()
-        elif op.name == BARRIER or not (_is_movable(op) or accumulates_in_registers(op)):
-            is_behind_barrier = op.name == BARRIER
+def _is_between_barriers(op: Operation) -> bool:
+    """Whether threads only issue an MMA or compute in registers: two barriers around it order what one does."""
+    return _is_movable(op) or accumulates_in_registers(op)
 
 
 # ---- waits -------------------------------------------------------------------------------------------

@@ -23,7 +23,6 @@ from ..analysis.integer_ranges import constant_of, trips_of
 from ..analysis.memory_semantics import semantic_of
 from ..analysis.op_queries import LOADS
 from ..analysis.resource_model import (
-    CTAS_OF_FAST_DRAM,
     MAX_WARPS,
     choose_warps,
     has_rows_in_loop,
@@ -119,8 +118,7 @@ def _row_fits(func: TableOp, job: Job) -> bool:
     """Whether the threads that keep DRAM busy have registers for the row; more warps than usual may be chosen, where a slow DRAM is busy
     with few loads.
     """
-    is_dram_slow = job.target.sm_limits.memory_bound_ctas_per_sm < CTAS_OF_FAST_DRAM
     is_free = func.num_warps is None and not has_rows_in_loop(func, walk(func))
-    warps = MAX_WARPS if is_dram_slow and is_free else choose_warps(func, job)
+    warps = MAX_WARPS if is_free and not job.target.sm_limits.has_fast_dram else choose_warps(func, job)
     held = registers_at_launch(max(BUSY_WARPS, warps * (occupancy(func, job) or 1)), job.target)
     return row_registers(row_words(func), warps) <= held

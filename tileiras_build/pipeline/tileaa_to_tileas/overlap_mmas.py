@@ -32,7 +32,14 @@ from .hoist_async_mma_issue import STORE as TMEM_STORE
 from .hoist_async_mma_issue import scalars_behind
 from .op_insertion import insert_before
 from .rotate_mma_loop import BARRIER, has_two_stages, is_scalar, users
-from .stage_releases import barrier_before, give_release, may_release, previous_op, users_of_released_stage
+from .stage_releases import (
+    barrier_before,
+    erase_repeated_barriers,
+    give_release,
+    may_release,
+    previous_op,
+    users_of_released_stage,
+)
 
 STORES = (TMEM_STORE, LocalStoreOp.name)
 
@@ -47,9 +54,9 @@ class OverlapMmas(EdgePass):
             for block in {parent_block(dot): None for dot in walk(switch.regions[-1]) if accumulates_in_tmem(dot)}:
                 _issue_together([dot for dot in block.ops if accumulates_in_tmem(dot)])
                 _store_before_waits(block)
-                _erase_repeated_barriers(block)
+                erase_repeated_barriers(block, _is_between_barriers)
                 _issue_before_waits(block)
-                _erase_repeated_barriers(block)
+                erase_repeated_barriers(block, _is_between_barriers)
 
 
 def _issue_together(dots: Sequence[TableOp]) -> None:
@@ -273,11 +280,9 @@ def _blocks_store(op: Operation, dest: SSAValue, read: set[SSAValue], turned: se
     return dest in op.operands or (op.name in STORES and any(value in read for value in op.operands))
 
 
-def _erase_repeated_barriers(block: Block) -> None:
-    """Erase barriers since which the threads have only issued MMAs and waited, each of them."""
-    for barrier in [op for op in block.ops if op.name == BARRIER and _barrier_of(op) is not None]:
-        barrier.detach()
-        barrier.erase()
+def _is_between_barriers(op: Operation) -> bool:
+    """Whether threads only issue an MMA or wait, each of them: two barriers around it order what one does."""
+    return is_scalar(op) or accumulates_in_tmem(op) or isinstance(op, ConsumerWaitOp)
 
 
 def _next(op: Operation) -> Operation | None:

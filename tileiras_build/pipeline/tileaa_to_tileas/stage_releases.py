@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from ...ir.casting import as_op, parent_block
 from ...ir.dialects.fast_xdsl import walk
@@ -36,6 +36,19 @@ def barrier_before(dot: Operation) -> list[Operation]:
     """The barrier before an MMA, with only scalar operations in between."""
     op = previous_op(dot)
     return [op] if op is not None and op.name == BARRIER else []
+
+
+def erase_repeated_barriers(block: Block, orders_nothing: Callable[[Operation], bool]) -> None:
+    """Erase the barriers of a block since the last of which ``orders_nothing`` holds for each operation."""
+    is_behind_barrier = False
+    for op in list(block.ops):
+        if op.name != BARRIER:
+            is_behind_barrier = is_behind_barrier and orders_nothing(op)
+        elif is_behind_barrier:
+            op.detach()
+            op.erase()
+        else:
+            is_behind_barrier = True
 
 
 def may_release(readers: Sequence[Operation]) -> bool:

@@ -18,8 +18,7 @@ from ....ir.dialects.fast_xdsl import walk
 from ....ir.layouts import LinearLayout, coalesced, spread_vector
 from ...analysis.access_vectorization import VECTOR_BYTES, WIDE_ACCESS_BYTES
 from ...analysis.axis_info import AxisAnalysis
-from ...analysis.op_queries import DOT
-from ...analysis.row_registers import REDUCE
+from ...analysis.op_queries import DOT, REDUCE
 from ...common.llvm_element_types import element_of
 from ...job import Job
 

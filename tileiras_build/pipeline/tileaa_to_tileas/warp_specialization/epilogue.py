@@ -15,14 +15,12 @@ from ....ir.dialects.nv_tileas.ops import BarrierOp, TmemLoadOp, TmemScaleOp, Tm
 from ....ir.dialects.op_definition import TableOp
 from ...analysis.chained_dots import rescaled_accumulator
 from ...analysis.enclosing_control_flow import is_zero
-from ...analysis.op_queries import is_pure
+from ...analysis.op_queries import REDUCE, is_pure
 from ..op_insertion import is_not_first_iteration, is_zero_trip
 from .consumer import Consumer, erase_dot
 from .mma_issuer import TmemConsumer, store_initial_accumulator
 from .pipelines import Mainloop, Pipeline, PipelineState, StationaryOperand
 from .used_pipelines import accumulators_of
-
-REDUCE = "nv_tileas.reduce"
 
 
 class Epilogue(Consumer):
