@@ -1,6 +1,5 @@
 """The pipeline strategy: other schedules of the same program, with the same results."""
 
-import dataclasses
 import re
 
 import numpy as np
@@ -23,7 +22,7 @@ AMPERE = find_target("sm_80")
 
 def available(target: str) -> list[str]:
     """The strategies that compile for a target."""
-    return [row.name for row in STRATEGIES if row.has(find_target(target)) and (row.passes or row.name == "none")]
+    return [row.name for row in STRATEGIES if row.has(find_target(target))]
 
 
 def artifacts(target: str, strategy: str):
@@ -87,13 +86,6 @@ def test_the_serializer_must_know_what_the_strategy_makes():
     assert choose(Job(hopper, serializer="libnvvm")).name == "unspecialize"
     with pytest.raises(Unsupported, match="strategy-serializer.*use the serializer nvptx"):
         choose(Job(hopper, serializer="libnvvm", strategy="warp-specialize"))
-
-
-def test_a_strategy_without_a_pass_is_refused(monkeypatch):
-    rows = (*STRATEGIES[:-1], dataclasses.replace(STRATEGIES[-1], passes=frozenset()))
-    monkeypatch.setattr("tileiras_build.pipeline.pipelining_strategies.STRATEGIES", rows)
-    with pytest.raises(Unsupported, match="strategy-missing.*no pass.*use unspecialize"):
-        choose(Job(find_target("sm_90"), strategy="warp-specialize"))
 
 
 def test_the_command_takes_the_strategy(tmp_path):

@@ -36,6 +36,7 @@ from .common.module_symbols import symbols
 from .pass_verifiers import run_verifiers
 from .rewriting.dialect_conversion import Rule, apply_rules
 from .rewriting.rewriter import Rewriter
+from .schedule.schedule_attribute import is_declined, set_knobs
 
 if TYPE_CHECKING:
     from .job import Job
@@ -55,17 +56,21 @@ class EdgePass(ModulePass):
     illegal_ops: ClassVar[frozenset[type[Operation] | str]] = frozenset()
     # Functions of a Rewriter and an operation, by the operation's name.
     rules: ClassVar[Mapping[str, Rule]] = MappingProxyType({})
+    # An optimization that the pass is: kernels whose schedule declines it stay as they are, others record where it happened.
+    knob: ClassVar[str | None] = None
 
     def run(self, module: ModuleOp, job: Job) -> None:
         """Transform ``module`` in place. User errors are raised as InvalidInput or Unsupported."""
         if self.rules:
             apply_rules(walk(module), self.rules, lambda op: Rewriter(op, job))
             return
-        for func in filter(is_function, module.body.block.ops):
-            self.run_on_function(as_op(func), job)
+        for func in list(filter(is_function, module.body.block.ops)):
+            is_allowed = self.knob is None or not is_declined(func, self.knob)
+            if is_allowed and self.run_on_function(as_op(func), job) and self.knob is not None:
+                set_knobs(func, **{self.knob: True})
 
-    def run_on_function(self, func: TableOp, job: Job) -> None:
-        """Transform one function of a module in place."""
+    def run_on_function(self, func: TableOp, job: Job) -> bool | None:
+        """Transform one function of a module in place; of a pass with a ``knob``, whether anything changed."""
         raise NotImplementedError(self.name)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

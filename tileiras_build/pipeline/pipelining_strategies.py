@@ -1,7 +1,7 @@
 """STRATEGIES: how the copies of a loop overlap its computation, one frozen row each.
 
-The option ``strategy`` (a row's name, or "auto") selects the scheduling passes between tileaa and tileas; all other
-passes run under every strategy. The names and their meaning are those of the option ``pipeline-strategy`` of
+The option ``strategy`` (a row's name, or "auto") selects the passes between tileaa and tileas that start a schedule; all others
+run under every strategy, and find nothing to do where these have not. The names and their meaning are those of the option ``pipeline-strategy`` of
 tileir-internals, section 5.2.
 """
 
@@ -17,7 +17,7 @@ from .schedule.schedule_file import refusal, requested
 
 @dataclass(frozen=True)
 class Strategy:
-    """``passes`` are the scheduling passes that it runs, ``needs`` a required capability of the GPU.
+    """``passes`` are those that only some strategies run, ``needs`` a required capability of the GPU.
 
     ``serializers`` can generate PTX from the result: libNVVM's LLVM 7 has no tensor map parameters or intrinsics.
     """
@@ -35,50 +35,24 @@ class Strategy:
     @property
     def uses_tma(self) -> bool:
         """Whether warps of their own load tiles by TMA."""
-        return "tileas-specialize-warps" in self.passes
+        return self.needs == "tma"
 
 
 AUTO = "auto"
-# From the least overlap to the most: "auto" selects the last row with a pass that the target supports.
+_LOOPS = frozenset({"tileas-shrink-k-tile", "tileas-loop-over-tile-slices", "tileas-software-pipeline-loads"})
+# From the least overlap to the most: "auto" selects the last row that the target supports.
 STRATEGIES: tuple[Strategy, ...] = (
     Strategy("none", "no pipelining: every load is waited for where it is used"),
     Strategy(
         "unspecialize",
         "all warps compute, and copy the tiles of later iterations into a multistage buffer",
-        frozenset(
-            {
-                "tileas-shrink-k-tile",
-                "tileas-loop-over-tile-slices",
-                "tileas-software-pipeline-loads",
-                "tileas-prefetch-fragments",
-            }
-        ),
+        _LOOPS,
         "cp_async",
     ),
     Strategy(
         "warp-specialize",
         "one warp only loads tiles by TMA, the others only compute; the launcher encodes tensor maps",
-        frozenset(
-            {
-                "tileas-shrink-k-tile",
-                "tileas-loop-over-tile-slices",
-                "tileas-swap-operands",
-                "tileas-select-mma-and-tma",
-                "tileas-keep-accumulators-in-tmem",
-                "tileas-group-scale-loads",
-                "tileas-specialize-warps",
-                "tileas-rotate-mma-loop",
-                "tileas-hoist-async-mma-issue",
-                "tileas-overlap-mmas",
-                "tileas-defer-mma-waits",
-                "tileas-ping-pong-warpgroups",
-                "tileas-copy-operands-ahead",
-                "tileas-software-pipeline-loads",
-                "tileas-prefetch-fragments",
-                "tileas-use-tma-stores",
-                "tileas-reload-accumulators",
-            }
-        ),
+        _LOOPS | {"tileas-swap-operands", "tileas-select-mma-and-tma", "tileas-keep-accumulators-in-tmem"},
         "tma",
         ("nvptx",),
     ),
@@ -90,8 +64,7 @@ SCHEDULING = frozenset().union(*(row.passes for row in STRATEGIES))
 def choose(job: Job) -> Strategy:
     """The strategy of a job: its schedule's, else its option; "auto" is none at optimization level 0.
 
-    Raises InvalidInput for a name that is not in NAMES, Unsupported for a strategy that the target does not support or
-    that has no pass yet.
+    Raises InvalidInput for a name that is not in NAMES, Unsupported for a strategy that the target does not support.
     """
     wanted = requested(job).strategy
     if wanted is None:
@@ -120,8 +93,7 @@ def _named(name: str, job: Job) -> Strategy:
 def _best(job: Job) -> Strategy:
     if job.opt_level == 0:
         return STRATEGIES[0]
-    able = [row for row in STRATEGIES if row.has(job.target) and job.serializer in row.serializers]
-    return [row for row in able if row.passes or row is STRATEGIES[0]][-1]
+    return [row for row in STRATEGIES if row.has(job.target) and job.serializer in row.serializers][-1]
 
 
 def _checked(row: Strategy, job: Job) -> Strategy:
@@ -132,12 +104,6 @@ def _checked(row: Strategy, job: Job) -> Strategy:
     if job.serializer not in row.serializers:
         message = f"{job.serializer} cannot generate PTX for the pipeline strategy {row.name}"
         raise Unsupported("strategy-serializer", message, remedy=f"use the serializer {' or '.join(row.serializers)}")
-    if not row.passes and row is not STRATEGIES[0]:
-        raise Unsupported(
-            "strategy-missing",
-            f"no pass implements the pipeline strategy {row.name} (pipelining_strategies.py: STRATEGIES)",
-            remedy=f"use {_best(job).name}",
-        )
     return row
 
 

@@ -32,11 +32,11 @@ from ..job import Job
 from ..mma.family import fastest_family
 from ..pipelining_strategies import choose as choose_strategy
 from .candidates import cheapest
-from .choose import WholeSchedule, hear_schedules, is_declined, is_listening
+from .choose import WholeSchedule, hear_schedules, is_listening
 from .cost import cost
 from .kernel import Kernel, describe
 from .schedule import Schedule
-from .schedule_attribute import schedule_of, set_knobs
+from .schedule_attribute import is_declined, schedule_of, set_knobs
 
 MAX_WARPGROUPS, MIN_WARPGROUPS = 4, 2  # of a CTA, and of all CTAs that share an SM
 # Registers besides the accumulators of one instruction: its left operand, descriptors; by ptxas 13.2.

@@ -52,12 +52,12 @@ from ..common.optimization_hints import hint, occupancy
 from ..job import Job
 from ..mma.family import MmaFamily, Storage, family_with_fragments, fastest_family
 from ..pipelining_strategies import choose as choose_strategy
-from .choose import WholeSchedule, hear_schedules, is_declined, is_listening
+from .choose import WholeSchedule, hear_schedules, is_listening
 from .cost import STEP_BYTES, cost
 from .grid_clusters import grid_cluster_limit, shared_operand
 from .kernel import Dot, Kernel, describe
 from .schedule import CHUNK_BYTES, Schedule
-from .schedule_attribute import schedule_of
+from .schedule_attribute import is_declined, schedule_of
 from .stage_counts import written_stages
 
 LEAST_GAIN = 0.03  # of the cost; below, the model says nothing

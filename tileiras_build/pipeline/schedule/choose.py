@@ -20,7 +20,7 @@ from ..job import Job
 from .cost import Cost
 from .kernel import Kernel
 from .schedule import BY_NAME, Schedule, Value
-from .schedule_attribute import schedule_of, set_knobs
+from .schedule_attribute import set_knobs
 from .schedule_file import refusal, requested
 
 V = TypeVar("V", bound=Value)
@@ -155,8 +155,3 @@ def _no_candidate(job: Job, knob: str, wanted: Value | None, considered: Iterabl
 def _legal_ones(candidates: Iterable[Candidate[Any]]) -> str | None:
     legal = [str(candidate.value) for candidate in candidates if candidate.refused is None]
     return f"legal here: {', '.join(legal)}" if legal else None
-
-
-def is_declined(func: Operation, knob: str) -> bool:
-    """Whether a schedule file forbids an optimization."""
-    return getattr(schedule_of(func), knob) is False

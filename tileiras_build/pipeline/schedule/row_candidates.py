@@ -30,11 +30,11 @@ from ..analysis.scratch_memory_sizes import spill_bytes
 from ..common.optimization_hints import occupancy
 from ..job import Job
 from .candidates import LEAST_GAIN, cheapest
-from .choose import WholeSchedule, hear_schedules, is_declined, is_listening
+from .choose import WholeSchedule, hear_schedules, is_listening
 from .cost import DRAM, Cost, cost
 from .kernel import Kernel, describe
 from .schedule import POWERS, Schedule
-from .schedule_attribute import schedule_of
+from .schedule_attribute import is_declined, schedule_of
 
 
 class RowCandidates:

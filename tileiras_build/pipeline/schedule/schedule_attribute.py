@@ -33,6 +33,11 @@ def set_knobs(func: Operation, **values: Value | None) -> None:
     set_schedule(func, replace(schedule_of(func), **changed))
 
 
+def is_declined(func: Operation, knob: str) -> bool:
+    """Whether a schedule file forbids an optimization."""
+    return getattr(schedule_of(func), knob) is False
+
+
 def _from_attribute(attribute: DictionaryAttr) -> Schedule:
     return of_values({name: _value(found) for name, found in attribute.data.items() if name in BY_NAME})
 

@@ -33,10 +33,11 @@ from ..common.optimization_hints import hint
 from ..job import Job
 from ..mma.family import Storage, fastest_family
 from .candidates import cheapest
-from .choose import Candidate, WholeSchedule, choose, hear_schedules, is_declined
+from .choose import Candidate, WholeSchedule, choose, hear_schedules
 from .cost import cost
 from .kernel import describe
 from .schedule import Schedule
+from .schedule_attribute import is_declined
 from .schedule_file import requested
 
 TILES = 2  # of 128 rows per SM, in one or two CTAs

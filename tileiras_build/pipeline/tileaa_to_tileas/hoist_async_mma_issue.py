@@ -16,7 +16,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...ir.casting import as_op, parent_block, terminator, type_as
@@ -31,8 +30,6 @@ from ..analysis.op_queries import may_divide_by_zero, operations_behind
 from ..job import Job
 from ..mma.dots import accumulates_in_tmem
 from ..pass_manager import EdgePass
-from ..schedule.choose import is_declined
-from ..schedule.schedule_attribute import set_knobs
 from .op_insertion import loop_continues_at
 from .rotate_mma_loop import has_two_stages, is_scalar, loads_of, ops_on_same_stage, stores_operands, users
 from .stage_releases import barrier_before, give_release, may_release, users_of_released_stage
@@ -46,21 +43,25 @@ class HoistAsyncMmaIssue(EdgePass):
     """MMAs issued one iteration ahead."""
 
     name = "tileas-hoist-async-mma-issue"
+    knob = "issue_ahead"
 
-    def run(self, module: ModuleOp, job: Job) -> None:
-        for func in module.body.block.ops:
-            if is_declined(func, "issue_ahead"):
-                continue
-            for switch in [op for op in walk(func) if is_agent_switch(op)]:
-                for loop in [
-                    op
-                    for op in walk(switch.regions[-1])
-                    if is_counted_loop(op) and has_no_early_exit(op) and not stores_operands(op)
-                ]:
-                    for dot in [op for op in loop.regions[0].blocks[0].ops if accumulates_in_tmem(op)]:
-                        if (issue := _find_mma_issue(dot)) is not None:
-                            _move(loop, issue)
-                            set_knobs(func, issue_ahead=True)
+    def run_on_function(self, func: TableOp, job: Job) -> bool:
+        switches = [op for op in walk(func) if is_agent_switch(op)]
+        loops = [op for switch in switches for op in walk(switch.regions[-1]) if is_counted_loop(op)]
+        return any([_hoist_in(loop) for loop in loops if has_no_early_exit(loop) and not stores_operands(loop)])
+
+
+def _hoist_in(loop: TableOp) -> bool:
+    """Issue the dots of a loop an iteration ahead; whether any could be."""
+    dots = [op for op in loop.regions[0].blocks[0].ops if accumulates_in_tmem(op)]
+    return any([_hoist(dot, loop) for dot in dots])
+
+
+def _hoist(dot: TableOp, loop: TableOp) -> bool:
+    if (issue := _find_mma_issue(dot)) is None:
+        return False
+    _move(loop, issue)
+    return True
 
 
 @dataclass(frozen=True, eq=False)

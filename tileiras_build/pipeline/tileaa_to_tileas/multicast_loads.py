@@ -17,38 +17,37 @@ from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import AsyncTiledTmaLoadOp, MakeTiledTmaDescOp
 from ...ir.dialects.op_definition import TableOp
 from ..analysis.cluster_uniformity import has_uniform_trip_count, is_rank_dependent
-from ..analysis.enclosing_control_flow import enclosing_kernel
 from ..analysis.tma_tensor_maps import PATTERN_LINES
 from ..job import Job
 from ..pass_manager import EdgePass
-from ..schedule.choose import is_declined
-from ..schedule.schedule_attribute import set_knobs
 
 
 class MulticastLoads(EdgePass):
     """Tiles that the CTAs of a cluster load together."""
 
     name = "tileas-multicast-loads"
+    knob = "multicast"
 
-    def run_on_function(self, func: TableOp, job: Job) -> None:
-        if not job.target.has("tma_multicast") or func.num_ctas is None or is_declined(func, "multicast"):
-            return
+    def run_on_function(self, func: TableOp, job: Job) -> bool:
+        if not job.target.has("tma_multicast") or func.num_ctas is None:
+            return False
         loads = [op for op in walk(func) if isinstance(op, AsyncTiledTmaLoadOp)]
-        for load in loads:
-            if all(has_uniform_trip_count(other) for other in loads if other.pipeline is load.pipeline):
-                _multicast(load, func.num_ctas)
+        return any([_multicast(load, func.num_ctas) for load in loads if _is_uniform(load, loads)])
 
 
-def _multicast(load: TableOp, ctas: int) -> None:
-    if is_rank_dependent(load) or load.pipeline.owner.pair:
-        return
-    dim = _multicast_dim(load, ctas)
-    if dim is None:
-        return
+def _is_uniform(load: TableOp, loads: list[TableOp]) -> bool:
+    """Whether all CTAs fill the stages of a load equally often."""
+    return all(has_uniform_trip_count(other) for other in loads if other.pipeline is load.pipeline)
+
+
+def _multicast(load: TableOp, ctas: int) -> bool:
+    """Let each CTA load a slice of a tile for all; False where its slices are none of TMA, or the CTAs load different tiles."""
+    if is_rank_dependent(load) or load.pipeline.owner.pair or (dim := _multicast_dim(load, ctas)) is None:
+        return False
     load.multicast = dim
-    set_knobs(enclosing_kernel(load), multicast=True)
     load.pipeline.owner.ctas = ctas
     _narrow(load, dim, load.view.type.tile[dim] // ctas)
+    return True
 
 
 # ---- slices --------------------------------------------------------------------------------------

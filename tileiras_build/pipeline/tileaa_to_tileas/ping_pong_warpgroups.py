@@ -28,8 +28,6 @@ from ..analysis.resource_model import WARPGROUP
 from ..job import Job
 from ..mma.dots import accumulates_in_registers
 from ..pass_manager import EdgePass
-from ..schedule.choose import is_declined
-from ..schedule.schedule_attribute import set_knobs
 
 MIN_WARPGROUPS = 2
 
@@ -38,12 +36,11 @@ class PingPongWarpgroups(EdgePass):
     """Exclusive sections of warpgroups."""
 
     name = "tileas-ping-pong-warpgroups"
+    knob = "ping_pong"
 
-    def run_on_function(self, func: TableOp, job: Job) -> None:
-        if not is_declined(func, "ping_pong"):
-            for switch in [op for op in walk(func) if is_agent_switch(op)]:
-                if _insert_ordering_barriers(switch, func.num_warps // WARPGROUP):
-                    set_knobs(func, ping_pong=True)
+    def run_on_function(self, func: TableOp, job: Job) -> bool:
+        switches = [op for op in walk(func) if is_agent_switch(op)]
+        return any([_insert_ordering_barriers(switch, func.num_warps // WARPGROUP) for switch in switches])
 
 
 def _insert_ordering_barriers(switch: Operation, warpgroups: int) -> bool:

@@ -21,7 +21,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...ir.casting import as_op, terminator, unwrap
@@ -41,8 +40,6 @@ from ..analysis.resource_model import registers_allow_fragment_prefetch
 from ..job import Job
 from ..mma.dots import k_of, row_of
 from ..pass_manager import EdgePass
-from ..schedule.choose import is_declined
-from ..schedule.schedule_attribute import set_knobs
 from .k_step_operands import KStepOperand, k_step_operand
 from .op_insertion import Inserter, insertion_at_end, insertion_before
 from .speculation_guards import speculated
@@ -57,15 +54,18 @@ class PrefetchFragments(EdgePass):
     """Fragments prefetched across the wait for the next stage."""
 
     name = "tileas-prefetch-fragments"
+    knob = "prefetch_fragments"
 
-    def run(self, module: ModuleOp, job: Job) -> None:
-        for loop in [op for op in walk(module) if is_counted_loop(op)]:
-            func = enclosing_kernel(loop)
-            if is_declined(func, "prefetch_fragments"):
-                continue
-            if (parts := _loop_parts(loop, job)) is not None and _fits(parts, job):
-                _rewrite(loop, parts)
-                set_knobs(func, prefetch_fragments=True)
+    def run_on_function(self, func: TableOp, job: Job) -> bool:
+        return any([_prefetch(loop, job) for loop in [op for op in walk(func) if is_counted_loop(op)]])
+
+
+def _prefetch(loop: TableOp, job: Job) -> bool:
+    """Prefetch the fragments of a loop; False where its operations do not allow it, or threads lack registers."""
+    if (parts := _loop_parts(loop, job)) is None or not _fits(parts, job):
+        return False
+    _rewrite(loop, parts)
+    return True
 
 
 # ---- parts of an iteration -------------------------------------------------------------------------

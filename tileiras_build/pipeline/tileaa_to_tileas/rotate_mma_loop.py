@@ -20,7 +20,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...ir.casting import ancestor_in, as_op, defining_table_op, parent_block, terminator
@@ -38,8 +37,6 @@ from ..job import Job
 from ..mma.dots import accumulates_in_tmem
 from ..mma.family import register_mma_ops
 from ..pass_manager import EdgePass
-from ..schedule.choose import is_declined
-from ..schedule.schedule_attribute import set_knobs
 from .op_insertion import loop_continues_at
 
 ForOp, IfOp, YieldOp, ContinueOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("for", "if", "yield", "continue"))
@@ -65,16 +62,20 @@ class RotateMmaLoop(EdgePass):
     """MMAs of two iterations in flight at once."""
 
     name = "tileas-rotate-mma-loop"
+    knob = "rotate"
 
-    def run(self, module: ModuleOp, job: Job) -> None:
-        for func in module.body.block.ops:
-            if is_declined(func, "rotate"):
-                continue
-            for switch in [op for op in walk(func) if is_agent_switch(op)]:
-                for loop in [op for op in walk(switch.regions[-1]) if is_counted_loop(op)]:
-                    if (parts := _loop_stages(loop)) is not None and _fits(parts, func, job):
-                        _rewrite(loop, parts)
-                        set_knobs(func, rotate=True)
+    def run_on_function(self, func: TableOp, job: Job) -> bool:
+        switches = [op for op in walk(func) if is_agent_switch(op)]
+        loops = [op for switch in switches for op in walk(switch.regions[-1]) if is_counted_loop(op)]
+        return any([_rotate(loop, func, job) for loop in loops])
+
+
+def _rotate(loop: TableOp, func: TableOp, job: Job) -> bool:
+    """Rotate a loop; False where its operations do not allow it, or threads lack registers."""
+    if (parts := _loop_stages(loop)) is None or not _fits(parts, func, job):
+        return False
+    _rewrite(loop, parts)
+    return True
 
 
 # ---- the two stages of an iteration ----------------------------------------------------------------

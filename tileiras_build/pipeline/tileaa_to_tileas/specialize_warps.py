@@ -46,8 +46,7 @@ from ..analysis.tma_operands import dots_of_loaded_tiles
 from ..common.optimization_hints import occupancy
 from ..job import Job
 from ..pass_manager import EdgePass
-from ..schedule.choose import is_declined
-from ..schedule.schedule_attribute import set_knobs
+from ..schedule.schedule_attribute import is_declined, set_knobs
 from .op_insertion import insert_before
 from .tma_descriptors import hoist
 from .warp_specialization.allocate_pipelines import PipelineAllocation

@@ -20,13 +20,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import product
 
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...ir.casting import as_op, parent_block, unwrap
+from ...ir.casting import parent_block, unwrap
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import ReloadOp, SpillOp
-from ...ir.dialects.op_traits import is_combiner_region, is_counted_loop, is_function
+from ...ir.dialects.op_definition import TableOp
+from ...ir.dialects.op_traits import is_combiner_region, is_counted_loop
 from ..analysis.live_across_reduction import LiveTile, ReductionBlock, analyze_reduction_block
 from ..analysis.resource_model import (
     SPILLED_ROW_REG_OVERHEAD,
@@ -39,7 +39,6 @@ from ..analysis.scratch_memory_sizes import SPILL_VECTOR_REGS, largest_scratch, 
 from ..common.optimization_hints import hint
 from ..job import Job
 from ..pass_manager import EdgePass
-from ..schedule.choose import is_declined
 from ..schedule.schedule_attribute import set_knobs
 from .op_insertion import insert_before
 
@@ -48,19 +47,15 @@ class SpillToShared(EdgePass):
     """Tiles that are spilled to shared memory across reductions."""
 
     name = "tileas-spill-to-shared"
+    knob = "spill"
 
-    def run(self, module: ModuleOp, job: Job) -> None:
-        for func in module.body.block.ops:
-            if (
-                is_function(func)
-                and not is_declined(func, "spill")
-                and reduces_only(walk(func))
-                and (rows := analyze_reduction_block(_block_of_rows(func, job))) is not None
-            ):
-                wanted = ctas_worth_spilling_for(rows.max_regs, func, job)
-                # In tiles that are computed late, f16 elements stay live as they are if mixed-precision adds read them.
-                block = analyze_reduction_block(rows.block, folds_halves=job.target.has("mixed_float"))
-                _spill(func, wanted, unwrap(block), job)
+    def run_on_function(self, func: TableOp, job: Job) -> bool:
+        if not reduces_only(walk(func)) or (rows := analyze_reduction_block(_block_of_rows(func, job))) is None:
+            return False
+        wanted = ctas_worth_spilling_for(rows.max_regs, func, job)
+        # In tiles that are computed late, f16 elements stay live as they are if mixed-precision adds read them.
+        block = analyze_reduction_block(rows.block, folds_halves=job.target.has("mixed_float"))
+        return _spill(func, wanted, unwrap(block), job)
 
 
 def _block_of_rows(func: Operation, job: Job) -> Block:
@@ -72,9 +67,9 @@ def _block_of_rows(func: Operation, job: Job) -> Block:
     return structured[0].regions[0].blocks[0]
 
 
-def _spill(func: Operation, wanted: range, rows: ReductionBlock, job: Job) -> None:
-    """Spill for the largest number of CTAs per SM that the kernel profits from and that have shared memory for it."""
-    warps, scratch = unwrap(as_op(func).num_warps), largest_scratch(walk(func), job, None)
+def _spill(func: TableOp, wanted: range, rows: ReductionBlock, job: Job) -> bool:
+    """Spill for the largest number of CTAs per SM that the kernel profits from and that have shared memory for it; False where none has."""
+    warps, scratch = unwrap(func.num_warps), largest_scratch(walk(func), job, None)
     for ctas, overhead in product(wanted, SPILLED_ROW_REG_OVERHEAD):
         most = registers_left(UNSPILLABLE_REG_OVERHEAD, warps, ctas, job.target)
         spilled = _select_spills(rows, registers_left(overhead, warps, ctas, job.target), most)
@@ -84,8 +79,9 @@ def _spill(func: Operation, wanted: range, rows: ReductionBlock, job: Job) -> No
             for slot in slots:
                 _insert_spills(slot, rows)
             _mark_lazy_loads(rows)
-            set_knobs(func, occupancy=ctas, spill=True)
-            return
+            set_knobs(func, occupancy=ctas)
+            return True
+    return False
 
 
 # ---- selection --------------------------------------------------------------------------------------

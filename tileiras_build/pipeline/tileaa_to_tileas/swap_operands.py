@@ -25,8 +25,6 @@ from ..analysis.tma_operands import tma_loads_allowed
 from ..job import Job
 from ..mma.family import fastest_family
 from ..pass_manager import EdgePass
-from ..schedule.choose import is_declined
-from ..schedule.schedule_attribute import set_knobs
 
 SWAP = (1, 0)
 FIRST_INITIAL = 3  # operand of a loop, after its bounds and its step
@@ -38,21 +36,22 @@ class SwapOperands(EdgePass):
     """Dots replaced by their transposes."""
 
     name = "tileas-swap-operands"
+    knob = "swap_operands"
 
-    def run_on_function(self, func: TableOp, job: Job) -> None:
-        if has_dots(func) and tma_loads_allowed(func) and not is_declined(func, "swap_operands"):
-            _swap_in(func, job)
+    def run_on_function(self, func: TableOp, job: Job) -> bool:
+        return has_dots(func) and tma_loads_allowed(func) and _swap_in(func, job)
 
 
-def _swap_in(func: TableOp, job: Job) -> None:
-    family = fastest_family(job.target)
+def _swap_in(func: TableOp, job: Job) -> bool:
+    """Swap the operands of dots that are faster so; whether there are any."""
+    family, swaps = fastest_family(job.target), False
     if (warps := choose_warps(func, job)) < MIN_WARPS:
-        return
+        return False
     for op in dots_in(func):
         if family.prefers_swapped(op, job, warps):
             _swap(op)
-            set_knobs(func, swap_operands=True)
-            warps = choose_warps(func, job)
+            warps, swaps = choose_warps(func, job), True
+    return swaps
 
 
 def _swap(op: TableOp) -> None:

@@ -60,8 +60,6 @@ from ..common.llvm_element_types import element_of
 from ..common.optimization_hints import hint
 from ..job import Job
 from ..pass_manager import EdgePass
-from ..schedule.choose import is_declined
-from ..schedule.schedule_attribute import set_knobs
 from .tma_descriptors import descriptor_of, hoist
 
 STORE, CONVERSION = "nv_tileas.tiled_store", "nv_tileas.convert_layout"
@@ -73,28 +71,25 @@ class UseTmaStores(EdgePass):
     """Stores of results by TMA."""
 
     name = "tileas-use-tma-stores"
+    knob = "tma_stores"
 
-    def run_on_function(self, func: TableOp, job: Job) -> None:
-        _use_tma_stores(func, job)
-
-
-def _use_tma_stores(func: Operation, job: Job) -> None:
-    entry = func.regions[0].blocks[0]
-    switch = next((op for op in entry.ops if is_agent_switch(op)), None)
-    if switch is None or as_op(func).cluster_barriers or is_declined(func, "tma_stores"):
-        return
-    stores = [_Store(as_op(op), func, job) for op in walk(switch.regions[-1]) if op.name == STORE]
-    chosen = [store for store in stores if all(holds(store) for holds in RULES)]
-    new_op = [_replace_store(store, entry, switch) for store in chosen]
-    for store in new_op:
-        if may_depend_on(store.token, _is_ordinary):
-            store.after_accesses = True
-    _order(new_op)
-    if new_op:
-        set_knobs(func, tma_stores=True)
-        computing = switch.regions[-1]
-        for end in [*filter(is_return, walk(computing)), terminator(computing.blocks[0])]:
-            parent_block(end).insert_op_before(AsyncTmaStoreWaitOp.make([], [], read=True), end)
+    def run_on_function(self, func: TableOp, job: Job) -> bool:
+        entry = func.regions[0].blocks[0]
+        switch = next((op for op in entry.ops if is_agent_switch(op)), None)
+        if switch is None or func.cluster_barriers:
+            return False
+        stores = [_Store(as_op(op), func, job) for op in walk(switch.regions[-1]) if op.name == STORE]
+        chosen = [store for store in stores if all(holds(store) for holds in RULES)]
+        new_op = [_replace_store(store, entry, switch) for store in chosen]
+        for store in new_op:
+            if may_depend_on(store.token, _is_ordinary):
+                store.after_accesses = True
+        _order(new_op)
+        if new_op:
+            computing = switch.regions[-1]
+            for end in [*filter(is_return, walk(computing)), terminator(computing.blocks[0])]:
+                parent_block(end).insert_op_before(AsyncTmaStoreWaitOp.make([], [], read=True), end)
+        return bool(new_op)
 
 
 # ---- which stores ----------------------------------------------------------------------------------
