@@ -7,7 +7,7 @@ Out:   each CTA loads half of the columns of the right operand. ``pair`` on the 
        once the stages of both CTAs are full, the first CTA of a pair, whose rank is even, issues dots of twice the rows, which read the stages and
        write the accumulators of both CTAs; their commit releases both stages. ``ctas`` on the accumulator's pipeline,
        which completes in both CTAs at once; if the loop runs again, umma_acquire waits until the warps of both have
-       released the accumulator. The pipeline has more stages, as they are smaller. Of block scales each CTA loads those of its rows,
+       released the accumulator. Of block scales each CTA loads those of its rows,
        and of all columns: once the scale loaders of both have written a stage of them, one copy puts both to tensor memory.
 After: specialize_warps. Before: multicast_loads (no replicated tile remains), allocate_shared_memory.
 Sound: the accumulator of a CTA has its rows and all columns, as before (PTX ISA 9.0, section 9.7.16.10.5, Layout A; B where
@@ -18,7 +18,6 @@ Sound: the accumulator of a CTA has its rows and all columns, as before (PTX ISA
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IntAttr, ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
@@ -34,24 +33,20 @@ from ...ir.dialects.nv_tileas.ops import (
     MakeTiledTmaDescOp,
     is_written_by_pair,
 )
-from ...ir.dialects.nv_tileas.types import BufferType, PipelineType
+from ...ir.dialects.nv_tileas.types import BufferType
 from ...ir.dialects.op_definition import TableOp
-from ...ir.dialects.op_traits import MmaRole, is_function, traits_of
+from ...ir.dialects.op_traits import MmaRole, traits_of
 from ...ir.layouts import SharedLayout
 from ...ir.layouts.matrix_descriptor import WIDE
 from ...ir.layouts.tmem_layout import PAIR
 from ..analysis.enclosing_control_flow import enclosing_kernel
 from ..analysis.integer_ranges import BoundsCheck
-from ..analysis.resource_model import max_stages
 from ..analysis.tma_tensor_maps import MapBox
 from ..job import Job
 from ..mma.dots import accumulates_in_tmem
 from ..mma.family import tmem_mma_ops
 from ..mma.halved_operands import half_of, halved
 from ..pass_manager import EdgePass
-from ..schedule.choose import Candidate, hear
-from ..schedule.schedule_attribute import set_knobs
-from ..schedule.schedule_file import requested
 from .op_insertion import Inserter, insert_before, insertion_before
 from .subtile_indices import clamped_index, relax_checks_past_end, scaled_index
 
@@ -62,14 +57,14 @@ class UseTwoCtaMma(EdgePass):
     """Two-CTA MMAs."""
 
     name = "tileas-use-two-cta-mma"
+    knob = "two_cta_mma"
 
-    def run(self, module: ModuleOp, job: Job) -> None:
-        if not job.target.has("tma_cta_group"):
-            return
-        for func in filter(is_function, module.body.block.ops):
-            dot = next((as_op(op) for op in walk(func) if accumulates_in_tmem(op) and as_op(op).pair), None)
-            if dot is not None:
-                _make_cta_pair(func, dot, job)
+    def run_on_function(self, func: TableOp, job: Job) -> bool:
+        dot = next((as_op(op) for op in walk(func) if accumulates_in_tmem(op) and as_op(op).pair), None)
+        if dot is None or not job.target.has("tma_cta_group"):
+            return False
+        _make_cta_pair(func, dot)
+        return True
 
 
 def _load_of(buffer: SSAValue) -> TableOp:
@@ -93,8 +88,9 @@ def _order(load: TableOp) -> list[int]:
 
 
 # ---- rewriting -------------------------------------------------------------------------------
-def _make_cta_pair(func: Operation, op: TableOp, job: Job) -> None:
-    set_knobs(func, two_cta_mma=True, num_stages=_halve_stages(op, requested(job).num_stages))
+def _make_cta_pair(func: Operation, op: TableOp) -> None:
+    if not _is_written(op.rhs):
+        _halve_right_operand(op)
     op.pipeline.owner.pair = True
     _share_scales(func, op)
     for other in walk(func):
@@ -114,14 +110,15 @@ def _share_scales(func: Operation, dot: TableOp) -> None:
             created.pair, created.writers = True, created.producers
 
 
-def _halve_stages(op: TableOp, wanted: int | None) -> int:
-    """Let each CTA load half of the right operand, unless threads copy that half already; the number of stages."""
-    if _is_written(op.rhs):
-        return op.pipeline.type.stages.data
+def _halve_right_operand(op: TableOp) -> None:
+    """Let each CTA load half of the right operand; where threads copy it, they copy that half already."""
     columns, half, seen = _half(op)
     _load_half(_load_of(op.rhs), columns, half)
+    whole = op.rhs.type
+    smaller = BufferType(whole.element_type, whole.stages, SharedLayoutAttr(half))
+    Rewriter.replace_value_with_new_type(op.rhs, smaller)
+    op.pipeline.owner.bytes -= whole.stage_bytes - smaller.stage_bytes
     op.rhs_placement = seen
-    return _halve(op, half) if _is_written(op.lhs) else _resize(op, half, wanted)
 
 
 def _load_half(load: TableOp, dim: int, half: SharedLayout) -> None:
@@ -157,30 +154,3 @@ def _rank_in_pair(load: Operation, insert: Inserter) -> SSAValue:
 def _is_written(buffer: SSAValue) -> bool:
     """Whether threads write an operand."""
     return not any(use.operation.name == AsyncTiledTmaLoadOp.name for use in buffer.uses)
-
-
-def _halve(op: TableOp, half: SharedLayout) -> int:
-    """The same stages, each with half of the right operand, as threads write the left one to as many."""
-    type, pipeline = op.rhs.type, op.pipeline
-    smaller = BufferType(type.element_type, type.stages, SharedLayoutAttr(half))
-    Rewriter.replace_value_with_new_type(op.rhs, smaller)
-    pipeline.owner.bytes = smaller.stage_bytes
-    return pipeline.type.stages.data
-
-
-def _resize(op: TableOp, half: SharedLayout, wanted: int | None) -> int:
-    """As many stages as the memory of the old ones holds, each with half of the right operand; or the requested ones."""
-    pipeline, stages = op.pipeline, op.pipeline.type.stages.data
-    left, right = op.lhs.type, op.rhs.type
-    available = (left.stage_bytes + right.stage_bytes) * stages
-    types = [left, BufferType(right.element_type, right.stages, SharedLayoutAttr(half))]
-    size = sum(type.stage_bytes for type in types)
-    fitting = max(stages, min(max_stages(op), available // size))
-    chosen = min(fitting, wanted or fitting)
-    hear(enclosing_kernel(op), "num_stages", chosen, [Candidate(number) for number in range(fitting, 0, -1)])
-    count = IntAttr(chosen)
-    for buffer, type in zip((op.lhs, op.rhs), types):
-        Rewriter.replace_value_with_new_type(buffer, BufferType(type.element_type, count, type.placement))
-    pipeline.owner.bytes = size
-    Rewriter.replace_value_with_new_type(pipeline, PipelineType(count))
-    return chosen

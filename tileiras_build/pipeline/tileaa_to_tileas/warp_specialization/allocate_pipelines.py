@@ -3,7 +3,7 @@ memory."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from math import inf, isfinite, prod
 
@@ -24,8 +24,7 @@ from ....ir.dialects.nv_tileas.ops import (
 )
 from ....ir.dialects.nv_tileas.types import BufferType, PipelineType, TmemType
 from ....ir.dialects.op_definition import TableOp
-from ....ir.layouts.tmem_layout import ALL_COLUMNS, allocated_columns
-from ...analysis.dot_buffer_sharing import buffer_sharing_class
+from ....ir.layouts.tmem_layout import ALL_COLUMNS, PAIR, allocated_columns
 from ...analysis.enclosing_control_flow import is_defined_in_loop, only_accumulates, summed_dots
 from ...analysis.integer_ranges import trips_of
 from ...analysis.resource_model import (
@@ -65,6 +64,7 @@ from .pipelines import (
     query_tiles_of,
     stationary_operands_of,
 )
+from .shared_stages import accumulator_sharing_groups, stage_sharing_groups
 
 SMALL_CHUNK_BYTES = CHUNK_BYTES[1]
 # More CTAs than others have, by `estimate`; with two stages, tiles arrive too late.
@@ -77,8 +77,8 @@ class PipelineAllocation:
 
     def __init__(self, func: Operation, job: Job, warps: int, mainloops: list[Mainloop], has_mma_issuer: bool):
         self.func, self.job, self.warps, self.has_mma_issuer = func, job, warps, has_mma_issuer
-        self.mainloops, self.groups = mainloops, _stage_sharing_groups(mainloops)
-        self.accumulators = [group for group in _accumulator_sharing_groups(mainloops) if group[0].consumers]
+        self.mainloops, self.groups = mainloops, stage_sharing_groups(mainloops)
+        self.accumulators = [group for group in accumulator_sharing_groups(mainloops) if group[0].consumers]
         self.tiles = [
             TmemColumns([one.dot for one in group], *self._tmem_columns_of(group[0])) for group in self.accumulators
         ]
@@ -116,24 +116,30 @@ class PipelineAllocation:
         """As many stages as shared memory holds beside the scratch that is used while a mainloop is live. The scratch is
         limited to chunks where a CTA per SM would be lost otherwise.
         """
-        stages, most = self._stages_in_chunks(body), ctas_per_sm(self.func, body, self.job)
-        if self.accumulators_stay and self.ctas < most:
+        self._limit_scratch(body)
+        if self.accumulators_stay and self.ctas < ctas_per_sm(self.func, body, self.job):
             self._limit_chunks(body)
-            stages = self._stages_with_scratch(body)
-        wanted = requested(self.job).num_stages
-        if wanted is not None and wanted > stages and as_op(self.func).num_ctas is not None:
-            return stages  # a CTA pair may have more of them (use_two_cta_mma)
-        return choose(self.func, self.job, "num_stages", self.budget.candidates(stages, wanted, self.job))
+            self._stages_with_scratch(body)
+        budget, wanted = self._budget_of_pair(), requested(self.job).num_stages
+        return choose(self.func, self.job, "num_stages", budget.candidates(budget.fitting, wanted, self.job))
 
-    def _stages_in_chunks(self, body: Block) -> int:
-        """The stages beside scratch, whose chunks become smaller until one stage fits."""
+    def _budget_of_pair(self) -> StageBudget:
+        """The budget, where each CTA of a pair loads half of the right operand (``use_two_cta_mma.py``): more stages fit."""
+        budget, first = self.budget, self.mainloops[0]
+        if not first.dot.pair or first.stored:
+            return budget
+        size, cap = budget.size - first.operand_loads[1].box.tile_bytes // PAIR, max_stages(first.dot)
+        fitting = max(budget.fitting, min(cap, budget.fitting * budget.size // size))
+        return replace(budget, fitting=fitting, size=size, cap=cap)
+
+    def _limit_scratch(self, body: Block) -> None:
+        """Convert layouts in smaller chunks until one stage fits beside scratch."""
         func, stages = as_op(self.func), self._stages_with_scratch(body)
         for smaller in smaller_chunks(func, self.job):
             if stages:
                 break
             limit_chunks(func, smaller)
             stages = self._stages_with_scratch(body)
-        return max(stages, 1)
 
     def _limit_chunks(self, body: Block) -> None:
         """Convert layouts in small chunks while a mainloop is live."""
@@ -394,36 +400,6 @@ def _set_stages(mainloop: Mainloop, stages: OperandStages, is_reused: bool) -> N
         reader.buffers, reader.is_reused = stages, is_reused
         for load in reader.loads:
             load.buffer = load.buffer if load.first is None else load.first.buffer
-
-
-def _stage_sharing_groups(mainloops: list[Mainloop]) -> list[list[Mainloop]]:
-    """The first readers of stages whose loops use the same buffers, each in a loop of its own, in program order."""
-    keys = dict(zip(mainloops, _sharing_keys(mainloops, shares_stored=False)))
-    firsts = [one for one in mainloops if one.is_first_reader]
-    return _grouped(firsts, [_key_of_readers(one, keys) for one in firsts])
-
-
-def _key_of_readers(mainloop: Mainloop, keys: Mapping[Mainloop, Hashable]) -> Hashable:
-    """The key of all readers of a stage; one of its own where threads read it, too."""
-    read_by_threads = any(reader.sources for reader in mainloop.readers)
-    return mainloop if read_by_threads else tuple(keys[reader] for reader in mainloop.readers)
-
-
-def _accumulator_sharing_groups(mainloops: list[Mainloop]) -> list[list[Mainloop]]:
-    """The dots that share accumulators, each in a loop of its own, in program order."""
-    return _grouped(mainloops, _sharing_keys(mainloops, shares_stored=True))
-
-
-def _sharing_keys(mainloops: list[Mainloop], *, shares_stored: bool) -> list[Hashable]:
-    loaded = ((one.dot, [operand_load.index for operand_load in one.operand_loads]) for one in mainloops)
-    return buffer_sharing_class(loaded, shares_stored=shares_stored)
-
-
-def _grouped(mainloops: list[Mainloop], keys: Sequence[Hashable]) -> list[list[Mainloop]]:
-    groups: dict[Hashable, list[Mainloop]] = {}
-    for key, mainloop in zip(keys, mainloops, strict=True):
-        groups.setdefault(key, []).append(mainloop)
-    return list(groups.values())
 
 
 def _tmem_columns_of(mainloop: Mainloop, warps: int) -> tuple[int, int]:

@@ -11,9 +11,10 @@ Sound: the loads have the same view and coordinates, and TMA was selected for ea
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 
 from ....ir.casting import parent_block
+from ...analysis.dot_buffer_sharing import buffer_sharing_class
 from ...analysis.stored_operands import shares_stages
 from ...analysis.tma_operands import tile_key
 from ...mma.family import family_of
@@ -70,3 +71,34 @@ def _unite(one: Mainloop, other: Mainloop) -> None:
     united = sorted(readers, key=lambda reader: order[reader.dot])
     for reader in united:
         reader.readers = united
+
+
+# ---- buffers that loops share ------------------------------------------------------------------------
+def stage_sharing_groups(mainloops: list[Mainloop]) -> list[list[Mainloop]]:
+    """The first readers of stages whose loops use the same buffers, each in a loop of its own, in program order."""
+    keys = dict(zip(mainloops, _sharing_keys(mainloops, shares_stored=False)))
+    firsts = [one for one in mainloops if one.is_first_reader]
+    return _grouped(firsts, [_key_of_readers(one, keys) for one in firsts])
+
+
+def _key_of_readers(mainloop: Mainloop, keys: Mapping[Mainloop, Hashable]) -> Hashable:
+    """The key of all readers of a stage; one of its own where threads read it, too."""
+    read_by_threads = any(reader.sources for reader in mainloop.readers)
+    return mainloop if read_by_threads else tuple(keys[reader] for reader in mainloop.readers)
+
+
+def accumulator_sharing_groups(mainloops: list[Mainloop]) -> list[list[Mainloop]]:
+    """The dots that share accumulators, each in a loop of its own, in program order."""
+    return _grouped(mainloops, _sharing_keys(mainloops, shares_stored=True))
+
+
+def _sharing_keys(mainloops: list[Mainloop], *, shares_stored: bool) -> list[Hashable]:
+    loaded = ((one.dot, [operand_load.index for operand_load in one.operand_loads]) for one in mainloops)
+    return buffer_sharing_class(loaded, shares_stored=shares_stored)
+
+
+def _grouped(mainloops: list[Mainloop], keys: Sequence[Hashable]) -> list[list[Mainloop]]:
+    groups: dict[Hashable, list[Mainloop]] = {}
+    for key, mainloop in zip(keys, mainloops, strict=True):
+        groups.setdefault(key, []).append(mainloop)
+    return list(groups.values())
