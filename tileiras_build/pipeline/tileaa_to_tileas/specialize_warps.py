@@ -58,7 +58,6 @@ from .warp_specialization.pipelines import (
     Mainloop,
     accumulators_stay_in_tmem,
     query_tiles_of,
-    set_stationary_operands,
     stationary_operands_of,
 )
 from .warp_specialization.producer import SIDES, Producer, ScaleLoader, scale_loads
@@ -83,7 +82,6 @@ class _WarpSpecializer:
         self.func, self.job = func, job
         self.warps = func.num_warps
         self.mainloops = [Mainloop.of(dot) for dot in found]
-        set_stationary_operands(self.mainloops)
         share_stages(self.mainloops)
         firsts = [mainloop for mainloop in self.mainloops if mainloop.is_first_reader]
         self.operand_loads = [operand_load for mainloop in firsts for operand_load in mainloop.tma_loads]

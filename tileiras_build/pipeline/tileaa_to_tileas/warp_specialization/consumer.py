@@ -45,9 +45,11 @@ from .pipelines import (
     PipelineState,
     StationaryOperand,
     TmaOperandLoad,
+    accumulators_of,
+    stages_of,
     stationary_operands_of,
+    written_of,
 )
-from .used_pipelines import accumulators_of, stages_of, written_of
 
 # Attributes that mark a dot, and that its instruction does not have.
 MMA_SELECTION_ATTRIBUTES = ("tmem_columns", "warps", "rescaled", "stationary", "stored", "copied")

@@ -19,8 +19,7 @@ from ...analysis.op_queries import REDUCE, is_pure
 from ..op_insertion import is_not_first_iteration, is_zero_trip
 from .consumer import Consumer, erase_dot
 from .mma_issuer import TmemConsumer, store_initial_accumulator
-from .pipelines import Mainloop, Pipeline, PipelineState, StationaryOperand
-from .used_pipelines import accumulators_of
+from .pipelines import Mainloop, Pipeline, PipelineState, StationaryOperand, accumulators_of
 
 
 class Epilogue(Consumer):

@@ -39,9 +39,12 @@ from .pipelines import (
     PipelineState,
     StationaryOperand,
     TmemAccumulator,
+    accumulators_of,
+    lhs_chunks_of,
+    scales_of,
+    stages_of,
     stationary_operands_of,
 )
-from .used_pipelines import accumulators_of, lhs_chunks_of, scales_of, stages_of
 
 AddFOp = COUNTERPARTS["nv_tileaa.addf"]
 SCALES = ("lhs_scale", "rhs_scale")

@@ -25,7 +25,6 @@ from ....ir.dialects.op_traits import is_loop
 from ....ir.layouts import SharedLayout
 from ....ir.layouts.tmem_layout import ROWS, WARPS
 from ...analysis.axis_info import AxisAnalysis
-from ...analysis.chained_dots import stationary_lhs_load
 from ...analysis.copied_operands import copied_placement
 from ...analysis.dot_operand_chains import dot_operand_load
 from ...analysis.enclosing_control_flow import enclosing_control_flow, enclosing_kernel
@@ -406,18 +405,6 @@ def stationary_operands_of(mainloops: list[Mainloop]) -> list[StationaryOperand]
     return list(dict.fromkeys(loop.stationary for loop in mainloops if loop.stationary is not None))
 
 
-def set_stationary_operands(mainloops: list[Mainloop]) -> None:
-    """Set the stationary operand of dots that are marked ``stationary``."""
-    found: dict[Operation, StationaryOperand] = {}
-    analysis = AxisAnalysis()
-    for mainloop in (one for one in mainloops if one.dot.stationary):
-        load, chain = unwrap(stationary_lhs_load(mainloop.dot))
-        if load not in found:
-            around = unwrap(enclosing_control_flow(load))
-            found[load] = StationaryOperand(TmaOperandLoad.of(0, load, chain, analysis), around)
-        mainloop.stationary = found[load]
-
-
 def accumulators_stay_in_tmem(mainloops: list[Mainloop]) -> bool:
     """Whether accumulators are rescaled in tensor memory. All dots of the kernel are then chained."""
     return any(mainloop.dot.rescaled for mainloop in mainloops)
@@ -427,3 +414,36 @@ def query_tiles_of(mainloops: list[Mainloop]) -> int:
     """The tiles of 128 rows that chained dots have, each with accumulators, an issuer and a warpgroup of its own."""
     rows = mainloops[0].dot.result.type.get_shape()[0]
     return rows // ROWS if accumulators_stay_in_tmem(mainloops) else 1
+
+
+# ---- the pipelines that a role has a token of: all, or those used inside ``place``, a loop or a branch ----------------
+def stages_of(mainloops: list[Mainloop], place: Operation | None = None) -> list[Pipeline]:
+    """The stages of operands."""
+    users: list[Mainloop | StationaryOperand] = [*stationary_operands_of(mainloops), *mainloops]
+    return _used_inside(place, ((user.stages, user.enclosing_ops) for user in users))
+
+
+def written_of(mainloops: list[Mainloop], place: Operation | None = None) -> list[Pipeline]:
+    """The operands that the threads of a pair of CTAs write."""
+    return _used_inside(place, ((one.written, one.enclosing_ops) for one in mainloops))
+
+
+def scales_of(mainloops: list[Mainloop], place: Operation | None = None) -> list[Pipeline]:
+    """The block scales that scale loaders load."""
+    return _used_inside(place, ((one.scales, one.enclosing_ops) for one in mainloops if one.scale_loads))
+
+
+def accumulators_of(mainloops: list[Mainloop], place: Operation | None = None) -> list[Pipeline]:
+    """The accumulators in tensor memory, where they are waited for."""
+    found = (one for one in mainloops if one.tmem_accumulator is not None)
+    return _used_inside(place, ((one.accumulator, one.ops_around_accumulator) for one in found))
+
+
+def lhs_chunks_of(mainloops: list[Mainloop], place: Operation | None = None) -> list[Pipeline]:
+    """The left operands that warps write chunk by chunk."""
+    found = (one for one in mainloops if one.tmem_accumulator is not None)
+    return _used_inside(place, ((one.accumulator.lhs_written, one.enclosing_ops) for one in found))
+
+
+def _used_inside(place: Operation | None, users: Iterable[tuple[Pipeline | None, list[TableOp]]]) -> list[Pipeline]:
+    return list(dict.fromkeys(one for one, around in users if one and (place is None or place in around)))

@@ -44,9 +44,10 @@ from .pipelines import (
     PipelineState,
     StationaryOperand,
     TmaOperandLoad,
+    scales_of,
+    stages_of,
     stationary_operands_of,
 )
-from .used_pipelines import scales_of, stages_of
 
 SIDES = (0, 1)  # the operands of a dot: each has a warp for its scales
 

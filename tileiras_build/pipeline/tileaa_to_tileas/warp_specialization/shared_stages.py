@@ -1,9 +1,9 @@
 """Let the dots of an iteration that read the same tile read it from one stage: one that TMA loads, or that threads write.
 
 In:    the mainloops of a kernel, each with a stage of its own.
-Out:   ``readers`` of the mainloops, which then have one stage, of all their tiles; ``first`` of the loads of a tile that an earlier
-       dot loads, and of the operands that are written for one. TMA loads such a tile once, as a left or a right operand, or for
-       threads, and threads write it once.
+Out:   ``stationary`` of those whose left operand stays in shared memory. ``readers`` of the mainloops, which then have one stage, of
+       all their tiles; ``first`` of the loads of a tile that an earlier dot loads, and of the operands that are written for one. TMA
+       loads such a tile once, as a left or a right operand, or for threads, and threads write it once.
 Sound: the loads have the same view and coordinates, and TMA was selected for each: no write comes before them. A full
        mbarrier counts the bytes of all tiles of the stage, before the first of its dots. The last one arrives at the empty mbarrier: MMAs of
        tensor memory complete in the order in which one thread issues them; other dots are complete where the next one starts.
@@ -13,16 +13,22 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 
-from ....ir.casting import parent_block
+from xdsl.ir import Operation
+
+from ....ir.casting import parent_block, unwrap
+from ...analysis.axis_info import AxisAnalysis
+from ...analysis.chained_dots import stationary_lhs_load
 from ...analysis.dot_buffer_sharing import buffer_sharing_class
+from ...analysis.enclosing_control_flow import enclosing_control_flow
 from ...analysis.stored_operands import shares_stages
 from ...analysis.tma_operands import tile_key
 from ...mma.family import family_of
-from .pipelines import Mainloop, StoredOperand, TmaOperandLoad
+from .pipelines import Mainloop, StationaryOperand, StoredOperand, TmaOperandLoad
 
 
 def share_stages(mainloops: list[Mainloop]) -> None:
-    """Set the readers of each stage."""
+    """Set the readers of each stage, and the operands that stay in shared memory."""
+    _set_stationary_operands(mainloops)
     sharing = [one for one in mainloops if shares_stages(one.dot)]
     for position, mainloop in enumerate(sharing):
         for load in mainloop.loads:
@@ -35,6 +41,18 @@ def share_stages(mainloops: list[Mainloop]) -> None:
             if written is not None:
                 other, stored.first = written
                 _unite(other, mainloop)
+
+
+def _set_stationary_operands(mainloops: list[Mainloop]) -> None:
+    """Set the stationary operand of dots that are marked ``stationary``."""
+    found: dict[Operation, StationaryOperand] = {}
+    analysis = AxisAnalysis()
+    for mainloop in (one for one in mainloops if one.dot.stationary):
+        load, chain = unwrap(stationary_lhs_load(mainloop.dot))
+        if load not in found:
+            around = unwrap(enclosing_control_flow(load))
+            found[load] = StationaryOperand(TmaOperandLoad.of(0, load, chain, analysis), around)
+        mainloop.stationary = found[load]
 
 
 def _loads_of_tile(
