@@ -1,4 +1,4 @@
-"""What .ci/run says where a check fails, with programs in the places of pip, ruff, mypy and pytest that only fail or do not."""
+"""What .ci/run says where a check fails, with programs in the places of uv, pip, ruff, mypy and pytest that only fail or do not."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ STUB = '#!/bin/sh\necho "{name} $*"\nexit {code}\n'
 def run(folder: Path, **codes: int) -> subprocess.CompletedProcess[str]:
     """.ci/run in an environment whose programs end with ``codes``; ``python`` is what checks types."""
     (folder / "bin").mkdir()
-    for name in ("pip", "ruff", "python", "pytest"):
+    for name in ("uv", "pip", "ruff", "python", "pytest"):
         program = folder / "bin" / name
         program.write_text(STUB.format(name=name, code=codes.get(name, 0)))
         program.chmod(0o755)
@@ -39,3 +39,22 @@ def test_tests_and_types_are_checked_and_decide(tmp_path, codes, code):
 def test_style_is_checked_first(tmp_path):
     done = run(tmp_path, ruff=3)
     assert done.returncode == 3 and "pytest" not in done.stdout
+
+
+UV, PIP = "uv pip install --quiet -e .[dev]", "pip install --quiet --disable-pip-version-check"
+
+
+@pytest.mark.parametrize(
+    ("codes", "installed"),
+    [({}, [UV]), ({"uv": 2}, [f"{PIP} uv", UV, f"{PIP} --no-compile -e .[dev]"])],
+    ids=["uv", "without uv"],
+)
+def test_pip_installs_where_uv_does_not(tmp_path, codes, installed):
+    done = run(tmp_path, **codes)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[: len(installed) + 1] == [*installed, "ruff check"]
+
+
+def test_nothing_is_checked_that_is_not_installed(tmp_path):
+    done = run(tmp_path, uv=2, pip=3)
+    assert done.returncode == 3 and "ruff" not in done.stdout
