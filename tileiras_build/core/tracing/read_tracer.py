@@ -70,6 +70,8 @@ class ReadTracer:
     def __init__(self):
         self.signals = SharedFlags()
         self.active = self.is_loading = False
+        # Whether the contents of libraries that are loaded now are only read when a step needs them.
+        self.defers_digests = False
         self.step_reads: dict[Key, Stamp | str | None] = {}
         self._library_reads: dict[Key, Stamp | str | None] = {}
         self._library_rows: dict[Key, Dependency] = {}
@@ -325,6 +327,8 @@ class ReadTracer:
         found = stamp(name)
         if found:
             is_recent = time.time_ns() - found[1] < _RECENT
+            if self.defers_digests and self.is_loading and not is_recent:
+                return found
             state = _new_probe().state("contents", name, None if is_recent else self._digests.get(name))
             self._contents[name] = _UNKNOWN if is_recent else found, state
         return found

@@ -19,6 +19,7 @@ _TIMEOUT_SECONDS = 10.0  # seconds
 PRELOAD = (
     "tileiras_build.workers.executor.preload"  # the module that it imports; builds with other stages may use another
 )
+PRELOAD_WITHOUT_EXPORTS = "tileiras_build.workers.executor.defer_digests"  # before that one
 
 
 @contextmanager

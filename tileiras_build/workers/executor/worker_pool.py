@@ -63,11 +63,15 @@ def use_server(image: str) -> None:
         _server = _server or CompileServer(image)
 
 
-def warm_up() -> None:
-    """Start the fork server, which imports what workers need in the background; the first worker waits for it."""
+def warm_up(*, exports: bool = True) -> None:
+    """Start the fork server, which imports what workers need in the background; the first worker waits for it.
+
+    Without ``exports`` it reads no library that it loads, to have the digest for their records.
+    """
+    modules = [*(() if exports else (fork_server_preload.PRELOAD_WITHOUT_EXPORTS,)), fork_server_preload.PRELOAD]
     with _spawning, _hidden_main(), _safe_path(), without_resource_tracker():
         _scratch_folder()
-        multiprocessing.get_context("forkserver").set_forkserver_preload([fork_server_preload.PRELOAD])
+        multiprocessing.get_context("forkserver").set_forkserver_preload(modules)
         forkserver.ensure_running()
 
 
