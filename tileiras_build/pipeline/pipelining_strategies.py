@@ -52,7 +52,7 @@ STRATEGIES: tuple[Strategy, ...] = (
     Strategy(
         "warp-specialize",
         "one warp only loads tiles by TMA, the others only compute; the launcher encodes tensor maps",
-        _LOOPS | {"tileas-swap-operands", "tileas-select-mma-and-tma", "tileas-keep-accumulators-in-tmem"},
+        _LOOPS | {"tileas-swap-operands", "tileas-select-mma-and-tma"},
         "tma",
         ("nvptx",),
     ),

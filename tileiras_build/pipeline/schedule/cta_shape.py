@@ -96,7 +96,7 @@ def choose_cta_shape(func: TableOp, job: Job) -> None:
         told = _choose_cheapest(func, job)
     if ctas := wanted.occupancy or hint(func, job, "occupancy") or told or _ctas_without_loop(func, job):
         in_tmem = wanted.occupancy and (requested(job).tmem_accumulators or chains_in_tmem(func, job))
-        if not in_tmem:  # else KeepAccumulatorsInTmem chooses
+        if not in_tmem:  # else choose_chains does
             regs = _registers_of_stationary(func, job) if wanted.occupancy else None
             choose(func, job, "occupancy", _occupancies(func, ctas, job, regs))
     elif late_words(func) and (words := row_words(func)):

@@ -33,11 +33,11 @@ from ..common.optimization_hints import hint
 from ..job import Job
 from ..mma.family import Storage, fastest_family
 from .candidates import cheapest
-from .choose import Candidate, WholeSchedule, choose, hear_schedules
+from .choose import Candidate, WholeSchedule, choose, hear, hear_schedules
 from .cost import cost
 from .kernel import describe
 from .schedule import Schedule
-from .schedule_attribute import is_declined
+from .schedule_attribute import is_declined, schedule_of, set_knobs
 from .schedule_file import requested
 
 TILES = 2  # of 128 rows per SM, in one or two CTAs
@@ -146,6 +146,20 @@ def chains_in_tmem(func: Operation, job: Job) -> list[TmemChain]:
         return []
     if len({operand_placement(chain.stationary_lhs) for chain in chains}) > 1 or chains[0].fitting_ctas(func) is None:
         return []
+    return chains
+
+
+def choose_chains(func: TableOp, job: Job) -> list[TmemChain]:
+    """The chained dots of a kernel that stay in tensor memory, whose warps and CTAs per SM it then has; none for other kernels."""
+    if not (chains := chains_in_tmem(func, job)):
+        return []
+    ctas, tiles = unwrap(chains[0].fitting_ctas(func)), chains[0].query_tiles
+    set_knobs(func, num_warps=chains[0].warps, tmem_accumulators=True)
+    if ctas > 1 or schedule_of(func).occupancy:
+        set_knobs(func, occupancy=ctas)
+    hear(func, "occupancy", ctas, [Candidate(ctas)])
+    if tiles > 1:
+        set_knobs(func, query_tiles=tiles)
     return chains
 
 

@@ -27,7 +27,6 @@ from .hoist_async_mma_issue import HoistAsyncMmaIssue
 from .hoist_bounds_checks import HoistBoundsChecks
 from .hoist_views import HoistViews
 from .insert_token_barriers import InsertTokenBarriers
-from .keep_accumulators_in_tmem import KeepAccumulatorsInTmem
 from .legalize_dot import LegalizeDot
 from .limit_conversion_scratch import LimitConversionScratch
 from .load_for_each_dot import LoadForEachDot
@@ -82,8 +81,7 @@ PASSES = (
     SwapOperands,  # before SelectMmaAndTma: it decides which operand may be in registers
     ChooseCtaShape,  # after ShrinkKTile and SwapOperands: dots have their shapes; before SelectMmaAndTma: it checks what fits
     LoadForEachDot,  # before SelectMmaAndTma: stages of a tile belong to one dot
-    SelectMmaAndTma,  # before AssignLayouts: wgmma accumulators have a layout of their own
-    KeepAccumulatorsInTmem,  # after SelectMmaAndTma, whose choice it replaces; before AssignLayouts: it sets num_warps
+    SelectMmaAndTma,  # before AssignLayouts: wgmma accumulators have a layout of their own, and chained dots may set num_warps
     ExpandBlockScales,  # after SelectMmaAndTma: only dots in tensor memory, or with a scaling mma.sync, keep scales
     GroupScaleLoads,  # after ExpandBlockScales: the other dots have scales; before AssignLayouts: it enlarges tiles
     AssignLayouts,

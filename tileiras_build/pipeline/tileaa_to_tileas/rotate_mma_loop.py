@@ -144,7 +144,7 @@ def _last_on_same_tile(dots: list[TableOp]) -> TableOp:
 
 
 def _share_tmem_columns(first: TableOp, last: TableOp) -> bool:
-    """Whether the left operand of one dot overwrites the accumulator of another (``keep_accumulators_in_tmem``)."""
+    """Whether the left operand of one dot overwrites the accumulator of another (``schedule/tmem_chains.py``)."""
     if not accumulates_in_tmem(first) or last.lhs.type.name != TMEM:
         return False
     return defining_table_op(first.acc).column == defining_table_op(last.lhs).column

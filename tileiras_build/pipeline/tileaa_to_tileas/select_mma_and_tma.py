@@ -5,23 +5,26 @@ Out:   ``tma`` on the tiled_loads that TMA performs ahead of time, ``swizzle`` w
        differs from the default; ``mma`` on the dots that read these tiles there, a row of the target, with the
        attributes of its family (``mma/<family>/family.py``). Of these, dots in no counted loop
        are in a loop of one trip (``one_trip_loops.py``). Other dots get their instruction with their layouts.
+       Chained dots whose accumulators stay in tensor memory (``schedule/tmem_chains.py``) have ``rescaled`` on the second one: its
+       left operand overwrites the accumulator of the first one after it was read, and each iteration rescales its accumulator.
+       ``stationary`` on the first one: its left operand is loaded before the loop and stays in shared memory.
 After: legalize_dot (operand types are final). Before: assign_layouts (accumulators have the layouts of their
        instruction), specialize_warps (which builds the pipelines).
 Sound: a load may run ahead of the program if its coordinates and the control flow around it depend on scalars alone
        (``scalar_slice.py``), if no token orders it after a write or an acquire, and if the dot, which waits for the tile,
-       comes before all writes that a token orders after the load.
+       comes before all writes that a token orders after the load. Rescaling by 1 is exact. A thread overwrites only the scores of its own
+       row, which it already holds in registers; the MMAs of one thread (``mma_issuer.py``) execute in the order of issue, so the next
+       scores are written after the dot that reads what they overwrite. Each tile of 128 rows has columns of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from ...ir.casting import ancestor_in, as_op, parent_block, tile_type, unwrap
 from ...ir.dialects.op_definition import TableOp
-from ...ir.dialects.op_traits import is_function
 from ...ir.layouts.matrix_descriptor import WIDE
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.chained_dots import is_computed_by_dot
@@ -58,6 +61,7 @@ from ..job import Job
 from ..mma.family import MmaFamily, Storage, family_of, fastest_family
 from ..pass_manager import EdgePass
 from ..schedule.mma_choice import families_for
+from ..schedule.tmem_chains import choose_chains
 from .halve_copied_rhs import halve_copied_rhs
 from .one_trip_loops import OneTripLoop
 
@@ -70,12 +74,28 @@ class SelectMmaAndTma(EdgePass):
 
     name = "tileas-select-mma-and-tma"
 
-    def run(self, module: ModuleOp, job: Job) -> None:
-        if not job.target.has("tma"):
+    def run_on_function(self, func: TableOp, job: Job) -> None:
+        if not job.target.has("tma") or not has_dots(func):
             return
-        for func in module.body.block.ops:
-            if is_function(func) and has_dots(func) and (warps := choose_warps(func, job)) >= MIN_WARPS:
-                _select(func, job, warps)
+        if chains := choose_chains(func, job):
+            for dot, boxes in (pair for chain in chains for pair in zip(chain.pair, unwrap(chain.boxes), strict=True)):
+                _select_chained(dot, boxes, job)
+            for chain in chains:
+                chain.dots.first.stationary = chain.dots.last.rescaled = True
+        elif (warps := choose_warps(func, job)) >= MIN_WARPS:
+            _select(func, job, warps)
+
+
+def _select_chained(dot: TableOp, boxes: Mapping[int, TmaOperand], job: Job) -> None:
+    """Select the fastest instruction for a dot whose operands TMA puts into these boxes."""
+    dot.mma = unwrap(fastest_family(job.target).row_for(dot, job.target)).name
+    _mark_loads(boxes)
+
+
+def _mark_loads(boxes: Mapping[int, TmaOperand]) -> None:
+    """Let TMA load operands."""
+    for load, _, box in boxes.values():
+        load.tma, load.swizzle = True, WIDE if box.swizzle == WIDE else None
 
 
 def _select(func: Operation, job: Job, warps: int) -> None:
@@ -134,8 +154,7 @@ def _select_mma(op: TableOp, families: Sequence[MmaFamily], job: Job, warps: int
     for family in families:
         read = _select_in_family(family, op, loaded, job, warps)
         if read is not None:
-            for load, _, box in read.values():
-                load.tma, load.swizzle = True, WIDE if box.swizzle == WIDE else None
+            _mark_loads(read)
             return True
     return False
 

@@ -1,5 +1,5 @@
 // Chained matmuls: the accumulator of the second, and the left operand of the first, stay where the tensor core finds them.
-// run: tileas-keep-accumulators-in-tmem sm_100
+// run: tileas-select-mma-and-tma sm_100
 
 // ---- scores_whose_sum_is_scaled
 !m = !nv_tileaa.memref<f16, [?, ?], [?, 1]>
@@ -133,8 +133,8 @@ nv_tileaa.func @k {
   %q, %t0 = nv_tileas.tiled_load %a coords(%zero, %zero) {mem_semantic = "weak"} : (!view0, i32, i32) -> (tensor<128x64xf16>, !nv_tileaa.mem_token)
   %sum = nv_tileas.for %zero, %end, %one initial(%start) : (i32, i32, i32, tensor<128x64xf32>) -> tensor<128x64xf32> {
   ^bb0(%i: i32, %total: tensor<128x64xf32>):
-    %keys, %t1 = nv_tileas.tiled_load %b coords(%zero, %i) {mem_semantic = "weak"} : (!view1, i32, i32) -> (tensor<64x128xf16>, !nv_tileaa.mem_token)
-    %scores = nv_tileas.dot %q, %keys, %nothing : (tensor<128x64xf16>, tensor<64x128xf16>, tensor<128x128xf32>) -> tensor<128x128xf32>
+    %keys, %t1 = nv_tileas.tiled_load %b coords(%zero, %i) {mem_semantic = "weak", tma} : (!view1, i32, i32) -> (tensor<64x128xf16>, !nv_tileaa.mem_token)
+    %scores = nv_tileas.dot %q, %keys, %nothing {mma = "tcgen05_k16_f16_f16_f32", tmem_columns = 160 : i32} : (tensor<128x64xf16>, tensor<64x128xf16>, tensor<128x128xf32>) -> tensor<128x128xf32>
     %most = nv_tileas.reduce %scores attributes {axis = 1 : i32} : (tensor<128x128xf32>) -> tensor<128xf32> {
     ^bb0(%x: f32, %y: f32):
       %larger = arith.maxnumf %x, %y : f32
@@ -143,9 +143,9 @@ nv_tileaa.func @k {
     %column = nv_tileas.view %most : (tensor<128xf32>) -> tensor<128x1xf32>
     %factors = nv_tileas.broadcast %column : (tensor<128x1xf32>) -> tensor<128x64xf32>
     %weights = nv_tileas.fp_to_fp %scores {rounding_mode = "nearest_even"} : (tensor<128x128xf32>) -> tensor<128x128xf16>
-    %values, %t2 = nv_tileas.tiled_load %a coords(%i, %zero) {mem_semantic = "weak"} : (!view0, i32, i32) -> (tensor<128x64xf16>, !nv_tileaa.mem_token)
+    %values, %t2 = nv_tileas.tiled_load %a coords(%i, %zero) {mem_semantic = "weak", tma} : (!view0, i32, i32) -> (tensor<128x64xf16>, !nv_tileaa.mem_token)
     %scaled = nv_tileas.mulf %total, %factors {rounding_mode = "nearest_even"} : tensor<128x64xf32>
-    %next = nv_tileas.dot %weights, %values, %scaled : (tensor<128x128xf16>, tensor<128x64xf16>, tensor<128x64xf32>) -> tensor<128x64xf32>
+    %next = nv_tileas.dot %weights, %values, %scaled {mma = "tcgen05_k16_f16_f16_f32", tmem_columns = 128 : i32} : (tensor<128x128xf16>, tensor<128x64xf16>, tensor<128x64xf32>) -> tensor<128x64xf32>
     %seen = nv_tileas.addf %next, %next : tensor<128x64xf32>
     nv_tileas.continue %seen : (tensor<128x64xf32>) -> ()
   }
