@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from tileiras_build.pipeline.mma.family import families_of
-from tileiras_build.pipeline.schedule.cost import ALU, DRAM, ISSUE, L2, LATENCY, SHARED, TENSOR, cost
+from tileiras_build.pipeline.schedule.cost import ALU, DRAM, ISSUE, L2, LATENCY, PRICED, SHARED, TENSOR, cost
 from tileiras_build.pipeline.schedule.kernel import Dot, Kernel
-from tileiras_build.pipeline.schedule.schedule import Schedule
+from tileiras_build.pipeline.schedule.schedule import KNOBS, Schedule
 from tileiras_build.target.gpu_rates import SM_RATES
 from tileiras_build.target.targets import find_target
 
@@ -155,10 +155,24 @@ def test_late_loads_wait_for_registers():
     assert cost(replace(rows, late_words=0), Schedule(num_warps=4, occupancy=1), BLACKWELL).clocks < few.clocks
 
 
-def test_chained_dots_gain_where_one_overlaps_the_others_softmax():
+def chained() -> Kernel:
     dot = Dot(128, 128, 128, "f16", "f16", "f32", 32.0, 0, 32768, is_chained=True)
-    kernel = Kernel((dot, replace(dot, is_computed=True)), loop={"special": 32 * 128 * 128.0}, warps=8)
-    assert clocks(kernel, HOPPER, rotate=True, num_stages=2) < clocks(kernel, HOPPER, num_stages=2)
+    return Kernel((dot, replace(dot, is_computed=True)), loop={"special": 32 * 128 * 128.0}, warps=8)
+
+
+# Kernels and schedules of which each optimization with a cost makes one cheaper.
+SAMPLES = (
+    (gemm(m=256), BLACKWELL, {"num_ctas": 2}),
+    (gemm(), HOPPER, {"grid_cluster": 2, "num_stages": 6}),
+    (replace(gemm(), is_persistent=True), BLACKWELL, {}),
+    (chained(), HOPPER, {"num_stages": 2}),
+    (gemm(), AMPERE, {"num_stages": None, "num_warps": 4, "cp_async_stages": (2,)}),
+)
+
+
+@pytest.mark.parametrize("knob", sorted(row.name for row in KNOBS if row.kind is bool and row.name in PRICED))
+def test_an_optimization_with_a_cost_makes_some_kernel_cheaper(knob):
+    assert any(clocks(*sample, **knobs | {knob: True}) < 0.99 * clocks(*sample, **knobs) for *sample, knobs in SAMPLES)
 
 
 def test_halves_with_the_same_keys_gain():
