@@ -27,9 +27,27 @@ def gradients(q, k, v, d_out, d_k, d_v, ROWS: ConstInt, COLUMNS: ConstInt, WIDTH
     ct.store(d_v, (ct.bid(0), 0), grad_v)
 
 
+@ct.kernel
+def wide_gradients(q, k, v, d_out, d_k, d_v, ROWS: ConstInt, COLUMNS: ConstInt, WIDTH: ConstInt):
+    """The same from scores with a row for each key, in f16: tensor memory holds no keys and values beside six other tiles."""
+    keys, values = ct.load(k, (ct.bid(0), 0), (COLUMNS, WIDTH)), ct.load(v, (ct.bid(0), 0), (COLUMNS, WIDTH))
+    grad_k = ct.zeros((COLUMNS, WIDTH), dtype=ct.float32)
+    grad_v = ct.zeros((COLUMNS, WIDTH), dtype=ct.float32)
+    zeros = ct.zeros((COLUMNS, ROWS), dtype=ct.float32)
+    for i in range(ct.num_tiles(q, axis=0, shape=(ROWS, WIDTH))):
+        queries, outer = ct.load(q, (i, 0), (ROWS, WIDTH)), ct.load(d_out, (i, 0), (ROWS, WIDTH))
+        powers = ct.exp2(ct.mma(keys, ct.transpose(queries), zeros))
+        grad_v = ct.mma(powers.astype(q.dtype), outer, grad_v)
+        inner = powers * ct.mma(values, ct.transpose(outer), zeros)
+        grad_k = ct.mma(inner.astype(q.dtype), queries, grad_k)
+    ct.store(d_k, (ct.bid(0), 0), grad_k)
+    ct.store(d_v, (ct.bid(0), 0), grad_v)
+
+
 HALF, SINGLE = (Array(type, 2, stride_divisible_by=16, shape_divisible_by=(128, 64)) for type in ("float16", "float32"))
 OPERANDS = (HALF, HALF, HALF, HALF, SINGLE, SINGLE, ROWS, COLUMNS, WIDTH)
 CASES = [
     Case("gradients", gradients, OPERANDS),
+    Case("wide_gradients", wide_gradients, (HALF, HALF, HALF, HALF, SINGLE, SINGLE, 64, 128, 128)),
     Case("shared_sm", gradients.replace_hints(occupancy=2), OPERANDS),
 ]

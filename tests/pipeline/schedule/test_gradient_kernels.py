@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.emulated_kernels import assembled, run, scheduled_kernel
+from tests.emulated_kernels import assembled, compiled, run, scheduled_kernel
 from tileiras_build.pipeline.schedule.schedule_attribute import schedule_of
 
 KERNELS = Path(__file__).with_name("gradient_kernels.py")
@@ -27,13 +27,29 @@ def test_nothing_is_spilled_to_local_memory(sm):
     assert kernel["resources"]["spill_stores"] == kernel["resources"]["spill_loads"] == 0
 
 
-@pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
-def test_results(sm):
+def test_keys_and_values_stay_in_shared_memory_where_tensor_memory_is_full():
+    """No dot has a slower instruction, and TMA loads what does not fit."""
+    built = compiled(KERNELS, "wide_gradients", "sm_100")
+    assert 'mma = ["tcgen05", "tcgen05", "tcgen05", "tcgen05"]' in built.tileas
+    before_loops = built.tileas[built.tileas.index("agent_switch") :].split("nv_tileas.for")[0]
+    assert before_loops.count("tiled_tma_load") == 1
+
+
+CASES = [
+    ("gradients", "sm_90", (BLOCKS, ROWS, COLUMNS, WIDTH)),
+    ("gradients", "sm_100", (BLOCKS, ROWS, COLUMNS, WIDTH)),
+    ("wide_gradients", "sm_100", (1, 256, 128, 128)),
+]
+
+
+@pytest.mark.parametrize(("name", "sm", "shape"), CASES)
+def test_results(name, sm, shape):
+    blocks, queries, columns, width = shape
     random = np.random.default_rng(3)
-    shapes = (ROWS, BLOCKS * COLUMNS, BLOCKS * COLUMNS, ROWS)
-    q, k, v, d_out = ((random.normal(size=(rows, WIDTH)) / 8).astype(np.float16) for rows in shapes)
-    zeros = np.zeros((BLOCKS * COLUMNS, WIDTH), np.float32)
-    *_, d_k, d_v = run(KERNELS, "gradients", sm, [q, k, v, d_out, zeros, zeros.copy()], grid=(BLOCKS, 1, 1))
+    shapes = (queries, blocks * columns, blocks * columns, queries)
+    q, k, v, d_out = ((random.normal(size=(rows, width)) / 8).astype(np.float16) for rows in shapes)
+    zeros = np.zeros((blocks * columns, width), np.float32)
+    *_, d_k, d_v = run(KERNELS, name, sm, [q, k, v, d_out, zeros, zeros.copy()], grid=(blocks, 1, 1))
     wide_q, wide_k, wide_v, wide_out = (operand.astype(np.float64) for operand in (q, k, v, d_out))
     powers = np.exp2(wide_q @ wide_k.T)
     np.testing.assert_allclose(d_v, powers.T @ wide_out, rtol=2e-3, atol=2e-2)

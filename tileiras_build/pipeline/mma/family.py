@@ -95,6 +95,9 @@ class MmaFamily(ABC, Generic[Row]):
     # How partitions issue the instructions; None where threads just execute them.
     async_ops: RegisterMmaOps | TmemMmaOps | None = None
 
+    # The same family where it selects a dot that has no space beside others, and moves what they hold; None where it has none.
+    freeing_columns: MmaFamily[Row] | None = None
+
     # ---- rows ------------------------------------------------------------------------------------
     @abstractmethod
     def row_for(self, op: TableOp, target: Target, *, packed_fp4: bool = False) -> Row | None:

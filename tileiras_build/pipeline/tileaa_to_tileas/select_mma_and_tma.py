@@ -180,7 +180,8 @@ def _select_in_family(
         and as_op(enclosing_kernel(op)).num_ctas is not None
     ):
         ways[1:] = reversed(ways[1:])
-    found = (select(family, op, loaded, job, warps) for select in ways)
+    either = [one for one in (family, family.freeing_columns) if one is not None]
+    found = (select(one, op, loaded, job, warps) for one in either for select in ways)
     return next((read for read in found if read is not None), None)
 
 

@@ -35,7 +35,7 @@ from ..smem_operands import readable_operands
 from ..tmem_tiles import scale_columns, tmem_tiles
 from .cta_pairs import gains_by_rows, is_of_pair, may_be_of_pair
 from .kernel_columns import adds_in_tmem, columns_of_kernel
-from .stationary_operands import keep_in_smem
+from .stationary_operands import keep_in_smem, free_columns
 
 if TYPE_CHECKING:
     from ....target.gpu_rates import SmRates
@@ -87,11 +87,15 @@ class Tcgen05(MmaFamily[Tcgen05Atom]):
             return None
         op.mma, op.stored = atom.name, stored
         before, op.tmem_columns = op.tmem_columns, columns
-        if columns_of_kernel(op, warps, read) > ALL_COLUMNS:
+        if not self._fits(op, job, warps, read):
             op.mma = op.stored = None
             op.tmem_columns = before
             return None
         return read
+
+    def _fits(self, op: TableOp, job: Job, warps: int, loaded: Collection[int]) -> bool:
+        """Whether tensor memory holds a dot beside those that were selected before."""
+        return columns_of_kernel(op, warps, loaded) <= ALL_COLUMNS
 
     def prefers_swapped(self, op: TableOp, job: Job, warps: int) -> bool:
         """Where the CTAs of a pair divide the columns: a pair computes one MMA of their rows, which swapped columns are. Not with block
@@ -169,4 +173,12 @@ def _columns(
     return sum(unwrap(tile).total_tmem_columns for tile in tiles) + sum(scales)
 
 
+class _FreeingColumns(Tcgen05):
+    """The same where left operands from before the loop move to shared memory, if tensor memory is full with them."""
+
+    def _fits(self, op: TableOp, job: Job, warps: int, loaded: Collection[int]) -> bool:
+        return free_columns(op, job, warps, loaded)
+
+
 FAMILY = Tcgen05()
+FAMILY.freeing_columns = _FreeingColumns()

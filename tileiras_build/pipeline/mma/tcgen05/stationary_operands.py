@@ -1,11 +1,13 @@
-"""Stationary left operands: loop-invariant tiles that stay in shared memory where tensor memory would hold fewer CTAs with them.
+"""Stationary left operands: loop-invariant tiles that stay in shared memory where tensor memory would hold fewer CTAs or dots with them.
 
 An operand in tensor memory costs no bandwidth of shared memory, but columns, of which a CTA allocates a power of two.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Hashable, Iterator
+
+from xdsl.ir import Block
 
 from ....ir.casting import as_op, parent_block, unwrap
 from ....ir.dialects.op_definition import TableOp
@@ -15,20 +17,24 @@ from ....ir.layouts.tmem_layout import ALL_COLUMNS, allocated_columns
 from ....target.mma_atoms import ELEMENT_BITS, Tcgen05Atom
 from ...analysis.axis_info import AxisAnalysis
 from ...analysis.chained_dots import stationary_lhs_load
-from ...analysis.dot_loop_registers import result_registers
+from ...analysis.dot_loop_registers import result_registers, tile_registers
+from ...analysis.dot_operand_chains import dot_operand_load
 from ...analysis.enclosing_control_flow import enclosing_kernel
-from ...analysis.op_queries import DOT
+from ...analysis.op_queries import DOT, dots_in
 from ...analysis.resource_model import (
     MAX_CTAS_PER_SM,
     STAGES_SMEM_OVERHEAD,
     choose_warps,
     min_stages,
     registers_fit,
+    two_stages_fit,
 )
-from ...analysis.tma_operands import TmaOperand, tma_loads_allowed, tma_operand, with_tma_box
+from ...analysis.stored_operands import stored_bytes
+from ...analysis.tma_operands import TmaOperand, tile_key, tma_loads_allowed, tma_operand, with_tma_box
 from ...common.optimization_hints import occupancy
 from ...job import Job
 from ...schedule.schedule_attribute import set_knobs
+from ..dots import row_of
 from ..smem_operands import readable_operand
 from .kernel_columns import columns_of_kernel
 
@@ -36,8 +42,6 @@ from .kernel_columns import columns_of_kernel
 def keep_in_smem(dot: TableOp, atom: Tcgen05Atom, job: Job) -> None:
     """Mark a stationary left operand of a dot, if more CTAs then share an SM."""
     func = enclosing_kernel(dot)
-    if dot.stationary or dot.stored or dot.copied or as_op(func).num_ctas is not None or not tma_loads_allowed(func):
-        return
     if (held := _operand(dot, atom, job)) is None:
         return
     warps = choose_warps(func, job)
@@ -45,14 +49,57 @@ def keep_in_smem(dot: TableOp, atom: Tcgen05Atom, job: Job) -> None:
     before, ctas = (ALL_COLUMNS // allocated_columns(count) for count in (columns, columns - own))
     ctas = min(ctas, occupancy(func, job) or MAX_CTAS_PER_SM)
     if ctas > before and _fits(dot, held, ctas, job):
-        load, _, box = held
-        load.tma, load.swizzle, dot.stationary = True, WIDE if box.swizzle == WIDE else None, True
-        dot.tmem_columns -= own
+        _keep(dot, held, own)
         set_knobs(as_op(func), occupancy=ctas)
 
 
+def free_columns(op: TableOp, job: Job, warps: int, loaded: Collection[int]) -> bool:
+    """Mark stationary left operands of a kernel's dots until tensor memory holds all its tiles, with those of ``op``; none, and False,
+    where it does not, or shared memory does not hold two stages beside them.
+    """
+    marked: list[tuple[TableOp, TableOp, int]] = []
+    for dot in dots_in(enclosing_kernel(op)):
+        row = row_of(dot)
+        held = _operand(dot, row, job) if isinstance(row, Tcgen05Atom) and dot.tmem_columns is not None else None
+        if held is not None:
+            _keep(dot, held, own := _left_columns(dot, row, warps))
+            marked.append((dot, held[0], own))
+            if columns_of_kernel(op, warps, loaded) <= ALL_COLUMNS:
+                break
+    if columns_of_kernel(op, warps, loaded) <= ALL_COLUMNS and _stages_fit(op, job):
+        return True
+    for dot, load, own in marked:
+        load.tma = load.swizzle = dot.stationary = None
+        dot.tmem_columns += own
+    return False
+
+
+def _stages_fit(op: TableOp, job: Job) -> bool:
+    """Whether shared memory has two stages of what is loaded and written for the dots of each loop, beside all stationary operands."""
+    kept, stages = 0, dict[Block, dict[Hashable, int]]()
+    for dot in dots_in(enclosing_kernel(op)):
+        kept += 4 * tile_registers(dot.lhs) if dot.stationary else 0
+        found = {index: dot_operand_load(dot, index) for index in (0, 1)}
+        of_loop = stages.setdefault(parent_block(dot), {})
+        of_loop |= {
+            tile_key(one[0]): 4 * tile_registers(dot.operands[index]) for index, one in found.items() if one is not None
+        }
+        of_loop |= {(dot, index): stored_bytes(dot, index) for index in dot.stored or ()}
+    largest = max(sum(of_loop.values()) for of_loop in stages.values())
+    return two_stages_fit(largest, job, used_bytes=kept)
+
+
+def _keep(dot: TableOp, held: TmaOperand, columns: int) -> None:
+    load, _, box = held
+    load.tma, load.swizzle, dot.stationary = True, WIDE if box.swizzle == WIDE else None, True
+    dot.tmem_columns -= columns
+
+
 def _operand(dot: TableOp, atom: Tcgen05Atom, job: Job) -> TmaOperand | None:
-    """The load of the operand, which no other dot reads, with its placement in shared memory."""
+    """The load of the operand, which no other dot reads, with its placement in shared memory; None where it cannot stay there."""
+    func = enclosing_kernel(dot)
+    if dot.stationary or dot.stored or dot.copied or as_op(func).num_ctas is not None or not tma_loads_allowed(func):
+        return None
     source = stationary_lhs_load(dot)
     if (
         source is None
