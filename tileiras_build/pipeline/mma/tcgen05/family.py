@@ -35,7 +35,7 @@ from ..smem_operands import readable_operands
 from ..tmem_tiles import scale_columns, tmem_tiles
 from .cta_pairs import gains_by_rows, is_of_pair, may_be_of_pair
 from .kernel_columns import adds_in_tmem, columns_of_kernel
-from .stationary_operands import keep_in_smem, free_columns
+from .stationary_operands import free_columns, keep_in_smem
 
 if TYPE_CHECKING:
     from ....target.gpu_rates import SmRates
