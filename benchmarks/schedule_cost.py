@@ -32,8 +32,7 @@ from tileiras_build import driver
 from tileiras_build.core.errors import TileirasError
 from tileiras_build.frontend.export_cutile import Case, export_kernels, load_cases
 from tileiras_build.pipeline.schedule import cost as model
-from tileiras_build.pipeline.schedule.candidates import LEAST_GAIN
-from tileiras_build.pipeline.schedule.choose import listening
+from tileiras_build.pipeline.schedule.choose import LEAST_GAIN, listening
 from tileiras_build.pipeline.schedule.kernel import Kernel
 from tileiras_build.pipeline.schedule.schedule import Schedule
 from tileiras_build.pipeline.schedule.schedule_attribute import schedule_of

@@ -192,7 +192,7 @@ def explain_schedule(data: bytes, source: str, job: Job, name: str | None = None
     Each is the object of a schedule file. Raises like ``lower``; InvalidInput for an artifact that is already scheduled.
     """
     from .pipeline.schedule.choose import listening
-    from .pipeline.schedule.explain import allow_what_compiles, explain
+    from .pipeline.schedule.explain import allow_what_compiles, carry_out, explain
 
     def scheduled(job: Job) -> ModuleOp:
         run = _Compilation(data, find(source), job, name)
@@ -206,6 +206,7 @@ def explain_schedule(data: bytes, source: str, job: Job, name: str | None = None
             explained = explain(scheduled(job), heard, job)
         if len(explained) == 1:  # a file is for one kernel
             allow_what_compiles(explained[0], scheduled, job)
+            carry_out(explained[0], heard, scheduled, job)
     return explained
 
 

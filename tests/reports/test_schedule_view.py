@@ -13,7 +13,7 @@ EXPLAINED = {
     "schedule": {"num_warps": 4, "mma": ["wgmma", "wgmma"], "num_stages": [3]},
     "cost": {"clocks": 1000, "bound": "L2", "pipes": {"L2": 1.0, "tensor pipe": 0.5}},
     "schedules": [
-        {"schedule": {"num_warps": 4, "mma": ["wgmma", "wgmma"], "num_stages": [3]}, "clocks": 1000, "bound": "L2"},
+        {"schedule": {"num_warps": 4}, "clocks": 1000, "bound": "L2", "chosen": True},
         {"schedule": {"num_warps": 8, "num_stages": [3]}, "refused": "too few rows"},
         {"schedule": {"num_warps": 8, "mma": ["wgmma", "wgmma"], "num_stages": [3]}, "clocks": 1500, "bound": "DRAM"},
     ],

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..pipeline.schedule.explain import BOUND, CANDIDATES, CLOCKS, COST, PIPES, SCHEDULES, SHOWN_PIPES
+from ..pipeline.schedule.explain import BOUND, CANDIDATES, CHOSEN, CLOCKS, COST, PIPES, SCHEDULES, SHOWN_PIPES
 from ..pipeline.schedule.schedule import KNOBS, Knob
 from ..pipeline.schedule.schedule_file import SCHEDULE
 
@@ -67,7 +67,7 @@ def _knob(knob: Knob, explained: Mapping[str, Any]) -> KnobView:
 
 def _others(explained: Mapping[str, Any]) -> Iterator[OtherSchedule]:
     chosen, clocks = explained[SCHEDULE], explained.get(COST, {}).get(CLOCKS)
-    rows = [row for row in explained.get(SCHEDULES, []) if row[SCHEDULE] != chosen]
+    rows = [row for row in explained.get(SCHEDULES, []) if not row.get(CHOSEN)]
     for row in sorted(rows, key=lambda row: ("refused" in row, row.get(CLOCKS, 0)))[:SHOWN]:
         names = [name for name in {**chosen, **row[SCHEDULE]} if chosen.get(name) != row[SCHEDULE].get(name)]
         differs = ", ".join(f"{name} {_shown(row[SCHEDULE].get(name))}" for name in names)

@@ -6,7 +6,7 @@ from tileiras_build.core.errors import InternalError, InvalidInput
 from tileiras_build.ir.dialects.op_traits import is_function
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.opt import parse_module
-from tileiras_build.pipeline.schedule.choose import Candidate, choose, listening
+from tileiras_build.pipeline.schedule.choose import Candidate, Resource, choose, listening
 from tileiras_build.pipeline.schedule.schedule import Schedule
 from tileiras_build.pipeline.schedule.schedule_attribute import schedule_of, set_knobs, set_schedule
 from tileiras_build.pipeline.schedule.stage_counts import StageBudget
@@ -80,8 +80,9 @@ def test_the_attribute_holds_each_kind_of_value(kernel):
 def test_stages_that_do_not_fit_say_how_much_is_missing():
     budget = StageBudget(3, 1 << 16, 1 << 10, 1, 16)
     found = {one.value: one.refused for one in budget.candidates(3, 5, Job(HOPPER))}
+    assert found[4].resource == Resource.SHARED
     assert [value for value, limit in found.items() if limit is None] == [3, 2, 1]
-    assert found[4] == (
+    assert str(found[4]) == (
         "shared memory: 4 stages of 65536 bytes, and 1024 bytes besides, are 263168 bytes; a CTA has 232448 with 1 per SM"
     )
     assert list(found) == [3, 2, 1, 4, 5]

@@ -31,8 +31,7 @@ from ..common.optimization_hints import occupancy
 from ..job import Job
 from ..mma.family import fastest_family
 from ..pipelining_strategies import choose as choose_strategy
-from .candidates import cheapest
-from .choose import WholeSchedule, hear_schedules, is_listening
+from .choose import WholeSchedule, cheapest, hear_schedules, is_listening
 from .cost import cost
 from .kernel import Kernel, describe
 from .schedule import Schedule
@@ -42,6 +41,7 @@ MAX_WARPGROUPS, MIN_WARPGROUPS = 4, 2  # of a CTA, and of all CTAs that share an
 # Registers besides the accumulators of one instruction: its left operand, descriptors; by ptxas 13.2.
 INSTRUCTION_REG_OVERHEAD = 30
 CTAS = (2, 1)
+DECIDES = ("num_warps", "occupancy")
 
 
 class _Limit(NamedTuple):
@@ -93,9 +93,9 @@ class AttentionCandidates:
 
     def _candidate(self, ctas: int, limit: _Limit, is_priced: bool) -> WholeSchedule:
         if not is_priced or limit.refused is not None:
-            return WholeSchedule(Schedule(num_warps=self.warps, occupancy=ctas), *limit)
+            return WholeSchedule(Schedule(num_warps=self.warps, occupancy=ctas), *limit, decides=DECIDES)
         schedule = self._expected(ctas)
-        return WholeSchedule(schedule, cost=cost(self.kernel, schedule, self.target))
+        return WholeSchedule(schedule, cost=cost(self.kernel, schedule, self.target), decides=DECIDES)
 
     # ---- what is legal ---------------------------------------------------------------------------
     def limit(self, ctas: int) -> _Limit:

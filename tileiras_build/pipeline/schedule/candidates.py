@@ -52,7 +52,7 @@ from ..common.optimization_hints import hint, occupancy
 from ..job import Job
 from ..mma.family import MmaFamily, Storage, family_with_fragments, fastest_family
 from ..pipelining_strategies import choose as choose_strategy
-from .choose import WholeSchedule, hear_schedules, is_listening
+from .choose import LEAST_GAIN, WholeSchedule, cheapest, hear_schedules, is_listening
 from .cost import STEP_BYTES, cost
 from .grid_clusters import grid_cluster_limit, shared_operand
 from .kernel import Dot, Kernel, describe
@@ -60,7 +60,6 @@ from .schedule import CHUNK_BYTES, Schedule
 from .schedule_attribute import is_declined, schedule_of
 from .stage_counts import written_stages
 
-LEAST_GAIN = 0.03  # of the cost; below, the model says nothing
 # Of the time of a tile program; below, `estimate` finds the exchange slower than the rest of the loop.
 LEAST_SPLIT_GAIN = 0.1
 NEIGHBOURS = 2  # tile programs of a cluster
@@ -113,7 +112,9 @@ class Candidates:
     @cached_property
     def copied_by_threads(self) -> tuple[int, ...]:
         """The operands that all threads copy ahead by cp.async, and read fragments of."""
-        if self.copied or self.written or not self.job.target.has("cp_async"):
+        family = family_with_fragments(self.dot, self.target)
+        reads_fragments = Storage.REGISTERS in family.b_storage and is_in_counted_loop(self.dot)
+        if self.copied or self.written or not reads_fragments or not self.target.has("cp_async"):
             return ()
         return tuple(index for index in (0, 1) if may_cp_async(self.dot, index))
 
@@ -162,7 +163,7 @@ class Candidates:
             return None
         alone = cheapest(self._of(self._clusters()))
         assert alone is not None
-        return together if _nanoseconds(together) < (1 - LEAST_GAIN) * _nanoseconds(alone) else None
+        return together if together.nanoseconds < (1 - LEAST_GAIN) * alone.nanoseconds else None
 
     def gains_by_split(self, parts: int, trips: int) -> bool:
         """Whether a tile program takes less time where so many CTAs divide the trips of its loop, each on an SM of its own."""
@@ -413,8 +414,13 @@ class Candidates:
         steps = max(1.0, dot.a_size() / dot.m / STEP_BYTES)
         fragments = self.family.shared_bytes(dot, warps) / steps / (4 * WARP * warps)
         needed = dot.m * dot.n / (WARP * warps) + 2 * fragments + FRAGMENT_REG_OVERHEAD
-        from_registers = Storage.REGISTERS in self.family.b_storage and not dot.is_scaled
-        return from_registers and needed <= registers_at_launch(warps * ctas, self.target)
+        row = self.family.row_for(self.dot, self.target)
+        has_steps = row is not None and not dot.is_scaled and dot.k > row.k
+        return (
+            has_steps
+            and Storage.REGISTERS in self.family.b_storage
+            and needed <= registers_at_launch(warps * ctas, self.target)
+        )
 
 
 def _copies(dot: TableOp, job: Job) -> bool:
@@ -422,8 +428,10 @@ def _copies(dot: TableOp, job: Job) -> bool:
     if not is_copied_by_tma(dot, job):
         return False
     family, analysis = fastest_family(job.target), AxisAnalysis()
+    if family.async_ops is not None:
+        return family.row_for(dot, job.target) is not None
     loaded = {index: unwrap(tma_operand(dot, index, job, analysis)) for index in (0, 1)}
-    return family.async_ops is not None or family.select(dot, loaded, job, MIN_WARPS) is not None
+    return family.select(dot, loaded, job, MIN_WARPS) is not None
 
 
 def _loads_scales(dot: TableOp, job: Job) -> bool:
@@ -435,16 +443,3 @@ def _loads_scales(dot: TableOp, job: Job) -> bool:
 def _columns(dot: Dot) -> int:
     """Of accumulators, and of one stage of block scales, which tensor memory has four times."""
     return -(-dot.m // ROWS) * dot.n + dot.scale_bytes // ROWS
-
-
-def cheapest(found: Iterable[WholeSchedule]) -> WholeSchedule | None:
-    """The cheapest legal candidate; the first one where others are cheaper by too little, or nothing has a cost."""
-    legal = [one for one in found if one.refused is None]
-    if not legal or legal[0].cost is None:
-        return legal[0] if legal else None
-    least = min(legal, key=_nanoseconds)
-    return least if _nanoseconds(least) < (1 - LEAST_GAIN) * _nanoseconds(legal[0]) else legal[0]
-
-
-def _nanoseconds(one: WholeSchedule) -> float:
-    return unwrap(one.cost).nanoseconds_with_tail

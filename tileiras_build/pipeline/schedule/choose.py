@@ -9,13 +9,15 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from enum import StrEnum
 from itertools import chain
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
 
 from ...core.errors import InternalError
+from ...ir.casting import unwrap
 from ..job import Job
 from .cost import Cost
 from .kernel import Kernel
@@ -24,16 +26,54 @@ from .schedule_attribute import set_knobs
 from .schedule_file import refusal, requested
 
 V = TypeVar("V", bound=Value)
+LEAST_GAIN = 0.03  # of the cost; below, the model says nothing
 
 
 @dataclass(frozen=True)
 class WholeSchedule:
-    """A candidate for all knobs together: ``refused`` is what binds it, None where it is legal; ``remedy`` what would allow it."""
+    """A candidate for all knobs together: ``refused`` is what binds it, None where it is legal; ``remedy`` what would allow it.
+
+    ``decides``: the knobs whose values make it; the others follow.
+    """
 
     schedule: Schedule
     refused: str | None = None
     remedy: str | None = None
     cost: Cost | None = None
+    decides: tuple[str, ...] = ("num_ctas", "grid_cluster", "num_warps")
+
+    @property
+    def nanoseconds(self) -> float:
+        """What candidates that have a cost are compared by."""
+        return unwrap(self.cost).nanoseconds_with_tail
+
+    @property
+    def decided(self) -> dict[str, Value]:
+        """The values that make it."""
+        return {name: getattr(self.schedule, name) or 1 for name in self.decides}
+
+    def is_of(self, made: Schedule) -> bool:
+        """Whether a finished schedule is what it makes."""
+        return all((getattr(made, name) or 1) == value for name, value in self.decided.items())
+
+
+class Resource(StrEnum):
+    """What an SM has, as it is printed."""
+
+    REGISTERS = "registers"
+    THREADS = "threads"
+    SHARED = "shared memory"
+    TENSOR = "tensor memory"
+
+
+class Limit(NamedTuple):
+    """The resource that an SM lacks for a candidate, and how much of it."""
+
+    resource: Resource
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.resource}: {self.text}"
 
 
 @dataclass(frozen=True)
@@ -41,8 +81,13 @@ class Candidate(Generic[V]):
     """A value; ``refused`` is what binds it, None where it is legal; ``remedy`` what would allow it."""
 
     value: V
-    refused: str | None = None
+    refused: str | Limit | None = None
     remedy: str | None = None
+
+    @property
+    def resource(self) -> Resource | None:
+        """The resource of an SM that binds it; None where something else does, or nothing."""
+        return self.refused.resource if isinstance(self.refused, Limit) else None
 
 
 @dataclass(frozen=True)
@@ -63,6 +108,15 @@ class Heard:
     choices: list[Choice] = field(default_factory=list)
     kernels: dict[str, Kernel] = field(default_factory=dict)
     schedules: dict[str, list[WholeSchedule]] = field(default_factory=dict)
+
+
+def cheapest(found: Iterable[WholeSchedule]) -> WholeSchedule | None:
+    """The cheapest legal candidate; the first one where others are cheaper by too little, or nothing has a cost."""
+    legal = [one for one in found if one.refused is None]
+    if not legal or legal[0].cost is None:
+        return legal[0] if legal else None
+    least = min(legal, key=lambda one: one.nanoseconds)
+    return least if least.nanoseconds < (1 - LEAST_GAIN) * legal[0].nanoseconds else legal[0]
 
 
 _heard: ContextVar[Heard | None] = ContextVar("heard", default=None)
@@ -140,7 +194,9 @@ def select(
         raise _no_candidate(job, knob, wanted, considered)
     found = considered[-1]
     if found.refused is not None:
-        raise refusal(job.schedule, knob, found.value, found.refused, found.remedy or _legal_ones([*considered, *rest]))
+        raise refusal(
+            job.schedule, knob, found.value, str(found.refused), found.remedy or _legal_ones([*considered, *rest])
+        )
     if is_listening():
         hear(func, knob, found.value, chain(considered, rest), place)
     return found.value

@@ -47,8 +47,8 @@ from ..common.optimization_hints import hint
 from ..job import Job
 from ..mma.family import MmaFamily, Storage, families_of, fastest_family
 from .attention_candidates import AttentionCandidates
-from .candidates import Candidates, cheapest
-from .choose import Candidate, WholeSchedule, choose, hear, hear_kernel, is_listening
+from .candidates import Candidates
+from .choose import Candidate, Limit, Resource, WholeSchedule, cheapest, choose, hear, hear_kernel, is_listening
 from .cost import cost
 from .kernel import describe
 from .row_candidates import RowCandidates
@@ -69,7 +69,6 @@ OVERLAPPING_CTAS = 2  # per SM, that overlap one another
 # Kernels whose elements are not independent of each other, words of a thread that ptxas loads one after the other, and threads of an SM
 # that have registers for them.
 EXCHANGES, MANY_WORDS, THREADS_WITH_LOADS = frozenset({DOT, REDUCE, "nv_tileas.scan"}), 16, 1024
-SHARED_MEMORY = "shared memory: "  # how such a refusal starts
 EXPLAINED_CTAS = 4  # CTAs per SM up to which candidates are explained where none is chosen
 
 
@@ -191,15 +190,16 @@ def _registers_of_stationary(func: TableOp, job: Job) -> int | None:
     return max(map(result_registers, dots)) if any(map(stationary_lhs_load, dots)) else None
 
 
-def _register_limit(regs: int, warps: int, ctas: int, job: Job) -> str | None:
+def _register_limit(regs: int, warps: int, ctas: int, job: Job) -> Limit | None:
     """Why the tiles that a loop keeps in registers do not fit with so many CTAs per SM."""
     if not regs or registers_fit(regs, warps, ctas, job.target):
         return None
     needed, available = registers_of_thread(regs, warps, ctas, job.target)
-    return f"registers: a thread needs {needed} for the tiles of its dots, and has {available} with {ctas} CTAs per SM"
+    text = f"a thread needs {needed} for the tiles of its dots, and has {available} with {ctas} CTAs per SM"
+    return Limit(Resource.REGISTERS, text)
 
 
-def _row_limit(regs: int, warps: int, ctas: int, job: Job) -> str | None:
+def _row_limit(regs: int, warps: int, ctas: int, job: Job) -> Limit | None:
     """Why an SM does not hold the threads of so many CTAs with the tiles that are live across a reduction."""
     if not regs:
         return None
@@ -208,7 +208,8 @@ def _row_limit(regs: int, warps: int, ctas: int, job: Job) -> str | None:
     needed, available = row_registers(regs, warps), registers_left(0, warps, ctas, job.target)
     if needed <= available:
         return None
-    return f"registers: a thread needs {needed} for the tiles across a reduction, and has {available} with {ctas} CTAs per SM"
+    text = f"a thread needs {needed} for the tiles across a reduction, and has {available} with {ctas} CTAs per SM"
+    return Limit(Resource.REGISTERS, text)
 
 
 def _memories_of_loops(func: Operation, job: Job) -> tuple[int, int]:
@@ -232,12 +233,13 @@ def _columns(dots: list[TableOp]) -> int:
     return sum(-(-tile_registers(dot.result) // ROWS) for dot in dots)
 
 
-def _memory_limit(stage: int, columns: int, ctas: int, job: Job) -> str | None:
+def _memory_limit(stage: int, columns: int, ctas: int, job: Job) -> Limit | None:
     """Why tensor memory or shared memory do not hold so many CTAs per SM, whose registers would only be fewer."""
     if columns and ctas * allocated_columns(columns) > ALL_COLUMNS:
-        return f"tensor memory: a CTA has accumulators of {columns} columns, and there are {ALL_COLUMNS} for {ctas} CTAs per SM"
+        text = f"a CTA has accumulators of {columns} columns, and there are {ALL_COLUMNS} for {ctas} CTAs per SM"
+        return Limit(Resource.TENSOR, text)
     if stage > (available := job.target.shared_memory_of(ctas)):
-        return f"{SHARED_MEMORY}a stage has {stage} bytes, and a CTA {available} with {ctas} CTAs per SM"
+        return Limit(Resource.SHARED, f"a stage has {stage} bytes, and a CTA {available} with {ctas} CTAs per SM")
     return None
 
 
@@ -373,13 +375,13 @@ def _bytes_of_iteration(dot: TableOp) -> int:
 
 
 # ---- afterwards --------------------------------------------------------------------------------
-def limits_of(func: TableOp, ctas: int, job: Job, spare: int = 0) -> str | None:
+def limits_of(func: TableOp, ctas: int, job: Job, spare: int = 0) -> Limit | None:
     """Why an SM does not hold so many CTAs of a finished kernel, with ``spare`` bytes less; None where it does."""
     if (refused := _thread_limit(func.num_warps + (func.producer_warps or 0), ctas, job)) is not None:
         return refused
     used, available = (func.shared_bytes or 0) - spare, job.target.shared_memory_of(ctas) if ctas > 1 else None
     if available is not None and used > available:
-        return f"{SHARED_MEMORY}a CTA uses {used} bytes, and has {available} with {ctas} CTAs per SM"
+        return Limit(Resource.SHARED, f"a CTA uses {used} bytes, and has {available} with {ctas} CTAs per SM")
     return None
 
 
@@ -390,9 +392,10 @@ def spare_stage_bytes(func: TableOp) -> int:
     return max(0, spare - STAGES_SMEM_OVERHEAD)
 
 
-def _thread_limit(warps: int, ctas: int, job: Job) -> str | None:
+def _thread_limit(warps: int, ctas: int, job: Job) -> Limit | None:
     """Why an SM does not hold the threads of so many CTAs."""
     limits, threads = job.target.sm_limits, ctas * warps * WARP
     if ctas <= limits.ctas and threads <= limits.threads:
         return None
-    return f"threads: an SM has {limits.threads} and at most {limits.ctas} CTAs, {ctas} CTAs have {threads}"
+    text = f"an SM has {limits.threads} and at most {limits.ctas} CTAs, {ctas} CTAs have {threads}"
+    return Limit(Resource.THREADS, text)

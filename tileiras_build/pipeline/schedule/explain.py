@@ -17,16 +17,17 @@ from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_function
 from ..job import Job
 from ..pipelining_strategies import STRATEGIES
-from .choose import Candidate, Choice, Heard, WholeSchedule
+from .choose import Candidate, Choice, Heard, Resource, WholeSchedule
 from .cost import PRICED, cost
-from .cta_shape import SHARED_MEMORY
 from .kernel import Kernel
-from .schedule import KNOBS, Knob, Schedule
+from .schedule import KNOBS, Knob, Schedule, of_values
 from .schedule_attribute import schedule_of
 from .schedule_file import SCHEDULE, requested
 
 KERNEL, TARGET, COST, SCHEDULES, CANDIDATES = "kernel", "target", "cost", "schedules", "candidates"
-CLOCKS, TAIL, BOUND, PIPES = "clocks", "tail", "bound", "pipes"
+CLOCKS, TAIL, BOUND, PIPES, RESOURCE = "clocks", "tail", "bound", "pipes", "resource"
+CHOSEN, CTAS = "chosen", "ctas"  # of whole schedules: the one that is made; those that share an SM
+SHOWN_KNOBS = PRICED | {"spill"}  # of whole schedules
 SHOWN_PIPES = 3  # the busiest
 NOTABLE = 0.005  # a smaller part of the cost is not told
 DERIVED = ("setmaxnreg", "conversion_chunk_bytes")  # follow from other knobs, or from what does not fit
@@ -45,25 +46,58 @@ def _explained(func: TableOp, heard: Heard, job: Job) -> Explained:
     if (price := cost(kernel, schedule, job.target)) is not None:
         found[COST] = {CLOCKS: round(price.clocks), BOUND: price.bound, PIPES: price.shares}
         _add_costs(candidates, kernel, schedule, job)
-    schedules = [_as_row(one) for one in heard.schedules.get(func.sym_name, ())]
+    found_schedules = _chosen_first(heard.schedules.get(func.sym_name, []), schedule)
+    schedules = [_as_row(one) for one in found_schedules]
+    if schedules and _chosen(found_schedules, schedule) is found_schedules[0]:
+        schedules[0] |= {SCHEDULE: schedule.chosen, CHOSEN: True}
     return found | ({SCHEDULES: schedules} if schedules else {}) | {CANDIDATES: candidates}
 
 
 def allow_what_compiles(explained: Explained, schedule: Callable[[Job], object], job: Job) -> None:
     """Ask for each number of CTAs per SM that exceeds the shared memory of the kernel as it is: what else follows may need less."""
     rows = explained[CANDIDATES].get("occupancy", ())
-    for row in [row for row in rows if row.get("refused", "").startswith(SHARED_MEMORY)]:
+    for row in [row for row in rows if row.get(RESOURCE) == Resource.SHARED]:
         asked = json.dumps({SCHEDULE: requested(job).chosen | {"occupancy": row["value"]}})
         with suppress(InvalidInput, Unsupported):
             schedule(replace(job, schedule=asked))
-            del row["refused"]
+            del row["refused"], row[RESOURCE]
+
+
+def carry_out(explained: Explained, heard: Heard, schedule: Callable[[Job], ModuleOp], job: Job) -> None:
+    """Let the passes say what each legal whole schedule of a kernel is: some knobs are known after layouts alone."""
+    found = _chosen_first(heard.schedules.get(explained[KERNEL], []), of_values(explained[SCHEDULE]))
+    for row, one in zip(explained.get(SCHEDULES, ()), found):
+        if "refused" not in row and not row.get(CHOSEN):
+            _set_made(row, requested(job).chosen | one.decided, schedule, job)
+
+
+def _set_made(row: dict[str, Any], asked: dict[str, Any], schedule: Callable[[Job], ModuleOp], job: Job) -> None:
+    """Schedule the kernel as a row asks for."""
+    try:
+        module = schedule(replace(job, schedule=json.dumps({SCHEDULE: asked})))
+    except (InvalidInput, Unsupported) as error:
+        row["refused"] = error.message
+        return
+    [func] = filter(is_function, module.body.block.ops)
+    row[SCHEDULE] = schedule_of(func).chosen
+
+
+def _chosen_first(found: list[WholeSchedule], made: Schedule) -> list[WholeSchedule]:
+    """Whole schedules in their order, but the one that was made before the others."""
+    chosen = _chosen(found, made)
+    return sorted(found, key=lambda one: one is not chosen)
+
+
+def _chosen(found: list[WholeSchedule], made: Schedule) -> WholeSchedule | None:
+    fitting = [one for one in found if one.refused is None and one.is_of(made)]
+    return max(fitting, key=lambda one: len(one.decides), default=None)
 
 
 def _as_row(one: WholeSchedule) -> dict[str, Any]:
     """A whole schedule as JSON."""
     price: dict[str, Any] = {}
     if one.cost is not None:
-        price = {CLOCKS: round(one.cost.clocks), BOUND: one.cost.bound}
+        price = {CLOCKS: round(one.cost.clocks), BOUND: one.cost.bound, CTAS: one.cost.ctas}
         price |= {TAIL: round(one.cost.tail, 3)} if one.cost.tail else {}
     limit = {"refused": one.refused, "remedy": one.remedy}
     return {SCHEDULE: one.schedule.chosen} | price | {name: value for name, value in limit.items() if value is not None}
@@ -111,8 +145,12 @@ def _heard(choices: list[Choice]) -> dict[int | None, tuple[Candidate, ...]]:
 
 
 def _as_rows(candidates: Iterable[Candidate]) -> list[dict[str, Any]]:
-    rows = ({"value": one.value, "refused": one.refused, "remedy": one.remedy} for one in candidates)
-    return [{name: value for name, value in row.items() if value is not None} for row in rows]
+    return [{name: value for name, value in _as_row_of_knob(one).items() if value is not None} for one in candidates]
+
+
+def _as_row_of_knob(one: Candidate[Any]) -> dict[str, Any]:
+    refused = None if one.refused is None else str(one.refused)
+    return {"value": one.value, "refused": refused, RESOURCE: one.resource, "remedy": one.remedy}
 
 
 def _unheard(knob: Knob, schedule: Schedule, job: Job) -> Iterator[Candidate]:
@@ -155,11 +193,17 @@ def _lines(explained: Explained) -> Iterator[str]:
 
 def _schedule_line(row: dict[str, Any]) -> str:
     """A whole schedule, and what it would cost or why it is refused."""
-    knobs = ", ".join(f"{name} {_shown(value)}" for name, value in row[SCHEDULE].items() if value is not False)
+    shown = {name: value for name, value in row[SCHEDULE].items() if value is not False and name in SHOWN_KNOBS}
+    knobs = ", ".join(f"{name} {_shown(value)}" for name, value in shown.items())
     if "refused" in row:
         return f"  not {knobs}: {row['refused']}" + (f"; {row['remedy']}" if "remedy" in row else "")
     tail = f", tail {row[TAIL]:.0%}" if TAIL in row else ""
-    return f"  {knobs}: " + (f"{row[CLOCKS]} clocks, bound by {row[BOUND]}{tail}" if CLOCKS in row else "no cost")
+    ctas = "" if "occupancy" in shown else f" with {_counted(row.get(CTAS, 1), 'CTA')} per SM"
+    return f"  {knobs}: " + (f"{row[CLOCKS]} clocks{ctas}, bound by {row[BOUND]}{tail}" if CLOCKS in row else "no cost")
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" + ("s" if number > 1 else "")
 
 
 def _shown_cost(cost: dict[str, Any] | None) -> str:

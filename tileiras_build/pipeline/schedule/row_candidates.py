@@ -29,8 +29,7 @@ from ..analysis.row_registers import late_words, row_words
 from ..analysis.scratch_memory_sizes import spill_bytes
 from ..common.optimization_hints import occupancy
 from ..job import Job
-from .candidates import LEAST_GAIN, cheapest
-from .choose import WholeSchedule, hear_schedules, is_listening
+from .choose import LEAST_GAIN, WholeSchedule, cheapest, hear_schedules, is_listening
 from .cost import DRAM, Cost, cost
 from .kernel import Kernel, describe
 from .schedule import POWERS, Schedule
@@ -57,7 +56,9 @@ class RowCandidates:
             return None
         found = [first, *(self._candidate(warps) for warps in self._others())]
         hear_schedules(self.func, found)
-        return cheapest(found)
+        return (
+            first if is_best else cheapest(found)
+        )  # whoever listens hears what else is chosen from, and changes nothing
 
     def more_ctas(self, one: WholeSchedule) -> None:
         """They follow from the warps."""

@@ -24,8 +24,7 @@ from ..common.optimization_hints import hint
 from ..job import Job
 from ..mma.family import fastest_family
 from ..pipelining_strategies import choose as choose_strategy
-from .candidates import cheapest
-from .choose import WholeSchedule, hear_schedules
+from .choose import WholeSchedule, cheapest, hear_schedules
 from .cost import cost
 from .kernel import Kernel, describe
 from .schedule import Schedule

@@ -13,7 +13,7 @@ from ..analysis.resource_model import MAX_CP_ASYNC_STAGES, MIN_STAGES, choose_st
 from ..analysis.tma_operands import tma_operand
 from ..job import Job
 from ..mma.family import MmaFamily
-from .choose import Candidate
+from .choose import Candidate, Limit, Resource
 
 SHOWN_ABOVE = 2  # candidates that do not fit, as explained
 
@@ -37,15 +37,13 @@ class StageBudget:
         for count in range(self.fitting + 1, max(self.fitting + SHOWN_ABOVE, wanted or 0) + 1):
             yield Candidate(count, self._limit(count, job))
 
-    def _limit(self, count: int, job: Job) -> str:
+    def _limit(self, count: int, job: Job) -> str | Limit:
         available = job.target.shared_memory_of(self.ctas)
         needed = count * self.size + self.used
         if needed <= available:
             return f"at most {self.cap} stages are supported here"
-        return (
-            f"shared memory: {count} stages of {self.size} bytes, and {self.used} bytes besides, are {needed} bytes; "
-            f"a CTA has {available} with {self.ctas} per SM"
-        )
+        text = f"{count} stages of {self.size} bytes, and {self.used} bytes besides, are {needed} bytes"
+        return Limit(Resource.SHARED, f"{text}; a CTA has {available} with {self.ctas} per SM")
 
 
 def written_stages(

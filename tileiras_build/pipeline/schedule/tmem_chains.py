@@ -32,8 +32,7 @@ from ..common.llvm_element_types import element_of
 from ..common.optimization_hints import hint
 from ..job import Job
 from ..mma.family import Storage, fastest_family
-from .candidates import cheapest
-from .choose import Candidate, WholeSchedule, choose, hear, hear_schedules
+from .choose import Candidate, WholeSchedule, cheapest, choose, hear, hear_schedules
 from .cost import cost
 from .kernel import describe
 from .schedule import Schedule
@@ -193,7 +192,10 @@ def _schedules(func: TableOp, chain: TmemChain, job: Job) -> list[WholeSchedule]
     if kernel.is_persistent:
         schedules.reverse()
     shares = (kernel.divided(TILES // (one.query_tiles or 1)) for one in schedules)
-    return [WholeSchedule(one, cost=cost(share, one, job.target)) for one, share in zip(schedules, shares)]
+    return [
+        WholeSchedule(one, cost=cost(share, one, job.target), decides=("query_tiles",))
+        for one, share in zip(schedules, shares)
+    ]
 
 
 def _expected(chain: TmemChain, query_tiles: int, dots: int, job: Job) -> Schedule:

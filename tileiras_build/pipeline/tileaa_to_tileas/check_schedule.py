@@ -54,7 +54,7 @@ def _check(func: TableOp, job: Job) -> None:
             raise refusal(job.schedule, name, value, _reason(name, func), f"{name}: {BY_NAME[name].help}")
     ctas = wanted.occupancy
     if ctas not in (None, hint(func, job, "occupancy")) and (limit := limits_of(func, ctas, job)) is not None:
-        raise refusal(job.schedule, "occupancy", ctas, limit, "use fewer num_stages or a lower occupancy")
+        raise refusal(job.schedule, "occupancy", ctas, str(limit), "use fewer num_stages or a lower occupancy")
 
 
 def _reason(name: str, func: TableOp) -> str:

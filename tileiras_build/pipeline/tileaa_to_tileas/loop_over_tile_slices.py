@@ -34,7 +34,7 @@ from ..job import Job
 from ..mma.family import fastest_family
 from ..pass_manager import EdgePass
 from ..schedule.score_rows import choose_score_warps
-from ..schedule.tmem_chains import has_query_tiles
+from ..schedule.tmem_chains import chains_in_tmem, has_query_tiles
 from .sliced_program import slice_program, slices_of
 
 SLICE_COUNTS = (2, 4, 8)
@@ -62,7 +62,11 @@ def _stays_whole(func: TableOp, job: Job) -> bool:
 
 
 def _fits(func: Operation, job: Job) -> bool:
-    """Whether the registers of a CTA's threads hold what dots keep live, and each row of scores is in one thread."""
+    """Whether the registers of a CTA's threads hold what dots keep live, and each row of scores is in one thread; tensor memory holds
+    the accumulators of a chain of 128 rows.
+    """
+    if chains := chains_in_tmem(func, job):
+        return chains[0].query_tiles == 1
     family = fastest_family(job.target)
     if (most := family.max_chained_rows) and any(chain.rows > most for chain in chained_dots_of(func)):
         return False

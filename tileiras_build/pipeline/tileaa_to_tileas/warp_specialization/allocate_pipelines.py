@@ -43,7 +43,7 @@ from ...common.llvm_element_types import element_of
 from ...job import Job
 from ...mma.shared_columns import TmemColumns, share_columns
 from ...mma.tmem_tiles import lhs_k_chunks, scale_columns, tmem_tiles
-from ...schedule.choose import Candidate, choose
+from ...schedule.choose import Candidate, Limit, Resource, choose
 from ...schedule.schedule import CHUNK_BYTES
 from ...schedule.schedule_file import requested
 from ...schedule.shared_memory import limit_chunks, smaller_chunks
@@ -290,8 +290,9 @@ class PipelineAllocation:
         candidates = [Candidate(1)]
         if again:
             columns = self.ctas * allocated_columns(ACCUMULATOR_BUFFERS * acc_columns + others)
-            limit = f"tensor memory: {self.ctas} CTAs per SM need {columns} columns, an SM has {ALL_COLUMNS}"
-            candidates.insert(0, Candidate(ACCUMULATOR_BUFFERS, limit if columns > ALL_COLUMNS else None))
+            text = f"{self.ctas} CTAs per SM need {columns} columns, an SM has {ALL_COLUMNS}"
+            limit = Limit(Resource.TENSOR, text) if columns > ALL_COLUMNS else None
+            candidates.insert(0, Candidate(ACCUMULATOR_BUFFERS, limit))
         buffers = choose(self.func, self.job, "accumulator_buffers", candidates)
         if (needed := buffers * acc_columns + others) > ALL_COLUMNS:
             raise InternalError("tensor-memory", f"the dots of a kernel need {needed} columns, an SM has {ALL_COLUMNS}")
