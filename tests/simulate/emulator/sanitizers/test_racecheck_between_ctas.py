@@ -39,3 +39,42 @@ def test_overlapping_boxes_of_two_ctas_race(row):
     with pytest.raises(EmulatorFault, match="with no synchronization between the two accesses") as caught:
         launch(word, move)
     assert "cp.async.bulk.tensor" in str(caught.value)
+
+
+# Each CTA of a cluster of two writes its word, {between}, and adds {step} to its number for the word that it reads.
+EXCHANGE = """.visible .entry k(.param .u64 out) .reqntid 1, 1, 1 .reqnctapercluster 2, 1, 1 {{
+.reg .b32 t<4>; .reg .b64 u<4>; ld.param.u64 u0, [out]; mov.u32 t0, %ctaid.x; mul.wide.u32 u1, t0, 4; add.s64 u2, u0, u1;
+{before} st.global.u32 [u2], t0; {between} {turn} t1, t0, {step}; mul.wide.u32 u1, t1, 4; add.s64 u3, u0, u1; ld.global.u32 t2, [u3]; ret; }}
+"""
+BARRIER = "barrier.cluster.arrive; barrier.cluster.wait;"
+
+
+def exchange(between: str, turn: str = "xor.b32", step: int = 1, before: str = "") -> None:
+    words, memory = aligned(np.full(8, 9, np.uint32)), emulator.Memory()
+    address = np.uint64(memory.map_array(words)).tobytes()
+    ptx = HEADER + EXCHANGE.format(between=between, turn=turn, step=step, before=before)
+    emulator.launch(SimpleNamespace(ptx=ptx), "k", 4, [address], memory=memory, cta_racecheck=True)
+    assert (words[:4] == np.arange(4)).all()
+
+
+@pytest.mark.parametrize("before", ["", "ld.global.u32 t2, [u0];" + BARRIER], ids=["write", "read"])
+def test_a_barrier_of_the_cluster_orders_its_ctas(before):
+    exchange(BARRIER, before=before and before.replace("u0", "u2"))
+
+
+@pytest.mark.parametrize("between", ["", BARRIER.replace("arrive", "arrive.relaxed")], ids=["none", "relaxed"])
+def test_ctas_of_a_cluster_race_without_a_barrier_that_orders(between):
+    with pytest.raises(EmulatorFault, match="with no synchronization between the two accesses"):
+        exchange(between)
+
+
+def test_a_barrier_of_the_cluster_does_not_order_other_clusters():
+    with pytest.raises(EmulatorFault, match="with no synchronization between the two accesses"):
+        exchange(BARRIER, "add.u32", 2)
+
+
+def test_a_write_races_with_what_ctas_have_read_since_the_barrier_of_their_cluster():
+    read_both = "and.b64 u3, u2, -8; ld.global.v2.u32 {t1, t2}, [u3];"
+    exchange(BARRIER, before=read_both + BARRIER)
+    with pytest.raises(EmulatorFault, match="st.global"):
+        exchange(BARRIER, before=read_both)

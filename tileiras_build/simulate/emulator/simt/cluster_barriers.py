@@ -22,6 +22,7 @@ class ClusterBarriers:
     def __init__(self, geometry: Geometry, scheduler: Scheduler, observers: Observers) -> None:
         self.geometry, self.scheduler, self.observers = geometry, scheduler, observers
         self.states = np.zeros(geometry.ctas * geometry.threads, np.int8)
+        self.is_relaxed = np.zeros(geometry.ctas // geometry.cluster_size, bool)
         self.blocked: list = []
 
     def arrive(self, ins, flat) -> None:
@@ -34,6 +35,8 @@ class ClusterBarriers:
                 "a thread arrives at the cluster's barrier twice without waiting",
             )
         self.states[flat] = _ARRIVED
+        if "relaxed" in ins.mods:
+            self.is_relaxed[flat // (self.geometry.cluster_size * self.geometry.threads)] = True
         if self.observers.racecheck is not None:
             self.observers.racecheck.clocks.arrive_in_cluster(flat, "relaxed" in ins.mods)
         self.complete()
@@ -62,6 +65,9 @@ class ClusterBarriers:
         if not done.any():
             return
         states[done] = np.where(arrived[done], _COMPLETE, states[done])
+        if self.observers.cta_racecheck is not None:
+            self.observers.cta_racecheck.complete_phase(self.geometry, np.flatnonzero(done & ~self.is_relaxed))
+        self.is_relaxed[done] = False
         self.scheduler.changes += 1
         self.release()
 
