@@ -67,7 +67,8 @@ def test_scons_times_one_kernel_at_a_time(tmp_path):
     (project / "double.py").write_text(small)
     (project / "twice.py").write_text(small.replace("double", "twice"))
     build(folder)
-    with StrictDriver(folder, "sm_90") as gpu:
+    # What a step opens is hashed: the driver's memory, too.
+    with StrictDriver(folder, "sm_90", size=1 << 24) as gpu:
         for name in ("double", "twice"):
             add_points(gpu, project / f"{name}.py")
         done = gpu.run(
