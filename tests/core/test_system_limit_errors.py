@@ -12,7 +12,7 @@ import pytest
 from tests.fresh_environment import ROOT
 from tileiras_build.core import system_limit_errors
 from tileiras_build.core.errors import InvalidInput
-from tileiras_build.workers.executor.traced_fork_call import run_traced
+from tileiras_build.workers.executor.run_traced import run_traced
 from tileiras_build.workers.executor.worker_pool import WorkerDied, WorkerPool
 
 EXAMPLE = ROOT / "examples/prebuilt/vector_add_f32.tilebc"

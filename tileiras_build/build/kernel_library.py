@@ -19,6 +19,7 @@ import SCons.Script
 from SCons.Builder import Builder
 
 from ..core.errors import InvalidInput, Location, TileirasError
+from ..core.tracing.dependency_record import SUFFIX
 from ..frontend.cases_table_from_ast import CHOICES, REFERENCES, find_imports, has_table, is_helper, read_rows
 from ..pipeline.stages import STAGES, InputFile, Stage
 from ..pipeline.tuning_parameters import VARIANTS
@@ -34,7 +35,7 @@ from .library_kernels import LibraryKernels
 from .library_member import TILECPP, Kernel, is_tilecpp, stem
 from .per_kernel_options import Rows
 from .progress import BuildStep
-from .python_to_bytecode_step import CASES, SUFFIX, ComputedKernelNames, ExportAction
+from .python_to_bytecode_step import CASES, ComputedKernelNames, ExportAction
 from .scons_variables import exit_with_error, is_explaining
 from .settings import Settings, read_settings
 from .stage_actions import StageAction, step_timeout

@@ -15,15 +15,14 @@ import SCons.Node.FS
 
 from ..core.errors import InvalidInput, Location
 from ..core.file_io import write_files
-from ..core.tracing.dependency_record import Comparison, Dependency, DependencyRecord, TracedResult
+from ..core.tracing.dependency_record import SUFFIX, Comparison, Dependency, DependencyRecord, TracedResult
 from ..core.tracing.dependency_state import startup_files
 from ..core.tracing.ignored_env_vars import IGNORED_ENV_VARS
 from ..pipeline.export_calls import EXPORT_CALL, NAMES, NAMES_CALL
 from ..pipeline.stages import Stage, source_digest
-from ..workers.executor.traced_fork_call import run_traced
+from ..workers.executor.run_traced import run_traced
 from .stage_actions import WorkerAction, explain_suffix, kernel_name, step_timeout
 
-SUFFIX = ".reads"
 CALL = "tileiras_build.workers.executor.traced_fork_call:call"
 # Dependencies whose state the stat of a file or the names in a folder determine; a null build cannot check others.
 _FILES, _FOLDERS = frozenset(("contents", "type", "stat")), frozenset(("names", "shadows", "distributions"))

@@ -11,16 +11,16 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ..core.errors import InvalidInput
+from ..core.tracing.dependency_record import SUFFIX as RECORD
 from ..core.tracing.dependency_record import Comparison, TracedResult
 from ..core.tracing.dependency_state import Probe
 from ..core.tracing.portable_paths import PortablePaths
 from ..frontend.tilecpp.nvcc_flags import split_flags
 from ..pipeline.stages import TILEBC, Stage, source_digest
 from ..target.targets import Target
-from ..workers.executor.traced_fork_call import run_traced
+from ..workers.executor.run_traced import run_traced
 from . import library_member
 from .incremental.sconscript_trace import TRACE
-from .python_to_bytecode_step import SUFFIX as RECORD
 from .stage_actions import WorkerAction, explain_suffix, step_timeout
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from ..frontend.cases_table_from_ast import find_imports, has_table
 from ..pipeline.stages import Stage, source_digest
 from ..target.targets import Target
 from ..workers.executor import Executor
-from ..workers.executor.traced_fork_call import run_traced
+from ..workers.executor.run_traced import run_traced
 from .always_build import TUNE
 from .progress import BuildStep
 from .python_to_bytecode_step import CALL

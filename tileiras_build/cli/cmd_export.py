@@ -63,7 +63,8 @@ def export_and_list_reads(options: argparse.Namespace, target: Target) -> tuple[
 
 
 def _export_traced(options: argparse.Namespace, target: Target, root: str) -> TracedResult:
-    from ..workers.executor.traced_fork_call import call, run_traced
+    from ..workers.executor.run_traced import run_traced
+    from ..workers.executor.traced_fork_call import call
 
     arguments = (options.file, options.kernel, target.generation)
     run = lambda: call("tileiras_build.frontend.export_cutile:export_with_variants", root, *arguments)
@@ -102,7 +103,7 @@ def _compile_tilecpp(options: argparse.Namespace, target: Target, root: str) -> 
     from ..frontend.tilecpp.compile_and_check import compile_checked
     from ..frontend.tilecpp.nvcc_flags import split_flags
     from ..frontend.tilecpp.run_nvcc import Request
-    from ..workers.executor.traced_fork_call import run_traced
+    from ..workers.executor.run_traced import run_traced
 
     root = os.path.realpath(root)
     path = os.path.relpath(options.file, root)

@@ -8,9 +8,10 @@ import pytest
 
 from tests.build.input_edits import in_place, renamed
 from tileiras_build.core.tracing import dependency_state
+from tileiras_build.core.tracing.dependency_record import ReadsChanged
 from tileiras_build.core.tracing.dependency_state import Probe
 from tileiras_build.core.tracing.portable_paths import PortablePaths
-from tileiras_build.core.tracing.read_tracer import ReadsChanged, ReadTracer
+from tileiras_build.core.tracing.read_tracer import ReadTracer
 
 ROOT = PortablePaths("/", "/")
 

@@ -8,10 +8,9 @@ import pytest
 
 from tests.frontend.tilecpp.toolkit import make_toolkit
 from tileiras_build.core.errors import InvalidInput, TileirasError
-from tileiras_build.core.tracing.dependency_record import Comparison
+from tileiras_build.core.tracing.dependency_record import Comparison, ReadsChanged
 from tileiras_build.core.tracing.dependency_state import Probe
 from tileiras_build.core.tracing.portable_paths import PortablePaths
-from tileiras_build.core.tracing.read_tracer import ReadsChanged
 from tileiras_build.frontend.tilecpp import nvcc_diagnostics
 from tileiras_build.frontend.tilecpp import run_nvcc as module
 from tileiras_build.frontend.tilecpp.run_nvcc import BYTECODE, Request, run_nvcc

@@ -84,7 +84,7 @@ class BuildState:
         """Whether steps will probably run Python or C++ files: there was no build, or one with such files."""
         if self.record is None:
             return True
-        from ..python_to_bytecode_step import SUFFIX
+        from ...core.tracing.dependency_record import SUFFIX
 
         paths = self.record.paths if self.subset is None else self.record.paths_of(self.subset.sources)
         return any(path.endswith(SUFFIX) for path in paths)

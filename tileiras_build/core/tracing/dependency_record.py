@@ -15,6 +15,7 @@ from functools import lru_cache
 from .dependency_state import Probe, Stamp
 
 VERSION = 1
+SUFFIX = ".reads"  # of files with a record
 _dumps = json.dumps  # the program may replace it
 
 
@@ -97,6 +98,12 @@ class DependencyRecord:
     def digest(self) -> str:
         """SHA-256 (hex) over all reads, without stamps."""
         return hashlib.sha256((_states(self.reads) + _states_of_block(self.libraries)).encode()).hexdigest()
+
+
+class ReadsChanged(Exception):
+    """A read of a step changed before the step ended: the argument describes it, in a few words."""
+
+    ends_worker = True  # the process has loaded an outdated state
 
 
 @dataclass(frozen=True)

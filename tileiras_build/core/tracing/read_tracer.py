@@ -21,7 +21,7 @@ from .classify_caller_frames import (
     stat_kind,
 )
 from .created_paths import CreatedPaths
-from .dependency_record import Dependency, DependencyRecord, describe, render_block
+from .dependency_record import Dependency, DependencyRecord, ReadsChanged, describe, render_block
 from .dependency_state import (
     ABSENT,
     FILE,
@@ -53,12 +53,6 @@ _PROCESS_PATHS = re.compile(r"/proc/self/(task/\d+/)?(environ$|cwd/|root/|fd/)")
 _PLACES = frozenset(("HOME", "XDG_CACHE_HOME", "CUDA_TILE_CACHE_DIR", "CUDA_TILE_TEMP_DIR", "TMPDIR", "TEMP", "TMP"))
 _BY_PATH = frozenset(("contents", "type", "stat", "link", "names", "shadows", "distributions", "startup"))
 _OF_PROCESS = frozenset(("variable", "environment", "program", "machine", "path", "place"))
-
-
-class ReadsChanged(Exception):
-    """A read of a step changed before the step ended: the argument describes it, in a few words."""
-
-    ends_worker = True  # the process has loaded an outdated state
 
 
 class ReadTracer:

@@ -14,10 +14,9 @@ from functools import lru_cache
 
 from .classify_caller_frames import PACKAGE
 from .created_paths import CreatedPaths
-from .dependency_record import Dependency, DependencyRecord, describe
+from .dependency_record import Dependency, DependencyRecord, ReadsChanged, describe
 from .dependency_state import Probe, differs_in_ctime_only, is_compiled_module, is_installed, is_standard
 from .portable_paths import PortablePaths
-from .read_tracer import ReadsChanged
 from .seccomp_listener import FileCall, FileOperation
 
 _WRITES = os.O_WRONLY | os.O_RDWR

@@ -18,10 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...core.file_io import read_file
-from ...core.tracing.dependency_record import Dependency, DependencyRecord, TracedResult
+from ...core.tracing.dependency_record import Dependency, DependencyRecord, ReadsChanged, TracedResult
 from ...core.tracing.dependency_state import Probe, Stamp, stamp
 from ...core.tracing.portable_paths import PortablePaths
-from ...core.tracing.read_tracer import ReadsChanged
 from ...core.tracing.subprocess_reads import SubprocessReads
 from ...core.user_tmp import scratch_folder
 from ..portable_source_names import rewrite_strings

@@ -72,7 +72,6 @@ class TableOp(Operation):
         **values: Any,
     ):
         """An operation from one entry per operand group: a value, None, or a sequence of values.
-        An operation from one entry per operand group: a value, None, or a sequence of values.
 
         ``attributes`` are copied; ``values`` are plain values of declared attributes, by accessor name."""
         flat: list[SSAValue] = []

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 
 from ...core.code_digest import installed
 from ...core.tracing.audit_hooks import tracer
+from ...core.tracing.dependency_record import ReadsChanged
 from ...core.tracing.dependency_state import Probe, Stamp, stamp
 from ...core.tracing.portable_paths import PortablePaths
-from ...core.tracing.read_tracer import ReadsChanged
 
 _MARGIN = 50_000_000  # ns; more than a tick of the file system's clock
 _AT_START = {"sitecustomize", "usercustomize"}
