@@ -93,6 +93,7 @@ EDITED = [
     (MATMUL, "sm_100", {"strategy": "unspecialize", "cp_async_stages": [5]}),
     (ATTENTION, "sm_90", {"rotate": False, "num_stages": 3, "tma_stores": False}),
     (ATTENTION, "sm_100", {"issue_ahead": False, "occupancy": 2}),
+    (WIDE, "sm_90", {"tile_slices": 2}),
     (ROWS, "sm_80", {"num_warps": 8}),
     ("transpose_f32", "sm_80", {"conversion_chunk_bytes": 2048, "strategy": "none"}),
 ]
@@ -140,6 +141,12 @@ def test_an_edited_schedule_is_followed_and_gives_the_same_results(name, sm, kno
             "strategy none has no TMA loads; strategy warp-specialize",
         ),
         (MATMUL, "sm_80", {"num_ctas": 2}, "num_ctas = 2 is refused"),
+        (
+            ATTENTION,
+            "sm_90",
+            {"tile_slices": 8},
+            "slices of its tiles need something of each other, or a warp would have too few",
+        ),
         (MATMUL, "sm_90", {"accumulator_buffers": 2}, "it needs a dot that accumulates in tensor memory"),
         (MATMUL, "sm_100", {"accumulator_buffers": 2}, "legal here: 1"),
         (MATMUL, "sm_90", {"setmaxnreg": True}, "it follows from num_warps and occupancy of an attention kernel"),

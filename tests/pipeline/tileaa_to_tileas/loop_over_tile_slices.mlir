@@ -36,7 +36,7 @@ nv_tileaa.func @k {
 !view2 = !nv_tileaa.tiled_view<partition, !memref1, tile = [256, 256], dim_map = [0, 1], steps = [256, 256], sparse = -1, padding = none>
 !view3 = !nv_tileaa.tiled_view<strided, !memref0, tile = [128, 32], dim_map = [0, 1], steps = [128, 32], sparse = -1, padding = zero>
 !view4 = !nv_tileaa.tiled_view<strided, !memref1, tile = [128, 256], dim_map = [0, 1], steps = [128, 256], sparse = -1, padding = none>
-nv_tileaa.func @k {
+nv_tileaa.func @k attributes {schedule = {tile_slices = 2 : i32}} {
 ^bb0(%p: !nv_tileaa.ptr<f16>, %q: !nv_tileaa.ptr<f32>, %m: i32, %n: i32, %s: i32, %end: i32):
   %mem = nv_tileas.make_memref %p sizes(%m, %n) strides(%s) : (!nv_tileaa.ptr<f16>, i32, i32, i32) -> !memref0
   %out = nv_tileas.make_memref %q sizes(%m, %n) strides(%s) : (!nv_tileaa.ptr<f32>, i32, i32, i32) -> !memref1

@@ -55,7 +55,7 @@ PRICED = frozenset(
             "two_cta_mma",
             "multicast",
         ),
-        *("mma_warp", "rotate", "ping_pong", "issue_ahead", "tmem_accumulators", "query_tiles"),
+        *("mma_warp", "rotate", "ping_pong", "issue_ahead", "tmem_accumulators", "query_tiles", "tile_slices"),
         "prefetch_fragments",
     )
 )
@@ -137,6 +137,7 @@ class _Model:
         self.schedule, self.target, self.gpu, self.rates = schedule, target, gpu, gpu.rates
         if (parts := schedule.split_k or 1) != kernel.split_k:
             kernel = kernel.with_split_k(parts)
+        kernel = kernel.with_slices(schedule.tile_slices or 1)
         wanted = schedule.num_ctas or kernel.ctas
         self.kernel = kernel if wanted <= kernel.ctas else kernel.divided(wanted // kernel.ctas)
         neighbours = schedule.grid_cluster or 1

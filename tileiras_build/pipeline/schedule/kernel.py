@@ -128,7 +128,8 @@ class Kernel:
     ``reductions``: one after the other, outside of the loops of dots; ``row_words``: 32-bit words of the tiles that wait for one,
     in kernels without dots; ``late_words``: of those that are loaded afterwards. ``warps``: those that it has unless a schedule says
     otherwise. ``ctas`` of a cluster have divided its tiles, or have tile programs of their own; ``shares_left``: these load the same
-    left operand, else the same right one. ``split_k``: each of so many CTAs has a part of the trips. ``is_persistent``: a
+    left operand, else the same right one. ``split_k``: each of so many CTAs has a part of the trips. ``slices`` of rows are computed one
+    after the other. ``is_persistent``: a
     loop over tile programs is around the dots.
     """
 
@@ -146,6 +147,7 @@ class Kernel:
     is_persistent: bool = False
     shares_left: bool = False
     split_k: int = 1
+    slices: int = 1
 
     @property
     def trips(self) -> float:
@@ -181,19 +183,20 @@ class Kernel:
         )
         return replace(self._share(share), dots=tuple(dots), ctas=self.ctas * ctas)
 
-    def sliced(self, slices: int) -> Kernel:
-        """The kernel as it computes slices of its rows one after the other: each loads all that it multiplies them with."""
+    def with_slices(self, slices: int) -> Kernel:
+        """The kernel as it computes so many slices of its rows one after the other: each loads all that it multiplies them with."""
+        old, new = self.slices, slices
         dots = (
             replace(
                 dot,
-                m=dot.m // slices,
-                a_bytes=dot.a_bytes // slices,
-                a_work=dot.a_work / slices,
-                trips=slices * dot.trips,
+                m=dot.m * old // new,
+                a_bytes=dot.a_bytes * old // new,
+                a_work=dot.a_work * old / new,
+                trips=dot.trips * new / old,
             )
             for dot in self.dots
         )
-        return replace(self, dots=tuple(dots))
+        return self if new == old else replace(self, dots=tuple(dots), slices=new)
 
     def with_trips(self, trips: float) -> Kernel:
         """The kernel with so many trips of its loop of dots."""
@@ -241,6 +244,7 @@ def describe(func: TableOp, job: Job) -> Kernel:
         found.is_persistent,
         func.grid_cluster is not None and _shares_left(func),
         split_k,
+        schedule_of(func).tile_slices or 1,
     )
 
 

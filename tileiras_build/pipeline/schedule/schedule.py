@@ -29,6 +29,7 @@ class Schedule:
     swap_operands: bool | None = None
     tmem_accumulators: bool | None = None
     query_tiles: int | None = None
+    tile_slices: int | None = None
     mma_warp: bool | None = None
     num_stages: int | None = None
     accumulator_buffers: int | None = None
@@ -133,6 +134,13 @@ KNOBS: tuple[Knob, ...] = (
         "tiles of 128 query rows that a CTA computes at once, with the same keys and values",
         "chained dots (attention) of 256 rows, and columns and shared memory for all of them",
         values=(1, 2),
+    ),
+    Knob(
+        "tile_slices",
+        int,
+        "equal parts of its tiles that a CTA computes one after the other",
+        "dots in loops, parts that need nothing of each other, and 16 rows of each for a warp",
+        values=(1, 2, 4, 8),
     ),
     Knob(
         "mma_warp",

@@ -78,8 +78,9 @@ def _candidate(func: TableOp, kernel: Kernel, rows: int, registers: int, warps: 
     uses_tma, names = choose_strategy(job).uses_tma, (fastest_family(job.target).name,) * len(kernel.dots)
     schedule = Schedule(
         num_warps=warps,
+        tile_slices=slices if slices > 1 else None,
         mma=names,
         num_stages=min(stages, MAX_TMA_STAGES) if uses_tma else None,
         cp_async_stages=None if uses_tma else (min(stages, MAX_CP_ASYNC_STAGES),),
     )
-    return WholeSchedule(schedule, cost=cost(kernel.sliced(slices), schedule, job.target))
+    return WholeSchedule(schedule, cost=cost(kernel, schedule, job.target))

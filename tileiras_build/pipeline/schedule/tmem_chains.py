@@ -157,7 +157,7 @@ def choose_chains(func: TableOp, job: Job) -> list[TmemChain]:
     if ctas > 1 or schedule_of(func).occupancy:
         set_knobs(func, occupancy=ctas)
     hear(func, "occupancy", ctas, [Candidate(ctas)])
-    if tiles > 1:
+    if tiles > 1 or schedule_of(func).query_tiles:
         set_knobs(func, query_tiles=tiles)
     return chains
 

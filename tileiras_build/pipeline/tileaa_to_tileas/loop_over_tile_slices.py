@@ -1,13 +1,13 @@
 """Compute output tiles slice by slice if the registers of an SM do not hold the accumulators.
 
 In:    nv_tileas without layouts; kernels with dots in loops.
-Out:   a loop over slices around the kernel's program, if the accumulators of a loop's dots and the left operands in
-       registers exceed the registers of all threads of a CTA, or if chained dots have rows for two tiles of tensor
-       memory that are not computed at once (``schedule/tmem_chains.py``). Each iteration loads, computes and stores one of two, four or eight equal slices of the tiles: the fewest
-       that fit, if each warp still has rows of its own. Slice-invariant scalars and views stay before the loop. Warps of attention by
-       fragments are chosen before, with their slices (``schedule/score_rows.py``).
-After: plan_cta_cluster (tiles are per CTA; all CTAs of a cluster compute the same slice of theirs). Before: shrink_k_tile (which reads tile sizes), choose_cta_shape, and all
-       passes that choose warps and copies.
+Out:   a loop over slices around the kernel's program, as its ``tile_slices`` says: if the accumulators of a loop's dots and the left
+       operands in registers exceed the registers of all threads of a CTA, or if chained dots have rows for two tiles of tensor memory
+       that are not computed at once (``schedule/tmem_chains.py``). Each iteration loads, computes and stores one of two, four or eight
+       equal slices of the tiles: the fewest that fit, if each warp still has rows of its own. Slice-invariant scalars and views stay
+       before the loop. Warps of attention by fragments are chosen before, with their slices (``schedule/score_rows.py``).
+After: plan_cta_cluster (tiles are per CTA; all CTAs of a cluster compute the same slice of theirs). Before: shrink_k_tile (which
+       reads tile sizes), choose_cta_shape, and all passes that choose warps and copies.
 Sound: slices follow the rules of analysis/sharding_propagation: no slice needs another one, and accesses that tokens
        order are of the same slice of the same view, hence in one iteration. A kernel with operations that must execute
        once is not sliced. No iteration returns early: operations after a return move to the other arm of its branch, or
@@ -16,23 +16,26 @@ Sound: slices follow the rules of analysis/sharding_propagation: no slice needs 
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ModuleOp
+from collections.abc import Iterator
+
 from xdsl.ir import Operation
 
 from ...ir.casting import as_op, parent_block, tile_shape
 from ...ir.dialects.fast_xdsl import erase
 from ...ir.dialects.op_definition import TableOp
-from ...ir.dialects.op_traits import is_function
 from ..analysis.chained_dots import chained_dots_of
 from ..analysis.dot_loop_registers import live_tile_registers
 from ..analysis.op_queries import DOT, has_dots
 from ..analysis.resource_model import choose_warps, live_registers_fit
 from ..analysis.sharding_propagation import Sharding
 from ..analysis.tma_operands import tma_loads_allowed
-from ..common.cse import Cse
+from ..common.cse import eliminate_dead_code, merge
 from ..job import Job
 from ..mma.family import fastest_family
 from ..pass_manager import EdgePass
+from ..schedule.choose import Candidate, select
+from ..schedule.schedule_attribute import set_knobs
+from ..schedule.schedule_file import requested
 from ..schedule.score_rows import choose_score_warps
 from ..schedule.tmem_chains import chains_in_tmem, has_query_tiles
 from .sliced_program import slice_program, slices_of
@@ -41,6 +44,7 @@ SLICE_COUNTS = (2, 4, 8)
 # Rows of a dot per warp, on every GPU: with fewer, several warps compute columns of the same rows, and reload the left
 # operand.
 ROWS_OF_WARP = 16
+REGISTERS = "registers: the threads of a CTA do not hold what the dots of a loop keep live"
 
 
 class LoopOverTileSlices(EdgePass):
@@ -48,17 +52,42 @@ class LoopOverTileSlices(EdgePass):
 
     name = "tileas-loop-over-tile-slices"
 
-    def run(self, module: ModuleOp, job: Job) -> None:
-        funcs = [func for func in module.body.block.ops if is_function(func) and has_dots(func)]
-        for func in funcs:
-            choose_score_warps(as_op(func), job)
-        large = [func for func in funcs if tma_loads_allowed(func) and not _stays_whole(as_op(func), job)]
-        if any([_slice_to_fit(func, job) for func in large]):
-            Cse().run(module, job)
+    def run_on_function(self, func: TableOp, job: Job) -> None:
+        if not has_dots(func):
+            return
+        choose_score_warps(func, job)
+        if not tma_loads_allowed(func):
+            return
+        wanted = requested(job).tile_slices
+        slices = select(func, job, "tile_slices", wanted, _candidates(func, job))
+        set_knobs(func, tile_slices=slices if slices > 1 else wanted)
+        if slices > 1:
+            _slice(func, slices, job)
+            merge(body := func.regions[0].blocks[0])
+            eliminate_dead_code(body)
 
 
-def _stays_whole(func: TableOp, job: Job) -> bool:
-    return has_query_tiles(func, job) or _fits(func, job)
+def _candidates(func: TableOp, job: Job) -> Iterator[Candidate[int]]:
+    """The fewest slices that registers hold, or whole tiles where they hold none; then others."""
+    is_whole = has_query_tiles(func, job) or _fits(func, job)
+    fewest = 1 if is_whole else next((each for each in SLICE_COUNTS if _limit(func, each, job) is None), 1)
+    yield Candidate(fewest)
+    if fewest > 1:
+        yield Candidate(1, REGISTERS)
+    yield from (Candidate(each, _limit(func, each, job)) for each in SLICE_COUNTS if each != fewest)
+
+
+def _limit(func: TableOp, slices: int, job: Job) -> str | None:
+    """Why a kernel does not have so many slices; None where it may."""
+    trial = as_op(func.clone())
+    parent_block(func).insert_op_after(trial, func)
+    refused = None
+    if not _slice(trial, slices, job):
+        refused = "slices of its tiles need something of each other, or a warp would have too few of their rows"
+    elif not _fits(trial, job):
+        refused = REGISTERS
+    erase(trial)
+    return refused
 
 
 def _fits(func: Operation, job: Job) -> bool:
@@ -72,18 +101,6 @@ def _fits(func: Operation, job: Job) -> bool:
         return False
     regs = live_tile_registers(func, family, lambda dot: family.lhs_stays_in_smem(dot, job))
     return live_registers_fit(regs, choose_warps(func, job), job.target)
-
-
-def _slice_to_fit(func: Operation, job: Job) -> bool:
-    """Whether the kernel was replaced by a copy with the fewest slices that fit; it stays where no number of slices fits."""
-    for slice_count in SLICE_COUNTS:
-        trial = func.clone()
-        parent_block(func).insert_op_after(trial, func)
-        if _slice(trial, slice_count, job) and _fits(trial, job):
-            erase(func)
-            return True
-        erase(trial)
-    return False
 
 
 def _slice(func: Operation, slices: int, job: Job) -> bool:
