@@ -8,8 +8,7 @@ from ..common.cse import Cse
 from ..job import Job
 from ..pass_manager import EdgePass, run_passes
 from ..pipelining_strategies import choose, is_enabled
-from .add_cluster_variants import AddClusterVariants
-from .add_split_k_variants import AddSplitKVariants
+from .add_grid_variants import AddGridVariants
 from .allocate_shared_memory import AllocateSharedMemory
 from .assign_layouts import AssignLayouts
 from .check_schedule import CheckSchedule
@@ -69,9 +68,8 @@ PASSES = (
     ElideBoundsChecks,  # after HoistViews: each tensor has one memory reference; before passes that copy accesses or recompute their indices
     LegalizeDot,  # before AssignLayouts: it changes operand types
     PackFp4,  # after LegalizeDot: only dots with hardware scaling read fp4 pairs; before PlanCtaCluster and SelectMemoryAtoms
-    AddClusterVariants,  # after RequestSchedule and PackFp4; before PlanCtaCluster: tile programs are whole
-    AddSplitKVariants,  # after AddClusterVariants, whose variants are for more grids; before SplitK, which divides the loops
-    SplitK,  # after AddSplitKVariants; before PlanCtaCluster, which divides what has one CTA
+    AddGridVariants,  # after RequestSchedule and PackFp4; before SplitK and PlanCtaCluster: tile programs are whole
+    SplitK,  # after AddGridVariants; before PlanCtaCluster, which divides what has one CTA
     PlanCtaCluster,  # after LegalizeDot: operand types are final; before barriers, layouts and schedules, which are per CTA
     ClusterGrid,  # after PlanCtaCluster: a tile program has one CTA; before the passes that ask for the CTAs of a cluster
     OrderGrid,  # after ClusterGrid: program ids are those of clusters; before the passes that match scalars
