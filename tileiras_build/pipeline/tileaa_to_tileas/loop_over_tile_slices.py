@@ -33,7 +33,7 @@ from ..common.cse import eliminate_dead_code, merge
 from ..job import Job
 from ..mma.family import fastest_family
 from ..pass_manager import EdgePass
-from ..schedule.choose import Candidate, select
+from ..schedule.choose import Candidate, Limit, Resource, select
 from ..schedule.schedule_attribute import set_knobs
 from ..schedule.schedule_file import requested
 from ..schedule.score_rows import choose_score_warps
@@ -44,7 +44,7 @@ SLICE_COUNTS = (2, 4, 8)
 # Rows of a dot per warp, on every GPU: with fewer, several warps compute columns of the same rows, and reload the left
 # operand.
 ROWS_OF_WARP = 16
-REGISTERS = "registers: the threads of a CTA do not hold what the dots of a loop keep live"
+REGISTERS = Limit(Resource.REGISTERS, "the threads of a CTA do not hold what the dots of a loop keep live")
 
 
 class LoopOverTileSlices(EdgePass):
@@ -77,11 +77,11 @@ def _candidates(func: TableOp, job: Job) -> Iterator[Candidate[int]]:
     yield from (Candidate(each, _limit(func, each, job)) for each in SLICE_COUNTS if each != fewest)
 
 
-def _limit(func: TableOp, slices: int, job: Job) -> str | None:
+def _limit(func: TableOp, slices: int, job: Job) -> str | Limit | None:
     """Why a kernel does not have so many slices; None where it may."""
     trial = as_op(func.clone())
     parent_block(func).insert_op_after(trial, func)
-    refused = None
+    refused: str | Limit | None = None
     if not _slice(trial, slices, job):
         refused = "slices of its tiles need something of each other, or a warp would have too few of their rows"
     elif not _fits(trial, job):
