@@ -1,4 +1,4 @@
-"""A kernel whose dot loop runs again and again: its ring of buffers is used by several loops in turn."""
+"""Loops of one dot: one that runs again and again, whose ring of buffers several loops use in turn, and one that scales each result."""
 
 import cuda.tile as ct
 
@@ -17,7 +17,22 @@ def nested_matmul(a, b, out, M: ct.Constant[int], N: ct.Constant[int], K: ct.Con
         ct.store(out, (row, 0), acc)
 
 
+@ct.kernel
+def scaled_steps(a, b, a_scale, b_scale, out, T: ct.Constant[int]):
+    """out = the sum of (a b^T) * a_scale * b_scale over steps of T along k; the scales are (rows, steps) and (1, steps)."""
+    total, padding = ct.zeros((128, 128), ct.float32), ct.PaddingMode.ZERO
+    for k in range(ct.num_tiles(a, axis=1, shape=(128, T))):
+        left, right = ct.load(a, (0, k), (128, T)), ct.load(b, (0, k), (128, T))
+        scale = ct.load(a_scale, (0, k), (128, 1), padding_mode=padding)
+        scale = scale * ct.load(b_scale, (0, k), (1, 1), padding_mode=padding)
+        total = total + ct.mma(left, ct.transpose(right), ct.zeros((128, 128), ct.float32)) * scale
+    ct.store(out, (0, 0), total)
+
+
 OPERAND = Array("float16", 2, stride_divisible_by=(16, 1), shape_divisible_by=16)
 RESULT = Array("float32", 2, stride_divisible_by=(16, 1), shape_divisible_by=16)
 
-CASES = [Case("nested_matmul", nested_matmul, (OPERAND, OPERAND, RESULT, 64, 64, 32))]
+CASES = [
+    Case("nested_matmul", nested_matmul, (OPERAND, OPERAND, RESULT, 64, 64, 32)),
+    Case("scaled_steps", scaled_steps, (OPERAND, OPERAND, Array("float32", 2), Array("float32", 2), RESULT, 64)),
+]

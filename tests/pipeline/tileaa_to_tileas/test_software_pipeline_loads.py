@@ -27,6 +27,20 @@ def test_ring_of_a_nested_loop_is_proved():
     assert verify_cp_async_buffers(parse(text.encode())) == 2
 
 
+@pytest.mark.parametrize("steps", [1, 2, 5])
+def test_scales_are_copied_ahead_where_threads_wait_for_each_dot(steps):
+    """Beside an MMA that is issued ahead, nothing hides their latency; the last rows have none."""
+    rng = np.random.default_rng(steps)
+    a, b = (rng.integers(-2, 3, (128, 64 * steps)).astype(np.float16) for _ in range(2))
+    scales = [rng.integers(1, 5, (rows, steps)).astype(np.float32) for rows in (120, 1)]
+    *_, out = run(KERNEL, "scaled_steps", "sm_100", [a, b, *scales, np.full((128, 128), np.nan, np.float32)])
+    left, right = (array.astype(np.float64).reshape(128, steps, 64) for array in (a, b))
+    expected = np.einsum("mst,nst,ms->mn", left[:120], right, scales[0] * scales[1])
+    np.testing.assert_array_equal(out, np.pad(expected, ((0, 8), (0, 0))))
+    text = compiled(KERNEL, "scaled_steps", "sm_100").tileas
+    assert verify_cp_async_buffers(parse(text.encode())) == 4  # two of them are those of TMA
+
+
 # ---- how many stages
 HINTED = KERNEL.with_name("hinted_dot.py")
 # A stage of both operands takes 8 KB, one of 128 x 128 x 64 32 KB; sm_80 has 163 KB, sm_89 99 KB.

@@ -1,6 +1,7 @@
 """Software-pipeline the operand loads of dots through multistage buffers in shared memory (cp.async).
 
-In:    counted loops that load tiles of views and convert them to an operand of a dot or to its scales.
+In:    counted loops that load tiles of views and convert them to an operand of a dot or to its scales, or use them beside the
+       result of one in tensor memory, for which they wait in each iteration.
 Out:   asynchronous copies, several iterations ahead, into buffers of nv_tileas.alloc_tensor, and local_loads of the
        operands (ldmatrix where the placement allows). Each iteration waits for its stage, executes one barrier, and
        issues the copy to the stage that the previous iteration released: after its first dot, if there are more than
@@ -86,7 +87,7 @@ def _copy_ahead(kernel: TableOp, loop: TableOp, loads: list[CpAsyncLoad], place:
             set_knobs(kernel, occupancy=ctas)
         MultistageLoop(loop, loads, stages).run()
         return stages
-    operands = [load for load in loads if not load.is_scale]
+    operands = [load for load in loads if not (load.is_scale or load.is_beside)]
     if not operands or _requested(job, place) == 0:
         return 0
     if (stages := _choose_stages(kernel, loop, operands, place, job)[0]) >= MIN_STAGES:

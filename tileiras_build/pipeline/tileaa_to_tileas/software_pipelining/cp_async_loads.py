@@ -8,7 +8,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ....ir.casting import as_op
 from ....ir.dialects.fast_xdsl import walk
-from ....ir.dialects.nv_tileas.ops import BarrierOp
+from ....ir.dialects.nv_tileas.ops import BarrierOp, TmemLoadOp, TmemStoreOp
 from ....ir.dialects.op_definition import TableOp
 from ....ir.dialects.op_traits import is_value_forwarding
 from ....ir.layouts import LinearLayout, SharedLayout, coalesced, largest_vector, spread_vector
@@ -16,6 +16,7 @@ from ....ir.layouts.swizzle_selection import choose_swizzle
 from ...analysis.access_vectorization import ViewAccessInfo
 from ...analysis.axis_info import AxisAnalysis
 from ...analysis.copied_operands import MIN_CP_ASYNC_BYTES
+from ...analysis.enclosing_control_flow import only_accumulates
 from ...analysis.op_queries import DOT, TILED_LOAD, is_outside
 from ...analysis.scalar_slice import is_unordered_token
 from ...analysis.scale_stage_counts import smem_scale_groups
@@ -29,7 +30,9 @@ JOIN_TOKENS = 2  # operand of a dot; block scales follow it
 
 @dataclass
 class CpAsyncLoad:
-    """A load, the operations from it to the dot's operand or scales, and the fragment layout of its tile."""
+    """A load, the operations from it to the dot's operand or scales, and the fragment layout of its tile. ``is_beside``: it is no operand,
+    and threads read it where it was loaded (``dot``).
+    """
 
     load: TableOp
     chain: list[Operation]
@@ -40,6 +43,7 @@ class CpAsyncLoad:
     dot: Operation
     has_boundary_tile: bool
     is_scale: bool
+    is_beside: bool = False
 
     @property
     def steps(self) -> int:
@@ -60,12 +64,26 @@ def cp_async_load(found: Operation, block: Block, num_warps: int) -> CpAsyncLoad
     if found.name != TILED_LOAD or (op := as_op(found)).view.type.kind.data == "gather":
         return None
     chain = _view_chain_to_dot(op.value, block)
+    is_beside = chain is None and _waits_for_accumulators(block)
+    chain = [] if is_beside else chain
     if chain is None or op.view.type.padding.data not in ("none", "zero"):
         return None
     if not is_computable_for_iteration(op, block) or (_has_token_barrier(block) and not is_unordered_token(op.token)):
         return None
-    fragment = fragment_at_load(op, chain)
-    return _with_smem_layout(op, chain, fragment, num_warps)
+    fragment = op.value.type.encoding.data if is_beside else fragment_at_load(op, chain)
+    return _with_smem_layout(op, chain, fragment, num_warps, is_beside)
+
+
+def _waits_for_accumulators(block: Block) -> bool:
+    """Whether each iteration of a loop waits for its only dot, whose result threads read from tensor memory: for nothing else that
+    would hide the latency of a load.
+    """
+    accesses = [op.name for op in block.ops if op.name in (TmemLoadOp.name, TmemStoreOp.name)]
+    if accesses:
+        return accesses == [TmemLoadOp.name]
+    dots = [as_op(op) for op in block.ops if op.name == DOT]
+    in_tmem = [dot for dot in dots if dot.mma is not None and family_of(dot).accumulator is Storage.TENSOR]
+    return len(dots) == len(in_tmem) == 1 and not only_accumulates(dots[0])
 
 
 def _view_chain_to_dot(value: SSAValue, block: Block) -> list[Operation] | None:
@@ -123,7 +141,7 @@ def _depends_on_index_only(value: SSAValue, block: Block, index: SSAValue) -> bo
 
 
 def _with_smem_layout(
-    op: TableOp, chain: list[Operation], fragment: LinearLayout, num_warps: int
+    op: TableOp, chain: list[Operation], fragment: LinearLayout, num_warps: int, is_beside: bool
 ) -> CpAsyncLoad | None:
     element = element_of(op.value.type)
     facts = ViewAccessInfo(op.view, AxisAnalysis())
@@ -138,7 +156,9 @@ def _with_smem_layout(
     vector = min(copied.contiguous(order), largest_vector(copied, placement))
     if vector * element.bytes < MIN_CP_ASYNC_BYTES:
         return None
-    [use] = (chain[-1].results[0] if chain else op.value).uses
     has_boundary_tile = facts.vector(op.coords, facts.in_bounds()) < vector
+    if is_beside:
+        return CpAsyncLoad(op, chain, fragment, placement, copied, vector, op, has_boundary_tile, False, True)
+    [use] = (chain[-1].results[0] if chain else op.value).uses
     is_scale = use.operation.name != DOT or use.index > JOIN_TOKENS
     return CpAsyncLoad(op, chain, fragment, placement, copied, vector, use.operation, has_boundary_tile, is_scale)
