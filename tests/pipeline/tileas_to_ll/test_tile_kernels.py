@@ -122,6 +122,22 @@ def test_scans(shape):
     np.testing.assert_array_equal(out, np.stack(forward + back))
 
 
+@pytest.mark.parametrize("shape", [(1, 4096), (2, 1024), (64, 32)])
+def test_compositions(shape):
+    """Elements in the order of the axis, also where warps exchange totals through shared memory."""
+    x = random_integers(shape, np.int32, seed=1) | 1
+    expected = []
+    for row in (x, np.flip(x, 1)):
+        factors, terms = row.astype(np.uint32), row.astype(np.uint32)
+        for i in range(1, shape[1]):
+            terms[:, i] += terms[:, i - 1] * factors[:, i]
+            factors[:, i] *= factors[:, i - 1]
+        expected += [factors, terms]
+    expected[2:] = [np.flip(values, 1) for values in expected[2:]]
+    out = launch(f"compositions_i32_{shape[0]}x{shape[1]}", [x, np.zeros((4, *shape), np.int32)], "sm_90")[1]
+    np.testing.assert_array_equal(out.view(np.uint32), np.stack(expected))
+
+
 # ---- control flow ------------------------------------------------------------------------------------------------
 def collatz_steps(number, limit=100):
     if number < 1:

@@ -65,6 +65,21 @@ def scans(a, out, M: ct.Constant[int], N: ct.Constant[int]):
         ct.store(out, (i, 0, 0), ct.reshape(tile, (1, M, N)))
 
 
+def compose(a, b, c, d):
+    """x * c + d of x * a + b: the order matters."""
+    return a * c, b * c + d
+
+
+@ct.kernel
+def compositions(a, out, M: ct.Constant[int], N: ct.Constant[int]):
+    """The affine functions x * a + a composed along the rows, forward and back."""
+    x = ct.load(a, (0, 0), (M, N))
+    for i, back in ct.static_iter(enumerate((False, True))):
+        factors, terms = ct.scan((x, x), 1, compose, (1, 0), reverse=back)
+        ct.store(out, (2 * i, 0, 0), ct.reshape(factors, (1, M, N)))
+        ct.store(out, (2 * i + 1, 0, 0), ct.reshape(terms, (1, M, N)))
+
+
 # ---- control flow ------------------------------------------------------------------------------------------------
 @ct.kernel
 def collatz(a, out, LIMIT: ct.Constant[int]):
@@ -269,6 +284,9 @@ CASES = [
     Case("scans_i32_32x64", scans, (I2, I3, 32, 64)),
     Case("scans_i32_2x256", scans, (I2, I3, 2, 256)),
     Case("scans_i32_128x1", scans, (I2, I3, 128, 1)),
+    Case("compositions_i32_1x4096", compositions, (I2, I3, 1, 4096)),
+    Case("compositions_i32_2x1024", compositions, (I2, I3, 2, 1024)),
+    Case("compositions_i32_64x32", compositions, (I2, I3, 64, 32)),
     Case("collatz", collatz, (I1, I1, 100)),
     Case("skipping", skipping, (I1, I1, 128)),
     Case("shapes_i32", shapes, (I2, I2, 16, 64)),

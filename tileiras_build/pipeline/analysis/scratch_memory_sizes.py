@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from xdsl.ir import Operation, SSAValue
 
-from ...ir.casting import as_op
+from ...ir.casting import as_op, unwrap
 from ...ir.dialects.cute import layout_of
 from ...ir.dialects.nv_tileas.ops import AsyncTiledTmaStoreOp
 from ...ir.dialects.op_definition import TableOp
@@ -19,9 +19,11 @@ from ...target.sm_limits import WARP
 from ..common.llvm_element_types import element_of
 from ..job import Job
 from ..schedule.schedule_attribute import schedule_of
+from .access_vectorization import VECTOR_BYTES
 from .convert_layout_op_plans import DEFAULT_CHUNK_BYTES, conversion_plan
 from .enclosing_control_flow import enclosing_kernel
 from .op_queries import is_tile
+from .scan_levels import ScanLevels
 from .slice_chunk_bits import slice_chunk_bits
 
 # Scratch is aligned to a row of all banks, a stage buffer to the period of the longest swizzle.
@@ -97,6 +99,19 @@ def _reduce_bytes(op: TableOp, job: Job, limit: int | None) -> int:
     return end
 
 
+def _scan_bytes(op: TableOp, job: Job, limit: int | None) -> int:
+    """For each operand the total of each segment of each row (``arith/prefix_scan.py``)."""
+    layout = layout_of(op.sources[0])
+    levels = unwrap(ScanLevels.of(layout, op.axis))
+    totals = layout.drop_dim(op.axis).size * levels.num_segments if levels.crosses_warps else 0
+    return sum(align_to_vectors(totals * element_of(source.type).bytes) for source in op.sources)
+
+
+def align_to_vectors(size: int) -> int:
+    """Round up to whole accesses of shared memory."""
+    return -(-size // VECTOR_BYTES) * VECTOR_BYTES
+
+
 def _extract_bytes(op: TableOp, job: Job, limit: int | None) -> int:
     return 0 if layout_of(op.source).size == 1 else tile_bytes(op.source) >> _chunk_bits(op, limit)
 
@@ -155,6 +170,7 @@ SIZES = {
     "nv_tileas.cluster_reduce": _cluster_reduce_bytes,
     "nv_tileas.convert_layout": conversion_bytes,
     "nv_tileas.reduce": _reduce_bytes,
+    "nv_tileas.scan": _scan_bytes,
     "nv_tileas.extract_slice": _extract_bytes,
     "nv_tileas.insert_slice": _insert_bytes,
     "nv_tileas.dot": _dot_bytes,

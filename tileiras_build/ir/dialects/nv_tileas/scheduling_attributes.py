@@ -62,6 +62,7 @@ SCHEDULING_ATTRIBUTES: dict[str, Declared] = {
     "atomic_rmw": SCRATCH | REDUCE_ATOM | POINTER_VECTOR,
     "atomic_cas": SCRATCH,
     "reduce": SCRATCH,
+    "scan": SCRATCH,
     # Bits of an element's packed index that index the passes of a tile through scratch.
     "extract_slice": SCRATCH | {"chunk_bits": I32.optional(0)},
     "insert_slice": SCRATCH | {"chunk_bits": I32.optional(0)},

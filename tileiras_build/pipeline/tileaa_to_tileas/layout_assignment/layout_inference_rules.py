@@ -64,19 +64,27 @@ def shard_layout(layout: LinearLayout, dim: int, shards: int) -> LinearLayout | 
     return None if mixed or part is None else part[0]
 
 
-def can_scan(layout: LinearLayout, axis: int) -> bool:
-    """Whether no warp bit moves along the axis, and no bit along two dimensions."""
-    return layout.is_separable(axis) and not layout.bits_along(axis)["warp"]
-
-
 def scan_layout(shape: tuple[int, ...], axis: int, num_warps: int) -> LinearLayout:
-    """Lanes along the axis, warps along the other dimensions (or replicas); the rest in registers."""
+    """Neighbors along the axis in a thread, then in lanes; warps along the other dimensions, or behind the lanes where these are too small."""
     units = dim_bases(shape)
     along = list(units[axis])
     others = [unit for dim in range(len(shape) - 1, -1, -1) if dim != axis for unit in units[dim]]
-    lanes = [along.pop(0) if along else (others.pop(0) if others else 0) for _ in range(LANE_BITS)]
-    warps = [others.pop(0) if others else 0 for _ in range(num_warps.bit_length() - 1)]
-    return LinearLayout(tuple(along + others), tuple(lanes), tuple(warps), shape)
+    lanes = min(LANE_BITS, len(along))
+    idle, others = others[: LANE_BITS - lanes], others[LANE_BITS - lanes :]
+    warps, others = others[: num_warps.bit_length() - 1], others[num_warps.bit_length() - 1 :]
+    behind = min(num_warps.bit_length() - 1 - len(warps), len(along) - lanes)
+    thread = len(along) - lanes - behind
+    return LinearLayout(
+        (*along[:thread], *others),
+        _padded([*along[thread : thread + lanes], *idle], LANE_BITS),
+        _padded([*warps, *along[thread + lanes :]], num_warps.bit_length() - 1),
+        shape,
+    )
+
+
+def _padded(bases: list[int], bits: int) -> tuple[int, ...]:
+    """``bases`` and bits that replicate."""
+    return (*bases, *[0] * (bits - len(bases)))
 
 
 def is_additive(layout: LinearLayout) -> bool:

@@ -12,6 +12,7 @@ from ....ir.layouts.linear_layout import log2_exact
 from ...analysis.access_vectorization import SECTOR_BYTES, ViewAccessInfo
 from ...analysis.op_queries import DOT, ELEMENTWISE, FREE, POINTER, SHAPE, element_kind, is_tile, tiles
 from ...analysis.scale_lines import FIRST_SCALE
+from ...analysis.scan_levels import ScanLevels
 from ...analysis.stored_operands import is_stored
 from ...analysis.tma_operands import is_tma_operand
 from ...analysis.tma_tensor_maps import tensor_box
@@ -180,7 +181,7 @@ def _write_cluster_reduce(writer: ConvertLayoutInserter, op: TableOp) -> None:
 def _write_scan(writer: ConvertLayoutInserter, op: TableOp) -> None:
     axis = op.axis
     layout = layout_of(op.sources[0])
-    if not rules.can_scan(layout, axis):
+    if ScanLevels.of(layout, axis) is None:
         layout = rules.scan_layout(tuple(op.sources[0].type.get_shape()), axis, writer.classes.num_warps)
     for index in range(len(op.sources)):
         writer.require(op, index, layout)

@@ -12,7 +12,7 @@ from ....target.mma_atoms import MMA_FAMILIES
 from ...analysis.op_queries import DOT
 from ...mma.family import emission_of, family_of
 from ...rewriting.dialect_conversion import RuleTable
-from ..arith import division_by_reciprocal, elementwise, mixed_precision_add, reduce_and_scan
+from ..arith import division_by_reciprocal, elementwise, mixed_precision_add, prefix_scan, reduce
 from ..data_movement import cluster_reduce, convert_layout, shape_ops, shared_memory_spills
 from ..memory import atomics, global_memory, memref_and_tile_views, multimem
 from ..pipelines import compute_barriers, cp_async, tma_copies, warp_partitions_and_mbarriers
@@ -24,7 +24,8 @@ FAMILIES = (
     elementwise,
     cp_async,
     atomics,
-    reduce_and_scan,
+    reduce,
+    prefix_scan,
     control_flow,
     cluster_reduce,
     convert_layout,

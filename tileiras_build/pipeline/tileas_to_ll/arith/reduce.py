@@ -1,4 +1,4 @@
-"""Reductions and prefix scans: within a thread, then across lanes by shuffles, then across warps through shared memory."""
+"""Reductions: within a thread, then across lanes by shuffles, then across warps through shared memory."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ from ..emission.function_builder import Value
 from ..emission.instruction_builder import WARP, InstructionBuilder
 from ..emission.kernel_emitter import Handler, KernelEmitter
 from ..emission.register_values import materialize
-from ..emission.thread_ids import ThreadIds
 from ..emission.value_map import ValueMap
 from .packed_min_max import combine_pairs
 from .reduce_across_warps import Combine, Tuple, reduce_across_warps
@@ -36,7 +35,7 @@ CHAINS = 4
 
 
 def combiner(e: KernelEmitter, op: TableOp) -> Combine:
-    """The region as a function of groups of elements, one scalar per operand each; earlier elements come first.
+    """The region of a reduction or a scan as a function of groups of elements, one scalar per operand each; earlier elements come first.
 
     The public text of ``scan`` calls the first argument the current element, but its example names it ``acc``, and
     NVIDIA's compiler returns the input unchanged for a region that yields its second argument.
@@ -90,8 +89,8 @@ def _combine_in_thread(
         if e.is_spilling:
             return _sequentially(e.values, op.sources, layout, mask, combine)
         within = _in_chains if _has_three_input_form(e.target, op) else _within_thread
-        return within(_distinct_tuples(e.values, op.sources, layout), mask, combine)
-    narrow = {register: value for register, (value,) in _distinct_tuples(e.values, [source], layout).items()}
+        return within(distinct_tuples(e.values, op.sources, layout), mask, combine)
+    narrow = {register: value for register, (value,) in distinct_tuples(e.values, [source], layout).items()}
     held, mask = combine_pairs(e.b, op, narrow, mask)
     return _within_thread({register: (value,) for register, value in held.items()}, mask, combine)
 
@@ -100,7 +99,7 @@ def _in_this_thread(b: InstructionBuilder, value: Value) -> Value:
     return value if isinstance(value, int) else b.issue(HereOp, value, type=value.type)
 
 
-def _distinct_tuples(values: ValueMap, sources: Sequence[SSAValue], layout: LinearLayout) -> dict[int, Tuple]:
+def distinct_tuples(values: ValueMap, sources: Sequence[SSAValue], layout: LinearLayout) -> dict[int, Tuple]:
     """Register -> one scalar per operand, without registers that duplicate others."""
     columns = [values.registers(source) for source in sources]
     _, distinct, _ = layout.distinct_registers()
@@ -226,104 +225,4 @@ def _is_tile(value: SSAValue) -> bool:
     return hasattr(value.type, "encoding")
 
 
-# ---- scan ----------------------------------------------------------------------------------------
-def emit_scan(e: KernelEmitter, op: TableOp) -> None:
-    """Sklansky's scan, one level per bit of the position along the axis, lowest first.
-
-    At each level the elements of an upper half are combined with the total of the lower half, which is its last element.
-    Levels within registers need no data movement; levels across lanes shuffle that last element.
-    """
-    axis, reverse = int_attr(op, "axis"), "reverse" in op.attributes
-    layout = layout_of(op.sources[0])
-    if layout.bits_along(axis)["warp"]:
-        raise InternalError("scan-layout", "a scan over elements of several warps must have its layout changed first")
-    elements, combine = [element_of(source.type) for source in op.sources], combiner(e, op)
-    held = _distinct_tuples(e.values, op.sources, layout)
-    lower_registers = lower_lanes = 0
-    for kind, position in _levels(layout, axis):
-        bit = 1 << position
-        if kind == "register":
-            held = _register_level(e.threads, held, bit, lower_registers, lower_lanes, elements, combine, reverse)
-            lower_registers |= bit
-        else:
-            held = _lane_level(e.threads, held, bit, lower_registers, lower_lanes, elements, combine, reverse)
-            lower_lanes |= bit
-    by_offset = {layout.register_offsets[register]: values for register, values in held.items()}
-    for number, result in enumerate(op.results):
-        e.values[result] = [by_offset[offset][number] for offset in layout_of(result).register_offsets]
-
-
-def _levels(layout: LinearLayout, axis: int) -> list[tuple[str, int]]:
-    """(input, bit) for each bit of the coordinate along ``axis``, lowest first."""
-    along = layout.bits_along(axis)
-    levels = []
-    for kind, bases in (("register", layout.registers), ("lane", layout.lanes)):
-        free = layout.free_bits(kind)
-        for position in bit_positions(along[kind]):
-            if not free >> position & 1:
-                levels.append((bases[position], kind, position))
-    return [(kind, position) for _, kind, position in sorted(levels)]
-
-
-def _last_of_lower(
-    threads: ThreadIds, value: Tuple, lanes: int, bit: int, elements: list[Element], reverse: bool
-) -> Tuple:
-    """The total of the lower half: in the lane with ``bit`` clear and the lower bits set (the other way round in reverse)."""
-    if not lanes and not bit:
-        return value
-    with threads.b.at_function_start():
-        if reverse:
-            source = threads.b.or_(threads.b.and_(threads.lane, ~lanes & 31), bit)
-        else:
-            source = threads.b.or_(threads.b.and_(threads.lane, ~bit & 31), lanes)
-    return tuple(shuffle(threads.b, element, part, ShuffleMode.IDX, source) for element, part in zip(elements, value))
-
-
-def _register_level(
-    threads: ThreadIds,
-    held: dict[int, Tuple],
-    bit: int,
-    registers: int,
-    lanes: int,
-    elements: list[Element],
-    combine: Combine,
-    reverse: bool,
-) -> dict[int, Tuple]:
-    result = dict(held)
-    totals: dict[int, Tuple] = {}
-    for register, value in held.items():
-        if bool(register & bit) == reverse:
-            continue
-        last = (register & ~registers) | bit if reverse else (register & ~bit) | registers
-        if last not in totals:
-            totals[last] = _last_of_lower(threads, held[last], lanes, 0, elements, reverse)
-        [result[register]] = combine([totals[last]], [value])
-    return result
-
-
-def _lane_level(
-    threads: ThreadIds,
-    held: dict[int, Tuple],
-    bit: int,
-    registers: int,
-    lanes: int,
-    elements: list[Element],
-    combine: Combine,
-    reverse: bool,
-) -> dict[int, Tuple]:
-    with threads.b.at_function_start():
-        upper = threads.b.compare("eq" if reverse else "ne", threads.b.and_(threads.lane, bit), 0)
-    totals: dict[int, Tuple] = {}
-    result: dict[int, Tuple] = {}
-    for register, value in held.items():
-        last = register & ~registers if reverse else register | registers
-        if last not in totals:
-            totals[last] = _last_of_lower(threads, held[last], lanes, bit, elements, reverse)
-        [combined] = combine([totals[last]], [value])
-        result[register] = tuple(
-            threads.b.select(upper, new, old, element.type) for element, new, old in zip(elements, combined, value)
-        )
-    return result
-
-
-HANDLERS: dict[str, Handler] = {"nv_tileas.reduce": emit_reduce, "nv_tileas.scan": emit_scan}
+HANDLERS: dict[str, Handler] = {"nv_tileas.reduce": emit_reduce}
