@@ -312,7 +312,7 @@ def test_grids_of_few_tile_blocks_take_a_split_k_variant(sm, monkeypatch):
         launch = session.device.launch
         record = lambda compiled, *rest: (taken.append(compiled.entry.rpartition("__")[2]), launch(compiled, *rest))
         monkeypatch.setattr(session.device, "launch", record)
-        for blocks, depth in ((2, 2048), (1, 130), (40, 1040)):
+        for blocks, depth in ((2, 2048), (1, 130), (40, 2064)):
             a, b = (rng.integers(-2, 3, shape).astype(np.float16) for shape in ((128 * blocks, depth), (depth, 128)))
             c = np.full((128 * blocks, 128), np.nan, np.float32)
             ct.launch(0, (blocks, 1), matmul, (a, b, c, 128))

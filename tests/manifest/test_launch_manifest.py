@@ -83,6 +83,22 @@ def test_damage_is_reported_in_words(damage, sentence):
     assert sentence in str(caught.value) and "`" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("row", "sentence"),
+    [
+        ({"least": 4, "most": 3}, "invalid grid of 4 to 3 tile blocks"),
+        ({"most": 3, "minimum": -1}, "invalid grid of 1 to 3 tile blocks, from -1"),
+        ({"most": 3, "param": 0}, "a grid refers to parameter 0, which is no integer of the caller"),
+        ({"most": 3, "param": 15}, "a grid refers to parameter 15"),
+    ],
+)
+def test_grids_of_a_variant_are_checked(row, sentence):
+    content = manifest()
+    content["kernels"][KERNEL]["grid"]["programs"] = [{"most": 3, "param": 1, "minimum": 64}, row]
+    with pytest.raises(ValueError, match=sentence):
+        read_launch_manifest(content)
+
+
 def test_what_a_newer_writer_adds_is_passed_over():
     content = manifest()
     content["kernels"][KERNEL]["params"][0]["color"] = "blue"

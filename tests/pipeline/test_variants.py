@@ -40,18 +40,13 @@ def test_both_kernels_match_the_reference_where_arrays_keep_the_promises(name, s
     assert [outcome.entry for outcome in outcomes] == [name, *variants, *clustered]
 
 
-@pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
-def test_split_k_variants_match_the_reference_where_the_loop_is_long_enough(sm, monkeypatch):
+@pytest.mark.parametrize(("sm", "split"), [("sm_90", ("split4", "split2")), ("sm_100", ("split4",))])
+def test_split_k_variants_match_the_reference_for_grids_of_other_variants_too(sm, split, monkeypatch):
     monkeypatch.setenv("TILEIRAS_EMULATOR_RACES", "1")
     name = "matmul_deep"
     outcomes = check_kernels(exported()[name], compiled(name, sm, variants=2), sm, str(KERNELS))
-    variants = ("", "__aligned", "__aligned__split4", "__aligned__split2", "__aligned__cluster2")
+    variants = ("", "__aligned", *(f"__aligned__{one}" for one in (*split, "cluster2")))
     assert [outcome.entry for outcome in outcomes] == [name + one for one in variants]
-
-
-def test_split_k_variants_are_left_out_for_short_loops():
-    short = check_kernels(exported()["matmul"], compiled("matmul", "sm_100", variants=2), "sm_100", str(KERNELS))
-    assert not any("split" in outcome.entry for outcome in short)
 
 
 def test_a_cluster_variant_is_left_out_for_grids_that_it_does_not_divide():

@@ -3,12 +3,15 @@ clusters divide the cluster variant.
 """
 
 import sys
+from copy import deepcopy
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from tests.compiled_once import compiled
 from tests.pipeline.test_variants import KERNELS, exported
+from tests.pipeline.variant_kernels import DEEP
 from tests.strict_driver import launch_case, packages
 from tests.strict_driver.server import StrictDriver
 from tests.strict_driver.test_strict_driver import CLIENT, from_c
@@ -19,6 +22,15 @@ pytest.importorskip("cuda.bindings", reason="cuda-python is not installed: pip i
 NAME, VARIANT = "matmul", "matmul__aligned"
 CLUSTERED, SPLIT = f"{VARIANT}__cluster2", f"{VARIANT}__split4"
 CASES = {case.name: case for case in load_cases(KERNELS)}
+
+
+def for_four_tile_blocks(artifacts):
+    """The same with another manifest: only the second row of the split-K variant's grids has four tile blocks, for long loops."""
+    manifest = deepcopy(artifacts.manifest)
+    grid = manifest["kernels"][SPLIT]["grid"]
+    [few] = [row for row in grid["programs"] if row["least"] == 1]
+    grid["programs"] = [few | {"most": 3, "minimum": 1}, few | {"least": 4, "minimum": DEEP}]
+    return SimpleNamespace(cubin=artifacts.cubin, ptx=artifacts.ptx, manifest=manifest)
 
 
 def inputs_of(case):
@@ -38,7 +50,7 @@ def check(gpu, folder, command, case, launched):
 
 @pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
 def test_library_takes_the_kernel_that_fits(driver, tmp_path, sm):
-    artifacts = compiled(exported()[NAME], sm, stop_at="cubin", variants=2)
+    artifacts = for_four_tile_blocks(compiled(exported()[NAME], sm, stop_at="cubin", variants=2))
     package = packages.build(tmp_path, NAME, artifacts)
     with StrictDriver(driver, sm) as gpu:
         gpu.add(artifacts.cubin, artifacts.ptx)
@@ -50,7 +62,7 @@ def test_library_takes_the_kernel_that_fits(driver, tmp_path, sm):
 
 
 def test_c_takes_the_kernel_that_fits(driver, tmp_path):
-    artifacts = compiled(exported()[NAME], "sm_90", stop_at="cubin", variants=2)
+    artifacts = for_four_tile_blocks(compiled(exported()[NAME], "sm_90", stop_at="cubin", variants=2))
     package = packages.build(tmp_path, NAME, artifacts)
 
     def command(case):

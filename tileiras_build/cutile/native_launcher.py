@@ -5,14 +5,15 @@ it with the given number of threads. The launched object is a *twin* of the user
 cubins; the user's own kernel keeps what cuTile compiled for it. The launcher does not support tensor maps, and old releases
 no dynamic shared memory: ``tensor_map_launch_hook.py`` adds them. The launcher uses one number of threads for all cubins of a
 kernel, and the caller's grid: kernels with several, and persistent kernels, use a launch stub (``devices/launch_stub.py``).
-Variants for some grids and lengths have a twin for each kind of launch, which answers for all arguments: with the kernel itself where
-these have no such variant. The function that chooses among variants for few tile blocks is generated:
+Variants for some grids and lengths have a twin for each row of them, which answers for all arguments: with the kernel itself where
+these have no such variant. The function that chooses among variants for some numbers of tile blocks is generated:
 
-    def for_few(grid, arguments):
+    def for_some(grid, arguments):
         gx, gy, gz = grid + more_axes[len(grid)]
-        if gx * gy * gz <= 33 and not (length_of(arguments[0], 1) < 1024):
+        programs = gx * gy * gz
+        if (programs <= 33 and length_of(arguments[0], 1) >= 1024):
             return twin0
-        if gx * gy * gz <= 66 and not (length_of(arguments[0], 1) < 1024):
+        if (133 <= programs <= 198 and length_of(arguments[0], 1) >= 4096):
             return twin1
 """
 
@@ -21,7 +22,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import lcm
+from math import lcm, prod
 from typing import TYPE_CHECKING, Any
 
 from ..launch.runtime.generate_launch_stub import MORE_AXES, fits_code
@@ -51,7 +52,7 @@ class NoCubinYet(Exception):
 
 class NativeLauncher:
     """The twin of one kernel, or of a variant of the kernel of ``general``: its ``choice``. ``threads`` are those of a block.
-    ``for_few`` returns the launcher for a grid of few tile blocks and for arguments, if there is one. ``by_extent`` has the launcher of each
+    ``for_some`` returns the launcher for a number of tile blocks and for arguments, if there is one. ``by_extent`` has the launcher of each
     other grid, by its extent along axis 0 modulo ``period``; None: itself for all launches.
     """
 
@@ -64,7 +65,7 @@ class NativeLauncher:
         general: NativeLauncher | None = None,
     ):
         self.threads = (choice.launch.threads_per_cta,)
-        self.for_few: Callable[[Any, Any], NativeLauncher | None] | None = None
+        self.for_some: Callable[[Any, Any], NativeLauncher | None] | None = None
         self.by_extent: tuple[NativeLauncher, ...] | None = None
         self.period = 1
         self.choice = choice
@@ -80,50 +81,49 @@ class NativeLauncher:
         """The launcher for a grid of tile blocks and arguments; ``launch_hook.py`` has the same."""
         if self.by_extent is None:
             return self
-        return (self.for_few and self.for_few(grid, arguments)) or self.by_extent[grid[0] % self.period]
+        return (self.for_some and self.for_some(grid, arguments)) or self.by_extent[grid[0] % self.period]
 
     def add_variants(self, compiled: CompiledKernel) -> None:
         """Launch the variants of the kernel that is compiled for some arguments, too."""
-        new = {_conditions_of(one): one for one in compiled.choices[:-1] if self._is_readable(one)}
+        rows = (one for choice in compiled.choices[:-1] for one in choice.by_grids)
+        new = {_conditions_of(one): one for one in rows if self._is_readable(one)}
         if not new.keys() - self._variants.keys():
             return
         for key, choice in new.items():
             made = NativeLauncher(self._session, self._kernel, choice, self._compile, self)
             self._variants.setdefault(key, made)
-        clustered = [one for one in self._variants.values() if not one.choice.launch.grid.most]
-        few = [one for one in self._variants.values() if one.choice.launch.grid.most]
+        clustered = [one for one in self._variants.values() if not one.choice.grids]
+        some = [one for one in self._variants.values() if one.choice.grids]
         # A launch of another thread that finds no launcher in the former table goes by Python.
         self.period = lcm(*(one.choice.launch.grid.cluster for one in clustered))
         self.by_extent = tuple(_divided_by(clustered, extent) or self for extent in range(self.period))
-        self.for_few = self._generate(few) if few else None
+        self.for_some = self._generate(some) if some else None
 
     def _is_readable(self, choice: Choice) -> bool:
-        """Whether the parameters that a variant promises more of are arguments, and not parts of one."""
-        return all(self._position(choice.launch, param) is not None for _, param in choice.wanted)
+        """Whether the parameters that determine the launches of a variant are arguments, and not parts of one."""
+        return all(self._position(choice.launch, param) is not None for param in _read(choice).values())
 
     def _position(self, launch: Launch, param: Parameter) -> int | None:
         names = list(self._session.cutile.parameter_names(self._kernel))
         name = launch.arguments[param.argument].name if param.argument is not None else None
         return names.index(name) if name in names else None
 
-    def _generate(self, few: list[NativeLauncher]) -> Callable[[Any, Any], NativeLauncher | None]:
-        """The function that chooses among launchers of variants, those for fewer launches first."""
+    def _generate(self, some: list[NativeLauncher]) -> Callable[[Any, Any], NativeLauncher | None]:
+        """The function that chooses among launchers of variants, those of more CTAs and for fewer launches first."""
         scope: dict[str, Any] = {"more_axes": ((1, 1, 1), *MORE_AXES), "length_of": _length_of}
-        lines = ["gx, gy, gz = grid + more_axes[len(grid)]"]
-        for index, one in enumerate(sorted(few, key=lambda one: _generality(one.choice))):
+        lines = ["gx, gy, gz = grid + more_axes[len(grid)]", "programs = gx * gy * gz"]
+        for index, one in enumerate(sorted(some, key=lambda one: _generality(one.choice))):
             scope[f"twin{index}"] = one
             lines += [f"if {fits_code(one.choice, self._reading(one.choice))}:", f" return twin{index}"]
-        exec("\n".join(["def for_few(grid, arguments):", *(f" {line}" for line in lines)]), scope)
-        return scope["for_few"]
+        exec("\n".join(["def for_some(grid, arguments):", *(f" {line}" for line in lines)]), scope)
+        return scope["for_some"]
 
     def _reading(self, choice: Choice) -> dict[int, str]:
-        """For each parameter that a variant promises more of, the expression of its value."""
-        places = {index: self._position(choice.launch, param) for index, param in choice.wanted}
+        """For each parameter that determines the launches of a variant, the expression of its value."""
         return {
-            index: f"length_of(arguments[{places[index]}], {param.axis})"
-            if param.axis is not None
-            else f"arguments[{places[index]}]"
-            for index, param in choice.wanted
+            index: f"length_of(arguments[{place}], {param.axis})" if param.axis is not None else f"arguments[{place}]"
+            for index, param in _read(choice).items()
+            for place in [self._position(choice.launch, param)]
         }
 
     def load_and_launch(
@@ -159,8 +159,14 @@ class NativeLauncher:
 
 def _conditions_of(choice: Choice) -> Hashable:
     """What determines the launches that a variant is for."""
-    grid = choice.launch.grid
-    return grid.cluster, grid.most, tuple((one.name, one.minimum, one.maximum) for _, one in choice.wanted)
+    lengths = tuple((one.name, one.minimum, one.maximum) for _, one in choice.wanted)
+    return choice.launch.cluster, choice.launch.grid.cluster, choice.grids, lengths
+
+
+def _read(choice: Choice) -> dict[int, Parameter]:
+    """The parameters that determine the launches of a variant."""
+    rows = choice.launch.grid.faster_for
+    return dict(choice.wanted) | {row.param: choice.launch.params[row.param] for row in rows if row.param is not None}
 
 
 def _divided_by(clustered: Iterable[NativeLauncher], extent: int) -> NativeLauncher | None:
@@ -169,8 +175,9 @@ def _divided_by(clustered: Iterable[NativeLauncher], extent: int) -> NativeLaunc
 
 
 def _generality(choice: Choice) -> tuple[int, int]:
-    """Less for variants of fewer tile blocks, and then of greater lengths."""
-    return choice.launch.grid.most, -sum(param.minimum or 0 for _, param in choice.wanted)
+    """Less for variants of more CTAs, and then of greater lengths."""
+    lengths = [*(row.minimum for row in choice.grids), *(param.minimum or 0 for _, param in choice.wanted)]
+    return -prod(choice.launch.cluster), -sum(lengths)
 
 
 def _length_of(array: Any, axis: int) -> int:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 PRODUCER = "tileiras-build "
 NVCC = "Cuda compilation tools, "  # as in the output of nvcc --version
@@ -35,12 +35,21 @@ class Argument:
         return 1 if self.rank is None else 1 + 2 * self.rank
 
 
+class Programs(NamedTuple):
+    """Grids of ``least`` to ``most`` tile programs, where the parameter of index ``parameter`` (None: any) is at least ``minimum``."""
+
+    least: int
+    most: int
+    parameter: int | None = None
+    minimum: int = 0
+
+
 @dataclass(frozen=True)
 class Signature:
     """The arguments of a launch in order (None: unknown), and a description of each axis of its grid; a variant names its kernel.
 
     ``tuning`` is present if the case has a space of constants and hints. ``variants``: the compiler may add variants. A variant may be
-    for grids of at most ``most_programs`` tile programs.
+    for some grids, ``programs``, only.
     """
 
     arguments: tuple[Argument, ...] | None
@@ -48,7 +57,7 @@ class Signature:
     variant_of: str | None = None
     tuning: Mapping[str, Any] | None = None
     variants: bool = False
-    most_programs: int | None = None
+    programs: tuple[Programs, ...] = ()
 
     @property
     def parameters(self) -> int:
@@ -92,9 +101,8 @@ def parse(note: str) -> Signature | None:
         row = json.loads(note)
         arguments = None if row["arguments"] is None else tuple(Argument(*fields) for fields in row["arguments"])
         grid, variants = tuple(row.get("grid", ())), row.get("variants", False)
-        signature = Signature(
-            arguments, grid, row.get("variant_of"), row.get("tuning"), variants, row.get("most_programs")
-        )
+        programs = tuple(Programs(*fields) for fields in row.get("programs", ()))
+        signature = Signature(arguments, grid, row.get("variant_of"), row.get("tuning"), variants, programs)
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
     return signature if _well_formed(signature) else None
@@ -104,7 +112,7 @@ def _row(signature: Signature) -> dict:
     rows = [(one.name, one.rank, one.unit_axis) for one in signature.arguments or ()]
     arguments = {"arguments": [[part for part in row if part is not None] for row in rows]}
     grid = {"grid": list(signature.grid)} if signature.grid else {}
-    names = ("variant_of", "variants", "tuning", "most_programs")
+    names = ("variant_of", "variants", "tuning", "programs")
     more = {name: getattr(signature, name) for name in names}
     return (
         (arguments if signature.arguments is not None else {"arguments": None})
@@ -123,7 +131,7 @@ def _well_formed(signature: Signature) -> bool:
         isinstance(signature.variant_of, str | None)
         and isinstance(signature.tuning, Mapping | None)
         and isinstance(signature.variants, bool)
-        and isinstance(signature.most_programs, int | None)
+        and all(isinstance(number, int | None) for one in signature.programs for number in one)
         and all(isinstance(word, str) for word in words)
         and all(name.isidentifier() and name.isascii() for name in names)
         and len(set(names)) == len(names)

@@ -74,13 +74,23 @@ class Argument(ManifestStruct, frozen=True):
         return 1 if self.rank is None else 1 + 2 * self.rank
 
 
+class Programs(ManifestStruct, frozen=True):
+    """Grids of ``least`` to ``most`` tile blocks of all axes together, where the integer parameter ``param`` is at least ``minimum``."""
+
+    most: int
+    least: int = 1
+    param: int | None = None
+    minimum: int = 0
+
+
 class Grid(ManifestStruct, frozen=True):
     """The grid axes whose block index or extent the kernel uses; ``meaning`` describes each.
 
     ``group``: rows per group of a grouped (swizzled) block order. ``reversed``: the axis along which the kernel counts tile
     blocks from the last one. ``persistent``: CTAs per SM of a persistent kernel; 0 for
     all other kernels. ``cluster``: tile blocks along axis 0 that form a cluster; the extent of each launch is a multiple of it.
-    ``most``: of all axes together, the tile blocks that a variant is faster for; 0: any number.
+    ``programs``: the grids that a variant is faster for; empty: any. ``most``: the same in files of older compilers, which
+    had one row from 1 on; 0: any.
     """
 
     axes: list[int] = []
@@ -88,8 +98,14 @@ class Grid(ManifestStruct, frozen=True):
     group: int = 1
     reversed: int | None = None
     cluster: int = 1
+    programs: list[Programs] = []
     most: int = 0
     persistent: int = 0
+
+    @property
+    def faster_for(self) -> list[Programs]:
+        """``programs``, of any file."""
+        return self.programs or ([Programs(most=self.most)] if self.most else [])
 
 
 class SharedMemory(ManifestStruct, frozen=True):
@@ -136,7 +152,7 @@ class Launch(ManifestStruct, frozen=True, dict=True):
     """How one kernel is launched.
 
     A kernel with ``variant_of`` may be launched in place of the kernel of that name, with the same arguments, if they satisfy
-    all assumptions of its parameters, and the grid is one that ``grid.cluster`` divides, of at most ``grid.most`` tile blocks.
+    all assumptions of its parameters, and the grid is one that ``grid.cluster`` divides, and one of ``grid.programs`` if there are any.
     """
 
     threads_per_cta: int

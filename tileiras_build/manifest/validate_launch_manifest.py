@@ -42,6 +42,7 @@ def problems(launch: Launch) -> Iterator[str]:
     parts = (
         _block_problems(launch),
         _parameter_problems(launch.params, len(launch.tensor_maps)),
+        _programs_problems(launch),
         _arguments_problems(launch),
     )
     return chain(*parts, *(_tensor_map_problems(launch, index, row) for index, row in enumerate(launch.tensor_maps)))
@@ -65,6 +66,15 @@ def _block_problems(launch: Launch) -> Iterator[str]:
         or any(axis not in (0, 1, 2) for axis in grid.axes)
     ):
         yield f"invalid grid: axes {grid.axes}, group {grid.group}, persistent {grid.persistent}"
+
+
+def _programs_problems(launch: Launch) -> Iterator[str]:
+    integers = [index for index, param in enumerate(launch.caller_parameters) if param.kind in _LENGTHS]
+    for one in launch.grid.programs:
+        if not 1 <= one.least <= one.most < _WIDE or not 0 <= one.minimum < _WIDE:
+            yield f"invalid grid of {one.least} to {one.most} tile blocks, from {one.minimum}"
+        if one.param is not None and one.param not in integers:
+            yield f"a grid refers to parameter {one.param}, which is no integer of the caller"
 
 
 def _parameter_problems(params: list[Parameter], maps: int) -> Iterator[str]:

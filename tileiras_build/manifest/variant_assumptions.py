@@ -16,17 +16,17 @@ from .manifest_constants import POINTER
 from .parameter_bounds import satisfies
 
 if TYPE_CHECKING:
-    from .launch_manifest import Launch, Parameter
+    from .launch_manifest import Launch, Parameter, Programs
 
 Conditions = tuple[tuple[int, "Parameter"], ...]
 """The index of a parameter of the caller, and the parameter with what the variant adds to the kernel's assumptions."""
 
 
-class Packed(Protocol):
-    """Packed parameters by index."""
+class Values(Protocol):
+    """Values of a caller's parameters by index."""
 
-    def __getitem__(self, index: int, /) -> bytes:
-        """The bytes of one parameter."""
+    def __getitem__(self, index: int, /) -> Any:
+        """The value of one parameter."""
 
 
 def variants_of(kernel: str, launches: Mapping[str, Launch]) -> dict[str, Launch]:
@@ -40,9 +40,18 @@ def takes_same_parameters(general: Launch, variant: Launch) -> bool:
     return places(general) == places(variant)
 
 
-def fits_grid(variant: Launch, grid: Sequence[int]) -> bool:
-    """Whether the clusters of a variant divide a grid of tile blocks, and these are few enough."""
-    return grid[0] % variant.grid.cluster == 0 and (not variant.grid.most or prod(grid) <= variant.grid.most)
+class NamedGrids(NamedTuple):
+    """``Programs`` with the name of the parameter, which kernels for other arguments have elsewhere."""
+
+    least: int
+    most: int
+    parameter: str | None
+    minimum: int
+
+    def includes(self, other: NamedGrids) -> bool:
+        """Whether each grid and length of another row is one of this."""
+        is_longer = self.parameter is None or (self.parameter == other.parameter and self.minimum <= other.minimum)
+        return self.least <= other.least and other.most <= self.most and is_longer
 
 
 class Choice(NamedTuple):
@@ -52,22 +61,51 @@ class Choice(NamedTuple):
     launch: Launch
     wanted: Conditions
 
-    def fits(self, programs: Sequence[int], values: Sequence[Any]) -> bool:
-        """Whether it may be launched over a grid of tile blocks with these values of the parameters."""
-        return fits_grid(self.launch, programs) and all(satisfies(param, values[place]) for place, param in self.wanted)
+    def fits(self, grid: Sequence[int], values: Values) -> bool:
+        """Whether it is launched over a grid of tile blocks with these values of the parameters: it may be, and is faster."""
+        rows, count = self.launch.grid.faster_for, prod(grid)
+        return self.may(grid, values) and (not rows or any(_holds(row, count, values) for row in rows))
+
+    def may(self, grid: Sequence[int], values: Values) -> bool:
+        """Whether it has the same results there."""
+        divides = grid[0] % self.launch.grid.cluster == 0
+        return divides and all(satisfies(param, values[place]) for place, param in self.wanted)
 
     def covers(self, other: Choice) -> bool:
         """Whether it fits all grids and lengths that another one, of a kernel for other arguments, fits."""
-        fewer = not self.launch.grid.most or 0 < other.launch.grid.most <= self.launch.grid.most
+        own, theirs = self.grids, other.grids
+        fewer = not own or (bool(theirs) and all(any(one.includes(each) for one in own) for each in theirs))
         promised = {param.name: param for _, param in other.wanted}
         implied = all(_implies(promised.get(param.name), param) for _, param in self.wanted)
         return fewer and other.launch.grid.cluster % self.launch.grid.cluster == 0 and implied
+
+    @property
+    def by_grids(self) -> tuple[Choice, ...]:
+        """The same for one row of grids each."""
+        grid = self.launch.grid
+        ones = (replace(grid, programs=[row], most=0) for row in grid.faster_for)
+        return tuple(self._replace(launch=replace(self.launch, grid=one)) for one in ones) or (self,)
+
+    @property
+    def grids(self) -> tuple[NamedGrids, ...]:
+        """The grids that it is faster for."""
+        names = [param.name for param in self.launch.params]
+        rows = self.launch.grid.faster_for
+        return tuple(
+            NamedGrids(row.least, row.most, None if row.param is None else names[row.param], row.minimum)
+            for row in rows
+        )
 
 
 def choices(symbol: str, general: Launch, variants: Mapping[str, Launch]) -> tuple[Choice, ...]:
     """A kernel's variants in order of preference, then itself. A launch takes the first one that fits."""
     rows = (*variants.items(), (symbol, general))
-    return tuple(Choice(name, launch, conditions(general, launch)) for name, launch in rows)
+    return tuple(choice_of(name, launch, general) for name, launch in rows)
+
+
+def choice_of(symbol: str, launch: Launch, general: Launch) -> Choice:
+    """A variant of a kernel, or the kernel itself."""
+    return Choice(symbol, launch, conditions(general, launch))
 
 
 def conditions(general: Launch, variant: Launch) -> Conditions:
@@ -76,13 +114,19 @@ def conditions(general: Launch, variant: Launch) -> Conditions:
     return tuple((index, _added(own, one)) for index, (own, one) in enumerate(rows) if _assumed(own) != _assumed(one))
 
 
-def hold(wanted: Conditions, packed: Packed) -> bool:
-    """Whether packed parameters satisfy the conditions."""
-    return all(satisfies(param, _integer(param, packed[index])) for index, param in wanted)
+class PackedValues:
+    """The values of integer parameters, each of whose bytes are ``packed`` for a launch."""
+
+    def __init__(self, launch: Launch, packed: Sequence[bytes]):
+        self._params, self._packed = launch.caller_parameters, packed
+
+    def __getitem__(self, index: int) -> int:
+        return int.from_bytes(self._packed[index], "little", signed=self._params[index].kind != POINTER)
 
 
-def _integer(param: Parameter, data: bytes) -> int:
-    return int.from_bytes(data, "little", signed=param.kind != POINTER)
+def _holds(row: Programs, count: int, values: Values) -> bool:
+    """Whether a grid of so many tile blocks is one of a row."""
+    return row.least <= count <= row.most and (row.param is None or values[row.param] >= row.minimum)
 
 
 def _added(own: Parameter, wanted: Parameter) -> Parameter:

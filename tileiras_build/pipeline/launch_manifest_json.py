@@ -4,7 +4,7 @@
         "params": [{"name", "kind", "size", "offset", "role", "argument", "axis", "element", "access", "divisible_by",
                     "minimum", "maximum", "value"}...], "param_sizes": [bytes...],
         "arguments": [{"name", "kind", "param", "rank", "view"}...], "grid": {"axes": [0], "meaning": [words...], "group": n,
-        "cluster": n, "persistent": n}, "threads_per_cta": 128,
+        "cluster": n, "programs": [{"least", "most", "param", "minimum"}...], "persistent": n}, "threads_per_cta": 128,
         "shared_memory": {"static": n, "dynamic": n}, "cluster": [1, 1, 1],
         "tensor_maps": [{"param", "element", "base", "shape", "strides", "box", "element_strides", "swizzle",
                          "interleave", "fill", "l2_promotion"}...],
@@ -28,7 +28,8 @@ tile programs; more than fit at once are correct, but slower.
 (``target/sm_limits.py``), and the launcher sets ``CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES``.
 
 ``variant_of`` is present in the entry of a variant: a kernel with the same arguments as that one, and more assumptions, of the
-grid by ``grid.cluster``.
+grid by ``grid.cluster``. One with ``grid.programs`` is faster for grids of ``least`` to ``most`` tile blocks, where the integer parameter
+``param`` is at least ``minimum``.
 
 ``tuning`` is present if the source has a space of constants and hints: the point that was compiled, who chose it ("default",
 "model", "gpu", …), and ``stale`` if the space has changed since.

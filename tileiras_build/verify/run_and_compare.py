@@ -21,7 +21,7 @@ from ..frontend.kernel_case import Case, Checked
 from ..frontend.tuning_space import at_point, default_point
 from ..ir.bytecode.reader import read_module
 from ..manifest.launch_manifest import Launch, read_launch_manifest
-from ..manifest.variant_assumptions import conditions, fits_grid, hold
+from ..manifest.variant_assumptions import PackedValues, choice_of
 from ..simulate import emulator
 from ..simulate.interpreter import Memory, entry_names
 from ..simulate.interpreter.compare_with_compiled import block_limit
@@ -138,10 +138,9 @@ def _accepts(subject: KernelUnderTest, trial: ReferenceLaunch) -> bool:
     """Whether the grid and the arguments satisfy what a variant assumes beyond its kernel."""
     if subject.general is None:
         return True
-    if not fits_grid(subject.launch, trial.grid):
-        return False
     _, params = _place(subject, trial)
-    return hold(conditions(subject.launches[subject.general], subject.launch), params)
+    choice = choice_of(subject.entry, subject.launch, subject.launches[subject.general])
+    return choice.may(trial.grid, PackedValues(subject.launch, params))
 
 
 def _check(subject: KernelUnderTest, trial: ReferenceLaunch) -> Outcome:

@@ -11,6 +11,7 @@ from tileiras_build.core.errors import InvalidInput
 from tileiras_build.launch.runtime.generate_launch_stub import StubList
 from tileiras_build.launch.runtime.kernel_library import Kernel
 from tileiras_build.launch.runtime.library_manifest import CUBIN, Image
+from tileiras_build.manifest.launch_manifest import Programs
 
 _N = next(index for index, param in enumerate(KERNEL.params) if param.name == "n")
 
@@ -43,14 +44,16 @@ def test_grids_choose_between_a_kernel_and_its_cluster_variant():
     assert len(kernel._stubs.stubs) == 2
 
 
-def test_grids_of_few_tile_blocks_choose_a_variant_whose_loop_is_long_enough():
+def test_numbers_of_tile_blocks_choose_a_variant_whose_loop_is_long_enough():
     kernel = kernel_of(KERNEL)
-    params = list(KERNEL.params)
-    params[_N] = structs.replace(params[_N], minimum=64)
-    few = structs.replace(KERNEL, params=params, variant_of="k", grid=structs.replace(KERNEL.grid, most=6))
+    programs = [Programs(most=6, param=_N, minimum=64), Programs(least=9, most=12, param=_N, minimum=96)]
+    some = structs.replace(KERNEL, variant_of="k", grid=structs.replace(KERNEL.grid, programs=programs))
     even = structs.replace(KERNEL, variant_of="k", grid=structs.replace(KERNEL.grid, cluster=2))
-    kernel.library.manifest.kernels["k"] = (Image("sm_90a", CUBIN, 0, 0, KERNEL, {"few": few, "even": even}),)
-    launches = [((2, 3), 64, "few"), ((2, 3), 32, "even"), ((2, 4), 64, "even"), ((3, 3), 64, "k"), ((3, 1), 16, "k")]
+    kernel.library.manifest.kernels["k"] = (Image("sm_90a", CUBIN, 0, 0, KERNEL, {"some": some, "even": even}),)
+    launches = [
+        *(((2, 3), 64, "some"), ((2, 3), 48, "even"), ((2, 4), 64, "even"), ((3, 3), 64, "k"), ((3, 1), 16, "k")),
+        *(((3, 3), 96, "some"), ((4, 3), 96, "some"), ((13,), 96, "k")),
+    ]
     for grid, n, _ in launches + launches:
         kernel.launch(grid, *(right() | {"n": n}).values())
     expected = [entry for _, _, entry in launches]

@@ -111,23 +111,28 @@ def test_the_remark_says_what_the_cluster_is_and_only_the_kernel_has_warnings():
 
 
 # ---- split-K ---------------------------------------------------------------------------------------
-PARTS = ("__split4", "__split2")
-
-
 def split_kernels(data, sm, **options):
     return compiled(data, sm, **options).manifest["kernels"]
 
 
-@pytest.mark.parametrize(("sm", "most"), [("sm_90", (33, 66)), ("sm_100", (37, 74))])
+@pytest.mark.parametrize(("sm", "most"), [("sm_90", {"split4": 33, "split2": 66}), ("sm_100", {"split4": 37})])
 def test_variants_for_as_many_tile_programs_as_leave_an_sm_to_each_part(sm, most):
     found = split_kernels(with_arrays()["matmul"], sm, variants=2)
     split = {name: row for name, row in found.items() if "__split" in name}
-    assert [name.removeprefix("matmul__aligned") for name in split] == list(PARTS)
-    assert [row["grid"]["most"] for row in split.values()] == list(most)
+    assert list(split) == [f"matmul__aligned__{name}" for name in most]
     assert all(row["variant_of"] == "matmul" and row["cluster"] == [int(name[-1]), 1, 1] for name, row in split.items())
-    for row in split.values():
-        [promised] = [param for param in row["params"] if (param.get("minimum") or 0) > 1]
-        assert promised["name"] == "a_shape_1" and promised["minimum"] in (512, 1024)
+    for row, last in zip(split.values(), most.values()):
+        few = row["grid"]["programs"][0]
+        assert few["most"] == last and few["minimum"] in (512, 1024)
+        assert row["params"][few["param"]]["name"] == "a_shape_1"
+
+
+@pytest.mark.parametrize(("sm", "sms", "parts"), [("sm_90", 132, 2), ("sm_100", 148, 4)])
+def test_variants_for_a_few_more_tile_programs_than_sms(sm, sms, parts):
+    found = split_kernels(exported()["by_rows"], sm, variants=2)
+    grids = found[f"by_rows__split{parts}"]["grid"]["programs"]
+    [one] = [row for row in grids if row["least"] == sms + 1]
+    assert one["most"] == sms * 5 // 4 and one["minimum"] > grids[0]["minimum"]
 
 
 @pytest.mark.parametrize(

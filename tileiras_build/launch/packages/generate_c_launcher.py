@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from math import prod
 from typing import NamedTuple
 
-from ...manifest.launch_manifest import Launch, Parameter, TensorMapSpec, Value
+from ...manifest.launch_manifest import Launch, Parameter, Programs, TensorMapSpec, Value
 from ...manifest.manifest_constants import MAX_TILE_PROGRAMS, POINTER
 from ...manifest.parameter_bounds import WORDS
 from ...manifest.variant_assumptions import conditions
@@ -61,6 +61,7 @@ def render_source(manifest: LibraryManifest) -> str:
         block_size=max([param.offset + param.size for call in calls for param in call.params] + [1]),
         tensor_maps=[one for row in rows for one in _tensor_maps(row.launch)] or [_tensor_map(_NO_TENSOR_MAP, [8])],
         conditions=[condition for row in rows for condition in row.conditions],
+        programs=[one for row in rows for one in row.programs],
         images=rows,
         kernels=list(_kernel_rows(calls)),
         map_count=max([len(launch.tensor_maps) for launch in launches] + [1]),
@@ -189,6 +190,21 @@ class ConditionRow(NamedTuple):
     bounds: BoundsRow
 
 
+class ProgramsRow(NamedTuple):
+    """``programs_row`` of the launcher; ``size``: 0 for grids that depend on no parameter."""
+
+    least: int
+    most: int
+    parameter: int
+    size: int
+    minimum: int
+
+
+def _programs_row(launch: Launch, row: Programs) -> ProgramsRow:
+    size = 0 if row.param is None else launch.params[row.param].size
+    return ProgramsRow(row.least, row.most, row.param or 0, size, row.minimum)
+
+
 class ImageRow(NamedTuple):
     """``image_row`` of the launcher: an image's kernel, or a variant of it, which precedes that.
 
@@ -206,20 +222,25 @@ class ImageRow(NamedTuple):
     multiple: int
     first_condition: int
     conditions: list[ConditionRow]
+    first_programs: int
+    programs: list[ProgramsRow]
 
 
 def _image_rows(images: Sequence[tuple[str, Image]]) -> Iterator[ImageRow]:
-    first_map = first_condition = home = 0
+    first_map = first_condition = first_programs = home = 0
     for symbol, image in images:
         home += len(image.variants)
         for name, launch in (*image.variants.items(), (symbol, image.launch)):
             rows = [ConditionRow(at, param.size, _bounds_row(param)) for at, param in conditions(image.launch, launch)]
             cluster, multiple = prod(launch.cluster), 1 if launch is image.launch else launch.grid.cluster
+            programs = [_programs_row(launch, row) for row in launch.grid.faster_for]
             yield ImageRow(
-                image, launch, name, home, _highest(image), first_map, cluster, multiple, first_condition, rows
-            )
+                image, launch, name, home, _highest(image), first_map, cluster, multiple,
+                first_condition, rows, first_programs, programs,
+            )  # fmt: skip
             first_map += len(launch.tensor_maps)
             first_condition += len(rows)
+            first_programs += len(programs)
         home += 1
 
 

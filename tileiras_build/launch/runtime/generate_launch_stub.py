@@ -41,7 +41,7 @@ from .array_unpackers import Names, Wanted, unpack_code
 from .pack_arguments import ArrayView, is_array
 
 if TYPE_CHECKING:
-    from ...manifest.launch_manifest import Argument, Launch, Parameter
+    from ...manifest.launch_manifest import Argument, Launch, Parameter, Programs
     from ...manifest.variant_assumptions import Choice, Conditions
     from .cuda_python_driver import Driver
     from .loaded_kernel import LoadedKernel
@@ -168,8 +168,9 @@ def _text(loaded: LoadedKernel, writer: StubWriter, count: int, device: int, pro
         "gx, gy, gz = grid + more_axes[len(grid)]",
         f"if not (0 < gx <= {x} and 0 < gy <= {y} and 0 < gz <= {z}):",
         " return False",
+        *(["programs = gx * gy * gz"] if _counts_programs(loaded, writer) else []),
         *[line for other in writer.others for line in (f"if {fits_code(other, writer.values)}:", " return False")],
-        *_blocks(loaded),
+        *_blocks(loaded, writer.values),
         *([f"if current_device() != {device:d}:", " return False"] if loaded.driver.home_of is not None else []),
         *_maps(loaded, writer.values),
         "block = pool.pop() if pool else new()",
@@ -186,34 +187,46 @@ def _text(loaded: LoadedKernel, writer: StubWriter, count: int, device: int, pro
     return "\n".join([*lines, " return not status"])
 
 
-def _blocks(loaded: LoadedKernel) -> list[str]:
+def _counts_programs(loaded: LoadedKernel, writer: StubWriter) -> bool:
+    """Whether the stub asks for the number of tile blocks."""
+    grids = [loaded.launch.grid, *(other.launch.grid for other in writer.others)]
+    return bool(grids[0].persistent) or any(grid.faster_for for grid in grids)
+
+
+def _blocks(loaded: LoadedKernel, values: Sequence[str]) -> list[str]:
     """The launched blocks of a persistent kernel; other kernels are launched on the caller's grid."""
     grid = loaded.launch.grid
-    fits = _fits_grid(loaded.launch)
+    fits = _fits_grid(loaded.launch, values)
     whole = [f"if not ({fits}):", " return False"] if fits else []
     if not grid.persistent:
         return whole
     (most, _, _) = loaded.launch.blocks((MAX_TILE_PROGRAMS, 1, 1), loaded.sm_count)
     return [
         *whole,
-        "programs = gx * gy * gz",
         f"if programs > {MAX_TILE_PROGRAMS:d}:",
         " return False",
         f"blocks = min(programs, {most:d})",
     ]
 
 
-def _fits_grid(launch: Launch) -> str:
+def _fits_grid(launch: Launch, values: Mapping[int, str] | Sequence[str]) -> str:
     """An expression: whether a kernel may be launched on a grid, and a variant is faster for it; empty for any grid."""
     multiple = [f"gx % {launch.grid.cluster:d} == 0"] if launch.grid.cluster > 1 else []
-    few = [f"gx * gy * gz <= {launch.grid.most:d}"] if launch.grid.most else []
-    return " and ".join(multiple + few)
+    rows = " or ".join(_programs_code(row, values) for row in launch.grid.faster_for)
+    return " and ".join([*multiple, *([f"({rows})"] if rows else [])])
+
+
+def _programs_code(row: Programs, values: Mapping[int, str] | Sequence[str]) -> str:
+    """An expression of ``programs``, the number of tile blocks: whether they are a row's."""
+    least = f"{row.least:d} <= " if row.least > 1 else ""
+    longer = "" if row.param is None else f" and {values[row.param]} >= {row.minimum:d}"
+    return f"{least}programs <= {row.most:d}{longer}"
 
 
 def fits_code(choice: Choice, values: Mapping[int, str] | Sequence[str]) -> str:
-    """An expression of ``gx``, ``gy``, ``gz`` and ``values`` of parameters: whether a variant is launched (``Choice.fits``)."""
+    """An expression of ``gx``, ``programs`` and ``values`` of parameters: whether a variant is launched (``Choice.fits``)."""
     stricter = _stricter(choice.wanted, values)
-    return " and ".join(filter(None, (_fits_grid(choice.launch), f"not ({stricter})" if stricter else "")))
+    return " and ".join(filter(None, (_fits_grid(choice.launch, values), f"not ({stricter})" if stricter else "")))
 
 
 def _stricter(wanted: Conditions, values: Mapping[int, str] | Sequence[str]) -> str:

@@ -21,7 +21,7 @@ from typing import Any
 
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...frontend.argument_names_in_producer import Argument, Signature, parse
+from ...frontend.argument_names_in_producer import Argument, Programs, Signature, parse
 from ...ir.casting import int_array_attr, int_attr, str_attr, unwrap
 from ...ir.dialects.cuda_tile.attrs import BoundedAttr, DivByAttr
 from ...ir.dialects.fast_xdsl import item, operands_of, walk
@@ -83,8 +83,8 @@ class ViewInfo:
 @dataclass
 class Parameters:
     """Parameters in order; ``arguments`` are those of the caller; ``views`` by the index of a pointer that is not an
-    array. ``variant_of``: the kernel whose variant this one is, for grids of at most ``most_programs`` tile programs. ``tuning``: the
-    source's ``Signature.tuning``.
+    array. ``variant_of``: the kernel whose variant this one is, for some grids, ``programs``, only. ``tuning``: the source's
+    ``Signature.tuning``.
     """
 
     rows: list[ParameterInfo]
@@ -93,7 +93,7 @@ class Parameters:
     grid: tuple[str, ...] = ()
     views: dict[int, ViewInfo] = field(default_factory=dict)
     variant_of: str | None = None
-    most_programs: int | None = None
+    programs: tuple[Programs, ...] = ()
     tuning: Mapping[str, Any] | None = None
 
     @property
@@ -124,11 +124,11 @@ def variant_of(function: Operation) -> str | None:
 
 
 def is_cluster_variant(function: Operation) -> bool:
-    """Whether a function is the variant of a kernel for some grids: those that its clusters divide, or of few tile programs."""
+    """Whether a function is the variant of a kernel for some grids: those that its clusters divide, or of some numbers of tile programs."""
     found = signature_of(function)
     if found is None or found.variant_of is None:
         return False
-    return "grid_cluster" in function.attributes or found.most_programs is not None
+    return "grid_cluster" in function.attributes or bool(found.programs)
 
 
 def signature_of(function: Operation) -> Signature | None:
@@ -149,7 +149,7 @@ def describe(function: Operation, entry: str) -> Parameters:
     parameters = Parameters(rows, arguments, body.axes)
     if found is not None:
         parameters.grid, parameters.variant_of, parameters.tuning = found.grid, found.variant_of, found.tuning
-        parameters.most_programs = found.most_programs
+        parameters.programs = found.programs
     _add_views(parameters, body)
     return parameters
 

@@ -60,8 +60,6 @@ from .schedule import CHUNK_BYTES, Schedule
 from .schedule_attribute import is_declined, schedule_of
 from .stage_counts import written_stages
 
-# Of the time of a tile program; below, `estimate` finds the exchange slower than the rest of the loop.
-LEAST_SPLIT_GAIN = 0.1
 NEIGHBOURS = 2  # tile programs of a cluster
 MIN_PAIR_COLUMNS = 128  # with fewer columns, the left operand bounds the loop, which a pair does not share
 
@@ -88,6 +86,11 @@ class Candidates:
     @cached_property
     def kernel(self) -> Kernel:
         return describe(self.func, self.job)
+
+    @property
+    def neighbours(self) -> Kernel:
+        """The kernel where neighbouring tile programs share an operand."""
+        return replace(self.kernel, ctas=NEIGHBOURS, shares_left=shared_operand(self.dot) == 0)
 
     @cached_property
     def loads_scales(self) -> bool:
@@ -165,17 +168,12 @@ class Candidates:
         assert alone is not None
         return together if together.nanoseconds < (1 - LEAST_GAIN) * alone.nanoseconds else None
 
-    def gains_by_split(self, parts: int, trips: int) -> bool:
-        """Whether a tile program takes less time where so many CTAs divide the trips of its loop, each on an SM of its own."""
-        whole = None if self.loads_scales else cheapest(self._of([_Cluster(1, self.kernel.with_trips(trips))]))
+    def in_one_cta(self) -> WholeSchedule | None:
+        """The cheapest legal candidate with one CTA; None where a pair of CTAs is cheaper."""
+        whole = None if self.loads_scales else cheapest(self._of([_Cluster(1, self.kernel)]))
         if whole is None or (best := cheapest(self._of(self._clusters()))) is None or best.schedule.num_ctas:
-            return False
-        kernel, alone = self.kernel.with_trips(trips), replace(whole.schedule, occupancy=1)
-        divided = cost(kernel, replace(alone, split_k=parts), self.target)
-        if divided is None:
-            return False
-        undivided = unwrap(cost(kernel, alone, self.target)).nanoseconds
-        return divided.nanoseconds / parts < (1 - LEAST_SPLIT_GAIN) * undivided
+            return None
+        return whole
 
     def best(self) -> WholeSchedule | None:
         """The cheapest legal candidate with the CTAs that the kernel has; None where there are no fewer warps to weigh."""
@@ -213,8 +211,7 @@ class Candidates:
 
     def _neighbours(self, refused: str | None = None, remedy: str | None = None) -> _Cluster:
         """A cluster of tile programs that are neighbours along axis 0 of the grid."""
-        kernel = replace(self.kernel, ctas=NEIGHBOURS, shares_left=shared_operand(self.dot) == 0)
-        return _Cluster(1, kernel, refused, remedy, NEIGHBOURS)
+        return _Cluster(1, self.neighbours, refused, remedy, NEIGHBOURS)
 
     def _neighbours_of_any_grid(self) -> _Cluster:
         """The same for a kernel whose grid no launch has to fit."""

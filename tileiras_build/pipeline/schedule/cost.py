@@ -81,7 +81,8 @@ REDUCTION_LATENCY = 250  # cycles of a reduction over warps: shuffles, shared me
 @dataclass(frozen=True)
 class Cost:
     """``clocks`` of an SM for one tile program; ``demands`` of its pipes and memories for it; ``ctas`` share the SM, which holds
-    ``clock_mhz`` under this load. ``tail``: how much longer the busiest SM works than the average one, as a fraction.
+    ``clock_mhz`` under this load. ``tail``: how much longer the busiest SM works than the average one, as a fraction. ``alone``:
+    clocks of a CTA that has the SM to itself.
     """
 
     clocks: float
@@ -89,6 +90,7 @@ class Cost:
     ctas: int
     clock_mhz: float
     tail: float = 0.0
+    alone: float = 0.0
 
     @property
     def nanoseconds(self) -> float:
@@ -171,7 +173,7 @@ class _Model:
         clocks = kernel_ctas * max(together / ctas, *demands.values())
         tail = self._tail() if self.kernel.dots else self._tail_of_rows(alone, demands, clocks)
         demands = {name: kernel_ctas * each for name, each in demands.items()}
-        return Cost(clocks, demands, ctas, self.clock_mhz, tail)
+        return Cost(clocks, demands, ctas, self.clock_mhz, tail, alone)
 
     def _tail(self) -> float:
         """Of the grid of a matmul with a result of the assumed extents: on average, half of an SM's last CTA has nothing to do."""

@@ -1,14 +1,14 @@
-"""Add variants of a kernel for some grids: those that clusters of tile programs divide, and those of few tile programs.
+"""Add variants of a kernel for some grids: those that clusters of tile programs divide, and those that leave SMs without work.
 
 In:    nv_tileas without layouts; kernels whose signature allows variants, and that have no schedule file.
 Out:   before each kernel of which clusters of neighbouring tile programs take less time (``schedule/candidates.py``), a copy that
        requests ``grid_cluster``; with ``variants=2``, before it copies that request ``split_k`` if the loop along k can be divided, those
        of more CTAs first. Their names end in CLUSTERED, or SPLIT and the number of CTAs, and their signatures name the kernel whose
-       variant they are. A kernel that has an aligned variant gets none, but that variant does. A copy with ``split_k`` has
-       ``most_programs``; where the trips of the loop follow from a parameter, it assumes of it the least value for which it takes less time.
+       variant they are. A kernel that has an aligned variant gets none, but that variant does. A copy with ``split_k`` has the grids for
+       which it takes less time (``schedule/split_k_grids.py``); where the trips of the loop follow from a parameter, each has its least value.
 After: request_schedule, pack_fp4 (operands of dots are final). Before: split_k, plan_cta_cluster, cluster_grid, which carry them out.
-Sound: the manifest records the cluster (``grid.cluster``), the most tile programs and the assumption. A launcher takes a copy only for
-       grids and arguments that satisfy them, and the kernel for all others.
+Sound: the manifest records the cluster (``grid.cluster``), and a launcher takes its copy only for grids that it divides. A divided loop has
+       the same result for each grid and each number of trips.
 """
 
 from __future__ import annotations
@@ -19,10 +19,8 @@ from dataclasses import replace
 from xdsl.dialects.builtin import IntegerType, ModuleOp, StringAttr
 from xdsl.ir import BlockArgument, SSAValue
 
-from ...frontend.argument_names_in_producer import note_of
+from ...frontend.argument_names_in_producer import Programs, note_of
 from ...ir.casting import as_op, parent_block, unwrap
-from ...ir.dialects.cuda_tile.attrs import BoundedAttr
-from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_function
 from ..analysis.integer_ranges import IntegerRanges, trips_of
@@ -33,11 +31,10 @@ from ..pass_manager import EdgePass
 from ..schedule.candidates import NEIGHBOURS, Candidates
 from ..schedule.cost import default_gpu
 from ..schedule.schedule_attribute import schedule_of, set_knobs
+from ..schedule.split_k_grids import PARTS, split_grids
 from .divided_k_loop import split
 
-AssumeOp = COUNTERPARTS["nv_tileaa.assume"]
 CLUSTERED, SPLIT = f"__cluster{NEIGHBOURS}", "__split"
-PARTS = (4, 2)  # CTAs of a tile program
 SPLIT_LEVEL = 2  # of the option ``variants``
 # Of the parameter that the trips follow from: an extent along k.
 EXTENTS = tuple(1 << exponent for exponent in range(6, 16))
@@ -67,12 +64,12 @@ def _most_specific(module: ModuleOp) -> Iterator[TableOp]:
             yield as_op(func)
 
 
-def _variant(func: TableOp, suffix: str, most_programs: int | None = None) -> TableOp:
-    """A copy of a kernel whose signature names the kernel, or the one that this is a variant of. ``most_programs``: ``Parameters``."""
+def _variant(func: TableOp, suffix: str, programs: tuple[Programs, ...] = ()) -> TableOp:
+    """A copy of a kernel for some grids, whose signature names the kernel, or the one that this is a variant of."""
     copy, signature = as_op(func.clone()), unwrap(signature_of(func))
     copy.sym_name = func.sym_name + suffix
-    general, most = signature.variant_of or func.sym_name, most_programs or signature.most_programs
-    copy.attributes[SIGNATURE] = StringAttr(note_of(replace(signature, variant_of=general, most_programs=most)))
+    general = signature.variant_of or func.sym_name
+    copy.attributes[SIGNATURE] = StringAttr(note_of(replace(signature, variant_of=general, programs=programs)))
     return copy
 
 
@@ -87,43 +84,39 @@ def _add_clustered(func: TableOp, found: Candidates, job: Job) -> None:
 
 # ---- parts of the loop along k ---------------------------------------------------------------------
 def _add_split(func: TableOp, found: Candidates, job: Job) -> None:
-    """Add a variant for each number of parts that the loop can be divided into, and that takes less time for some trips."""
-    gpu = default_gpu(job.target)
-    for parts in PARTS if job.variants >= SPLIT_LEVEL and gpu is not None else ():
-        if split(as_op(func.clone()), parts, job) is None:
-            _add_parts(func, found, parts, unwrap(gpu).sm_count // parts)
+    """Add a variant for each number of parts that the loop can be divided into, and that takes less time for some grids."""
+    if job.variants < SPLIT_LEVEL or default_gpu(job.target) is None:
+        return
+    for parts, programs in _grids(func, found, job).items():
+        copy = _variant(func, f"{SPLIT}{parts}", programs)
+        set_knobs(copy, split_k=parts)
+        parent_block(func).insert_op_before(copy, func)
 
 
-def _add_parts(func: TableOp, found: Candidates, parts: int, most: int) -> None:
-    """Add the variant of so many parts, if there are trips enough for it, or may be."""
-    loop = next(as_op(op) for op in func.regions[0].blocks[0].ops if has_dots(op))
-    if (trips := _trips(loop, {})) is not None:
-        if found.gains_by_split(parts, trips):
-            _insert(func, parts, most)
-    elif (source := _parameter(func, loop)) is not None:
-        by_extent = ((extent, unwrap(_trips(loop, {source: (extent, extent)}))) for extent in EXTENTS)
-        least = next((extent for extent, trips in by_extent if found.gains_by_split(parts, trips)), None)
-        if least is not None:
-            _assume(_insert(func, parts, most), source.index, least)
-
-
-def _insert(func: TableOp, parts: int, most: int) -> TableOp:
-    copy = _variant(func, f"{SPLIT}{parts}", most_programs=most)
-    set_knobs(copy, split_k=parts)
-    parent_block(func).insert_op_before(copy, func)
-    return copy
-
-
-def _assume(copy: TableOp, index: int, extent: int) -> None:
-    """Let a parameter be at least so large."""
-    block = copy.regions[0].blocks[0]
-    parameter = block.args[index]
-    op = AssumeOp.make([parameter], [parameter.type], {"predicate": BoundedAttr(extent, None)})
-    parameter.replace_uses_with_if(op.results[0], lambda use: use.operation is not op)
-    block.insert_op_before(op, unwrap(block.first_op))
+def _grids(func: TableOp, found: Candidates, job: Job) -> dict[int, tuple[Programs, ...]]:
+    """The grids for which so many parts take less time, by parts."""
+    possible = [parts for parts in PARTS if split(as_op(func.clone()), parts, job) is None]
+    if not possible:
+        return {}
+    index, by_extent = _trips_by_extent(func)
+    return {
+        parts: tuple(Programs(one.least, one.most, index, one.extent) for one in rows)
+        for parts, rows in split_grids(found, by_extent).items()
+        if parts in possible
+    }
 
 
 # ---- trips -----------------------------------------------------------------------------------------
+def _trips_by_extent(func: TableOp) -> tuple[int | None, dict[int, int]]:
+    """The index of the parameter that determines the trips of the loop of dots, None where they are constant; and trips by its value."""
+    loop = next(as_op(op) for op in func.regions[0].blocks[0].ops if has_dots(op))
+    if (trips := _trips(loop, {})) is not None:
+        return None, {0: trips}
+    if (source := _parameter(func, loop)) is None:
+        return None, {}
+    return source.index, {extent: unwrap(_trips(loop, {source: (extent, extent)})) for extent in EXTENTS}
+
+
 def _parameter(func: TableOp, loop: TableOp) -> BlockArgument | None:
     """The parameter that alone determines the trips of a loop."""
     integers = (one for one in func.regions[0].blocks[0].args if isinstance(one.type, IntegerType))

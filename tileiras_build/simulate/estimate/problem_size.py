@@ -15,8 +15,7 @@ from math import prod
 from ...core.errors import InvalidInput
 from ...manifest.launch_manifest import Launch as Manifest
 from ...manifest.launch_manifest import Parameter
-from ...manifest.parameter_bounds import satisfies
-from ...manifest.variant_assumptions import conditions, fits_grid, variants_of
+from ...manifest.variant_assumptions import choice_of, variants_of
 from ...target.element_types import ELEMENT_TYPES
 from .constant_bank_values import Argument, GlobalBuffer, Launch, Shape
 from .kernel_from_cubin import KernelModel
@@ -101,11 +100,9 @@ def fits_variant(general: Manifest, variant: Manifest, settings: Mapping[str, st
 
     Raises InvalidInput[estimate-set].
     """
-    values = _values(general, settings)
-    wanted = ((param, values[param.name]) for _, param in conditions(general, variant))
-    return fits_grid(variant, grid) and all(
-        satisfies(param, value) for param, value in wanted if isinstance(value, int)
-    )
+    known = _values(general, settings).values()
+    values = [value if isinstance(value, int) else 0 for value in known]  # 0: an address that is aligned
+    return choice_of("", variant, general).fits(grid, values)
 
 
 def _values(manifest: Manifest, settings: Mapping[str, str]) -> dict[str, Value]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from xdsl.dialects import llvm
@@ -24,6 +25,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ....core.errors import InvalidInput
 from ....core.symbols.check_symbol_names import quoted_name
+from ....frontend.argument_names_in_producer import Programs
 from ....ir.casting import cast, int_attr, str_attr
 from ....ir.dialects.cuda_tile.attrs import DenseConstantAttr
 from ....ir.dialects.cuda_tile.location import source_location
@@ -120,7 +122,7 @@ class ModuleEmitter:
         manifest |= {"tuning": dict(known.tuning)} if known.tuning else {}
         neighbours = int_attr(op, "grid_cluster", 1)
         manifest["grid"] |= {"cluster": neighbours} if neighbours > 1 else {}
-        manifest["grid"] |= {"most": known.most_programs} if known.most_programs else {}
+        manifest["grid"] |= {"programs": programs} if (programs := _programs(known.programs)) else {}
         self.manifest["kernels"][name] = manifest | {"cluster": [1, 1, 1] if neighbours > 1 else cluster_of(op)}
         return self._function(e, op, 32 * (warps + producers))
 
@@ -182,6 +184,12 @@ class ModuleEmitter:
             "cluster": [1, 1, 1],
             "tensor_maps": maps,
         }
+
+
+def _programs(rows: Iterable[Programs]) -> list[dict[str, int]]:
+    """The grids of a variant as rows of the manifest."""
+    of_parameter = lambda one: {} if one.parameter is None else {"param": one.parameter, "minimum": one.minimum}
+    return [{"least": one.least, "most": one.most} | of_parameter(one) for one in rows]
 
 
 def _check_parameters(op: Operation, name: str, parameters: list[dict[str, Any]]) -> None:
