@@ -5,7 +5,18 @@ from dataclasses import replace
 import pytest
 
 from tileiras_build.pipeline.mma.family import families_of
-from tileiras_build.pipeline.schedule.cost import ALU, DRAM, ISSUE, L2, LATENCY, PRICED, SHARED, TENSOR, cost
+from tileiras_build.pipeline.schedule.cost import (
+    ALU,
+    DRAM,
+    ISSUE,
+    L2,
+    LATENCY,
+    PRICED,
+    SHARED,
+    TENSOR,
+    cost,
+    default_gpu,
+)
 from tileiras_build.pipeline.schedule.kernel import Dot, Kernel
 from tileiras_build.pipeline.schedule.schedule import KNOBS, Schedule
 from tileiras_build.target.gpu_rates import SM_RATES
@@ -105,6 +116,22 @@ def test_the_last_rows_of_an_sm_wait_for_themselves():
     wide, narrow = (cost(Kernel((), loaded=8192), Schedule(num_warps=warps), BLACKWELL) for warps in (1, 4))
     assert wide.clocks == pytest.approx(narrow.clocks, rel=0.04) and 0 < wide.tail < 0.1
     assert cost(Kernel((), loaded=65536), Schedule(), BLACKWELL).tail == 0
+
+
+def test_ctas_of_a_warp_may_share_a_partition():
+    """The last ones of an SM leave others idle, where threads have more to do than DRAM."""
+    rows = Kernel((), rest={"alu": 65536.0}, loaded=2048, reductions=1)
+    single, pairs, four = (cost(rows, Schedule(num_warps=warps), BLACKWELL).tail for warps in (1, 2, 4))
+    assert single > 1.5 * pairs > 1.5 * four
+
+
+def test_each_iteration_waits_for_its_loads():
+    rows = Kernel((), loaded=8192, reductions=1)
+    least, looped = (
+        cost(replace(rows, rounds=n), Schedule(num_warps=4, occupancy=1), BLACKWELL).clocks for n in (1, 16)
+    )
+    assert looped - least > 10 * default_gpu(BLACKWELL).l2_latency
+    assert cost(replace(rows, rounds=16), Schedule(num_warps=1), BLACKWELL).clocks < looped / 4
 
 
 def test_instructions_from_registers_are_slower():

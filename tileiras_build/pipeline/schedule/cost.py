@@ -189,10 +189,16 @@ class _Model:
         """
         ctas, program = self._resident_ctas(), self.ctas_of_program
         last = [
-            program * batch_clocks(count, alone, list(demands.values())) - count * clocks
+            program * batch_clocks(count, alone, self._of_busiest_partition(demands, count)) - count * clocks
             for count in range(1, ctas + 1)
         ]
         return max(0.0, sum(last) / ctas) * self.gpu.sm_count / (ASSUMED_EXTENT * clocks)
+
+    def _of_busiest_partition(self, demands: Mapping[str, float], ctas: int) -> list[float]:
+        """The demands of a CTA where that many share an SM: CTAs of fewer warps than partitions may leave some of them idle."""
+        share = ctas * self.warps / SM_PARTITIONS
+        factor = ceil(share) / share if self.warps < SM_PARTITIONS else 1.0
+        return [clocks * factor if name in THREADS else clocks for name, clocks in demands.items()]
 
     def _loop_demands(self) -> dict[str, float]:
         found = self._work(self.kernel.loop)
@@ -334,7 +340,8 @@ class _Model:
         first = self._fill(kernel.stage_bytes) if kernel.dots else 0.0
         others = self.gpu.dram_latency + kernel.loaded / L2_BYTES_PER_CLOCK if kernel.loaded else 0.0
         exchange = self._sent / CLUSTER_BYTES_PER_CLOCK + 2 * CLUSTER_LATENCY if self._sent else 0.0
-        return LAUNCH_OVERHEAD + max(first, others) + busy + reductions + exchange + self._late_loads()
+        rounds = kernel.rounds * self.gpu.l2_latency
+        return LAUNCH_OVERHEAD + max(first, others, rounds) + busy + reductions + exchange + self._late_loads()
 
     @property
     def _sent(self) -> float:

@@ -129,8 +129,8 @@ class Kernel:
     in kernels without dots; ``late_words``: of those that are loaded afterwards. ``warps``: those that it has unless a schedule says
     otherwise. ``ctas`` of a cluster have divided its tiles, or have tile programs of their own; ``shares_left``: these load the same
     left operand, else the same right one. ``split_k``: each of so many CTAs has a part of the trips. ``slices`` of rows are computed one
-    after the other. ``is_persistent``: a
-    loop over tile programs is around the dots.
+    after the other. ``is_persistent``: a loop over tile programs is around the dots. ``rounds``: iterations that load tiles, in kernels
+    without dots.
     """
 
     dots: tuple[Dot, ...]
@@ -148,6 +148,7 @@ class Kernel:
     shares_left: bool = False
     split_k: int = 1
     slices: int = 1
+    rounds: float = 0
 
     @property
     def trips(self) -> float:
@@ -245,6 +246,7 @@ def describe(func: TableOp, job: Job) -> Kernel:
         func.grid_cluster is not None and _shares_left(func),
         split_k,
         schedule_of(func).tile_slices or 1,
+        0 if found.dots else found.rounds,
     )
 
 
@@ -263,7 +265,7 @@ class _Description:
         self.loop: Counter[str] = Counter()
         self.rest: Counter[str] = Counter()
         self.loaded = self.reused = self.stored = 0.0
-        self.reductions = 0
+        self.reductions, self.rounds = 0, 0.0
         self.is_persistent = False
 
     def add(self, block: Block, trips: float) -> None:
@@ -287,6 +289,8 @@ class _Description:
         self.reductions += op.name == REDUCE and not in_dot_loop
         if not is_combiner_region(op):
             inner = trips * _trips(op) / (self.split_k if _multiplies(op) else 1) if is_loop(op) else trips
+            if is_loop(op) and any(one.name in LOADS for one in op.regions[0].blocks[0].ops):
+                self.rounds += inner
             self.is_persistent |= is_loop(op) and any(map(_has_dots, op.regions[0].blocks[0].ops))
             for region in op.regions:
                 for block in region.blocks:
