@@ -1,5 +1,6 @@
 """Warps and CTAs per SM of kernels with several dots, by the tiles that are live at once (``analysis/peak_registers.py``)."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +34,10 @@ def test_keys_and_values_stay_in_shared_memory_where_tensor_memory_is_full():
     assert 'mma = ["tcgen05", "tcgen05", "tcgen05", "tcgen05"]' in built.tileas
     before_loops = built.tileas[built.tileas.index("agent_switch") :].split("nv_tileas.for")[0]
     assert before_loops.count("tiled_tma_load") == 1
+    last_loop = built.tileas[built.tileas.rindex("nv_tileas.for") :]
+    assert (
+        len(re.findall(r"nv_tileas\.if [^{]*\{[^}]* lhs_stage\(", last_loop)) == 1
+    )  # the next scores are issued ahead
 
 
 CASES = [

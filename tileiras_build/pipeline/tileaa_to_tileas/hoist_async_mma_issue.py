@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ...ir.casting import as_op, parent_block, terminator, type_as
+from ...ir.casting import ancestor_in, as_op, parent_block, terminator, type_as
 from ...ir.dialects import arith
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS, AsyncTiledTmaLoadOp, ConsumerReleaseOp, ConsumerWaitOp
@@ -161,13 +161,20 @@ def _load_completes_before(loads: Collection[Operation], position: Operation) ->
     ahead, at a position where a tiles of this iteration are not released. The last of the b tiles overwrites the tile s
     before it, which must have been released by then: a + b <= s.
     """
-    blocks = {load.parent for load in loads}
-    if len(blocks) != 1 or (block := blocks.pop()) is None:
+    blocks = {parent_block(load) for load in loads if not _precedes_loop(load, loads)}
+    if len(blocks) != 1:
         return False
-    ops = list(block.ops)
-    loaded = _count(ops[: 1 + max(map(ops.index, loads))], _is_a(AsyncTiledTmaLoadOp))
+    ops = list(blocks.pop().ops)
+    last = max(ops.index(load) for load in loads if load in ops)
+    loaded = _count(ops[: 1 + last], _is_a(AsyncTiledTmaLoadOp))
     held = _stages_held_past(position)
     return all(loaded[ring] + held[ring] <= _stages(ring) for ring in _count(ops, _is_a(AsyncTiledTmaLoadOp)))
+
+
+def _precedes_loop(load: Operation, loads: Collection[Operation]) -> bool:
+    """Whether a load of a stationary operand is complete before the loop of the others."""
+    block = parent_block(load)
+    return any(other.parent is not block and ancestor_in(other, block) is not None for other in loads)
 
 
 def _stages_held_past(position: Operation) -> Counter[SSAValue]:
