@@ -1,6 +1,6 @@
 """The kernels of ``parity.py``: one matmul per kernel, whose operands arrive in the ways in which people write them.
 
-All have the arguments a (m, k), b (k, n) or its transpose, c (m, n), some scales (k / 64, n); the tile is (128, 128, 64), or as named.
+All have the arguments a (m, k), b (k, n) or its transpose, c (m, n), some scales (k / 64, n) or its transpose; the tile is (128, 128, 64), or as named.
 """
 
 import cuda.tile as ct
@@ -188,6 +188,19 @@ def right_scaled(a, b, c, scales):
 
 
 @ct.kernel
+def right_packed(a, b, c, scales):
+    """Eight weights of four bits are in a word, along k, with a scale for each column and step: b (n, k / 8), scales (n, k / 64)."""
+    total = ct.zeros((TILE_M, TILE_N), ct.float32)
+    shifts = 4 * ct.arange(8, dtype=ct.int32)
+    for k in range(steps_of(a)):
+        words = tile_of(b, ct.bid(1), k, (TILE_N, TILE_K // 8))
+        weights = ((words[:, :, None] >> shifts[None, None, :]) & 15).reshape((TILE_N, TILE_K))
+        right = (weights.astype(a.dtype) - 8) * tile_of(scales, ct.bid(1), k, (TILE_N, 1))
+        total = ct.mma(tile_of(a, ct.bid(0), k, (TILE_M, TILE_K)), ct.transpose(right), total)
+    finish(c, total)
+
+
+@ct.kernel
 def batch_of_one(a, b, c):
     """All tiles have a batch dimension."""
     total = ct.zeros((1, TILE_M, TILE_N), ct.float32)
@@ -228,6 +241,7 @@ def _matrices(dtype: str) -> Array:
     return Array(dtype, 3, stride_divisible_by=16, shape_divisible_by=(1, 16, 16))
 
 
+WORDS, SCALES = Array("int32", 2, stride_divisible_by=4), Array("bfloat16", 2)
 CASES = [
     _case("direct", direct, "bfloat16", "bfloat16"),
     _case("bitcast", bitcast, "uint16", "uint16"),
@@ -253,4 +267,5 @@ CASES = [
     _case("half_accumulator", half_accumulator, "float16", "float16"),
     Case("unaligned", direct, (*[Array("float16", 2, alignment=2)] * 2, matrix("float32", 2))),
     _case("left_gathered", left_gathered, "bfloat16", "bfloat16"),
+    Case("right_packed_scaled_transposed", right_packed, (matrix("bfloat16", 2), WORDS, matrix("float32", 2), SCALES)),
 ]

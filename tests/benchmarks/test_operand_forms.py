@@ -16,7 +16,7 @@ NAMES = [
     "direct", "bitcast", "bitcast_fp8_transposed", "left_int8", "left_f32", "right_int8", "right_f32", "right_fp8", "both_int8",
     "both_f32", "left_to_fp8_transposed", "right_computed", "right_int8_scaled", "batch_of_one", "batches_of_two",
     "right_before_loop", "right_used_twice", "columns_8", "columns_16", "columns_8_transposed", "columns_8_computed",
-    "half_accumulator", "unaligned", "left_gathered",
+    "half_accumulator", "unaligned", "left_gathered", "right_packed_scaled_transposed",
 ]  # fmt: skip
 FAMILY = {"sm_90": "wgmma.mma_async", "sm_100": "tcgen05.mma"}
 OPERATION = {"sm_90": "async.dot", "sm_100": "async.umma"}
@@ -45,17 +45,15 @@ def operands(name):
     return [rng.integers(-3, 4, shape).astype(np.dtype(type)) for shape, type in zip(shapes, types)]
 
 
-def scales_of(name, b):
+def scales_of(name):
     """The scales of each step and column, where a form has some."""
-    return [(2.0 ** (np.arange(STEPS)[:, None] - np.arange(b.shape[1]) % 3)).astype(ml_dtypes.bfloat16)] * (
-        "scaled" in name
-    )
+    return [(2.0 ** (np.arange(STEPS)[:, None] - np.arange(128) % 3)).astype(ml_dtypes.bfloat16)] * ("scaled" in name)
 
 
 def expected(name, a, b):
     a, b = a.astype(np.float32), b.astype(np.float32)
     b = b.T if "transposed" in name else b
-    for scales in scales_of(name, b):
+    for scales in scales_of(name):
         b = b * np.repeat(scales.astype(np.float32), TILE_K, axis=0)
     if name == "left_gathered":
         a = a[np.arange(len(a)) ^ 1]
@@ -70,6 +68,10 @@ def expected(name, a, b):
 
 def passed(name, values):
     """The arrays as the kernel takes them."""
+    if "packed" in name:
+        a, b = values
+        words = sum((b[:, at::8] + 8).astype(np.uint32) << 4 * at for at in range(8))
+        return [a, words.view(np.int32)]
     return [one.view(f"u{one.itemsize}") for one in values] if name in BITS_OF else values
 
 
@@ -87,7 +89,8 @@ def test_results(name, sm):
     a, b = operands(name)
     out = np.full((*a.shape[:-1], b.shape[0 if "transposed" in name else -1]), -1, np.float32)
     grid = (1, 2 if name.startswith("columns_8") else 1, 1)
-    found = run(KERNELS, name, sm, [*passed(name, (a, b)), out, *scales_of(name, b)], grid)[2]
+    scales = [np.ascontiguousarray(one.T) if "packed" in name else one for one in scales_of(name)]
+    found = run(KERNELS, name, sm, [*passed(name, (a, b)), out, *scales], grid)[2]
     np.testing.assert_array_equal(found, expected(name, a, b))
     assert FAMILY.get(sm, "") in compiled(KERNELS, name, sm).ptx
 
@@ -97,6 +100,11 @@ def test_results(name, sm):
 def test_asynchronous_instructions_multiply(name, sm):
     """In .tileas here; in PTX where ``test_results`` has it."""
     assert re.search(rf"nv_tileas\.{OPERATION[sm]}\b", compiled(KERNELS, name, sm).tileas)
+
+
+def test_threads_load_scales_where_they_multiply_by_them():
+    """A conversion through shared memory would let all threads wait in each iteration."""
+    assert "nv_tileas.convert_layout" not in compiled(KERNELS, "right_packed_scaled_transposed", "sm_90").tileas
 
 
 def test_all_forms_are_here():

@@ -23,6 +23,7 @@ KERNELS = Path(__file__).with_name("unhinted_dots.py")
 PAIRS = {"tall": 4, "square": 8, "wide": 4, "persistent": 8}
 COPIED = Path(__file__).parents[1] / "tileaa_to_tileas" / "copied_operands.py"
 BENCHMARKS = Path(__file__).parents[3] / "benchmarks" / "schedule_kernels.py"
+FORMS = BENCHMARKS.with_name("operand_forms.py")
 OTHERS = ("narrow", "one_cta", "two_of_an_sm", "from_a_tile", "without_tma")
 CLUSTER = ".blocksareclusters"
 WIDE = "matmul_f16_nt_wide"  # 128 x 128
@@ -135,6 +136,16 @@ def test_the_schedule_that_is_priced_is_what_passes_make(path, name, sm):
         if "refused" not in one and all(one["schedule"].get(knob) == chosen.get(knob) for knob in which)
     )
     assert {knob: row.get(knob) for knob in EXPECTED} == {knob: chosen.get(knob) for knob in EXPECTED}
+
+
+def test_a_cta_that_computes_an_operand_gets_another_one_beside_it():
+    """Weights that threads expand: the stages are those of bytes, of what is computed from them, and of the other operand."""
+    kernel = explained(FORMS, "right_int8_scaled", "sm_90")[-1]
+    two, one = (row for row in kernel["schedules"] if "refused" not in row)
+    knobs = ("num_warps", "occupancy", "num_stages", "mma")
+    made = [tuple(row["schedule"][knob] for knob in knobs) for row in (two, one)]
+    assert two["chosen"] and made == [(8, 2, 2, ("wgmma",)), (8, 1, 5, ("wgmma",))]
+    assert (two["ctas"], one["ctas"]) == (2, 1) and two["clocks"] < one["clocks"]
 
 
 def test_an_explanation_chooses_as_the_compiler_does():

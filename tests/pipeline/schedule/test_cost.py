@@ -153,6 +153,16 @@ def test_each_warp_converts_its_own_fragments():
     assert asynchronous.demands[ALU] == 64 * 16384 / SM_RATES[90].alu
 
 
+def test_threads_compute_an_operand_before_its_mma_and_another_cta_hides_that():
+    [dot] = gemm().dots
+    work = {"special": 64 * 8192.0}
+    loaded = replace(gemm(), loop=work)
+    computed = replace(loaded, dots=(replace(dot, b_bytes=0, b_work=8192.0),))
+    alone, together = (cost(computed, Schedule(num_warps=8, occupancy=ctas, num_stages=4), HOPPER) for ctas in (1, 2))
+    assert alone.clocks > 1.2 * cost(loaded, Schedule(num_warps=8, occupancy=1, num_stages=4), HOPPER).clocks
+    assert together.clocks < 0.8 * alone.clocks
+
+
 def test_more_ctas_hide_what_one_waits_for():
     rows = Kernel((), rest={"special": 4096.0}, loaded=8192, stored=8192, reductions=2)
     costs = [cost(rows, Schedule(num_warps=4, occupancy=ctas), AMPERE).nanoseconds for ctas in (1, 2, 4, 8, 16)]

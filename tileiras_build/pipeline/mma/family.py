@@ -131,6 +131,10 @@ class MmaFamily(ABC, Generic[Row]):
         """The swizzles in which an instruction reads operands that are contiguous along m or n."""
         return ()
 
+    def adds_partial_sums(self, row: Row) -> bool:
+        """Whether threads add accumulators of parts of k, which take registers of their own."""
+        return False
+
     def prefers_swapped(self, op: TableOp, job: Job, warps: int) -> bool:
         """Whether the transpose of a dot, B' A' for A B, has operands that a faster instruction reads."""
         return False

@@ -22,7 +22,6 @@ from ...ir.casting import tile_shape, unwrap
 from ...ir.dialects.op_definition import TableOp
 from ...ir.layouts.tmem_layout import ALL_COLUMNS, PAIR, PAIR_COLUMN_UNIT, ROWS, allocated_columns, has_pair_shape
 from ...target.sm_limits import WARP
-from ..analysis.axis_info import AxisAnalysis
 from ..analysis.copied_operands import may_cp_async, written_operands
 from ..analysis.dot_loop_registers import live_tile_registers
 from ..analysis.enclosing_control_flow import accumulates_from_zero, is_in_counted_loop
@@ -47,13 +46,14 @@ from ..analysis.resource_model import (
     warps_of_tile,
 )
 from ..analysis.scale_lines import scales_are_lines_of_vectors
-from ..analysis.tma_operands import is_copied_by_tma, tma_loads_allowed, tma_operand
+from ..analysis.tma_operands import tma_loads_allowed
 from ..common.optimization_hints import hint, occupancy
 from ..job import Job
 from ..mma.family import MmaFamily, Storage, family_with_fragments, fastest_family
 from ..pipelining_strategies import choose as choose_strategy
-from .choose import LEAST_GAIN, WholeSchedule, cheapest, hear_schedules, is_listening
+from .choose import DECIDES, LEAST_GAIN, WholeSchedule, cheapest, hear_schedules, is_listening
 from .cost import STEP_BYTES, cost
+from .dot_operands import computed_operands, copies_both, stage_bytes
 from .grid_clusters import grid_cluster_limit, shared_operand
 from .kernel import Dot, Kernel, describe
 from .schedule import CHUNK_BYTES, Schedule
@@ -100,7 +100,7 @@ class Candidates:
     @cached_property
     def copied(self) -> bool:
         """Whether TMA copies both operands."""
-        return choose_strategy(self.job).uses_tma and tma_loads_allowed(self.func) and _copies(self.dot, self.job)
+        return choose_strategy(self.job).uses_tma and tma_loads_allowed(self.func) and copies_both(self.dot, self.job)
 
     @cached_property
     def written(self) -> bool:
@@ -113,17 +113,22 @@ class Candidates:
         )
 
     @cached_property
+    def computed(self) -> tuple[int, ...]:
+        """The operands that threads compute for an asynchronous MMA."""
+        return () if self.copied or self.written else computed_operands(self.func, self.dot, self.job)
+
+    @cached_property
     def copied_by_threads(self) -> tuple[int, ...]:
         """The operands that all threads copy ahead by cp.async, and read fragments of."""
         family = family_with_fragments(self.dot, self.target)
         reads_fragments = Storage.REGISTERS in family.b_storage and is_in_counted_loop(self.dot)
-        if self.copied or self.written or not reads_fragments or not self.target.has("cp_async"):
+        if self.copied or self.written or self.computed or not reads_fragments or not self.target.has("cp_async"):
             return ()
         return tuple(index for index in (0, 1) if may_cp_async(self.dot, index))
 
     @cached_property
     def family(self) -> MmaFamily:
-        in_shared = self.copied or self.written
+        in_shared = self.copied or self.written or bool(self.computed)
         return fastest_family(self.target) if in_shared else family_with_fragments(self.dot, self.target)
 
     @cached_property
@@ -235,11 +240,14 @@ class Candidates:
             yield usual // 2
 
     def _ctas(self, kernel: Kernel, warps: int) -> Iterator[int]:
-        """CTAs per SM: as the passes prefer, and more where threads multiply what TMA copies."""
+        """CTAs per SM: as the passes prefer, and more where threads multiply what TMA copies, or compute operands before."""
         yield (expected := self._expected_ctas(kernel, warps))
-        is_free = self.copied and self.family.async_ops is None and kernel.ctas == 1 and not self._ctas_asked
-        if is_free and expected < MAX_CTAS_PER_SM:
+        if self._weighs_ctas(kernel) and expected < MAX_CTAS_PER_SM:
             yield MAX_CTAS_PER_SM
+
+    def _weighs_ctas(self, kernel: Kernel) -> bool:
+        waits = self.copied and self.family.async_ops is None or bool(self.computed)
+        return waits and kernel.ctas == 1 and not self._ctas_asked
 
     def _may_have_fewer(self, kernel: Kernel) -> bool:
         """Early pruning: whether fewer warps may leave space for another CTA, and the loop has, besides conversions of loaded tiles,
@@ -326,8 +334,9 @@ class Candidates:
         columns = ctas * allocated_columns(_columns(dot)) if self.family.accumulator is Storage.TENSOR else 0
         if columns > ALL_COLUMNS:
             return f"tensor memory: {ctas} CTAs per SM need {columns} columns, an SM has {ALL_COLUMNS}", "smaller tiles"
-        needed, available = MIN_STAGES * kernel.stage_bytes + self._beside(kernel), self.target.shared_memory_of(ctas)
-        if self.copied and needed > available:
+        stages = MIN_STAGES * stage_bytes(kernel, self.dot, self.computed)
+        needed, available = stages + self._beside(kernel), self.target.shared_memory_of(ctas)
+        if (self.copied or self.computed) and needed > available:
             return (
                 f"shared memory: two stages are {needed} bytes, a CTA has {available} with {ctas} per SM",
                 "smaller tiles",
@@ -339,16 +348,18 @@ class Candidates:
         kernel = cluster.kernel.with_two_stages(self.target.max_shared_memory - STAGES_SMEM_OVERHEAD)
         schedule = self._expected(cluster, kernel, warps, ctas)
         refused, remedy = (cluster.refused, cluster.remedy) if cluster.refused else self._limit(schedule, kernel)
+        decides = (*DECIDES, "occupancy") if self._weighs_ctas(kernel) else DECIDES
         if refused is not None:
-            return WholeSchedule(schedule, refused, remedy)
-        return WholeSchedule(schedule, cost=cost(kernel, self._priced(schedule, kernel, ctas), self.target))
+            return WholeSchedule(schedule, refused, remedy, decides=decides)
+        price = cost(kernel, self._priced(schedule, kernel, ctas), self.target)
+        return WholeSchedule(schedule, cost=price, decides=decides)
 
     def _priced(self, schedule: Schedule, kernel: Kernel, ctas: int) -> Schedule:
         """The schedule whose cost is compared: threads load tiles as if cp.async copied them ahead, since ptxas issues loads ahead, too. As
         if they waited for each load, eight warps would be chosen for 128 x 128 tiles of single elements on sm_80, which take a third
         more by `estimate` than four.
         """
-        if self.copied:
+        if self.copied or self.computed:
             return schedule
         fitting = (self.target.shared_memory_of(ctas) - self._beside(kernel)) // max(kernel.stage_bytes, 1)
         stages = max(1, min(MAX_CP_ASYNC_STAGES, fitting))
@@ -358,7 +369,7 @@ class Candidates:
     def _expected(self, cluster: _Cluster, kernel: Kernel, warps: int, ctas: int) -> Schedule:
         """The schedule of a combination."""
         is_pair, dot = self._is_pair(kernel), kernel.dots[0]
-        size = kernel.stage_bytes - is_pair * dot.b_bytes // 2
+        size = stage_bytes(kernel, self.dot, self.computed) - is_pair * dot.b_bytes // 2
         fitting = (self.target.shared_memory_of(ctas) - self._beside(kernel)) // max(size, 1)
         stages = min(MAX_CP_ASYNC_STAGES if self.copied_by_threads else MAX_TMA_STAGES, fitting)
         if self.written:
@@ -368,7 +379,7 @@ class Candidates:
         ahead = is_read and self._fragments_fit(dot, warps, ctas) or None
         found = Schedule(num_warps=warps, occupancy=ctas, mma=(self.family.name,), prefetch_fragments=ahead)
         found = replace(found, mma_warp=self._has_mma_warp(kernel, warps) or None)
-        if self.copied or self.written:
+        if self.copied or self.written or self.computed:
             found = replace(found, num_stages=max(1, stages))
         elif self.copied_by_threads:
             found = replace(found, cp_async_stages=(max(1, stages),))
@@ -387,7 +398,8 @@ class Candidates:
             return asked
         producers = WARPGROUP if uses_setmaxnreg(self.func, self.job, warps) else choose_strategy(self.job).uses_tma
         ctas = ctas_by_accumulators(self._registers(kernel) // (WARP * warps), warps + producers, self.job)
-        return choose_stages(max(kernel.stage_bytes, 1), self._beside(kernel), ctas, self.job)[1]
+        size = max(stage_bytes(kernel, self.dot, self.computed), 1)
+        return choose_stages(size, self._beside(kernel), ctas, self.job)[1]
 
     def _has_mma_warp(self, kernel: Kernel, warps: int) -> bool:
         """Whether a warp of its own issues the MMAs of the next tile while others store the last one."""
@@ -418,17 +430,6 @@ class Candidates:
             and Storage.REGISTERS in self.family.b_storage
             and needed <= registers_at_launch(warps * ctas, self.target)
         )
-
-
-def _copies(dot: TableOp, job: Job) -> bool:
-    """Whether TMA copies both operands, to where threads read fragments of them if the instruction is not asynchronous."""
-    if not is_copied_by_tma(dot, job):
-        return False
-    family, analysis = fastest_family(job.target), AxisAnalysis()
-    if family.async_ops is not None:
-        return family.row_for(dot, job.target) is not None
-    loaded = {index: unwrap(tma_operand(dot, index, job, analysis)) for index in (0, 1)}
-    return family.select(dot, loaded, job, MIN_WARPS) is not None
 
 
 def _loads_scales(dot: TableOp, job: Job) -> bool:

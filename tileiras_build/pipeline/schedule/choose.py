@@ -27,6 +27,7 @@ from .schedule_file import refusal, requested
 
 V = TypeVar("V", bound=Value)
 LEAST_GAIN = 0.03  # of the cost; below, the model says nothing
+DECIDES = ("num_ctas", "grid_cluster", "num_warps")  # the knobs that make most whole schedules
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class WholeSchedule:
     refused: str | None = None
     remedy: str | None = None
     cost: Cost | None = None
-    decides: tuple[str, ...] = ("num_ctas", "grid_cluster", "num_warps")
+    decides: tuple[str, ...] = DECIDES
 
     @property
     def nanoseconds(self) -> float:

@@ -284,7 +284,7 @@ class _Model:
         if not self.kernel.dots:
             return 0.0
         computed = max(busy.values()) + STEP_OVERHEAD
-        if self.kernel.is_chained and not self._overlaps:
+        if self.kernel.is_chained and not self._overlaps or self._computes_operands:
             computed = busy.get(TENSOR, 0.0) + max(busy[name] for name in THREADS) + STEP_OVERHEAD
         computed += CHAIN_LATENCY * (self.kernel.is_chained and self.is_async)
         if not self.is_async:
@@ -301,6 +301,13 @@ class _Model:
             return filled / (stages - 1)  # one is held until the next MMA has been issued
         held = trip * dot.multiply_adds / sum(other.multiply_adds for other in self.kernel.dots)
         return (filled + held) / stages
+
+    @property
+    def _computes_operands(self) -> bool:
+        """Whether threads compute what an asynchronous MMA reads in the same trip, and then wait for its accumulators in registers."""
+        if not self.is_async or self._in_tensor_memory:
+            return False
+        return any(dot.a_work and not dot.a_bytes or dot.b_work and not dot.b_bytes for dot in self.kernel.dots)
 
     @property
     def _overlaps(self) -> bool:

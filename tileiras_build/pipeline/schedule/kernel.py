@@ -48,6 +48,7 @@ INSTRUCTIONS = {
     "divf": {"special": 1.0, "float32": 8.0},
     "powf": {"special": 2.0, "float32": 4.0},
     "fp_to_fp": {"alu": 0.5},  # two at once
+    **{name: {"special": 1.0} for name in ("sitofp", "uitofp")},
 }
 
 

@@ -76,6 +76,9 @@ class Wgmma(MmaFamily[WgmmaAtom]):
     def mn_major(self, row: WgmmaAtom) -> tuple[str, ...]:
         return row.mn_major
 
+    def adds_partial_sums(self, row: WgmmaAtom) -> bool:
+        return bool(row.promotion_interval)
+
     def prefers_swapped(self, op: TableOp, job: Job, warps: int) -> bool:
         """Where the left operand is along k, and the right one is not, but may come through registers as the left one."""
         atom = row_for_types(op, job.target)

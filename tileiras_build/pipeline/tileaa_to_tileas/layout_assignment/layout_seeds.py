@@ -19,7 +19,7 @@ from ...analysis.access_vectorization import (
     pointer_vector,
 )
 from ...analysis.kernel_target import kernel_target
-from ...analysis.op_queries import DOT, is_tile
+from ...analysis.op_queries import DOT, TILED_LOAD, is_tile
 from ...analysis.stored_operands import MATRIX_BITS, is_computed_from_loads, is_stored, source_loads
 from ...common.llvm_element_types import element_of
 from ...mma.family import family_of, family_with_fragments
@@ -32,7 +32,8 @@ from .separate_addresses import is_gathered
 # its addresses in its layout, which narrow accesses would repeat in every iteration; it passes on less, as accumulators would be converted in
 # every iteration.
 DOT_WEIGHT, MEMORY_WEIGHT, SCAN_WEIGHT, GATHER_WEIGHT = 1000, 10, 5, 4000
-ATOMIC_WEIGHT = 4 * MEMORY_WEIGHT
+ATOMIC_WEIGHT, LEAST_WEIGHT = 4 * MEMORY_WEIGHT, 1
+LANES = 32
 
 
 def seed(classes: LayoutClasses, op: Operation) -> None:
@@ -57,8 +58,16 @@ def _seed_tiled(classes: LayoutClasses, op: TableOp) -> None:
     op.in_bounds = in_bounds
     narrowest = _narrowest_addition(op, vector) if updates else 1
     layout = classes.memory_layout(op.value, facts.order, vector, at_least=narrowest)
-    classes.prefer(op.value, layout, (ATOMIC_WEIGHT if narrowest > 1 else MEMORY_WEIGHT) * tile_size(op.value))
+    weight = ATOMIC_WEIGHT if narrowest > 1 else LEAST_WEIGHT if _reads_alike(classes, op) else MEMORY_WEIGHT
+    classes.prefer(op.value, layout, weight * tile_size(op.value))
     classes.ports[op] = layout
+
+
+def _reads_alike(classes: LayoutClasses, op: TableOp) -> bool:
+    """Whether a load beside dots is of one element per thread at most, as scales are: it takes as long in any layout, while a
+    conversion would let all threads wait in each iteration.
+    """
+    return classes.multiplies and op.name == TILED_LOAD and tile_size(op.value) <= LANES * classes.num_warps
 
 
 def _seed_multimem(classes: LayoutClasses, op: TableOp) -> None:
