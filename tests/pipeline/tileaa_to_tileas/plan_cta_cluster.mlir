@@ -17,7 +17,7 @@ nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints
 !memref0 = !nv_tileaa.memref<f32, [?], [1]>
 !view0 = !nv_tileaa.tiled_view<partition, !memref0, tile = [64], dim_map = [0], steps = [64], sparse = -1, padding = none>
 !view1 = !nv_tileaa.tiled_view<strided, !memref0, tile = [32], dim_map = [0], steps = [32], sparse = -1, padding = none>
-nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints<sm_90 = {num_cta_in_cga = 2}>, num_ctas = 2 : i32} {
+nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints<sm_90 = {num_cta_in_cga = 2}>, num_ctas = 2 : i32, schedule = {num_ctas = 2 : i32}} {
 ^bb0(%p: !nv_tileaa.ptr<f32>, %n: i32):
   %0 = nv_tileas.get_cta_rank : i32
   %m = nv_tileas.make_memref %p sizes(%n) : (!nv_tileaa.ptr<f32>, i32) -> !memref0
@@ -51,7 +51,7 @@ nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints
   nv_tileaa.return
 }
 // ==>
-nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints<default = {num_cta_in_cga = 4}>, num_ctas = 4 : i32} {
+nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints<default = {num_cta_in_cga = 4}>, num_ctas = 4 : i32, schedule = {num_ctas = 4 : i32}} {
 ^bb0(%o: !nv_tileaa.ptr<f32>, %i: !nv_tileaa.ptr<f16>):
   %p = nv_tileas.splat %o : (!nv_tileaa.ptr<f32>) -> tensor<64x64x!nv_tileaa.ptr<f32>>
   %ap = nv_tileas.splat %i : (!nv_tileaa.ptr<f16>) -> tensor<64x16x!nv_tileaa.ptr<f16>>
@@ -75,7 +75,7 @@ nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints
   nv_tileaa.return
 }
 // ==>
-nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints<default = {num_cta_in_cga = 2}>, num_ctas = 2 : i32} {
+nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints<default = {num_cta_in_cga = 2}>, num_ctas = 2 : i32, schedule = {num_ctas = 2 : i32}} {
 ^bb0(%p: !nv_tileaa.ptr<i64>):
   %0 = nv_tileas.get_cta_rank : i32
   %i = nv_tileas.make_range : tensor<16xi64>
@@ -108,7 +108,7 @@ nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints
   nv_tileaa.return
 }
 // ==>
-nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints<default = {num_cta_in_cga = 2}>, num_ctas = 2 : i32} {
+nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints<default = {num_cta_in_cga = 2}>, num_ctas = 2 : i32, schedule = {num_ctas = 2 : i32}} {
 ^bb0(%p: !nv_tileaa.ptr<i32>, %n: i32):
   %0 = nv_tileas.get_cta_rank : i32
   %zero = arith.constant 0 : i32
@@ -205,7 +205,7 @@ nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints
   nv_tileaa.return
 }
 // ==>
-nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints<default = {num_cta_in_cga = 2}>, cluster_barriers, num_ctas = 2 : i32} {
+nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints<default = {num_cta_in_cga = 2}>, cluster_barriers, num_ctas = 2 : i32, schedule = {num_ctas = 2 : i32}} {
 ^bb0(%o: !nv_tileaa.ptr<i32>, %n: i32):
   %p = nv_tileas.splat %o : (!nv_tileaa.ptr<i32>) -> tensor<16x!nv_tileaa.ptr<i32>>
   %x = nv_tileas.splat %n : (i32) -> tensor<16xi32>

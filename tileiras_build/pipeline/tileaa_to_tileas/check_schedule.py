@@ -32,11 +32,7 @@ class CheckSchedule(EdgePass):
 
 def _complete(func: TableOp, job: Job) -> None:
     """Set what the code says of itself."""
-    strategy = schedule_of(func).strategy or choose_strategy(job).name
-    is_split = (schedule_of(func).split_k or 1) > 1
-    shared = None if func.grid_cluster or is_split else func.num_ctas
-    set_knobs(func, num_warps=func.num_warps, num_ctas=shared, grid_cluster=func.grid_cluster)
-    set_knobs(func, strategy=strategy)
+    set_knobs(func, num_warps=func.num_warps, strategy=schedule_of(func).strategy or choose_strategy(job).name)
     if is_listening():
         spare = spare_stage_bytes(func)
         limits = ((ctas, limits_of(func, ctas, job, spare)) for ctas in range(EXPLAINED_CTAS, 0, -1))
@@ -46,11 +42,7 @@ def _complete(func: TableOp, job: Job) -> None:
 def _check(func: TableOp, job: Job) -> None:
     wanted, found = requested(job), schedule_of(func)
     for name, value in wanted.chosen.items():
-        if getattr(found, name) != value and (name, value) not in (
-            ("num_ctas", 1),
-            ("grid_cluster", 1),
-            ("strategy", "auto"),
-        ):
+        if getattr(found, name) != value and (name, value) != ("strategy", "auto"):
             raise refusal(job.schedule, name, value, _reason(name, func), f"{name}: {BY_NAME[name].help}")
     ctas = wanted.occupancy
     if ctas not in (None, hint(func, job, "occupancy")) and (limit := limits_of(func, ctas, job)) is not None:

@@ -3,8 +3,8 @@
 In:    nv_tileas without layouts; a kernel whose hint requests several CTAs per tile program, or one without the hint that two
        CTAs compute in less time (``schedule/candidates.py``).
 Out:   the program of one CTA: it computes its shards of sharded tiles, and loads and stores the corresponding part of
-       the view's tile. Every CTA computes replicated tiles, and the first one stores them. ``num_ctas`` on the kernel,
-       or ``num_ctas_declined`` with the reason why one CTA computes everything although more were requested.
+       the view's tile. Every CTA computes replicated tiles, and the first one stores them. ``num_ctas`` on the kernel, and in its
+       schedule, or ``num_ctas_declined`` with the reason why one CTA computes everything although more were requested.
        ``cluster_barriers`` on a kernel of which tokens or memory semantics order accesses of several CTAs, if the hint requests them.
 After: legalize_dot (operands of dots are final). Before: insert_token_barriers (which orders one CTA), assign_layouts.
 Sound: the sharding follows the rules of analysis/sharding_propagation, under which no CTA needs another's shard.
@@ -33,7 +33,7 @@ from ..pass_manager import EdgePass
 from ..schedule.candidates import Candidates
 from ..schedule.choose import Candidate, hear, is_listening
 from ..schedule.grid_clusters import SERIALIZERS
-from ..schedule.schedule_attribute import schedule_of
+from ..schedule.schedule_attribute import schedule_of, set_knobs
 from .op_insertion import insert_before
 from .sharded_program import ShardedProgram
 from .sharding_plan import best_sharding, duplicate_cheap_tiles, order_across_ctas, sharding_of
@@ -48,15 +48,17 @@ class PlanCtaCluster(EdgePass):
     name = "tileas-plan-cta-cluster"
 
     def run(self, module: ModuleOp, job: Job) -> None:
-        for func in filter(is_function, module.body.block.ops):
-            requested = schedule_of(func).num_ctas or hint(func, job, "num_cta_in_cga")
-            may_divide = as_op(func).num_ctas is None and job.target.has("cluster")
-            ctas = (requested or _cheapest_ctas(as_op(func), job)) if may_divide else 1
+        for func in map(as_op, filter(is_function, module.body.block.ops)):
+            wanted = schedule_of(func).num_ctas
+            requested = wanted or hint(func, job, "num_cta_in_cga")
+            may_divide = func.num_ctas is None and job.target.has("cluster")
+            ctas = (requested or _cheapest_ctas(func, job)) if may_divide else 1
             if is_listening():
-                hear(func, "num_ctas", None, _candidates(as_op(func), ctas, job))
+                hear(func, "num_ctas", None, _candidates(func, ctas, job))
             if ctas > 1:
                 _shard_over_ctas(func, job, ctas, is_requested=requested is not None)
                 Cse().run(module, job)
+            set_knobs(func, num_ctas=func.num_ctas if ctas > 1 else 1 if wanted == 1 else None)
 
 
 def _candidates(func: TableOp, chosen: int, job: Job) -> Iterator[Candidate[int]]:
