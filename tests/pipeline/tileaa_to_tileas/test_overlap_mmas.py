@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.emulated_kernels import compiled, run, scheduled_case
+from tests.emulated_kernels import compiled, run, scheduled_case, scheduled_kernel
+from tileiras_build.pipeline.schedule.schedule_attribute import schedule_of
 from tileiras_build.pipeline.verifiers.mbarrier_pipelines import verify_pipelines
 
 KERNELS = Path(__file__).with_name("state_dots.py")
@@ -49,6 +50,12 @@ def test_a_tile_of_two_dots_is_written_once():
     found = events("delta_rule")
     assert found.count("local_store") == 2
     assert found[:5] == ["local_store", "barrier", *3 * ["async.umma"]]
+
+
+def test_computed_left_operands_leave_tensor_memory_to_a_second_cta():
+    """Four accumulators have 256 columns, the half of an SM's: the scores are written to shared memory, as what else threads compute."""
+    assert schedule_of(scheduled_kernel(KERNELS, "halved_queries", "sm_100")).occupancy == 2
+    assert "tmem_store" not in events("halved_queries")
 
 
 def linear_attention(q, k, v):

@@ -17,19 +17,21 @@ from ....ir.layouts.tmem_layout import ALL_COLUMNS, allocated_columns
 from ....target.mma_atoms import ELEMENT_BITS, Tcgen05Atom
 from ...analysis.axis_info import AxisAnalysis
 from ...analysis.chained_dots import stationary_lhs_load
+from ...analysis.dot_buffer_sharing import is_lhs_computed_in_loop
 from ...analysis.dot_loop_registers import result_registers, tile_registers
 from ...analysis.dot_operand_chains import dot_operand_load
 from ...analysis.enclosing_control_flow import enclosing_kernel
 from ...analysis.op_queries import DOT, dots_in
 from ...analysis.resource_model import (
     MAX_CTAS_PER_SM,
+    MIN_STAGES,
     STAGES_SMEM_OVERHEAD,
     choose_warps,
     min_stages,
     registers_fit,
     two_stages_fit,
 )
-from ...analysis.stored_operands import stored_bytes
+from ...analysis.stored_operands import stored_bytes, stores_fit
 from ...analysis.tma_operands import TmaOperand, tile_key, tma_loads_allowed, tma_operand, with_tma_box
 from ...common.optimization_hints import occupancy
 from ...job import Job
@@ -40,17 +42,41 @@ from .kernel_columns import columns_of_kernel
 
 
 def keep_in_smem(dot: TableOp, atom: Tcgen05Atom, job: Job) -> None:
-    """Mark a stationary left operand of a dot, if more CTAs then share an SM."""
+    """Mark a stationary left operand of a dot, or one that the loop computes as stored, if more CTAs then share an SM."""
     func = enclosing_kernel(dot)
-    if (held := _operand(dot, atom, job)) is None:
+    held, is_computed = _operand(dot, atom, job), _may_be_stored(dot, atom)
+    if held is None and not is_computed:
         return
     warps = choose_warps(func, job)
     columns, own = columns_of_kernel(dot, warps), _left_columns(dot, atom, warps)
     before, ctas = (ALL_COLUMNS // allocated_columns(count) for count in (columns, columns - own))
     ctas = min(ctas, occupancy(func, job) or MAX_CTAS_PER_SM)
-    if ctas > before and _fits(dot, held, ctas, job):
+    if ctas <= before:
+        return
+    if held is not None and _fits(dot, held, ctas, job):
         _keep(dot, held, own)
         set_knobs(as_op(func), occupancy=ctas)
+    elif held is None and _stored_fits(dot, ctas, job):
+        dot.stored, dot.tmem_columns = (0,), dot.tmem_columns - own
+        set_knobs(as_op(func), occupancy=ctas)
+
+
+def _may_be_stored(dot: TableOp, atom: Tcgen05Atom) -> bool:
+    """Whether threads may write a left operand to shared memory that a loop computes and tensor memory holds."""
+    if dot.stored or dot.copied or dot.stationary or dot.rescaled or dot.lhs_scale is not None:
+        return False
+    if as_op(enclosing_kernel(dot)).num_ctas is not None or dot_operand_load(dot, 0) is not None:
+        return False
+    return is_lhs_computed_in_loop(dot) and stores_fit(dot, (0,), atom.mn_major)
+
+
+def _stored_fits(dot: TableOp, ctas: int, job: Job) -> bool:
+    """Whether each of so many CTAs has shared memory for two stages with a left operand, and registers for a result."""
+    if not registers_fit(result_registers(dot), choose_warps(enclosing_kernel(dot), job), ctas, job.target):
+        return False
+    kept, stage = _smem_of_loops(dot)
+    beside = kept + STAGES_SMEM_OVERHEAD * len(dots_in(enclosing_kernel(dot)))
+    return beside + MIN_STAGES * (stage + stored_bytes(dot, 0)) <= job.target.shared_memory_of(ctas)
 
 
 def free_columns(op: TableOp, job: Job, warps: int, loaded: Collection[int]) -> bool:
@@ -66,7 +92,8 @@ def free_columns(op: TableOp, job: Job, warps: int, loaded: Collection[int]) -> 
             marked.append((dot, held[0], own))
             if columns_of_kernel(op, warps, loaded) <= ALL_COLUMNS:
                 break
-    if columns_of_kernel(op, warps, loaded) <= ALL_COLUMNS and _stages_fit(op, job):
+    kept, stage = _smem_of_loops(op)
+    if columns_of_kernel(op, warps, loaded) <= ALL_COLUMNS and two_stages_fit(stage, job, used_bytes=kept):
         return True
     for dot, load, own in marked:
         load.tma = load.swizzle = dot.stationary = None
@@ -74,8 +101,8 @@ def free_columns(op: TableOp, job: Job, warps: int, loaded: Collection[int]) -> 
     return False
 
 
-def _stages_fit(op: TableOp, job: Job) -> bool:
-    """Whether shared memory has two stages of what is loaded and written for the dots of each loop, beside all stationary operands."""
+def _smem_of_loops(op: TableOp) -> tuple[int, int]:
+    """Shared memory for the stationary operands of a kernel, and for a stage of what is loaded and written for the dots of a loop, at most."""
     kept, stages = 0, dict[Block, dict[Hashable, int]]()
     for dot in dots_in(enclosing_kernel(op)):
         kept += 4 * tile_registers(dot.lhs) if dot.stationary else 0
@@ -85,8 +112,7 @@ def _stages_fit(op: TableOp, job: Job) -> bool:
             tile_key(one[0]): 4 * tile_registers(dot.operands[index]) for index, one in found.items() if one is not None
         }
         of_loop |= {(dot, index): stored_bytes(dot, index) for index in dot.stored or ()}
-    largest = max(sum(of_loop.values()) for of_loop in stages.values())
-    return two_stages_fit(largest, job, used_bytes=kept)
+    return kept, max(sum(of_loop.values()) for of_loop in stages.values())
 
 
 def _keep(dot: TableOp, held: TmaOperand, columns: int) -> None:
