@@ -32,10 +32,10 @@ def start_executor(env) -> Executor:
     return CachingExecutor(cache, lambda: _start(env))
 
 
-def warm_up(env, *, exports: bool) -> None:
+def warm_up(env, exports: list[str] | None) -> None:
     """Import what local workers need while the build scripts are read.
 
-    With a cache the workers may have nothing to do. Without ``exports`` they are not expected to run user code.
+    With a cache the workers may have nothing to do. ``exports``: see ``worker_pool.warm_up``.
     """
     option = SCons.Script.GetOption
     cached = str(env.get("cache", "")) and not option("cache_disable")
@@ -48,7 +48,7 @@ def warm_up(env, *, exports: bool) -> None:
         if _uses_warm_server(env):
             worker_pool.use_server(IMAGE)
         else:
-            worker_pool.warm_up(exports=exports)
+            worker_pool.warm_up(exports)
 
 
 def _uses_warm_server(env) -> bool:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.build.input_edits import in_place, renamed
 from tileiras_build.core.tracing import dependency_state
-from tileiras_build.core.tracing.dependency_record import ReadsChanged
+from tileiras_build.core.tracing.dependency_record import DependencyRecord, ReadsChanged
 from tileiras_build.core.tracing.dependency_state import Probe
 from tileiras_build.core.tracing.portable_paths import PortablePaths
 from tileiras_build.core.tracing.read_tracer import ReadTracer
@@ -91,3 +91,32 @@ def test_a_file_that_changed_just_now_is_read_at_once(tmp_path):
     (tmp_path / "library.py").write_text("VALUE = 2\n")
     with pytest.raises(ReadsChanged, match="library.py changed"):
         tracer.prepare(ROOT)
+
+
+def adopting(folder: Path, earlier: ReadTracer) -> ReadTracer:
+    """It has taken the digests of an earlier process's record, and then loaded the library."""
+    libraries = earlier._block(Probe(ROOT), ROOT)
+    tracer = ReadTracer()
+    tracer.adopt_digests(DependencyRecord((), libraries), ROOT)
+    return loaded_by(tracer, folder, defers=False)
+
+
+def test_the_record_of_an_earlier_export_has_the_digests_of_unchanged_libraries(loaded, tmp_path, monkeypatch):
+    time.sleep(0.06)
+    loaded.prepare(ROOT)
+    monkeypatch.setattr(dependency_state, "_digest_of", lambda path, mode: pytest.fail(f"reads {path}"))
+    tracer = adopting(tmp_path, loaded)
+    tracer.prepare(ROOT)
+    assert tracer._block(Probe(ROOT), ROOT) == loaded._block(Probe(ROOT), ROOT)
+
+
+@pytest.mark.parametrize("change", [in_place, renamed])
+def test_a_library_that_has_changed_since_an_earlier_export_is_read(loaded, tmp_path, change):
+    loaded.prepare(ROOT)
+    change("library.py", "VALUE = 2\n")(tmp_path)
+    time.sleep(0.06)
+    tracer = adopting(tmp_path, loaded)
+    tracer.prepare(ROOT)
+    fresh = loaded_by(ReadTracer(), tmp_path, defers=False)
+    assert tracer._block(Probe(ROOT), ROOT) == fresh._block(Probe(ROOT), ROOT)
+    assert tracer._block(Probe(ROOT), ROOT) != loaded._block(Probe(ROOT), ROOT)

@@ -80,14 +80,16 @@ class BuildState:
         return {} if self.record is None else self.record.head["file_digests"]
 
     @property
-    def is_likely_to_export(self) -> bool:
-        """Whether steps will probably run Python or C++ files: there was no build, or one with such files."""
+    def exports(self) -> list[str] | None:
+        """The files with the records of earlier exports, of Python or C++ files, that this run may repeat; None without an
+        earlier build.
+        """
         if self.record is None:
-            return True
+            return None
         from ...core.tracing.dependency_record import SUFFIX
 
         paths = self.record.paths if self.subset is None else self.record.paths_of(self.subset.sources)
-        return any(path.endswith(SUFFIX) for path in paths)
+        return [path for path in paths if path.endswith(SUFFIX)]
 
 
 class NullBuild:

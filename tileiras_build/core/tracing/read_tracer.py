@@ -98,6 +98,11 @@ class ReadTracer:
         """Begin to load libraries: reads belong to them."""
         self.active = self.is_loading = True
 
+    def adopt_digests(self, record: DependencyRecord, places: PortablePaths) -> None:
+        """Take the digests of files that are in the state in which an earlier step has read them."""
+        known = {places.path(read.name): (read.stamp, read.state) for read in record.all_reads() if read.stamp}
+        self._digests |= {path: found for path, found in known.items() if stamp(path) == found[0]}
+
     def loaded(self) -> None:
         """End loading libraries."""
         self._add_start()
