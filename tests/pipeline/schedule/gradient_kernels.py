@@ -49,5 +49,6 @@ OPERANDS = (HALF, HALF, HALF, HALF, SINGLE, SINGLE, ROWS, COLUMNS, WIDTH)
 CASES = [
     Case("gradients", gradients, OPERANDS),
     Case("wide_gradients", wide_gradients, (HALF, HALF, HALF, HALF, SINGLE, SINGLE, 64, 128, 128)),
+    Case("square_gradients", wide_gradients, (HALF, HALF, HALF, HALF, SINGLE, SINGLE, 128, 128, 128)),
     Case("shared_sm", gradients.replace_hints(occupancy=2), OPERANDS),
 ]

@@ -40,10 +40,16 @@ def test_keys_and_values_stay_in_shared_memory_where_tensor_memory_is_full():
     )  # the next scores are issued ahead
 
 
+def test_computed_operands_are_written_there_where_accumulators_fill_tensor_memory():
+    built = compiled(KERNELS, "square_gradients", "sm_100")
+    assert 'mma = ["tcgen05", "tcgen05", "tcgen05", "tcgen05"], num_stages = 1' in built.tileas
+
+
 CASES = [
     ("gradients", "sm_90", (BLOCKS, ROWS, COLUMNS, WIDTH)),
     ("gradients", "sm_100", (BLOCKS, ROWS, COLUMNS, WIDTH)),
     ("wide_gradients", "sm_100", (1, 256, 128, 128)),
+    ("square_gradients", "sm_100", (1, 256, 128, 128)),
 ]
 
 

@@ -6,6 +6,7 @@ An operand in tensor memory costs no bandwidth of shared memory, but columns, of
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterator
+from typing import cast
 
 from xdsl.ir import Block
 
@@ -29,7 +30,6 @@ from ...analysis.resource_model import (
     choose_warps,
     min_stages,
     registers_fit,
-    two_stages_fit,
 )
 from ...analysis.stored_operands import stored_bytes, stores_fit
 from ...analysis.tma_operands import TmaOperand, tile_key, tma_loads_allowed, tma_operand, with_tma_box
@@ -80,24 +80,31 @@ def _stored_fits(dot: TableOp, ctas: int, job: Job) -> bool:
 
 
 def free_columns(op: TableOp, job: Job, warps: int, loaded: Collection[int]) -> bool:
-    """Mark stationary left operands of a kernel's dots until tensor memory holds all its tiles, with those of ``op``; none, and False,
-    where it does not, or shared memory does not hold two stages beside them.
+    """Keep left operands of a kernel's dots in shared memory until tensor memory holds all other tiles, with those of ``op``: stationary ones, then
+    those that loops compute. None, and False, where it does not, or shared memory does not hold a stage beside them.
     """
-    marked: list[tuple[TableOp, TableOp, int]] = []
-    for dot in dots_in(enclosing_kernel(op)):
-        row = row_of(dot)
-        held = _operand(dot, row, job) if isinstance(row, Tcgen05Atom) and dot.tmem_columns is not None else None
-        if held is not None:
-            _keep(dot, held, own := _left_columns(dot, row, warps))
-            marked.append((dot, held[0], own))
-            if columns_of_kernel(op, warps, loaded) <= ALL_COLUMNS:
-                break
+    moved: list[tuple[TableOp, TableOp | None, int]] = []
+    dots = [dot for dot in dots_in(enclosing_kernel(op)) if dot.tmem_columns is not None]
+    for dot, is_computed in [(dot, is_computed) for is_computed in (False, True) for dot in dots]:
+        if columns_of_kernel(op, warps, loaded) <= ALL_COLUMNS:
+            break
+        row = cast(Tcgen05Atom, row_of(dot))
+        own = _left_columns(dot, row, warps)
+        if is_computed and _may_be_stored(dot, row):
+            dot.stored, dot.tmem_columns = (0,), dot.tmem_columns - own
+            moved.append((dot, None, own))
+        elif not is_computed and (held := _operand(dot, row, job)) is not None:
+            _keep(dot, held, own)
+            moved.append((dot, held[0], own))
     kept, stage = _smem_of_loops(op)
-    if columns_of_kernel(op, warps, loaded) <= ALL_COLUMNS and two_stages_fit(stage, job, used_bytes=kept):
+    fits = kept + stage + STAGES_SMEM_OVERHEAD * (len(dots) + 1) <= job.target.max_shared_memory
+    if columns_of_kernel(op, warps, loaded) <= ALL_COLUMNS and fits:
         return True
-    for dot, load, own in marked:
-        load.tma = load.swizzle = dot.stationary = None
+    for dot, load, own in moved:
+        dot.stored = dot.stationary = None
         dot.tmem_columns += own
+        if load is not None:
+            load.tma = load.swizzle = None
     return False
 
 
