@@ -47,6 +47,12 @@ EXCHANGE = """.visible .entry k(.param .u64 out) .reqntid 1, 1, 1 .reqnctaperclu
 {before} st.global.u32 [u2], t0; {between} {turn} t1, t0, {step}; mul.wide.u32 u1, t1, 4; add.s64 u3, u0, u1; ld.global.u32 t2, [u3]; ret; }}
 """
 BARRIER = "barrier.cluster.arrive; barrier.cluster.wait;"
+# Each CTA arrives at the mbarrier of both, and waits at its own one.
+MBARRIER = """.shared .align 8 .b64 m; .reg .b32 a<3>; .reg .pred done; mov.u32 a0, m; mbarrier.init.shared.b64 [a0], 2;
+fence.mbarrier_init.release.cluster; barrier.cluster.arrive.relaxed; barrier.cluster.wait;
+mapa.shared::cluster.u32 a1, a0, 0; mapa.shared::cluster.u32 a2, a0, 1;
+mbarrier.arrive.release.cluster.shared::cluster.b64 _, [a1]; mbarrier.arrive.release.cluster.shared::cluster.b64 _, [a2];
+WAIT: mbarrier.try_wait.parity{acquire}.shared::cta.b64 done, [a0], 0; @!done bra WAIT;"""
 
 
 def exchange(between: str, turn: str = "xor.b32", step: int = 1, before: str = "") -> None:
@@ -66,6 +72,12 @@ def test_a_barrier_of_the_cluster_orders_its_ctas(before):
 def test_ctas_of_a_cluster_race_without_a_barrier_that_orders(between):
     with pytest.raises(EmulatorFault, match="with no synchronization between the two accesses"):
         exchange(between)
+
+
+def test_waits_that_acquire_in_the_cluster_order_its_ctas():
+    exchange(MBARRIER.format(acquire=".acquire.cluster"))
+    with pytest.raises(EmulatorFault, match="with no synchronization between the two accesses"):
+        exchange(MBARRIER.format(acquire=""))
 
 
 def test_a_barrier_of_the_cluster_does_not_order_other_clusters():

@@ -13,13 +13,14 @@ from ..memory.load_store import Site
 from ..native import mbarrier_arrive
 from ..native.native_code import is_ready
 from ..ptx.ast import SINK, Address, Register
-from ..simt.broadcasting import are_all, broadcast_int64, is_any, run_starts
+from ..simt.broadcasting import are_all, broadcast_int64, is_any, run_starts, unique_integers
 from ..simt.thread_group import MBARRIER_WAIT, SchedulerEvent, is_uniform_per_cta
 from ..simt.thread_selection import first_threads, flat_threads, selected
 from .handler_registry import handles, helper
 from .ld_st import address_expression
 from .mbarrier_state_word import COUNT_LIMIT, describe, initial, pack, pending_tx, unpack
 
+ACQUIRES_IN_CLUSTER = {"acquire", "cluster"}
 _u64, _TRUE, _NONE = np.uint64, np.bool_(True), np.zeros(1, np.int64)
 
 
@@ -211,6 +212,7 @@ class MbarrierSite:
         if (
             mask is None
             and group.observers.racecheck is None
+            and group.observers.cta_racecheck is None
             and group.is_rectangular
             and is_uniform_per_cta(address)
             and is_uniform_per_cta(state)
@@ -241,10 +243,18 @@ class MbarrierSite:
                 event = self.wait(group, selection, np.ones_like(out), index, done, sleeps)
                 if event is not None:
                     return event
-        if group.observers.racecheck is not None:
-            group.observers.racecheck.mbarriers.acquired(index[done], flat[done], "relaxed" in self.ins.mods)
+        self.observe_acquired(group, index[done], flat[done])
         out[selection.rows, selection.columns] = done
         return out
+
+    def observe_acquired(self, group, index, flat) -> None:
+        """Tell racecheck that the waits of threads ``flat`` (n) have returned."""
+        observers, geometry = group.observers, group.geometry
+        if observers.racecheck is not None:
+            observers.racecheck.mbarriers.acquired(index, flat, "relaxed" in self.ins.mods)
+        if observers.cta_racecheck is not None and ACQUIRES_IN_CLUSTER.issubset(self.ins.mods):
+            clusters = unique_integers(flat // (geometry.threads * geometry.cluster_size))
+            observers.cta_racecheck.synchronize(geometry, clusters)
 
     def have_all_completed(self, group, address, state, parity: bool, selection) -> bool:
         """Whether native code finds that the phase of all threads has completed in every CTA; False requires a full test."""

@@ -1,10 +1,11 @@
 """Racecheck of global memory between CTAs: conflicting accesses of a byte by two CTAs of one launch.
 
 The CTAs of a launch run in any order, so a byte that one CTA writes must not be accessed by another CTA. Exempt are atomic
-operations, writes that do not change the byte, and accesses by CTAs of one cluster with a barrier of the cluster between them
-(PTX ISA 9.0, section 9.7.13.4: it releases and acquires, unless ``.relaxed``). The shadow memory records, for each byte, the
-last CTA that wrote it and the CTA that read it, with the phases of their cluster's barrier. Kernels whose CTAs synchronize by
-atomics or acquire loads are not checked: see ``lacks_cta_ordering``.
+operations, writes that do not change the byte, and accesses by CTAs of one cluster that synchronizes between them: by its
+barrier, unless ``.relaxed``, or a wait at an mbarrier that acquires at its scope (PTX ISA 9.0, sections 9.7.13.4 and
+9.7.13.15.16). Which CTAs such a wait orders is not asked. The shadow memory records, for each byte, the last CTA that wrote it
+and the CTA that read it, with the number of times that their cluster had synchronized. Kernels whose CTAs synchronize by atomics or
+acquire loads are not checked: see ``lacks_cta_ordering``.
 """
 
 from __future__ import annotations
@@ -45,10 +46,10 @@ class CtaRacecheck:
 
     def __init__(self) -> None:
         self._regions: dict[int, _CtaShadow] = {}
-        self._phases = np.zeros(0, np.int32)  # of the barrier of each cluster of the grid
+        self._phases = np.zeros(0, np.int32)  # how often each cluster of the grid has synchronized
 
-    def complete_phase(self, geometry: Geometry, clusters: np.ndarray) -> None:
-        """The barriers of these clusters of the batch are complete: what their CTAs did is ordered before what follows."""
+    def synchronize(self, geometry: Geometry, clusters: np.ndarray) -> None:
+        """Order what the CTAs of these clusters of the batch did before what follows."""
         self._phases_of(geometry)[geometry.first // geometry.cluster_size + clusters] += 1
 
     def _phases_of(self, geometry: Geometry) -> np.ndarray:

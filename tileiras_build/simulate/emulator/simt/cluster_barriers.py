@@ -66,7 +66,7 @@ class ClusterBarriers:
             return
         states[done] = np.where(arrived[done], _COMPLETE, states[done])
         if self.observers.cta_racecheck is not None:
-            self.observers.cta_racecheck.complete_phase(self.geometry, np.flatnonzero(done & ~self.is_relaxed))
+            self.observers.cta_racecheck.synchronize(self.geometry, np.flatnonzero(done & ~self.is_relaxed))
         self.is_relaxed[done] = False
         self.scheduler.changes += 1
         self.release()
