@@ -46,6 +46,23 @@ def gathered(x, weights, out, N: ConstInt, T: ConstInt):
         ct.scatter(out, (row, part + columns), value, check_bounds=False)
 
 
+@ct.kernel
+def gradients(x, y, weights, out, by_weight, by_shift, COUNT: ConstInt, N: ConstInt):
+    """Of COUNT rows: each gradient less its share, and totals over the rows, which wait for each reduction."""
+    factors = ct.load(weights, (0,), (N,)).astype(ct.float32).reshape((1, N))
+    weight, shift = ct.zeros((1, N), dtype=ct.float32), ct.zeros((1, N), dtype=ct.float32)
+    for i in range(COUNT):
+        at = (ct.bid(0) * COUNT + i, 0)
+        row = ct.load(x, at, (1, N)).astype(ct.float32)
+        gradient = ct.load(y, at, (1, N)).astype(ct.float32)
+        scaled = gradient * factors
+        share = ct.sum(row * scaled, axis=1, keepdims=True) / N
+        ct.store(out, at, (scaled - row * share).astype(out.dtype))
+        weight, shift = weight + gradient * row, shift + gradient
+    ct.store(by_weight, (ct.bid(0), 0), weight)
+    ct.store(by_shift, (ct.bid(0), 0), shift)
+
+
 ROWS, ROW = (Array("float16", n, stride_divisible_by=16, shape_divisible_by=(1, 16)[-n:]) for n in (2, 1))
 FLOATS = Array("float32", 2, stride_divisible_by=4)
 CASES = [
@@ -54,5 +71,6 @@ CASES = [
     Case("small", maxima, (ROWS, ROW, 1, 64)),
     Case("long", scaled_rows, (ROWS, ROW, ROW, ROWS, 16384)),
     Case("looped", looped, (ROWS, ROWS, 4096)),
+    Case("gradients", gradients, (ROWS, ROWS, ROW, ROWS, FLOATS, FLOATS, 3, 4096)),
     Case("parts", gathered, (FLOATS, Array("float32", 1), FLOATS, 4096, 1024)),
 ]

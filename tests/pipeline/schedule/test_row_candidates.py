@@ -84,3 +84,24 @@ def test_the_chosen_warps_compute_the_same():
     x[0, 7] = 4
     found = run(KERNELS, "long", "sm_100", [x, weights, weights, np.zeros_like(x)], (1, 1, 1))[3]
     np.testing.assert_array_equal(found, x / np.float16(4) * weights + weights)
+
+
+@pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
+def test_what_a_loop_carries_needs_registers(sm):
+    """Two totals over rows and the weights wait for each reduction beside its row: two warps of the usual number would spill."""
+    kernel = explained("gradients", sm)
+    rows = by_warps(kernel)
+    assert "registers" in rows[2]["refused"] and kernel["schedule"]["num_warps"] == 4
+
+
+def test_gradients_are_right():
+    rng = np.random.default_rng(4)
+    x, y, weights = (rng.standard_normal(shape).astype(np.float16) for shape in ((3, 4096), (3, 4096), (4096,)))
+    empty = np.zeros((3, 4096), np.float16), np.zeros((1, 4096), np.float32), np.zeros((1, 4096), np.float32)
+    *_, out, by_weight, by_shift = run(KERNELS, "gradients", "sm_90", [x, y, weights, *empty], (1, 1, 1))
+    row, gradient = x.astype(np.float32), y.astype(np.float32)
+    scaled = gradient * weights.astype(np.float32)
+    expected = scaled - row * (row * scaled).mean(axis=1, keepdims=True)
+    np.testing.assert_allclose(out.astype(np.float32), expected, rtol=2**-9, atol=2**-9)
+    np.testing.assert_allclose(by_weight[0], (gradient * row).sum(axis=0), rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(by_shift[0], gradient.sum(axis=0), rtol=1e-5, atol=1e-5)

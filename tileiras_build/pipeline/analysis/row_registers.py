@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from ...ir.casting import defining_op, parent_block
 from ...ir.dialects.fast_xdsl import walk
@@ -30,6 +30,21 @@ def row_words(func: Operation) -> int:
         return 0
     blocks = dict.fromkeys(parent_block(op) for op in operations if op.name == REDUCE)
     return max(max(_words_live_across(list(block.ops))) for block in blocks)
+
+
+def held_words(func: Operation) -> int:
+    """32-bit words of the tiles that a loop with reductions carries, or has from outside, of all threads."""
+    blocks = dict.fromkeys(parent_block(op) for op in walk(func) if op.name == REDUCE)
+    return max((sum(map(tile_registers, _held(block))) for block in blocks), default=0)
+
+
+def _held(block: Block) -> set[SSAValue]:
+    """The tiles that a block uses and no operation in it defines; what is recomputed is none."""
+    inner = list(block.walk())
+    used = {operand for op in inner for operand in op.operands if is_tile(operand)}
+    used -= {result for op in inner for result in op.results}
+    used -= {argument for op in inner for region in op.regions for other in region.blocks for argument in other.args}
+    return {tile for tile in used if isinstance(tile.owner, Block) or not is_rematerializable(tile.owner)}
 
 
 def _words_live_across(ops: list[Operation]) -> Iterator[int]:

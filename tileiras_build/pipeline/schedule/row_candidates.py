@@ -25,7 +25,7 @@ from ..analysis.resource_model import (
     registers_at_launch,
     row_registers,
 )
-from ..analysis.row_registers import late_words, row_words
+from ..analysis.row_registers import held_words, late_words, row_words
 from ..analysis.scratch_memory_sizes import spill_bytes
 from ..common.optimization_hints import occupancy
 from ..job import Job
@@ -68,6 +68,13 @@ class RowCandidates:
         return describe(self.func, self.job)
 
     @cached_property
+    def is_free(self) -> bool:
+        """Whether others than the usual warps are possible. The launch of a loop over rows has as many CTAs as its author chose, which is
+        not known here.
+        """
+        return self.asked is None and not has_rows_in_loop(self.func, walk(self.func))
+
+    @cached_property
     def words(self) -> int:
         """Of the tiles that are live across a reduction."""
         return row_words(self.func)
@@ -78,13 +85,18 @@ class RowCandidates:
         return late_words(self.func)
 
     @cached_property
+    def held_words(self) -> int:
+        """Of the tiles that a loop with reductions carries, or has from outside, where the warps are free."""
+        return held_words(self.func) if self.is_free else 0
+
+    @cached_property
     def size(self) -> int:
         """Elements of the largest tile."""
         return largest_tile(walk(self.func))
 
     def _others(self) -> Iterator[int]:
-        """The other numbers of warps. The launch of a loop over rows has as many CTAs as its author chose, which is not known here."""
-        if self.asked is None and not has_rows_in_loop(self.func, walk(self.func)):
+        """The other numbers of warps."""
+        if self.is_free:
             yield from (warps for warps in POWERS if warps <= MAX_WARPS and warps != self.usual)
 
     def _candidate(self, warps: int) -> WholeSchedule:
@@ -110,8 +122,8 @@ class RowCandidates:
         return None, None
 
     def _registers(self, warps: int) -> int:
-        """Registers of a thread for a row and what is loaded after its reductions, or for a tile that is reduced."""
-        return row_registers(max(self.words + self.late_words, self.size), warps)
+        """Registers of a thread for a row, what a loop carries beside it and what is loaded after its reductions, or for a tile that is reduced."""
+        return row_registers(max(self.words + self.held_words + self.late_words, self.size), warps)
 
     # ---- what follows ----------------------------------------------------------------------------
     def _expected(self, warps: int) -> Schedule:

@@ -251,8 +251,9 @@ class _Scan:
         [both] = self.combine([earlier.values], [before.values])
         values = self._select(earlier.exists, both, before.values)
         values = self._select(before.exists, values, earlier.values)
-        is_first = earlier.exists is None or before.exists is None
-        return _Prefix(values, None if is_first else self.b.or_(earlier.exists, before.exists, I1))
+        if earlier.exists is None or before.exists is None:
+            return _Prefix(values, None)
+        return _Prefix(values, self.b.or_(earlier.exists, before.exists, I1))
 
     def _behind(self, prefix: _Prefix | None, values: Tuple) -> Tuple:
         if prefix is None:
