@@ -305,10 +305,11 @@ def test_the_name_of_a_kernel_is_what_cutile_mangled():
     assert name_of("a_Kernel_Kt2_A1f32") == "a_Kernel" and name_of("plain") == "plain"
 
 
-@pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
-def test_grids_of_few_tile_blocks_take_a_split_k_variant(sm, monkeypatch):
+@pytest.mark.parametrize(("sm", "options", "later"), [("sm_90", {"variants": 2}, 0), ("sm_100", {}, 2)])
+def test_grids_of_few_tile_blocks_take_a_split_k_variant(sm, options, later, monkeypatch):
+    """Each is compiled with the kernel, or when a launch asks for it."""
     rng, taken = np.random.default_rng(3), []
-    with hook.enabled(sm, device="cpu", variants=2, race_check=True) as session:
+    with hook.enabled(sm, device="cpu", race_check=True, **options) as session:
         launch = session.device.launch
         record = lambda compiled, *rest: (taken.append(compiled.entry.rpartition("__")[2]), launch(compiled, *rest))
         monkeypatch.setattr(session.device, "launch", record)
@@ -318,3 +319,4 @@ def test_grids_of_few_tile_blocks_take_a_split_k_variant(sm, monkeypatch):
             ct.launch(0, (blocks, 1), matmul, (a, b, c, 128))
             np.testing.assert_array_equal(c, a.astype(np.float32) @ b.astype(np.float32))
     assert (taken[0], taken[2]) == ("split4", "split2") and "split" not in taken[1]
+    assert sum("__split" in name for name in matmul._tileiras_build.compiled) == later

@@ -27,7 +27,7 @@ from ..core.persistent_cache import user_cache
 from ..frontend.argument_names_in_producer import Signature, render
 from ..frontend.portable_source_names import with_producer
 from ..manifest.launch_manifest import Launch, read_launch_manifest
-from ..manifest.variant_assumptions import Choice, choices, variants_of
+from ..manifest.variant_assumptions import Choice, choices, lazy_variants, split_name, variants_of
 from ..pipeline.job import Job
 from ..pipeline.stages import STAGES, between, load, source_digest
 from ..pipeline.tuning_parameters import BY_NAME, VARIANTS
@@ -65,15 +65,16 @@ class CompiledKernel:
     def choices(self) -> tuple[Choice, ...]:
         """The variants for some grids and lengths only, in order of preference, and the kernel itself."""
         found = variants_of(self.entry, read_launch_manifest(self.manifest).kernels)
-        return choices(self.entry, self.launch, found)
+        return choices(self.entry, self.launch, lazy_variants(self.entry, self.launch) | found)
 
     @cached_property
-    def variants(self) -> tuple[CompiledKernel, ...]:
-        """The variants of ``choices``, as kernels of the same file."""
-        return tuple(replace(self, entry=one.symbol) for one in self.choices[:-1])
+    def variants(self) -> tuple[CompiledKernel | None, ...]:
+        """The variants of ``choices``, as kernels of the same file; None: it is compiled later."""
+        made = read_launch_manifest(self.manifest).kernels
+        return tuple(replace(self, entry=one.symbol) if one.symbol in made else None for one in self.choices[:-1])
 
-    def of_choice(self, place: int) -> CompiledKernel:
-        """One of ``choices``."""
+    def of_choice(self, place: int) -> CompiledKernel | None:
+        """One of ``choices``; None for a variant that is compiled later."""
         return (*self.variants, self)[place]
 
     def for_launch(self, grid: Sequence[int], values: Sequence[Any]) -> int:
@@ -81,10 +82,10 @@ class CompiledKernel:
         found = (place for place, one in enumerate(self.choices) if one.fits(grid, values))
         return next(found, len(self.variants))
 
-    def for_launches_of(self, other: Choice) -> CompiledKernel:
-        """Itself, or the variant for all launches of ``other``, which was compiled for other arguments."""
+    def for_launches_of(self, other: Choice) -> int:
+        """The one of ``choices`` for all launches of ``other``, which was compiled for other arguments."""
         found = (place for place, one in enumerate(self.choices) if one.covers(other))
-        return self.of_choice(next(found, len(self.variants)))
+        return next(found, len(self.variants))
 
     def files(self) -> dict[str, bytes]:
         """The files of its cache entry."""
@@ -112,21 +113,21 @@ class KernelCompiler:
         self.compilations = 0
         """The number of cache misses."""
 
-    def compile(self, kernel: Any, signature: Any) -> CompiledKernel:
-        """The kernel for arguments of this signature. Raises the errors of cuTile's front end, and TileirasError."""
-        key = self._fingerprint_key(kernel, signature)
+    def compile(self, kernel: Any, signature: Any, ctas: int = 1) -> CompiledKernel:
+        """The kernel for arguments of this signature, or its split-K variant of so many CTAs. Raises the errors of cuTile's front end, and TileirasError."""
+        key = self._fingerprint_key(kernel, signature, ctas)
         if key is None:
-            return self._exported(kernel, signature)
+            return self._exported(kernel, signature, ctas)
         if (found := self._made.get(key)) is not None or (found := _load_by_fingerprint(key)) is not None:
             self._made[key] = found
             return found
         with with_first_snapshot(kernel):
-            made = self._exported(kernel, signature)
+            made = self._exported(kernel, signature, ctas)
         self._made[key] = made
         _store_by_fingerprint(key, made)
         return made
 
-    def _fingerprint_key(self, kernel: Any, signature: Any) -> str | None:
+    def _fingerprint_key(self, kernel: Any, signature: Any, ctas: int) -> str | None:
         """The key of the kernel without running cuTile's front end; None if it is unknown."""
         if (
             not self._uses_disk_cache
@@ -138,21 +139,22 @@ class KernelCompiler:
         origin = kernel_fingerprint(kernel, signature)
         if origin is None:
             return None
-        tuning = sorted(self._tuning.items())
+        options = [*sorted(self._tuning.items()), ctas]
         target, stop_at = self._device.target, self._device.stop_at
         return local_key(
-            "kernel", VERSION, origin, target, stop_at, tuning, installation_fingerprint(), *_read_files(stop_at)
+            "kernel", VERSION, origin, target, stop_at, options, installation_fingerprint(), *_read_files(stop_at)
         )
 
-    def _exported(self, kernel: Any, signature: Any) -> CompiledKernel:
+    def _exported(self, kernel: Any, signature: Any, ctas: int) -> CompiledKernel:
         target = self._device.target
         exported = self._cutile.export(kernel, signature, target)
         names = argument_signature(self._cutile.parameter_names(kernel), signature)
-        data = with_producer(exported.data, render({exported.entry: Signature(names, variants=True)}))
+        data = with_producer(exported.data, render({exported.entry: Signature(names, variants=True, later=ctas)}))
         job = Job(find_target(target), self._cutile.opt_level(self._cutile.options(kernel), target), lineinfo=True)
         job = job.with_tuning(self._tuning)
         try:
-            return self._compile_once(exported.entry, data, job)
+            entry = exported.entry if ctas == 1 else split_name(exported.entry, ctas)
+            return self._compile_once(entry, data, job)
         except TileirasError as error:
             _show_line(error)
             raise

@@ -11,6 +11,8 @@ these have no such variant. The function that chooses among variants for some nu
     def for_some(grid, arguments):
         gx, gy, gz = grid + more_axes[len(grid)]
         programs = gx * gy * gz
+        if programs > 198:
+            return None
         if (programs <= 33 and length_of(arguments[0], 1) >= 1024):
             return twin0
         if (133 <= programs <= 198 and length_of(arguments[0], 1) >= 4096):
@@ -51,7 +53,8 @@ class NoCubinYet(Exception):
 
 
 class NativeLauncher:
-    """The twin of one kernel, or of a variant of the kernel of ``general``: its ``choice``. ``threads`` are those of a block.
+    """The twin of one kernel, or of a variant of the kernel of ``general``: its ``choice``. ``threads`` are those of a block. ``compile``
+    has the kernel for arguments, and what a launch of a choice takes of it.
     ``for_some`` returns the launcher for a number of tile blocks and for arguments, if there is one. ``by_extent`` has the launcher of each
     other grid, by its extent along axis 0 modulo ``period``; None: itself for all launches.
     """
@@ -61,7 +64,7 @@ class NativeLauncher:
         session: Session,
         kernel: Any,
         choice: Choice,
-        compile: Callable[[Any], CompiledKernel],
+        compile: Callable[[Any, Choice], tuple[CompiledKernel, CompiledKernel]],
         general: NativeLauncher | None = None,
     ):
         self.threads = (choice.launch.threads_per_cta,)
@@ -71,6 +74,7 @@ class NativeLauncher:
         self.choice = choice
         self._variants: dict[Hashable, NativeLauncher] = {}
         self._session, self._kernel, self._compile = session, kernel, compile
+        self._is_first = True
         self._general = general or self
         cutile = session.cutile
         self._may_load = threading.local()
@@ -111,7 +115,9 @@ class NativeLauncher:
     def _generate(self, some: list[NativeLauncher]) -> Callable[[Any, Any], NativeLauncher | None]:
         """The function that chooses among launchers of variants, those of more CTAs and for fewer launches first."""
         scope: dict[str, Any] = {"more_axes": ((1, 1, 1), *MORE_AXES), "length_of": _length_of}
+        most = max(row.most for one in some for row in one.choice.grids)
         lines = ["gx, gy, gz = grid + more_axes[len(grid)]", "programs = gx * gy * gz"]
+        lines += [f"if programs > {most:d}:", " return None"]
         for index, one in enumerate(sorted(some, key=lambda one: _generality(one.choice))):
             scope[f"twin{index}"] = one
             lines += [f"if {fits_code(one.choice, self._reading(one.choice))}:", f" return twin{index}"]
@@ -133,6 +139,8 @@ class NativeLauncher:
         self._may_load.here = True
         try:
             self.launch(stream, grid, self.threads, self.twin, arguments, **more)
+        except OtherThreads:
+            self.launch(stream, grid, self.threads, self.twin, arguments, **more)
         finally:
             del self._may_load.here
             if self._session.driver_hook is not None:
@@ -142,11 +150,11 @@ class NativeLauncher:
         """The answer to ``_compile`` for a signature."""
         if not hasattr(self._may_load, "here"):
             raise NoCubinYet
-        found = self._compile(signature)
+        found, compiled = self._compile(signature, self.choice)
         self._general.add_variants(found)
-        compiled = found.for_launches_of(self.choice)
-        if not can_launch_natively(self._session, compiled) or compiled.launch.threads_per_cta != self.threads[0]:
+        if not can_launch_natively(self._session, compiled):
             raise NotNative
+        self._check_threads(compiled.launch.threads_per_cta)
         if needs_driver_hook(self._session, compiled):
             assert self._session.driver_hook is not None
             self._session.driver_hook.pending(self._session.device.mapping(compiled))
@@ -155,6 +163,13 @@ class NativeLauncher:
             return compiled.cubin, compiled.entry
         program = HostProgram(["Const"], [dynamic]) if dynamic else None
         return compiled.cubin, compiled.entry, program, row.no_extras
+
+    def _check_threads(self, threads: int) -> None:
+        """The first cubin decides how many threads a block has."""
+        differs, was_first = threads != self.threads[0], self._is_first
+        self.threads, self._is_first = (threads,) if was_first else self.threads, False
+        if differs:
+            raise OtherThreads if was_first else NotNative
 
 
 def _conditions_of(choice: Choice) -> Hashable:
@@ -182,10 +197,12 @@ def _generality(choice: Choice) -> tuple[int, int]:
 
 def _length_of(array: Any, axis: int) -> int:
     """An extent of an array. Raises AttributeError where only DLPack describes the array: launch stubs read that."""
-    try:
-        return array.shape[axis]
-    except AttributeError:
-        return array.__cuda_array_interface__["shape"][axis]
+    shape = getattr(array, "shape", None)
+    return (array.__cuda_array_interface__["shape"] if shape is None else shape)[axis]
+
+
+class OtherThreads(Exception):
+    """The first cubin has another number of threads than its kernel."""
 
 
 class NotNative(Exception):

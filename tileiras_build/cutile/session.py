@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..launch.runtime.generate_launch_stub import StubList
 from ..pipeline.tuning_parameters import BY_NAME, parse_tuning, reject_former_names
@@ -16,6 +16,9 @@ from .launch_hook import STATE_ATTRIBUTE
 from .native_launcher import PROGRAMMATIC, NativeLauncher, NoCubinYet, NotNative, can_launch_natively
 from .tensor_map_launch_hook import DriverHook, install
 from .validate_launch import checked
+
+if TYPE_CHECKING:
+    from ..manifest.variant_assumptions import Choice
 
 _NO_DTYPE = "Unsupported array dtype"  # cuTile's message, which names no argument
 _HOST_REMEDY = "copy it to the GPU, or run kernels without one: enable('sm_90', device='cpu')"
@@ -93,7 +96,7 @@ class Session:
                 return
         values = self._values(kernel, signature, arguments, stream)
         place = compiled.for_launch(blocks, numbers_of(values))
-        chosen, choices = compiled.of_choice(place), compiled.choices
+        chosen, choices = self._of_choice(state, kernel, signature, compiled, place), compiled.choices
         device.launch(chosen, blocks, values, stream, programmatic)
         state.stubs.add(
             (signature.symbol, chosen.entry),
@@ -104,7 +107,12 @@ class Session:
         """The launcher in C, if the device has one, for a kernel that is ``compiled`` for some arguments."""
         if not can_launch_natively(self, compiled):
             return None
-        compile = lambda signature: self._compiled(state, kernel, self.cutile.as_ours(signature, kernel))
+
+        def compile(cutiles: Any, launches: Choice) -> tuple[CompiledKernel, CompiledKernel]:
+            signature = self.cutile.as_ours(cutiles, kernel)
+            found = self._compiled(state, kernel, signature)
+            return found, self._of_choice(state, kernel, signature, found, found.for_launches_of(launches))
+
         launcher = NativeLauncher(self, kernel, compiled.choices[-1], compile)
         launcher.add_variants(compiled)
         return launcher
@@ -146,9 +154,11 @@ class Session:
         """Microseconds of a launch in a process that can be killed; None if that is impossible (``Device``)."""
         device, blocks = self.device, checked(stream, grid, kernel, arguments, self.cutile.kernel_class)
         signature = self._signature(kernel, arguments)
-        compiled = self._compiled(self.kernel_state(kernel), kernel, signature)
+        state = self.kernel_state(kernel)
+        compiled = self._compiled(state, kernel, signature)
         values = self._values(kernel, signature, arguments, stream)
-        chosen = compiled.of_choice(compiled.for_launch(blocks, numbers_of(values)))
+        place = compiled.for_launch(blocks, numbers_of(values))
+        chosen = self._of_choice(state, kernel, signature, compiled, place)
         return device.measure_out_of_process(chosen, blocks, values, stream, flush, limit)
 
     def _values(self, kernel: Any, signature: Any, arguments: tuple[object, ...], stream: object) -> list[Value]:
@@ -177,6 +187,17 @@ class Session:
     def _compiled(self, state: KernelState, kernel: Any, signature: Any) -> CompiledKernel:
         found = state.compiled.get(signature.symbol)
         return found or state.compiled.setdefault(signature.symbol, self.compiler.compile(kernel, signature))
+
+    def _of_choice(
+        self, state: KernelState, kernel: Any, signature: Any, compiled: CompiledKernel, place: int
+    ) -> CompiledKernel:
+        """One of the choices of a compiled kernel, which may be a variant that no launch has asked for so far."""
+        choice = compiled.choices[place]
+        found = compiled.of_choice(place) or state.compiled.get(choice.symbol)
+        if found is not None:
+            return found
+        made = self.compiler.compile(kernel, signature, choice.launch.cluster[0])
+        return state.compiled.setdefault(choice.symbol, made)
 
 
 def open_session(target: str | None, device: str, options: dict[str, Any]) -> Session:

@@ -13,7 +13,7 @@ arguments, and may have variants.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -49,7 +49,8 @@ class Signature:
     """The arguments of a launch in order (None: unknown), and a description of each axis of its grid; a variant names its kernel.
 
     ``tuning`` is present if the case has a space of constants and hints. ``variants``: the compiler may add variants. A variant may be
-    for some grids, ``programs``, only.
+    for some grids, ``programs``, only. ``later``: the launcher has split-K variants compiled when a launch asks for them, by the CTAs of a tile
+    program; 1: the kernel, for which the compiler states ``split_k``, these CTAs and the grids of each variant. 0: variants are compiled at once.
     """
 
     arguments: tuple[Argument, ...] | None
@@ -58,6 +59,8 @@ class Signature:
     tuning: Mapping[str, Any] | None = None
     variants: bool = False
     programs: tuple[Programs, ...] = ()
+    later: int = 0
+    split_k: tuple[tuple[int, tuple[Programs, ...]], ...] = ()
 
     @property
     def parameters(self) -> int:
@@ -101,8 +104,11 @@ def parse(note: str) -> Signature | None:
         row = json.loads(note)
         arguments = None if row["arguments"] is None else tuple(Argument(*fields) for fields in row["arguments"])
         grid, variants = tuple(row.get("grid", ())), row.get("variants", False)
-        programs = tuple(Programs(*fields) for fields in row.get("programs", ()))
-        signature = Signature(arguments, grid, row.get("variant_of"), row.get("tuning"), variants, programs)
+        programs, later = _programs(row.get("programs", ())), row.get("later", 0)
+        split_k = tuple((ctas, _programs(rows)) for ctas, rows in row.get("split_k", ()))
+        signature = Signature(
+            arguments, grid, row.get("variant_of"), row.get("tuning"), variants, programs, later, split_k
+        )
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
     return signature if _well_formed(signature) else None
@@ -112,13 +118,23 @@ def _row(signature: Signature) -> dict:
     rows = [(one.name, one.rank, one.unit_axis) for one in signature.arguments or ()]
     arguments = {"arguments": [[part for part in row if part is not None] for row in rows]}
     grid = {"grid": list(signature.grid)} if signature.grid else {}
-    names = ("variant_of", "variants", "tuning", "programs")
+    names = ("variant_of", "variants", "tuning", "programs", "later", "split_k")
     more = {name: getattr(signature, name) for name in names}
     return (
         (arguments if signature.arguments is not None else {"arguments": None})
         | grid
         | {name: value for name, value in more.items() if value}
     )
+
+
+def _programs(rows: Any) -> tuple[Programs, ...]:
+    return tuple(Programs(*fields) for fields in rows)
+
+
+def _all_programs(signature: Signature) -> Iterator[Programs]:
+    yield from signature.programs
+    for _, programs in signature.split_k:
+        yield from programs
 
 
 def _well_formed(signature: Signature) -> bool:
@@ -131,7 +147,9 @@ def _well_formed(signature: Signature) -> bool:
         isinstance(signature.variant_of, str | None)
         and isinstance(signature.tuning, Mapping | None)
         and isinstance(signature.variants, bool)
-        and all(isinstance(number, int | None) for one in signature.programs for number in one)
+        and isinstance(signature.later, int)
+        and all(isinstance(ctas, int) for ctas, _ in signature.split_k)
+        and all(isinstance(number, int | None) for one in _all_programs(signature) for number in one)
         and all(isinstance(word, str) for word in words)
         and all(name.isidentifier() and name.isascii() for name in names)
         and len(set(names)) == len(names)

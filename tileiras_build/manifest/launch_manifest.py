@@ -83,6 +83,13 @@ class Programs(ManifestStruct, frozen=True):
     minimum: int = 0
 
 
+class SplitK(ManifestStruct, frozen=True):
+    """A variant that is compiled when a launch asks for it: ``ctas`` divide the loop along k of a tile block, for some grids."""
+
+    ctas: int
+    programs: list[Programs]
+
+
 class Grid(ManifestStruct, frozen=True):
     """The grid axes whose block index or extent the kernel uses; ``meaning`` describes each.
 
@@ -165,6 +172,7 @@ class Launch(ManifestStruct, frozen=True, dict=True):
     tensor_maps: list[TensorMapSpec] = []
     resources: dict[str, int] = {}
     variant_of: str | None = None
+    split_k: list[SplitK] = []
     tuning: Tuning | None = None
 
     def __post_init__(self):

@@ -70,7 +70,7 @@ def _block_problems(launch: Launch) -> Iterator[str]:
 
 def _programs_problems(launch: Launch) -> Iterator[str]:
     integers = [index for index, param in enumerate(launch.caller_parameters) if param.kind in _LENGTHS]
-    for one in launch.grid.programs:
+    for one in (*launch.grid.programs, *(one for split in launch.split_k for one in split.programs)):
         if not 1 <= one.least <= one.most < _WIDE or not 0 <= one.minimum < _WIDE:
             yield f"invalid grid of {one.least} to {one.most} tile blocks, from {one.minimum}"
         if one.param is not None and one.param not in integers:

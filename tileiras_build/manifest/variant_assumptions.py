@@ -97,6 +97,20 @@ class Choice(NamedTuple):
         )
 
 
+def split_name(symbol: str, ctas: int) -> str:
+    """The name of the variant of a kernel of which so many CTAs divide the loop along k."""
+    return f"{symbol}__split{ctas}"
+
+
+def lazy_variants(symbol: str, general: Launch) -> dict[str, Launch]:
+    """The variants of a kernel that are compiled when a launch asks for them, as far as choices need them."""
+    made = {}
+    for one in general.split_k:
+        grid = replace(general.grid, programs=one.programs)
+        made[split_name(symbol, one.ctas)] = replace(general, cluster=(one.ctas, 1, 1), grid=grid, split_k=[])
+    return made
+
+
 def choices(symbol: str, general: Launch, variants: Mapping[str, Launch]) -> tuple[Choice, ...]:
     """A kernel's variants in order of preference, then itself. A launch takes the first one that fits."""
     rows = (*variants.items(), (symbol, general))

@@ -9,7 +9,7 @@
         "tensor_maps": [{"param", "element", "base", "shape", "strides", "box", "element_strides", "swizzle",
                          "interleave", "fill", "l2_promotion"}...],
         "resources": {"registers", "spill_stores", "spill_loads", "stack", "shared"},      # from the cubin
-        "variant_of": entry, "tuning": {"point", "by", "stale"}}}}
+        "variant_of": entry, "split_k": [{"ctas": n, "programs": [...]}...], "tuning": {"point", "by", "stale"}}}}
 
 ``manifest/launch_manifest.py`` documents each member of a parameter and an argument; unknown ones are omitted.
 ``param_sizes`` are those of the parameters that the program declares; ``params`` also has the parameters after them. A
@@ -30,6 +30,9 @@ tile programs; more than fit at once are correct, but slower.
 ``variant_of`` is present in the entry of a variant: a kernel with the same arguments as that one, and more assumptions, of the
 grid by ``grid.cluster``. One with ``grid.programs`` is faster for grids of ``least`` to ``most`` tile blocks, where the integer parameter
 ``param`` is at least ``minimum``.
+
+``split_k`` is present for launchers that have split-K variants compiled when a launch asks for them (``ct.launch``): the grids for which
+a schedule with ``split_k`` is faster.
 
 ``tuning`` is present if the source has a space of constants and hints: the point that was compiled, who chose it ("default",
 "model", "gpu", …), and ``stale`` if the space has changed since.

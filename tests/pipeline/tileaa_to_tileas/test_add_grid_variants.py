@@ -15,6 +15,7 @@ from tileiras_build.frontend.argument_names_in_producer import PRODUCER
 from tileiras_build.frontend.export_cutile import export_with_variants, pack_arguments
 from tileiras_build.frontend.portable_source_names import rewrite_strings
 from tileiras_build.pipeline.job import Job
+from tileiras_build.pipeline.ll_to_ptx.drop_equal_variants import _ENTRY, _without_names
 from tileiras_build.pipeline.tile_ir_text_format import parse
 from tileiras_build.reports.compiler_warnings import of_tileas
 from tileiras_build.reports.optimization_remarks import collect
@@ -150,3 +151,30 @@ def test_no_split_variant(name, sm, options):
 def test_only_the_kernel_of_parts_has_warnings():
     text = compiled(with_arrays()["matmul"], "sm_90", variants=2).tileas.encode()
     assert not any("__split" in one.message for one in of_tileas(text, "sm_90", tuple(WARNINGS)))
+
+
+def asked_later(ctas):
+    """``by_rows`` as a launcher exports it that has variants compiled when a launch asks for them."""
+    note = f'"variants": true, "later": {ctas}'.encode()
+    return rewrite_strings(exported()["by_rows"], lambda text: text.replace(b'"variants": true', note))
+
+
+def code(artifacts, name):
+    [text] = (entry["text"] for entry in _ENTRY.finditer(artifacts.ptx) if entry["name"] == name)
+    return _without_names(name, text)
+
+
+def test_a_variant_that_is_compiled_later_is_the_same():
+    name = "by_rows__split4"
+    at_once, later = compiled(exported()["by_rows"], "sm_90", variants=2), compiled(asked_later(4), "sm_90")
+    stated = compiled(asked_later(1), "sm_90").manifest["kernels"]
+    [row] = later.manifest["kernels"].values()
+    grid = at_once.manifest["kernels"][name]["grid"]
+    assert list(later.manifest["kernels"]) == [name] and row["grid"] == grid and row["cluster"] == [4, 1, 1]
+    assert stated["by_rows"]["split_k"][0] == {"ctas": 4, "programs": grid["programs"]}
+    assert list(stated) == ["by_rows" + CLUSTERED, "by_rows"] and "split_k" not in stated["by_rows" + CLUSTERED]
+    assert code(later, name) == code(at_once, name)
+
+
+def test_no_grids_without_variants():
+    assert "split_k" not in compiled(asked_later(1), "sm_90", variants=0).manifest["kernels"]["by_rows"]

@@ -83,8 +83,8 @@ class ViewInfo:
 @dataclass
 class Parameters:
     """Parameters in order; ``arguments`` are those of the caller; ``views`` by the index of a pointer that is not an
-    array. ``variant_of``: the kernel whose variant this one is, for some grids, ``programs``, only. ``tuning``: the source's
-    ``Signature.tuning``.
+    array. ``variant_of``: the kernel whose variant this one is, for some grids, ``programs``, only. ``tuning`` and
+    ``split_k``: the signature's.
     """
 
     rows: list[ParameterInfo]
@@ -94,6 +94,7 @@ class Parameters:
     views: dict[int, ViewInfo] = field(default_factory=dict)
     variant_of: str | None = None
     programs: tuple[Programs, ...] = ()
+    split_k: tuple[tuple[int, tuple[Programs, ...]], ...] = ()
     tuning: Mapping[str, Any] | None = None
 
     @property
@@ -149,7 +150,7 @@ def describe(function: Operation, entry: str) -> Parameters:
     parameters = Parameters(rows, arguments, body.axes)
     if found is not None:
         parameters.grid, parameters.variant_of, parameters.tuning = found.grid, found.variant_of, found.tuning
-        parameters.programs = found.programs
+        parameters.programs, parameters.split_k = found.programs, found.split_k
     _add_views(parameters, body)
     return parameters
 

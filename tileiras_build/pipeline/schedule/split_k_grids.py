@@ -107,9 +107,11 @@ def _add(rows: list[Grids], new: Grids) -> None:
 # ---- costs -----------------------------------------------------------------------------------------
 def _launches(found: Candidates, trips: float, whole: WholeSchedule, neighbours: WholeSchedule | None) -> list[_Ctas]:
     """The CTAs of the kernel, of each number of parts, and of clusters of neighbours for a loop of so many trips."""
-    kernel, target = found.kernel.with_trips(trips), found.target
-    divided = [replace(whole.schedule, split_k=parts) for parts in PARTS]
-    made = [_ctas(cost(kernel, schedule, target), schedule) for schedule in (whole.schedule, *divided)]
+    target, made = found.target, []
+    for parts in (1, *PARTS):
+        kernel = found.kernel.with_trips(parts * ceil(trips / parts))  # as the longest part takes
+        schedule = replace(whole.schedule, split_k=parts if parts > 1 else None)
+        made.append(_ctas(cost(kernel, schedule, target), schedule))
     if neighbours is not None:
         schedule = neighbours.schedule
         made.append(_ctas(cost(found.neighbours.with_trips(trips), schedule, target), schedule))

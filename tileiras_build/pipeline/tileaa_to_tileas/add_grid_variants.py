@@ -3,9 +3,10 @@
 In:    nv_tileas without layouts; kernels whose signature allows variants, and that have no schedule file.
 Out:   before each kernel of which clusters of neighbouring tile programs take less time (``schedule/candidates.py``), a copy that
        requests ``grid_cluster``; with ``variants=2``, before it copies that request ``split_k`` if the loop along k can be divided, those
-       of more CTAs first. Their names end in CLUSTERED, or SPLIT and the number of CTAs, and their signatures name the kernel whose
+       of more CTAs first. Their names end in CLUSTERED, or in the number of parts, and their signatures name the kernel whose
        variant they are. A kernel that has an aligned variant gets none, but that variant does. A copy with ``split_k`` has the grids for
        which it takes less time (``schedule/split_k_grids.py``); where the trips of the loop follow from a parameter, each has its least value.
+       With ``variants=1``, where the launcher has such copies compiled later, the kernel's signature has their grids; or the kernel becomes one.
 After: request_schedule, pack_fp4 (operands of dots are final). Before: split_k, plan_cta_cluster, cluster_grid, which carry them out.
 Sound: the manifest records the cluster (``grid.cluster``), and a launcher takes its copy only for grids that it divides. A divided loop has
        the same result for each grid and each number of trips.
@@ -23,6 +24,7 @@ from ...frontend.argument_names_in_producer import Programs, note_of
 from ...ir.casting import as_op, parent_block, unwrap
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_function
+from ...manifest.variant_assumptions import split_name
 from ..analysis.integer_ranges import IntegerRanges, trips_of
 from ..analysis.kernel_parameters import SIGNATURE, signature_of, variant_of
 from ..analysis.op_queries import has_dots
@@ -34,7 +36,7 @@ from ..schedule.schedule_attribute import schedule_of, set_knobs
 from ..schedule.split_k_grids import PARTS, split_grids
 from .divided_k_loop import split
 
-CLUSTERED, SPLIT = f"__cluster{NEIGHBOURS}", "__split"
+CLUSTERED = f"__cluster{NEIGHBOURS}"
 SPLIT_LEVEL = 2  # of the option ``variants``
 # Of the parameter that the trips follow from: an extent along k.
 EXTENTS = tuple(1 << exponent for exponent in range(6, 16))
@@ -50,6 +52,10 @@ class AddGridVariants(EdgePass):
             return
         for func in list(_most_specific(module)):
             if (found := Candidates.of(func, job)) is not None:
+                later = unwrap(signature_of(func)).later
+                if later > 1:
+                    _become_split(func, found, later, job)
+                    continue
                 _add_split(func, found, job)
                 _add_clustered(func, found, job)
 
@@ -64,12 +70,13 @@ def _most_specific(module: ModuleOp) -> Iterator[TableOp]:
             yield as_op(func)
 
 
-def _variant(func: TableOp, suffix: str, programs: tuple[Programs, ...] = ()) -> TableOp:
+def _variant(func: TableOp, name: str, programs: tuple[Programs, ...] = ()) -> TableOp:
     """A copy of a kernel for some grids, whose signature names the kernel, or the one that this is a variant of."""
     copy, signature = as_op(func.clone()), unwrap(signature_of(func))
-    copy.sym_name = func.sym_name + suffix
+    copy.sym_name = name
     general = signature.variant_of or func.sym_name
-    copy.attributes[SIGNATURE] = StringAttr(note_of(replace(signature, variant_of=general, programs=programs)))
+    changed = replace(signature, variant_of=general, programs=programs, split_k=())
+    copy.attributes[SIGNATURE] = StringAttr(note_of(changed))
     return copy
 
 
@@ -77,20 +84,33 @@ def _variant(func: TableOp, suffix: str, programs: tuple[Programs, ...] = ()) ->
 def _add_clustered(func: TableOp, found: Candidates, job: Job) -> None:
     """Add the variant whose tile programs form clusters, if it takes less time."""
     if job.target.has("tma_multicast") and found.best_neighbours() is not None:
-        copy = _variant(func, CLUSTERED)
+        copy = _variant(func, func.sym_name + CLUSTERED)
         set_knobs(copy, grid_cluster=NEIGHBOURS)
         parent_block(func).insert_op_before(copy, func)
 
 
 # ---- parts of the loop along k ---------------------------------------------------------------------
 def _add_split(func: TableOp, found: Candidates, job: Job) -> None:
-    """Add a variant for each number of parts that the loop can be divided into, and that takes less time for some grids."""
-    if job.variants < SPLIT_LEVEL or default_gpu(job.target) is None:
+    """Add, or state, a variant for each number of parts that the loop can be divided into, and that takes less time for some grids."""
+    signature, is_later = unwrap(signature_of(func)), job.variants < SPLIT_LEVEL
+    if (is_later and not signature.later) or default_gpu(job.target) is None:
         return
-    for parts, programs in _grids(func, found, job).items():
-        copy = _variant(func, f"{SPLIT}{parts}", programs)
+    grids = _grids(func, found, job)
+    if is_later:
+        func.attributes[SIGNATURE] = StringAttr(note_of(replace(signature, split_k=tuple(grids.items()))))
+        return
+    for parts, programs in grids.items():
+        copy = _variant(func, split_name(func.sym_name, parts), programs)
         set_knobs(copy, split_k=parts)
         parent_block(func).insert_op_before(copy, func)
+
+
+def _become_split(func: TableOp, found: Candidates, parts: int, job: Job) -> None:
+    """Make the kernel the variant of so many parts, one of those that it was compiled with before."""
+    programs, signature = _grids(func, found, job)[parts], unwrap(signature_of(func))
+    func.sym_name = split_name(func.sym_name, parts)
+    func.attributes[SIGNATURE] = StringAttr(note_of(replace(signature, programs=programs)))
+    set_knobs(func, split_k=parts)
 
 
 def _grids(func: TableOp, found: Candidates, job: Job) -> dict[int, tuple[Programs, ...]]:

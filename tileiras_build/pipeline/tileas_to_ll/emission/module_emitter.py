@@ -120,6 +120,8 @@ class ModuleEmitter:
         manifest["grid"] |= {"persistent": 1} if known.extents else {}
         manifest |= {"variant_of": known.variant_of} if known.variant_of else {}
         manifest |= {"tuning": dict(known.tuning)} if known.tuning else {}
+        splits = [{"ctas": ctas, "programs": _programs(rows)} for ctas, rows in known.split_k]
+        manifest |= {"split_k": splits} if splits else {}
         neighbours = int_attr(op, "grid_cluster", 1)
         manifest["grid"] |= {"cluster": neighbours} if neighbours > 1 else {}
         manifest["grid"] |= {"programs": programs} if (programs := _programs(known.programs)) else {}
