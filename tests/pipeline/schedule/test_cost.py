@@ -203,6 +203,7 @@ SAMPLES = (
     (gemm(), HOPPER, {"grid_cluster": 2, "num_stages": 6}),
     (replace(gemm(), is_persistent=True), BLACKWELL, {}),
     (chained(), HOPPER, {"num_stages": 2}),
+    (chained(), BLACKWELL, {"num_stages": 2}),
     (gemm(), AMPERE, {"num_stages": None, "num_warps": 4, "cp_async_stages": (2,)}),
 )
 
@@ -210,6 +211,53 @@ SAMPLES = (
 @pytest.mark.parametrize("knob", sorted(row.name for row in KNOBS if row.kind is bool and row.name in PRICED))
 def test_an_optimization_with_a_cost_makes_some_kernel_cheaper(knob):
     assert any(clocks(*sample, **knobs | {knob: True}) < 0.99 * clocks(*sample, **knobs) for *sample, knobs in SAMPLES)
+
+
+@pytest.mark.parametrize("target", [AMPERE, HOPPER, BLACKWELL])
+def test_the_maximum_of_scores_comes_before_their_exponentials(target):
+    """On one pipe or on two, both take their time in turn where two warps of a scheduler have nothing else."""
+    kernel, count = chained(), 4 * 32 * 128 * 128.0
+    at_once, in_turn = (replace(kernel, loop={"special": count, name: count}) for name in ("alu", "maxima"))
+    assert clocks(at_once, target, rotate=True) < clocks(in_turn, target, rotate=True)
+    for name in (ALU, ISSUE):
+        assert cost(at_once, Schedule(), target).demands[name] == cost(in_turn, Schedule(), target).demands[name]
+
+
+def test_a_score_takes_the_columns_of_what_it_is_computed_from():
+    """With all accumulators in tensor memory, the first dot of an iteration follows the last one of the iteration before."""
+    kernel, knobs = chained(), {"num_stages": 4, "num_warps": 4, "tmem_accumulators": True}
+    longer = replace(kernel, dots=(replace(kernel.dots[0], k=4 * 128), kernel.dots[1]))
+    found, more = (cost(one, Schedule(**knobs), BLACKWELL) for one in (kernel, longer))
+    assert found.bound == more.bound == LATENCY and more.clocks > found.clocks
+
+
+def expanded(**values) -> Kernel:
+    """A matmul whose threads compute both operands from what they load."""
+    dot = replace(gemm().dots[0], a_bytes=0, b_bytes=0, a_work=8192.0, b_work=8192.0, is_computed=True)
+    return replace(gemm(), dots=(replace(dot, **values),), loop={"alu": 64 * 16384.0})
+
+
+@pytest.mark.parametrize("target", [AMPERE, HOPPER])
+def test_threads_load_expand_write_and_multiply_one_after_the_other(target):
+    """Each element is expanded once, as loads are laid out, and what is multiplied is as much as without."""
+    kernel = replace(expanded(), has_short_rows=target is HOPPER)
+    stages = 2 if target is HOPPER else None
+    found = cost(kernel, Schedule(num_warps=8, occupancy=1, num_stages=stages), target)
+    assert found.demands[ALU] == (64 * 16384 + expanded().rest["alu"]) / SM_RATES[target.number].alu
+    alone = sum(found.demands[name] for name in (ALU, TENSOR)) + 64 * expanded().dots[0].written / 128
+    assert alone < found.clocks < 2 * alone and found.bound == LATENCY
+    assert expanded().dots[0].written == 4 * 128 * 64 and expanded(a_bytes=1).dots[0].written == 2 * 128 * 64
+
+
+def test_tiles_with_short_rows_are_waited_for():
+    """TMA does not load scales of a few bytes in a row."""
+    knobs = {"num_stages": 2, "occupancy": 1}
+    assert clocks(replace(expanded(), has_short_rows=True), HOPPER, **knobs) > clocks(expanded(), HOPPER, **knobs)
+
+
+def test_fragments_of_expanded_tiles_leave_registers_for_one_cta():
+    loaded = replace(expanded(), dots=gemm().dots)
+    assert [cost(one, Schedule(num_warps=8), AMPERE).ctas for one in (expanded(), loaded)] == [1, 2]
 
 
 def test_halves_with_the_same_keys_gain():

@@ -14,9 +14,10 @@ from tileiras_build.target.targets import find_target
 
 BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
 MATMULS, FORMS = BENCHMARKS / "schedule_kernels.py", BENCHMARKS / "operand_forms.py"
+ALONE = {"num_ctas": 1}  # what a schedule without clusters may say
 # A pair of CTAs, fewer warps, computed operands, block scales, attention, tiles of three dimensions, and rows.
 KINDS = (
-    (MATMULS, "matmul_f16_256x256x64", "sm_100"),
+    (MATMULS, "matmul_f16_256x128x64", "sm_100"),
     (FORMS, "left_int8", "sm_90"),
     (FORMS, "batches_of_two", "sm_90"),
     (MATMULS, "scaled_mxf8e4m3_128x128x128", "sm_90"),
@@ -44,4 +45,5 @@ def test_each_whole_schedule_is_what_is_made(file, name, target):
     assert chosen is kernel["schedules"][0] and chosen["chosen"] and not any(row.get("chosen") for row in others)
     assert kernel["schedule"] == chosen["schedule"] == made(code, target)
     for row in others:
-        assert row["schedule"] == made(code, target, row["schedule"]) != chosen["schedule"]
+        found = made(code, target, row["schedule"])
+        assert ALONE | found == ALONE | row["schedule"] != ALONE | chosen["schedule"]

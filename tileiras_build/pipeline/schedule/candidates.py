@@ -364,7 +364,12 @@ class Candidates:
         fitting = (self.target.shared_memory_of(ctas) - self._beside(kernel)) // max(kernel.stage_bytes, 1)
         stages = max(1, min(MAX_CP_ASYNC_STAGES, fitting))
         ahead = self._fragments_fit(kernel.dots[0], unwrap(schedule.num_warps), ctas) or None
-        return replace(schedule, occupancy=ctas, num_stages=None, cp_async_stages=(stages,), prefetch_fragments=ahead)
+        shared_by = (
+            None if any(dot.written for dot in kernel.dots) else ctas
+        )  # registers have whole tiles of these operands
+        return replace(
+            schedule, occupancy=shared_by, num_stages=None, cp_async_stages=(stages,), prefetch_fragments=ahead
+        )
 
     def _expected(self, cluster: _Cluster, kernel: Kernel, warps: int, ctas: int) -> Schedule:
         """The schedule of a combination."""

@@ -207,13 +207,14 @@ class _Model:
             pipe = PIPES[family.pipe]
             found[pipe] = found.get(pipe, 0.0) + dot.trips * self._clocks(family, dot)
             copied, from_l2 = self._copied(dot)
-            shared += dot.trips * (copied + self._read(family, dot))
+            shared += dot.trips * (copied + dot.written * self._expands + self._read(family, dot))
             loaded += dot.trips * from_l2
             converted += dot.trips * self._converted_again(family, dot)
             instructions += dot.trips * family.instructions(dot, self.warps)
         found[ALU] += converted / self.rates.alu
         found[ISSUE] = found.get(ISSUE, 0.0) + (instructions + converted / WARP) / SM_PARTITIONS
-        return found | {SHARED: shared / SHARED_BYTES_PER_CLOCK, L2: loaded / self._l2_rate}
+        shared = (shared + 2 * self._sources) / SHARED_BYTES_PER_CLOCK
+        return found | {SHARED: shared, L2: loaded / self._l2_rate}
 
     def _rest_demands(self) -> dict[str, float]:
         kernel, found = self.kernel, self._work(self.kernel.rest)
@@ -234,7 +235,7 @@ class _Model:
         count, rates = instructions.get, self.rates
         found = {
             FMA: count("float32", 0) / rates.float32 + count("half2", 0) / rates.half2,
-            ALU: count("alu", 0) / rates.alu,
+            ALU: (count("alu", 0) + count("maxima", 0)) / rates.alu,
             SPECIAL: count("special", 0) / rates.exponential,
         }
         if count("float64", 0):
@@ -242,9 +243,9 @@ class _Model:
         return found | {ISSUE: sum(instructions.values()) / (WARP * SM_PARTITIONS)}
 
     def _converted_again(self, family: MmaFamily, dot: Dot) -> float:
-        """The instructions of warps that convert what others convert, too."""
+        """The instructions of warps that convert what others convert, too: each its fragments of tiles that are copied ahead."""
         a, b = family.replication(dot, self.warps)
-        return (a - 1) * dot.a_work + (b - 1) * dot.b_work
+        return (a - 1) * dot.a_work * bool(dot.a_bytes) + (b - 1) * dot.b_work * bool(dot.b_bytes)
 
     def _clocks(self, family: MmaFamily, dot: Dot) -> float:
         """The cycles that the pipe takes for a dot's tile; a pair computes one of twice the rows on two SMs."""
@@ -283,17 +284,63 @@ class _Model:
         """The cycles of one trip: its pipes, one after the other where each waits for the last, and the wait for its stage."""
         if not self.kernel.dots:
             return 0.0
-        computed = max(busy.values()) + STEP_OVERHEAD
-        if self.kernel.is_chained and not self._overlaps or self._computes_operands:
-            computed = busy.get(TENSOR, 0.0) + max(busy[name] for name in THREADS) + STEP_OVERHEAD
-        computed += CHAIN_LATENCY * (self.kernel.is_chained and self.is_async)
-        if not self.is_async:
+        if self._expands:
+            computed = self._written_trip(busy)
+        elif self.kernel.is_chained:
+            computed = self._chain(busy) + STEP_OVERHEAD
+        else:
+            waits = self.is_async and not self._in_tensor_memory and any(dot.written for dot in self.kernel.dots)
+            computed = busy.get(TENSOR, 0.0) + max(busy[name] for name in THREADS) if waits else max(busy.values())
+            computed += STEP_OVERHEAD
+        if not self.is_async and not self._expands:
             computed = max(computed, busy.get(TENSOR, 0.0) * max(1.0, SM_PARTITIONS / self.warps)) + self._fragments()
         return max(computed, *(self._stage_wait(dot, computed) for dot in self.kernel.dots))
 
+    def _chain(self, busy: Mapping[str, float]) -> float:
+        """The cycles of chained dots with the softmax between. In tensor memory the left operand of the last takes the columns of the first."""
+        softmax, tensor = self._softmax(busy), max(busy.get(TENSOR, 0.0), busy.get(SHARED, 0.0) * self.is_async)
+        if not self._overlaps:
+            found = tensor + softmax
+        elif self.schedule.tmem_accumulators:
+            whole = sum(dot.trips * dot.multiply_adds for dot in self.kernel.dots)
+            first = sum(dot.trips * dot.multiply_adds for dot in self.kernel.dots if not dot.has_lhs_in_registers)
+            found = max(tensor, softmax) + tensor * first / whole
+        else:
+            found = max(softmax, *busy.values())
+        return found + CHAIN_LATENCY * self.is_async
+
+    def _softmax(self, busy: Mapping[str, float]) -> float:
+        """The cycles of threads between chained dots: a row's maximum is known before its other instructions start."""
+        maxima = self.kernel.loop.get("maxima", 0.0) / max(self.kernel.trips, 1.0) / self._groups()
+        issued = {ALU: maxima / self.rates.alu, ISSUE: maxima / (WARP * SM_PARTITIONS)}
+        return issued[ALU] + max(busy[name] - issued.get(name, 0.0) for name in THREADS)
+
+    def _written_trip(self, busy: Mapping[str, float]) -> float:
+        """The cycles of one trip in which threads compute operands from what they load, write them to shared memory, wait for each other,
+        and multiply; they do not wait for accumulators in tensor memory. Tiles whose rows are too short for TMA are loaded in the same trip.
+        """
+        kernel, trips = self.kernel, max(self.kernel.trips, 1.0)
+        moved = (sum(dot.written for dot in kernel.dots) + self._sources / trips) / SHARED_BYTES_PER_CLOCK
+        multiplied = max(busy.get(TENSOR, 0.0), busy[SHARED] - moved)
+        loaded = 0.0 if self.schedule.num_stages else kernel.reused / trips / L2_BYTES_PER_CLOCK
+        waits = LOADED_LATENCY * self.gpu.l2_latency + 2 * BARRIER_LATENCY + STEP_OVERHEAD
+        computed = waits + loaded + max(busy[name] for name in THREADS) + moved
+        return max(computed, multiplied) if self._in_tensor_memory else computed + multiplied
+
+    @property
+    def _sources(self) -> float:
+        """Bytes of the tiles from which threads compute operands, where TMA writes them to stages, and threads read them there."""
+        return self.kernel.reused if self.schedule.num_stages and self._expands else 0.0
+
+    @property
+    def _expands(self) -> bool:
+        """Whether threads load, in each trip, some of the tiles from which they compute operands."""
+        loads = self.kernel.has_short_rows or not self.schedule.num_stages
+        return loads and any(dot.written for dot in self.kernel.dots)
+
     def _stage_wait(self, dot: Dot, trip: float) -> float:
         """The cycles of a trip as far as loads of a dot's operands allow: a stage is filled, and held until it is read."""
-        bytes = dot.a_bytes + dot.b_bytes
+        bytes = dot.a_bytes + dot.b_bytes + self._sources / max(self.kernel.trips, 1.0)
         if not bytes:
             return 0.0
         filled, stages = self._fill(bytes), max(self.stages, 1)
@@ -301,13 +348,6 @@ class _Model:
             return filled / (stages - 1)  # one is held until the next MMA has been issued
         held = trip * dot.multiply_adds / sum(other.multiply_adds for other in self.kernel.dots)
         return (filled + held) / stages
-
-    @property
-    def _computes_operands(self) -> bool:
-        """Whether threads compute what an asynchronous MMA reads in the same trip, and then wait for its accumulators in registers."""
-        if not self.is_async or self._in_tensor_memory:
-            return False
-        return any(dot.a_work and not dot.a_bytes or dot.b_work and not dot.b_bytes for dot in self.kernel.dots)
 
     @property
     def _overlaps(self) -> bool:
@@ -345,7 +385,8 @@ class _Model:
         busy *= max(1.0, SM_PARTITIONS / self.warps)
         reductions = kernel.reductions * (REDUCTION_LATENCY if self.warps > 1 else REDUCTION_LATENCY / 2)
         first = self._fill(kernel.stage_bytes) if kernel.dots else 0.0
-        others = self.gpu.dram_latency + kernel.loaded / L2_BYTES_PER_CLOCK if kernel.loaded else 0.0
+        loaded = kernel.loaded - (kernel.reused if self._expands else 0.0)
+        others = self.gpu.dram_latency + loaded / L2_BYTES_PER_CLOCK if loaded else 0.0
         exchange = self._sent / CLUSTER_BYTES_PER_CLOCK + 2 * CLUSTER_LATENCY if self._sent else 0.0
         rounds = kernel.rounds * self.gpu.l2_latency
         return LAUNCH_OVERHEAD + max(first, others, rounds) + busy + reductions + exchange + self._late_loads()
@@ -380,7 +421,7 @@ class _Model:
         """The CTAs of an SM: those that registers are divided for, or as many as fit."""
         if self.schedule.occupancy is not None:
             return self.schedule.occupancy
-        shared = self.stages * self.kernel.stage_bytes + RESERVED_SHARED_MEMORY
+        shared = self.stages * int(sum(self._copied(dot)[0] for dot in self.kernel.dots)) + RESERVED_SHARED_MEMORY
         loads = bool(self.schedule.num_stages)
         if loads and self.is_async and self.warps >= MIN_WARPS_FOR_SETMAXNREG and self.target.has("setmaxnreg"):
             return 1  # the launch has all registers of an SM
@@ -393,7 +434,13 @@ class _Model:
         words = sum(dot.m * dot.n for dot, family in self._dots if family.accumulator is Storage.REGISTERS)
         if self.kernel.is_chained and not self.is_async:
             words += sum(int(dot.a_size()) // WORD for dot in self.kernel.dots)
+        words += sum(self._fragments_of(dot, family) for dot, family in self._dots if dot.written and not self.is_async)
         return min(MAX_REGISTERS, words // (WARP * self.warps) + SYNC_MMA_REG_OVERHEAD)
+
+    def _fragments_of(self, dot: Dot, family: MmaFamily) -> int:
+        """Words of all threads for the operands of a trip that come from layouts of loads: all of a tile is converted at once."""
+        a, b = family.replication(dot, self.warps)
+        return int(a * dot.a_size() * (not dot.a_bytes) + b * dot.b_size() * (not dot.b_bytes)) // WORD
 
 
 def _families(kernel: Kernel, schedule: Schedule, target: Target) -> list[MmaFamily]:

@@ -27,6 +27,7 @@ from .schedule_file import SCHEDULE, requested
 KERNEL, TARGET, COST, SCHEDULES, CANDIDATES = "kernel", "target", "cost", "schedules", "candidates"
 CLOCKS, TAIL, BOUND, PIPES, RESOURCE = "clocks", "tail", "bound", "pipes", "resource"
 CHOSEN, CTAS = "chosen", "ctas"  # of whole schedules: the one that is made; those that share an SM
+CLUSTERS = ("num_ctas", "grid_cluster")
 SHOWN_KNOBS = PRICED | {"spill"}  # of whole schedules
 SHOWN_PIPES = 3  # the busiest
 NOTABLE = 0.005  # a smaller part of the cost is not told
@@ -69,6 +70,10 @@ def carry_out(explained: Explained, heard: Heard, schedule: Callable[[Job], Modu
     for row, one in zip(explained.get(SCHEDULES, ()), found):
         if "refused" not in row and not row.get(CHOSEN):
             _set_made(row, requested(job).chosen | one.decided, schedule, job)
+            # A file that leaves these out gets the cluster that is chosen, if there is one.
+            alone = {name: 1 for name in CLUSTERS if explained[SCHEDULE].get(name)}
+            made = row[SCHEDULE].items()
+            row[SCHEDULE] = alone | {name: value for name, value in made if name not in CLUSTERS or value != 1}
 
 
 def _set_made(row: dict[str, Any], asked: dict[str, Any], schedule: Callable[[Job], ModuleOp], job: Job) -> None:

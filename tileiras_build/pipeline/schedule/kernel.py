@@ -28,6 +28,7 @@ from ..analysis.integer_ranges import trips_of
 from ..analysis.op_queries import DOT, ELEMENTWISE, LOADS, REDUCE, TILED_LOAD, dots_in, element_kind, has_dots, is_tile
 from ..analysis.resource_model import choose_warps, is_program_dependent
 from ..analysis.row_registers import late_words, row_words
+from ..analysis.tma_tensor_maps import TMA_ALIGNMENT
 from ..common.llvm_element_types import element_of
 from ..job import Job
 from ..mma.dots import FP4, FP4_PAIR, dot_shape, element_types
@@ -38,8 +39,14 @@ ASSUMED_EXTENT = 4096
 STORES = ("nv_tileas.tiled_store", "nv_tileas.store")
 REARRANGING = ("nv_tileas.broadcast", "nv_tileas.splat", "arith.constant")  # tiles with fewer different elements
 MAXIMA = ("arith.maxnumf", "arith.minnumf", "arith.maximumf", "arith.minimumf", "arith.maxsi", "arith.minsi")
-# Instructions of a conversion that a GPU has no instruction for, by what it lacks: from `estimate`, on sm_80.
-EMULATED = {"cvt_fp8": 6.2, "cvt_tf32_rn": 5.4}
+# Instructions of a conversion that a GPU has no instruction for, by what it lacks: from `estimate`, on sm_80; for fp4 on sm_90.
+EMULATED: dict[str, dict[str, float]] = {
+    "cvt_fp8": {"alu": 6.2},
+    "cvt_tf32_rn": {"alu": 5.4},
+    "cvt_fp4": {"alu": 4.5, "float32": 3.0},
+}
+# Of a byte that becomes a wider number than f16: its extraction from a word, its conversion to f16, and the conversion of that.
+UNPACKED = {"alu": 2.0, "float32": 1.0}
 # The instructions of an operation of one element by pipe, a field of ``SmRates``; others have one of ``float32`` or ``alu``.
 INSTRUCTIONS = {
     "exp2": {"special": 1.0},
@@ -57,7 +64,7 @@ class Dot:
     """C (m, n) += A (m, k) B (k, n), ``trips`` times. ``a_bytes`` and ``b_bytes`` are loaded for each: 0 for an operand that is
     computed, or loaded before; ``is_computed``: the left one is no loaded tile. ``is_chained``: one of two dots, of which the
     second waits for the first. ``a_work`` and ``b_work``: instructions of single threads that convert the elements of an operand after
-    their load, which each warp does for its fragments. ``scale_bytes``: of block scales for each trip. Types have the names of ``OPERAND_TYPES``.
+    their load, which each warp does for its fragments of a tile that is copied ahead. ``scale_bytes``: of block scales for each trip. Types have the names of ``OPERAND_TYPES``.
     """
 
     m: int
@@ -116,6 +123,17 @@ class Dot:
         """Bytes of the right operand."""
         return self.k * self.n * operand_bytes(self.b_type)
 
+    @property
+    def written(self) -> float:
+        """Bytes of the operands that threads compute from several loads, as those are laid out, and write to shared memory in each trip."""
+        computes = (self.a_work and not self.a_bytes, self.b_work and not self.b_bytes)
+        return sum(size for size, is_written in zip((self.a_size(), self.b_size()), computes) if is_written)
+
+    @property
+    def has_lhs_in_registers(self) -> bool:
+        """Whether the left operand follows from other dots."""
+        return self.is_computed and not self.a_work
+
 
 def operand_bytes(name: str) -> float:
     """Bytes of an element of a dot's operand in shared memory."""
@@ -124,14 +142,14 @@ def operand_bytes(name: str) -> float:
 
 @dataclass(frozen=True)
 class Kernel:
-    """``loop``: instructions by pipe in the loops of dots, ``rest`` those outside, both times their trips. ``loaded`` and ``stored``:
+    """``loop``: instructions by pipe (maxima: those of ALUs that reduce) in the loops of dots, ``rest`` those outside, both times their trips. ``loaded`` and ``stored``:
     bytes of tiles besides the operands of dots that loops load; ``reused``: of those that other tile programs load, too.
     ``reductions``: one after the other, outside of the loops of dots; ``row_words``: 32-bit words of the tiles that wait for one,
     in kernels without dots; ``late_words``: of those that are loaded afterwards. ``warps``: those that it has unless a schedule says
     otherwise. ``ctas`` of a cluster have divided its tiles, or have tile programs of their own; ``shares_left``: these load the same
     left operand, else the same right one. ``split_k``: each of so many CTAs has a part of the trips. ``slices`` of rows are computed one
     after the other. ``is_persistent``: a loop over tile programs is around the dots. ``rounds``: iterations that load tiles, in kernels
-    without dots.
+    without dots. ``has_short_rows``: a loop of dots loads tiles whose rows TMA cannot load.
     """
 
     dots: tuple[Dot, ...]
@@ -150,6 +168,7 @@ class Kernel:
     split_k: int = 1
     slices: int = 1
     rounds: float = 0
+    has_short_rows: bool = False
 
     @property
     def trips(self) -> float:
@@ -248,6 +267,7 @@ def describe(func: TableOp, job: Job) -> Kernel:
         split_k,
         schedule_of(func).tile_slices or 1,
         0 if found.dots else found.rounds,
+        found.has_short_rows,
     )
 
 
@@ -267,7 +287,7 @@ class _Description:
         self.rest: Counter[str] = Counter()
         self.loaded = self.reused = self.stored = 0.0
         self.reductions, self.rounds = 0, 0.0
-        self.is_persistent = False
+        self.is_persistent = self.has_short_rows = False
 
     def add(self, block: Block, trips: float) -> None:
         """Add the operations of a block that runs so often."""
@@ -283,6 +303,7 @@ class _Description:
         if op.name in LOADS and not is_fed:
             self.loaded += trips * _bytes(op.results[0])
             self.reused += trips * _bytes(op.results[0]) * (in_dot_loop or _is_same_for_all(as_op(op)))
+            self.has_short_rows |= in_dot_loop and _bytes_of_row(op.results[0]) < TMA_ALIGNMENT
         elif op.name in STORES:
             self.stored += trips * _bytes(as_op(op).value)
         for pipe, count in _instructions(op, self.target).items():
@@ -360,6 +381,10 @@ def _bytes(value: SSAValue) -> int:
     return _size(value) * element_of(value.type).bytes if isinstance(value.type, TensorType) else 0
 
 
+def _bytes_of_row(value: SSAValue) -> int:
+    return tile_type(value).get_shape()[-1] * element_of(value.type).bytes if is_tile(value) else 0
+
+
 def _size(value: SSAValue) -> int:
     return prod(tile_type(value).get_shape())
 
@@ -368,7 +393,7 @@ def _size(value: SSAValue) -> int:
 def _instructions(op: Operation, target: Target) -> dict[str, float]:
     """Instructions of single threads by pipe, of all elements of an operation together."""
     if op.name == REDUCE:
-        pipe = "alu" if any(inner.name in MAXIMA for inner in walk(op)) else "float32"
+        pipe = "maxima" if any(inner.name in MAXIMA for inner in walk(op)) else "float32"
         return {pipe: float(_size(op.operands[0]))}
     if not op.results or not is_tile(op.results[0]) or element_kind(op) is not ELEMENTWISE:
         return {}
@@ -384,7 +409,9 @@ def _is_rearranged(value: SSAValue) -> bool:
 def _instructions_of_element(op: Operation, target: Target) -> dict[str, float]:
     name, element = op.name.partition(".")[2], element_of(op.results[0].type)
     if name == "fp_to_fp" and (needed := _conversion(op)) is not None and not target.has(needed):
-        return {"alu": EMULATED[needed]}
+        return EMULATED[needed]
+    if name == "fp_to_fp" and element_of(op.operands[0].type).bits == 8 and element.name != "f16":
+        return UNPACKED
     if name in INSTRUCTIONS:
         return INSTRUCTIONS[name]
     if not element.is_float or op.name in MAXIMA:
@@ -396,7 +423,7 @@ def _conversion(op: Operation) -> str | None:
     """What a GPU needs to convert an element by an instruction, where not each has it."""
     source, result = element_of(op.operands[0].type), element_of(op.results[0].type)
     if 8 in (source.bits, result.bits):
-        return "cvt_fp8"
+        return "cvt_fp4" if 2 in (source.per_byte, result.per_byte) else "cvt_fp8"
     return "cvt_tf32_rn" if result.name == "tf32" else None
 
 

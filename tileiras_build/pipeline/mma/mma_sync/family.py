@@ -85,7 +85,7 @@ class MmaSync(MmaFamily[MmaAtom]):
     def shared_bytes(self, dot: Dot, warps: int) -> float:
         """Each warp reads the rows of A and the columns of B that its part of the result needs."""
         rows, columns = _warps_of(dot, warps)
-        return columns * (dot.a_size() if dot.a_bytes else 0) + rows * dot.b_size()
+        return columns * (dot.a_size() if dot.a_bytes or dot.a_work else 0) + rows * dot.b_size()
 
     def instructions(self, dot: Dot, warps: int) -> float:
         """With a load of four 8 x 8 matrices for each 512 bytes of fragments."""

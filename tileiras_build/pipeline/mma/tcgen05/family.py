@@ -133,7 +133,7 @@ class Tcgen05(MmaFamily[Tcgen05Atom]):
 
     def shared_bytes(self, dot: Dot, warps: int) -> float:
         """For each 128 rows the columns are read once."""
-        return (0 if dot.is_computed else dot.a_size()) + max(1, dot.m // ROWS) * dot.b_size()
+        return (0 if dot.has_lhs_in_registers else dot.a_size()) + max(1, dot.m // ROWS) * dot.b_size()
 
     def description(self, op: TableOp) -> tuple[str, dict[str, Any]]:
         return f"tcgen05.mma of {self.row_of(op).a_type}", {"Atom": op.mma}

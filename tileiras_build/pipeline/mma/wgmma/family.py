@@ -113,7 +113,7 @@ class Wgmma(MmaFamily[WgmmaAtom]):
 
     def shared_bytes(self, dot: Dot, warps: int) -> float:
         """For each 64 rows the columns are read once."""
-        return (0 if dot.is_computed else dot.a_size()) + max(1, dot.m // ROWS) * dot.b_size()
+        return (0 if dot.has_lhs_in_registers else dot.a_size()) + max(1, dot.m // ROWS) * dot.b_size()
 
     def description(self, op: TableOp) -> tuple[str, dict[str, Any]]:
         return self.row_of(op).ptx.partition(".m64")[0], {"Atom": op.mma}
