@@ -127,7 +127,7 @@ class KernelCompiler:
         _store_by_fingerprint(key, made)
         return made
 
-    def _fingerprint_key(self, kernel: Any, signature: Any, ctas: int) -> str | None:
+    def _fingerprint_key(self, kernel: Any, signature: Any, ctas: int = 1) -> str | None:
         """The key of the kernel without running cuTile's front end; None if it is unknown."""
         if (
             not self._uses_disk_cache
