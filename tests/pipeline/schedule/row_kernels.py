@@ -63,6 +63,15 @@ def gradients(x, y, weights, out, by_weight, by_shift, COUNT: ConstInt, N: Const
     ct.store(by_shift, (ct.bid(0), 0), shift)
 
 
+@ct.kernel
+def looped_gathers(x, out, ROW_COUNT: ConstInt, N: ConstInt):
+    """``looped`` by pointers, with a padding that counts."""
+    columns = ct.arange(N, dtype=ct.int32)
+    for index in range(ct.bid(0), ROW_COUNT, ct.num_blocks(0)):
+        row = ct.gather(x, (index, columns), padding_value=7)
+        ct.scatter(out, (index, columns), row - ct.sum(row, axis=0, keepdims=True))
+
+
 ROWS, ROW = (Array("float16", n, stride_divisible_by=16, shape_divisible_by=(1, 16)[-n:]) for n in (2, 1))
 FLOATS = Array("float32", 2, stride_divisible_by=4)
 CASES = [
@@ -72,5 +81,6 @@ CASES = [
     Case("long", scaled_rows, (ROWS, ROW, ROW, ROWS, 16384)),
     Case("looped", looped, (ROWS, ROWS, 4096)),
     Case("gradients", gradients, (ROWS, ROWS, ROW, ROWS, FLOATS, FLOATS, 3, 4096)),
+    Case("looped_gathers", looped_gathers, (Array("int32", 2), Array("int32", 2), 7, 128)),
     Case("parts", gathered, (FLOATS, Array("float32", 1), FLOATS, 4096, 1024)),
 ]

@@ -105,3 +105,12 @@ def test_gradients_are_right():
     np.testing.assert_allclose(out.astype(np.float32), expected, rtol=2**-9, atol=2**-9)
     np.testing.assert_allclose(by_weight[0], (gradient * row).sum(axis=0), rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(by_shift[0], gradient.sum(axis=0), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(("sm", "blocks"), [("sm_80", 3), ("sm_90", 8)])
+def test_a_loop_over_rows_loads_the_next_one(sm, blocks):
+    """The four elements of a thread before the loop and in it, none past the last row; blocks without a row load nothing."""
+    assert compiled(KERNELS, "looped_gathers", sm).ptx.count("ld.global") == 2 * 4
+    x = np.random.default_rng(5).integers(-1000, 1000, (7, 100), np.int32)
+    _, out = run(KERNELS, "looped_gathers", sm, [x, np.zeros_like(x)], (blocks, 1, 1))
+    np.testing.assert_array_equal(out, x - (x.sum(axis=1, keepdims=True, dtype=np.int32) + 28 * 7))

@@ -178,3 +178,65 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
   }
   nv_tileaa.return
 }
+
+// ---- a_row_that_a_loop_reduces
+!pointers = tensor<64x!nv_tileaa.ptr<f32>, #cute.layout<(64), (32,1,2):(1,0,32)>>
+!offsets = tensor<64xi32, #cute.layout<(64), (32,1,2):(1,0,32)>>
+!row = tensor<64xf32, #cute.layout<(64), (32,1,2):(1,0,32)>>
+nv_tileaa.func @k attributes {num_warps = 1 : i32} {
+^bb0(%start: !pointers, %out: !nv_tileaa.ptr<f32>, %n: i32):
+  %first = nv_tileas.get_program_id {axis = 0 : i32} : i32
+  %one = arith.constant 1 : i32
+  nv_tileas.for %first, %n, %one initial() : (i32, i32, i32) -> () {
+  ^bb1(%i: i32):
+    %by = nv_tileas.splat %i : (i32) -> !offsets
+    %at = nv_tileas.addptr %start, %by : (!pointers, !offsets) -> !pointers
+    %row, %t = nv_tileas.load %at {mem_semantic = "weak", vector = 1 : i32} : (!pointers) -> (!row, !nv_tileaa.mem_token)
+    %total = nv_tileas.reduce %row attributes {axis = 0 : i32} : (!row) -> f32 {
+    ^bb2(%a: f32, %b: f32):
+      %c = nv_tileas.addf %a, %b {rounding_mode = "nearest_even"} : f32
+      nv_tileas.yield %c : (f32) -> ()
+    }
+    %s = nv_tileas.store %out, %total {mem_semantic = "weak"} : (!nv_tileaa.ptr<f32>, f32) -> !nv_tileaa.mem_token
+    nv_tileas.continue
+  }
+  nv_tileaa.return
+}
+// ==>
+#layout0 = #cute.layout<(64), (32,1,2):(1,0,32)>
+!tile_64xnv_tileaa_ptr_f32 = tensor<64x!nv_tileaa.ptr<f32>, #layout0>
+!tile_64xi32 = tensor<64xi32, #layout0>
+!tile_64xi1 = tensor<64xi1, #layout0>
+!tile_64xf32 = tensor<64xf32, #layout0>
+nv_tileaa.func @k attributes {num_warps = 1 : i32} {
+^bb0(%start: !tile_64xnv_tileaa_ptr_f32, %out: !nv_tileaa.ptr<f32>, %n: i32):
+  %first = nv_tileas.get_program_id {axis = 0 : i32} : i32
+  %one = arith.constant 1 : i32
+  %0 = arith.cmpi %first, %n {predicate = "slt"} : (i32, i32) -> i1
+  %1 = nv_tileas.splat %first : (i32) -> !tile_64xi32
+  %2 = nv_tileas.addptr %start, %1 : (!tile_64xnv_tileaa_ptr_f32, !tile_64xi32) -> !tile_64xnv_tileaa_ptr_f32
+  %3 = nv_tileas.splat %0 : (i1) -> !tile_64xi1
+  %4, %5 = nv_tileas.load %2 mask(%3) {mem_semantic = "weak", vector = 1 : i32} : (!tile_64xnv_tileaa_ptr_f32, !tile_64xi1) -> (!tile_64xf32, !nv_tileaa.mem_token)
+  %6 = arith.addi %first, %one : i32
+  %7 = arith.cmpi %6, %n {predicate = "slt"} : (i32, i32) -> i1
+  %8 = arith.andi %0, %7 : i1
+  %9 = nv_tileas.for %first, %n, %one initial(%4) : (i32, i32, i32, !tile_64xf32) -> !tile_64xf32 {
+  ^bb0(%i: i32, %row: !tile_64xf32):
+    %10 = arith.addi %i, %one : i32
+    %11 = arith.cmpi %10, %n {predicate = "slt"} : (i32, i32) -> i1
+    %12 = nv_tileas.splat %10 : (i32) -> !tile_64xi32
+    %13 = nv_tileas.addptr %start, %12 : (!tile_64xnv_tileaa_ptr_f32, !tile_64xi32) -> !tile_64xnv_tileaa_ptr_f32
+    %14 = nv_tileas.splat %11 : (i1) -> !tile_64xi1
+    %15, %16 = nv_tileas.load %13 mask(%14) {mem_semantic = "weak", vector = 1 : i32} : (!tile_64xnv_tileaa_ptr_f32, !tile_64xi1) -> (!tile_64xf32, !nv_tileaa.mem_token)
+    %by = nv_tileas.splat %i : (i32) -> !tile_64xi32
+    %at = nv_tileas.addptr %start, %by : (!tile_64xnv_tileaa_ptr_f32, !tile_64xi32) -> !tile_64xnv_tileaa_ptr_f32
+    %total = nv_tileas.reduce %row attributes {axis = 0 : i32} : (!tile_64xf32) -> f32 {
+    ^bb0(%a: f32, %b: f32):
+      %c = nv_tileas.addf %a, %b {rounding_mode = "nearest_even"} : f32
+      nv_tileas.yield %c : (f32) -> ()
+    }
+    %s = nv_tileas.store %out, %total {mem_semantic = "weak"} : (!nv_tileaa.ptr<f32>, f32) -> !nv_tileaa.mem_token
+    nv_tileas.continue %15 : (!tile_64xf32) -> ()
+  }
+  nv_tileaa.return
+}

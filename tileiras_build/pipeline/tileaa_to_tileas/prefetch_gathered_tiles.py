@@ -1,6 +1,6 @@
-"""Load the tiles that a loop gathers for its MMAs, and small ones of views, some iterations ahead, to registers.
+"""Load the tiles that a loop gathers for its MMAs, small ones of views, and rows that a loop reduces, an iteration ahead, to registers.
 
-In:    counted loops of a kernel with partitions that load tiles, and issue asynchronous MMAs.
+In:    counted loops of a kernel with partitions that load tiles, and issue asynchronous MMAs; loops over rows of a kernel without dots.
 Out:   the same loops; each iteration loads the tiles of a later one, but none past the loop's end, and the loop carries
        those in between. The first ones are loaded before the loop.
 After: specialize_warps, software_pipeline_loads (other loads have their copies). Before: hoist_bounds_checks,
@@ -31,9 +31,19 @@ from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_async_mma, is_counted_loop
 from ..analysis.copied_operands import depends_on_index_alone
+from ..analysis.dot_loop_registers import tile_registers
 from ..analysis.enclosing_control_flow import has_no_early_exit, is_grid_wait
-from ..analysis.op_queries import LOADS, TILED_LOAD, is_tile
+from ..analysis.op_queries import LOADS, POINTER_LOAD, REDUCE, TILED_LOAD, is_tile
+from ..analysis.resource_model import (
+    has_rows_in_loop,
+    is_program_dependent,
+    reduces_only,
+    registers_at_launch,
+    row_registers,
+)
+from ..analysis.row_registers import row_words
 from ..common.llvm_element_types import element_of
+from ..common.optimization_hints import occupancy
 from ..job import Job
 from ..pass_manager import EdgePass
 from .op_insertion import IfOp, YieldOp, insert_before, insertion_at_end, insertion_before
@@ -52,12 +62,30 @@ class PrefetchGatheredTiles(EdgePass):
     name = "tileas-prefetch-gathered-tiles"
 
     def run_on_function(self, func: TableOp, job: Job) -> None:
-        for loop in [op for op in walk(func) if is_counted_loop(op) and has_no_early_exit(op)]:
+        operations = walk(func)
+        has_rows = job.opt_level != 0 and reduces_only(operations) and has_rows_in_loop(func, operations)
+        for loop in [op for op in operations if is_counted_loop(op) and has_no_early_exit(op)]:
             block = loop.regions[0].blocks[0]
-            if any(map(is_async_mma, block.ops)) and not any(map(is_grid_wait, walk(loop))):
-                loads = [as_op(op) for op in block.ops if op.name in LOADS and _may_run_ahead(as_op(op), block)]
-                if loads:
-                    _Prefetch(loop, loads).run()
+            multiplies = any(map(is_async_mma, block.ops))
+            if not (multiplies or has_rows) or any(map(is_grid_wait, walk(loop))):
+                continue
+            loads = [as_op(op) for op in block.ops if op.name in LOADS and _may_run_ahead(as_op(op), block)]
+            if loads := loads if multiplies else _of_rows(func, loop, loads, job):
+                _Prefetch(loop, loads).run()
+
+
+def _of_rows(func: TableOp, loop: TableOp, loads: list[TableOp], job: Job) -> list[TableOp]:
+    """The loads by pointers of a loop over rows that reduces them, if threads have registers for the next row, too.
+
+    Views would be loaded in branches, where a thread waits for them.
+    """
+    rows = [load for load in loads if load.name == POINTER_LOAD]
+    reduces = any(op.name == REDUCE for op in loop.regions[0].blocks[0].ops)
+    if not reduces or not is_program_dependent(loop.operands[0]):
+        return []
+    words = row_words(func) + sum(tile_registers(load.value) for load in rows)
+    held = registers_at_launch(func.num_warps * (occupancy(func, job) or 1), job.target)
+    return rows if row_registers(words, func.num_warps) <= held else []
 
 
 def _may_run_ahead(load: TableOp, block: Block) -> bool:
