@@ -35,7 +35,8 @@ def row_words(func: Operation) -> int:
 def held_words(func: Operation) -> int:
     """32-bit words of the tiles that a loop with reductions carries, or has from outside, of all threads."""
     blocks = dict.fromkeys(parent_block(op) for op in walk(func) if op.name == REDUCE)
-    return max((sum(map(tile_registers, _held(block))) for block in blocks), default=0)
+    inner = (block for block in blocks if block is not func.regions[0].blocks[0])
+    return max((sum(map(tile_registers, _held(block))) for block in inner), default=0)
 
 
 def _held(block: Block) -> set[SSAValue]:
