@@ -127,3 +127,11 @@ def test_where_it_is(monkeypatch, tmp_path, given, folder):
     found = persistent_cache.user_cache()
     expected = None if folder is None else f"{folder.format(home=tmp_path)}/local-{os.geteuid()}"
     assert (found and str(found.folder)) == expected
+
+
+@pytest.mark.parametrize("given", ["", "https://server/cache"])
+def test_a_user_without_a_home_has_none(monkeypatch, given):
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("HOME", "~")
+    monkeypatch.setenv("TILEIRAS_CUTILE_CACHE", given)
+    assert persistent_cache.user_cache() is None

@@ -62,7 +62,7 @@ def _begin(env, executor: Executor | None) -> BuildSession:
     null_build = NullBuild(TRACE, Path(env.Dir("#").get_abspath(), str(env.get("build_dir", DEFAULTS["build_dir"]))))
     state = _compare(env, null_build)
     if executor is None and changes_files() and null_build.has_work():
-        _warm_up(env, state.exports)
+        _warm_up(env)
     from .build_session import BuildSession
 
     null_build.add_loaded_modules()
@@ -87,8 +87,8 @@ def _compare(env, null_build: NullBuild) -> BuildState:
     return state
 
 
-def _warm_up(env, exports: list[str] | None) -> None:
+def _warm_up(env) -> None:
     from .select_executor import warm_up
 
     with TRACE.untraced():
-        warm_up(env, exports)
+        warm_up(env)

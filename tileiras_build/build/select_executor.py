@@ -32,10 +32,10 @@ def start_executor(env) -> Executor:
     return CachingExecutor(cache, lambda: _start(env))
 
 
-def warm_up(env, exports: list[str] | None) -> None:
+def warm_up(env) -> None:
     """Import what local workers need while the build scripts are read.
 
-    With a cache the workers may have nothing to do. ``exports``: see ``worker_pool.warm_up``.
+    With a cache the workers may have nothing to do.
     """
     option = SCons.Script.GetOption
     cached = str(env.get("cache", "")) and not option("cache_disable")
@@ -48,7 +48,7 @@ def warm_up(env, exports: list[str] | None) -> None:
         if _uses_warm_server(env):
             worker_pool.use_server(IMAGE)
         else:
-            worker_pool.warm_up(exports)
+            worker_pool.warm_up()
 
 
 def _uses_warm_server(env) -> bool:

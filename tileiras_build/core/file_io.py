@@ -62,7 +62,7 @@ def read_stored(path: str | os.PathLike) -> bytes:
 def file_digest(path: str | os.PathLike) -> str:
     """SHA-256 (hex) of a tool or library; raises OSError.
 
-    Cached by stat, as ptxas has tens of megabytes.
+    Cached by stat, also for later processes, as ptxas has tens of megabytes.
     """
     found = os.stat(path)
     return _digest_as_of(os.fspath(path), found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino)
@@ -70,6 +70,12 @@ def file_digest(path: str | os.PathLike) -> str:
 
 @cache
 def _digest_as_of(path: str, *stat: int) -> str:
+    from .kept_digests import large_file_digest
+
+    return large_file_digest(path, _read_digest)
+
+
+def _read_digest(path: str) -> str:
     import hashlib
 
     with open(path, "rb") as stream:

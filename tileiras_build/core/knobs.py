@@ -113,8 +113,13 @@ def cutile_cache() -> str | None:
     given = CUTILE_CACHE.read()
     if given == "off":
         return None
+    return given or _folder_of_user()
+
+
+def _folder_of_user() -> str | None:
+    """The folder of caches of this user; None of one without a home."""
     home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    return given or os.path.join(home, "tileiras-build", "cutile")
+    return None if home.startswith("~") else os.path.join(home, "tileiras-build", "cutile")
 
 
 def user_cache_folder() -> str | None:
@@ -124,9 +129,8 @@ def user_cache_folder() -> str | None:
     kept = cutile_cache()
     if kept is None:
         return None
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    folder = os.path.join(home, "tileiras-build", "cutile") if "://" in kept else os.path.expanduser(kept)
-    return os.path.join(os.path.abspath(folder), f"local-{os.geteuid()}")
+    folder = _folder_of_user() if "://" in kept else os.path.expanduser(kept)
+    return folder and os.path.join(os.path.abspath(folder), f"local-{os.geteuid()}")
 
 
 def markdown() -> str:

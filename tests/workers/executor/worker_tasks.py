@@ -101,10 +101,3 @@ def unpicklable_error():
     error.__reduce__ = None
     error.handle = lambda: None
     raise error
-
-
-def digest_at_load(path):
-    """What this process has noted of a library's file when the file was loaded; None if it has only noted its stat."""
-    from tileiras_build.core.tracing.audit_hooks import tracer
-
-    return tracer()._contents.get(path, (None, None))[1]

@@ -74,10 +74,6 @@ class BuildRecord:
                 found.add(source)
         return frozenset(found) if self.full_graph is not None else None
 
-    def paths_of(self, sources: Set[str]) -> list[str]:
-        """The paths in the groups of some sources."""
-        return [path for source, start, end in self._spans() if source in sources for path in self.paths[start:end]]
-
     def present(self, paths: Set[str]) -> set[str]:
         """The given ``paths`` that existed."""
         sizes = self.states[_SIZE::_WIDTH]

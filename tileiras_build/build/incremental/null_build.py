@@ -19,7 +19,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import SCons.Script
@@ -67,29 +67,12 @@ class AffectedSubset:
 class BuildState:
     """The change since the last build: nothing, with the names of its targets; or files of some kernels, ``subset``.
 
-    Neither: every node must be checked. ``record`` is that of the last build, if there is one.
+    Neither: every node must be checked. ``digests`` are rows of ``DigestCache``, which are valid in any case.
     """
 
     names: list[str] | None = None
     subset: AffectedSubset | None = None
-    record: BuildRecord | None = None
-
-    @property
-    def digests(self) -> dict[str, list]:
-        """Rows of ``DigestCache``, which are valid in any case."""
-        return {} if self.record is None else self.record.head["file_digests"]
-
-    @property
-    def exports(self) -> list[str] | None:
-        """The files with the records of earlier exports, of Python or C++ files, that this run may repeat; None without an
-        earlier build.
-        """
-        if self.record is None:
-            return None
-        from ...core.tracing.dependency_record import SUFFIX
-
-        paths = self.record.paths if self.subset is None else self.record.paths_of(self.subset.sources)
-        return [path for path in paths if path.endswith(SUFFIX)]
+    digests: dict[str, list] = field(default_factory=dict)
 
 
 class NullBuild:
@@ -132,19 +115,20 @@ class NullBuild:
             record = build_record.read(self.path)
             if record is None or record.head["key"] != self.key:
                 return BuildState()
+            digests = record.head["file_digests"]
             if not self._is_current(record.head):
-                return BuildState(record=record)
+                return BuildState(digests=digests)
             # Before the comparison, which then holds for the code that the digests of stages describe.
             installed().note()
             if (sources := record.changed_sources()) is None:
-                return BuildState(record=record)
+                return BuildState(digests=digests)
             if not sources:
                 return BuildState(record.head["names"])
             from ...pipeline.stages import adopt_digests
 
             # The record contains the stat of all code, and the names in the folders of libraries.
             adopt_digests(record.head["stage_digests"])
-            return BuildState(subset=AffectedSubset(sources, record), record=record)
+            return BuildState(subset=AffectedSubset(sources, record), digests=digests)
 
     @staticmethod
     def _is_current(head: dict) -> bool:

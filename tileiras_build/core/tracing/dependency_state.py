@@ -1,7 +1,7 @@
 """The state of everything that a program can read, as short texts: equal text means equal results of reading.
 
 Each kind of read has a row in KINDS. The state of a file's contents is their SHA-256, which is recomputed only if the
-file's stat has changed.
+file's stat has changed; that of a large file also by no later process (``kept_digests.py``).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import sysconfig
 from collections.abc import Callable
 from functools import lru_cache
 
+from ..kept_digests import LARGE, large_file_digest
 from .ignored_env_vars import IGNORED_ENV_VARS
 from .machine_facts import FACTS
 from .portable_paths import PortablePaths
@@ -140,7 +141,7 @@ class Probe:
             return ABSENT
         if known and tuple(known[0]) == found:
             return known[1]
-        return _digest_of(path, found[-1])
+        return _digest_of(path, found[-1], found[2])
 
     def type(self, name: str, known: object) -> str:
         """The type of a path: file or folder."""
@@ -274,17 +275,21 @@ def _digest(value: object) -> str:
     return _sha256(_dumps(value).encode(errors="surrogateescape")).hexdigest()
 
 
-def _digest_of(path: str, mode: int) -> str:
+def _digest_of(path: str, mode: int, size: int = 0) -> str:
     if not stat.S_ISREG(mode):
         return _type_of(mode)
     try:
-        with _open(path, "rb") as stream:
-            digest = _sha256()
-            while block := stream.read(_BLOCK):
-                digest.update(block)
-            return digest.hexdigest()
+        return large_file_digest(path, _read_digest) if size >= LARGE else _read_digest(path)
     except OSError as error:
         return f"unreadable: {error.errno}"
+
+
+def _read_digest(path: str) -> str:
+    with _open(path, "rb") as stream:
+        digest = _sha256()
+        while block := stream.read(_BLOCK):
+            digest.update(block)
+        return digest.hexdigest()
 
 
 def _type_of(mode: int) -> str:

@@ -64,8 +64,6 @@ class ReadTracer:
     def __init__(self):
         self.signals = SharedFlags()
         self.active = self.is_loading = False
-        # Whether the contents of libraries that are loaded now are only read when a step needs them.
-        self.defers_digests = False
         self.step_reads: dict[Key, Stamp | str | None] = {}
         self._library_reads: dict[Key, Stamp | str | None] = {}
         self._library_rows: dict[Key, Dependency] = {}
@@ -97,11 +95,6 @@ class ReadTracer:
     def load(self) -> None:
         """Begin to load libraries: reads belong to them."""
         self.active = self.is_loading = True
-
-    def adopt_digests(self, record: DependencyRecord, places: PortablePaths) -> None:
-        """Take the digests of files that are in the state in which an earlier step has read them."""
-        known = {places.path(read.name): (read.stamp, read.state) for read in record.all_reads() if read.stamp}
-        self._digests |= {path: found for path, found in known.items() if stamp(path) == found[0]}
 
     def loaded(self) -> None:
         """End loading libraries."""
@@ -326,8 +319,6 @@ class ReadTracer:
         found = stamp(name)
         if found:
             is_recent = time.time_ns() - found[1] < _RECENT
-            if self.defers_digests and self.is_loading and not is_recent:
-                return found
             state = _new_probe().state("contents", name, None if is_recent else self._digests.get(name))
             self._contents[name] = _UNKNOWN if is_recent else found, state
         return found

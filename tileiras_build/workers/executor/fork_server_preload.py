@@ -11,7 +11,6 @@ import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 
 from ...core.user_tmp import remove_dead_scratch
 from ..lazy_class_creation import COMPILER, enable
@@ -20,8 +19,6 @@ _TIMEOUT_SECONDS = 10.0  # seconds
 PRELOAD = (
     "tileiras_build.workers.executor.preload"  # the module that it imports; builds with other stages may use another
 )
-PRELOAD_WITHOUT_EXPORTS = "tileiras_build.workers.executor.defer_digests"  # before that one
-EARLIER_EXPORT = "TILEIRAS_EARLIER_EXPORT"  # a variable: the file with the record of an earlier export, if there is one
 
 
 @contextmanager
@@ -44,7 +41,6 @@ def preloading() -> Iterator[None]:
     from ...core.tracing.dependency_state import WORKER_VARIABLES
 
     pyc_staleness.install_pyc_check()
-    _adopt_digests(os.environ.pop(EARLIER_EXPORT, ""))
     audit_hooks.install().load()
     for name, value in WORKER_VARIABLES.items():
         os.environ.setdefault(name, value)
@@ -55,19 +51,6 @@ def preloading() -> Iterator[None]:
     gc.enable()
     signal.setitimer(signal.ITIMER_REAL, 0)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
-
-
-def _adopt_digests(earlier: str) -> None:
-    """Take the digests of libraries from the file of an earlier export: to read all of them takes as long as half of the
-    imports.
-    """
-    from ...core.tracing.audit_hooks import tracer
-    from ...core.tracing.dependency_record import DependencyRecord
-    from ...core.tracing.portable_paths import PortablePaths
-
-    with suppress(OSError):
-        if earlier and (record := DependencyRecord.from_bytes(Path(earlier).read_bytes())) is not None:
-            tracer().adopt_digests(record, PortablePaths(os.getcwd()))
 
 
 def sweep_after(build: int) -> None:

@@ -17,6 +17,7 @@ from importlib import metadata
 
 from ...core.code_digest import PACKAGE as PACKAGE_FOLDER
 from ...core.code_digest import installed, library_version
+from ...core.file_io import file_digest
 from ...pipeline.stages import LIBDEVICE, STAGES, source_files
 
 PACKAGE = "tileiras-build"
@@ -90,6 +91,5 @@ def _of_the_library(files: Iterable[metadata.PackagePath]) -> Iterator[tuple[str
 def _digest(files: Iterable[tuple[str, str]]) -> str:
     digest = hashlib.sha256()
     for name, path in sorted(files):
-        with open(path, "rb") as stream:
-            digest.update(f"{name} {hashlib.file_digest(stream, 'sha256').hexdigest()}\n".encode())
+        digest.update(f"{name} {file_digest(path)}\n".encode())
     return digest.hexdigest()

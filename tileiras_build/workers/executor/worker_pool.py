@@ -17,7 +17,7 @@ import tempfile
 import threading
 import types
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing import forkserver
 from multiprocessing.connection import Connection
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 TASKS_PER_WORKER = 400  # LLVM leaks a little with every module
 LAST_LINES = 5
-_SAFE_PATH = "PYTHONSAFEPATH"  # imports no modules from the working folder
+_SAFE_PATH = "PYTHONSAFEPATH"
 MIN_MEMORY = 4 << 30  # bytes: ptxas needs as much for the largest known kernels
 MEMORY_SHARE = 0.8
 _OUT_OF_MEMORY = ("out of memory", "std::bad_alloc")  # LLVM's messages before it aborts
@@ -63,34 +63,26 @@ def use_server(image: str) -> None:
         _server = _server or CompileServer(image)
 
 
-def warm_up(exports: Sequence[str] | None = None) -> None:
-    """Start the fork server, which imports what workers need in the background; the first worker waits for it.
-
-    Records of ``exports`` have digests of all libraries that it loads. It takes them from the files of earlier exports, or reads
-    the libraries; if there will be no exports (an empty list), it does neither.
-    """
-    modules, earlier = [fork_server_preload.PRELOAD], exports[0] if exports else ""
-    if exports is not None and not exports:
-        modules.insert(0, fork_server_preload.PRELOAD_WITHOUT_EXPORTS)
-    safe, known = _variable(_SAFE_PATH, "1"), _variable(fork_server_preload.EARLIER_EXPORT, earlier)
-    with _spawning, _hidden_main(), safe, known, without_resource_tracker():
+def warm_up() -> None:
+    """Start the fork server, which imports what workers need in the background; the first worker waits for it."""
+    with _spawning, _hidden_main(), _safe_path(), without_resource_tracker():
         _scratch_folder()
-        multiprocessing.get_context("forkserver").set_forkserver_preload(modules)
+        multiprocessing.get_context("forkserver").set_forkserver_preload([fork_server_preload.PRELOAD])
         forkserver.ensure_running()
 
 
 @contextmanager
-def _variable(name: str, value: str) -> Iterator[None]:
-    """Set a variable, unless the user does, for the Python programs that are started here."""
-    if name in os.environ:
+def _safe_path() -> Iterator[None]:
+    """Keep Python programs that are started here from importing modules from the working folder."""
+    if _SAFE_PATH in os.environ:
         yield
         return
     # Not by ``os.environ``, because build scripts are traced, and this is not their variable.
-    os.putenv(name, value)
+    os.putenv(_SAFE_PATH, "1")
     try:
         yield
     finally:
-        os.unsetenv(name)
+        os.unsetenv(_SAFE_PATH)
 
 
 def _scratch_folder() -> Path:
