@@ -421,6 +421,8 @@ finds faults that only occur in another order of execution than the emulator's:
 RULES = {
     "two unordered accesses to a byte of shared memory, at least one of them a write": "8.7.1, 9.7.13",
     "the same in global memory, of threads of a CTA or a cluster, except in kernels with atomic operations, or loads that may acquire, there": "8.7.1, 9.7.13",
+    "two accesses to a byte of global memory, one of them a write, by CTAs with no synchronization of their cluster between them "
+    "(`cta_racecheck=True`, `run --race-check`), except as in the row above and where the write changes nothing": "9.7.13.4",
     "an access of the async proxy to shared memory after an ordinary store, without a `fence.proxy.async` between them": "8.6, 9.7.9.25.2",
     "a use of an mbarrier before its `mbarrier.init` is visible, through a barrier or `fence.mbarrier_init`": "9.7.13.15.9, 9.7.13.5",
     "an arrival at an mbarrier that may count in the phase before, or exceed the expected count": "9.7.13.15.5",
