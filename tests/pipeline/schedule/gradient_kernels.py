@@ -1,4 +1,4 @@
-"""Gradients of attention's keys and values, whose loops have four dots with tiles that live across several of them."""
+"""Gradients of attention, whose loops have three or four dots with tiles that live across several of them."""
 
 import cuda.tile as ct
 
@@ -44,11 +44,30 @@ def wide_gradients(q, k, v, d_out, d_k, d_v, ROWS: ConstInt, COLUMNS: ConstInt, 
     ct.store(d_v, (ct.bid(0), 0), grad_v)
 
 
+@ct.kernel
+def query_gradients(q, k, v, d_out, d_q, ROWS: ConstInt, COLUMNS: ConstInt, WIDTH: ConstInt):
+    """The last of three dots reads the tile of the first again, and what threads compute from the results of the others."""
+    queries, outer = ct.load(q, (ct.bid(0), 0), (ROWS, WIDTH)), ct.load(d_out, (ct.bid(0), 0), (ROWS, WIDTH))
+    grad_q = ct.zeros((ROWS, WIDTH), dtype=ct.float32)
+    zeros = ct.zeros((ROWS, COLUMNS), dtype=ct.float32)
+    for j in range(ct.num_tiles(k, axis=0, shape=(COLUMNS, WIDTH))):
+        keys, values = ct.load(k, (j, 0), (COLUMNS, WIDTH)), ct.load(v, (j, 0), (COLUMNS, WIDTH))
+        powers = ct.exp2(ct.mma(queries, ct.transpose(keys), zeros))
+        inner = powers * ct.mma(outer, ct.transpose(values), zeros)
+        grad_q = ct.mma(inner.astype(q.dtype), keys, grad_q)
+    ct.store(d_q, (ct.bid(0), 0), grad_q)
+
+
 HALF, SINGLE = (Array(type, 2, stride_divisible_by=16, shape_divisible_by=(128, 64)) for type in ("float16", "float32"))
 OPERANDS = (HALF, HALF, HALF, HALF, SINGLE, SINGLE, ROWS, COLUMNS, WIDTH)
+QUERY_OPERANDS = tuple(
+    Array(type, 2, stride_divisible_by=16, shape_divisible_by=64) for type in (*4 * ["float16"], "float32")
+)
 CASES = [
     Case("gradients", gradients, OPERANDS),
     Case("wide_gradients", wide_gradients, (HALF, HALF, HALF, HALF, SINGLE, SINGLE, 64, 128, 128)),
     Case("square_gradients", wide_gradients, (HALF, HALF, HALF, HALF, SINGLE, SINGLE, 128, 128, 128)),
+    Case("query_gradients", query_gradients, (*QUERY_OPERANDS, 128, 128, 128)),
+    Case("narrow_query_gradients", query_gradients, (*QUERY_OPERANDS, 64, 64, 128)),
     Case("shared_sm", gradients.replace_hints(occupancy=2), OPERANDS),
 ]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tests.emulated_kernels import assembled, compiled, run, scheduled_kernel
+from tileiras_build.ir.casting import as_op
 from tileiras_build.pipeline.schedule.schedule_attribute import schedule_of
 
 KERNELS = Path(__file__).with_name("gradient_kernels.py")
@@ -45,12 +46,47 @@ def test_computed_operands_are_written_there_where_accumulators_fill_tensor_memo
     assert 'mma = ["tcgen05", "tcgen05", "tcgen05", "tcgen05"], num_stages = 1' in built.tileas
 
 
+@pytest.mark.parametrize(
+    ("name", "sm"),
+    [("query_gradients", "sm_100"), ("narrow_query_gradients", "sm_100"), ("narrow_query_gradients", "sm_90")],
+)
+def test_a_tile_that_the_dot_of_the_previous_iteration_still_reads_has_a_third_stage(name, sm):
+    kernel = scheduled_kernel(KERNELS, name, sm)
+    assert schedule_of(kernel).num_stages == 2
+    pipelines = [as_op(op) for op in kernel.walk() if op.name == "nv_tileas.async.pipeline.create"]
+    assert [stages for op in pipelines if op.bytes and (stages := op.results[0].type.stages.data) > 1] == [3, 2]
+
+
+def test_queries_stay_in_shared_memory_where_threads_would_write_what_the_last_dot_reads():
+    kernel = scheduled_kernel(KERNELS, "query_gradients", "sm_100")
+    assert not [op for op in kernel.walk() if op.name == "nv_tileas.local_store"]
+
+
 CASES = [
     ("gradients", "sm_90", (BLOCKS, ROWS, COLUMNS, WIDTH)),
     ("gradients", "sm_100", (BLOCKS, ROWS, COLUMNS, WIDTH)),
     ("wide_gradients", "sm_100", (1, 256, 128, 128)),
     ("square_gradients", "sm_100", (1, 256, 128, 128)),
 ]
+
+
+@pytest.mark.parametrize(
+    ("name", "sm", "rows", "trips"),
+    # The first three of four iterations fill the stages, and the fourth uses one again.
+    [
+        ("query_gradients", "sm_100", 128, 2),
+        ("narrow_query_gradients", "sm_100", 64, 4),
+        ("narrow_query_gradients", "sm_90", 64, 4),
+    ],
+)
+def test_results_of_a_dot_behind_the_others(name, sm, rows, trips):
+    random = np.random.default_rng(3)
+    shapes = (rows, trips * rows, trips * rows, rows)
+    q, k, v, d_out = ((random.normal(size=(count, 128)) / 8).astype(np.float16) for count in shapes)
+    *_, d_q = run(KERNELS, name, sm, [q, k, v, d_out, np.zeros((rows, 128), np.float32)])
+    wide_q, wide_k, wide_v, wide_out = (operand.astype(np.float64) for operand in (q, k, v, d_out))
+    expected = np.exp2(wide_q @ wide_k.T) * (wide_out @ wide_v.T) @ wide_k
+    np.testing.assert_allclose(d_q, expected, rtol=2e-3, atol=2e-2)
 
 
 @pytest.mark.parametrize(("name", "sm", "shape"), CASES)

@@ -181,8 +181,28 @@ def _select_in_family(
     ):
         ways[1:] = reversed(ways[1:])
     either = [one for one in (family, family.freeing_columns) if one is not None]
-    found = (select(one, op, loaded, job, warps) for one in either for select in ways)
+    tried = [(one, select) for one in either for select in ways]
+    if _may_be_behind(op, job):
+        tried.sort(key=lambda pair: ways.index(pair[1]))
+    found = (select(one, op, loaded, job, warps) for one, select in tried)
     return next((read for read in found if read is not None), None)
+
+
+def _may_be_behind(op: TableOp, job: Job) -> bool:
+    """Whether a dot may run an iteration behind the others of its loop (``rotate_mma_loop.py``), if threads write no operand to shared memory:
+    its left operand alone is computed from theirs, and there are two stages beside all left operands from before the loop.
+    """
+    block = parent_block(op)
+    dots = [dot for dot in dots_in(enclosing_kernel(op)) if dot.parent is block]
+    others = [dot for dot in dots if dot is not op]
+    if not is_in_counted_loop(op) or not only_accumulates(op) or not is_computed_by_dot(op.lhs, block):
+        return False
+    if op is not dots[-1] or not all(is_invariant(dot, 0) for dot in others):
+        return False
+    tiles = {
+        tile_key(found[0]): stored_bytes(dot, 1) for dot in dots if (found := dot_operand_load(dot, 1)) is not None
+    }
+    return two_stages_fit(sum(tiles.values()), job, used_bytes=sum(stored_bytes(dot, 0) for dot in others))
 
 
 def _reads_left_from_stages(family: MmaFamily, op: TableOp) -> bool:

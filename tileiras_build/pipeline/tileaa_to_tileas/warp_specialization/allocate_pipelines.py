@@ -97,8 +97,9 @@ class PipelineAllocation:
             readers = self.query_tiles if self.accumulators_stay else self.warps
             stationary.buffers = self._create([stationary.operand_load], 1, readers)
             _set_buffers([stationary.operand_load], stationary.buffers)
+        counts = self._stages_of_groups(stages)
         for first, *others in self.groups:
-            buffers = self._create_stages(first, stages)
+            buffers = self._create_stages(first, counts[first])
             written = self._create_written(first, buffers) if first.is_written_by_pair else None
             for one in (first, *others):
                 one.written = written
@@ -122,6 +123,20 @@ class PipelineAllocation:
             self._stages_with_scratch(body)
         budget, wanted = self._budget_of_pair(), requested(self.job).num_stages
         return choose(self.func, self.job, "num_stages", budget.candidates(budget.fitting, wanted, self.job))
+
+    def _stages_of_groups(self, stages: int) -> dict[Mainloop, int]:
+        """The stages of each pipeline, by its first reader: of two, one more where shared memory is left and several dots read a stage. The
+        last of these may be an iteration behind the first (``rotate_mma_loop.py``), which would wait for a load otherwise.
+        """
+        counts = {group[0]: stages for group in self.groups}
+        if not stages == self.budget.fitting == MIN_STAGES:
+            return counts
+        left = self.job.target.shared_memory_of(self.ctas) - self.used_bytes - stages * self.budget.size
+        for first in counts:
+            if len(first.readers) > 1 and first.stage_bytes <= left:
+                counts[first] += 1
+                left -= first.stage_bytes
+        return counts
 
     def _budget_of_pair(self) -> StageBudget:
         """The budget, where each CTA of a pair loads half of the right operand (``use_two_cta_mma.py``): more stages fit."""
@@ -161,8 +176,9 @@ class PipelineAllocation:
             + self._copied_bytes()
         )
         min_count = min_stages(most) if self.shares_smem else max(map(_min_stages, self.mainloops))
+        self.used_bytes = scratch + copied
         # Otherwise there would be no shared memory to copy other tiles ahead.
-        for used in dict.fromkeys((scratch + copied, scratch)):
+        for used in dict.fromkeys((self.used_bytes, scratch)):
             stages, self.ctas = choose_stages(size, used, self._most_ctas(most, size, used, body), self.job, min_count)
             if stages >= min_count:
                 break
