@@ -89,6 +89,11 @@ class Target:
         share = self.sm_limits.shared_memory // ctas - RESERVED_SHARED_MEMORY
         return max(0, min(self.max_shared_memory, share))
 
+    def share_with(self, taken: int, most: int) -> int:
+        """Bytes of shared memory per CTA with as many resident CTAs per SM, ``most`` or fewer, as fit if each takes ``taken`` bytes."""
+        shares = map(self.shared_memory_of, range(most, 1, -1))
+        return next((share for share in shares if taken <= share), self.max_shared_memory)
+
     @property
     def sm_limits(self) -> SmLimits:
         """Limits of one SM."""

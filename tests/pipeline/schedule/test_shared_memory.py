@@ -144,10 +144,10 @@ def test_what_is_planned_is_what_is_allocated():
     module = scheduled_case(KERNELS, "transpose_f32", "sm_90")
     (func,) = (op for op in module.body.block.ops if op.name == "nv_tileaa.func")
     job = Job(TARGETS["sm_90"])
-    plan = plan_shared_memory(func, scratch_users(func, job), job.target.max_shared_memory)
+    plan = plan_shared_memory(func, scratch_users(func, job), job)
     assert plan.total == as_op(func).shared_bytes <= job.target.max_shared_memory
     unlimited = {op: 256 * KIB for op in plan.scratch}
-    assert plan_shared_memory(func, unlimited, job.target.max_shared_memory).total > job.target.max_shared_memory
+    assert plan_shared_memory(func, unlimited, job).total > job.target.max_shared_memory
 
 
 def test_a_remark_says_what_it_costs():

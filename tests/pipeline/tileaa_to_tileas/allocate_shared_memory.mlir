@@ -28,6 +28,29 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32, shared_bytes = 32768 : i32} {
   nv_tileaa.return
 }
 
+// ---- neighbors_share_a_region_where_another_would_cost_a_cta
+!a = tensor<64x64xf32, #cute.layout<(64,64), (32,4,(8,4)):(1,1024,(128,32))>>
+!b = tensor<64x64xf32, #cute.layout<(64,64), (32,4,(2,16)):(64,16,(2048,1))>>
+nv_tileaa.func @k attributes {num_warps = 4 : i32, schedule = {occupancy = 8 : i32}} {
+^bb0(%x: !a):
+  %1 = nv_tileas.convert_layout %x : (!a) -> !b
+  %2 = nv_tileas.exp2 %1 : !b
+  %3 = nv_tileas.convert_layout %2 : (!b) -> !a
+  nv_tileaa.return
+}
+// ==>
+#layout0 = #cute.layout<(64,64), (32,4,(8,4)):(1,1024,(128,32))>
+!tile_64x64xf32 = tensor<64x64xf32, #layout0>
+#layout1 = #cute.layout<(64,64), (32,4,(2,16)):(64,16,(2048,1))>
+!tile_64x64xf32_v1 = tensor<64x64xf32, #layout1>
+nv_tileaa.func @k attributes {num_warps = 4 : i32, schedule = {occupancy = 8 : i32}, shared_bytes = 16384 : i32} {
+^bb0(%x: !tile_64x64xf32):
+  %0 = nv_tileas.convert_layout %x {scratch_bytes = 16384 : i32, scratch_offset = 0 : i32} : (!tile_64x64xf32) -> !tile_64x64xf32_v1
+  %1 = nv_tileas.exp2 %0 : !tile_64x64xf32_v1
+  %2 = nv_tileas.convert_layout %1 {scratch_bytes = 16384 : i32, scratch_offset = 0 : i32, sync_before} : (!tile_64x64xf32_v1) -> !tile_64x64xf32
+  nv_tileaa.return
+}
+
 // ---- conversions_that_stand_together_share_their_barriers
 !a = tensor<64x64xf32, #cute.layout<(64,64), (32,4,(8,4)):(1,1024,(128,32))>>
 !b = tensor<64x64xf32, #cute.layout<(64,64), (32,4,(2,16)):(64,16,(2048,1))>>

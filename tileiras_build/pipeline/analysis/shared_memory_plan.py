@@ -10,9 +10,11 @@ from xdsl.ir import Operation
 from ...ir.casting import as_op
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
+from ..common.optimization_hints import occupancy
 from ..job import Job
 from .buffer_liveness import LiveRange
 from .kernel_lifetime_storage import lifetime_storage_of
+from .resource_model import MAX_CTAS_PER_SM
 from .scratch_memory_sizes import ALIGNMENT, SIZES, STAGE_ALIGNMENT, STORE_BY_TMA, buffer_bytes
 
 
@@ -30,9 +32,17 @@ def scratch_users(func: Operation, job: Job, limit: int | None = None) -> dict[T
     return {op: size for op, size in sizes if size}
 
 
-def plan_shared_memory(func: Operation, users: Mapping[TableOp, int], most: int) -> SharedMemoryPlan:
+def plan_shared_memory(func: Operation, users: Mapping[TableOp, int], job: Job) -> SharedMemoryPlan:
+    """The plan with two regions of scratch, unless they cost one of the CTAs that share an SM, for which stages were chosen."""
+    smallest = _plan(func, users, 0)
+    most = job.target.share_with(smallest.total, occupancy(func, job) or MAX_CTAS_PER_SM)
+    found = _plan(func, users, most)
+    return found if found.total <= most else smallest
+
+
+def _plan(func: Operation, users: Mapping[TableOp, int], most: int) -> SharedMemoryPlan:
     """Offset 0 is scratch that is used while stage buffers are live, then the stage buffers, then kernel-lifetime storage.
-    Other scratch overlaps the first two. ``most``: the shared memory of a CTA, above which less is placed side by side.
+    Other scratch overlaps the first two. ``most``: the bytes above which less is placed side by side.
     """
     _, storage = place_storage(func, 0)
     rings = [as_op(op) for op in walk(func) if op.name == "nv_tileas.alloc_tensor"]

@@ -45,7 +45,7 @@ def _assign(func: Operation, job: Job) -> None:
     if chunk_limit(func) is None:
         fuse_conversions(func, _ScratchLimit(func, most), job)
     users = scratch_users(func, job)
-    plan = plan_shared_memory(func, users, most)
+    plan = plan_shared_memory(func, users, job)
     _check_size(plan.total, job)
     for op, size in users.items():
         op.scratch_bytes, op.scratch_offset = size, plan.scratch[op]

@@ -46,8 +46,7 @@ def _limit(func: TableOp, job: Job) -> None:
 
 
 def _fits(func: TableOp, job: Job) -> bool:
-    most = job.target.max_shared_memory
-    return plan_shared_memory(func, scratch_users(func, job), most).total <= most
+    return plan_shared_memory(func, scratch_users(func, job), job).total <= job.target.max_shared_memory
 
 
 def _limit_operations(func: TableOp, limit: int, job: Job) -> None:

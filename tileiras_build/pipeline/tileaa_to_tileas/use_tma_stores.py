@@ -170,9 +170,8 @@ class _Store:
         """
         rings = [as_op(op) for op in walk(self.func) if op.name == "nv_tileas.alloc_tensor"]
         whole, beside = sum(buffer_bytes(ring) for ring in rings), lifetime_storage_bytes(self.func)
-        limits = map(self.job.target.shared_memory_of, range(self.job.target.sm_limits.ctas, 1, -1))
-        most = self.job.target.max_shared_memory
-        total = next((limit for limit in limits if whole + beside <= limit), most) - beside
+        target = self.job.target
+        most, total = target.max_shared_memory, target.share_with(whole + beside, target.sm_limits.ctas) - beside
         filled = whole if any(LiveRange.of(ring).covers(self.op) for ring in rings) else 0
         converted = min(align_to_banks(self.smem_round_trip.scratch_bytes), most - beside - filled)
         return max(converted, total - filled)
