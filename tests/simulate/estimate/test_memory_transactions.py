@@ -73,3 +73,12 @@ def test_generic_accesses_outside_of_arrays_are_of_another_cta():
 def test_bytes_of_additions_to_memory(vector, bytes):
     text = f"REDG.E.ADD.{vector}.RN.STRONG.GPU desc[UR4][R2.64], R4"
     assert count_transactions(one(text), BASE + bytes * LANES, None, ALL_LANES).bytes == 32 * bytes
+
+
+def test_copies_to_shared_memory_read_where_their_predicate_holds():
+    """Other lanes write zeros: bank conflicts remain, and no sectors."""
+    copy, near = one("LDGSTS.E.BYPASS.128 [R23+0x400], desc[UR4][R2.64], !P1"), 16 * LANES
+    found = [count_transactions(copy, BASE + 16 * LANES, near, ALL_LANES, count > LANES) for count in (32, 8, 0)]
+    assert [one.sectors for one in found] == [{1: 16}, {1: 4}, {}]
+    assert [one.wavefronts for one in found] == [4] * 3 and [one.is_fill for one in found] == [False, False, True]
+    assert count_transactions(copy, None, near, ALL_LANES, LANES < 8).sectors == {0: 4}

@@ -6,6 +6,8 @@ from tests.simulate.estimate.handwritten import code, launch, parameter, trace
 from tileiras_build.core.errors import InvalidInput
 from tileiras_build.simulate.estimate import trace_warps as tracing
 from tileiras_build.simulate.estimate.constant_bank_values import GlobalBuffer
+from tileiras_build.simulate.estimate.cta_work_counts import WorkCounter
+from tileiras_build.target.gpu_models import GPUS
 
 LOOP = [
     f"MOV R2, {parameter(0)}",
@@ -88,6 +90,35 @@ def test_accesses_are_recorded_with_addresses():
         found = trace([line.format(stride) for line in lines], [GlobalBuffer("a", 1 << 20)])
         [seen] = found.observed.values()
         assert seen.accesses[0].sectors == {1: sectors}
+
+
+def copies(*condition):
+    """A loop of 16 copies to shared memory, of 512 bytes each, with a predicate."""
+    return [
+        "S2R R0, SR_TID.X", "IMAD.WIDE R2, R0, 0x10, c[0x0][0x210]", "MOV R4, RZ", ".L_x_1:", *condition,
+        "LDGSTS.E.BYPASS.128 [R0], desc[UR4][R2.64], P1", "IADD3 R4, R4, 0x1, RZ",
+        "ISETP.LT.AND P0, PT, R4, 0x10, PT", "@P0 BRA `(.L_x_1)", "EXIT",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("condition", "read", "known"),
+    [
+        ("ISETP.LT.AND P1, PT, R4, 0x10, PT", 16, True),
+        ("ISETP.LT.AND P1, PT, R4, 0xc, PT", 12, True),  # it fails after the executions whose addresses are evaluated
+        ("ISETP.GE.AND P1, PT, R4, 0x2, PT", 14, True),
+        ("ISETP.GE.AND P1, PT, R4, 0x8, PT", 8, False),  # it only holds after them
+        ("ISETP.LT.AND P1, PT, R0, 0x10, PT", 8, True),  # half of the lanes
+        ("ISETP.LT.AND P1, PT, R4, RZ, PT", 0, True),
+        ("ISETP.EQ.AND P1, PT, R40, RZ, PT", 16, True),  # what is not known may hold
+    ],
+)
+def test_copies_read_where_their_predicate_holds(condition, read, known):
+    lines = copies(condition)
+    found = trace(lines, [GlobalBuffer("a", 1 << 20)])
+    work = WorkCounter(code(*lines), GPUS["h100"]).block([found])
+    assert work.l2_reads == 512 * read and bool(work.unknown_accesses) is not known
+    assert work.shared == 16 * found.observed[4].accesses[0].wavefronts
 
 
 def test_an_endless_loop_is_refused(monkeypatch):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from .memory_transactions import read_predicate
 from .sass_operands import MEMORY, PREDICATE, PROGRAM_COUNTER, REGISTER, TRUE, UNIFORM, UNIFORM_PREDICATE, ZERO, Operand
 from .sass_parser import Instruction, MachineCode
 
@@ -89,12 +90,17 @@ def _reads(operand: Operand, wide: bool) -> int:
 
 
 def addresses(one: Instruction) -> int:
-    """The registers of memory operands' addresses, and the guard, as a bit set."""
-    found = _bit(one.guard) if one.guard else 0
+    """The registers of memory operands' addresses, the guard, and ``read_predicate``, as a bit set."""
+    found = predicates(one)
     for operand in one.operands:
         if operand.kind == MEMORY:
             found |= _reads(operand, False)
     return found
+
+
+def predicates(one: Instruction) -> int:
+    """The guard, and the ``read_predicate``, as a bit set."""
+    return sum(_bit(operand) for operand in {one.guard, read_predicate(one)} if operand is not None)
 
 
 def coordinate_count(one: Instruction) -> int:

@@ -31,7 +31,7 @@ from .mbarrier_phases import (
     multicast_arrivals,
 )
 from .memory_load import IDLE, MemoryLoad, latency_and_rate
-from .memory_transactions import LOADS, SHARED
+from .memory_transactions import ASYNC, LOADS, SECTOR_BYTES, SHARED, Transactions
 from .sass_parser import Instruction, MachineCode
 from .trace_warps import WarpTrace, path_id
 
@@ -232,7 +232,7 @@ class _ClusterSimulation:
         seen = warp.trace.observed.get(one.number)
         if seen is None or not seen.accesses:
             return start + _MEDIUM_LATENCY
-        taken = seen.accesses[0]
+        taken = next((taken for taken in seen.accesses if not taken.is_fill), seen.accesses[0])
         done = start + self.gpu.shared_latency
         if one.opcode in SHARED:
             unit = (warp.block, "shared")
@@ -241,12 +241,21 @@ class _ClusterSimulation:
             return begins + taken.wavefronts + self.gpu.shared_latency
         if taken.peer_bytes:
             done = self._exchange(warp, start, taken.peer_bytes)
+        elif one.opcode in ASYNC:
+            done = self._copy_to_shared(warp, one, start, taken)
         elif one.opcode in LOADS or one.opcode.startswith("ATOM"):
             done = self._load(warp, start, sum(taken.sectors.values()) * 32.0)
         else:
             done = start + _MEDIUM_LATENCY
-        if one.opcode == "LDGSTS":
-            warp.copy_end = max(warp.copy_end, done)
+        return done
+
+    def _copy_to_shared(self, warp: _WarpState, one: Instruction, start: float, taken: Transactions) -> float:
+        """A copy of a group that the warp waits for; it loads nothing where it only writes zeros."""
+        warp.observed_index[one.number] += 1
+        is_fill = warp.observed_index[one.number] in warp.trace.observed[one.number].fills
+        sectors = sum(taken.sectors.values())
+        done = start + self.gpu.shared_latency if is_fill else self._load(warp, start, sectors * SECTOR_BYTES)
+        warp.copy_end = max(warp.copy_end, done)
         return done
 
     def _exchange(self, warp: _WarpState, start: float, size: float) -> float:

@@ -149,7 +149,7 @@ class WorkCounter:
             self._add_accesses(found, one, seen)
 
     def _add_accesses(self, found: CtaWork, one: Instruction, seen: Observed) -> None:
-        share = seen.executions / len(seen.accesses)
+        share, global_share = seen.executions / len(seen.accesses), seen.share
         into = found.read if one.opcode in LOADS else found.written
         for taken in seen.accesses:
             found.shared += share * taken.wavefronts
@@ -157,7 +157,7 @@ class WorkCounter:
             is_global = one.opcode in GLOBAL and not taken.peer_bytes
             found.l1 += share * max(taken.lines, taken.bytes / SHARED_BYTES_PER_CLOCK) * is_global
             for owner, sectors in taken.sectors.items():
-                into[owner] += share * sectors * SECTOR_BYTES  # type: ignore[assignment]
+                into[owner] += global_share * sectors * SECTOR_BYTES  # type: ignore[assignment]
             if not taken.known:
                 found.unknown_accesses.add(one.number)
 
@@ -170,7 +170,7 @@ def _reread(number: int, seen: Observed, places: set[tuple[int, int, int]]) -> f
             continue
         key = (number, time, taken.place)
         if key in places:
-            found += sum(taken.sectors.values()) * SECTOR_BYTES * seen.executions / len(seen.accesses)
+            found += sum(taken.sectors.values()) * SECTOR_BYTES * seen.share
         places.add(key)
     return found
 

@@ -83,7 +83,7 @@ def _streams(kernel: KernelModel, launch: Launch, constants: Constants, cluster:
             warps.setdefault(number, warp)
             for taken in seen.accesses if kernel.code.instructions[number].opcode in LOADS else ():
                 for array, sectors in taken.sectors.items():
-                    sizes[array][number] += sectors * SECTOR_BYTES * seen.executions / len(seen.accesses)  # type: ignore[assignment]
+                    sizes[array][number] += sectors * SECTOR_BYTES * seen.share  # type: ignore[assignment]
     loads = [number for of_array in sizes.values() for number in of_array]
     copies = {number: size / len(cluster) for number, size in copied.items() if number in warps}
     tracer = LoadPlaces(kernel.code, launch, constants, [*loads, *copies])

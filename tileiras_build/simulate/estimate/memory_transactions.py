@@ -41,7 +41,7 @@ _PATTERNS: dict[tuple[bytes, bytes, str, int], int] = {}  # wavefronts by access
 class Transactions:
     """The transactions of one execution: ``sectors`` by array (``buffer_of``), ``lines`` of 128 bytes, and ``wavefronts`` of
     shared memory. ``peer_bytes``: to or from the shared memory of a CTA of the cluster. ``known``: whether the addresses are known.
-    ``place``: the first byte of global memory, if it is known.
+    ``place``: the first byte of global memory, if it is known. ``is_fill``: whether a copy to shared memory writes zeros alone.
     """
 
     bytes: int = 0
@@ -51,6 +51,7 @@ class Transactions:
     peer_bytes: int = 0
     known: bool = True
     place: int | None = None
+    is_fill: bool = False
 
 
 def size_of(one: Instruction) -> int:
@@ -74,13 +75,26 @@ def address_operands(one: Instruction) -> tuple[Operand | None, Operand | None]:
     return (found[-1] if found else None), None
 
 
-def count_transactions(one: Instruction, far: Lanes, near: Lanes, lanes: np.ndarray) -> Transactions:
-    """The transactions of the lanes at addresses in global (``far``) and shared memory (``near``)."""
+def read_predicate(one: Instruction) -> Operand | None:
+    """The predicate behind the addresses of LDGSTS: where it is false, a lane reads nothing, and writes zeros. ptxas puts the negated
+    ``ignore-src`` of cp.async there, or whether its ``src-size`` is above 0.
+    """
+    last = one.operands[-1] if one.opcode in ASYNC and one.operands else None
+    return last if last is not None and last.is_predicate else None
+
+
+def count_transactions(
+    one: Instruction, far: Lanes, near: Lanes, lanes: np.ndarray, reading: np.ndarray | None = None
+) -> Transactions:
+    """The transactions of the lanes at addresses in global (``far``) and shared memory (``near``). ``reading``: those that access
+    global memory, where others only write zeros.
+    """
     size, count = size_of(one), int(lanes.sum())
-    found = Transactions(bytes=size * count)
+    reading = lanes if reading is None else reading
+    found = Transactions(bytes=size * count, is_fill=not reading.any())
     place, other = address_operands(one)
-    if place is not None:
-        _add_global(found, far, size, lanes, one.opcode in GENERIC)
+    if place is not None and not found.is_fill:
+        _add_global(found, far, size, reading, one.opcode in GENERIC)
     if other is not None:
         _add_shared(found, one, near, size, lanes)
     return found
@@ -89,11 +103,8 @@ def count_transactions(one: Instruction, far: Lanes, near: Lanes, lanes: np.ndar
 def _add_global(found: Transactions, far: Lanes, size: int, lanes: np.ndarray, generic: bool) -> None:
     if far is None:
         # Unknown addresses are assumed to be coalesced.
-        found.known, found.sectors, found.lines = (
-            False,
-            {0: -(-found.bytes // SECTOR_BYTES)},
-            -(-found.bytes // LINE_BYTES),
-        )
+        read = size * int(lanes.sum())
+        found.known, found.sectors, found.lines = False, {0: -(-read // SECTOR_BYTES)}, -(-read // LINE_BYTES)
         return
     starts = to_lanes(far)[lanes].tolist()
     if generic and all(buffer_of(start) == NO_BUFFER for start in starts):

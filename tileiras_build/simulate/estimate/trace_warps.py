@@ -12,17 +12,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from ...core.errors import InvalidInput
 from ...target.sm_limits import WARP
-from .backward_slice import addresses, backward_slice, read, results_of, width_of
+from .backward_slice import addresses, backward_slice, predicates, read, results_of, width_of
 from .constant_bank_values import Constants, Launch, Shape
 from .lane_values import ALL_LANES, LANES, Truth
 from .mbarrier_phases import init_stores
-from .memory_transactions import ASYNC, GLOBAL, SHARED, Transactions, address_operands, count_transactions
+from .memory_transactions import (
+    ASYNC,
+    GLOBAL,
+    SHARED,
+    Transactions,
+    address_operands,
+    count_transactions,
+    read_predicate,
+)
 from .sass_operands import Operand
 from .sass_parser import BYTES, Instruction, MachineCode
 from .sass_semantics import Handler, handler_of
@@ -43,11 +51,19 @@ class Observed:
     """One instruction in one warp: its executions, sampled accesses, and recorded operand words.
 
     ``recorded_words``: for each execution, words by meaning, such as an mbarrier's expected bytes; None if no lane was active.
+    ``fills``: the passes of its block in which a copy to shared memory only writes zeros.
     """
 
     executions: int = 0
     accesses: list[Transactions] = field(default_factory=list)
     recorded_words: list[dict[str, int | None] | None] = field(default_factory=list)
+    fills: set[int] = field(default_factory=set)
+
+    @property
+    def share(self) -> float:
+        """The executions that each sampled access of global memory stands for."""
+        sampled = sum(not one.is_fill for one in self.accesses)
+        return (self.executions - len(self.fills)) / sampled if sampled else 0.0
 
 
 @dataclass
@@ -110,7 +126,7 @@ class Tracer:
         """The same without addresses, for executions after the sampled ones."""
         if one.opcode not in MEMORY_OPCODES or one.number in self.recorded_opcodes:
             return self._slice_roots(one)
-        return read(replace(one, operands=())) if one.guard else 0
+        return predicates(one)
 
     def warp(self, place: Shape, number: int) -> WarpTrace:
         """The trace of warp ``number`` of the CTA at ``place`` in the grid."""
@@ -181,9 +197,25 @@ class WarpWalk:
         seen.executions += 1
         if one.number in self.tracer.recorded_opcodes:
             seen.recorded_words.append(_record_words(self.warp, one))
-        if one.opcode in MEMORY_OPCODES and len(seen.accesses) < SAMPLED_ACCESSES:
+        if one.opcode in MEMORY_OPCODES:
+            self._observe_access(one, seen)
+
+    def _observe_access(self, one: Instruction, seen: Observed) -> None:
+        reading = self._reading_lanes(one)
+        if not reading.any():
+            seen.fills.add(self.passed[self.trace.blocks[-1]])
+        if len(seen.accesses) < SAMPLED_ACCESSES:
             far, near = (None if place is None else self.warp.address(place) for place in address_operands(one))
-            seen.accesses.append(count_transactions(one, far, near, self.warp.lanes))
+            seen.accesses.append(count_transactions(one, far, near, self.warp.lanes, reading))
+        elif reading.any() and all(taken.is_fill for taken in seen.accesses):
+            # Addresses are not evaluated any more.
+            seen.accesses.append(count_transactions(one, None, None, self.warp.lanes, reading))
+
+    def _reading_lanes(self, one: Instruction) -> np.ndarray:
+        """The active lanes without those in which a copy to shared memory only writes zeros."""
+        predicate = read_predicate(one)
+        truth: Truth = True if predicate is None else self.warp.predicate(predicate)
+        return self.warp.lanes & (True if truth is None else truth)
 
     # ---- control flow ----------------------------------------------------------------------------------------------
     def _leave(self, group: _LaneGroup, last: Instruction) -> None:
