@@ -127,10 +127,15 @@ OP_TRAITS: dict[str, OpTraits] = {
 
 def traits_of(op: Operation) -> OpTraits:
     """The traits of an operation; raises InternalError where it has none."""
+    return traits_of_name(op.name)
+
+
+def traits_of_name(name: str) -> OpTraits:
+    """The traits of the operation of a name; raises InternalError where it has none."""
     try:
-        return OP_TRAITS[op.name]
+        return OP_TRAITS[name]
     except KeyError:
-        raise InternalError("operation-traits", f"{op.name} has no traits") from None
+        raise InternalError("operation-traits", f"{name} has no traits") from None
 
 
 def register_traits(traits: Mapping[str, OpTraits]) -> None:

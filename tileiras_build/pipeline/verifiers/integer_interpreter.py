@@ -106,12 +106,13 @@ class IntegerInterpreter:
             return value.value.data if isinstance(value, IntegerAttr) else None
         if op.name == "arith.select" and (condition := self.known_integers.get(op.operands[0])) is not None:
             return self._known([op.operands[1 if condition else 2]])[0]
-        values = [number for number in self._known(op.operands) if number is not None]
-        if len(values) < len(op.operands) or not values:
+        compute = (
+            self.compare.get(str_attr(op, "predicate")) if op.name == "arith.cmpi" else self.arithmetic.get(op.name)
+        )
+        if compute is None:
             return None
-        if op.name == "arith.cmpi" and (predicate := str_attr(op, "predicate")) in self.compare:
-            return int(self.compare[predicate](*values))
-        return self.arithmetic[op.name](*values) if op.name in self.arithmetic else None
+        values = [number for number in self._known(op.operands) if number is not None]
+        return int(compute(*values)) if len(values) == len(op.operands) else None
 
     def fail(self, message: str) -> NoReturn:
         """Raise InternalError with ``error_id``."""

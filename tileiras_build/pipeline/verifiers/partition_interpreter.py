@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 
 from xdsl.ir import Operation, SSAValue
 
@@ -17,7 +18,7 @@ from ...ir.casting import as_op, cast, int_attr, unwrap
 from ...ir.dialects.nv_tileas.ops import is_written_by_pair
 from ...ir.dialects.nv_tileas.types import PipelineType
 from ...ir.dialects.op_definition import TableOp
-from ...ir.dialects.op_traits import MmaRole, traits_of
+from ...ir.dialects.op_traits import MmaRole, traits_of, traits_of_name
 from .integer_interpreter import IntegerInterpreter
 from .pipeline_events import PipelineEvent
 from .tmem_column_lifetimes import TmemColumnLifetimes, columns_of_several_partitions, is_tracked
@@ -40,19 +41,21 @@ ARITHMETIC = {
 
 @dataclass(frozen=True)
 class KernelPipelines:
-    """The pipeline of each buffer and of each accumulator with stages, the pipelines whose stages a partition acquires, and the columns
-    of tensor memory that several partitions access.
+    """The pipeline of each buffer and of each accumulator with stages, the pipelines whose stages a partition acquires, the columns
+    of tensor memory that several partitions access, and the buffers of operands that are written before a loop, or copied ahead, which
+    ``cp_async_buffers`` checks.
     """
 
     pipelines: dict[SSAValue, SSAValue]
     accumulators: dict[SSAValue, SSAValue]
     acquired: set[SSAValue]
     shared_columns: set[int]
+    without_items: set[SSAValue | None]
 
     @classmethod
     def of(cls, kernel: Operation) -> KernelPipelines:
         found = _buffer_pipelines(kernel), _accumulator_pipelines(kernel), _acquired_pipelines(kernel)
-        return cls(*found, columns_of_several_partitions(kernel))
+        return cls(*found, columns_of_several_partitions(kernel), set(map(_buffer_without_items, kernel.walk())))
 
 
 class PartitionInterpreter(IntegerInterpreter):
@@ -85,8 +88,7 @@ class PartitionInterpreter(IntegerInterpreter):
         self.copied: dict[SSAValue, SSAValue] = {}  # the pipeline of each tile of scales that tcgen05.cp fills
         self.events: list[PipelineEvent] = []
         self.unsynchronized: set[SSAValue] = set()  # buffers that threads have written since the last barrier
-        # Buffers of operands that are written before a loop, or copied ahead, which ``cp_async_buffers`` checks.
-        self.without_items = set(map(_buffer_without_items, kernel.walk()))
+        self.without_items = kernel_pipelines.without_items
         self.pipelines, self.accumulators = kernel_pipelines.pipelines, kernel_pipelines.accumulators
         self.reused, self.assumed = kernel_pipelines.acquired, assumed
         for op in kernel.regions[0].blocks[0].ops:
@@ -430,7 +432,12 @@ MMA_STEPS = {
 
 
 def _step_of(op: Operation) -> Callable[[PartitionInterpreter, TableOp], None] | None:
-    role = traits_of(op).mma
+    return _step_of_name(op.name, bool(op.results))
+
+
+@cache
+def _step_of_name(name: str, has_results: bool) -> Callable[[PartitionInterpreter, TableOp], None] | None:
+    role = traits_of_name(name).mma
     if MmaRole.ISSUE in role:
-        return PartitionInterpreter.mma if op.results else PartitionInterpreter.issue
-    return STEPS.get(op.name) or MMA_STEPS.get(role)
+        return PartitionInterpreter.mma if has_results else PartitionInterpreter.issue
+    return STEPS.get(name) or MMA_STEPS.get(role)
