@@ -59,10 +59,11 @@ SAMPLE = {
 # messages; conversions of small floats; tiles that the CTAs of a cluster share; tiles larger than shared memory; fp4 with
 # scales; ping-pong of warpgroups, accumulators that stay in tensor memory; dots that load more than shared memory holds in
 # one step, or accumulate more than registers hold; rows that are spilled to shared memory; loads behind stores;
-# accumulators that are read again; accumulators of several loops in the same columns of tensor memory.
+# accumulators that are read again; accumulators of several loops in the same columns of tensor memory; scans across warps.
 TILE_KERNELS = {
     "tileas_to_ll/tile_kernels.py": {
-        "sm_80": ["slices_i32", "bytes_round_trip", "additions_bf16", "printing", "asserting"]
+        "sm_80": ["slices_i32", "bytes_round_trip", "additions_bf16", "printing", "asserting"],
+        "sm_90": ["compositions_i32_1x4096"],
     },
     "tileas_to_ll/arith/conversion_kernels.py": {"sm_80": ["f32_to_e8m0_up"], "sm_90": ["f64_to_e4m3"]},
     "tileas_to_ll/memory/atomic_kernels.py": {"sm_90": ["elements_f16"]},
