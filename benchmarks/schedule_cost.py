@@ -32,7 +32,7 @@ from tileiras_build import driver
 from tileiras_build.core.errors import TileirasError
 from tileiras_build.frontend.export_cutile import Case, export_kernels, load_cases
 from tileiras_build.pipeline.schedule import cost as model
-from tileiras_build.pipeline.schedule.choose import LEAST_GAIN, listening
+from tileiras_build.pipeline.schedule.choose import MIN_GAIN, listening
 from tileiras_build.pipeline.schedule.kernel import Kernel
 from tileiras_build.pipeline.schedule.schedule import Schedule
 from tileiras_build.pipeline.schedule.schedule_attribute import schedule_of
@@ -150,7 +150,7 @@ class Ratio(NamedTuple):
     @property
     def is_wrong(self) -> bool:
         """Whether cost would choose it or the first one, and the other one is estimated to be faster."""
-        return (self.cost < 1 - LEAST_GAIN and self.estimate > 1) or (self.cost > 1 and self.estimate < 1 - LEAST_GAIN)
+        return (self.cost < 1 - MIN_GAIN and self.estimate > 1) or (self.cost > 1 and self.estimate < 1 - MIN_GAIN)
 
 
 def ratios_of(case: Case, code: bytes, target: Target) -> list[Ratio]:

@@ -12,7 +12,7 @@ from tests.examples.example_library import bytecode_of, launch
 from tileiras_build.driver import explain_schedule
 from tileiras_build.frontend.export_cutile import export_kernels
 from tileiras_build.pipeline.job import Job
-from tileiras_build.pipeline.schedule.choose import LEAST_GAIN, WholeSchedule, cheapest
+from tileiras_build.pipeline.schedule.choose import MIN_GAIN, WholeSchedule, cheapest
 from tileiras_build.pipeline.schedule.cost import Cost
 from tileiras_build.pipeline.schedule.kernel import Dot, Kernel
 from tileiras_build.pipeline.schedule.schedule import Schedule
@@ -195,7 +195,7 @@ def candidate(warps: int, clocks: float | None, refused: str | None = None, tail
 
 
 def test_the_cheapest_legal_candidate_wins_and_the_first_of_equal_ones():
-    first, less, least = candidate(8, 100), candidate(4, 100 * (1 - LEAST_GAIN / 2)), candidate(2, 50)
+    first, less, least = candidate(8, 100), candidate(4, 100 * (1 - MIN_GAIN / 2)), candidate(2, 50)
     assert cheapest([first, less]) is first
     assert cheapest([first, less, least]) is least
     assert cheapest([candidate(8, 104, tail=0.14), candidate(4, 106, tail=0.07)]).schedule.num_warps == 4
@@ -208,7 +208,7 @@ def test_a_pair_is_weighed_only_before_tiles_are_divided():
     """Later, a kernel has the CTAs that it has: the warps of a pair are for no kernel of one CTA."""
     [kernel] = explained(KERNELS, "wide", "sm_100", '{"schedule": {"num_ctas": 1}}')
     assert kernel["schedule"]["num_warps"] == 8
-    assert {one["schedule"].get("num_ctas") for one in kernel["schedules"]} == {None}
+    assert {one["schedule"].get("num_ctas", 1) for one in kernel["schedules"]} == {1}
     [kernel] = explained(KERNELS, "narrow", "sm_100")
     [pair] = (one for one in kernel["schedules"] if one["schedule"].get("num_ctas") == 2)
     assert "a pair needs 256 rows or columns" in pair["refused"] and pair["remedy"] == "other tile sizes"

@@ -3,7 +3,7 @@
 import pytest
 
 from tileiras_build.pipeline.schedule.cost import FMA, L2, SHARED, TENSOR
-from tileiras_build.pipeline.schedule.split_k_grids import LEAST_GAIN, PARTS, _best, _Ctas, _least_extents, _steps
+from tileiras_build.pipeline.schedule.split_k_grids import MIN_SPLIT_GAIN, PARTS, _best, _Ctas, _least_extents, _steps
 from tileiras_build.target.gpu_models import GPUS
 
 H100 = GPUS["h100"]
@@ -55,7 +55,7 @@ def test_parts_fill_idle_sms(programs, best):
 
 
 def test_a_small_gain_is_none():
-    assert _best([ctas(1000), ctas(1000 * (1 - LEAST_GAIN) + 1, 2)], SMS // 2, H100) == 1
+    assert _best([ctas(1000), ctas(1000 * (1 - MIN_SPLIT_GAIN) + 1, 2)], SMS // 2, H100) == 1
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ from ..common.optimization_hints import occupancy
 from ..job import Job
 from ..mma.family import fastest_family
 from ..pipelining_strategies import choose as choose_strategy
-from .choose import WholeSchedule, cheapest, hear_schedules, is_listening
+from .choose import Limit, Resource, WholeSchedule, cheapest, hear_schedules, is_listening
 from .cost import cost
 from .kernel import Kernel, describe
 from .schedule import Schedule
@@ -44,10 +44,10 @@ CTAS = (2, 1)
 DECIDES = ("num_warps", "occupancy")
 
 
-class _Limit(NamedTuple):
+class _Refusal(NamedTuple):
     """What binds a number of CTAs, and what would allow it."""
 
-    refused: str | None = None
+    refused: str | Limit | None = None
     remedy: str | None = None
 
 
@@ -91,24 +91,24 @@ class AttentionCandidates:
     def kernel(self) -> Kernel:
         return describe(self.func, self.job)
 
-    def _candidate(self, ctas: int, limit: _Limit, is_priced: bool) -> WholeSchedule:
+    def _candidate(self, ctas: int, limit: _Refusal, is_priced: bool) -> WholeSchedule:
         if not is_priced or limit.refused is not None:
             return WholeSchedule(Schedule(num_warps=self.warps, occupancy=ctas), *limit, decides=DECIDES)
         schedule = self._expected(ctas)
         return WholeSchedule(schedule, cost=cost(self.kernel, schedule, self.target), decides=DECIDES)
 
     # ---- what is legal ---------------------------------------------------------------------------
-    def limit(self, ctas: int) -> _Limit:
+    def limit(self, ctas: int) -> _Refusal:
         """What an SM does not hold of so many CTAs. What asks the kernel for its shape is answered with this one."""
         if self.warps * ctas < MIN_WARPGROUPS * WARPGROUP:
-            return _Limit("four warps: no others multiply while they compute the softmax", "more rows or CTAs per SM")
+            return _Refusal("four warps: no others multiply while they compute the softmax", "more rows or CTAs per SM")
         before = schedule_of(self.func)
         set_knobs(self.func, num_warps=self.warps, occupancy=ctas if ctas > 1 else None, setmaxnreg=True)
         limits = [self._limit(chain, ctas) for chain in self.chains]
         set_knobs(self.func, num_warps=before.num_warps, occupancy=before.occupancy, setmaxnreg=before.setmaxnreg)
-        return next((limit for limit in limits if limit.refused is not None), _Limit())
+        return next((limit for limit in limits if limit.refused is not None), _Refusal())
 
-    def _limit(self, chain: ChainedDots, ctas: int) -> _Limit:
+    def _limit(self, chain: ChainedDots, ctas: int) -> _Refusal:
         """Registers hold the tiles that are live at once, and shared memory the stages.
 
         With two CTAs, threads then have registers for both accumulators; with one, also for two left operands of the second dot,
@@ -117,16 +117,19 @@ class AttentionCandidates:
         words = self._words(chain, two_lefts=ctas == 1)
         if not registers_fit_with_setmaxnreg(words, self.warps, ctas, self.target):
             needed, available = words // (WARP * self.warps), setmaxnreg_split(self.warps, self.target, ctas)[1]
-            text = f"registers: a thread needs {needed + ASYNC_MMA_REG_OVERHEAD} for scores, results and operands"
-            return _Limit(f"{text}, and has {available} with {ctas} per SM", "smaller tiles")
+            text = f"a thread needs {needed + ASYNC_MMA_REG_OVERHEAD} for scores, results and operands, and has {available}"
+            return _Refusal(Limit(Resource.REGISTERS, f"{text} with {ctas} per SM"), "smaller tiles")
         if (least := self._instruction_registers(chain)) > (
             available := registers_at_launch((self.warps + WARPGROUP) * ctas, self.target)
         ):
-            text = f"registers: ptxas needs {least} at launch for the instruction of {self._columns(chain)} columns"
-            return _Limit(f"{text}, and a thread has {available} with {ctas} per SM", "fewer columns")
+            text = (
+                f"ptxas needs {least} at launch for the instruction of {self._columns(chain)} columns, and a thread has"
+            )
+            return _Refusal(Limit(Resource.REGISTERS, f"{text} {available} with {ctas} per SM"), "fewer columns")
         if not self.family.stages_fit(chain.first, ctas, self.job):
-            return _Limit(f"shared memory: the stages of a CTA do not fit with {ctas} per SM", "smaller tiles")
-        return _Limit()
+            text = f"the stages of a CTA do not fit with {ctas} per SM"
+            return _Refusal(Limit(Resource.SHARED, text), "smaller tiles")
+        return _Refusal()
 
     def _columns(self, chain: ChainedDots) -> int:
         """Columns of the largest instruction."""

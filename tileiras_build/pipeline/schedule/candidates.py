@@ -1,6 +1,6 @@
 """Whole schedules of a kernel with one matmul: each combination of CTAs, instructions and warps, with its legality and its cost.
 
-The cheapest legal one is chosen; where it is cheaper by less than ``LEAST_GAIN``, the first one. They come in this order: a pair
+The cheapest legal one is chosen; where it is cheaper by less than ``MIN_GAIN``, the first one. They come in this order: a pair
 of CTAs for tiles of 256 rows, else one CTA; the fastest family; as many warps as tiles of that size get. What follows from a
 combination (CTAs per SM, stages, fragments that are read ahead) is expected here as the passes will choose it.
 
@@ -51,7 +51,7 @@ from ..common.optimization_hints import hint, occupancy
 from ..job import Job
 from ..mma.family import MmaFamily, Storage, family_with_fragments, fastest_family
 from ..pipelining_strategies import choose as choose_strategy
-from .choose import DECIDES, LEAST_GAIN, WholeSchedule, cheapest, hear_schedules, is_listening
+from .choose import DECIDES, MIN_GAIN, Limit, Resource, WholeSchedule, cheapest, hear_schedules, is_listening
 from .cost import STEP_BYTES, cost
 from .dot_operands import computed_operands, copies_both, stage_bytes
 from .grid_clusters import grid_cluster_limit, shared_operand
@@ -171,7 +171,7 @@ class Candidates:
             return None
         alone = cheapest(self._of(self._clusters()))
         assert alone is not None
-        return together if together.nanoseconds < (1 - LEAST_GAIN) * alone.nanoseconds else None
+        return together if together.nanoseconds < (1 - MIN_GAIN) * alone.nanoseconds else None
 
     def in_one_cta(self) -> WholeSchedule | None:
         """The cheapest legal candidate with one CTA; None where a pair of CTAs is cheaper."""
@@ -320,27 +320,24 @@ class Candidates:
             )
         return None, None
 
-    def _limit(self, schedule: Schedule, kernel: Kernel) -> tuple[str | None, str | None]:
+    def _limit(self, schedule: Schedule, kernel: Kernel) -> tuple[Limit | None, str | None]:
         """What an SM does not hold of a schedule, and the remedy."""
         warps, ctas, dot = schedule.num_warps or 1, schedule.occupancy or 1, kernel.dots[0]
         is_asked = schedule_of(self.func).occupancy is not None
         least = ctas if is_asked or ctas > self._expected_ctas(kernel, warps) else 1
         if not registers_fit(registers := self._registers(kernel), warps, least, self.target):
             needed, available = registers_of_thread(registers, warps, least, self.target)
-            return (
-                f"registers: a thread needs {needed} for its part of the tiles, and has {available}",
-                "more num_warps",
-            )
+            text = f"a thread needs {needed} for its part of the tiles, and has {available}"
+            return Limit(Resource.REGISTERS, text), "more num_warps"
         columns = ctas * allocated_columns(_columns(dot)) if self.family.accumulator is Storage.TENSOR else 0
         if columns > ALL_COLUMNS:
-            return f"tensor memory: {ctas} CTAs per SM need {columns} columns, an SM has {ALL_COLUMNS}", "smaller tiles"
+            text = f"{ctas} CTAs per SM need {columns} columns, an SM has {ALL_COLUMNS}"
+            return Limit(Resource.TENSOR, text), "smaller tiles"
         stages = MIN_STAGES * stage_bytes(kernel, self.dot, self.computed)
         needed, available = stages + self._beside(kernel), self.target.shared_memory_of(ctas)
         if (self.copied or self.computed) and needed > available:
-            return (
-                f"shared memory: two stages are {needed} bytes, a CTA has {available} with {ctas} per SM",
-                "smaller tiles",
-            )
+            text = f"two stages are {needed} bytes, a CTA has {available} with {ctas} per SM"
+            return Limit(Resource.SHARED, text), "smaller tiles"
         return None, None
 
     # ---- what follows ----------------------------------------------------------------------------
@@ -364,12 +361,9 @@ class Candidates:
         fitting = (self.target.shared_memory_of(ctas) - self._beside(kernel)) // max(kernel.stage_bytes, 1)
         stages = max(1, min(MAX_CP_ASYNC_STAGES, fitting))
         ahead = self._fragments_fit(kernel.dots[0], unwrap(schedule.num_warps), ctas) or None
-        shared_by = (
-            None if any(dot.written for dot in kernel.dots) else ctas
-        )  # registers have whole tiles of these operands
-        return replace(
-            schedule, occupancy=shared_by, num_stages=None, cp_async_stages=(stages,), prefetch_fragments=ahead
-        )
+        schedule = replace(schedule, num_stages=None, cp_async_stages=(stages,), prefetch_fragments=ahead)
+        # Operands that threads compute are in registers as whole tiles, which bound the CTAs per SM.
+        return replace(schedule, occupancy=None if any(dot.written for dot in kernel.dots) else ctas)
 
     def _expected(self, cluster: _Cluster, kernel: Kernel, warps: int, ctas: int) -> Schedule:
         """The schedule of a combination."""

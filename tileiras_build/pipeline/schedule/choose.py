@@ -26,36 +26,8 @@ from .schedule_attribute import set_knobs
 from .schedule_file import refusal, requested
 
 V = TypeVar("V", bound=Value)
-LEAST_GAIN = 0.03  # of the cost; below, the model says nothing
+MIN_GAIN = 0.03  # of the cost; below, the model says nothing
 DECIDES = ("num_ctas", "grid_cluster", "num_warps")  # the knobs that make most whole schedules
-
-
-@dataclass(frozen=True)
-class WholeSchedule:
-    """A candidate for all knobs together: ``refused`` is what binds it, None where it is legal; ``remedy`` what would allow it.
-
-    ``decides``: the knobs whose values make it; the others follow.
-    """
-
-    schedule: Schedule
-    refused: str | None = None
-    remedy: str | None = None
-    cost: Cost | None = None
-    decides: tuple[str, ...] = DECIDES
-
-    @property
-    def nanoseconds(self) -> float:
-        """What candidates that have a cost are compared by."""
-        return unwrap(self.cost).nanoseconds_with_tail
-
-    @property
-    def decided(self) -> dict[str, Value]:
-        """The values that make it."""
-        return {name: getattr(self.schedule, name) or 1 for name in self.decides}
-
-    def is_of(self, made: Schedule) -> bool:
-        """Whether a finished schedule is what it makes."""
-        return all((getattr(made, name) or 1) == value for name, value in self.decided.items())
 
 
 class Resource(StrEnum):
@@ -75,6 +47,34 @@ class Limit(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.resource}: {self.text}"
+
+
+@dataclass(frozen=True)
+class WholeSchedule:
+    """A candidate for all knobs together: ``refused`` is what binds it, None where it is legal; ``remedy`` what would allow it.
+
+    ``decides``: the knobs whose values make it; the others follow.
+    """
+
+    schedule: Schedule
+    refused: str | Limit | None = None
+    remedy: str | None = None
+    cost: Cost | None = None
+    decides: tuple[str, ...] = DECIDES
+
+    @property
+    def nanoseconds(self) -> float:
+        """What candidates that have a cost are compared by."""
+        return unwrap(self.cost).nanoseconds_with_tail
+
+    @property
+    def decided(self) -> dict[str, Value]:
+        """The values that make it."""
+        return {name: getattr(self.schedule, name) or 1 for name in self.decides}
+
+    def is_of(self, made: Schedule) -> bool:
+        """Whether a finished schedule is what it makes."""
+        return all((getattr(made, name) or 1) == value for name, value in self.decided.items())
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def cheapest(found: Iterable[WholeSchedule]) -> WholeSchedule | None:
     if not legal or legal[0].cost is None:
         return legal[0] if legal else None
     least = min(legal, key=lambda one: one.nanoseconds)
-    return least if least.nanoseconds < (1 - LEAST_GAIN) * legal[0].nanoseconds else legal[0]
+    return least if least.nanoseconds < (1 - MIN_GAIN) * legal[0].nanoseconds else legal[0]
 
 
 _heard: ContextVar[Heard | None] = ContextVar("heard", default=None)

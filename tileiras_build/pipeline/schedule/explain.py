@@ -104,8 +104,9 @@ def _as_row(one: WholeSchedule) -> dict[str, Any]:
     if one.cost is not None:
         price = {CLOCKS: round(one.cost.clocks), BOUND: one.cost.bound, CTAS: one.cost.ctas}
         price |= {TAIL: round(one.cost.tail, 3)} if one.cost.tail else {}
-    limit = {"refused": one.refused, "remedy": one.remedy}
-    return {SCHEDULE: one.schedule.chosen} | price | {name: value for name, value in limit.items() if value is not None}
+    refused = {} if one.refused is None else {"refused": str(one.refused)}
+    remedy = {} if one.remedy is None else {"remedy": one.remedy}
+    return {SCHEDULE: one.schedule.chosen} | price | refused | remedy
 
 
 def _add_costs(candidates: dict[str, list], kernel: Kernel, schedule: Schedule, job: Job) -> None:

@@ -55,7 +55,8 @@ INSTRUCTIONS = {
     "divf": {"special": 1.0, "float32": 8.0},
     "powf": {"special": 2.0, "float32": 4.0},
     "fp_to_fp": {"alu": 0.5},  # two at once
-    **{name: {"special": 1.0} for name in ("sitofp", "uitofp")},
+    "sitofp": {"special": 1.0},
+    "uitofp": {"special": 1.0},
 }
 
 
@@ -64,7 +65,8 @@ class Dot:
     """C (m, n) += A (m, k) B (k, n), ``trips`` times. ``a_bytes`` and ``b_bytes`` are loaded for each: 0 for an operand that is
     computed, or loaded before; ``is_computed``: the left one is no loaded tile. ``is_chained``: one of two dots, of which the
     second waits for the first. ``a_work`` and ``b_work``: instructions of single threads that convert the elements of an operand after
-    their load, which each warp does for its fragments of a tile that is copied ahead. ``scale_bytes``: of block scales for each trip. Types have the names of ``OPERAND_TYPES``.
+    their load, which each warp does for its fragments of a tile that is copied ahead. ``scale_bytes``: of block scales for each trip.
+    Types have the names of ``OPERAND_TYPES``.
     """
 
     m: int
@@ -142,8 +144,9 @@ def operand_bytes(name: str) -> float:
 
 @dataclass(frozen=True)
 class Kernel:
-    """``loop``: instructions by pipe (maxima: those of ALUs that reduce) in the loops of dots, ``rest`` those outside, both times their trips. ``loaded`` and ``stored``:
-    bytes of tiles besides the operands of dots that loops load; ``reused``: of those that other tile programs load, too.
+    """``loop``: instructions by pipe in the loops of dots, ``rest`` those outside, both times their trips; ``maxima`` are those of the ALU
+    that reduce. ``loaded`` and ``stored``: bytes of tiles besides the operands of dots that loops load; ``reused``: of those that other
+    tile programs load, too.
     ``reductions``: one after the other, outside of the loops of dots; ``row_words``: 32-bit words of the tiles that wait for one,
     in kernels without dots; ``late_words``: of those that are loaded afterwards. ``warps``: those that it has unless a schedule says
     otherwise. ``ctas`` of a cluster have divided its tiles, or have tile programs of their own; ``shares_left``: these load the same
@@ -262,12 +265,12 @@ def describe(func: TableOp, job: Job) -> Kernel:
         late_words(func),
         choose_warps(func, job),
         func.num_ctas or 1,
-        found.is_persistent,
-        func.grid_cluster is not None and _shares_left(func),
-        split_k,
-        schedule_of(func).tile_slices or 1,
-        0 if found.dots else found.rounds,
-        found.has_short_rows,
+        is_persistent=found.is_persistent,
+        shares_left=func.grid_cluster is not None and _shares_left(func),
+        split_k=split_k,
+        slices=schedule_of(func).tile_slices or 1,
+        rounds=0 if found.dots else found.rounds,
+        has_short_rows=found.has_short_rows,
     )
 
 

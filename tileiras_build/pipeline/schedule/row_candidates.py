@@ -29,7 +29,7 @@ from ..analysis.row_registers import held_words, late_words, row_words
 from ..analysis.scratch_memory_sizes import spill_bytes
 from ..common.optimization_hints import occupancy
 from ..job import Job
-from .choose import LEAST_GAIN, WholeSchedule, cheapest, hear_schedules, is_listening
+from .choose import MIN_GAIN, Limit, Resource, WholeSchedule, cheapest, hear_schedules, is_listening
 from .cost import DRAM, Cost, cost
 from .kernel import Kernel, describe
 from .schedule import POWERS, Schedule
@@ -56,9 +56,7 @@ class RowCandidates:
             return None
         found = [first, *(self._candidate(warps) for warps in self._others())]
         hear_schedules(self.func, found)
-        return (
-            first if is_best else cheapest(found)
-        )  # whoever listens hears what else is chosen from, and changes nothing
+        return first if is_best else cheapest(found)  # what is explained is what is compiled
 
     def more_ctas(self, one: WholeSchedule) -> None:
         """They follow from the warps."""
@@ -106,23 +104,21 @@ class RowCandidates:
             return WholeSchedule(schedule, refused, remedy)
         return WholeSchedule(schedule, cost=cost(self.kernel, schedule, self.target))
 
-    def _limit(self, warps: int) -> tuple[str | None, str | None]:
+    def _limit(self, warps: int) -> tuple[Limit | None, str | None]:
         """What a number of warps lacks, and the remedy."""
         if warps > 1 and WARP * warps > self.size:
-            return (
-                f"threads: {warps} warps have {WARP * warps}, and the largest tile {self.size} elements",
-                "fewer num_warps",
-            )
+            text = f"{warps} warps have {WARP * warps}, and the largest tile {self.size} elements"
+            return Limit(Resource.THREADS, text), "fewer num_warps"
         needed, available = self._registers(warps), registers_at_launch(warps, self.target)
         if needed > available and warps < MAX_WARPS:
-            return (
-                f"registers: a thread needs {needed} for its part of the tiles, and has {available}",
-                "more num_warps",
-            )
+            text = f"a thread needs {needed} for its part of the tiles, and has {available}"
+            return Limit(Resource.REGISTERS, text), "more num_warps"
         return None, None
 
     def _registers(self, warps: int) -> int:
-        """Registers of a thread for a row, what a loop carries beside it and what is loaded after its reductions, or for a tile that is reduced."""
+        """Registers of a thread for a row, what a loop carries beside it and what is loaded after its reductions, or for a tile that is
+        reduced.
+        """
         return row_registers(max(self.words + self.held_words + self.late_words, self.size), warps)
 
     # ---- what follows ----------------------------------------------------------------------------
@@ -148,4 +144,4 @@ class RowCandidates:
 
 def _cannot_be_cheaper(found: Cost | None) -> bool:
     """Early pruning: whether DRAM alone takes so long."""
-    return found is None or (1 - LEAST_GAIN) * found.clocks <= found.demands[DRAM]
+    return found is None or (1 - MIN_GAIN) * found.clocks <= found.demands[DRAM]

@@ -14,6 +14,7 @@ from itertools import pairwise
 from math import ceil
 from typing import NamedTuple
 
+from ...frontend.argument_names_in_producer import Programs
 from ...ir.casting import unwrap
 from ...target.gpu_models import GpuModel
 from ...target.shared_sm import batch_clocks
@@ -24,17 +25,9 @@ from .schedule import Schedule
 
 PARTS = (4, 2)  # CTAs of a tile program
 # Of the time of a launch; below, `estimate` finds the exchange slower than the rest of the loop.
-LEAST_GAIN = 0.1
-WAVES = int(1 / LEAST_GAIN)  # more cannot gain as much
+MIN_SPLIT_GAIN = 0.1
+WAVES = int(1 / MIN_SPLIT_GAIN)  # more cannot gain as much
 SHARED_BY_SMS = (L2, DRAM)
-
-
-class Grids(NamedTuple):
-    """Grids of ``least`` to ``most`` tile programs, for which so many parts are faster where an extent along k is at least ``extent``."""
-
-    least: int
-    most: int
-    extent: int
 
 
 class _Ctas(NamedTuple):
@@ -61,17 +54,19 @@ class _Ctas(NamedTuple):
         return max(batch_clocks(count, self.alone, demands), count * max(demands))
 
 
-def split_grids(found: Candidates, trips: Mapping[int, float]) -> dict[int, list[Grids]]:
-    """The grids for each number of parts; none where CTA pairs are faster. ``trips``: of the loop, by an extent along k in ascending order."""
+def split_grids(found: Candidates, trips: Mapping[int, float], parameter: int | None) -> dict[int, list[Programs]]:
+    """The grids for which each number of parts is faster; none where CTA pairs are. ``trips``: of the loop, by an extent along k in
+    ascending order, the value of ``parameter``.
+    """
     gpu, whole, neighbours = unwrap(default_gpu(found.target)), found.in_one_cta(), found.best_neighbours()
-    grids: dict[int, list[Grids]] = {parts: [] for parts in PARTS}
+    grids: dict[int, list[Programs]] = {parts: [] for parts in PARTS}
     if whole is None or whole.cost is None:
         return {}
     launches = {extent: _launches(found, count, whole, neighbours) for extent, count in trips.items()}
     for least, most in _steps(gpu.sm_count):
         best = {extent: _best(choices, most, gpu) for extent, choices in launches.items()}
         for parts, extent in _least_extents(best):
-            _add(grids[parts], Grids(least, most, extent))
+            _add(grids[parts], Programs(least, most, parameter, extent))
     return {parts: rows for parts, rows in grids.items() if rows}
 
 
@@ -85,7 +80,7 @@ def _best(launches: Sequence[_Ctas], programs: int, gpu: GpuModel) -> int:
     """The fastest number of parts, where it gains enough over one CTA; 1, too, where clusters of neighbours are faster, of an even grid."""
     times = [(one.nanoseconds(programs, gpu), one.parts) for one in launches]
     time, parts = min(times)
-    return parts if time < (1 - LEAST_GAIN) * times[0][0] else 1
+    return parts if time < (1 - MIN_SPLIT_GAIN) * times[0][0] else 1
 
 
 def _least_extents(best: Mapping[int, int]) -> Iterator[tuple[int, int]]:
@@ -97,9 +92,9 @@ def _least_extents(best: Mapping[int, int]) -> Iterator[tuple[int, int]]:
             yield parts, enough[0]
 
 
-def _add(rows: list[Grids], new: Grids) -> None:
+def _add(rows: list[Programs], new: Programs) -> None:
     """Add grids, or extend the last ones."""
-    if rows and (rows[-1].most + 1, rows[-1].extent) == (new.least, new.extent):
+    if rows and (rows[-1].most + 1, rows[-1].minimum) == (new.least, new.minimum):
         new = rows.pop()._replace(most=new.most)
     rows.append(new)
 

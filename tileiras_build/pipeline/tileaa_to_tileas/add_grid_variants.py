@@ -51,11 +51,11 @@ class AddGridVariants(EdgePass):
         if job.schedule or not job.target.has("cluster"):
             return
         for func in list(_most_specific(module)):
-            if (found := Candidates.of(func, job)) is not None:
-                later = unwrap(signature_of(func)).later
-                if later > 1:
-                    _become_split(func, found, later, job)
-                    continue
+            if (found := Candidates.of(func, job)) is None:
+                continue
+            if (parts := unwrap(signature_of(func)).later) > 1:
+                _become_split(func, found, parts, job)
+            else:
                 _add_split(func, found, job)
                 _add_clustered(func, found, job)
 
@@ -119,11 +119,8 @@ def _grids(func: TableOp, found: Candidates, job: Job) -> dict[int, tuple[Progra
     if not possible:
         return {}
     index, by_extent = _trips_by_extent(func)
-    return {
-        parts: tuple(Programs(one.least, one.most, index, one.extent) for one in rows)
-        for parts, rows in split_grids(found, by_extent).items()
-        if parts in possible
-    }
+    grids = split_grids(found, by_extent, index)
+    return {parts: tuple(rows) for parts, rows in grids.items() if parts in possible}
 
 
 # ---- trips -----------------------------------------------------------------------------------------

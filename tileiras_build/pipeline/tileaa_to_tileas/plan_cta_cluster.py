@@ -49,8 +49,7 @@ class PlanCtaCluster(EdgePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for func in map(as_op, filter(is_function, module.body.block.ops)):
-            wanted = schedule_of(func).num_ctas
-            requested = wanted or hint(func, job, "num_cta_in_cga")
+            requested = schedule_of(func).num_ctas or hint(func, job, "num_cta_in_cga")
             may_divide = func.num_ctas is None and job.target.has("cluster")
             ctas = (requested or _cheapest_ctas(func, job)) if may_divide else 1
             if is_listening():
@@ -58,7 +57,9 @@ class PlanCtaCluster(EdgePass):
             if ctas > 1:
                 _shard_over_ctas(func, job, ctas, is_requested=requested is not None)
                 Cse().run(module, job)
-            set_knobs(func, num_ctas=func.num_ctas if ctas > 1 else 1 if wanted == 1 else None)
+                set_knobs(func, num_ctas=func.num_ctas)
+            elif schedule_of(func).num_ctas != 1:  # a request for 1 stays in the schedule
+                set_knobs(func, num_ctas=None)
 
 
 def _candidates(func: TableOp, chosen: int, job: Job) -> Iterator[Candidate[int]]:
