@@ -75,7 +75,7 @@ def test_each_grid_has_a_length_of_its_own(grid, length, taken):
 
 
 def test_a_variant_has_the_same_results_for_grids_of_others():
-    assert TAILS[0].may((67, 1, 1), [16]) and not TAILS[2].may((67, 1, 1), [16])
+    assert TAILS[0].allows((67, 1, 1), [16]) and not TAILS[2].allows((67, 1, 1), [16])
 
 
 @pytest.mark.parametrize(

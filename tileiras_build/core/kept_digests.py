@@ -11,9 +11,8 @@ from collections.abc import Callable
 from contextlib import suppress
 
 LARGE = 1 << 20  # bytes: finding the digest of a smaller file takes as long as reading the file
-_SETTLED = (
-    2_000_000_000  # ns: a file that changed more recently may change again without a new time, on any file system
-)
+# ns: a file that changed more recently may change again without a new time, on any file system.
+_SETTLED = 2_000_000_000
 _stat = os.stat  # the tracer replaces it
 
 

@@ -46,8 +46,8 @@ def make_launch(own: Callable[..., None]) -> Callable[..., None]:
             native = state.native
             try:
                 if native.by_extent is not None:
-                    some = native.for_some
-                    native = (some and some(grid, kernel_args)) or native.by_extent[grid[0] % native.period]
+                    choose = native.by_programs
+                    native = (choose and choose(grid, kernel_args)) or native.by_extent[grid[0] % native.period]
                 native.launch(stream, grid, native.threads, native.twin, kernel_args)
                 return
             except Exception:

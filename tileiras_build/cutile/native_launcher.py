@@ -8,7 +8,7 @@ kernel, and the caller's grid: kernels with several, and persistent kernels, use
 Variants for some grids and lengths have a twin for each row of them, which answers for all arguments: with the kernel itself where
 these have no such variant. The function that chooses among variants for some numbers of tile blocks is generated:
 
-    def for_some(grid, arguments):
+    def by_programs(grid, arguments):
         gx, gy, gz = grid + more_axes[len(grid)]
         programs = gx * gy * gz
         if programs > 198:
@@ -55,7 +55,7 @@ class NoCubinYet(Exception):
 class NativeLauncher:
     """The twin of one kernel, or of a variant of the kernel of ``general``: its ``choice``. ``threads`` are those of a block. ``compile``
     has the kernel for arguments, and what a launch of a choice takes of it.
-    ``for_some`` returns the launcher for a number of tile blocks and for arguments, if there is one. ``by_extent`` has the launcher of each
+    ``by_programs`` returns the launcher for a number of tile blocks and for arguments, if there is one. ``by_extent`` has the launcher of each
     other grid, by its extent along axis 0 modulo ``period``; None: itself for all launches.
     """
 
@@ -68,7 +68,7 @@ class NativeLauncher:
         general: NativeLauncher | None = None,
     ):
         self.threads = (choice.launch.threads_per_cta,)
-        self.for_some: Callable[[Any, Any], NativeLauncher | None] | None = None
+        self.by_programs: Callable[[Any, Any], NativeLauncher | None] | None = None
         self.by_extent: tuple[NativeLauncher, ...] | None = None
         self.period = 1
         self.choice = choice
@@ -85,7 +85,7 @@ class NativeLauncher:
         """The launcher for a grid of tile blocks and arguments; ``launch_hook.py`` has the same."""
         if self.by_extent is None:
             return self
-        return (self.for_some and self.for_some(grid, arguments)) or self.by_extent[grid[0] % self.period]
+        return (self.by_programs and self.by_programs(grid, arguments)) or self.by_extent[grid[0] % self.period]
 
     def add_variants(self, compiled: CompiledKernel) -> None:
         """Launch the variants of the kernel that is compiled for some arguments, too."""
@@ -97,38 +97,38 @@ class NativeLauncher:
             made = NativeLauncher(self._session, self._kernel, choice, self._compile, self)
             self._variants.setdefault(key, made)
         clustered = [one for one in self._variants.values() if not one.choice.grids]
-        some = [one for one in self._variants.values() if one.choice.grids]
+        limited = [one for one in self._variants.values() if one.choice.grids]
         # A launch of another thread that finds no launcher in the former table goes by Python.
         self.period = lcm(*(one.choice.launch.grid.cluster for one in clustered))
         self.by_extent = tuple(_divided_by(clustered, extent) or self for extent in range(self.period))
-        self.for_some = self._generate(some) if some else None
+        self.by_programs = self._generate(limited) if limited else None
 
     def _is_readable(self, choice: Choice) -> bool:
         """Whether the parameters that determine the launches of a variant are arguments, and not parts of one."""
-        return all(self._position(choice.launch, param) is not None for param in _read(choice).values())
+        return all(self._position(choice.launch, param) is not None for param in _deciding(choice).values())
 
     def _position(self, launch: Launch, param: Parameter) -> int | None:
         names = list(self._session.cutile.parameter_names(self._kernel))
         name = launch.arguments[param.argument].name if param.argument is not None else None
         return names.index(name) if name in names else None
 
-    def _generate(self, some: list[NativeLauncher]) -> Callable[[Any, Any], NativeLauncher | None]:
+    def _generate(self, limited: list[NativeLauncher]) -> Callable[[Any, Any], NativeLauncher | None]:
         """The function that chooses among launchers of variants, those of more CTAs and for fewer launches first."""
         scope: dict[str, Any] = {"more_axes": ((1, 1, 1), *MORE_AXES), "length_of": _length_of}
-        most = max(row.most for one in some for row in one.choice.grids)
+        most = max(row.most for one in limited for row in one.choice.grids)
         lines = ["gx, gy, gz = grid + more_axes[len(grid)]", "programs = gx * gy * gz"]
         lines += [f"if programs > {most:d}:", " return None"]
-        for index, one in enumerate(sorted(some, key=lambda one: _generality(one.choice))):
+        for index, one in enumerate(sorted(limited, key=lambda one: _generality(one.choice))):
             scope[f"twin{index}"] = one
             lines += [f"if {fits_code(one.choice, self._reading(one.choice))}:", f" return twin{index}"]
-        exec("\n".join(["def for_some(grid, arguments):", *(f" {line}" for line in lines)]), scope)
-        return scope["for_some"]
+        exec("\n".join(["def by_programs(grid, arguments):", *(f" {line}" for line in lines)]), scope)
+        return scope["by_programs"]
 
     def _reading(self, choice: Choice) -> dict[int, str]:
         """For each parameter that determines the launches of a variant, the expression of its value."""
         return {
             index: f"length_of(arguments[{place}], {param.axis})" if param.axis is not None else f"arguments[{place}]"
-            for index, param in _read(choice).items()
+            for index, param in _deciding(choice).items()
             for place in [self._position(choice.launch, param)]
         }
 
@@ -178,7 +178,7 @@ def _conditions_of(choice: Choice) -> Hashable:
     return choice.launch.cluster, choice.launch.grid.cluster, choice.grids, lengths
 
 
-def _read(choice: Choice) -> dict[int, Parameter]:
+def _deciding(choice: Choice) -> dict[int, Parameter]:
     """The parameters that determine the launches of a variant."""
     rows = choice.launch.grid.faster_for
     return dict(choice.wanted) | {row.param: choice.launch.params[row.param] for row in rows if row.param is not None}

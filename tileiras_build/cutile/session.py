@@ -108,10 +108,10 @@ class Session:
         if not can_launch_natively(self, compiled):
             return None
 
-        def compile(cutiles: Any, launches: Choice) -> tuple[CompiledKernel, CompiledKernel]:
-            signature = self.cutile.as_ours(cutiles, kernel)
+        def compile(given: Any, choice: Choice) -> tuple[CompiledKernel, CompiledKernel]:
+            signature = self.cutile.as_ours(given, kernel)
             found = self._compiled(state, kernel, signature)
-            return found, self._of_choice(state, kernel, signature, found, found.for_launches_of(launches))
+            return found, self._of_choice(state, kernel, signature, found, found.for_launches_of(choice))
 
         launcher = NativeLauncher(self, kernel, compiled.choices[-1], compile)
         launcher.add_variants(compiled)

@@ -62,12 +62,12 @@ class Choice(NamedTuple):
     wanted: Conditions
 
     def fits(self, grid: Sequence[int], values: Values) -> bool:
-        """Whether it is launched over a grid of tile blocks with these values of the parameters: it may be, and is faster."""
+        """Whether it is launched over a grid of tile blocks with these values of the parameters: it is allowed, and faster."""
         rows, count = self.launch.grid.faster_for, prod(grid)
-        return self.may(grid, values) and (not rows or any(_holds(row, count, values) for row in rows))
+        return self.allows(grid, values) and (not rows or any(_holds(row, count, values) for row in rows))
 
-    def may(self, grid: Sequence[int], values: Values) -> bool:
-        """Whether it has the same results there."""
+    def allows(self, grid: Sequence[int], values: Values) -> bool:
+        """Whether it computes the same as the kernel there, if not faster."""
         divides = grid[0] % self.launch.grid.cluster == 0
         return divides and all(satisfies(param, values[place]) for place, param in self.wanted)
 

@@ -18,12 +18,12 @@ FROM_REMARKS = f"{__name__}:of_tileas"
 def of_tileas(data: bytes, target: str, classes: Sequence[str]) -> list[CompilerWarning]:
     """The warnings of the kernels of a ``.tileas`` artifact, in program order, each once.
 
-    A kernel that has an aligned variant has none: where it lacks promises, the variant has them. Neither has a cluster variant:
-    those of its kernel are the same.
+    A kernel that has an aligned variant has none: where it lacks promises, the variant has them. Neither has a variant
+    for some grids: those of its kernel are the same.
     """
     from ..ir.casting import as_op
     from ..ir.dialects.op_traits import is_function
-    from ..pipeline.analysis.kernel_parameters import is_cluster_variant, variant_of
+    from ..pipeline.analysis.kernel_parameters import is_grid_variant, variant_of
     from ..pipeline.tile_ir_text_format import parse
     from ..target.targets import find_target
     from .optimization_remarks import FAILED, MISSED, collect
@@ -31,8 +31,8 @@ def of_tileas(data: bytes, target: str, classes: Sequence[str]) -> list[Compiler
     chosen = {name for one in classes for name in WARNINGS[one].remarks}
     module = parse(data)
     kernels = [as_op(op) for op in module.body.block.ops if is_function(op)]
-    clustered = {func.sym_name for func in kernels if is_cluster_variant(func)}
-    silent = clustered | {variant_of(func) for func in kernels if func.sym_name not in clustered}
+    for_grids = {func.sym_name for func in kernels if is_grid_variant(func)}
+    silent = for_grids | {variant_of(func) for func in kernels if func.sym_name not in for_grids}
     remarks = [one for one in collect(module, find_target(target)) if one.function not in silent]
     return [_of_remark(one, target) for one in remarks if one.name in chosen and one.kind in (MISSED, FAILED)]
 

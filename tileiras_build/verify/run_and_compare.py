@@ -140,7 +140,7 @@ def _accepts(subject: KernelUnderTest, trial: ReferenceLaunch) -> bool:
         return True
     _, params = _place(subject, trial)
     choice = choice_of(subject.entry, subject.launch, subject.launches[subject.general])
-    return choice.may(trial.grid, PackedValues(subject.launch, params))
+    return choice.allows(trial.grid, PackedValues(subject.launch, params))
 
 
 def _check(subject: KernelUnderTest, trial: ReferenceLaunch) -> Outcome:

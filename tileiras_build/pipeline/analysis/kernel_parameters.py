@@ -124,7 +124,7 @@ def variant_of(function: Operation) -> str | None:
     return None if found is None else found.variant_of
 
 
-def is_cluster_variant(function: Operation) -> bool:
+def is_grid_variant(function: Operation) -> bool:
     """Whether a function is the variant of a kernel for some grids: those that its clusters divide, or of some numbers of tile programs."""
     found = signature_of(function)
     if found is None or found.variant_of is None:

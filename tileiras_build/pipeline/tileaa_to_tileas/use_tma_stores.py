@@ -80,16 +80,16 @@ class UseTmaStores(EdgePass):
             return False
         stores = [_Store(as_op(op), func, job) for op in walk(switch.regions[-1]) if op.name == STORE]
         chosen = [store for store in stores if all(holds(store) for holds in RULES)]
-        new_op = [_replace_store(store, entry, switch) for store in chosen]
-        for store in new_op:
+        new_ops = [_replace_store(store, entry, switch) for store in chosen]
+        for store in new_ops:
             if may_depend_on(store.token, _is_ordinary):
                 store.after_accesses = True
-        _order(new_op)
-        if new_op:
+        _order(new_ops)
+        if new_ops:
             computing = switch.regions[-1]
             for end in [*filter(is_return, walk(computing)), terminator(computing.blocks[0])]:
                 parent_block(end).insert_op_before(AsyncTmaStoreWaitOp.make([], [], read=True), end)
-        return bool(new_op)
+        return bool(new_ops)
 
 
 # ---- which stores ----------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from xdsl.ir import Operation, SSAValue
 from ....ir.casting import as_op, tile_type
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import LinearLayout
+from ....target.sm_limits import WARP
 from ...analysis.access_vectorization import (
     VECTOR_BYTES,
     ViewAccessInfo,
@@ -32,8 +33,7 @@ from .separate_addresses import is_gathered
 # its addresses in its layout, which narrow accesses would repeat in every iteration; it passes on less, as accumulators would be converted in
 # every iteration.
 DOT_WEIGHT, MEMORY_WEIGHT, SCAN_WEIGHT, GATHER_WEIGHT = 1000, 10, 5, 4000
-ATOMIC_WEIGHT, LEAST_WEIGHT = 4 * MEMORY_WEIGHT, 1
-LANES = 32
+ATOMIC_WEIGHT, MIN_WEIGHT = 4 * MEMORY_WEIGHT, 1
 
 
 def seed(classes: LayoutClasses, op: Operation) -> None:
@@ -58,7 +58,7 @@ def _seed_tiled(classes: LayoutClasses, op: TableOp) -> None:
     op.in_bounds = in_bounds
     narrowest = _narrowest_addition(op, vector) if updates else 1
     layout = classes.memory_layout(op.value, facts.order, vector, at_least=narrowest)
-    weight = ATOMIC_WEIGHT if narrowest > 1 else LEAST_WEIGHT if _reads_alike(classes, op) else MEMORY_WEIGHT
+    weight = ATOMIC_WEIGHT if narrowest > 1 else MIN_WEIGHT if _reads_alike(classes, op) else MEMORY_WEIGHT
     classes.prefer(op.value, layout, weight * tile_size(op.value))
     classes.ports[op] = layout
 
@@ -67,7 +67,7 @@ def _reads_alike(classes: LayoutClasses, op: TableOp) -> bool:
     """Whether a load beside dots is of one element per thread at most, as scales are: it takes as long in any layout, while a
     conversion would let all threads wait in each iteration.
     """
-    return classes.multiplies and op.name == TILED_LOAD and tile_size(op.value) <= LANES * classes.num_warps
+    return classes.multiplies and op.name == TILED_LOAD and tile_size(op.value) <= WARP * classes.num_warps
 
 
 def _seed_multimem(classes: LayoutClasses, op: TableOp) -> None:

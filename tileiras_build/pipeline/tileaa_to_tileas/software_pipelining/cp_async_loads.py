@@ -158,7 +158,9 @@ def _with_smem_layout(
         return None
     has_boundary_tile = facts.vector(op.coords, facts.in_bounds()) < vector
     if is_beside:
-        return CpAsyncLoad(op, chain, fragment, placement, copied, vector, op, has_boundary_tile, False, True)
+        return CpAsyncLoad(
+            op, chain, fragment, placement, copied, vector, op, has_boundary_tile, is_scale=False, is_beside=True
+        )
     [use] = (chain[-1].results[0] if chain else op.value).uses
     is_scale = use.operation.name != DOT or use.index > JOIN_TOKENS
     return CpAsyncLoad(op, chain, fragment, placement, copied, vector, use.operation, has_boundary_tile, is_scale)

@@ -33,7 +33,7 @@ from .reduce_across_warps import Tuple
 Held = dict[int, Tuple]
 """One scalar per operand, by register."""
 # Combinations of a thread's elements with those of other lanes, where that is done at each level: one shuffle less, one after the other.
-MOST_COMBINATIONS = 16
+MAX_COMBINATIONS = 16
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class _Scan:
         groups = [register for register in held if not register & in_thread]
         last = 0 if self.backwards else in_thread
         held, before = self._within_thread(held), {}
-        if not in_thread or len(held) * (len(self.levels.lanes) - 1) <= MOST_COMBINATIONS:
+        if not in_thread or len(held) * (len(self.levels.lanes) - 1) <= MAX_COMBINATIONS:
             held = self._across_lanes(held)
             totals = {group: held[group | last] for group in groups}
         else:
