@@ -36,9 +36,8 @@ def test_keys_and_values_stay_in_shared_memory_where_tensor_memory_is_full():
     before_loops = built.tileas[built.tileas.index("agent_switch") :].split("nv_tileas.for")[0]
     assert before_loops.count("tiled_tma_load") == 1
     last_loop = built.tileas[built.tileas.rindex("nv_tileas.for") :]
-    assert (
-        len(re.findall(r"nv_tileas\.if [^{]*\{[^}]* lhs_stage\(", last_loop)) == 1
-    )  # the next scores are issued ahead
+    issued_ahead = re.findall(r"nv_tileas\.if [^{]*\{[^}]* lhs_stage\(", last_loop)
+    assert len(issued_ahead) == 1  # the scores of the next iteration
 
 
 def test_computed_operands_are_written_there_where_accumulators_fill_tensor_memory():
