@@ -1,8 +1,8 @@
 """STRATEGIES: how the copies of a loop overlap its computation, one frozen row each.
 
-The option ``strategy`` (a row's name, or "auto") selects the passes between tileaa and tileas that start a schedule; all others
-run under every strategy, and find nothing to do where these have not. The names and their meaning are those of the option ``pipeline-strategy`` of
-tileir-internals, section 5.2.
+The option ``strategy`` (a row's name, or "auto") selects the passes between tileaa and tileas that start a schedule. All others run under
+every strategy, and change only what these have scheduled. The names and their meaning are those of the option ``pipeline-strategy``
+of tileir-internals, section 5.2.
 """
 
 from __future__ import annotations

@@ -111,14 +111,14 @@ class _CtaShadow:
         self.cluster_size = cluster_size
 
     def find_conflicts(self, index: np.ndarray, cta: np.ndarray, phase: np.ndarray, writes: bool) -> np.ndarray:
-        """Which bytes another CTA has written or, if this access writes, read, with no barrier of the cluster since then."""
+        """Which bytes another CTA has written or, if this access writes, read, with no synchronization of the cluster since then."""
         bad = self._is_unordered(self.writer[index], self.write_phase[index], cta, phase)
         if writes:
             bad |= self._is_unordered(self.reader[index], self.read_phase[index], cta, phase)
         return bad
 
     def _is_unordered(self, who: np.ndarray, when: np.ndarray, cta: np.ndarray, phase: np.ndarray) -> np.ndarray:
-        """Whether there was an access, by another CTA, that no barrier separates from one by ``cta`` in ``phase``."""
+        """Whether there was an access, by another CTA, that no synchronization separates from one by ``cta`` in ``phase``."""
         return (who != NO_CTA) & (who != cta) & ~(self._is_near(who, cta) & (when < phase))
 
     def _is_near(self, who: np.ndarray, cta: np.ndarray) -> np.ndarray:
@@ -149,10 +149,12 @@ class _CtaShadow:
         """Of reads by CTAs of one cluster that barriers separate, the last one counts."""
         reader = self.reader[index]
         is_first = ~self._is_unordered(reader, self.read_phase[index], cta, phase)
-        together = np.where(self._is_near(reader, cta), FIRST_CLUSTER - cta // self.cluster_size, SEVERAL_CTAS)
-        mine = np.where(is_first, cta, together)
+        mine = np.where(is_first, cta, self._together(reader, cta))
         self.reader[index], self.read_phase[index] = mine, phase
         last = self.reader[index]
         differs = last != mine
-        together = np.where(self._is_near(last, cta), FIRST_CLUSTER - cta // self.cluster_size, SEVERAL_CTAS)
-        self.reader[index[differs]] = together[differs]
+        self.reader[index[differs]] = self._together(last, cta)[differs]
+
+    def _together(self, who: np.ndarray, cta: np.ndarray) -> np.ndarray:
+        """The mark of accesses by ``who`` and by ``cta``, which differ."""
+        return np.where(self._is_near(who, cta), FIRST_CLUSTER - cta // self.cluster_size, SEVERAL_CTAS)
