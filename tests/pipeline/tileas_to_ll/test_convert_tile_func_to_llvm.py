@@ -166,6 +166,19 @@ def test_no_thread_has_more_registers_than_its_partition_holds(warps, ctas, limi
     assert kernel.attributes["nvvm.maxnreg"] == IntegerAttr(limit, i32)
 
 
+@pytest.mark.parametrize(
+    ("attributes", "limit"),
+    [
+        ("shared_bytes = 115712 : i32", 128),
+        ("shared_bytes = 115713 : i32", 255),
+        ("shared_bytes = 115713 : i32, partition_registers = array<i32: 24, 104>", 128),
+    ],
+)
+def test_registers_are_limited_for_the_ctas_that_shared_memory_holds(attributes, limit):
+    kernel = entry(f", schedule = {{occupancy = 2 : i32}}, {attributes}" + spec("numWarps=8"))
+    assert kernel.attributes["nvvm.maxnreg"] == IntegerAttr(limit, i32)
+
+
 @pytest.mark.seed("lowering-overview", "entry-grid-constant")
 def test_marks_of_arguments_become_nvvms():
     marks = ", arg_attrs = [{cute_nvgpu.grid_constant, llvm.align = 64 : i64}, {}]"

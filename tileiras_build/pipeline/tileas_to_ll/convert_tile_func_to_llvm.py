@@ -183,13 +183,24 @@ def launch_bounds(spec: KernelSpecAttr, op: Operation, job: Job) -> dict[str, At
         "nvvm.reqntid": IntegerAttr(WARP * warps, i32),
         "nvvm.minctasm": IntegerAttr(spec.num_ctas.data, i32),
     }
-    if limit := spec.max_registers.data or _register_limit(job.target, warps, occupancy(op, job)):
+    if limit := spec.max_registers.data or _register_limit(job.target, warps, _ctas_per_sm(op, job)):
         bounds["nvvm.maxnreg"] = IntegerAttr(limit, i32)
     if job.target.has("cluster") and prod(spec.cluster_dim) > 1:
         bounds["nvvm.cluster_dim"] = DenseArrayBase.from_list(i32, spec.cluster_dim)
         if "grid_cluster" not in op.attributes:  # its grid counts CTAs
             bounds["nvvm.blocksareclusters"] = UnitAttr()
     return bounds
+
+
+def _ctas_per_sm(op: Operation, job: Job) -> int | None:
+    """The CTAs per SM that a kernel asks for, or fewer where shared memory does not hold them; None if it asks for none.
+
+    Where warps exchange registers, their counts are for the CTAs that it asks for: none may have more at launch.
+    """
+    wanted, taken = occupancy(op, job), int_attr(op, "shared_bytes", 0)
+    if wanted is None or "partition_registers" in op.attributes:
+        return wanted
+    return next((ctas for ctas in range(wanted, 1, -1) if taken <= job.target.shared_memory_of(ctas)), 1)
 
 
 def _register_limit(target: Target, warps: int, ctas: int | None) -> int | None:
