@@ -74,11 +74,13 @@ def looped_gathers(x, out, ROW_COUNT: ConstInt, N: ConstInt):
 
 ROWS, ROW = (Array("float16", n, stride_divisible_by=16, shape_divisible_by=(1, 16)[-n:]) for n in (2, 1))
 FLOATS = Array("float32", 2, stride_divisible_by=4)
+ODD = Array("float16", 2)
 CASES = [
     Case("eight_rows", maxima, (ROWS, ROW, 8, 4096)),
     Case("one_row", maxima, (ROWS, ROW, 1, 4096)),
     Case("small", maxima, (ROWS, ROW, 1, 64)),
     Case("long", scaled_rows, (ROWS, ROW, ROW, ROWS, 16384)),
+    Case("odd", scaled_rows, (ODD, Array("float16", 1), Array("float16", 1), ODD, 4096)),
     Case("looped", looped, (ROWS, ROWS, 4096)),
     Case("gradients", gradients, (ROWS, ROWS, ROW, ROWS, FLOATS, FLOATS, 3, 4096)),
     Case("looped_gathers", looped_gathers, (Array("int32", 2), Array("int32", 2), 7, 128)),

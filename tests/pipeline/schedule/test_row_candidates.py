@@ -68,6 +68,20 @@ def test_the_schedule_of_rows_that_spill_may_be_given_back():
     assert compiled(NORMS, name, sm, schedule=json.dumps(found)).ptx == compiled(NORMS, name, sm).ptx
 
 
+@pytest.mark.parametrize(("sm", "bytes"), [("sm_90", 16384), ("sm_120", 8192)])
+def test_conversions_leave_the_ctas_their_shared_memory(sm, bytes):
+    """Weights have wider vectors than rows of odd lengths: they are converted in one region, and in chunks where that is too large."""
+    found = explained("odd", sm)
+    assert found["schedule"]["occupancy"] == 8
+    kernel = compiled(KERNELS, "odd", sm)
+    assert f"shared_bytes = {bytes} : i32" in kernel.tileas
+    assert compiled(KERNELS, "odd", sm, schedule=json.dumps(found)).ptx == kernel.ptx
+    x, weights = (np.random.default_rng(3).integers(1, 5, shape).astype(np.float16) for shape in ((1, 4096), 4096))
+    x[0, 7] = 4
+    out = run(KERNELS, "odd", sm, [x, weights, weights, np.zeros_like(x)], (1, 1, 1))[3]
+    np.testing.assert_array_equal(out, x / np.float16(4) * weights + weights)
+
+
 def test_a_loop_over_rows_keeps_its_warps():
     assert list(by_warps(explained("looped", "sm_100"))) == [8]
 

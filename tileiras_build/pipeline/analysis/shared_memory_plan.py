@@ -12,6 +12,8 @@ from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ..common.optimization_hints import occupancy
 from ..job import Job
+from ..schedule.schedule import CHUNK_BYTES
+from ..schedule.schedule_attribute import schedule_of
 from .buffer_liveness import LiveRange
 from .kernel_lifetime_storage import lifetime_storage_of
 from .resource_model import MAX_CTAS_PER_SM
@@ -30,6 +32,15 @@ def scratch_users(func: Operation, job: Job, limit: int | None = None) -> dict[T
     """The operations with scratch, and their bytes."""
     sizes = ((as_op(op), SIZES[op.name](as_op(op), job, limit)) for op in walk(func) if op.name in SIZES)
     return {op: size for op, size in sizes if size}
+
+
+def available_shared_memory(func: Operation, job: Job) -> int:
+    """The bytes of a CTA with as many per SM as its schedule says; all that a CTA can have where the smallest chunks do not fit either."""
+    ctas, most = schedule_of(func).occupancy or 1, job.target.max_shared_memory
+    if (share := job.target.shared_memory_of(ctas)) == most:
+        return most
+    smallest = scratch_users(func, job, CHUNK_BYTES[-1])
+    return share if plan_shared_memory(func, smallest, job).total <= share else most
 
 
 def plan_shared_memory(func: Operation, users: Mapping[TableOp, int], job: Job) -> SharedMemoryPlan:

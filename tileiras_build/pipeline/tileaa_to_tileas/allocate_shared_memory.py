@@ -22,7 +22,7 @@ from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ..analysis.buffer_liveness import LiveRange
 from ..analysis.scratch_memory_sizes import buffer_bytes, chunk_limit
-from ..analysis.shared_memory_plan import place_storage, plan_shared_memory, scratch_users
+from ..analysis.shared_memory_plan import available_shared_memory, place_storage, plan_shared_memory, scratch_users
 from ..job import Job
 from ..pass_manager import EdgePass
 from .batch_layout_conversions import fuse_conversions
@@ -40,7 +40,7 @@ class AllocateSharedMemory(EdgePass):
 
 
 def _assign(func: Operation, job: Job) -> None:
-    most = job.target.max_shared_memory
+    most = available_shared_memory(func, job)
     load_before_conversions(func, job)
     if chunk_limit(func) is None:
         fuse_conversions(func, _ScratchLimit(func, most), job)

@@ -1,7 +1,7 @@
 """Limit the scratch of layout conversions: tiles pass through shared memory in small chunks.
 
 In:    nv_tileas operations with layouts, in a kernel whose shared memory would not hold them in the chunks of its schedule
-       (``conversion_chunk_bytes``), or whose chunks are smaller than the default already.
+       (``conversion_chunk_bytes``) with its CTAs per SM (``occupancy``), or whose chunks are smaller than the default already.
 Out:   ``chunk_bytes`` on convert_layouts, ``chunk_bits`` on slices and ``k_chunks`` on dots whose tiles are chunked, and the largest
        ``conversion_chunk_bytes`` with which the kernel fits. If the two layouts of a conversion share too few bits to chunk a
        tile along, two conversions with an intermediate layout replace it.
@@ -18,7 +18,7 @@ from ...ir.dialects.nv_tileas.ops import ConvertLayoutOp
 from ...ir.dialects.op_definition import TableOp
 from ..analysis.op_queries import DOT
 from ..analysis.scratch_memory_sizes import SIZES, chunk_limit, k_chunks
-from ..analysis.shared_memory_plan import plan_shared_memory, scratch_users
+from ..analysis.shared_memory_plan import available_shared_memory, plan_shared_memory, scratch_users
 from ..analysis.slice_chunk_bits import SLICES, slice_chunk_bits
 from ..job import Job
 from ..pass_manager import EdgePass
@@ -38,15 +38,12 @@ class LimitConversionScratch(EdgePass):
 def _limit(func: TableOp, job: Job) -> None:
     if (chosen := chunk_limit(func)) is not None:
         _limit_operations(func, chosen, job)
+    most = available_shared_memory(func, job)
     for smaller in smaller_chunks(func, job):
-        if _fits(func, job):
+        if plan_shared_memory(func, scratch_users(func, job), job).total <= most:
             return
         limit_chunks(func, smaller)
         _limit_operations(func, smaller, job)
-
-
-def _fits(func: TableOp, job: Job) -> bool:
-    return plan_shared_memory(func, scratch_users(func, job), job).total <= job.target.max_shared_memory
 
 
 def _limit_operations(func: TableOp, limit: int, job: Job) -> None:
