@@ -40,25 +40,6 @@ from .schedule import Schedule
 TENSOR, FMA, ALU, SPECIAL = "tensor pipe", "FMA pipe", "ALU pipe", "special functions"
 ISSUE, SHARED, L2, DRAM, LATENCY = "issue slots", "shared memory", "L2", "DRAM", "latency"
 PIPES = {"tensor": TENSOR, "FMA": FMA}  # of families
-# The knobs that the cost depends on.
-PRICED = frozenset(
-    (
-        *(
-            "num_ctas",
-            "grid_cluster",
-            "split_k",
-            "num_warps",
-            "occupancy",
-            "mma",
-            "num_stages",
-            "cp_async_stages",
-            "two_cta_mma",
-            "multicast",
-        ),
-        *("mma_warp", "rotate", "ping_pong", "issue_ahead", "tmem_accumulators", "query_tiles", "tile_slices"),
-        "prefetch_fragments",
-    )
-)
 THREADS = (FMA, ALU, SPECIAL, ISSUE)  # what threads do between MMAs: at the same time, as others issue where one waits
 LOADED_LATENCY = 1.4  # of L2 under load, times the idle one
 ITERATIONS = 4  # the clock depends on the load, and that on the clock

@@ -18,7 +18,7 @@ from ...ir.dialects.op_traits import is_function
 from ..job import Job
 from ..pipelining_strategies import STRATEGIES
 from .choose import Candidate, Choice, Heard, Resource, WholeSchedule
-from .cost import PRICED, cost
+from .cost import cost
 from .kernel import Kernel
 from .schedule import KNOBS, Knob, Schedule, of_values
 from .schedule_attribute import schedule_of
@@ -28,10 +28,9 @@ KERNEL, TARGET, COST, SCHEDULES, CANDIDATES = "kernel", "target", "cost", "sched
 CLOCKS, TAIL, BOUND, PIPES, RESOURCE = "clocks", "tail", "bound", "pipes", "resource"
 CHOSEN, CTAS = "chosen", "ctas"  # of whole schedules: the one that is made; those that share an SM
 CLUSTERS = ("num_ctas", "grid_cluster")
-SHOWN_KNOBS = PRICED | {"spill"}  # of whole schedules
+SHOWN_KNOBS = {row.name for row in KNOBS if row.is_priced} | {"spill"}  # of whole schedules
 SHOWN_PIPES = 3  # the busiest
 NOTABLE = 0.005  # a smaller part of the cost is not told
-DERIVED = ("setmaxnreg", "conversion_chunk_bytes")  # follow from other knobs, or from what does not fit
 Explained = dict[str, Any]  # the object of a schedule file, with its information
 
 
@@ -111,7 +110,7 @@ def _as_row(one: WholeSchedule) -> dict[str, Any]:
 
 def _add_costs(candidates: dict[str, list], kernel: Kernel, schedule: Schedule, job: Job) -> None:
     """The modelled cost of each candidate, with all other knobs as they were chosen."""
-    for knob in filter(lambda knob: knob.name in PRICED, KNOBS):
+    for knob in filter(lambda knob: knob.is_priced, KNOBS):
         rows = candidates.get(knob.name, [])
         for place, one in enumerate(rows if knob.many else [rows]):
             for row in one:
@@ -165,7 +164,7 @@ def _unheard(knob: Knob, schedule: Schedule, job: Job) -> Iterator[Candidate]:
     if knob.name == "strategy":
         for row in STRATEGIES:
             yield Candidate(row.name, None if row.has(job.target) else f"{job.target.name} has no {row.needs}")
-    elif knob.name in DERIVED or knob.many:
+    elif knob.is_derived or knob.many:
         return
     elif knob.kind is bool:
         yield Candidate(True, None if value else f"it needs {knob.needs}")
@@ -194,7 +193,7 @@ def _lines(explained: Explained) -> Iterator[str]:
             chosen = value[place] if knob.many else value
             yield from _candidate_lines(one, chosen, f"[{place}] " if knob.many else "", clocks)
     yield "  not used, as it needs:"
-    yield from (f"    {knob.name:20} {knob.needs}" for knob in unused if knob.name not in DERIVED)
+    yield from (f"    {knob.name:20} {knob.needs}" for knob in unused if not knob.is_derived)
 
 
 def _schedule_line(row: dict[str, Any]) -> str:

@@ -55,6 +55,8 @@ class Knob:
     """``help`` says what a value is; ``needs`` what a kernel must have for it, as refusals quote it.
 
     ``kind`` is the type of a value, or of each one where there are ``many``, in program order. ``values``: the valid ones, if few.
+    ``is_priced``: the cost depends on it. ``is_early``: passes read what a file requests before they choose. ``is_derived``: it follows
+    from other knobs, or from what does not fit.
     """
 
     name: str
@@ -63,6 +65,9 @@ class Knob:
     needs: str
     many: bool = False
     values: tuple[int | str, ...] = ()
+    is_priced: bool = False
+    is_early: bool = False
+    is_derived: bool = False
 
 
 POWERS = (1, 2, 4, 8, 16)
@@ -81,6 +86,8 @@ KNOBS: tuple[Knob, ...] = (
         int,
         "CTAs of a cluster that share a tile program (thread block cluster)",
         "a GPU with clusters, and tiles that CTAs can divide without exchanging data",
+        is_priced=True,
+        is_early=True,
     ),
     Knob(
         "grid_cluster",
@@ -88,6 +95,8 @@ KNOBS: tuple[Knob, ...] = (
         "neighbouring tile programs along axis 0 of the grid that form a cluster and share loads",
         "a GPU with clusters, num_ctas = 1, no early return, and launches whose first grid extent is a multiple of it",
         values=(1, 2, 4),
+        is_priced=True,
+        is_early=True,
     ),
     Knob(
         "split_k",
@@ -95,19 +104,32 @@ KNOBS: tuple[Knob, ...] = (
         "CTAs of a cluster that each run a part of a matmul's loop along k, and add their accumulators",
         "a GPU with clusters, num_ctas = 1, and one loop that only accumulates from zero, for grids with few tile programs",
         values=(1, 2, 4),
+        is_priced=True,
+        is_early=True,
     ),
-    Knob("num_warps", int, "warps that compute, besides producer and MMA warps", "16 warps at most", values=POWERS),
+    Knob(
+        "num_warps",
+        int,
+        "warps that compute, besides producer and MMA warps",
+        "16 warps at most",
+        values=POWERS,
+        is_priced=True,
+        is_early=True,
+    ),
     Knob(
         "occupancy",
         int,
         "CTAs per SM that registers and shared memory are divided for",
         "the registers and the shared memory of an SM hold that many CTAs",
+        is_priced=True,
+        is_early=True,
     ),
     Knob(
         "setmaxnreg",
         bool,
         "producer warps release registers to the warps of an attention kernel",
         "it follows from num_warps and occupancy of an attention kernel",
+        is_derived=True,
     ),
     Knob(
         "mma",
@@ -115,6 +137,7 @@ KNOBS: tuple[Knob, ...] = (
         "the instruction family of each dot",
         "one value for each dot; the family has an instruction for its types and reads its operands where they are",
         many=True,
+        is_priced=True,
     ),
     Knob(
         "swap_operands",
@@ -127,6 +150,7 @@ KNOBS: tuple[Knob, ...] = (
         bool,
         "the accumulators of chained dots (attention) stay in tensor memory",
         "a GPU with tensor memory, two chained dots with 128 rows, and columns for both accumulators",
+        is_priced=True,
     ),
     Knob(
         "query_tiles",
@@ -134,6 +158,7 @@ KNOBS: tuple[Knob, ...] = (
         "tiles of 128 query rows that a CTA computes at once, with the same keys and values",
         "chained dots (attention) of 256 rows, and columns and shared memory for all of them",
         values=(1, 2),
+        is_priced=True,
     ),
     Knob(
         "tile_slices",
@@ -141,18 +166,21 @@ KNOBS: tuple[Knob, ...] = (
         "equal parts of its tiles that a CTA computes one after the other",
         "dots in loops, parts that need nothing of each other, and 16 rows of each for a warp",
         values=(1, 2, 4, 8),
+        is_priced=True,
     ),
     Knob(
         "mma_warp",
         bool,
         "one warp issues all MMAs, and the other ones run the epilogue of the previous tile meanwhile",
         "dots that accumulate from zero in tensor memory, in a loop over output tiles or with block scales",
+        is_priced=True,
     ),
     Knob(
         "num_stages",
         int,
         "stages of operands that TMA or threads copy ahead",
         "operands in shared memory that TMA or threads copy ahead",
+        is_priced=True,
     ),
     Knob(
         "accumulator_buffers",
@@ -166,30 +194,35 @@ KNOBS: tuple[Knob, ...] = (
         bool,
         "two CTAs of a cluster compute one MMA (cta_group::2)",
         "num_ctas = 2 on a GPU with MMAs of CTA pairs, and one dot whose rows the CTAs divide",
+        is_priced=True,
     ),
     Knob(
         "multicast",
         bool,
         "CTAs of a cluster load the tiles that all of them need once",
         "num_ctas > 1, and TMA loads of tiles that do not depend on the CTA",
+        is_priced=True,
     ),
     Knob(
         "rotate",
         bool,
         "the second dot of an iteration overlaps the first one of the next",
         "a loop of two asynchronous dots, two stages, and registers for both left operands",
+        is_priced=True,
     ),
     Knob(
         "issue_ahead",
         bool,
         "MMAs of the next iteration are issued before the rest of this one",
         "a dot that accumulates in tensor memory, whose operands another warp loads, and no MMA warp",
+        is_priced=True,
     ),
     Knob(
         "ping_pong",
         bool,
         "warpgroups alternate at the tensor core",
         "two warpgroups, and a loop with two dots that are issued before the wait for the first",
+        is_priced=True,
     ),
     Knob(
         "cp_async_stages",
@@ -197,12 +230,14 @@ KNOBS: tuple[Knob, ...] = (
         "stages of the cp.async copies of each loop; 0: its loads are not copied ahead",
         "one value for each loop that loads tiles of dots which no producer warp loads",
         many=True,
+        is_priced=True,
     ),
     Knob(
         "prefetch_fragments",
         bool,
         "fragments of the next tiles are read before the last k step of the current ones",
         "a loop of one dot with operands in registers, of several k steps, and registers for the fragments of two steps",
+        is_priced=True,
     ),
     Knob(
         "tma_stores",
@@ -222,6 +257,8 @@ KNOBS: tuple[Knob, ...] = (
         "most shared memory of a tile whose layout is converted",
         "one of the chunk sizes",
         values=CHUNK_BYTES,
+        is_early=True,
+        is_derived=True,
     ),
 )
 BY_NAME = {row.name: row for row in KNOBS}

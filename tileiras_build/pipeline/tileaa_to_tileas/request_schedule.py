@@ -1,8 +1,7 @@
 """Request a schedule: give each kernel the knobs of the job's schedule file.
 
 In:    kernels; a job with the text of a schedule file.
-Out:   ``schedule`` on each kernel: what passes read before they choose. That is its warps, its CTAs per SM and per cluster, its clusters, its chunks,
-       and the optimizations that it declines. No variant of a kernel: a file is checked against one kernel's resources.
+Out:   ``schedule`` on each kernel: what passes read before they choose (``Knob.is_early``), and the optimizations that it declines. No variant of a kernel: a file is checked against one kernel's resources.
        Kernels of other jobs are unchanged.
 Before: all passes that choose knobs.
 Sound: passes check a requested value as they check a candidate of their own; check_schedule reports what none of them did.
@@ -17,8 +16,8 @@ from ...ir.dialects.op_traits import is_function
 from ..analysis.kernel_parameters import variant_of
 from ..job import Job
 from ..pass_manager import EdgePass
-from ..schedule.schedule import Schedule
-from ..schedule.schedule_attribute import set_knobs, set_schedule
+from ..schedule.schedule import BY_NAME, of_values
+from ..schedule.schedule_attribute import set_schedule
 from ..schedule.schedule_file import requested
 
 
@@ -30,19 +29,11 @@ class RequestSchedule(EdgePass):
     def run(self, module: ModuleOp, job: Job) -> None:
         if not job.schedule:
             return
-        wanted = requested(job)
-        declined = {name: False for name, value in wanted.chosen.items() if value is False}
-        early = Schedule(
-            num_ctas=wanted.num_ctas,
-            grid_cluster=wanted.grid_cluster,
-            split_k=wanted.split_k,
-            num_warps=wanted.num_warps,
-            occupancy=wanted.occupancy,
-            conversion_chunk_bytes=wanted.conversion_chunk_bytes,
-        )
+        early = {
+            name: value for name, value in requested(job).chosen.items() if BY_NAME[name].is_early or value is False
+        }
         for func in list(filter(variant_of, module.body.block.ops)):
             func.detach()
             release(func)
         for func in filter(is_function, module.body.block.ops):
-            set_schedule(func, early)
-            set_knobs(func, **declined)
+            set_schedule(func, of_values(early))
