@@ -27,7 +27,8 @@ from ..core.persistent_cache import user_cache
 from ..frontend.argument_names_in_producer import Signature, render
 from ..frontend.portable_source_names import with_producer
 from ..manifest.launch_manifest import Launch, read_launch_manifest
-from ..manifest.variant_assumptions import Choice, choices, lazy_variants, split_name, variants_of
+from ..manifest.manifest_constants import split_name
+from ..manifest.variant_assumptions import Choice, choices, lazy_variants, variants_of
 from ..pipeline.job import Job
 from ..pipeline.stages import STAGES, between, load, source_digest
 from ..pipeline.tuning_parameters import BY_NAME, VARIANTS

@@ -1,4 +1,4 @@
-"""Constants of the launch manifest, shared by its writer and its reader (``launch_manifest.py``)."""
+"""Constants and names of the launch manifest, shared by its writer and its reader (``launch_manifest.py``)."""
 
 from __future__ import annotations
 
@@ -9,3 +9,8 @@ AXES = 3  # of a grid
 MAX_TILE_PROGRAMS = 2**31 - 2**16  # of a persistent kernel, which computes indices beyond the last one in 32 bits
 # Accesses of a kernel through a pointer.
 READ, WRITE, READ_WRITE, UNUSED = "loaded", "stored", "updated", "unused"
+
+
+def split_name(symbol: str, ctas: int) -> str:
+    """The name of the variant of a kernel of which so many CTAs divide the loop along k."""
+    return f"{symbol}__split{ctas}"

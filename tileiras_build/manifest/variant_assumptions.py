@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from msgspec.structs import replace
 
-from .manifest_constants import POINTER
+from .manifest_constants import POINTER, split_name
 from .parameter_bounds import satisfies
 
 if TYPE_CHECKING:
@@ -95,11 +95,6 @@ class Choice(NamedTuple):
             NamedGrids(row.least, row.most, None if row.param is None else names[row.param], row.minimum)
             for row in rows
         )
-
-
-def split_name(symbol: str, ctas: int) -> str:
-    """The name of the variant of a kernel of which so many CTAs divide the loop along k."""
-    return f"{symbol}__split{ctas}"
 
 
 def lazy_variants(symbol: str, general: Launch) -> dict[str, Launch]:

@@ -24,7 +24,7 @@ from ...frontend.argument_names_in_producer import Programs, note_of
 from ...ir.casting import as_op, parent_block, unwrap
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_function
-from ...manifest.variant_assumptions import split_name
+from ...manifest.manifest_constants import split_name
 from ..analysis.integer_ranges import IntegerRanges, trips_of
 from ..analysis.kernel_parameters import SIGNATURE, signature_of, variant_of
 from ..analysis.op_queries import has_dots
