@@ -213,13 +213,14 @@ def split_variants():
     that asks for one has it compiled."""
     rng = np.random.default_rng(5)
     with hook.enabled():
-        for kind in (np.float16, np.float32):
-            for blocks, depth in ((1, 1024), (1, 128), (40, 1024), (80, 1024), (1, 2048), (1, 128)):
-                a = Interface(rng.integers(-2, 3, (128 * blocks, depth)).astype(kind))
-                b = Interface(rng.integers(-2, 3, (depth, 128)).astype(kind))
-                c = Interface(np.full((128 * blocks, 128), np.nan, np.float32))
-                ct.launch(0, (blocks, 1), matmul, (a, b, c, 128))
-                np.testing.assert_array_equal(c.fetch(), a.host.astype(np.float32) @ b.host.astype(np.float32))
+        grids = ((1, 1024), (1, 128), (40, 1024), (80, 1024), (1, 2048), (1, 128))
+        launches = [(np.float16, *one) for one in grids] + [(np.float32, *one) for one in grids[:2]]
+        for kind, blocks, depth in launches:
+            a = Interface(rng.integers(-2, 3, (128 * blocks, depth)).astype(kind))
+            b = Interface(rng.integers(-2, 3, (depth, 128)).astype(kind))
+            c = Interface(np.full((128 * blocks, 128), np.nan, np.float32))
+            ct.launch(0, (blocks, 1), matmul, (a, b, c, 128))
+            np.testing.assert_array_equal(c.fetch(), a.host.astype(np.float32) @ b.host.astype(np.float32))
         names = [one.entry.rpartition("__")[2] for one in matmul._tileiras_build.compiled.values()]
         assert sorted(name for name in names if "split" in name) == ["split2", "split4", "split4"]
 
