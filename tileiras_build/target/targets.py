@@ -89,10 +89,9 @@ class Target:
         share = self.sm_limits.shared_memory // ctas - RESERVED_SHARED_MEMORY
         return max(0, min(self.max_shared_memory, share))
 
-    def share_with(self, taken: int, most: int) -> int:
-        """Bytes of shared memory per CTA with as many resident CTAs per SM, ``most`` or fewer, as fit if each takes ``taken`` bytes."""
-        shares = map(self.shared_memory_of, range(most, 1, -1))
-        return next((share for share in shares if taken <= share), self.max_shared_memory)
+    def ctas_with(self, taken: int, most: int) -> int:
+        """The CTAs that share an SM, at most ``most`` and at least one, where each takes ``taken`` bytes of shared memory."""
+        return next((ctas for ctas in range(most, 1, -1) if taken <= self.shared_memory_of(ctas)), 1)
 
     @property
     def sm_limits(self) -> SmLimits:

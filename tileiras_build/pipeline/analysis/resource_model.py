@@ -228,7 +228,7 @@ def exceeds_registers_of_partition(regs: int, kernel: TableOp, job: Job) -> bool
 def _ctas_by_stage_buffers(kernel: Operation, target: Target) -> int:
     """CTAs per SM, as limited by the stage buffers of a kernel."""
     taken = sum(as_op(op).result.type.size_bytes for op in walk(kernel) if op.name == "nv_tileas.alloc_tensor")
-    return next((ctas for ctas in range(MAX_CTAS_PER_SM, 1, -1) if taken <= target.shared_memory_of(ctas)), 1)
+    return target.ctas_with(taken, MAX_CTAS_PER_SM)
 
 
 def accumulators_fit(regs: int, func: Operation, job: Job, warps: int) -> bool:

@@ -46,7 +46,8 @@ def available_shared_memory(func: Operation, job: Job) -> int:
 def plan_shared_memory(func: Operation, users: Mapping[TableOp, int], job: Job) -> SharedMemoryPlan:
     """The plan with two regions of scratch, unless they cost one of the CTAs that share an SM, for which stages were chosen."""
     smallest = _plan(func, users, 0)
-    most = job.target.share_with(smallest.total, occupancy(func, job) or MAX_CTAS_PER_SM)
+    ctas = job.target.ctas_with(smallest.total, occupancy(func, job) or MAX_CTAS_PER_SM)
+    most = job.target.shared_memory_of(ctas)
     found = _plan(func, users, most)
     return found if found.total <= most else smallest
 

@@ -8,6 +8,7 @@ from xdsl.ir import Operation
 
 from ...ir.dialects.op_definition import TableOp
 from ...ir.layouts import MatrixOperand, matrix_operand
+from ...ir.layouts.matrix_descriptor import WIDE
 from ..analysis.dot_operand_chains import dot_operand_load, smem_layout_after_views
 from ..analysis.tma_operands import TmaOperand
 from ..analysis.tma_tensor_maps import TensorBox, widened_box
@@ -39,6 +40,12 @@ def readable_operand(found: TmaOperand, k_dim: int, mn_major: tuple[str, ...]) -
         if operand is not None and (operand.k_major or operand.swizzle in mn_major):
             return load, chain, one
     return None
+
+
+def load_by_tma(operand: TmaOperand) -> None:
+    """Let TMA load an operand ahead, into the placement of its box."""
+    load, _, box = operand
+    load.tma, load.swizzle = True, WIDE if box.swizzle == WIDE else None
 
 
 def operand_in_smem(chain: list[Operation], box: TensorBox, k_dim: int) -> MatrixOperand | None:

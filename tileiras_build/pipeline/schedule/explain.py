@@ -46,9 +46,9 @@ def _explained(func: TableOp, heard: Heard, job: Job) -> Explained:
     if (price := cost(kernel, schedule, job.target)) is not None:
         found[COST] = {CLOCKS: round(price.clocks), BOUND: price.bound, PIPES: price.shares}
         _add_costs(candidates, kernel, schedule, job)
-    found_schedules = _chosen_first(heard.schedules.get(func.sym_name, []), schedule)
-    schedules = [_as_row(one) for one in found_schedules]
-    if schedules and _chosen(found_schedules, schedule) is found_schedules[0]:
+    chosen, whole = _chosen_first(heard.schedules.get(func.sym_name, []), schedule)
+    schedules = [_as_row(one) for one in whole]
+    if chosen is not None:
         schedules[0] |= {SCHEDULE: schedule.chosen, CHOSEN: True}
     return found | ({SCHEDULES: schedules} if schedules else {}) | {CANDIDATES: candidates}
 
@@ -65,7 +65,7 @@ def allow_what_compiles(explained: Explained, schedule: Callable[[Job], object],
 
 def carry_out(explained: Explained, heard: Heard, schedule: Callable[[Job], ModuleOp], job: Job) -> None:
     """Let the passes say what each legal whole schedule of a kernel is: some knobs are known after layouts alone."""
-    found = _chosen_first(heard.schedules.get(explained[KERNEL], []), of_values(explained[SCHEDULE]))
+    _, found = _chosen_first(heard.schedules.get(explained[KERNEL], []), of_values(explained[SCHEDULE]))
     for row, one in zip(explained.get(SCHEDULES, ()), found):
         if "refused" not in row and not row.get(CHOSEN):
             _set_made(row, requested(job).chosen | one.decided, schedule, job)
@@ -86,15 +86,11 @@ def _set_made(row: dict[str, Any], asked: dict[str, Any], schedule: Callable[[Jo
     row[SCHEDULE] = schedule_of(func).chosen
 
 
-def _chosen_first(found: list[WholeSchedule], made: Schedule) -> list[WholeSchedule]:
-    """Whole schedules in their order, but the one that was made before the others."""
-    chosen = _chosen(found, made)
-    return sorted(found, key=lambda one: one is not chosen)
-
-
-def _chosen(found: list[WholeSchedule], made: Schedule) -> WholeSchedule | None:
+def _chosen_first(found: list[WholeSchedule], made: Schedule) -> tuple[WholeSchedule | None, list[WholeSchedule]]:
+    """The whole schedule that was made, None where it is none of them, and all in their order, but that one before the others."""
     fitting = [one for one in found if one.refused is None and one.is_of(made)]
-    return max(fitting, key=lambda one: len(one.decides), default=None)
+    chosen = max(fitting, key=lambda one: len(one.decides), default=None)
+    return chosen, sorted(found, key=lambda one: one is not chosen)
 
 
 def _as_row(one: WholeSchedule) -> dict[str, Any]:

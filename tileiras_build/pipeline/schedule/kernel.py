@@ -45,7 +45,7 @@ EMULATED: dict[str, dict[str, float]] = {
     "cvt_tf32_rn": {"alu": 5.4},
     "cvt_fp4": {"alu": 4.5, "float32": 3.0},
 }
-# Of a byte that becomes a wider number than f16: its extraction from a word, its conversion to f16, and the conversion of that.
+# Of a byte that becomes a type wider than f16: its extraction from a word, its conversion to f16, and the conversion of that.
 UNPACKED = {"alu": 2.0, "float32": 1.0}
 # The instructions of an operation of one element by pipe, a field of ``SmRates``; others have one of ``float32`` or ``alu``.
 INSTRUCTIONS = {

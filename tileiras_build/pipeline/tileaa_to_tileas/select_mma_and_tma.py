@@ -25,7 +25,6 @@ from xdsl.ir import Operation, SSAValue
 
 from ...ir.casting import ancestor_in, as_op, parent_block, tile_type, unwrap
 from ...ir.dialects.op_definition import TableOp
-from ...ir.layouts.matrix_descriptor import WIDE
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.chained_dots import is_computed_by_dot
 from ..analysis.copied_operands import copyable_operands, has_other_readers, written_operands
@@ -59,6 +58,7 @@ from ..analysis.tma_operands import (
 from ..common.llvm_element_types import element_of
 from ..job import Job
 from ..mma.family import MmaFamily, Storage, family_of, fastest_family
+from ..mma.smem_operands import load_by_tma
 from ..pass_manager import EdgePass
 from ..schedule.mma_choice import families_for
 from ..schedule.tmem_chains import choose_chains
@@ -89,13 +89,8 @@ class SelectMmaAndTma(EdgePass):
 def _select_chained(dot: TableOp, boxes: Mapping[int, TmaOperand], job: Job) -> None:
     """Select the fastest instruction for a dot whose operands TMA puts into these boxes."""
     dot.mma = unwrap(fastest_family(job.target).row_for(dot, job.target)).name
-    _mark_loads(boxes)
-
-
-def _mark_loads(boxes: Mapping[int, TmaOperand]) -> None:
-    """Let TMA load operands."""
-    for load, _, box in boxes.values():
-        load.tma, load.swizzle = True, WIDE if box.swizzle == WIDE else None
+    for operand in boxes.values():
+        load_by_tma(operand)
 
 
 def _select(func: Operation, job: Job, warps: int) -> None:
@@ -154,7 +149,8 @@ def _select_mma(op: TableOp, families: Sequence[MmaFamily], job: Job, warps: int
     for family in families:
         read = _select_in_family(family, op, loaded, job, warps)
         if read is not None:
-            _mark_loads(read)
+            for operand in read.values():
+                load_by_tma(operand)
             return True
     return False
 

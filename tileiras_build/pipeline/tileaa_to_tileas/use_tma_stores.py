@@ -171,7 +171,8 @@ class _Store:
         rings = [as_op(op) for op in walk(self.func) if op.name == "nv_tileas.alloc_tensor"]
         whole, beside = sum(buffer_bytes(ring) for ring in rings), lifetime_storage_bytes(self.func)
         target = self.job.target
-        most, total = target.max_shared_memory, target.share_with(whole + beside, target.sm_limits.ctas) - beside
+        most, ctas = target.max_shared_memory, target.ctas_with(whole + beside, target.sm_limits.ctas)
+        total = target.shared_memory_of(ctas) - beside
         filled = whole if any(LiveRange.of(ring).covers(self.op) for ring in rings) else 0
         converted = min(align_to_banks(self.smem_round_trip.scratch_bytes), most - beside - filled)
         return max(converted, total - filled)

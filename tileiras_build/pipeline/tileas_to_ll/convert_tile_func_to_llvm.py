@@ -200,7 +200,7 @@ def _ctas_per_sm(op: Operation, job: Job) -> int | None:
     wanted, taken = occupancy(op, job), int_attr(op, "shared_bytes", 0)
     if wanted is None or "partition_registers" in op.attributes:
         return wanted
-    return next((ctas for ctas in range(wanted, 1, -1) if taken <= job.target.shared_memory_of(ctas)), 1)
+    return job.target.ctas_with(taken, wanted)
 
 
 def _register_limit(target: Target, warps: int, ctas: int | None) -> int | None:

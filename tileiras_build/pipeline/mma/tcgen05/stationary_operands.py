@@ -13,13 +13,12 @@ from xdsl.ir import Block
 from ....ir.casting import as_op, parent_block, unwrap
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import tmem_tile
-from ....ir.layouts.matrix_descriptor import WIDE
 from ....ir.layouts.tmem_layout import ALL_COLUMNS, allocated_columns
 from ....target.mma_atoms import ELEMENT_BITS, Tcgen05Atom
 from ...analysis.axis_info import AxisAnalysis
 from ...analysis.chained_dots import stationary_lhs_load
 from ...analysis.dot_buffer_sharing import is_lhs_computed_in_loop
-from ...analysis.dot_loop_registers import result_registers, tile_registers
+from ...analysis.dot_loop_registers import result_registers
 from ...analysis.dot_operand_chains import dot_operand_load
 from ...analysis.enclosing_control_flow import enclosing_kernel
 from ...analysis.op_queries import DOT, dots_in
@@ -31,13 +30,13 @@ from ...analysis.resource_model import (
     min_stages,
     registers_fit,
 )
-from ...analysis.stored_operands import stored_bytes, stores_fit
+from ...analysis.stored_operands import stored_bytes, stores_fit, tile_bytes
 from ...analysis.tma_operands import TmaOperand, tile_key, tma_loads_allowed, tma_operand, with_tma_box
 from ...common.optimization_hints import occupancy
 from ...job import Job
 from ...schedule.schedule_attribute import set_knobs
 from ..dots import row_of
-from ..smem_operands import readable_operand
+from ..smem_operands import load_by_tma, readable_operand
 from .kernel_columns import columns_of_kernel
 
 
@@ -112,20 +111,19 @@ def _smem_of_loops(op: TableOp) -> tuple[int, int]:
     """Shared memory for the stationary operands of a kernel, and for a stage of what is loaded and written for the dots of a loop, at most."""
     kept, stages = 0, dict[Block, dict[Hashable, int]]()
     for dot in dots_in(enclosing_kernel(op)):
-        kept += 4 * tile_registers(dot.lhs) if dot.stationary else 0
+        kept += tile_bytes(dot.lhs) if dot.stationary else 0
         found = {index: dot_operand_load(dot, index) for index in (0, 1)}
         of_loop = stages.setdefault(parent_block(dot), {})
         of_loop |= {
-            tile_key(one[0]): 4 * tile_registers(dot.operands[index]) for index, one in found.items() if one is not None
+            tile_key(one[0]): tile_bytes(dot.operands[index]) for index, one in found.items() if one is not None
         }
         of_loop |= {(dot, index): stored_bytes(dot, index) for index in dot.stored or ()}
     return kept, max(sum(of_loop.values()) for of_loop in stages.values())
 
 
 def _keep(dot: TableOp, held: TmaOperand, columns: int) -> None:
-    load, _, box = held
-    load.tma, load.swizzle, dot.stationary = True, WIDE if box.swizzle == WIDE else None, True
-    dot.tmem_columns -= columns
+    load_by_tma(held)
+    dot.stationary, dot.tmem_columns = True, dot.tmem_columns - columns
 
 
 def _operand(dot: TableOp, atom: Tcgen05Atom, job: Job) -> TmaOperand | None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from ....ir.dialects.nv_tileas.ops import AsyncDotOp, AsyncDotWaitOp
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import wgmma_tiling
-from ....ir.layouts.matrix_descriptor import WIDE
 from ....ir.layouts.wgmma_layout import A_VIA_REGISTERS_SWIZZLES, MAX_COLUMNS, ROWS, WARPS, WgmmaTiling
 from ....target.mma_atoms import ELEMENT_BITS, WGMMA_ATOMS, WgmmaAtom
 from ....target.targets import Target
@@ -20,7 +19,7 @@ from ...analysis.tma_operands import TmaOperand, may_prefetch_in_loop, tma_opera
 from ...common.llvm_element_types import element_of
 from ...job import Job
 from ..family import DotLayouts, MmaFamily, RegisterMmaOps, Storage
-from ..smem_operands import readable_operand, readable_operands
+from ..smem_operands import load_by_tma, readable_operand, readable_operands
 from .operands import row_for_types, rows_need_registers, via_registers
 from .stationary_operands import dots_reading_same_lhs, is_stationary, stages_fit, stationary_lhs
 from .tiling import AccumulatorPromotion, tiling_of
@@ -103,9 +102,8 @@ class Wgmma(MmaFamily[WgmmaAtom]):
         """Where these instructions compute all dots that read the operand, and threads write no other one."""
         held = stationary_lhs(op, job) if op.stored in (None, (0,)) else None
         if held is not None and all(reader.mma is not None for reader in dots_reading_same_lhs(op)):
-            load, _, box = held
-            load.tma, load.swizzle, op.stationary = True, WIDE if box.swizzle == WIDE else None, True
-            op.stored = None
+            load_by_tma(held)
+            op.stationary, op.stored = True, None
 
     def layouts(self, op: TableOp, num_warps: int) -> DotLayouts:
         tiling = tiling_of(op, num_warps)
