@@ -35,7 +35,7 @@ PASS_VERIFIERS: Mapping[str, tuple[str, ...]] = {
     "tileas-rotate-mma-loop": (PIPELINES,),
     "tileas-hoist-async-mma-issue": (PIPELINES,),
     "tileas-overlap-mmas": (PIPELINES,),
-    "tileas-defer-mma-waits": (BARRIERS, PIPELINES),
+    "tileas-defer-mma-waits": (BARRIERS, PIPELINES, CP_ASYNC_BUFFERS),
     "tileas-software-pipeline-loads": (BARRIERS, CP_ASYNC_BUFFERS),
     "tileas-prefetch-fragments": (BARRIERS, CP_ASYNC_BUFFERS),
     "tileas-copy-operands-ahead": (BARRIERS, PIPELINES, CP_ASYNC_BUFFERS),

@@ -2,15 +2,17 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from tests.emulated_kernels import compiled, scheduled_case
+from tests.emulated_kernels import compiled, run, scheduled_case
 from tests.pipeline.tileaa_to_tileas.test_overlap_mmas import (
     check_delta_rule,
     check_results,
     linear_attention,
     of_results,
 )
+from tileiras_build.pipeline.verifiers.cp_async_buffers import verify_cp_async_buffers
 from tileiras_build.pipeline.verifiers.mbarrier_pipelines import verify_pipelines
 
 KERNELS, TILES = (Path(__file__).with_name(f"{name}.py") for name in ("state_dots", "tiles_of_two_dots"))
@@ -58,6 +60,20 @@ def test_a_dot_of_the_result_stays_behind_it():
     found = events(KERNELS, "of_results")
     last = len(found) - 1 - found[::-1].index("dot")
     assert found[last - 4 : last] == ["dot_wait 0", "consumer_release", "local_store", "barrier"]
+
+
+def test_a_dot_of_copied_rows_stays_behind_the_wait_for_them():
+    """The emulator, as the verifier, refuses to read what is not known to have arrived."""
+    assert verify_cp_async_buffers(scheduled_case(TILES, "gathered_scores", "sm_90")) > 0
+    rng = np.random.default_rng(0)
+    a, b, q, k, v = (
+        rng.integers(-1, 2, (64, 128) if name in "aq" else (128, 64)).astype(np.float16) for name in "abqkv"
+    )
+    out = run(TILES, "gathered_scores", "sm_90", [a, b, q, k, v, np.zeros((64, 64), np.float32)])[5]
+    wide = [array.astype(np.float32) for array in (q, k, v)]
+    chunks = ([wide[0][:, at : at + 64], *(array[at : at + 64] for array in wide[1:])] for at in (0, 64))
+    want = a.astype(np.float32) @ b + sum(np.minimum(left @ right, 2) @ values for left, right, values in chunks)
+    np.testing.assert_array_equal(out, want)
 
 
 @pytest.mark.parametrize("reference", [linear_attention, of_results])

@@ -7,7 +7,8 @@ Out:   operands that threads write are written, and dots issued, as early as wha
 After: select_memory_atoms (no later pass adds copies). Before: allocate_shared_memory, ping_pong_warpgroups.
 Sound: MMAs complete in the order of issue, and of one shape may accumulate in the same registers in flight (PTX ISA 9.0, section
        9.7.15.7.1); none is in flight past the block, an operation with regions, or a wait for another
-       pipeline while a stage is to be released. What moves passes no wait for its stages, but with a dot (``own_waits``), no other
+       pipeline while a stage is to be released. What moves passes no wait for its stages, but with a dot (``own_waits``), no wait for
+       copies (async_wait) where threads copy what it reads, no other
        access of its buffers, and no operation that reads the accumulator that it overwrites. The barrier behind what threads write moves with the dot.
 """
 
@@ -16,11 +17,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from xdsl.ir import Block, Operation
+from xdsl.ir import Block, Operation, SSAValue
 
 from ...ir.casting import as_op, parent_block, terminator
 from ...ir.dialects.fast_xdsl import walk
-from ...ir.dialects.nv_tileas.ops import ConsumerReleaseOp, ConsumerWaitOp, LocalStoreOp
+from ...ir.dialects.nv_tileas.ops import (
+    AsyncLoadOp,
+    AsyncWaitOp,
+    ConsumerReleaseOp,
+    ConsumerWaitOp,
+    LocalLoadOp,
+    LocalStoreOp,
+)
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_agent_switch, is_counted_loop
 from ..analysis.dot_loop_registers import tile_registers
@@ -34,7 +42,7 @@ from ..mma.family import register_mma_ops
 from ..pass_manager import EdgePass
 from .op_insertion import insert_before
 from .overlap_mmas import computation_of, move_after, move_store, ops_between, own_waits, rings_of
-from .rotate_mma_loop import BARRIER, is_scalar
+from .rotate_mma_loop import BARRIER, is_scalar, users
 from .stage_releases import barrier_before, erase_repeated_barriers
 
 # Asynchronous operations that order nothing but stages, which are looked at, and results.
@@ -100,6 +108,9 @@ def _move_store(store: TableOp, place: Operation) -> bool:
     passed = ops_between(place, store)
     if (computed := computation_of(store, passed)) is None:
         return False
+    loaded = [as_op(op).buffer for op in computed if isinstance(op, LocalLoadOp)]
+    if any(map(_is_copied, loaded)) and any(isinstance(op, AsyncWaitOp) for op in passed):
+        return False
     earlier = [dot for dot in _dots(parent_block(store)) if dot is place or dot.is_before_in_block(place)]
     return move_store(store, store.buffer, computed, place, [*earlier, *passed])
 
@@ -119,8 +130,8 @@ def _issue_ahead(block: Block) -> None:
     for dot in _dots(block)[1:]:
         _write_ahead(block, _stores_of(dot, list(block.ops)))  # behind dots that have moved
         barrier = barrier_before(dot)
-        # The barrier of another dot may order what threads write for this one.
-        borrows = not barrier and bool(_stores_of(dot, list(block.ops)))
+        # The barrier of another dot may order what threads write or copy for this one.
+        borrows = not barrier and (_reads_copies(dot) or bool(_stores_of(dot, list(block.ops))))
         before = ops_between(_dots(block)[0], dot)
         computed = [*_pure_computation(dot, before), *own_waits(dot, before)]
         kept = [op for op in before if op not in computed and op not in barrier]
@@ -136,6 +147,15 @@ def _issue_ahead(block: Block) -> None:
 def _stores_of(dot: TableOp, ops: Sequence[Operation]) -> list[Operation]:
     """The stores to the buffers of a dot."""
     return [op for op in ops if isinstance(op, LocalStoreOp) and as_op(op).buffer in (dot.lhs, dot.rhs)]
+
+
+def _reads_copies(dot: TableOp) -> bool:
+    return any(_is_copied(buffer) for buffer in (dot.lhs, dot.rhs) if not is_tile(buffer))
+
+
+def _is_copied(buffer: SSAValue) -> bool:
+    """Whether threads copy tiles to a buffer, which a wait and a barrier make complete."""
+    return any(isinstance(user, AsyncLoadOp) for user in users(buffer))
 
 
 def _pure_computation(dot: TableOp, before: Sequence[Operation]) -> list[Operation]:
@@ -155,7 +175,12 @@ def _is_needed_by(dot: TableOp, computed: Sequence[Operation], op: Operation) ->
     if op.regions or any(result in used for result in op.results) or _stores_of(dot, [op]):
         return True
     rings = {ring for buffer in (dot.lhs, dot.rhs) if not is_tile(buffer) for ring in rings_of(buffer)}
-    if isinstance(op, ConsumerWaitOp) and rings & set(op.operands):
+    if (
+        isinstance(op, ConsumerWaitOp)
+        and rings & set(op.operands)
+        or isinstance(op, AsyncWaitOp)
+        and _reads_copies(dot)
+    ):
         return True
     made = {result for one in computed for result in one.results}
     overwritten = {value for value in used - made if value.type == dot.result.type and not is_zero(value)}
