@@ -87,7 +87,7 @@ class Candidates:
     def kernel(self) -> Kernel:
         return describe(self.func, self.job)
 
-    @property
+    @cached_property
     def neighbours(self) -> Kernel:
         """The kernel where neighbouring tile programs share an operand."""
         return replace(self.kernel, ctas=NEIGHBOURS, shares_left=shared_operand(self.dot) == 0)

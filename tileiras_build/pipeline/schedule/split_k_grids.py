@@ -46,7 +46,11 @@ class _Ctas(NamedTuple):
         share = ctas / ceil(ctas)
         demands = [clocks * (share if name in SHARED_BY_SMS else 1.0) for name, clocks in self.demands.items()]
         full, rest = divmod(ceil(ctas), self.most)
-        clocks = sum(self._together(count, demands) for count in (*[self.most] * full, rest) if count)
+        clocks = sum(
+            rounds * self._together(count, demands)
+            for rounds, count in ((full, self.most), (1, rest))
+            if rounds * count
+        )
         busy = (min(1.0, ctas * self.demands.get(pipe, 0.0) / clocks) for pipe in (TENSOR, FMA))
         return clocks / gpu.sustained_mhz(*busy) * 1e3
 
@@ -116,4 +120,4 @@ def _launches(found: Candidates, trips: float, whole: WholeSchedule, neighbours:
 def _ctas(found: Cost | None, schedule: Schedule) -> _Ctas:
     """The CTAs of a schedule."""
     one, parts = unwrap(found), schedule.split_k or 1
-    return _Ctas(one.alone, {name: clocks / parts for name, clocks in one.demands.items()}, one.ctas, parts)
+    return _Ctas(one.alone, {name: clocks / parts for name, clocks in one.demands.items() if clocks}, one.ctas, parts)
