@@ -70,11 +70,26 @@ def halved_queries(q, k, v, out, T: ConstInt, D: ConstInt, V: ConstInt):
         ct.store(out, (step, ct.bid(0)), result)
 
 
+@ct.kernel
+def halved_values(q, k, v, out, T: ConstInt, D: ConstInt, V: ConstInt):
+    """``linear_attention`` whose state grows by k.T @ (v / 2), which threads compute before the scores are multiplied, and read q."""
+    state = ct.zeros((D, V), dtype=ct.float32)
+    lower = ct.arange(T, dtype=ct.int32)[:, None] >= ct.arange(T, dtype=ct.int32)[None, :]
+    for step in range(ct.num_tiles(q, axis=0, shape=(T, D))):
+        queries, keys, values = chunk(q, step, 0, T, D), chunk(k, step, 0, T, D), chunk(v, step, ct.bid(0), T, V)
+        scores = ct.where(lower, ct.mma(queries, ct.transpose(keys), ct.zeros((T, T), dtype=ct.float32)), 0.0)
+        result = ct.mma(scores.astype(v.dtype), values, ct.zeros((T, V), dtype=ct.float32))
+        result = ct.mma(queries * 2, state.astype(v.dtype), result)
+        state = ct.mma(ct.transpose(keys), values * 0.5, state)
+        ct.store(out, (step, ct.bid(0)), result)
+
+
 half, single = (Array(dtype, 2, stride_divisible_by=8) for dtype in ("float16", "float32"))
 CASES = [
     Case("linear_attention", linear_attention, (half, half, half, single, 64, 64, 64)),
     Case("of_results", of_results, (half, half, half, single, 64, 64, 64)),
     Case("halved_queries", halved_queries, (half, half, half, single, 64, 64, 64)),
+    Case("halved_values", halved_values, (half, half, half, single, 64, 64, 64)),
     Case("delta_rule", delta_rule, (half, half, half, half, single, 64, 64, 64)),
     Case("delta_rule_wide", delta_rule, (half, half, half, half, single, 64, 128, 64)),
 ]

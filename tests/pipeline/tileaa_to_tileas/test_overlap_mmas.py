@@ -80,6 +80,11 @@ def halved_queries(q, k, v):
     return linear_attention(q / 2, k, v)
 
 
+def halved_values(q, k, v):
+    """The state is of v / 2, and q * 2 reads it."""
+    return linear_attention(q, k, v)
+
+
 def delta_rule(q, k, w, u):
     state, out = np.zeros((q.shape[1], u.shape[1])), []
     for rows in range(0, len(q), 64):
@@ -90,7 +95,7 @@ def delta_rule(q, k, w, u):
     return np.concatenate(out)
 
 
-@pytest.mark.parametrize("reference", [linear_attention, of_results, halved_queries])
+@pytest.mark.parametrize("reference", [linear_attention, of_results, halved_queries, halved_values])
 @pytest.mark.parametrize("chunks", [1, 4])
 def test_results(reference, chunks):
     check_results(reference, chunks, "sm_100")
@@ -119,6 +124,8 @@ def check_results(reference, chunks, sm):
     np.testing.assert_allclose(found, reference(q, k, v), rtol=5e-3, atol=1e-3)
 
 
-@pytest.mark.parametrize("name", ["linear_attention", "of_results", "halved_queries", "delta_rule", "delta_rule_wide"])
+@pytest.mark.parametrize(
+    "name", ["linear_attention", "of_results", "halved_queries", "halved_values", "delta_rule", "delta_rule_wide"]
+)
 def test_verifier_of_pipelines(name):
     assert verify_pipelines(scheduled_case(KERNELS, name, "sm_100")) > 0

@@ -187,9 +187,10 @@ def _issue_early(dot: TableOp, barrier: Operation) -> None:
     place, scalars = passed[0].prev_op, scalars_behind(dot.operands, parent_block(dot))
     if place is None or scalars is None:
         return
+    moved = [op for op in (*passed, *ops_between(barrier, dot)) if op in scalars]
     if _is_needed_behind(dot):
         insert_before(BarrierOp.make([], []), dot)
-    move_after(place, [*(op for op in passed if op in scalars), barrier, dot])
+    move_after(place, [*moved, barrier, dot])
 
 
 def _passed(dot: TableOp, barrier: Operation) -> list[Operation]:
