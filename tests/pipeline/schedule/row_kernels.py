@@ -82,6 +82,7 @@ CASES = [
     Case("long", scaled_rows, (ROWS, ROW, ROW, ROWS, 16384)),
     Case("odd", scaled_rows, (ODD, Array("float16", 1), Array("float16", 1), ODD, 4096)),
     Case("looped", looped, (ROWS, ROWS, 4096)),
+    Case("looped_short", looped, (ROWS, ROWS, 256)),
     Case("gradients", gradients, (ROWS, ROWS, ROW, ROWS, FLOATS, FLOATS, 3, 4096)),
     Case("looped_gathers", looped_gathers, (Array("int32", 2), Array("int32", 2), 7, 128)),
     Case("parts", gathered, (FLOATS, Array("float32", 1), FLOATS, 4096, 1024)),

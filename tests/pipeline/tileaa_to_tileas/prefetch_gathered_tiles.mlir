@@ -149,32 +149,22 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
   %one = arith.constant 1 : i32
   %b = nv_tileas.alloc_tensor : !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, (16,8):(8,1)>>
   %0 = arith.cmpi %zero, %n {predicate = "slt"} : (i32, i32) -> i1
-  %1 = nv_tileas.if %0 : (i1) -> !tile_1x8xf16 {
-    %2, %3 = nv_tileas.tiled_load %view coords(%zero, %zero) {mem_semantic = "weak"} : (!view0, i32, i32) -> (!tile_1x8xf16, !nv_tileaa.mem_token)
-    nv_tileas.yield %2 : (!tile_1x8xf16) -> ()
-  } {
-    %4 = arith.constant 0.000000e+00 : f16
-    %5 = nv_tileas.splat %4 : (f16) -> !tile_1x8xf16
-    nv_tileas.yield %5 : (!tile_1x8xf16) -> ()
-  }
-  %6 = arith.addi %zero, %one : i32
-  %7 = arith.cmpi %6, %n {predicate = "slt"} : (i32, i32) -> i1
-  %8 = arith.andi %0, %7 : i1
-  %result, %9 = nv_tileas.for %zero, %n, %one initial(%zeros, %1) : (i32, i32, i32, !tile_64x8xf32, !tile_1x8xf16) -> (!tile_64x8xf32, !tile_1x8xf16) {
+  %1 = arith.constant -1 : i32
+  %2 = arith.select %0, %zero, %1 : (i1, i32, i32) -> i32
+  %3, %4 = nv_tileas.tiled_load %view coords(%2, %zero) {mem_semantic = "weak", index_checks = array<i32: 2, 2>} : (!view0, i32, i32) -> (!tile_1x8xf16, !nv_tileaa.mem_token)
+  %5 = arith.addi %zero, %one : i32
+  %6 = arith.cmpi %5, %n {predicate = "slt"} : (i32, i32) -> i1
+  %7 = arith.andi %0, %6 : i1
+  %result, %8 = nv_tileas.for %zero, %n, %one initial(%zeros, %3) : (i32, i32, i32, !tile_64x8xf32, !tile_1x8xf16) -> (!tile_64x8xf32, !tile_1x8xf16) {
   ^bb0(%i: i32, %c: !tile_64x8xf32, %s: !tile_1x8xf16):
-    %10 = arith.addi %i, %one : i32
-    %11 = arith.cmpi %10, %n {predicate = "slt"} : (i32, i32) -> i1
-    %12 = nv_tileas.if %11 : (i1) -> !tile_1x8xf16 {
-      %13, %14 = nv_tileas.tiled_load %view coords(%10, %zero) {mem_semantic = "weak"} : (!view0, i32, i32) -> (!tile_1x8xf16, !nv_tileaa.mem_token)
-      nv_tileas.yield %13 : (!tile_1x8xf16) -> ()
-    } {
-      %15 = arith.constant 0.000000e+00 : f16
-      %16 = nv_tileas.splat %15 : (f16) -> !tile_1x8xf16
-      nv_tileas.yield %16 : (!tile_1x8xf16) -> ()
-    }
+    %9 = arith.addi %i, %one : i32
+    %10 = arith.cmpi %9, %n {predicate = "slt"} : (i32, i32) -> i1
+    %11 = arith.constant -1 : i32
+    %12 = arith.select %10, %9, %11 : (i1, i32, i32) -> i32
+    %13, %14 = nv_tileas.tiled_load %view coords(%12, %zero) {mem_semantic = "weak", index_checks = array<i32: 2, 2>} : (!view0, i32, i32) -> (!tile_1x8xf16, !nv_tileaa.mem_token)
     %twice = nv_tileas.addf %s, %s {rounding_mode = "nearest_even"} : !tile_1x8xf16
     %d = nv_tileas.async.dot %a, %b, %c rhs_stage(%zero) {mma = "wgmma_m64k16_f16_f16_f32", rhs_placement = #cute.shared<16, (16,8):(8,1)>, pending = 0 : i32} : (!tile_64x16xf16, !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, (16,8):(8,1)>>, !tile_64x8xf32, i32) -> !tile_64x8xf32
-    nv_tileas.continue %d, %12 : (!tile_64x8xf32, !tile_1x8xf16) -> ()
+    nv_tileas.continue %d, %13 : (!tile_64x8xf32, !tile_1x8xf16) -> ()
   }
   nv_tileaa.return
 }

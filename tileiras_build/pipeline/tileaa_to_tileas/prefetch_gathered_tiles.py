@@ -11,20 +11,10 @@ Sound: no token orders such a load after a write, so it may run earlier; a write
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import (
-    BFloat16Type,
-    Float16Type,
-    Float32Type,
-    FloatAttr,
-    IntegerAttr,
-    IntegerType,
-    TensorType,
-    i1,
-)
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.dialects.builtin import TensorType, i1, i32
+from xdsl.ir import Block, SSAValue
 
 from ...ir.casting import as_op, terminator, tile_type, unwrap
-from ...ir.dialects import arith
 from ...ir.dialects.cute import layout_of
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
@@ -33,6 +23,7 @@ from ...ir.dialects.op_traits import is_async_mma, is_counted_loop
 from ..analysis.copied_operands import depends_on_index_alone
 from ..analysis.dot_loop_registers import tile_registers
 from ..analysis.enclosing_control_flow import has_no_early_exit, is_grid_wait
+from ..analysis.integer_ranges import BoundsCheck, width
 from ..analysis.op_queries import LOADS, POINTER_LOAD, REDUCE, TILED_LOAD, is_tile
 from ..analysis.resource_model import (
     has_rows_in_loop,
@@ -46,14 +37,16 @@ from ..common.llvm_element_types import element_of
 from ..common.optimization_hints import occupancy
 from ..job import Job
 from ..pass_manager import EdgePass
-from .op_insertion import IfOp, YieldOp, insert_before, insertion_at_end, insertion_before
+from .op_insertion import insert_before, insertion_before
 from .software_pipelining.loop_continuation import LoopContinuation
 from .software_pipelining.loop_iteration import LoopIteration, before_first_trip, replace_loop
+from .subtile_indices import bounds_checks_of
 
 CreateTokenOp, SplatOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("create_mem_token", "splat"))
 DISTANCE = 1  # iterations
 MAX_REGISTERS = 32  # of a thread for one tile: twice as many would be carried
-MAX_REGISTERS_OF_VIEWS = 4  # the same for tiles of views: scales; TMA or cp.async copy larger ones
+MAX_REGISTERS_OF_VIEWS = 4  # the same for tiles of views beside MMAs: scales; TMA or cp.async copy larger ones
+_TWO_VERSIONS = {"has_boundary_tile", "full_tile_version"}
 
 
 class PrefetchGatheredTiles(EdgePass):
@@ -69,34 +62,37 @@ class PrefetchGatheredTiles(EdgePass):
             multiplies = any(map(is_async_mma, block.ops))
             if not (multiplies or has_rows) or any(map(is_grid_wait, walk(loop))):
                 continue
-            loads = [as_op(op) for op in block.ops if op.name in LOADS and _may_run_ahead(as_op(op), block)]
+            loads = [as_op(op) for op in block.ops if op.name in LOADS and _may_run_ahead(as_op(op), block, multiplies)]
             if loads := loads if multiplies else _of_rows(func, loop, loads, job):
                 _Prefetch(loop, loads).run()
 
 
 def _of_rows(func: TableOp, loop: TableOp, loads: list[TableOp], job: Job) -> list[TableOp]:
-    """The loads by pointers of a loop over rows that reduces them, if threads have registers for the next row, too.
+    """The loads of a loop over rows that reduces them, if threads have registers for the next row, too.
 
-    Views would be loaded in branches, where a thread waits for them.
+    Tiles of views with two versions would be loaded in branches, where a thread waits for them.
     """
-    rows = [load for load in loads if load.name == POINTER_LOAD]
+    rows = [load for load in loads if load.name == POINTER_LOAD or not _TWO_VERSIONS & load.attributes.keys()]
     reduces = any(op.name == REDUCE for op in loop.regions[0].blocks[0].ops)
     if not reduces or not is_program_dependent(loop.operands[0]):
         return []
-    words = row_words(func) + sum(tile_registers(load.value) for load in rows)
+    words = row_words(func) + sum(tile_registers(load.value) for load in rows if is_tile(load.value))
     held = registers_at_launch(func.num_warps * (occupancy(func, job) or 1), job.target)
     return rows if row_registers(words, func.num_warps) <= held else []
 
 
-def _may_run_ahead(load: TableOp, block: Block) -> bool:
-    """Whether a load of a tile may be executed for a later iteration, and a thread has registers for it."""
-    if not is_tile(load.value) or not depends_on_index_alone(load, block):
+def _may_run_ahead(load: TableOp, block: Block, multiplies: bool) -> bool:
+    """Whether a load may be executed for a later iteration, and a thread has registers for it. Single elements are loaded beside rows."""
+    if not depends_on_index_alone(load, block):
         return False
-    elements, type = layout_of(load.value).num_registers, tile_type(load.value).element_type
+    if not is_tile(load.value):
+        return not multiplies
+    bits, most = element_of(load.value.type).bits, MAX_REGISTERS
     if load.name == TILED_LOAD:
-        return _zero(type) is not None and elements * element_of(load.value.type).bits <= MAX_REGISTERS_OF_VIEWS * 32
-    bits = getattr(type, "bitwidth", None)
-    return bits is not None and elements * bits <= MAX_REGISTERS * 32
+        if _disabling_dim(load) is None:
+            return False
+        most = MAX_REGISTERS_OF_VIEWS if multiplies else most
+    return layout_of(load.value).num_registers * bits <= most * 32
 
 
 class _Prefetch:
@@ -139,29 +135,26 @@ def _load(iteration: LoopIteration, load: TableOp, distance: int, enabled: SSAVa
 
 
 def _load_of_view(iteration: LoopIteration, load: TableOp, distance: int, enabled: SSAValue) -> SSAValue:
+    """The tile; one out of bounds, which no thread reads, where there is no such iteration."""
+    insert, dim = iteration.insert, unwrap(_disabling_dim(load))
     coords = [iteration.at(coord, distance) for coord in load.coords]
-    loaded, none, type = Block(), Block(), tile_type(load.value).element_type
-    tile = insertion_at_end(loaded)(
-        load.make(
-            [iteration.at(load.view, distance), coords, None],
-            [result.type for result in load.results],
-            dict(load.attributes),
-        )
+    outside = insert.constant(-1, coords[dim].type)
+    coords[dim] = insert.select(enabled, coords[dim], outside)
+    ahead = load.make(
+        [iteration.at(load.view, distance), coords, None],
+        [result.type for result in load.results],
+        dict(load.attributes),
     )
-    zero = insertion_at_end(none)(
-        arith.ConstantOp.create(result_types=[type], properties={"value": unwrap(_zero(type))})
-    )
-    zeros = insertion_at_end(none)(SplatOp.make([zero], [load.value.type]))
-    for block, value in ((loaded, tile), (none, zeros)):
-        block.add_op(YieldOp.make([[value]], []))
-    return iteration.insert(IfOp.make([enabled], [load.value.type], {}, [Region(loaded), Region(none)]))
+    ahead.index_checks = [
+        BoundsCheck.ANY if index == dim else check for index, check in enumerate(bounds_checks_of(load))
+    ]
+    return insert(ahead)
 
 
-def _zero(type: Attribute) -> Attribute | None:
-    """Zero of a type; None where it has none, or no attribute for it."""
-    if isinstance(type, IntegerType):
-        return IntegerAttr(0, type)
-    return FloatAttr(0.0, type) if isinstance(type, (Float16Type, BFloat16Type, Float32Type)) else None
+def _disabling_dim(load: TableOp) -> int | None:
+    """A dimension whose index is a scalar that -1 puts out of bounds."""
+    dims = (dim for dim, coord in enumerate(load.coords) if not is_tile(coord) and width(coord) >= i32.width.data)
+    return next(dims, None)
 
 
 def _load_of_pointers(iteration: LoopIteration, load: TableOp, distance: int, enabled: SSAValue) -> SSAValue:
@@ -169,8 +162,10 @@ def _load_of_pointers(iteration: LoopIteration, load: TableOp, distance: int, en
         iteration.at(load.pointer, distance),
         None if load.other is None else iteration.at(load.other, distance),
     )
-    type = TensorType(i1, tile_type(pointer).get_shape(), tile_type(pointer).encoding)
-    mask = iteration.insert(SplatOp.make([enabled], [type]))
+    mask = enabled
+    if is_tile(pointer):
+        type = TensorType(i1, tile_type(pointer).get_shape(), tile_type(pointer).encoding)
+        mask = iteration.insert(SplatOp.make([enabled], [type]))
     if load.mask is not None:
         mask = iteration.insert.binary("and", iteration.at(load.mask, distance), mask)
     results = [result.type for result in load.results]
