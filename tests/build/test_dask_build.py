@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from tests.build.test_build_session import SCONSTRUCT, Project, chain, cuts, steps_of
-from tests.build.test_caching_executor import artifacts, real_project, run_scons
+from tests.build.test_build_session import SCONSTRUCT, Project, steps_of
+from tests.build.test_caching_executor import ALL, STEPS, artifacts, real_project, run_scons
 from tests.workers.executor.cache.http_servers import free_port
 from tests.workers.executor.dask_cluster import cluster, kill
 
@@ -40,9 +40,9 @@ def test_cluster_build_gives_the_bytes_of_a_local_one(shared, checkout):
     local.run()
     done = remote.run(f"executor={shared.address}", "-j4")
     assert done.returncode == 0, done.stderr
-    assert steps_of(done) == sorted(chain("a", "b") + cuts())
+    assert steps_of(done) == ALL
     assert artifacts(remote) == artifacts(local)
-    assert f"cluster {shared.address}: 22 steps on 2 workers" in done.stdout
+    assert f"cluster {shared.address}: {STEPS} steps on 2 workers" in done.stdout
     assert f"cluster {shared.address}: 2 workers with 2 threads\n" in done.stderr
     assert remote.steps(f"executor={shared.address}") == []
 
@@ -59,20 +59,20 @@ def test_a_chain_of_new_artifacts_is_one_task(shared, checkout):
     """Or two, where what the kernel asks of libdevice is cut in between; what is there already is no such thing."""
     project = checkout("project")
     before = shared.tasks()
-    assert "22 steps on" in project.run(f"executor={shared.address}", "-j4").stdout
-    # For two targets: a in one task, b in two, and what b asks for; and workers that do not have the tools yet ask for them.
-    assert 2 * (1 + 2 + 1) <= shared.tasks() - before < 22
+    assert f"{STEPS} steps on" in project.run(f"executor={shared.address}", "-j4").stdout
+    # a in one task, b in two, and what b asks for; and workers that do not have the tools yet ask for them.
+    assert 1 + 2 + 1 <= shared.tasks() - before < STEPS
     project.write("a.tilebc", "kernel a, changed\n")
     before = shared.tasks()
-    assert "10 steps on" in project.run(f"executor={shared.address}", "-j4").stdout
-    assert shared.tasks() - before >= 10
+    assert "5 steps on" in project.run(f"executor={shared.address}", "-j4").stdout
+    assert shared.tasks() - before >= 5
 
 
 def test_failures_are_those_of_a_local_build(shared, checkout):
     project = checkout("project")
     project.write("c.tilebc", "kernel c\nptx: crash\n")
     project.write("d.tilebc", "kernel d\nll: fail\n")
-    done = project.run("-k", f"executor={shared.address}", sm="90")
+    done = project.run("-k", f"executor={shared.address}")
     assert done.returncode == 2
     assert "was killed by SIGABRT; last output: LLVM ERROR: cannot select" in done.stderr
     assert "k.py:3:4: error[fake-no-row]: no row in ll; use another" in done.stderr
@@ -82,9 +82,9 @@ def test_failures_are_those_of_a_local_build(shared, checkout):
 def test_cache_and_cluster_work_together(shared, checkout, tmp_path):
     options = [f"executor={shared.address}", f"cache={tmp_path / 'cache'}"]
     first, second = checkout("first"), checkout("second")
-    assert "22 steps on 2 workers" in first.run(*options, "-j4").stdout
+    assert f"{STEPS} steps on 2 workers" in first.run(*options, "-j4").stdout
     done = second.run(f"executor=tcp://127.0.0.1:{free_port()}", options[1])
-    assert done.returncode == 0 and "22 of 22 steps found" in done.stdout
+    assert done.returncode == 0 and f"{STEPS} of {STEPS} steps found" in done.stdout
     assert artifacts(second) == artifacts(first)
 
 
@@ -99,7 +99,7 @@ def test_worker_that_is_killed_in_the_middle_loses_nothing(checkout, tmp_path):
         made.add_worker(threads=2)
 
         def kill_in_the_middle() -> None:
-            while len(list(remote.folder.glob("build/*/*.tileas"))) < 4:
+            while len(list(remote.folder.glob("build/*/*.tileas"))) < 2:
                 time.sleep(0.05)
             kill(doomed)
 
@@ -118,14 +118,3 @@ def test_scheduler_that_is_away_is_one_sentence_a_step(checkout):
     (line,) = re.findall("error.executor-unreachable.: no Dask scheduler at .*", done.stderr)
     assert line.endswith("or build with executor=local")
     assert project.run("executor=local").returncode == 0
-
-
-@pytest.mark.parametrize("place", ["remote", "http://host:8786", "tcp://host", "tcp://host:port", ""])
-def test_wrong_place_gets_one_sentence(checkout, place):
-    done = checkout("project").run(f"executor={place}")
-    assert done.returncode == 1
-    assert (
-        f"error[executor-value]: executor= must be local or a Dask scheduler such as tcp://host:8786, got '{place}'"
-        in done.stderr
-    )
-    assert len(done.stderr.splitlines()) == 1

@@ -134,9 +134,10 @@ def test_what_nothing_changes_is_not_built(builds):
 # ---- what is not a kernel's own
 @dataclass(frozen=True)
 class Change:
-    """A change of a project with the kernels ``Sources``, and the options of the builds after it."""
+    """A change of a project with ``SOURCES``, the options of the builds after it, and artifacts of which each must differ."""
 
     change: Callable[[Path], None] = lambda folder: None
+    differ: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     environment: dict[str, str] = field(default_factory=dict)
 
@@ -152,35 +153,32 @@ def _all(*changes: Callable[[Path], None]) -> Callable[[Path], None]:
 SOURCES = {
     "a.tilebc": "kernel a\nvalue 1\n",
     "b.tilebc": "kernel b\nptx: libdevice\nptx: linked\n",
-    "k.py": CASE.format(name="k")
-    + "try:\n    from far import VALUE\nexcept ImportError:\n    from sizes import VALUE\n",
-    "sizes.py": "import os; VALUE = os.environ.get('SIZE', 1)\n",
+    "c.tilebc": "kernel c\n",
+    "k.py": CASE.format(name="k") + "import os; VALUE = os.environ.get('SIZE', 1)\n",
+    "l.py": CASE.format(name="l") + "try:\n    from far import VALUE\nexcept ImportError:\n    VALUE = 1\n",
 }
-# Changes that are made together each have an artifact that nothing else there changes: of a, b and k.
+
+
+def _edit_all(how: Callable) -> Callable[[Path], None]:
+    return _all(
+        _edit("a.tilebc", "value 1", "value 2", how),
+        how("libdevice.bc", "libdevice 2"),
+        how("ptxas", "ptxas 2"),
+        _edit("SConstruct", '"opt": 2', '"opt": 1', how),
+    )
+
+
+# Changes that are made together: each decides alone of one of the artifacts that differ.
+EDITED = ("sm_90/a.tileaa", "sm_90/b.ptx", "sm_90/k.cubin", "sm_90/c.tileaa")
 CHANGES = {
-    "a source, libdevice and ptxas, in place": Change(
-        _all(
-            _edit("a.tilebc", "value 1", "value 2"),
-            in_place("libdevice.bc", "libdevice 2"),
-            in_place("ptxas", "ptxas 2"),
-        )
+    "a source, libdevice, ptxas and the build script, in place": Change(_edit_all(in_place), EDITED),
+    "a source, libdevice, ptxas and the build script, by rename": Change(_edit_all(renamed), EDITED),
+    "a variable, where Python looks for modules, another ptxas, opt, and the targets": Change(
+        _all(write("first/far.py", "VALUE = 5\n"), write("ptxas-2", "ptxas 2")),
+        ("tilebc/k.tilebc", "tilebc/l.tilebc", "sm_90/c.cubin", "sm_90/a.tileaa", "sm_100/a.tileaa"),
+        ("ptxas=ptxas-2", "opt=1", "sm=90,100"),
+        {"SIZE": "2", "PYTHONPATH": "first"},
     ),
-    "a source, libdevice and ptxas, by rename": Change(
-        _all(
-            _edit("a.tilebc", "value 1", "value 2", renamed),
-            renamed("libdevice.bc", "libdevice 2"),
-            renamed("ptxas", "ptxas 2"),
-        )
-    ),
-    "a source that is longer, and a variable": Change(
-        write("a.tilebc", "kernel a\nvalue 11\n"), environment={"SIZE": "2"}
-    ),
-    "another ptxas": Change(write("ptxas-2", "ptxas 2"), ("ptxas=ptxas-2",)),
-    "opt": Change(options=("opt=1",)),
-    "the targets": Change(options=("sm=90,100",)),
-    "the build script, in place": Change(_edit("SConstruct", '"opt": 2', '"opt": 1')),
-    "the build script, by rename": Change(_edit("SConstruct", '"opt": 2', '"opt": 1', renamed)),
-    "where Python looks for modules": Change(write("first/far.py", "VALUE = 5\n"), environment={"PYTHONPATH": "first"}),
 }
 
 
@@ -191,8 +189,8 @@ class Changing(Project):
         super().__init__(folder)
         for name, text in SOURCES.items():
             self.write(name, text)
-        script = PROGRAMS.replace('"*/k.py"', '"k.py"').replace('Glob("', 'Glob("*.tilebc") + Glob("')
-        self.write("SConstruct", script.replace('"kernels", ', '"kernels", kernels={"a": {"opt": 2}}, sources='))
+        script = PROGRAMS.replace('"*/k.py"', '"*.py"').replace('Glob("', 'Glob("*.tilebc") + Glob("')
+        self.write("SConstruct", script.replace('"kernels", ', '"kernels", kernels={"c": {"opt": 2}}, sources='))
         self.path: tuple = (ROOT,)
 
     def build(self, change: Change, *arguments: str) -> dict[str, str]:
@@ -216,6 +214,7 @@ class Changing(Project):
         self.clean()
         assert incremental == cached == self.build(change)
         assert incremental != before, "the change changes nothing"
+        assert [path for path in change.differ if incremental[path] == before.get(path)] == []
         return incremental
 
 
@@ -271,11 +270,6 @@ def during(project: Project, change: Callable[[Path], None], *arguments: str):
 
 GATED = {
     "a source": ({"a.tilebc": "kernel a\ntileaa: gate\nvalue 1\n"}, _edit("a.tilebc", "value 1", "value 2")),
-    "a source, by rename": (
-        {"a.tilebc": "kernel a\ntileaa: gate\nvalue 1\n"},
-        _edit("a.tilebc", "value 1", "value 2", renamed),
-    ),
-    "ptxas": ({"a.tilebc": "kernel a\ncubin: gate\n"}, in_place("ptxas", "ptxas 2")),
     "ptxas, by rename": ({"a.tilebc": "kernel a\ncubin: gate\n"}, renamed("ptxas", "ptxas 2")),
     "libdevice": (
         {"a.tilebc": "kernel a\nptx: libdevice\nptx: linked\ncut: gate\n"},
@@ -307,21 +301,18 @@ def test_what_changes_during_a_step_is_made_from_one_state_of_its_inputs(tmp_pat
             made.write(path, text)
         return made
 
-    edited, old, new = checkout("edited"), checkout("old"), checkout("new")
+    edited, old = checkout("edited"), checkout("old")
     done = during(edited, change, cache)
     assert done.returncode == 0, done.stdout + done.stderr
-    for project in (old, new):
-        (project.folder / "go").touch()
-    change(new.folder)
-    for project in (old, new):
-        assert project.run(cache, sm="90").returncode == 0
-        with_cache = artifacts(project)
+    (old.folder / "go").touch()
+    assert edited.run(cache, sm="90").returncode == old.run(cache, sm="90").returncode == 0
+    made = [artifacts(project) for project in (edited, old)]
+    for project, with_cache in zip((edited, old), made):
         shutil.rmtree(project.folder / "build")
         (project.folder / ".sconsign.dblite").unlink()
         assert project.run(sm="90").returncode == 0
-        assert with_cache == artifacts(project)
-    assert edited.run(cache, sm="90").returncode == 0
-    assert artifacts(edited) == artifacts(new) != artifacts(old)
+        assert artifacts(project) == with_cache
+    assert made[0] != made[1]
 
 
 @pytest.mark.parametrize(("name", "linked"), [("a source", "a.tilebc"), ("a module that a file imports", "sizes.py")])

@@ -145,6 +145,36 @@ def test_lower_refuses_what_scons_refuses(capsys, jobs, text, sentence):
 
 
 @pytest.mark.parametrize(
+    ("name", "text", "sentence"),
+    [
+        ("sm", "91", "unknown target sm=91; use one or more of sm_80, sm_86, "),
+        ("opt", "4", "invalid LLVM optimization level '4'; use one of 0, 1, 2, 3, s, z"),
+        ("lineinfo", "perhaps", "lineinfo= must be yes or no, got 'perhaps'"),
+        ("debug", "perhaps", "debug= must be yes or no, got 'perhaps'"),
+        ("prune", "perhaps", "prune= must be yes or no, got 'perhaps'"),
+        ("ptxas", "absent", "ptxas=absent: no such file"),
+        ("libdevice", "absent", "libdevice=absent: no such file"),
+        ("build_dir", "tools/ptxas", "build_dir=tools/ptxas is not a folder"),
+        (
+            "strategy",
+            "fast",
+            "strategy=fast is not a valid value; use one of auto, none, unspecialize, warp-specialize",
+        ),
+        ("fp8_promotion_interval", "48", "fp8_promotion_interval=48 is not a valid value; use one of 32, 64, 128"),
+        ("serializer", "gcc", "serializer=gcc is not a valid value; use one of nvptx, libnvvm"),
+        *(
+            ("executor", place, f"executor= must be local or a Dask scheduler such as tcp://host:8786, got {place!r}")
+            for place in ("remote", "http://host:8786", "tcp://host", "tcp://host:port", "")
+        ),
+    ],
+)
+def test_an_invalid_value_gets_one_sentence(name, text, sentence):
+    with pytest.raises(InvalidInput) as caught:
+        CHECKS[name](name, text)
+    assert sentence in str(caught.value) and len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
     "job", [OWN, Job(TARGETS["sm_90"]), Job(TARGETS["sm_90"], "s", fp8_promotion_interval=64, grid_swizzle=8)]
 )
 def test_the_command_of_a_step_says_what_the_project_would(jobs, job):

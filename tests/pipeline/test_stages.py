@@ -5,7 +5,17 @@ import dataclasses
 import pytest
 
 from tileiras_build.core.errors import InternalError, InvalidInput
-from tileiras_build.pipeline.stages import PACKAGE, STAGES, Stage, between, find, load, source_digest, source_files
+from tileiras_build.pipeline.stages import (
+    LIBDEVICE,
+    PACKAGE,
+    STAGES,
+    Stage,
+    between,
+    find,
+    load,
+    source_digest,
+    source_files,
+)
 
 
 def test_stages_lead_from_bytecode_to_cubin():
@@ -60,3 +70,23 @@ def test_row_with_an_unknown_option_is_refused():
 def test_missing_function_is_named():
     with pytest.raises(InternalError, match="tileiras_build.core.errors has no function absent"):
         load("tileiras_build.core.errors:absent")
+
+
+BEHIND_BYTECODE = {"libdevice.bc", *(stage.name for stage in STAGES[1:])}
+CODE = {
+    "pipeline/tilebc_to_tileaa/__init__.py": {"tileaa"},
+    "pipeline/tileas_to_ll/__init__.py": {"ll"},
+    "pipeline/launch_manifest_json.py": {"cubin"},
+    "libdevice/extract_subset.py": {"libdevice.bc", "ptx"},
+    "driver.py": BEHIND_BYTECODE,
+    "target/targets.py": BEHIND_BYTECODE,
+}
+
+
+@pytest.mark.parametrize("path", CODE)
+def test_an_edit_of_a_file_changes_the_stages_that_it_can_affect(path):
+    assert {stage.name for stage in (*STAGES, LIBDEVICE) if PACKAGE / path in source_files(stage)} == CODE[path]
+
+
+def test_what_serializes_depends_on_the_version_of_llvm():
+    assert {stage.name for stage in (*STAGES, LIBDEVICE) if "llvmlite" in stage.libraries} == {"libdevice.bc", "ptx"}
