@@ -329,6 +329,31 @@ def test_tokens_are_values_that_order_memory():
     assert list(join.operands) == [load.results[-1], store.results[-1]]
 
 
+@pytest.mark.parametrize(
+    ("bounds", "stays"),
+    [
+        ("%two to %two", False),
+        ("%two to %one", False),
+        ("%n to %n", False),
+        ("%one to %two", True),
+        ("%one to %n", True),
+    ],
+)
+def test_a_loop_without_iterations_is_its_initial_values(bounds, stays):
+    text = f"""entry @k(%p: tile<ptr<i32>>, %n: tile<i32>) {{
+      %one = constant <i32: 1> : tile<i32>
+      %two = constant <i32: 2> : tile<i32>
+      %sum = for %i in ({bounds}, step %one) : tile<i32> iter_values(%total = %n) -> (tile<i32>) {{
+        %more = addi %total, %i : tile<i32>
+        continue %more : tile<i32>
+      }}
+      %done = store_ptr_tko weak %p, %sum : tile<ptr<i32>>, tile<i32> -> token
+      return
+    }}"""
+    module = tilebc_to_tileaa.lower(parse_text(text), Job(find_target("sm_90")))
+    assert any(op.name == "nv_tileaa.for" for op in module.walk()) is stays
+
+
 MMAS = {
     "mmaf": (["f16:16x16", "f16:16x16", "f32:16x16"], "", (1, 1, 1, 0, 0)),
     "mmai": (

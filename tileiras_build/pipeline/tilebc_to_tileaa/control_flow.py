@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import StringAttr, i32
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from ...core.errors import Unsupported
 from ...ir.dialects import cuda_tile
 from ...ir.dialects.nv_tileaa import ops
+from ..analysis.integer_ranges import constant_of
 from ..rewriting.dialect_conversion import Rule
 from .op_converter import Converter
 
@@ -23,9 +24,20 @@ def _convert_entry(cv: Converter, op: cuda_tile.EntryOp) -> None:
 def _convert_for(cv: Converter, op: cuda_tile.ForOp) -> None:
     values = cv.operands(op)
     unsigned = "unsigned_cmp" in op.properties or "unsignedCmp" in op.properties
+    if _never_runs(values[0], values[1], unsigned):
+        cv.values |= zip(op.results, values[3:], strict=True)
+        return
     types = [cv.type(result.type) for result in op.results]
     regions = [cv.region(op.regions[0])]
     cv.bind(ops.ForOp.make([*values[:3], values[3:]], types, regions=regions, unsigned=unsigned))
+
+
+def _never_runs(lower: SSAValue, upper: SSAValue, unsigned: bool) -> bool:
+    """Whether a loop is known to have no iteration: pipelines and shared memory would be kept for it."""
+    start, end = constant_of(lower), constant_of(upper)
+    if start is None or end is None:
+        return lower is upper
+    return start == end or (start > end and not unsigned)
 
 
 def _convert_loop(cv: Converter, op: cuda_tile.LoopOp) -> None:
