@@ -56,6 +56,23 @@ def turning(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
 
 
 @ct.kernel
+def whole(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = a @ b with one tile along k, outside of loops."""
+    x = ct.load(a, (ct.bid(0), 0), (M, K), padding_mode=ZERO)
+    y = ct.load(b, (0, ct.bid(1)), (K, N), padding_mode=ZERO)
+    ct.store(out, (ct.bid(0), ct.bid(1)), ct.mma(x, y, ct.zeros((M, N), dtype=ct.float32)))
+
+
+@ct.kernel
+def overwritten(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """The same, after which a is overwritten before the product."""
+    x = ct.load(a, (ct.bid(0), 0), (M, K), padding_mode=ZERO)
+    y = ct.load(b, (0, ct.bid(1)), (K, N), padding_mode=ZERO)
+    ct.store(a, (ct.bid(0), 0), ct.zeros((M, K), dtype=a.dtype))
+    ct.store(out, (ct.bid(0), ct.bid(1)), ct.mma(x, y, ct.zeros((M, N), dtype=ct.float32)))
+
+
+@ct.kernel
 def attending(q, k, v, out, HEADS: ConstInt, N: ConstInt, DEPTH: ConstInt, TWICE: ct.Constant[bool]):
     """out = v.T @ ((k @ q.T / 4) squared, in f16), halved in each step: whole rows of k and v are tiles; q, or its double, stays."""
     queries = ct.load(q, (0, 0), (HEADS, DEPTH)).transpose()
@@ -100,6 +117,8 @@ CASES = [
     _case("counted", counted, "float16", (128, 256, 128)),
     _case("turning", turning, "float16", (128, 256, 128)),
     _case("looped", looped, "float16", (128, 256, 64)),
+    _case("whole", whole, "float16", (64, 64, 512)),
+    _case("overwritten", overwritten, "float16", (64, 64, 512)),
     _case("shallow", matmul, "float16", (256, 128, 32)),
     *(
         Case(name, attending, (*[_rows("float16")] * 3, _rows("float32"), 16, 128, depth, twice))

@@ -24,6 +24,8 @@ DEPTHS = {
     "counted": (128, 128, 128, 128),
     "turning": (128, 128, 128, 128),
     "looped": (64, 64, 64, 32),
+    "whole": (256, 256, 256, 128),
+    "overwritten": (512, 512, 512, 512),
     "shallow": (32, 32, 32, 32),
 }
 
@@ -61,6 +63,14 @@ def test_the_last_step_ends_anywhere(sm, name, more):
     m, n, k = sizes(name)
     a, b, out = operands(name, m - 8, n + 16, k + more)
     found = run(KERNELS, name, sm, [a, b, out], (1, 2, 1))[2]
+    np.testing.assert_array_equal(found.astype(np.float64), a.astype(np.float64) @ b.astype(np.float64))
+
+
+@pytest.mark.parametrize(("name", "sm"), [*(("whole", sm) for sm in SMS), ("overwritten", "sm_90")])
+def test_a_dot_outside_of_loops(name, sm):
+    m, n, k = sizes(name)
+    a, b, out = operands(name, m, n, k - 48)
+    found = run(KERNELS, name, sm, [a, b, out])[2]
     np.testing.assert_array_equal(found.astype(np.float64), a.astype(np.float64) @ b.astype(np.float64))
 
 

@@ -7,7 +7,8 @@ Out:   if two stages exceed the target's shared memory, the loop runs a power of
        refills the stages while results are stored, so the scratch of the store is counted, too.
        In other counted loops whose dots load more per iteration than shared memory holds, each dot becomes a loop over
        k with as many steps as two stages of all operands need, or nearly. An operand that was loaded before the loop is
-       loaded again in each step; a computed operand is sliced.
+       loaded again in each step; a computed operand is sliced. So does a dot that no loop accumulates, of which two stages
+       do not fit, and whose block loads both operands right before it.
 After: legalize_dot (operand types are final), loop_over_tile_slices (tiles have their rows). Before: insert_token_barriers, and
        all passes that choose copies.
 Sound: iteration i of the old loop is iterations i f to i f + f - 1 of the new one, which load the same elements in
@@ -36,7 +37,7 @@ from ..job import Job
 from ..pass_manager import EdgePass
 from .k_tiled_operands import FACTORS, SCALES, KTiledOperand, k_tiled_operand
 from .op_insertion import insertion_before
-from .software_pipelining.tile_k_loop import MIN_LINE_BYTES, tile_k_loops
+from .software_pipelining.tile_k_loop import MIN_LINE_BYTES, tile_k_loops, tile_k_of_dot
 
 UPPER = 1  # operand of a loop, after its lower bound
 
@@ -54,6 +55,8 @@ class ShrinkKTile(EdgePass):
                     _shrink(as_op(op), operands, factor)
         for loop in [op for op in walk(module) if is_counted_loop(op)]:
             tile_k_loops(loop, job)
+        for dot in [as_op(op) for op in walk(module) if op.name == DOT and as_op(op).lhs_scale is None]:
+            tile_k_of_dot(dot, job)
 
 
 def _operands(dot: TableOp) -> list[KTiledOperand] | None:

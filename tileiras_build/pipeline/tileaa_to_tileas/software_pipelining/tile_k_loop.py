@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import i32
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
 from ....ir.casting import as_op, parent_block, tile_type
 from ....ir.dialects.fast_xdsl import erase, walk
@@ -28,6 +28,7 @@ from ..subtile_indices import clamped_index, relax_checks_past_end, scaled_index
 
 # Bytes along k of a tensor core instruction. Shorter lines along k need more and smaller copies than they are worth.
 MIN_K_BYTES, MIN_LINE_BYTES = 32, 64
+OPERANDS = 2  # of a dot, besides its accumulator
 # Shared memory reserved besides all stages: for layout conversions of accumulators, and slices.
 SMEM_OVERHEAD = 16 * 1024
 ContinueOp, CreateTokenOp, DotOp, ExtractSliceOp, ForOp = (
@@ -49,6 +50,17 @@ def tile_k_loops(loop: TableOp, job: Job) -> None:
     for dot in dots:
         if dot.factor > 1:
             dot.write()
+
+
+def tile_k_of_dot(dot: TableOp, job: Job) -> None:
+    """Split a dot into a loop over k if its block loads both operands, two stages of them do not fit, and no loop around it is over k."""
+    one = _KLoop(dot, dict(_loaded_just_before(dot)))
+    if isinstance(dot.acc, BlockArgument) or len(one.loaded) < OPERANDS or two_stages_fit(one.bytes, job):
+        return
+    while one.may_shrink and not two_stages_fit(one.bytes, job, used_bytes=SMEM_OVERHEAD):
+        one.factor *= 2
+    if one.factor > 1:
+        one.write()
 
 
 @dataclass
@@ -150,6 +162,23 @@ def _loaded(dot: TableOp, loop: TableOp) -> Iterator[tuple[int, tuple[KTiledOper
             yield index, (operand, found[1])
 
 
+def _loaded_just_before(dot: TableOp) -> Iterator[tuple[int, tuple[KTiledOperand, list[Operation]]]]:
+    """The operands of a dot that its block loads, after no write, and with none before the dot."""
+    for index in range(OPERANDS):
+        found = dot_operand_load(dot, index)
+        if found is None or found[0].mem_semantic != "weak" or not is_unordered_token(found[0].token):
+            continue
+        operand = k_tiled_operand(dot, index, *found)
+        if operand is not None and _is_quiet(found[0], dot) and operand.load.coords[operand.k_dim].type == i32:
+            yield index, (operand, found[1])
+
+
+def _is_quiet(first: Operation, last: Operation) -> bool:
+    """Whether no operation between two of a block has side effects."""
+    between = (op for op in parent_block(first).ops if first.is_before_in_block(op) and op.is_before_in_block(last))
+    return not any(has_side_effects(inner) for op in between for inner in walk(op))
+
+
 def _load_before(value: SSAValue, loop: TableOp) -> tuple[TableOp, list[Operation]] | None:
     """The load before the loop whose tile its dots read, with the operations in between, if it could be in the loop."""
     found = source_load_of(value)
@@ -161,9 +190,7 @@ def _load_before(value: SSAValue, loop: TableOp) -> tuple[TableOp, list[Operatio
         if (outer := around.parent_op()) is None or any(has_side_effects(op) for op in walk(outer)):
             return None
         around = outer
-    between = (op for op in parent_block(load).ops if load.is_before_in_block(op) and op.is_before_in_block(around))
-    quiet = not any(has_side_effects(inner) for op in between for inner in walk(op))
-    return found if quiet and load.mem_semantic == "weak" else None
+    return found if _is_quiet(load, around) and load.mem_semantic == "weak" else None
 
 
 def _is_k_contiguous(operand: KTiledOperand) -> bool:
