@@ -24,7 +24,7 @@ from ..analysis.copied_operands import depends_on_index_alone
 from ..analysis.dot_loop_registers import tile_registers
 from ..analysis.enclosing_control_flow import has_no_early_exit, is_grid_wait
 from ..analysis.integer_ranges import BoundsCheck, width
-from ..analysis.op_queries import LOADS, POINTER_LOAD, REDUCE, TILED_LOAD, is_tile
+from ..analysis.op_queries import LOADS, POINTER_LOAD, REDUCE, TILED_LOAD, is_outside, is_tile
 from ..analysis.resource_model import (
     has_rows_in_loop,
     is_program_dependent,
@@ -46,6 +46,7 @@ CreateTokenOp, SplatOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("create
 DISTANCE = 1  # iterations
 MAX_REGISTERS = 32  # of a thread for one tile: twice as many would be carried
 MAX_REGISTERS_OF_VIEWS = 4  # the same for tiles of views beside MMAs: scales; TMA or cp.async copy larger ones
+MAX_ELEMENTS_OF_ROWS = 16  # of a thread, of all tiles of views that a loop over rows loads ahead: each has a register
 _TWO_VERSIONS = {"has_boundary_tile", "full_tile_version"}
 
 
@@ -68,17 +69,24 @@ class PrefetchGatheredTiles(EdgePass):
 
 
 def _of_rows(func: TableOp, loop: TableOp, loads: list[TableOp], job: Job) -> list[TableOp]:
-    """The loads of a loop over rows that reduces them, if threads have registers for the next row, too.
-
-    Tiles of views with two versions would be loaded in branches, where a thread waits for them.
-    """
-    rows = [load for load in loads if load.name == POINTER_LOAD or not _TWO_VERSIONS & load.attributes.keys()]
-    reduces = any(op.name == REDUCE for op in loop.regions[0].blocks[0].ops)
-    if not reduces or not is_program_dependent(loop.operands[0]):
+    """The loads of a loop over rows that reduces them, if threads have registers for the next row, too."""
+    block = loop.regions[0].blocks[0]
+    rows = [load for load in loads if load.name == POINTER_LOAD] + _of_views(loads, block)
+    if not any(op.name == REDUCE for op in block.ops) or not is_program_dependent(loop.operands[0]):
         return []
     words = row_words(func) + sum(tile_registers(load.value) for load in rows if is_tile(load.value))
     held = registers_at_launch(func.num_warps * (occupancy(func, job) or 1), job.target)
     return rows if row_registers(words, func.num_warps) <= held else []
+
+
+def _of_views(loads: list[TableOp], block: Block) -> list[TableOp]:
+    """The loads of views that a loop over rows may do ahead; none where a thread would carry many elements, which leave registers for
+    fewer CTAs. Tiles with two versions would be loaded in branches, where a thread waits for them; what all iterations load is in L1.
+    """
+    tiles = [load for load in loads if load.name == TILED_LOAD and not _TWO_VERSIONS & load.attributes.keys()]
+    tiles = [load for load in tiles if not all(is_outside(coord, block) for coord in load.coords)]
+    carried = sum(layout_of(load.value).num_registers for load in tiles)
+    return tiles if carried <= MAX_ELEMENTS_OF_ROWS else []
 
 
 def _may_run_ahead(load: TableOp, block: Block, multiplies: bool) -> bool:
