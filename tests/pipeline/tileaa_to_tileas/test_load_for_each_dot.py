@@ -25,6 +25,13 @@ def test_results_of_operands_that_threads_convert(sm):
     assert "mma.sync" not in compiled(KERNELS, "gradients_tf32", sm).ptx
 
 
+# By cp.async on sm_90, and through registers on sm_100.
+@pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
+def test_results_of_tiles_that_tma_cannot_load(sm):
+    check_gradients("gradients_by_words", sm, 200, 128)
+    assert "mma.sync" not in compiled(KERNELS, "gradients_by_words", sm).ptx
+
+
 def check_gradients(name, sm, rows, keys_of_block):
     rng = np.random.default_rng(rows)
     q, k, v, o = (rng.integers(-1, 2, (count, WIDTH)).astype(np.float16) for count in (rows, KEYS, KEYS, rows))
@@ -97,13 +104,16 @@ def test_accumulators_stay_in_tensor_memory_beside_dots_that_are_read():
     assert body.partition("nv_tileas.continue")[0].count("tmem_load") == 2
 
 
-@pytest.mark.parametrize("chunks", [1, 4])
+@pytest.mark.parametrize(
+    ("name", "chunks"), [("decayed_state", 1), ("decayed_state", 4), ("decayed_state_by_words", 3)]
+)
 @pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
-def test_results_of_a_state_from_tiles_that_threads_read_too(sm, chunks):
+def test_results_of_a_state_from_tiles_that_threads_read_too(sm, name, chunks):
     rng = np.random.default_rng(chunks)
     q, k, v = (rng.integers(-1, 2, (64 * chunks, 64)).astype(np.float16) / 8 for _ in range(3))
     factors, out = np.linspace(0, 1, 64, dtype=np.float32)[:, None], np.full((64 * chunks, 64), np.nan, np.float32)
-    found = run(KERNELS, "decayed_state", sm, [q, k, v, np.repeat(factors, 4, 1), out])[-1]
+    found = run(KERNELS, name, sm, [q, k, v, np.repeat(factors, 4, 1), out])[-1]
+    assert "mma.sync" not in compiled(KERNELS, name, sm).ptx
     state, want = np.zeros((64, 64)), []
     for rows in range(0, len(q), 64):
         a, b, c = (array[rows : rows + 64].astype(np.float64) for array in (q, k, v))

@@ -53,13 +53,15 @@ def has_other_readers(tile: SSAValue) -> bool:
     return False
 
 
-def written_operands(dot: TableOp, direct: Collection[int]) -> tuple[int, ...] | None:
+def written_operands(dot: TableOp, direct: Collection[int], *, computes: bool = False) -> tuple[int, ...] | None:
     """The operands that threads write to shared memory as they are, beside ``direct`` ones, and a left one that follows from other
-    dots; None where the loop computes one of them from what it loads.
+    dots; None where the loop computes one of them from what it loads, unless that is asked for (``computes``).
     """
     computed = (0,) if is_computed_by_dot(dot.lhs, parent_block(dot)) else ()
     written = tuple(index for index in (0, 1) if index not in (*direct, *computed))
-    return written if all(_is_loaded_in_loop(dot, one) or is_invariant(dot, one) for one in written) else None
+    return (
+        written if computes or all(_is_loaded_in_loop(dot, one) or is_invariant(dot, one) for one in written) else None
+    )
 
 
 def _is_loaded_in_loop(dot: TableOp, index: int) -> bool:
@@ -81,9 +83,12 @@ def is_copyable(dot: TableOp, index: int, mn_major: tuple[str, ...], least: int)
     found = renamed_load(dot.operands[index])
     if found is None or not is_loaded_ahead(found[0], parent_block(dot), found[1]):
         return False
-    if _vector(found[0])[0] * element_of(found[0].value.type).bytes < least:
-        return False
-    return copied_placement(dot, index, mn_major) is not None
+    return copied_bytes(found[0]) >= least and copied_placement(dot, index, mn_major) is not None
+
+
+def copied_bytes(load: TableOp) -> int:
+    """The bytes that one cp.async copies of a tile, 0 where it copies none."""
+    return _vector(load)[0] * element_of(load.value.type).bytes
 
 
 def may_cp_async(dot: TableOp, index: int) -> bool:

@@ -1,6 +1,7 @@
 """Give each dot of a loop a load of its own, of a tile that it reads as it is, and that other dots or threads read, too.
 
-In:    nv_tileas loads by TMA, of tiles that become operands of dots of the same iteration, and from which threads may compute.
+In:    nv_tileas loads by TMA, of tiles that become operands of dots of the same iteration, and from which threads may compute; loads by
+       cp.async, of tiles that only dots read.
 Out:   a load, and the operations that rename its elements, for each of these dots, where its instruction reads operands in shared
        memory. Otherwise threads would write the operands of all dots but one. One TMA load serves all of them, and the threads, where they
        read the tile from the same placement (``warp_specialization/shared_stages.py``).
@@ -16,19 +17,20 @@ from typing import NamedTuple
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...ir.casting import as_op, next_op, parent_block
+from ...ir.casting import as_op, next_op, parent_block, tile_type
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
+from ..analysis.access_vectorization import VECTOR_BYTES
 from ..analysis.axis_info import AxisAnalysis
-from ..analysis.copied_operands import RENAMING, has_other_readers
-from ..analysis.enclosing_control_flow import enclosing_kernel
+from ..analysis.copied_operands import MIN_CP_ASYNC_BYTES, RENAMING, copied_bytes, has_other_readers, is_loaded_ahead
+from ..analysis.enclosing_control_flow import enclosing_kernel, is_in_counted_loop
 from ..analysis.op_queries import DOT, TILED_LOAD, has_dots
 from ..analysis.scalar_slice import writes_after
 from ..analysis.stored_operands import tile_bytes
 from ..analysis.tma_operands import may_prefetch_in_loop, tma_loads_allowed, with_tma_box
 from ..job import Job
 from ..mma.dots import dot_shape
-from ..mma.family import Storage, fastest_family
+from ..mma.family import MmaFamily, Storage, fastest_family
 from ..pass_manager import EdgePass
 from .op_insertion import insert_before
 
@@ -73,9 +75,11 @@ def _readers(tile: SSAValue) -> list[_Reader]:
 
 
 def _may_load_again(load: TableOp, readers: Sequence[_Reader], job: Job) -> bool:
-    """Whether TMA may load a tile several times, and gains by it."""
-    if writes_after(load.result_token) or with_tma_box(load, [], job, AxisAnalysis()) is None:
+    """Whether TMA or cp.async may load a tile several times, and gains by it."""
+    if writes_after(load.result_token):
         return False
+    if with_tma_box(load, [], job, AxisAnalysis()) is None:
+        return _may_copy_again(load, readers, job)
     if not all(one.dot.parent is load.parent and may_prefetch_in_loop(one.dot) for one in readers):
         return False
     if as_op(enclosing_kernel(load)).num_ctas is None:
@@ -86,6 +90,23 @@ def _may_load_again(load: TableOp, readers: Sequence[_Reader], job: Job) -> bool
         return True
     again = (len(readers) - 1) * tile_bytes(load.value)
     return _multiplications(parent_block(load)) >= MIN_INTENSITY * (_loaded_bytes(parent_block(load)) + again)
+
+
+def _may_copy_again(load: TableOp, readers: Sequence[_Reader], job: Job) -> bool:
+    """Whether cp.async may copy a tile several times, each time to a stage from which an instruction reads it."""
+    if has_other_readers(load.value) or as_op(enclosing_kernel(load)).num_ctas is not None:
+        return False
+    family = fastest_family(job.target)
+    if not all(_reads_copies(one.dot, load, family) for one in readers):
+        return False
+    least = VECTOR_BYTES if family.accumulator is Storage.TENSOR else MIN_CP_ASYNC_BYTES
+    return is_loaded_ahead(load, parent_block(load), readers[0].chain) and copied_bytes(load) >= least
+
+
+def _reads_copies(dot: TableOp, load: TableOp, family: MmaFamily) -> bool:
+    """Whether a dot of the load's loop has rows for the instructions of a family."""
+    rows = tile_type(dot.result).get_shape()[-2]
+    return dot.parent is load.parent and is_in_counted_loop(dot) and rows % family.tile_steps[0][0] == 0
 
 
 def _multiplications(block: Block) -> int:

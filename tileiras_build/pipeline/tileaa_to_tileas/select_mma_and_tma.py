@@ -176,6 +176,8 @@ def _select_in_family(
         and as_op(enclosing_kernel(op)).num_ctas is not None
     ):
         ways[1:] = reversed(ways[1:])
+    if family.async_ops is not None:
+        ways.append(_select_written)
     either = [one for one in (family, family.freeing_columns) if one is not None]
     tried = [(one, select) for one in either for select in ways]
     if _may_be_behind(op, job):
@@ -250,6 +252,19 @@ def _select_copied(
     return _select_copied_beside({}, family, op, loaded, job, warps)
 
 
+def _select_written(
+    family: MmaFamily, op: TableOp, loaded: Mapping[int, TmaOperand], job: Job, warps: int
+) -> Mapping[int, TmaOperand] | None:
+    """The same where threads also write operands that the loop computes, from other dots or tiles that they load: no instruction has
+    such tiles copied ahead.
+    """
+    if op.lhs_scale is not None or as_op(enclosing_kernel(op)).num_ctas is not None:
+        return None
+    if family.row_for(op, job.target) is None:
+        return None
+    return _select_copied_beside(loaded, family, op, loaded, job, warps, computes=True)
+
+
 def _select_copied_beside(
     direct: Mapping[int, TmaOperand],
     family: MmaFamily,
@@ -257,10 +272,12 @@ def _select_copied_beside(
     loaded: Mapping[int, TmaOperand],
     job: Job,
     warps: int,
+    *,
+    computes: bool = False,
 ) -> Mapping[int, TmaOperand] | None:
-    """The same where TMA loads ``direct`` operands."""
+    """The same where TMA loads ``direct`` operands, and the loop may compute others (``computes``)."""
     mn_major = family.mn_major(unwrap(family.row_for(op, job.target)))
-    if (stored := written_operands(op, direct)) is None:
+    if (stored := written_operands(op, direct, computes=computes)) is None:
         return None
     copied = copyable_operands(op, stored, family, mn_major)
     gains = copied if direct is not loaded else [index for index in stored if not is_invariant(op, index)]
