@@ -2,7 +2,16 @@
 
 import pytest
 
-from tileiras_build.ir.layouts import LinearLayout, blocked, coalesced, spread_vector
+from tileiras_build.ir.layouts import (
+    LinearLayout,
+    SharedLayout,
+    bank_conflicts,
+    blocked,
+    coalesced,
+    matrix_access,
+    spread_vector,
+    transposing,
+)
 
 
 def test_a_tile_as_large_as_the_block_of_threads():
@@ -42,3 +51,23 @@ def test_small_tiles_replicate(shape):
 @pytest.mark.parametrize("size,vector", [(4096, 8), (512, 4), (128, 1), (16, 1)])
 def test_spread_vector_keeps_threads_busy(size, vector):
     assert spread_vector(size, 4, 8) == vector
+
+
+def test_a_transposing_layout_moves_words_without_bank_conflicts():
+    layout = transposing((32, 128), (1, 0), 32, 8)
+    read, written = (SharedLayout.boxed((32, 128), order, 32, 128, 16) for order in ((1, 0), (0, 1)))
+    assert bank_conflicts(layout, read) == 1 == bank_conflicts(layout, written)
+    assert layout.is_injective and layout.is_surjective and layout.contiguous((0, 1)) == 4
+
+
+def test_a_transposing_layout_of_bytes_is_read_by_ldmatrix():
+    layout = transposing((1, 128, 64), (2, 1, 0), 8, 4)
+    squeezed = layout.reshape((128, 64))
+    read = matrix_access(squeezed, SharedLayout.boxed((128, 64), (1, 0), 8, 64, 16))
+    assert read is not None and read.transposed and read.conflicts == 1
+    assert bank_conflicts(squeezed, SharedLayout.boxed((128, 64), (0, 1), 8, 128, 16)) <= 2
+
+
+@pytest.mark.parametrize("shape,bits", [((128, 64), 16), ((8, 64), 8), ((2, 32), 32), ((2, 64, 64), 8)])
+def test_other_tiles_have_no_transposing_layout(shape, bits):
+    assert transposing(shape, tuple(range(len(shape)))[::-1], bits, 4) is None

@@ -19,7 +19,7 @@ SMS = ("sm_90", "sm_100", "sm_120")
 WGMMA, TCGEN05, MMA = "wgmma.mma_async", "tcgen05.mma", "mma.sync"
 MADE_BY = {"async.dot": WGMMA, "async.umma": TCGEN05, "dot": MMA}
 # The instruction of each dot on sm_90 and on sm_100; sm_120 has mma.sync alone. wgmma takes one operand of bytes
-# that lies the other way, in 64 columns or more; tensor memory accumulators in 32 bits only.
+# that lies the other way, in 64 columns or more, and threads transpose others; tensor memory accumulators in 32 bits only.
 DOTS = {
     "f16_rows": (WGMMA, TCGEN05),
     "f16_columns": (WGMMA, TCGEN05),
@@ -35,8 +35,8 @@ DOTS = {
     "f8_half_acc": (WGMMA, TCGEN05),
     "f8_columns": (WGMMA, TCGEN05),
     "f8_rows": (WGMMA, TCGEN05),
-    "f8_turned": (MMA, TCGEN05),
-    "i8_rows": (MMA, TCGEN05),
+    "f8_turned": (WGMMA, TCGEN05),
+    "i8_rows": (WGMMA, TCGEN05),
     "i8_columns": (WGMMA, TCGEN05),
     "tf32_columns": (WGMMA, TCGEN05),
     "tf32_rows": (WGMMA, TCGEN05),
@@ -46,7 +46,7 @@ DOTS = {
     "f16_short_wide": (WGMMA, TCGEN05),
     "f8_short": (WGMMA, TCGEN05),
     "i8_short": (WGMMA, TCGEN05),
-    "tf32_both_turned": (MMA, TCGEN05),
+    "tf32_both_turned": (WGMMA, TCGEN05),
 }
 # ldmatrix does not transpose them either: TMA loads them only where tensor memory's dots read them.
 TURNED_BYTES = ("f8_rows", "f8_turned", "i8_rows")
@@ -146,10 +146,7 @@ def test_a_left_operand_that_each_iteration_computes(sm, name, steps):
     a, b, out = operands(name, m, n, steps * k)
     found = run(KERNELS, name, sm, [a, b, out])[2]
     np.testing.assert_array_equal(found.astype(np.float64), 2 * a.astype(np.float64) @ b.astype(np.float64))
-    transposed = (
-        sm == "sm_90" and "tf32_short" in name
-    )  # a right operand that wgmma does not read, a left one not in memory
-    instruction = MMA if transposed else {"sm_90": WGMMA, "sm_100": TCGEN05}.get(sm, MMA)
+    instruction = {"sm_90": WGMMA, "sm_100": TCGEN05}.get(sm, MMA)
     assert instruction in compiled(KERNELS, name, sm).ptx
 
 

@@ -14,6 +14,7 @@ VALUES = {"float8_e4m3fn": (ml_dtypes.float8_e4m3fn, -3, 4), "int8": (np.int8, -
 EXCHANGED = ("square", "square_f16", "shallow", "deep", "wide", "large", "tall", "in_halves")
 INTEGERS = ("integers", "unsigned_right", "unsigned_left")
 LEFT = ("left", "left_tall")
+TRANSPOSED = ("both", "narrow")  # right operands that threads transpose
 
 
 def arguments(name):
@@ -41,9 +42,7 @@ def check(name, m, n, k, grid, counters=None):
 COUNTED = ("square", "shallow", "deep", "wide", "left")
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in (*EXCHANGED, *LEFT, *INTEGERS, "both", "narrow") if name not in COUNTED]
-)
+@pytest.mark.parametrize("name", [name for name in (*EXCHANGED, *LEFT, *INTEGERS, *TRANSPOSED) if name not in COUNTED])
 def test_results(name):
     m, n, k = arguments(name)[3:]
     check(name, m, n, 3 * k, (1, 1, 1))
@@ -55,17 +54,11 @@ def test_results_at_the_ends_of_arrays(name):
     check(name, 2 * m - 16, 2 * n - 48, 2 * k + 16, (2, 2, 1))
 
 
-@pytest.mark.parametrize("name", [*EXCHANGED, *LEFT, *INTEGERS])
+@pytest.mark.parametrize("name", [*EXCHANGED, *LEFT, *INTEGERS, *TRANSPOSED])
 def test_warpgroups_multiply_and_threads_read_pairs(name):
     ptx = compiled(KERNELS, name, "sm_90").ptx
     assert "wgmma.mma_async" in ptx and "mma.sync.aligned.m16" not in ptx
     assert ".trans.shared.b16" in ptx and "ld.shared.u8" not in ptx and "ld.shared.b8" not in ptx
-
-
-@pytest.mark.parametrize("name", ["both", "narrow"])
-def test_what_no_warpgroup_reads_is_multiplied_by_warps(name):
-    ptx = compiled(KERNELS, name, "sm_90").ptx
-    assert "wgmma.mma_async" not in ptx and "mma.sync.aligned.m16" in ptx
 
 
 @pytest.mark.parametrize("name", COUNTED)
@@ -77,15 +70,16 @@ def test_results_and_no_bank_conflicts_where_operands_are_read(name):
     assert reads and not any(counters.bank_conflicts.get(where) for where in reads)
 
 
-@pytest.mark.parametrize("name, dots", [("chained", 1), ("chained_by_columns", 2)])
-def test_a_dot_of_a_dot(name, dots):
-    """The right operand of a dot whose left operand is computed comes as it lies: to wgmma along k, else to mma.sync."""
+@pytest.mark.parametrize("name, by_columns", [("chained", False), ("chained_by_columns", True)])
+def test_a_dot_of_a_dot(name, by_columns):
+    """Warpgroups multiply a left operand that is computed, too: threads transpose the right one where it does not lie along k."""
     ptx = compiled(KERNELS, name, "sm_90").ptx
-    assert "wgmma.mma_async" in ptx and ("mma.sync.aligned.m16" in ptx) == (dots == 1)
+    assert "wgmma.mma_async" in ptx and "mma.sync.aligned.m16" not in ptx
+    assert (".trans.shared.b16" in ptx) != by_columns
     rng = np.random.default_rng(8)
     dtype = VALUES["float8_e4m3fn"][0]
     a, b, c = (rng.integers(-2, 3, shape).astype(dtype) for shape in ((128, 128), (384, 128), (384, 64)))
-    c = np.asfortranarray(c) if dots == 2 else c
+    c = np.asfortranarray(c) if by_columns else c
     out = run(KERNELS, name, "sm_90", [a, b, c, np.zeros((128, 64), np.float32)])[3]
     a, b, c = (values.astype(np.float32) for values in (a, b, c))
     expected = (a @ b.T * 0.125).astype(dtype).astype(np.float32) @ c

@@ -6,6 +6,7 @@ lane are plain ints.
 a register layout       LinearLayout(registers, lanes, warps, shape), .from_bases(bases, shape),
                         .replicated(shape, num_warps)
 memory accesses         coalesced(shape, order, vector, num_warps), spread_vector(size, num_warps, max_vector), blocked(...)
+between two placements  transposing(shape, order, element_bits, num_warps)
 mma.sync                fragment(m, n, k, operand, element_bits), mma_tiling(m, n, k, Atom(...), warps_m, warps_n, ...)
                         -> MmaTiling (.a .b .c, .a_registers(...), .atoms()), mma_layouts(...), split_warps(...), ATOMS
 wgmma                   wgmma_tiling(m, n, k, element_bits, num_warps) -> WgmmaTiling (.a .c, .instructions())
@@ -30,7 +31,7 @@ text                    to_cute(layout), from_cute(text, shape), shared_to_cute(
                         shared_from_cute(text, element_bits)
 """
 
-from .blocked import blocked, coalesced, spread_vector
+from .blocked import blocked, coalesced, spread_vector, transposing
 from .conversion_plan import (
     NoOp,
     Plan,

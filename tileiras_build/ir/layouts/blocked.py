@@ -60,6 +60,33 @@ def coalesced(
     return LinearLayout(tuple(registers), tuple(threads[:LANE_BITS]), tuple(threads[LANE_BITS:]), tuple(shape))
 
 
+# Of a transposing layout by element bits: the (place in ``order``, bit) of each register bit and of each lane bit.
+TRANSPOSING = {
+    32: (((1, 0), (1, 1)), ((0, 0), (0, 1), (0, 2), (0, 3), (0, 4))),
+    8: (((0, 0), (1, 0), (1, 1)), ((1, 2), (1, 3), (0, 1), (0, 2), (0, 3))),
+}
+
+
+def transposing(shape: tuple[int, ...], order: Sequence[int], element_bits: int, num_warps: int) -> LinearLayout | None:
+    """The layout in which threads read a tile from shared memory along ``order[0]``, and write it along ``order[1]``.
+
+    A warp reads 32 neighboring words, one for each lane, and writes four words of a lane at once: both without bank conflicts if
+    lines are swizzled. Bytes are read in pairs by ldmatrix (``ldmatrix_access.py``), and four of a lane are written at once. None for
+    other elements, and for tiles that are too small or have more dimensions.
+    """
+    dims = [dim for dim in order if shape[dim] > 1]
+    if element_bits not in TRANSPOSING or len(dims) != 2:
+        return None
+    units, (in_register, in_lanes) = dim_bases(shape), TRANSPOSING[element_bits]
+    if any(len(units[dims[place]]) <= bit for place, bit in (*in_register, *in_lanes)):
+        return None
+    registers, lanes = ([units[dims[place]][bit] for place, bit in part] for part in (in_register, in_lanes))
+    rest = [unit for dim in dims for unit in units[dim] if unit not in (*registers, *lanes)]
+    in_warps = log2_exact(num_warps)
+    warps = (rest + [0] * in_warps)[:in_warps]
+    return LinearLayout((*registers, *rest[in_warps:]), tuple(lanes), tuple(warps), tuple(shape))
+
+
 def _first_along(dims: tuple[int, ...], shape: tuple[int, ...], bits: list[int]) -> list[int]:
     """Bits of an index, those of some dimensions first."""
     units = dim_bases(shape)

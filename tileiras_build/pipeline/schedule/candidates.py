@@ -22,7 +22,7 @@ from ...ir.casting import tile_shape, unwrap
 from ...ir.dialects.op_definition import TableOp
 from ...ir.layouts.tmem_layout import ALL_COLUMNS, PAIR, PAIR_COLUMN_UNIT, ROWS, allocated_columns, has_pair_shape
 from ...target.sm_limits import WARP
-from ..analysis.copied_operands import may_cp_async, written_operands
+from ..analysis.copied_operands import may_cp_async
 from ..analysis.dot_loop_registers import live_tile_registers
 from ..analysis.enclosing_control_flow import accumulates_from_zero, is_in_counted_loop
 from ..analysis.op_queries import dots_in
@@ -46,20 +46,22 @@ from ..analysis.resource_model import (
     warps_of_tile,
 )
 from ..analysis.scale_lines import scales_are_lines_of_vectors
+from ..analysis.stored_operands import stored_bytes
 from ..analysis.tma_operands import tma_loads_allowed
 from ..common.optimization_hints import hint, occupancy
 from ..job import Job
 from ..mma.family import MmaFamily, Storage, family_with_fragments, fastest_family
 from ..pipelining_strategies import choose as choose_strategy
+from . import dot_operands
 from .choose import DECIDES, MIN_GAIN, Limit, Resource, WholeSchedule, cheapest, hear_schedules, is_listening
 from .cost import STEP_BYTES, cost
-from .dot_operands import computed_operands, copies_both, stage_bytes
 from .grid_clusters import grid_cluster_limit, shared_operand
-from .kernel import Dot, Kernel, describe
+from .kernel import Dot, Kernel
 from .schedule import CHUNK_BYTES, Schedule
 from .schedule_attribute import is_declined, schedule_of
 from .stage_counts import written_stages
 
+WORD_BYTES = 4
 NEIGHBOURS = 2  # tile programs of a cluster
 MIN_PAIR_COLUMNS = 128  # with fewer columns, the left operand bounds the loop, which a pair does not share
 
@@ -85,7 +87,7 @@ class Candidates:
 
     @cached_property
     def kernel(self) -> Kernel:
-        return describe(self.func, self.job)
+        return dot_operands.described(self.func, self.dot, self.transposed, self.job)
 
     @cached_property
     def neighbours(self) -> Kernel:
@@ -95,27 +97,30 @@ class Candidates:
     @cached_property
     def loads_scales(self) -> bool:
         """Whether warps of their own load the block scales of an asynchronous MMA; only clusters are weighed then."""
-        return _loads_scales(self.dot, self.job)
+        return dot_operands.loads_scales(self.dot, self.job)
 
     @cached_property
     def copied(self) -> bool:
-        """Whether TMA copies both operands."""
-        return choose_strategy(self.job).uses_tma and tma_loads_allowed(self.func) and copies_both(self.dot, self.job)
+        """Whether TMA copies both operands to where the instruction, or threads, read them."""
+        if self.transposed or not choose_strategy(self.job).uses_tma:
+            return False
+        return tma_loads_allowed(self.func) and dot_operands.copies_both(self.dot, self.job)
+
+    @cached_property
+    def transposed(self) -> tuple[int, ...]:
+        """The operands that TMA loads, and threads transpose for an asynchronous MMA."""
+        return dot_operands.transposed_operands(self.func, self.dot, self.job)
 
     @cached_property
     def written(self) -> bool:
-        """Whether threads copy an operand to where an asynchronous MMA reads it."""
-        family = fastest_family(self.target)
-        if self.copied or family.async_ops is None or family.row_for(self.dot, self.target) is None:
-            return False
-        return (
-            choose_strategy(self.job).uses_tma and is_in_counted_loop(self.dot) and bool(written_operands(self.dot, ()))
-        )
+        """Whether threads copy an operand to where an asynchronous MMA reads it, as it is."""
+        return not self.copied and not self.transposed and dot_operands.writes_operands(self.dot, self.job)
 
     @cached_property
     def computed(self) -> tuple[int, ...]:
-        """The operands that threads compute for an asynchronous MMA."""
-        return () if self.copied or self.written else computed_operands(self.func, self.dot, self.job)
+        """The operands that threads compute, or transpose, for an asynchronous MMA."""
+        others = () if self.copied or self.written else dot_operands.computed_operands(self.func, self.dot, self.job)
+        return self.transposed or others
 
     @cached_property
     def copied_by_threads(self) -> tuple[int, ...]:
@@ -133,10 +138,13 @@ class Candidates:
 
     @cached_property
     def registers(self) -> int:
-        """Registers of all threads for the tiles that are live at once: the result, and what a loop keeps beside it."""
+        """Registers of all threads for the tiles that are live at once: the result, what a loop keeps beside it, and both operands where
+        one is transposed, as the other one passes through registers, too.
+        """
         family = fastest_family(self.target)
         kept = live_tile_registers(self.func, family, lambda dot: family.lhs_stays_in_smem(dot, self.job))
-        return max(prod(tile_shape(self.dot.result)), kept)
+        moved = (stored_bytes(self.dot, 0) + stored_bytes(self.dot, 1)) // WORD_BYTES if self.transposed else 0
+        return max(prod(tile_shape(self.dot.result)), kept) + moved
 
     @classmethod
     def of(cls, func: TableOp, job: Job) -> Candidates | None:
@@ -146,7 +154,7 @@ class Candidates:
         dots = dots_in(func)
         if len(dots) != 1 or len(tile_shape(dots[0].result)) != 2:
             return None
-        if _loads_scales(dots[0], job) and not scales_are_lines_of_vectors(dots[0]):
+        if dot_operands.loads_scales(dots[0], job) and not scales_are_lines_of_vectors(dots[0]):
             return None
         return cls(func, dots[0], job) if job.opt_level != 0 and choose_strategy(job).passes else None
 
@@ -240,13 +248,16 @@ class Candidates:
             yield usual // 2
 
     def _ctas(self, kernel: Kernel, warps: int) -> Iterator[int]:
-        """CTAs per SM: as the passes prefer, and more where threads multiply what TMA copies, or compute operands before."""
+        """CTAs per SM: as the passes prefer, and more where threads multiply what TMA copies, or write operands before."""
         yield (expected := self._expected_ctas(kernel, warps))
         if self._weighs_ctas(kernel) and expected < MAX_CTAS_PER_SM:
             yield MAX_CTAS_PER_SM
 
     def _weighs_ctas(self, kernel: Kernel) -> bool:
+        """Not where threads add partial sums of what they transpose, for which they need registers."""
         waits = self.copied and self.family.async_ops is None or bool(self.computed)
+        if self.transposed and self.family.adds_partial_sums(unwrap(self.family.row_for(self.dot, self.target))):
+            return False
         return waits and kernel.ctas == 1 and not self._ctas_asked
 
     def _may_have_fewer(self, kernel: Kernel) -> bool:
@@ -333,7 +344,7 @@ class Candidates:
         if columns > ALL_COLUMNS:
             text = f"{ctas} CTAs per SM need {columns} columns, an SM has {ALL_COLUMNS}"
             return Limit(Resource.TENSOR, text), "smaller tiles"
-        stages = MIN_STAGES * stage_bytes(kernel, self.dot, self.computed)
+        stages = MIN_STAGES * dot_operands.stage_bytes(kernel, self.dot, self.computed)
         needed, available = stages + self._beside(kernel), self.target.shared_memory_of(ctas)
         if (self.copied or self.computed) and needed > available:
             text = f"two stages are {needed} bytes, a CTA has {available} with {ctas} per SM"
@@ -368,7 +379,7 @@ class Candidates:
     def _expected(self, cluster: _Cluster, kernel: Kernel, warps: int, ctas: int) -> Schedule:
         """The schedule of a combination."""
         is_pair, dot = self._is_pair(kernel), kernel.dots[0]
-        size = stage_bytes(kernel, self.dot, self.computed) - is_pair * dot.b_bytes // 2
+        size = dot_operands.stage_bytes(kernel, self.dot, self.computed) - is_pair * dot.b_bytes // 2
         fitting = (self.target.shared_memory_of(ctas) - self._beside(kernel)) // max(size, 1)
         stages = min(MAX_CP_ASYNC_STAGES if self.copied_by_threads else MAX_TMA_STAGES, fitting)
         if self.written:
@@ -397,7 +408,7 @@ class Candidates:
             return asked
         producers = WARPGROUP if uses_setmaxnreg(self.func, self.job, warps) else choose_strategy(self.job).uses_tma
         ctas = ctas_by_accumulators(self._registers(kernel) // (WARP * warps), warps + producers, self.job)
-        size = max(stage_bytes(kernel, self.dot, self.computed), 1)
+        size = max(dot_operands.stage_bytes(kernel, self.dot, self.computed), 1)
         return choose_stages(size, self._beside(kernel), ctas, self.job)[1]
 
     def _has_mma_warp(self, kernel: Kernel, warps: int) -> bool:
@@ -429,12 +440,6 @@ class Candidates:
             and Storage.REGISTERS in self.family.b_storage
             and needed <= registers_at_launch(warps * ctas, self.target)
         )
-
-
-def _loads_scales(dot: TableOp, job: Job) -> bool:
-    """Whether a dot has block scales that no instruction of warps multiplies."""
-    family = fastest_family(job.target)
-    return dot.lhs_scale is not None and (family.async_ops is not None or family.row_for(dot, job.target) is None)
 
 
 def _columns(dot: Dot) -> int:

@@ -188,7 +188,8 @@ class _Model:
             pipe = PIPES[family.pipe]
             found[pipe] = found.get(pipe, 0.0) + dot.trips * self._clocks(family, dot)
             copied, from_l2 = self._copied(dot)
-            shared += dot.trips * (copied + dot.written * self._expands + self._read(family, dot))
+            moved = dot.written * self._expands + 2 * dot.transposed_bytes
+            shared += dot.trips * (copied + moved + self._read(family, dot))
             loaded += dot.trips * from_l2
             converted += dot.trips * self._converted_again(family, dot)
             instructions += dot.trips * family.instructions(dot, self.warps)
@@ -272,7 +273,7 @@ class _Model:
         else:
             waits = self.is_async and not self._in_tensor_memory and any(dot.written for dot in self.kernel.dots)
             computed = busy.get(TENSOR, 0.0) + max(busy[name] for name in THREADS) if waits else max(busy.values())
-            computed += STEP_OVERHEAD
+            computed += STEP_OVERHEAD + self._transposition
         if not self.is_async and not self._expands:
             computed = max(computed, busy.get(TENSOR, 0.0) * max(1.0, SM_PARTITIONS / self.warps)) + self._fragments()
         return max(computed, *(self._stage_wait(dot, computed) for dot in self.kernel.dots))
@@ -307,6 +308,13 @@ class _Model:
         waits = LOADED_LATENCY * self.gpu.l2_latency + 2 * BARRIER_LATENCY + STEP_OVERHEAD
         computed = waits + loaded + max(busy[name] for name in THREADS) + moved
         return max(computed, multiplied) if self._in_tensor_memory else computed + multiplied
+
+    @property
+    def _transposition(self) -> float:
+        """The cycles of one trip in which threads transpose an operand, and wait for each other, before they multiply it."""
+        if not (bytes := sum(dot.transposed_bytes for dot in self.kernel.dots)):
+            return 0.0
+        return 2 * bytes / SHARED_BYTES_PER_CLOCK + BARRIER_LATENCY
 
     @property
     def _sources(self) -> float:

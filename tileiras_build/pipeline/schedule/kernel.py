@@ -66,6 +66,7 @@ class Dot:
     computed, or loaded before; ``is_computed``: the left one is no loaded tile. ``is_chained``: one of two dots, of which the
     second waits for the first. ``a_work`` and ``b_work``: instructions of single threads that convert the elements of an operand after
     their load, which each warp does for its fragments of a tile that is copied ahead. ``scale_bytes``: of block scales for each trip.
+    ``transposed_bytes``: of what TMA loads, and threads read and write to another place in shared memory for each trip.
     Types have the names of ``OPERAND_TYPES``.
     """
 
@@ -84,6 +85,7 @@ class Dot:
     a_work: float = 0
     b_work: float = 0
     scale_bytes: int = 0
+    transposed_bytes: float = 0
 
     def transposed(self) -> Dot:
         """B' A' for A B."""
@@ -109,6 +111,7 @@ class Dot:
             a_work=self.a_work / factor,
             b_work=self.b_work / factor,
             scale_bytes=self.scale_bytes // factor,
+            transposed_bytes=self.transposed_bytes / factor,
             trips=factor * self.trips,
         )
 

@@ -59,12 +59,13 @@ class _Ctas(NamedTuple):
 
 
 def split_grids(found: Candidates, trips: Mapping[int, float], parameter: int | None) -> dict[int, list[Programs]]:
-    """The grids for which each number of parts is faster; none where CTA pairs are. ``trips``: of the loop, by an extent along k in
+    """The grids for which each number of parts is faster; none where CTA pairs are, or threads write operands to shared memory, which those
+    of a cluster do not. ``trips``: of the loop, by an extent along k in
     ascending order, the value of ``parameter``.
     """
     gpu, whole, neighbours = unwrap(default_gpu(found.target)), found.in_one_cta(), found.best_neighbours()
     grids: dict[int, list[Programs]] = {parts: [] for parts in PARTS}
-    if whole is None or whole.cost is None:
+    if whole is None or whole.cost is None or found.computed:
         return {}
     launches = {extent: _launches(found, count, whole, neighbours) for extent, count in trips.items()}
     for least, most in _steps(gpu.sm_count):

@@ -21,26 +21,24 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
 from ...ir.casting import ancestor_in, as_op, parent_block, tile_type, unwrap
 from ...ir.dialects.op_definition import TableOp
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.chained_dots import is_computed_by_dot
 from ..analysis.copied_operands import copyable_operands, has_other_readers, written_operands
-from ..analysis.dot_operand_chains import dot_operand_load, smem_layout_after_views, source_load_of
+from ..analysis.dot_operand_chains import dot_operand_load
 from ..analysis.enclosing_control_flow import early_returns, enclosing_kernel, is_in_counted_loop, only_accumulates
 from ..analysis.op_queries import dots_in, has_dots
 from ..analysis.resource_model import MIN_WARPS, STAGES_SMEM_OVERHEAD, choose_warps, two_stages_fit
 from ..analysis.stored_operands import (
     MATRIX_BITS,
-    fastest_first,
     is_computed_from_gather,
     is_computed_from_loads,
     is_gather,
     is_invariant,
     loads_of_same_tile,
-    placements,
     shares_stages,
     source_loads,
     stored_bytes,
@@ -55,6 +53,7 @@ from ..analysis.tma_operands import (
     tma_operand,
     with_tma_box,
 )
+from ..analysis.transposed_loads import loads_across_k, may_transpose
 from ..common.llvm_element_types import element_of
 from ..job import Job
 from ..mma.family import MmaFamily, Storage, family_of, fastest_family
@@ -338,9 +337,11 @@ def _select_stored(
         return None
     mn_major = family.mn_major(row)
     for direct, stored in _divisions(op, loaded):
-        if (sources := _sources(op, direct, job)) is None or any(
-            _transposes(mn_major, op, index, sources, loaded) for index in stored
-        ):
+        if (sources := _sources(op, direct, job)) is None:
+            continue
+        across = [(index, load) for index in stored for load in loads_across_k(op, index, sources, mn_major)]
+        transposed = [load for index, load in across if may_transpose(op, index, load, warps)]
+        if any(load not in transposed and not _writes_words(op, index, loaded) for index, load in across):
             continue
         bytes = sum(box.tile_bytes for _, _, box in (*direct.values(), *sources))
         bytes += sum(stored_bytes(op, index) for index in stored if not is_invariant(op, index))
@@ -357,6 +358,8 @@ def _select_stored(
         elif read is not None:
             for load, _, _ in sources:
                 load.tma = load.read_by_threads = True
+            for load in transposed:
+                load.transposed = True
             return read
     return None
 
@@ -369,32 +372,12 @@ def _divisions(
         yield {index: found for index, found in loaded.items() if index not in stored}, stored
 
 
-def _transposes(
-    mn_major: tuple[str, ...], op: TableOp, index: int, sources: list[TmaOperand], loaded: Collection[int]
-) -> bool:
-    """Whether threads would write an operand by parts of words, or by words into the same banks where others read it from where TMA
-    puts it: it comes from tiles that lie along m or n in memory, and the instruction reads only operands along k.
+def _writes_words(op: TableOp, index: int, loaded: Collection[int]) -> bool:
+    """Whether threads may write an operand across the lines of its tiles: by whole words, and not into the same banks where an instruction
+    of fragments would read what TMA loads.
     """
-    if len(placements(op, index, mn_major)) > 1:
-        return False
     type = tile_type(op.operands[index])
-    if element_of(type).bits >= WORD_BITS and (index not in loaded or type.get_shape()[index] <= LINE_WORDS):
-        return False
-    loads, k_dim = source_loads(op, index), 1 - index
-    return any(not _lies_along(k_dim, op.operands[index], source) for source in sources if source[0] in loads)
-
-
-def _lies_along(dim: int, operand: SSAValue, source: TmaOperand) -> bool:
-    """Whether neighbors in memory of a loaded tile are neighbors along ``dim`` of the operand that is computed from it."""
-    load, _, box = source
-    found, shape = source_load_of(operand), tile_type(operand).get_shape()
-    chain = found[1] if found is not None and found[0] is load else []
-    placement = smem_layout_after_views(chain, box.placement, renames_only=False)
-    if placement is None or len(placement.shape) != len(shape):
-        return True
-    if placement.shape != tuple(shape):
-        dim = 1 - dim
-    return fastest_first(placement)[0] == dim
+    return element_of(type).bits >= WORD_BITS and (index not in loaded or type.get_shape()[index] <= LINE_WORDS)
 
 
 def _sources(op: TableOp, direct: Mapping[int, TmaOperand], job: Job) -> list[TmaOperand] | None:

@@ -50,8 +50,8 @@ SCHEDULING_ATTRIBUTES: dict[str, Declared] = {
     | {"cache": TEXT.optional(), "tma": FLAG, "swizzle": TEXT.optional(), "steps": I32.optional(1)}
     | {"lazy": FLAG, "full_tile_version": FLAG}
     | READ_ONLY
-    # TMA loads it ahead, and threads read it from its stage.
-    | {"read_by_threads": FLAG},
+    # TMA loads it ahead, and threads read it from its stage, ``transposed`` to write it along another dimension.
+    | {"read_by_threads": FLAG, "transposed": FLAG},
     "tiled_store": VIEW_ACCESS,
     "tiled_atomic_rmw": VIEW_ACCESS | REDUCE_ATOM,
     "multimem_load_reduce": VIEW_ACCESS,

@@ -57,7 +57,7 @@ class Wgmma(MmaFamily[WgmmaAtom]):
         if tiling is None or not accumulators_fit(registers, enclosing_kernel(op), job, warps):
             return None
         in_shared = readable_operands(op, loaded, atom.mn_major, others_computed=stored is not None)
-        read = in_shared if in_shared is not None or 1 not in loaded else via_registers(loaded, atom)
+        read = in_shared if in_shared is not None else via_registers(loaded, atom)
         if read is None:
             return None
         promotion = None

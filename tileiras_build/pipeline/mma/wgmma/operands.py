@@ -21,10 +21,10 @@ def row_for_types(op: TableOp, target: Target) -> WgmmaAtom | None:
 
 
 def via_registers(loaded: Mapping[int, TmaOperand], atom: WgmmaAtom) -> Mapping[int, TmaOperand] | None:
-    """The operands where wgmma reads the right one, and threads read the left one without bank conflicts."""
-    bits = ELEMENT_BITS[atom.a_type]
-    reads = 0 in loaded and readable_operand(loaded[1], 0, atom.mn_major) and rows_need_registers(loaded[0], 1, bits)
-    return loaded if reads else None
+    """The operands where wgmma reads the right one, unless threads write it, and threads read the left one without bank conflicts."""
+    if 0 not in loaded or 1 in loaded and readable_operand(loaded[1], 0, atom.mn_major) is None:
+        return None
+    return loaded if rows_need_registers(loaded[0], 1, ELEMENT_BITS[atom.a_type]) else None
 
 
 def rows_need_registers(found: TmaOperand, k_dim: int, bits: int) -> bool:

@@ -6,7 +6,7 @@ from math import inf
 
 from xdsl.ir import Operation, SSAValue
 
-from ....ir.casting import as_op, tile_type
+from ....ir.casting import as_op, tile_type, unwrap
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import LinearLayout
 from ....target.sm_limits import WARP
@@ -22,6 +22,7 @@ from ...analysis.access_vectorization import (
 from ...analysis.kernel_target import kernel_target
 from ...analysis.op_queries import DOT, TILED_LOAD, is_tile
 from ...analysis.stored_operands import MATRIX_BITS, is_computed_from_loads, is_stored, source_loads
+from ...analysis.transposed_loads import transposing_layout
 from ...common.llvm_element_types import element_of
 from ...mma.family import family_of, family_with_fragments
 from . import layout_inference_rules as rules
@@ -58,6 +59,8 @@ def _seed_tiled(classes: LayoutClasses, op: TableOp) -> None:
     op.in_bounds = in_bounds
     narrowest = _narrowest_addition(op, vector) if updates else 1
     layout = classes.memory_layout(op.value, facts.order, vector, at_least=narrowest)
+    if op.name == TILED_LOAD and op.transposed:
+        layout = unwrap(transposing_layout(op, classes.num_warps))
     weight = ATOMIC_WEIGHT if narrowest > 1 else MIN_WEIGHT if _reads_alike(classes, op) else MEMORY_WEIGHT
     classes.prefer(op.value, layout, weight * tile_size(op.value))
     classes.ports[op] = layout
