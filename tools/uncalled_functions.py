@@ -72,10 +72,8 @@ TILE_KERNELS = {
         "sm_100": ["fp4_pairs", "mxfp4_bytes_persistent", "nvfp4_bytes_onto", "nvfp4_bytes_large"],
         "sm_120": ["nvfp4_bytes_onto"],
     },
-    "schedule/unhinted_dots.py": {"sm_100": ["tall"]},
     "schedule/large_tiles.py": {"sm_80": ["transpose_f32", "matmul_f32", "part_small", "replaced_small"]},
     "tileaa_to_tileas/cluster_kernels.py": {
-        "sm_90": ["matmul_2"],
         "sm_100": ["persistent_2", "attention_2", "convolved_2", "summed_2"],
     },
     "tileaa_to_tileas/rotated_dots.py": {
@@ -85,16 +83,12 @@ TILE_KERNELS = {
     "tileaa_to_tileas/deep_k_dots.py": {"sm_90": ["attending"]},
     "tileaa_to_tileas/tall_dots.py": {"sm_90": ["weighing"]},
     "tileaa_to_tileas/dots_in_branches.py": {"sm_90": ["either"]},
-    "tileaa_to_tileas/copied_operands.py": {"sm_90": ["gathered"]},
     "tileaa_to_tileas/read_only_loads.py": {"sm_90": ["doubled"]},
     "tileaa_to_tileas/gated_gradients.py": {"sm_100": ["gated"]},
     "tileaa_to_tileas/shared_tmem.py": {"sm_100": ["twice"]},
     "tileaa_to_tileas/state_dots.py": {"sm_90": ["of_results"], "sm_100": ["linear_attention"]},
 }
-OPERAND_FORMS = {
-    "sm_90": ["bitcast", "right_int8_scaled", "right_used_twice", "batch_of_one", "left_gathered"],
-    "sm_100": ["right_used_twice"],
-}
+OPERAND_FORMS = {"sm_90": ["bitcast", "right_int8_scaled", "left_gathered"]}
 SCHEDULED = {"matmul_f16_nn": "sm_90", "attention_f16": "sm_100"}
 REFUSED_SCHEDULE, SPLIT = '{"num_stages": "many"}', '{"schedule": {"split_k": 2}}'
 CHECKED = ("matmul_f16_nn", "histogram_i32")

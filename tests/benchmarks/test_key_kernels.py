@@ -147,15 +147,16 @@ def test_attention(rows, causal, sm):
     np.testing.assert_allclose(wide(out), expected, rtol=2**-9, atol=2**-11)
 
 
-@pytest.mark.parametrize("sm", SMS)
-@pytest.mark.parametrize(("name", "dtype"), [("transpose_f16_64x64", np.float16), ("transpose_f32_64x64", np.float32)])
-def test_transpose(name, dtype, sm):
+# Where no instruction for matrices is: the code of all GPUs is alike, and tests/examples runs such kernels on all of them.
+@pytest.mark.parametrize(("dtype", "sm"), alternate([np.float16, np.float32], SMS))
+def test_transpose(dtype, sm):
     x = uniform(0, (128, 64), dtype)
+    name = f"transpose_f{8 * np.dtype(dtype).itemsize}_64x64"
     out = launch(name, sm, [x, np.full((64, 128), np.nan, dtype)], grid=(2, 1, 1))[1]
     np.testing.assert_array_equal(out, x.T)
 
 
-@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize("sm", SMS[1::2])
 def test_layer_norm(sm):
     x, gamma, beta = uniform(0, (2, 4096)), uniform(1, 4096), uniform(2, 4096)
     out = launch("layer_norm_f16_4096", sm, [x, gamma, beta, np.full_like(x, np.nan), 1e-5], grid=(2, 1, 1))[3]
@@ -164,7 +165,7 @@ def test_layer_norm(sm):
     np.testing.assert_allclose(wide(out), normal * wide(gamma) + wide(beta), rtol=2**-10, atol=2**-14)
 
 
-@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize("sm", SMS[::2])
 def test_softmax(sm):
     x = uniform(0, (2, 4096))
     out = launch("softmax_f16_4096", sm, [x, np.full_like(x, np.nan)], grid=(2, 1, 1))[1]
@@ -173,10 +174,12 @@ def test_softmax(sm):
     np.testing.assert_allclose(wide(out), expected, rtol=2**-10, atol=2**-24)
 
 
-@pytest.mark.parametrize("sm", SMS)
-@pytest.mark.parametrize(("name", "size", "dtype"), [("vector_add_f32_1024", 1024, np.float32),
-                                                    ("vector_add_f16_4096", 4096, np.float16)])  # fmt: skip
-def test_vector_add(name, size, dtype, sm):
+ADDED = {"vector_add_f32_1024": (1024, np.float32), "vector_add_f16_4096": (4096, np.float16)}
+
+
+@pytest.mark.parametrize(("name", "sm"), alternate(ADDED, SMS))
+def test_vector_add(name, sm):
+    size, dtype = ADDED[name]
     a, b = uniform(0, 2 * size, dtype), uniform(1, 2 * size, dtype)
     out = launch(name, sm, [a, b, np.full_like(a, np.nan)], grid=(2, 1, 1))[2]
     np.testing.assert_array_equal(out, a + b)

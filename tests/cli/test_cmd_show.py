@@ -42,11 +42,7 @@ def test_a_source_line_has_its_remarks_and_code(listing, monkeypatch, capfd):
     assert any(re.match(r"[0-9a-f]+  (@!?P\d )?LDG", row) for row in block)
     labels = set(re.findall(r"^ +(\.L\w+):", text, re.M))
     assert set(re.findall(r"\((\.L\w+)\)", text)) <= labels and labels
-
-
-def test_a_variant_has_its_own_remarks(listing, monkeypatch, capfd):
-    monkeypatch.chdir(listing)
-    text = show(capfd, KERNEL, "--kernel", "vector_add_f32", "--sm", "90")
+    # A variant has remarks of its own.
     general, aligned = text.split("\nvector_add_f32__aligned  ")
     assert "Boundary tiles scalar accesses" in general
     assert "Boundary tiles scalar accesses" not in aligned and "Load instruction selected" in aligned

@@ -2,6 +2,8 @@
 
 import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -97,12 +99,26 @@ SOURCES = {
 FLAGS = ("-Ilate", "-Iinc", "-Isecond", "--options-file", "flags.txt")
 
 
-@pytest.mark.parametrize("path", CHANGES)
-def test_a_change_is_seen(tmp_path, project, nvcc, path):
+def test_each_change_is_seen(tmp_path, project, nvcc):
     made = compiled(project, nvcc, SOURCES, flags=FLAGS)
-    text, said = CHANGES[path]
-    write(project, {path: text})
-    assert change(project, made) == said.format(t=tmp_path / "toolkit")
+    for path, (text, said) in CHANGES.items():
+        with restored(project / path):
+            write(project, {path: text})
+            assert change(project, made) == said.format(t=tmp_path / "toolkit")
+        assert change(project, made) is None, path
+
+
+@contextmanager
+def restored(path: Path) -> Iterator[None]:
+    """Afterwards the file is as it was, or gone, with a folder that was not there."""
+    before, is_new = path.read_bytes() if path.exists() else None, not path.parent.exists()
+    yield
+    if before is not None:
+        path.write_bytes(before)
+        return
+    path.unlink()
+    if is_new:
+        path.parent.rmdir()
 
 
 def test_a_variable_that_compilers_read_counts(project, nvcc, monkeypatch):

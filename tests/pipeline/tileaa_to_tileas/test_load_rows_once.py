@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.emulated_kernels import compiled, run
+from tests.pairwise import alternate
 
 KERNELS = Path(__file__).with_name("rows_read_again.py")
 # Loads of tiles in the program. Loops of many trips stay, as do those of rows that registers do not hold, or that are written between,
@@ -20,8 +21,7 @@ def test_loads(name, loads):
     assert sum(".tiled_load " in line or "nv_tileas.load " in line for line in found.splitlines()) == loads
 
 
-@pytest.mark.parametrize("sm", ["sm_80", "sm_90", "sm_100", "sm_120"])
-@pytest.mark.parametrize("name", LENGTHS)
+@pytest.mark.parametrize(("name", "sm"), alternate(LENGTHS, ["sm_80", "sm_90", "sm_100", "sm_120"]))
 def test_results(name, sm):
     x = np.random.default_rng(3).integers(-9, 10, (3, LENGTHS[name])).astype(np.float32)
     wants = [_centered(x)] if name == "views" else [_less_totals(_less_totals(x))]

@@ -30,7 +30,7 @@ def test_results(name, sm, length):
     np.testing.assert_array_equal(found, want)
 
 
-@pytest.mark.parametrize("sm", ["sm_80", "sm_90", "sm_100", "sm_120"])
+@pytest.mark.parametrize("sm", ["sm_80", "sm_100"])
 def test_maxima_of_rows(sm):
     x = np.random.default_rng(2).integers(-99, 100, (6, 64), np.int32)
     np.testing.assert_array_equal(run(KERNELS, "short_rows", sm, [x, np.zeros(6, np.int32)])[1], x.max(axis=1))

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from tests.emulated_kernels import compiled, run, scheduled_case
+from tests.pairwise import alternate
 from tileiras_build.pipeline.tile_ir_text_format import parse
 from tileiras_build.pipeline.verifiers.cp_async_buffers import verify_cp_async_buffers
 
 KERNEL = Path(__file__).with_name("k_loop_dot.py")
 
 
-@pytest.mark.parametrize("sm", ["sm_80", "sm_90", "sm_120"])
-@pytest.mark.parametrize("steps", [1, 2, 3, 4, 5, 9])
+@pytest.mark.parametrize(("steps", "sm"), alternate([1, 2, 3, 4, 5, 9], ["sm_80", "sm_90", "sm_120"]))
 def test_nested_dots_share_a_ring(steps, sm):
     rng = np.random.default_rng(steps)
     a, b = rng.standard_normal((192, 32 * steps)), rng.standard_normal((32 * steps, 64))

@@ -166,8 +166,7 @@ def test_a_ring_that_is_used_by_many_loops(steps, sm):
     check("nested", sm, (3 * 128, 64, 32 * steps))
 
 
-@pytest.mark.parametrize("sm", SMS)
-@pytest.mark.parametrize("steps", [1, 3])
+@pytest.mark.parametrize(("steps", "sm"), alternate([1, 3], SMS))
 def test_a_accumulator_that_starts_from_a_tile(steps, sm):
     check("added", sm, (128, 64, 32 * steps), start=True)
 
@@ -179,8 +178,7 @@ def test_half_precision_accumulators_have_a_column_each(name, rows, steps):
     assert TCGEN05 in compiled(KERNELS, name, "sm_100").ptx
 
 
-@pytest.mark.parametrize("sm", SMS)
-@pytest.mark.parametrize("name", ["f16_columns", "nested", "added"])
+@pytest.mark.parametrize(("name", "sm"), alternate(["f16_columns", "nested", "added"], SMS))
 def test_a_loop_that_never_runs(name, sm):
     """k = 0: an accumulator of nothing is what it starts from."""
     a, b, out = operands(name, 128, 64, 32)

@@ -99,7 +99,8 @@ def test_ctas_of_a_cluster_store_parts_of_tiles_and_wait_for_none(sm, name):
     np.testing.assert_array_equal(wide(found), wide(a) @ wide(b))
 
 
-@pytest.mark.parametrize("sm", SMS)
+# Orders of stores and forms of tiles: two of three GPUs see each, for tokens and tensor maps are the same on all.
+@pytest.mark.parametrize("sm", SMS[:2])
 def test_a_loop_stores_in_the_same_place(sm):
     m, n, k = sizes("overwritten")
     a, b, out = operands("overwritten", 2 * m, 3 * n, k)
@@ -107,7 +108,7 @@ def test_a_loop_stores_in_the_same_place(sm):
     np.testing.assert_array_equal(wide(found), wide(a) @ wide(b[:, -n:]))
 
 
-@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize("sm", SMS[1:])
 def test_two_stores_in_a_loop(sm):
     m, n, k = sizes("twice")
     a, b, out = operands("twice", 4 * m, n, k)
@@ -116,7 +117,7 @@ def test_two_stores_in_a_loop(sm):
     np.testing.assert_array_equal(wide(found[3]), -wide(found[2]))
 
 
-@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize("sm", SMS[::2])
 def test_loads_that_come_after_a_store(sm):
     m, n, k = sizes("read_back")
     a, b, out = operands("read_back", m, n, k)
@@ -125,7 +126,7 @@ def test_loads_that_come_after_a_store(sm):
     np.testing.assert_array_equal(found[3], np.roll(found[2], n // 2, axis=1))
 
 
-@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize("sm", SMS[:2])
 def test_a_store_that_comes_after_others(sm):
     m, n, k = sizes("written_before")
     a, b, out = operands("written_before", m, n, k)
@@ -133,7 +134,7 @@ def test_a_store_that_comes_after_others(sm):
     np.testing.assert_array_equal(wide(found), wide(a) @ wide(b) + UNTOUCHED + 1)
 
 
-@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize("sm", SMS[1:])
 def test_a_flag_is_set_after_a_store(sm):
     m, n, k = sizes("signalled")
     a, b, out = operands("signalled", 3 * m, n, k)
@@ -142,7 +143,7 @@ def test_a_flag_is_set_after_a_store(sm):
     assert found[3][0] == 3
 
 
-@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize("sm", SMS[::2])
 def test_a_transposed_result(sm):
     m, n, k = sizes("transposed")
     a, b, out = operands("transposed", m + 16, n + 32, k)
@@ -150,7 +151,7 @@ def test_a_transposed_result(sm):
     np.testing.assert_array_equal(wide(found), (wide(a) @ wide(b)).T)
 
 
-@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize("sm", SMS[:2])
 def test_a_tile_of_three_dimensions(sm):
     m, n, k = sizes("stacked")
     a, b = integers(1, (2 * m, k)), integers(2, (k, n + 16))
@@ -159,7 +160,7 @@ def test_a_tile_of_three_dimensions(sm):
     np.testing.assert_array_equal(wide(found), (wide(a) @ wide(b)).reshape(2, m, n + 16)[:, : m - 16])
 
 
-@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize("sm", SMS[1:])
 def test_an_array_without_elements_is_not_written(sm):
     """Its tensor map has an extent of 1, for there is none of 0."""
     m, n, k = sizes("f16")
@@ -199,13 +200,13 @@ def test_accumulators_in_rows_of_a_thread_are_stored_by_tma_in_any_type():
     assert STORE.format(2) in compiled(KERNELS, "f16_to_f32", "sm_100").ptx
 
 
-@pytest.mark.parametrize("sm", SMS)
-@pytest.mark.parametrize(
-    ("name", "waits"), [("f16", 0), ("twice", 0), ("persistent", 0), ("overwritten", 1), ("signalled", 1)]
-)
-def test_written_is_waited_for_only_where_a_token_asks(name, waits, sm):
+WAITS = {"f16": 0, "twice": 0, "persistent": 0, "overwritten": 1, "signalled": 1}
+
+
+@pytest.mark.parametrize(("name", "sm"), alternate(WAITS, SMS))
+def test_written_is_waited_for_only_where_a_token_asks(name, sm):
     ptx = compiled(KERNELS, name, sm).ptx
-    assert ptx.count("cp.async.bulk.wait_group ") == waits
+    assert ptx.count("cp.async.bulk.wait_group ") == WAITS[name]
     assert ptx.count("cp.async.bulk.wait_group.read") >= 1
 
 

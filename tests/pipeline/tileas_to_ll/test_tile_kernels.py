@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.emulated_kernels import cases, compiled, run
+from tests.pairwise import alternate
 
 KERNELS = Path(__file__).with_name("tile_kernels.py")
 
@@ -92,8 +93,7 @@ def test_integer_arithmetic(name):
 REDUCTIONS = [name for name in ("i32_64x32", "i32_1x512", "i32_4x4", "f16_32x64", "i64_16x128", "i8_16x64")]
 
 
-@pytest.mark.parametrize("sm", ["sm_80", "sm_90"])
-@pytest.mark.parametrize("name", REDUCTIONS)
+@pytest.mark.parametrize(("name", "sm"), alternate(REDUCTIONS, ["sm_80", "sm_90"]))
 def test_reductions(name, sm):
     shape = tuple(int(size) for size in name.rpartition("_")[2].split("x"))
     dtype = np.dtype(cases(KERNELS)[f"reductions_{name}"].launch_arguments[0].dtype)
