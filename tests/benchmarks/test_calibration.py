@@ -91,9 +91,9 @@ def test_errors_are_summarized_apart(calibration):
     assert name == "all" and cells == ["1", "10%", "10%", "100%", "1", "0%", "0%", "100%"]
 
 
-# Rows that are quick to compile: a tile program on each of three GPUs, a kernel by nvcc on two GPUs of one target.
+# Rows that are quick to compile: a tile program on each of three GPUs, a kernel by nvcc.
 QUICK = {
-    "h100-tk-4096": 0.10, "a100-add-f32-67108864": 0.05, "b200-gemm-pair-persistent-4096": 0.15, "5090-gemm-v6": 0.10,
+    "h100-tk-4096": 0.10, "a100-add-f32-67108864": 0.05, "b200-gemm-pair-persistent-4096": 0.15,
     "maxq-gemm-2048": 0.10,
 }  # fmt: skip
 

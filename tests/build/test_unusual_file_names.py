@@ -130,15 +130,15 @@ def _server(project: Files, runtime: Path) -> Iterator[dict[str, str]]:
             list_servers.find_servers("stop")
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_a_file_has_the_same_bytes(builds, name):
-    def of(way: str) -> dict[str, str]:
+def test_each_file_has_the_same_bytes(builds):
+    def of(way: str, name: str) -> dict[str, str]:
         return {file: digest for file, digest in builds[way].items() if file.partition(".")[0] == ROW[name]}
 
-    assert builds["seen"][name] == builds["seen alone"]
     ways = ["two workers, shuffled", "from the cache", "a server, shuffled"]
-    assert {way: of(way) for way in ways} == dict.fromkeys(ways, of("one worker"))
-    assert of("one worker")
+    for name in FILES:
+        assert (name, builds["seen"][name]) == (name, builds["seen alone"])
+        first = of("one worker", name)
+        assert first and (name, {way: of(way, name) for way in ways}) == (name, dict.fromkeys(ways, first))
 
 
 def test_a_file_alone_has_the_bytes_that_it_has_among_others(builds):

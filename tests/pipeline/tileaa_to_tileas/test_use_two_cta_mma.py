@@ -43,15 +43,7 @@ def test_tiles_that_stick_out_of_the_arrays(name):
     check(f"{name}_2", (m + 22, n + 16, 2 * k + 16), (2, 2, 1))
 
 
-@pytest.mark.parametrize(
-    ("name", "sm"),
-    [
-        ("pair_tf32", "sm_90"),
-        ("pair_tf32_columns", "sm_120"),
-        ("pair_persistent", "sm_90"),
-        ("pair_persistent", "sm_120"),
-    ],
-)
+@pytest.mark.parametrize(("name", "sm"), [("pair_tf32", "sm_90"), ("pair_persistent", "sm_120")])
 def test_targets_without_pairs(name, sm):
     m, n, k = (argument for argument in cases(KERNELS)[f"{name}_2"].arguments if isinstance(argument, int))
     check(f"{name}_2", (m + 22, n + 16, 2 * k + 16), (2, 2, 1), sm)
