@@ -12,6 +12,7 @@ from ..workers.server.run_on_server import IMAGE, NoServer, run
 _FUNCTION = f"{IMAGE}:run_command"
 _SERVED = frozenset(("as", "asm", "dis", "libdevice", "lower", "opt"))
 _INTERRUPTED = 130
+_ALLOCATIONS = 100_000  # of objects between garbage collections
 _KERNEL_FILES = (".py", ".cu")  # whose own modules may shadow modules that a server has loaded
 
 
@@ -29,11 +30,24 @@ def _run() -> int:
             return run(_FUNCTION, IMAGE)
         except NoServer:
             _enable_lazy_definitions()
+            return _run_alone()
     elif sys.argv[1:2] == ["run"]:
         _enable_lazy_definitions()
     from .dispatch import main as run_here
 
     return run_here()
+
+
+def _run_alone() -> int:
+    """Run a command that ends soon: what it imports stays, so collections among its objects find nothing, also the last one."""
+    import gc
+
+    gc.set_threshold(_ALLOCATIONS)
+    from .dispatch import main as run_here
+
+    status = run_here()
+    gc.freeze()
+    return status
 
 
 def _enable_lazy_definitions() -> None:

@@ -12,12 +12,6 @@ LATE = ("tileiras_build.driver", "tileiras_build.pipeline.ll_to_ptx.compile_modu
 
 def import_stages() -> None:
     """Import it. If a module cannot be imported, the step that needs it reports the error, with a location."""
-    with suppress(Exception):
-        from ...pipeline.tile_ir_text_format import DIALECTS, context
-
-        for dialect in DIALECTS:
-            context().load_registered_dialect(dialect)
-
     # Modules that the driver and edges import at their first use.
     for module in (*LATE, *(module for stage in STAGES[1:] for module in stage.modules)):
         with suppress(Exception):
