@@ -6,10 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.golden import split_file
-from tileiras_build.pipeline.mma.family import emission_of
 from tileiras_build.pipeline.stages import PACKAGE
 from tileiras_build.pipeline.tileas_to_ll.emission.handler_table import FAMILIES
-from tileiras_build.target.mma_atoms import MMA_FAMILIES
 
 FOLDER = Path(__file__).parents[1] / "pipeline"
 PIPELINE = PACKAGE / "pipeline"
@@ -40,5 +38,5 @@ def test_a_family_has_a_golden_of_its_name(name):
 
 
 def test_every_table_of_handlers_is_a_family():
-    known = {"/".join(module.__name__.split(".")[-3:]) for module in (*FAMILIES, *map(emission_of, MMA_FAMILIES))}
+    known = {"/".join(module.__name__.split(".")[-3:]) for group in FAMILIES for module in group()}
     assert set(families()) - set(SHARED) == known

@@ -91,7 +91,7 @@ _COMMANDS = {
         "main(['as', '--version'])",
         {"numpy", "ml_dtypes", "msgspec", "cuda.pathfinder", "xdsl", "llvmlite"},
     ),
-    "lower": (f"main(['lower', '{_KERNEL}', '--sm', '90', '--to', 'll', '-o', OUT])", NEEDLESS | {"xdsl"}),
+    "lower": (f"main(['lower', '{_KERNEL}', '--sm', '90', '--to', 'll', '-o', OUT])", NEEDLESS | {"xdsl", "hashlib"}),
     "lower in process": (
         f"enable(); main(['lower', '{_KERNEL}', '--sm', '90', '--to', 'ptx', '-o', OUT, '--in-process'])",
         NEEDLESS,

@@ -17,7 +17,6 @@ from ..core.errors import Diagnostics, ErrorGroup, InternalError, InvalidInput, 
 from ..core.file_io import read_file, write_files
 from ..core.warning_classes import ALL, NONE, REMARKED, WARNINGS, WarningOptions, parse_warnings
 from ..driver import SCHEDULED
-from ..frontend.tuning_choices import choice_file
 from ..pipeline.job import LLVM_PIPELINES, SERIALIZERS, Job, check_debug
 from ..pipeline.pipelining_strategies import AUTO
 from ..pipeline.schedule.schedule_file import with_file_name
@@ -291,10 +290,18 @@ def _is_kernel_file(path: str) -> bool:
 
 def _sources_for(options: argparse.Namespace, targets: list[Target], reads: set[str]) -> Iterator[list[Source]]:
     """The inputs for each target: C++ and tuned kernels are compiled for each target, all others are the same for all."""
-    if Path(options.file).suffix == TILECPP or choice_file(options.file).exists():
+    if _differs_by_target(options.file):
         yield from (list(_sources(options, target, reads)) for target in targets)
     else:
         yield from repeat(list(_sources(options, targets[0], reads)), len(targets))
+
+
+def _differs_by_target(path: str) -> bool:
+    if Path(path).suffix != PYTHON:
+        return Path(path).suffix == TILECPP
+    from ..frontend.tuning_choices import choice_file
+
+    return choice_file(path).exists()
 
 
 def _sources(options: argparse.Namespace, target: Target, reads: set[str]) -> Iterator[Source]:

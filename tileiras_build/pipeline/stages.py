@@ -9,7 +9,6 @@ converts bytes to the value, ``render`` the value to bytes. Edges map a value an
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache
@@ -299,6 +298,8 @@ def adopt_digests(known: Mapping[str, str]) -> None:
 
 def _source_digest(stage: Stage, package: Path) -> str:
     code = _package(package)
+    import hashlib  # loads OpenSSL, which a command on one kernel does not need
+
     digest = hashlib.sha256(code.digest(_source_paths(stage, code)))
     for library in stage.libraries:
         digest.update(f"{library}={library_version(library)}\0".encode())

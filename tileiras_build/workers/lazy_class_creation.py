@@ -30,7 +30,12 @@ _COLD = 12  # calls of a constructor that take less time than compiling it
 _INIT, _HASH, _FIELDS = "__init__", "__hash__", "__dataclass_fields__"
 # The methods that each option of the decorator adds, and the other names that it adds.
 _METHODS = {"init": (_INIT,), "repr": ("__repr__",), "eq": ("__eq__",), "frozen": ("__setattr__", "__delattr__")}
-_VALUES = (_FIELDS, "__dataclass_params__", "__match_args__", *(("__replace__",) if sys.version_info >= (3, 13) else ()))
+_VALUES = (
+    _FIELDS,
+    "__dataclass_params__",
+    "__match_args__",
+    *(("__replace__",) if sys.version_info >= (3, 13) else ()),
+)
 _NOTHING = object()
 _process: Callable[..., type] = vars(dataclasses)["_process_class"]
 # The options of a class that is not processed yet, and its own values of the pending names.

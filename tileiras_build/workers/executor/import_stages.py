@@ -8,6 +8,11 @@ from importlib import import_module
 from ...pipeline.stages import STAGES, load
 
 LATE = ("tileiras_build.driver", "tileiras_build.pipeline.ll_to_ptx.compile_module")
+# Functions that import what only some kernels need.
+_OF_SOME_KERNELS = (
+    "tileiras_build.pipeline.tileas_to_ll.emission.handler_table:import_all",
+    "tileiras_build.pipeline.tileas_to_ll.convert_cute_to_llvm.passes:cute_rules",
+)
 
 
 def import_stages() -> None:
@@ -24,3 +29,7 @@ def import_stages() -> None:
 
     with suppress(Exception):
         load(STAGES[0].parse)
+
+    for function in _OF_SOME_KERNELS:
+        with suppress(Exception):
+            load(function)()

@@ -11,6 +11,7 @@ Sound: layouts are desugared before the atoms that decompose them; a leaf whose 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 
 from xdsl.dialects import func, llvm
 from xdsl.dialects.builtin import ModuleOp
@@ -23,22 +24,25 @@ from ....ir.dialects.op_definition import TableOp
 from ...job import Job
 from ...pass_manager import EdgePass
 from ...rewriting.dialect_conversion import RuleTable, converted_signature, refuse, signature_types
-from . import (  # noqa: F401 - the generations register their atoms
-    atoms,
-    atoms_sm80,
-    atoms_sm90,
-    atoms_sm100,
-    descriptors,
-    layouts,
-    memory,
-    pipelines,
-)
 from .converted_values import BLOCK_ARGUMENT_OPS, ConvertedValue, Converter, is_companion, with_static_info
 
 Owned = Callable[[Attribute], bool]
 
-CUTE = RuleTable(layouts.REWRITES, memory.REWRITES, descriptors.REWRITES, atoms.CALLS, atoms.REWRITES)
-CUTLASS = pipelines.REWRITES
+
+# Rules are imported for modules that have something to convert: most kernels have no tensor cores.
+@cache
+def cute_rules() -> RuleTable:
+    """The rules of cute and cute_nvgpu."""
+    from . import atoms, atoms_sm80, atoms_sm90, atoms_sm100, descriptors, layouts, memory  # noqa: F401 - they register atoms
+
+    return RuleTable(layouts.REWRITES, memory.REWRITES, descriptors.REWRITES, atoms.CALLS, atoms.REWRITES)
+
+
+def cutlass_rules() -> RuleTable:
+    """The rules of cutlass."""
+    from .pipelines import REWRITES
+
+    return REWRITES
 
 
 class ConvertCuteAndCuteNvgpuToLLVM(EdgePass):
@@ -48,7 +52,7 @@ class ConvertCuteAndCuteNvgpuToLLVM(EdgePass):
     illegal_ops = frozenset({"cute.", "cute_nvgpu."})
 
     def run(self, module: ModuleOp, job: Job) -> None:
-        convert(module, job, CUTE, ("cute.", "cute_nvgpu."), self.name)
+        convert(module, job, cute_rules, ("cute.", "cute_nvgpu."), self.name)
 
 
 class ConvertPipelineToNVVM(EdgePass):
@@ -58,23 +62,25 @@ class ConvertPipelineToNVVM(EdgePass):
     illegal_ops = frozenset({"cutlass."})
 
     def run(self, module: ModuleOp, job: Job) -> None:
-        convert(module, job, CUTLASS, ("cutlass.",), self.name)
+        convert(module, job, cutlass_rules, ("cutlass.",), self.name)
 
 
-def convert(module: ModuleOp, job: Job, table: RuleTable, dialects: tuple[str, ...], name: str) -> None:
-    """Rewrite every operation of ``dialects`` by ``table``. The first failure is reported: later ones may follow from it."""
+def convert(module: ModuleOp, job: Job, rules: Callable[[], RuleTable], dialects: tuple[str, ...], name: str) -> None:
+    """Rewrite every operation of ``dialects`` by ``rules``. The first failure is reported: later ones may follow from it."""
     everything = walk(module)[1:]
     kinds: set[type[Operation]] = {*map(type, everything)}
-    unknown = {kind for kind in kinds if kind.name.startswith(dialects) and kind.name not in table}
-    refuse((op for op in everything if op.__class__ in unknown), name)
-    cv = Converter(job, module)
+    mine = {kind for kind in kinds if kind.name.startswith(dialects)}
 
     def owned(type: Attribute) -> bool:
         return type.name.startswith(dialects)
 
-    if not _is_carried(everything, kinds, owned):
-        mine = {kind for kind in kinds if kind.name in table}
-        everything = [op for op in everything if op.__class__ in mine] if mine else []
+    is_carried = _is_carried(everything, kinds, owned)
+    if not mine and not is_carried:
+        return
+    table, cv = rules(), Converter(job, module)
+    refuse((op for op in everything if op.__class__ in mine and op.name not in table), name)
+    if not is_carried:
+        everything = [op for op in everything if op.__class__ in mine]
     replaced: list[Operation] = []
     for op in everything:
         _convert_one(op, cv, table, owned, replaced)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from functools import cache
+from types import ModuleType
 
 from xdsl.ir import Operation
 
@@ -12,45 +14,90 @@ from ....target.mma_atoms import MMA_FAMILIES
 from ...analysis.op_queries import DOT
 from ...mma.family import emission_of, family_of
 from ...rewriting.dialect_conversion import RuleTable
-from ..arith import division_by_reciprocal, elementwise, mixed_precision_add, prefix_scan, reduce
-from ..data_movement import cluster_reduce, convert_layout, shape_ops, shared_memory_spills
-from ..memory import atomics, global_memory, memref_and_tile_views, multimem
-from ..pipelines import compute_barriers, cp_async, tma_copies, warp_partitions_and_mbarriers
-from ..program import control_flow, print_and_assert, program_ids
 from .kernel_emitter import KernelEmitter
 
-FAMILIES = (
-    warp_partitions_and_mbarriers,
-    elementwise,
-    cp_async,
-    atomics,
-    reduce,
-    prefix_scan,
-    control_flow,
-    cluster_reduce,
-    convert_layout,
-    compute_barriers,
-    print_and_assert,
-    division_by_reciprocal,  # after arithmetic, whose rule it extends
-    global_memory,
-    mixed_precision_add,  # after arithmetic, too
-    shared_memory_spills,
-    program_ids,
-    shape_ops,
-    tma_copies,
-    memref_and_tile_views,
-    multimem,
+
+def _of_every_kernel() -> Iterable[ModuleType]:
+    from ..arith import division_by_reciprocal, elementwise, mixed_precision_add
+    from ..memory import global_memory, memref_and_tile_views
+    from ..program import control_flow, program_ids
+
+    # The last two extend rules of elementwise operations.
+    return (
+        global_memory,
+        memref_and_tile_views,
+        control_flow,
+        program_ids,
+        elementwise,
+        division_by_reciprocal,
+        mixed_precision_add,
+    )
+
+
+def _of_tiles() -> Iterable[ModuleType]:
+    from ..arith import prefix_scan, reduce
+    from ..data_movement import convert_layout, shape_ops
+
+    return shape_ops, convert_layout, reduce, prefix_scan
+
+
+def _of_asynchronous_copies() -> Iterable[ModuleType]:
+    from ..pipelines import compute_barriers, cp_async, tma_copies, warp_partitions_and_mbarriers
+
+    return compute_barriers, cp_async, tma_copies, warp_partitions_and_mbarriers
+
+
+def _of_few_kernels() -> Iterable[ModuleType]:
+    from ..data_movement import cluster_reduce, shared_memory_spills
+    from ..memory import atomics, multimem
+    from ..program import print_and_assert
+
+    return atomics, print_and_assert, cluster_reduce, shared_memory_spills, multimem
+
+
+def _of_matrix_instructions() -> Iterable[ModuleType]:
+    return map(emission_of, MMA_FAMILIES)
+
+
+FAMILIES: tuple[Callable[[], Iterable[ModuleType]], ...] = (
+    _of_every_kernel,
+    _of_tiles,
+    _of_asynchronous_copies,
+    _of_matrix_instructions,
+    _of_few_kernels,
 )
+"""Groups of modules with ``HANDLERS``. Each is imported for the first operation that no group before it has."""
+
+
+class _Handlers(RuleTable):
+    """The handlers of the groups that are imported."""
+
+    def __init__(self) -> None:
+        super().__init__({DOT: _emit_dot}, otherwise=_no_handler)
+        self._waiting = list(FAMILIES)
+
+    def __contains__(self, name: object) -> bool:
+        while not super().__contains__(name) and self._waiting:
+            for module in self._waiting.pop(0)():
+                self.update({op: rule for op, rule in module.HANDLERS.items() if op != DOT})
+        return super().__contains__(name)
+
+    def __missing__(self, name: str) -> Callable:
+        if name in self:
+            return self[name]
+        return self.otherwise
 
 
 @cache
 def handlers() -> RuleTable:
-    """The handlers of all operations. Families of matrix instructions are imported here: their code needs this package's."""
-    table = RuleTable(otherwise=_no_handler)
-    for module in (*FAMILIES, *map(emission_of, MMA_FAMILIES)):
-        table.update(module.HANDLERS)
-    table[DOT] = _emit_dot
-    return table
+    """The handlers of all operations."""
+    return _Handlers()
+
+
+def import_all() -> None:
+    """Import all groups, for processes that are forked later."""
+    for group in FAMILIES:
+        list(group())
 
 
 def _no_handler(e: KernelEmitter, op: Operation) -> None:
