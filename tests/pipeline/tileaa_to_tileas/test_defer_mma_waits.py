@@ -62,14 +62,15 @@ def test_a_dot_of_the_result_stays_behind_it():
     assert found[last - 4 : last] == ["dot_wait 0", "consumer_release", "local_store", "barrier"]
 
 
-def test_a_dot_of_copied_rows_stays_behind_the_wait_for_them():
+@pytest.mark.parametrize("name", ["scores_of_gathered_rows", "scores_of_copied_tiles"])
+def test_a_dot_of_copied_tiles_stays_behind_the_wait_for_them(name):
     """The emulator, as the verifier, refuses to read what is not known to have arrived."""
-    assert verify_cp_async_buffers(scheduled_case(TILES, "gathered_scores", "sm_90")) > 0
+    assert verify_cp_async_buffers(scheduled_case(TILES, name, "sm_90")) > 0
     rng = np.random.default_rng(0)
     a, b, q, k, v = (
         rng.integers(-1, 2, (64, 128) if name in "aq" else (128, 64)).astype(np.float16) for name in "abqkv"
     )
-    out = run(TILES, "gathered_scores", "sm_90", [a, b, q, k, v, np.zeros((64, 64), np.float32)])[5]
+    out = run(TILES, name, "sm_90", [a, b, q, k, v, np.zeros((64, 64), np.float32)])[5]
     wide = [array.astype(np.float32) for array in (q, k, v)]
     chunks = ([wide[0][:, at : at + 64], *(array[at : at + 64] for array in wide[1:])] for at in (0, 64))
     want = a.astype(np.float32) @ b + sum(np.minimum(left @ right, 2) @ values for left, right, values in chunks)

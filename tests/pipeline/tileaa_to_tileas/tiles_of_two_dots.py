@@ -126,13 +126,16 @@ def attention_and_squares(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
 
 
 @ct.kernel
-def gathered_scores(a, b, q, k, v, out, T: ConstInt):
-    """out = a @ b + (q @ k) @ v of each tile of T columns of q, whose rows threads copy ahead."""
+def scores_of_copies(a, b, q, k, v, out, T: ConstInt, GATHERS: ct.Constant[bool]):
+    """out = a @ b + (q @ k) @ v of each tile of T columns of q, which threads copy ahead, by pointers or as a view."""
     total = ct.zeros((T, T), dtype=ct.float32)
     rows = ct.bid(0) * T + ct.arange(T, dtype=ct.int32)[:, None]
     for j in range(ct.num_tiles(b, axis=0, shape=(T, T))):
         total = ct.mma(_tile(a, ct.bid(0), j, (T, T)), _tile(b, j, 0, (T, T)), total)
-        queries = ct.gather(q, (rows, j * T + ct.arange(T, dtype=ct.int32)[None, :]), padding_value=0)
+        if GATHERS:
+            queries = ct.gather(q, (rows, j * T + ct.arange(T, dtype=ct.int32)[None, :]), padding_value=0)
+        else:
+            queries = ct.load(q, (ct.bid(0), j), (T, T), padding_mode=ZERO, allow_tma=False)
         scores = ct.mma(queries, _tile(k, j, 0, (T, T)), ct.zeros((T, T), dtype=ct.float32))
         total = ct.mma(ct.minimum(scores, 2).astype(v.dtype), _tile(v, j, 0, (T, T)), total)
     ct.store(out, (ct.bid(0), 0), total)
@@ -143,7 +146,7 @@ def _tile(array, row, column, shape):
 
 
 INPUT, OUTPUT = Array("float16", 2, stride_divisible_by=8), Array("float32", 2, stride_divisible_by=4)
-GATHERED = Array("float16", 2, stride_divisible_by=8, shape_divisible_by=8)
+EVEN = Array("float16", 2, stride_divisible_by=8, shape_divisible_by=8)
 BY_WORDS = Array("float16", 2, stride_divisible_by=2)  # as TMA loads none
 CASES = [
     Case("gradients_by_words", gradients, (*[BY_WORDS] * 4, OUTPUT, OUTPUT, 128, 128, 64)),
@@ -154,7 +157,8 @@ CASES = [
     Case("scores_of_two", scores_of_two, (*[INPUT] * 5, OUTPUT, 128, 64, 64)),
     Case("decayed_state", decayed_state, (*[INPUT] * 3, OUTPUT, OUTPUT, 64, 64)),
     Case("matmul_and_squares", matmul_and_squares, (INPUT, INPUT, OUTPUT, 128, 64, 64)),
-    Case("gathered_scores", gathered_scores, (*[GATHERED] * 5, OUTPUT, 64)),
+    Case("scores_of_gathered_rows", scores_of_copies, (*[EVEN] * 5, OUTPUT, 64, True)),
+    Case("scores_of_copied_tiles", scores_of_copies, (*[EVEN] * 5, OUTPUT, 64, False)),
     Case("attention_and_squares", attention_and_squares, (*[INPUT] * 3, OUTPUT, 128, 128, 64)),
     Case("two_accumulators", two_accumulators, (*[INPUT] * 3, OUTPUT, 128, 64, 64)),
 ]

@@ -22,7 +22,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from ...ir.casting import as_op, parent_block, terminator
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import (
-    AsyncLoadOp,
+    ASYNC_COPIES,
     AsyncWaitOp,
     ConsumerReleaseOp,
     ConsumerWaitOp,
@@ -155,7 +155,7 @@ def _reads_copies(dot: TableOp) -> bool:
 
 def _is_copied(buffer: SSAValue) -> bool:
     """Whether threads copy tiles to a buffer, which a wait and a barrier make complete."""
-    return any(isinstance(user, AsyncLoadOp) for user in users(buffer))
+    return any(isinstance(user, ASYNC_COPIES) for user in users(buffer))
 
 
 def _pure_computation(dot: TableOp, before: Sequence[Operation]) -> list[Operation]:

@@ -27,8 +27,7 @@ from ...ir.casting import as_op, parent_block, terminator, unwrap
 from ...ir.dialects.cute import layout_of
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import (
-    AsyncLoadOp,
-    AsyncTiledLoadOp,
+    ASYNC_COPIES,
     AsyncTiledTmaStoreOp,
     AsyncTmaStoreWaitOp,
     BarrierOp,
@@ -63,7 +62,6 @@ from ..pass_manager import EdgePass
 from .tma_descriptors import descriptor_of, hoist
 
 STORE, CONVERSION = "nv_tileas.tiled_store", "nv_tileas.convert_layout"
-COPIES = (AsyncLoadOp, AsyncTiledLoadOp)
 MAX_SLOTS = 2  # chunks of a tile in shared memory at once: one is written while the other is copied
 
 
@@ -215,7 +213,9 @@ def _is_profitable(store: _Store) -> bool:
 def _is_before_no_copies(store: _Store) -> bool:
     """Whether no token orders a loop with copies by cp.async after a store."""
     after = tokens_after(store.op.result_token)
-    loops = (loop for loop in walk(store.func) if is_loop(loop) and any(isinstance(op, COPIES) for op in walk(loop)))
+    loops = (
+        loop for loop in walk(store.func) if is_loop(loop) and any(isinstance(op, ASYNC_COPIES) for op in walk(loop))
+    )
     users = (op for loop in loops for op in walk(loop) if op is not store.op)
     return after.isdisjoint(value for op in users for value in op.operands)
 
