@@ -37,6 +37,7 @@ class LayoutClasses:
         self.votes: dict[SSAValue, list[Preference]] = {}
         self.layouts: dict[SSAValue, LinearLayout] = {}
         self.most_passed_on: dict[SSAValue, float] = {}
+        self.most_registers: dict[SSAValue, int] = {}
         self.links: dict[SSAValue, list[tuple[SSAValue, Transfer, float]]] = {}
         self.ports: dict[Operation, LinearLayout] = {}
         self.order = count()
@@ -70,6 +71,10 @@ class LayoutClasses:
         if most_passed_on is not None:
             self.most_passed_on[root] = most_passed_on
         self.votes.setdefault(root, []).append((weight, next(self.order), layout))
+
+    def limit(self, value: SSAValue, elements: int) -> None:
+        """Decline votes for layouts of a tile's class in which a thread holds more than so many elements."""
+        self.most_registers[self.find(value)] = elements
 
     def propagate_to(self, source: SSAValue, target: SSAValue, transfer: Transfer, most: float = inf) -> None:
         """Once the class of ``source`` has a layout, add a vote for ``transfer(layout)`` to the class of ``target``, of a weight of at most ``most``."""
@@ -114,7 +119,7 @@ class LayoutClasses:
         heapq.heapify(heap)
         while heap:
             weight, _, root, layout = heapq.heappop(heap)
-            if root not in self.layouts:
+            if root not in self.layouts and layout.num_registers <= self.most_registers.get(root, inf):
                 self.layouts[root] = layout
                 for vote in self._propagated(root, layout, max(weight, -self.most_passed_on.get(root, inf)) * DECAY):
                     heapq.heappush(heap, vote)

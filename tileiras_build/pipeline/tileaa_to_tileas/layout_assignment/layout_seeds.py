@@ -6,8 +6,9 @@ from math import inf
 
 from xdsl.ir import Operation, SSAValue
 
-from ....ir.casting import as_op, tile_type, unwrap
+from ....ir.casting import as_op, parent_op, tile_type, unwrap
 from ....ir.dialects.op_definition import TableOp
+from ....ir.dialects.op_traits import is_counted_loop
 from ....ir.layouts import LinearLayout
 from ....target.sm_limits import WARP
 from ...analysis.access_vectorization import (
@@ -35,6 +36,9 @@ from .separate_addresses import is_gathered
 # every iteration.
 DOT_WEIGHT, MEMORY_WEIGHT, SCAN_WEIGHT, GATHER_WEIGHT = 1000, 10, 5, 4000
 ATOMIC_WEIGHT, MIN_WEIGHT = 4 * MEMORY_WEIGHT, 1
+# Of a gathered tile of one element per thread at most, as scales are, the elements that a thread may hold beside dots: each takes four
+# registers for its address and offset, and as many instructions per iteration. A conversion of the tile takes fewer of both.
+MOST_GATHERED = 8
 
 
 def seed(classes: LayoutClasses, op: Operation) -> None:
@@ -98,6 +102,8 @@ def _seed_pointer(classes: LayoutClasses, op: TableOp) -> None:
         classes.prefer(op.value, layout, GATHER_WEIGHT * size, most_passed_on=DOT_WEIGHT * size)
     else:
         classes.prefer(op.value, layout, MEMORY_WEIGHT * size)
+        if classes.multiplies and is_counted_loop(parent_op(op)) and size <= WARP * classes.num_warps:
+            classes.limit(op.value, MOST_GATHERED)
 
 
 def _pointer_order(op: TableOp, fastest: int) -> list[int]:
