@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
@@ -29,7 +30,7 @@ from ..core.file_io import replace_files
 from ..core.knobs import CHECK, DEBUG, dump_folder
 from ..core.symbols.check_symbol_names import KERNEL
 from ..ir.casting import as_op
-from ..ir.dialects.fast_xdsl import walk
+from ..ir.dialects.fast_xdsl import block_operations, walk
 from ..ir.dialects.op_definition import TableOp
 from ..ir.dialects.op_traits import is_function
 from .common.module_symbols import symbols
@@ -64,7 +65,7 @@ class EdgePass(ModulePass):
         if self.rules:
             apply_rules(walk(module), self.rules, lambda op: Rewriter(op, job))
             return
-        for func in list(filter(is_function, module.body.block.ops)):
+        for func in filter(is_function, block_operations(module.body.block)):
             is_allowed = self.knob is None or not is_declined(func, self.knob)
             if is_allowed and self.run_on_function(as_op(func), job) and self.knob is not None:
                 set_knobs(func, **{self.knob: True})
@@ -143,16 +144,24 @@ def check_illegal_ops(passes: Sequence[EdgePass], module: ModuleOp) -> None:
     """Raise InternalError if an operation that one of ``passes`` removes is still in ``module``: one walk for all
     passes, as the walk is the expensive part.
     """
-    checked = [edge_pass for edge_pass in passes if edge_pass.illegal_ops]
+    checked = tuple(type(edge_pass) for edge_pass in passes if edge_pass.illegal_ops)
     kinds: set[type[Operation]] = {*map(type, walk(module))} if checked else set()
-    for edge_pass in checked:
+    for kind in kinds:
+        if (remover := _pass_that_removes(kind, checked)) is not None:
+            raise InternalError(
+                "pass-illegal-op", f"operation {kind.name} survived pass {remover.name}, which removes it"
+            )
+
+
+@cache
+def _pass_that_removes(kind: type[Operation], passes: tuple[type[EdgePass], ...]) -> type[EdgePass] | None:
+    """The first of the passes that removes operations of a class."""
+    for edge_pass in passes:
         classes = tuple(entry for entry in edge_pass.illegal_ops if isinstance(entry, type))
         prefixes = tuple(entry for entry in edge_pass.illegal_ops if isinstance(entry, str))
-        for kind in kinds:
-            if issubclass(kind, classes) or kind.name.startswith(prefixes):
-                raise InternalError(
-                    "pass-illegal-op", f"operation {kind.name} survived pass {edge_pass.name}, which removes it"
-                )
+        if issubclass(kind, classes) or kind.name.startswith(prefixes):
+            return edge_pass
+    return None
 
 
 def verify(module: ModuleOp, when: str) -> None:

@@ -338,7 +338,7 @@ class Reader(AttributeReader):
     def names(self) -> Iterator[tuple[str, str, Callable[[], Location]]]:
         """The symbols of the machine code, for ``check_names``: kernels and globals, with their locations."""
         for op, offset in self.places.items():
-            if isinstance(op, EntryOp | GlobalOp):
+            if type(op) in NAMED_ATTRIBUTES:
                 yield NAMED_ATTRIBUTES[type(op)], op.sym_name.data, partial(Location, self.file.name, offset=offset)
 
     def module(self) -> builtin.ModuleOp:

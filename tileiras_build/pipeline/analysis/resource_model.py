@@ -84,8 +84,8 @@ def largest_tile(operations: Sequence[Operation]) -> int:
 
 
 def _largest_type(operations: Sequence[Operation]) -> Attribute | None:
-    types = {id(result.type): result.type for op in operations for result in op.results}
-    return max(types.values(), key=_size, default=None)
+    types = [result.type for op in operations for result in op.results]
+    return max({id(type): type for type in types}.values(), key=_size, default=None)
 
 
 def warps_of_tile(size: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from xdsl.ir import Operation
@@ -45,31 +45,46 @@ def available_shared_memory(func: Operation, job: Job) -> int:
 
 def plan_shared_memory(func: Operation, users: Mapping[TableOp, int], job: Job) -> SharedMemoryPlan:
     """The plan with two regions of scratch, unless they cost one of the CTAs that share an SM, for which stages were chosen."""
-    smallest = _plan(func, users, 0)
+    held = _Held.of(func, users)
+    smallest = held.placed(0)
+    if not users:
+        return smallest
     ctas = job.target.ctas_with(smallest.total, occupancy(func, job) or MAX_CTAS_PER_SM)
     most = job.target.shared_memory_of(ctas)
-    found = _plan(func, users, most)
+    found = held.placed(most)
     return found if found.total <= most else smallest
 
 
-def _plan(func: Operation, users: Mapping[TableOp, int], most: int) -> SharedMemoryPlan:
-    """Offset 0 is scratch that is used while stage buffers are live, then the stage buffers, then kernel-lifetime storage.
-    Other scratch overlaps the first two. ``most``: the bytes above which less is placed side by side.
+class _Held(NamedTuple):
+    """What a kernel holds in shared memory: stage buffers, scratch that is used while they are live, and other scratch; and storage
+    of the whole kernel, with sizes and alignments.
     """
-    _, storage = place_storage(func, 0)
-    rings = [as_op(op) for op in walk(func) if op.name == "nv_tileas.alloc_tensor"]
-    live_ranges = [LiveRange.of(ring) for ring in rings]
-    while_live = {op for op in users if any(live_range.covers(op) for live_range in live_ranges)}
-    first, end = _place_scratch(
-        {op: users[op] for op in users if op in while_live}, most - storage - sum(map(buffer_bytes, rings))
-    )
-    buffers, end = _place_buffers(rings, end)
-    others = {op: size for op, size in users.items() if op not in while_live}
-    # The tiles of TMA stores were sized for the bytes that stage buffers leave: two of them must fit.
-    available = end if rings and any(op.name == STORE_BY_TMA for op in others) else most - storage
-    second, other_end = _place_scratch(others, available)
-    stored, total = place_storage(func, max(end, other_end))
-    return SharedMemoryPlan(first | second, buffers | stored, total)
+
+    rings: Sequence[TableOp]
+    while_live: Mapping[TableOp, int]
+    others: Mapping[TableOp, int]
+    storage: Sequence[tuple[TableOp, int, int]]
+
+    @classmethod
+    def of(cls, func: Operation, users: Mapping[TableOp, int]) -> _Held:
+        rings = [as_op(op) for op in walk(func) if op.name == "nv_tileas.alloc_tensor"]
+        live_ranges = [LiveRange.of(ring) for ring in rings]
+        while_live = {op: users[op] for op in users if any(live_range.covers(op) for live_range in live_ranges)}
+        others = {op: size for op, size in users.items() if op not in while_live}
+        return cls(rings, while_live, others, list(lifetime_storage_of(func)))
+
+    def placed(self, most: int) -> SharedMemoryPlan:
+        """Offset 0 is scratch that is used while stage buffers are live, then the stage buffers, then kernel-lifetime storage.
+        Other scratch overlaps the first two. ``most``: the bytes above which less is placed side by side.
+        """
+        _, storage = place_storage(self.storage, 0)
+        first, end = _place_scratch(self.while_live, most - storage - sum(map(buffer_bytes, self.rings)))
+        buffers, end = _place_buffers(self.rings, end)
+        # The tiles of TMA stores were sized for the bytes that stage buffers leave: two of them must fit.
+        has_tma_stores = any(op.name == STORE_BY_TMA for op in self.others)
+        second, other_end = _place_scratch(self.others, end if self.rings and has_tma_stores else most - storage)
+        stored, total = place_storage(self.storage, max(end, other_end))
+        return SharedMemoryPlan(first | second, buffers | stored, total)
 
 
 def _place_scratch(users: Mapping[TableOp, int], limit: int) -> tuple[dict[TableOp, int], int]:
@@ -93,10 +108,10 @@ def _place_buffers(rings: Sequence[TableOp], end: int) -> tuple[dict[TableOp, in
     return offsets, end
 
 
-def place_storage(func: Operation, end: int) -> tuple[dict[TableOp, int], int]:
-    """Storage that is live for the whole kernel."""
+def place_storage(storage: Iterable[tuple[TableOp, int, int]], end: int) -> tuple[dict[TableOp, int], int]:
+    """Storage that is live for the whole kernel, from ``lifetime_storage_of``: offsets and end."""
     offsets = {}
-    for op, size, alignment in lifetime_storage_of(func):
+    for op, size, alignment in storage:
         offsets[op] = -(-end // alignment) * alignment
         end = offsets[op] + size
     return offsets, end

@@ -21,6 +21,7 @@ from ...ir.casting import as_op
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ..analysis.buffer_liveness import LiveRange
+from ..analysis.kernel_lifetime_storage import lifetime_storage_of
 from ..analysis.scratch_memory_sizes import buffer_bytes, chunk_limit
 from ..analysis.shared_memory_plan import available_shared_memory, place_storage, plan_shared_memory, scratch_users
 from ..job import Job
@@ -67,7 +68,7 @@ class _ScratchLimit:
         live_ranges = [LiveRange.of(ring) for ring in rings]
         # Located first: the live range may begin at an operation that the next lines fuse.
         self.while_buffers_live = {op for op in walk(func) if any(live_range.covers(op) for live_range in live_ranges)}
-        self.otherwise = limit - place_storage(func, 0)[1]
+        self.otherwise = limit - place_storage(lifetime_storage_of(func), 0)[1]
         self.limit_with_buffers = self.otherwise - sum(map(buffer_bytes, rings))
 
     def __call__(self, op: Operation) -> int:
