@@ -3,7 +3,7 @@
 In:    counted loops that load tiles of views and convert them to an operand of a dot or to its scales, or use them beside the
        result of one in tensor memory, for which they wait in each iteration.
 Out:   asynchronous copies, several iterations ahead, into buffers of nv_tileas.alloc_tensor, and local_loads of the
-       operands (ldmatrix where the placement allows). Each iteration waits for its stage, executes one barrier, and
+       operands (ldmatrix where the placement allows). Each iteration waits for its stage, executes one barrier (its first, if it has barriers), and
        issues the copy to the stage that the previous iteration released: after its first dot, if there are more than
        two stages. If two stages do not fit, the operands of one dot are copied while another is computed, with a wait
        and a barrier next to each dot. ``occupancy`` on a kernel whose only loop has one dot and nothing else, if

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -13,6 +14,7 @@ from ....ir.dialects.op_definition import TableOp
 from ....ir.dialects.op_traits import is_value_forwarding
 from ....ir.layouts import LinearLayout, SharedLayout, coalesced, largest_vector, spread_vector
 from ....ir.layouts.swizzle_selection import choose_swizzle
+from ....target.sm_limits import WARP
 from ...analysis.access_vectorization import ViewAccessInfo
 from ...analysis.axis_info import AxisAnalysis
 from ...analysis.copied_operands import MIN_CP_ASYNC_BYTES
@@ -64,7 +66,7 @@ def cp_async_load(found: Operation, block: Block, num_warps: int) -> CpAsyncLoad
     if found.name != TILED_LOAD or (op := as_op(found)).view.type.kind.data == "gather":
         return None
     chain = _view_chain_to_dot(op.value, block)
-    is_beside = chain is None and _waits_for_accumulators(block)
+    is_beside = chain is None and _waits_for_accumulators(block, is_small=_size(op) <= WARP * num_warps)
     chain = [] if is_beside else chain
     if chain is None or op.view.type.padding.data not in ("none", "zero"):
         return None
@@ -74,16 +76,24 @@ def cp_async_load(found: Operation, block: Block, num_warps: int) -> CpAsyncLoad
     return _with_smem_layout(op, chain, fragment, num_warps, is_beside)
 
 
-def _waits_for_accumulators(block: Block) -> bool:
-    """Whether each iteration of a loop waits for its only dot, whose result threads read from tensor memory: for nothing else that
-    would hide the latency of a load.
+def _size(load: TableOp) -> int:
+    return prod(load.value.type.get_shape())
+
+
+def _waits_for_accumulators(block: Block, *, is_small: bool) -> bool:
+    """Whether threads wait in each iteration of a loop for results of its dots, which they read from tensor memory: nothing would hide the
+    latency of a load between them. Of several dots only ``is_small`` tiles count, with at most an element for each thread: larger ones would
+    take more of shared memory than the latency is worth.
     """
-    accesses = [op.name for op in block.ops if op.name in (TmemLoadOp.name, TmemStoreOp.name)]
-    if accesses:
-        return accesses == [TmemLoadOp.name]
+    accesses = [op for op in block.ops if op.name in (TmemLoadOp.name, TmemStoreOp.name)]
+    if any(op.name == TmemLoadOp.name for op in accesses):
+        in_chunks = any(op.name == TmemStoreOp.name and as_op(op).chunk is not None for op in accesses)
+        return len(accesses) == 1 or is_small and not in_chunks
     dots = [as_op(op) for op in block.ops if op.name == DOT]
     in_tmem = [dot for dot in dots if dot.mma is not None and family_of(dot).accumulator is Storage.TENSOR]
-    return len(dots) == len(in_tmem) == 1 and not only_accumulates(dots[0])
+    if accesses or len(dots) > len(in_tmem) or any(dot.rescaled for dot in dots) or all(map(only_accumulates, dots)):
+        return False
+    return len(dots) == 1 or is_small
 
 
 def _view_chain_to_dot(value: SSAValue, block: Block) -> list[Operation] | None:

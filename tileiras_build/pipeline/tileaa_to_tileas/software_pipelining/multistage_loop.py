@@ -6,7 +6,9 @@ from xdsl.dialects.builtin import i32
 from xdsl.ir import Block, Operation, SSAValue
 
 from ....ir.casting import parent_block, terminator, unwrap
+from ....ir.dialects.fast_xdsl import walk
 from ....ir.dialects.nv_tileas.ops import BarrierOp
+from ...analysis.op_queries import TILED_LOAD, is_pure
 from ...analysis.resource_model import MIN_STAGES
 from ..op_insertion import (
     Inserter,
@@ -74,9 +76,12 @@ class MultistageLoop(AsyncStageCopies):
             insert(build_if(is_first_of_group(ahead, steps, insert), block))
 
     def _start_of_body(self, write: SSAValue, runs: LoopContinuation) -> None:
-        first = unwrap(self.block.first_op)
-        for op in (emit_wait(self.stages - 2), BarrierOp.make([], [])):
-            insert_before(op, first)
+        barrier = self._own_barrier()
+        if barrier is None:
+            barrier = BarrierOp.make([], [])
+            insert_before(barrier, unwrap(self.block.first_op))
+        insert_before(emit_wait(self.stages - 2), barrier)
+        first = unwrap(barrier.next_op)
         insert = insertion_before(self._copy_insertion_point(first))
         ahead: SSAValue = self.block.args[0]
         for _ in range(self.stages - 1):
@@ -84,6 +89,24 @@ class MultistageLoop(AsyncStageCopies):
         enabled = runs.at(ahead, insert)
         self._start_groups(ahead, enabled, insert)
         self.copy_all(self._copy_single_iteration, ahead, write, enabled, insert)
+
+    def _own_barrier(self) -> Operation | None:
+        """The first barrier of the loop, if nothing before it needs a tile; what is only computed from one is put behind it."""
+        barrier = next((op for op in self.block.ops if isinstance(op, BarrierOp)), None)
+        if barrier is None:
+            return None
+        tiles = {load.load for load in self.loads}
+        before = [op for op in self.block.ops if op.is_before_in_block(barrier)]
+        for op in before:
+            if op not in tiles and any(value.owner in tiles for inner in walk(op) for value in inner.operands):
+                tiles.add(op)
+        late = [op for op in before if op in tiles]
+        if not all(is_pure(op) or op.name == TILED_LOAD for op in late):
+            return None
+        for op in reversed(late):
+            op.detach()
+            self.block.insert_op_after(op, barrier)
+        return barrier
 
     def _copy_insertion_point(self, first: Operation) -> Operation:
         """The operation after the first dot, so that address computation does not delay that dot, where the copies have
