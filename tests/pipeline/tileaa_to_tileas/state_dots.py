@@ -84,6 +84,23 @@ def halved_values(q, k, v, out, T: ConstInt, D: ConstInt, V: ConstInt):
         ct.store(out, (step, ct.bid(0)), result)
 
 
+@ct.kernel
+def gradients(q, k, v, do, rows, delta, dk, dv, M: ConstInt, N: ConstInt, D: ConstInt):
+    """``dv = p do``, ``dk = ds q``, where ``p = (k q^T) * rows`` and ``ds = p * (v do^T - delta)``: loads of rows between the dots."""
+    keys, values = chunk(k, ct.bid(0), 0, N, D), chunk(v, ct.bid(0), 0, N, D)
+    grad_k, grad_v = ct.zeros((N, D), dtype=ct.float32), ct.zeros((N, D), dtype=ct.float32)
+    for step in range(ct.num_tiles(q, axis=0, shape=(M, D))):
+        queries, out = chunk(q, step, 0, M, D), chunk(do, step, 0, M, D)
+        row = ct.load(rows, (step,), (M,))[None, :]
+        p = ct.mma(keys, ct.transpose(queries), ct.zeros((N, M), dtype=ct.float32)) * row
+        grad_v = ct.mma(p.astype(do.dtype), out, grad_v)
+        shift = ct.load(delta, (step,), (M,))[None, :]
+        ds = p * (ct.mma(values, ct.transpose(out), ct.zeros((N, M), dtype=ct.float32)) - shift)
+        grad_k = ct.mma(ds.astype(q.dtype), queries, grad_k)
+    ct.store(dk, (ct.bid(0), 0), grad_k)
+    ct.store(dv, (ct.bid(0), 0), grad_v)
+
+
 half, single = (Array(dtype, 2, stride_divisible_by=8) for dtype in ("float16", "float32"))
 CASES = [
     Case("linear_attention", linear_attention, (half, half, half, single, 64, 64, 64)),
@@ -91,5 +108,6 @@ CASES = [
     Case("halved_queries", halved_queries, (half, half, half, single, 64, 64, 64)),
     Case("halved_values", halved_values, (half, half, half, single, 64, 64, 64)),
     Case("delta_rule", delta_rule, (half, half, half, half, single, 64, 64, 64)),
+    Case("gradients", gradients, (*4 * [half], *2 * [Array("float32", 1)], single, single, 64, 128, 64)),
     Case("delta_rule_wide", delta_rule, (half, half, half, half, single, 64, 128, 64)),
 ]

@@ -58,6 +58,30 @@ def test_computed_left_operands_leave_tensor_memory_to_a_second_cta():
     assert "tmem_store" not in events("halved_queries")
 
 
+def test_dots_that_threads_need_later_are_issued_behind_barriers_of_others():
+    """Scores of the next iteration behind the dot of these, and the gradient of the probabilities behind the last dot of the previous
+    iteration; rows that the loop loads are read behind the same barriers.
+    """
+    assert events("gradients") == [
+        *("tmem_store", "barrier", "async.umma", "async.umma", "tmem_load"),
+        *("tmem_store", "barrier", "async.umma", "async.umma", "tmem_load"),
+    ]
+
+
+@pytest.mark.parametrize("steps", [1, 6])
+def test_results_of_gradients(steps):
+    rng = np.random.default_rng(steps)
+    q, do = (rng.integers(-1, 2, (64 * steps, 64)).astype(np.float16) / 8 for _ in range(2))
+    k, v = (rng.integers(-1, 2, (128, 64)).astype(np.float16) / 8 for _ in range(2))
+    rows, delta = (rng.integers(-2, 3, 64 * steps).astype(np.float32) for _ in range(2))
+    outs = [np.full((128, 64), np.nan, np.float32) for _ in range(2)]
+    *_, dk, dv = run(KERNELS, "gradients", "sm_100", [q, k, v, do, rows, delta, *outs], (1, 1, 1))
+    wide_q, wide_k, wide_v, wide_do = (array.astype(np.float64) for array in (q, k, v, do))
+    p = wide_k @ wide_q.T * rows
+    np.testing.assert_allclose(dv, p @ wide_do, rtol=5e-3, atol=5e-3)
+    np.testing.assert_allclose(dk, p * (wide_v @ wide_do.T - delta) @ wide_q, rtol=5e-3, atol=5e-3)
+
+
 def linear_attention(q, k, v):
     state, out = np.zeros((q.shape[1], v.shape[1])), []
     for rows in range(0, len(q), 64):
@@ -125,7 +149,8 @@ def check_results(reference, chunks, sm):
 
 
 @pytest.mark.parametrize(
-    "name", ["linear_attention", "of_results", "halved_queries", "halved_values", "delta_rule", "delta_rule_wide"]
+    "name",
+    ["linear_attention", "of_results", "halved_queries", "halved_values", "delta_rule", "delta_rule_wide", "gradients"],
 )
 def test_verifier_of_pipelines(name):
     assert verify_pipelines(scheduled_case(KERNELS, name, "sm_100")) > 0

@@ -3,17 +3,19 @@
 In:    counted loops of the consumer partition with a dot (async.umma) that overwrites its accumulator. The loop does
        not compute its operands, which have two stages; its accumulator is read once; a barrier precedes the dot.
 Out:   the next iteration's dot is issued right after that read, in an ``if`` that there is a next iteration; the dot of
-       the first iteration is issued before the loop. The MMA overlaps the computation with the accumulator just read.
+       the first iteration is issued before the loop. The MMA overlaps the computation with the accumulator just read. Where threads use the
+       result of a third dot before they need this one, it is issued behind another dot, without a barrier of its own: of the next iteration
+       behind a later dot, or of this one behind an earlier dot (``overlap_mmas.py``).
 After: rotate_mma_loop (which can issue more ahead in the loops that it rotates). Before: allocate_shared_memory.
-Sound: a barrier separates the read of the accumulator from the dot that overwrites it. The stage that the dot waits for
-       is filled independently of everything that now follows the dot (``_load_completes_before``). Where another dot of its own
-       iteration reads the stage, too, that one releases it.
+Sound: a barrier separates the read of the accumulator from the dot that overwrites it, its own or that of the dot that it is issued behind. The
+       stage that the dot waits for is filled independently of everything that now follows the dot (``_load_completes_before``). Where
+       another dot of its own iteration reads the stage, too, that one releases it.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation, Region, SSAValue
@@ -26,12 +28,21 @@ from ...ir.dialects.nv_tileas.types import PipelineType
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_agent_switch, is_async_mma, is_counted_loop
 from ..analysis.enclosing_control_flow import has_no_early_exit, is_zero
-from ..analysis.op_queries import may_divide_by_zero, operations_behind
+from ..analysis.op_queries import may_divide_by_zero
 from ..job import Job
 from ..mma.dots import accumulates_in_tmem
 from ..pass_manager import EdgePass
 from .op_insertion import loop_continues_at
-from .rotate_mma_loop import has_two_stages, is_scalar, loads_of, ops_on_same_stage, stores_operands, users
+from .overlap_mmas import issue_behind_other, uses_third
+from .rotate_mma_loop import (
+    BARRIER,
+    has_two_stages,
+    loads_of,
+    ops_on_same_stage,
+    scalars_behind,
+    stores_operands,
+    users,
+)
 from .stage_releases import barrier_before, give_release, may_release, users_of_released_stage
 
 IfOp, YieldOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("if", "yield"))
@@ -52,9 +63,16 @@ class HoistAsyncMmaIssue(EdgePass):
 
 
 def _hoist_in(loop: TableOp) -> bool:
-    """Issue the dots of a loop an iteration ahead; whether any could be."""
-    dots = [op for op in loop.regions[0].blocks[0].ops if accumulates_in_tmem(op)]
-    return any([_hoist(dot, loop) for dot in dots])
+    """Issue the dots of a loop behind others of their iteration, or an iteration ahead; whether any is."""
+    block = loop.regions[0].blocks[0]
+    for dot in _dots(block):
+        issue_behind_other(dot)
+    return any([_hoist(dot, loop) for dot in _dots(block)])
+
+
+def _dots(block: Block) -> Iterator[TableOp]:
+    """The dots of a block in tensor memory, but those that another one replaces meanwhile (``give_release``)."""
+    yield from (op for op in list(block.ops) if accumulates_in_tmem(op) and op.parent is block)
 
 
 def _hoist(dot: TableOp, loop: TableOp) -> bool:
@@ -66,13 +84,14 @@ def _hoist(dot: TableOp, loop: TableOp) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class _MmaIssue:
-    """An MMA, the waits and operations that its operands need (``ops``, in order), and the read of its accumulator.
+    """An MMA, the waits and operations that its operands need (``ops``, in order), and the operation that the next one is issued behind:
+    the read of its accumulator, or a later MMA, whose barrier then stands for its own.
 
     ``following``: the scalars from which those of the next iteration are computed.
     """
 
     dot: TableOp
-    read: Operation
+    place: Operation
     ops: list[Operation]
     next_ops: list[Operation]
 
@@ -100,7 +119,24 @@ def _find_mma_issue(dot: TableOp) -> _MmaIssue | None:
         return None
     issued = give_release(dot, as_op(others[-1])) if others else dot
     ops = [issued if op is dot else op for op in ops]
-    return _MmaIssue(issued, reads[0], ops, [op for op in block.ops if op in following])
+    return _MmaIssue(issued, _place(issued, reads[0]), ops, [op for op in block.ops if op in following])
+
+
+def _place(dot: TableOp, read: Operation) -> Operation:
+    """The operation that the next iteration's dot is issued behind: another MMA behind the read, which has a barrier, if threads still read
+    and use the result of a third one before they need that of the dot. This saves a barrier.
+    """
+    ops = list(parent_block(dot).ops)
+    place = ops.index(read)
+    later = next((op for op in ops[place:] if accumulates_in_tmem(op) and _keeps_barrier(op)), None)
+    if later is None or not uses_third([*ops[ops.index(later) :], *ops[:place]], dot, later):
+        return read
+    return later
+
+
+def _keeps_barrier(dot: TableOp) -> bool:
+    """Whether a dot has a barrier, and stays behind it."""
+    return bool(barrier_before(dot)) and not _has_no_other_dependence(dot)
 
 
 def _has_no_other_dependence(dot: TableOp) -> bool:
@@ -111,18 +147,12 @@ def _has_no_other_dependence(dot: TableOp) -> bool:
     return dot.lhs_scale is None and not written & inside and not paired
 
 
-def scalars_behind(values: Iterable[SSAValue], block: Block) -> set[Operation] | None:
-    """The scalar operations of a block that compute values; None where they depend on other operations."""
-    found = operations_behind(values, block)
-    return found if all(map(is_scalar, found)) else None
-
-
 # ---- rewriting -------------------------------------------------------------------------------------
 def _move(loop: TableOp, issue: _MmaIssue) -> None:
     block = parent_block(issue.dot)
     last = terminator(block)
     first: dict[SSAValue, SSAValue] = dict(zip(block.args, [loop.lower, *loop.initial]))
-    for op in _guarded(loop, issue, loop.lower, first):
+    for op in _guarded(loop, issue.ops, loop.lower, first):
         parent_block(loop).insert_op_before(op, loop)
     values: dict[SSAValue, SSAValue] = {}
     clones = [op.clone(values) for op in issue.next_ops]
@@ -131,8 +161,9 @@ def _move(loop: TableOp, issue: _MmaIssue) -> None:
     following.update(
         (arg, values.get(last.operands[arg.index - 1], last.operands[arg.index - 1])) for arg in block.args[1:]
     )
-    place = issue.read
-    for op in [*clones, index, *_guarded(loop, issue, index.results[0], following)]:
+    place = issue.place
+    ops = [op for op in issue.ops if op.name != BARRIER or not is_async_mma(place)]
+    for op in [*clones, index, *_guarded(loop, ops, index.results[0], following)]:
         block.insert_op_after(op, place)
         place = op
     for op in reversed(issue.ops):
@@ -141,11 +172,13 @@ def _move(loop: TableOp, issue: _MmaIssue) -> None:
             op.erase()
 
 
-def _guarded(loop: TableOp, issue: _MmaIssue, index: SSAValue, values: dict[SSAValue, SSAValue]) -> list[Operation]:
-    """The MMA of the iteration that begins with ``values``, if the loop has an iteration of this index."""
+def _guarded(
+    loop: TableOp, ops: Iterable[Operation], index: SSAValue, values: dict[SSAValue, SSAValue]
+) -> list[Operation]:
+    """The operations of the iteration that begins with ``values``, if the loop has an iteration of this index."""
     runs = loop_continues_at(loop, index)
     body, never = Block(), Block()
-    for op in issue.ops:
+    for op in ops:
         body.add_op(op.clone(values))
     for arm in (body, never):
         arm.add_op(YieldOp.make([[]], []))

@@ -20,7 +20,15 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...ir.casting import ancestor_in, as_op, defining_table_op, parent_block, terminator, type_as
 from ...ir.dialects.fast_xdsl import walk
-from ...ir.dialects.nv_tileas.ops import BarrierOp, ConsumerReleaseOp, ConsumerWaitOp, LocalLoadOp, LocalStoreOp
+from ...ir.dialects.nv_tileas.ops import (
+    BarrierOp,
+    ConsumerReleaseOp,
+    ConsumerWaitOp,
+    LocalLoadOp,
+    LocalStoreOp,
+    TmemLoadOp,
+    TmemStoreOp,
+)
 from ...ir.dialects.nv_tileas.types import BufferType, PipelineType, TmemType
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_agent_switch, is_async_mma
@@ -28,10 +36,8 @@ from ..analysis.op_queries import is_pure, operations_behind
 from ..job import Job
 from ..mma.dots import accumulates_in_tmem
 from ..pass_manager import EdgePass
-from .hoist_async_mma_issue import STORE as TMEM_STORE
-from .hoist_async_mma_issue import scalars_behind
 from .op_insertion import insert_before
-from .rotate_mma_loop import BARRIER, has_two_stages, is_scalar, users
+from .rotate_mma_loop import BARRIER, has_two_stages, is_scalar, scalars_behind, users
 from .stage_releases import (
     barrier_before,
     erase_repeated_barriers,
@@ -41,7 +47,7 @@ from .stage_releases import (
     users_of_released_stage,
 )
 
-STORES = (TMEM_STORE, LocalStoreOp.name)
+STORES = (TmemStoreOp.name, LocalStoreOp.name)
 
 
 class OverlapMmas(EdgePass):
@@ -65,6 +71,31 @@ def _issue_together(dots: Sequence[TableOp]) -> None:
         issued = [as_op(op) for op in parent_block(dot).ops if accumulates_in_tmem(op) and op.is_before_in_block(dot)]
         if (leader := next((leader for leader in issued if _may_follow(dot, leader)), None)) is not None:
             _move_behind(dot, leader)
+
+
+def issue_behind_other(dot: TableOp) -> bool:
+    """Issue a dot behind an earlier one of its iteration if threads read and use the result of a third one before they need its own;
+    whether it was.
+    """
+    block = parent_block(dot)
+    read = next((op for op in users(dot.acc) if isinstance(op, TmemLoadOp) and op.parent is block), None)
+    if read is None or not dot.is_before_in_block(read):
+        return False
+    for leader in [op for op in block.ops if accumulates_in_tmem(op) and op.is_before_in_block(dot)]:
+        if uses_third(ops_between(leader, read), dot, leader) and _may_follow(dot, leader):
+            _move_behind(dot, leader)
+            return True
+    return False
+
+
+def uses_third(ops: Sequence[Operation], dot: TableOp, other: TableOp) -> bool:
+    """Whether operations read the accumulator of neither of two dots from tensor memory, and a barrier, but that of ``dot``, then
+    waits for what threads compute with it.
+    """
+    own = barrier_before(dot)
+    reads = (isinstance(op, TmemLoadOp) and as_op(op).source not in (dot.acc, other.acc) for op in ops)
+    first = next((place for place, found in enumerate(reads) if found), len(ops))
+    return any(op.name == BARRIER and op not in own for op in ops[first:])
 
 
 def _may_follow(dot: TableOp, leader: TableOp) -> bool:
@@ -238,7 +269,7 @@ def _move_store(store: TableOp, place: Operation, later: Sequence[Operation]) ->
     computed = computation_of(store, passed)
     if computed is None or not any(isinstance(op, ConsumerWaitOp) for op in passed):
         return False
-    dest = store.dest if store.name == TMEM_STORE else store.buffer
+    dest = store.dest if isinstance(store, TmemStoreOp) else store.buffer
     before = [op for op in parent_block(place).ops if is_async_mma(op) and op not in later]
     unread = {as_op(op).ready for op in later[len(passed) :] if is_async_mma(op)} - {None}
     return move_store(store, dest, computed, place, [*before, *passed], unread)
@@ -306,11 +337,19 @@ def _move_behind(dot: TableOp, leader: TableOp) -> None:
     moved = [op for op in passed if op in needed and op in ops_between(place, dot)]
     readers = users_of_released_stage(dot, ops_between(place, dot))
     [barrier] = barrier_before(dot)
-    barrier.detach()
-    barrier.erase()
+    if not _precedes_hoisted(dot):
+        barrier.detach()
+        barrier.erase()
     if readers:
         dot = give_release(dot, as_op(readers[-1]))
     move_after(place, [*moved, dot])
+
+
+def _precedes_hoisted(dot: TableOp) -> bool:
+    """Whether the next iteration's issue of an MMA behind a dot relies on its barrier (``hoist_async_mma_issue.py``)."""
+    following = _next(dot)
+    inside = [] if following is None or following is terminator(parent_block(dot)) else walk(following)
+    return any(map(is_async_mma, inside)) and not any(op.name == BARRIER for op in inside)
 
 
 def move_after(place: Operation, ops: Sequence[Operation]) -> None:

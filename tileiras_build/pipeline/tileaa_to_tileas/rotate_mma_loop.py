@@ -30,7 +30,7 @@ from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_agent_switch, is_async_mma, is_counted_loop
 from ..analysis.dot_loop_registers import tile_registers
 from ..analysis.enclosing_control_flow import has_no_early_exit
-from ..analysis.op_queries import is_pure, is_tile
+from ..analysis.op_queries import is_pure, is_tile, operations_behind
 from ..analysis.resource_model import MIN_STAGES, accumulators_fit
 from ..common.optimization_hints import occupancy
 from ..job import Job
@@ -273,6 +273,12 @@ def _with_barriers(second_stage: set[Operation], block: Block) -> list[Operation
 
 def is_scalar(op: Operation) -> bool:
     return is_pure(op) and not op.regions and not any(is_tile(value) for value in (*op.operands, *op.results))
+
+
+def scalars_behind(values: Iterable[SSAValue], block: Block) -> set[Operation] | None:
+    """The scalar operations of a block that compute values; None where they depend on other operations."""
+    found = operations_behind(values, block)
+    return found if all(map(is_scalar, found)) else None
 
 
 def _is_separate(parts: _LoopStages, needed: set[Operation]) -> bool:
