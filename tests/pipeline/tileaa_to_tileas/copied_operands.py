@@ -33,6 +33,17 @@ def matmul_without_tma(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
 
 
 @ct.kernel
+def converted(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = a @ b, with a in f32 that TMA may not load."""
+    row, column = ct.bid(0), ct.bid(1)
+    acc = ct.zeros((M, N), dtype=ct.float32)
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+        x = ct.load(a, (row, k), (M, K), padding_mode=ZERO, allow_tma=False).astype(b.dtype)
+        acc = ct.mma(x, ct.load(b, (k, column), (K, N), padding_mode=ZERO), acc)
+    ct.store(out, (row, column), acc)
+
+
+@ct.kernel
 def batched(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
     """out[i] = a[i].T @ b[i], all of them by one block."""
     for i in range(a.shape[0]):
@@ -178,6 +189,7 @@ CASES = [
     Case("by_2_bytes", matmul, (_matrix(2), _matrix(2), OUT, *TILE)),
     Case("left_by_tma", matmul, (_matrix(16), _matrix(8), OUT, *TILE)),
     Case("without_tma", matmul_without_tma, (_matrix(16), _matrix(16), OUT, *TILE)),
+    Case("converted", converted, (Array("float32", 2, stride_divisible_by=4), _matrix(16), OUT, *TILE)),
     Case("batched", batched, (_matrix(4, rank=3), _matrix(8, rank=3), Array("float32", 3), *TILE)),
     Case("gathered", gathered, (_matrix(16), _matrix(16), OUT, *TILE)),
     Case("gathered_whole", gathered, (_whole(), _whole(), OUT, *TILE)),

@@ -59,6 +59,12 @@ def test_results(name, sm, depth):
     np.testing.assert_array_equal(found[:, :columns], expected(left, b))
 
 
+def test_threads_convert_what_tma_does_not_load():
+    a, b, out = integers(130, 72).astype(np.float32), integers(72, 72), np.zeros((130, 72), np.float32)
+    np.testing.assert_array_equal(run(KERNELS, "converted", "sm_100", [a, b, out], (2, 2, 1))[2], expected(a, b))
+    assert ASYNC["sm_100"] in str(compiled(KERNELS, "converted", "sm_100").ptx)
+
+
 @pytest.mark.parametrize("sm", SMS[1:3])
 def test_the_buffers_are_filled_again_for_each_matrix(sm):
     a, b, out = integers(3, 200, 128), integers(3, 200, 64), np.zeros((3, 128, 64), np.float32)

@@ -337,7 +337,7 @@ def _select_stored(
         return None
     mn_major = family.mn_major(row)
     for direct, stored in _divisions(op, loaded):
-        if (sources := _sources(op, direct, job)) is None:
+        if (sources := _sources(op, direct, family, job)) is None:
             continue
         across = [(index, load) for index in stored for load in loads_across_k(op, index, sources, mn_major)]
         transposed = [load for index, load in across if may_transpose(op, index, load, warps)]
@@ -380,9 +380,10 @@ def _writes_words(op: TableOp, index: int, loaded: Collection[int]) -> bool:
     return element_of(type).bits >= WORD_BITS and (index not in loaded or type.get_shape()[index] <= LINE_WORDS)
 
 
-def _sources(op: TableOp, direct: Mapping[int, TmaOperand], job: Job) -> list[TmaOperand] | None:
+def _sources(op: TableOp, direct: Mapping[int, TmaOperand], family: MmaFamily, job: Job) -> list[TmaOperand] | None:
     """The loads by TMA of the tiles from which threads compute the other operands, beside small ones that threads load; None where
-    it cannot load one of them: an instruction that reads fragments has such tiles copied ahead.
+    it cannot load one of them: an instruction that reads fragments has such tiles copied ahead. It takes several times as long as one
+    that accumulates in tensor memory, for which threads load those, too.
     """
     analysis, boxed = AxisAnalysis(), list[TmaOperand]()
     for index in (one for one in (0, 1) if one not in direct):
@@ -391,6 +392,8 @@ def _sources(op: TableOp, direct: Mapping[int, TmaOperand], job: Job) -> list[Tm
                 continue
             if (found := with_tma_box(load, [], job, analysis)) is not None:
                 boxed.append(found)
-            elif not is_gather(load) and LARGEST_SHARE * tile_bytes(load.value) > stored_bytes(op, index):
+            elif family.accumulator is Storage.TENSOR or is_gather(load):
+                continue
+            elif LARGEST_SHARE * tile_bytes(load.value) > stored_bytes(op, index):
                 return None
     return boxed
