@@ -47,6 +47,15 @@ def gathered(x, weights, out, N: ConstInt, T: ConstInt):
 
 
 @ct.kernel
+def weighted(x, weights, out, N: ConstInt):
+    """Rows divided by their maxima, times weights, by pointers."""
+    at, columns = ct.bid(0), ct.arange(N, dtype=ct.int32)
+    row = ct.gather(x, (at, columns)).astype(ct.float32)
+    share = row / ct.max(row)
+    ct.scatter(out, (at, columns), (share * ct.gather(weights, columns)).astype(out.dtype))
+
+
+@ct.kernel
 def gradients(x, y, weights, out, by_weight, by_shift, COUNT: ConstInt, N: ConstInt):
     """Of COUNT rows: each gradient less its share, and totals over the rows, which wait for each reduction."""
     factors = ct.load(weights, (0,), (N,)).astype(ct.float32).reshape((1, N))
@@ -81,6 +90,7 @@ CASES = [
     Case("small", maxima, (ROWS, ROW, 1, 64)),
     Case("long", scaled_rows, (ROWS, ROW, ROW, ROWS, 16384)),
     Case("odd", scaled_rows, (ODD, Array("float16", 1), Array("float16", 1), ODD, 4096)),
+    Case("unaligned", weighted, (Array("float16", 2), Array("float16", 1), Array("float16", 2), 2048)),
     Case("looped", looped, (ROWS, ROWS, 4096)),
     Case("looped_short", looped, (ROWS, ROWS, 256)),
     Case("gradients", gradients, (ROWS, ROWS, ROW, ROWS, FLOATS, FLOATS, 3, 4096)),

@@ -45,6 +45,18 @@ def test_cost_decides():
     assert explained("long", "sm_90")["schedule"]["num_warps"] == 8  # DRAM takes as long either way
 
 
+@pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
+def test_single_elements_that_are_loaded_late_have_registers(sm):
+    """Without alignment, a thread of one warp would load 64 weights one after the other."""
+    kernel = explained("unaligned", sm)
+    assert "64 single elements" in by_warps(kernel)[1]["refused"] and kernel["schedule"]["num_warps"] == 2
+    assert kernel["schedule"]["occupancy"] <= 65536 // (64 * (32 + 32 + 40))
+    x, weights = (np.random.default_rng(9).integers(1, 5, shape).astype(np.float16) for shape in ((1, 2001), 2001))
+    x[0, 7] = 4
+    out = run(KERNELS, "unaligned", sm, [x, weights, np.zeros_like(x)], (1, 1, 1))[2]
+    np.testing.assert_array_equal(out, x / np.float16(4) * weights)
+
+
 def test_rows_by_pointers_are_counted_as_their_elements():
     """Weights are the same for all programs, pointers are not stored, and a row that registers hold is loaded once."""
     with listening() as heard:

@@ -338,8 +338,8 @@ nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints
 }
 
 // ---- a_load_behind_a_reduction_has_registers
-!pointers = tensor<16384x!nv_tileaa.ptr<f32>>
-!tile = tensor<16384xf32>
+!pointers = tensor<8192x!nv_tileaa.ptr<f32>>
+!tile = tensor<8192xf32>
 nv_tileaa.func @k attributes {} {
 ^bb0(%x: !pointers, %y: !pointers):
   %row = nv_tileas.load %x {mem_semantic = "weak"} : (!pointers) -> !tile
@@ -354,17 +354,17 @@ nv_tileaa.func @k attributes {} {
   nv_tileaa.return
 }
 // ==>
-nv_tileaa.func @k attributes {schedule = {occupancy = 2 : i32}} {
-^bb0(%x: tensor<16384x!nv_tileaa.ptr<f32>>, %y: tensor<16384x!nv_tileaa.ptr<f32>>):
-  %row = nv_tileas.load %x {mem_semantic = "weak"} : (tensor<16384x!nv_tileaa.ptr<f32>>) -> tensor<16384xf32>
-  %total = nv_tileas.reduce %row attributes {axis = 0 : i32} : (tensor<16384xf32>) -> f32 {
+nv_tileaa.func @k attributes {schedule = {num_warps = 8 : i32, occupancy = 2 : i32}} {
+^bb0(%x: tensor<8192x!nv_tileaa.ptr<f32>>, %y: tensor<8192x!nv_tileaa.ptr<f32>>):
+  %row = nv_tileas.load %x {mem_semantic = "weak"} : (tensor<8192x!nv_tileaa.ptr<f32>>) -> tensor<8192xf32>
+  %total = nv_tileas.reduce %row attributes {axis = 0 : i32} : (tensor<8192xf32>) -> f32 {
   ^bb0(%a: f32, %b: f32):
     %sum = nv_tileas.addf %a, %b : f32
     nv_tileas.yield %sum : (f32) -> ()
   }
-  %factors = nv_tileas.load %y {mem_semantic = "weak"} : (tensor<16384x!nv_tileaa.ptr<f32>>) -> tensor<16384xf32>
-  %scaled = nv_tileas.mulf %row, %factors {rounding_mode = "nearest_even"} : tensor<16384xf32>
-  nv_tileas.store %y, %scaled {mem_semantic = "weak"} : (tensor<16384x!nv_tileaa.ptr<f32>>, tensor<16384xf32>) -> ()
+  %factors = nv_tileas.load %y {mem_semantic = "weak"} : (tensor<8192x!nv_tileaa.ptr<f32>>) -> tensor<8192xf32>
+  %scaled = nv_tileas.mulf %row, %factors {rounding_mode = "nearest_even"} : tensor<8192xf32>
+  nv_tileas.store %y, %scaled {mem_semantic = "weak"} : (tensor<8192x!nv_tileaa.ptr<f32>>, tensor<8192xf32>) -> ()
   nv_tileaa.return
 }
 

@@ -3,24 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...ir.casting import defining_op, parent_block
+from ...ir.casting import as_op, defining_op, parent_block, tile_type
 from ...ir.dialects.fast_xdsl import walk
+from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_combiner_region, is_rematerializable, is_view_like
+from .access_vectorization import pointer_vector
+from .axis_info import AxisAnalysis
 from .dot_loop_registers import tile_registers
-from .op_queries import LOADS, REDUCE, is_tile
+from .op_queries import LOADS, POINTER_LOAD, REDUCE, is_tile
 from .resource_model import reduces_only
 
 
 def late_words(func: Operation) -> int:
     """32-bit words of the tiles that a kernel without loops loads after a reduction, of all threads."""
+    late = _late_loads(func)
+    singles = {load: _size(load) for load in _of_singles(late)}
+    return sum(singles.get(load, tile_registers(load.value)) for load in late)
+
+
+def single_words(func: Operation) -> list[int]:
+    """32-bit words of each tile that a kernel without loops loads after a reduction by pointers to single elements, of all threads.
+
+    A thread should have registers for all of them: ptxas would wait for one before it loads the next, where vectors have some at once.
+    """
+    return [_size(load) for load in _of_singles(_late_loads(func))]
+
+
+def _of_singles(loads: list[TableOp]) -> list[TableOp]:
+    analysis = AxisAnalysis()
+    return [load for load in loads if load.name == POINTER_LOAD and pointer_vector(load, analysis)[0] == 1]
+
+
+def _size(load: TableOp) -> int:
+    return prod(tile_type(load.value).get_shape())
+
+
+def _late_loads(func: Operation) -> list[TableOp]:
+    """The loads of tiles after the first reduction of a kernel without loops."""
     ops = list(func.regions[0].blocks[0].ops)
     if any(op.regions and not is_combiner_region(op) for op in ops):
-        return 0
+        return []
     first = next((position for position, op in enumerate(ops) if op.name == REDUCE), len(ops))
-    return sum(tile_registers(op.results[0]) for op in ops[first:] if op.name in LOADS and is_tile(op.results[0]))
+    return [as_op(op) for op in ops[first:] if op.name in LOADS and is_tile(op.results[0])]
 
 
 def row_words(func: Operation) -> int:
