@@ -3,7 +3,8 @@
 A third of the import time of xDSL and the dialects goes into dataclasses: there are four hundred and fifty, with five or six
 methods each, compiled from text one by one. A small kernel uses a third of the classes, and most of those a few times. So
 
-- a class is processed at the first use of a name that the decorator adds,
+- in a process that makes one call, a class is processed at the first use of a name that the decorator adds; one that is forked for many
+  calls would process it in each fork,
 - a constructor works from the fields for its first calls, and is compiled after them; other methods are compiled when they are first called,
 - a class of the dialects gets its definition on first access (``ir/dialects/lazy_definitions.py``).
 
@@ -40,7 +41,7 @@ _NOTHING = object()
 _process: Callable[..., type] = vars(dataclasses)["_process_class"]
 # The options of a class that is not processed yet, and its own values of the pending names.
 _pending: dict[type, tuple[tuple[bool, ...], dict[str, object]]] = {}
-_lock = RLock()  # SCons has threads
+_lock = RLock()
 os.register_at_fork(after_in_child=_lock._at_fork_reinit)
 _packages: tuple[str, ...] | None = ()  # None: all
 
@@ -95,7 +96,7 @@ def _process_later(kind: type, *options: bool) -> type:
     """``dataclasses._process_class``, when a name that it adds is first used."""
     code = _process.__code__
     given = dict(zip(code.co_varnames[1 : code.co_argcount], options))
-    if not _is_deferred(kind.__module__) or not _is_deferrable(kind, given):
+    if _packages is not None or not _is_deferrable(kind, given):
         return _process(kind, *options)
     own = vars(kind)
     methods = [name for option, names in _METHODS.items() if given[option] for name in names if name not in own]
