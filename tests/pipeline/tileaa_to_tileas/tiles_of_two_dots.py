@@ -149,7 +149,7 @@ INPUT, OUTPUT = Array("float16", 2, stride_divisible_by=8), Array("float32", 2, 
 EVEN = Array("float16", 2, stride_divisible_by=8, shape_divisible_by=8)
 BY_WORDS = Array("float16", 2, stride_divisible_by=2)  # as TMA loads none
 CASES = [
-    Case("gradients_by_words", gradients, (*[BY_WORDS] * 4, OUTPUT, OUTPUT, 128, 128, 64)),
+    Case("gradients_by_words", gradients, (*[BY_WORDS] * 4, OUTPUT, OUTPUT, 128, 64, 64)),
     Case("decayed_state_by_words", decayed_state, (*[BY_WORDS] * 3, OUTPUT, OUTPUT, 64, 64)),
     Case("gradients", gradients, (*[INPUT] * 4, OUTPUT, OUTPUT, 128, 128, 64)),
     Case("gradients_tf32", gradients_tf32, (*[INPUT] * 4, OUTPUT, OUTPUT, 64, 64, 64)),

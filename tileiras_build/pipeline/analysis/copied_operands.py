@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from math import prod
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
@@ -11,7 +12,7 @@ from ...ir.casting import as_op, defining_op, parent_block, terminator, tile_typ
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ...ir.layouts import SharedLayout
-from ...ir.layouts.tmem_layout import PAIR
+from ...ir.layouts.tmem_layout import ALL_COLUMNS, PAIR, ROWS
 from ..common.llvm_element_types import element_of
 from ..mma.family import MmaFamily, Storage
 from .access_vectorization import VECTOR_BYTES, ViewAccessInfo, dims_from, pointer_vector
@@ -27,6 +28,7 @@ from .tma_operands import is_overwritten_before_read
 
 # cp.async copies 4, 8 or 16 bytes (PTX ISA 9.0, section 9.7.9.25).
 MIN_CP_ASYNC_BYTES = 4
+CTAS_THAT_COPY = 2
 CONVERT = "nv_tileas.convert_layout"
 PERMUTE = "nv_tileas.permute"
 RENAMING = ("nv_tileas.view", PERMUTE, CONVERT)
@@ -84,6 +86,14 @@ def is_copyable(dot: TableOp, index: int, mn_major: tuple[str, ...], least: int)
     if found is None or not is_loaded_ahead(found[0], parent_block(dot), found[1]):
         return False
     return copied_bytes(found[0]) >= least and copied_placement(dot, index, mn_major) is not None
+
+
+def leaves_columns(block: Block) -> bool:
+    """Whether the accumulators of a loop leave half of tensor memory, and space for left operands, to another CTA: it runs while the
+    threads of one, which copy tiles, wait for MMAs.
+    """
+    sizes = (prod(tile_type(op.results[0]).get_shape()) for op in block.ops if op.name == DOT)
+    return CTAS_THAT_COPY * sum(size // ROWS for size in sizes) < ALL_COLUMNS
 
 
 def copied_bytes(load: TableOp) -> int:

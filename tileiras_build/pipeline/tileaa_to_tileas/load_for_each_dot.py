@@ -22,7 +22,14 @@ from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ..analysis.access_vectorization import VECTOR_BYTES
 from ..analysis.axis_info import AxisAnalysis
-from ..analysis.copied_operands import MIN_CP_ASYNC_BYTES, RENAMING, copied_bytes, has_other_readers, is_loaded_ahead
+from ..analysis.copied_operands import (
+    MIN_CP_ASYNC_BYTES,
+    RENAMING,
+    copied_bytes,
+    has_other_readers,
+    is_loaded_ahead,
+    leaves_columns,
+)
 from ..analysis.enclosing_control_flow import enclosing_kernel, is_in_counted_loop
 from ..analysis.op_queries import DOT, TILED_LOAD, has_dots
 from ..analysis.scalar_slice import writes_after
@@ -97,6 +104,8 @@ def _may_copy_again(load: TableOp, readers: Sequence[_Reader], job: Job) -> bool
     if has_other_readers(load.value) or as_op(enclosing_kernel(load)).num_ctas is not None:
         return False
     family = fastest_family(job.target)
+    if family.accumulator is Storage.TENSOR and not leaves_columns(parent_block(load)):
+        return False
     if not all(_reads_copies(one.dot, load, family) for one in readers):
         return False
     least = VECTOR_BYTES if family.accumulator is Storage.TENSOR else MIN_CP_ASYNC_BYTES

@@ -27,7 +27,7 @@ from ...ir.casting import ancestor_in, as_op, parent_block, tile_type, unwrap
 from ...ir.dialects.op_definition import TableOp
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.chained_dots import is_computed_by_dot
-from ..analysis.copied_operands import copyable_operands, has_other_readers, written_operands
+from ..analysis.copied_operands import copyable_operands, has_other_readers, leaves_columns, written_operands
 from ..analysis.dot_operand_chains import dot_operand_load
 from ..analysis.enclosing_control_flow import early_returns, enclosing_kernel, is_in_counted_loop, only_accumulates
 from ..analysis.op_queries import dots_in, has_dots
@@ -258,6 +258,8 @@ def _select_written(
     such tiles copied ahead.
     """
     if op.lhs_scale is not None or as_op(enclosing_kernel(op)).num_ctas is not None:
+        return None
+    if family.accumulator is Storage.TENSOR and not leaves_columns(parent_block(op)):
         return None
     if family.row_for(op, job.target) is None:
         return None

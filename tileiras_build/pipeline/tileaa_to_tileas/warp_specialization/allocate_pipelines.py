@@ -176,6 +176,8 @@ class PipelineAllocation:
             + self._copied_bytes()
         )
         min_count = min_stages(most) if self.shares_smem else max(map(_min_stages, self.mainloops))
+        if self._overlaps_ctas():
+            min_count = min(min_count, STAGES_OF_MANY_CTAS)
         self.used_bytes = scratch + copied
         # Otherwise there would be no shared memory to copy other tiles ahead.
         for used in dict.fromkeys((self.used_bytes, scratch)):
@@ -190,13 +192,18 @@ class PipelineAllocation:
 
     def _most_ctas(self, few: int, size: int, used_bytes: int, body: Block) -> int:
         """CTAs per SM, ``few`` or more: where threads wait for a dot in each iteration, as they read its result, others run meanwhile."""
-        if self.shares_smem or self.has_mma_issuer or all(only_accumulates(one.dot) for one in self.mainloops):
+        if not self._overlaps_ctas():
             return few
         most = ctas_per_sm(self.func, body, self.job, MOST_CTAS_THAT_WAIT)
         if self.accumulators:
             most = min(most, ALL_COLUMNS // allocated_columns(sum(sum(one.own) for one in self.tiles)))
         stages, ctas = choose_stages(size, used_bytes, most, self.job, STAGES_OF_MANY_CTAS)
         return max(few, ctas) if stages >= STAGES_OF_MANY_CTAS else few
+
+    def _overlaps_ctas(self) -> bool:
+        """Whether threads wait for a dot in each iteration, so that other CTAs hide the latency of loads, too."""
+        waits = not all(only_accumulates(one.dot) for one in self.mainloops)
+        return waits and not (self.shares_smem or self.has_mma_issuer)
 
     def _copied_bytes(self) -> int:
         """Shared memory for the rings of other operands that all threads copy ahead in the same loops
