@@ -46,6 +46,12 @@ def test_operands_that_the_loop_computes_are_not_there_ahead():
     assert found.count("if") == 1  # the first dot's; the second's left operand is stored in the loop
 
 
+def test_no_dot_stays_where_another_leaves_with_the_barrier_of_both():
+    """All three that overwrite their accumulators are issued ahead, each with a barrier of its own."""
+    found = events("before_another")
+    assert found.count("if") == 3 and found[:3] == ["tmem_load", "if", "async.umma"]
+
+
 @pytest.mark.parametrize("name", ["weighted_steps", "weighted_wide", "fed_back", "of_one_stage", "of_slices"])
 def test_verifier_of_pipelines(name):
     assert verify_pipelines(scheduled_case(KERNELS, name, "sm_100")) > 0

@@ -16,6 +16,7 @@ from ...ir.dialects.op_traits import LayoutTrait, is_return, traits_of
 DOT, REDUCE = "nv_tileas.dot", "nv_tileas.reduce"
 TILED_LOAD, POINTER_LOAD = "nv_tileas.tiled_load", "nv_tileas.load"
 LOADS = (TILED_LOAD, POINTER_LOAD)
+ASYNC_COPIES = ("nv_tileas.async_tiled_load", "nv_tileas.async_load")  # by threads, with cp.async
 DIVISIONS = frozenset(f"arith.{name}" for name in "divui divsi remui remsi ceildivui ceildivsi floordivsi".split())
 ASSERTIONS = frozenset(("nv_tileaa.assert", "nv_tileas.assert"))
 SHIFTS = frozenset(f"arith.{name}" for name in ("shli", "shrui", "shrsi"))

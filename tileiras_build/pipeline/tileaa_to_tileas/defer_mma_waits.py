@@ -22,7 +22,6 @@ from xdsl.ir import Block, Operation, SSAValue
 from ...ir.casting import as_op, parent_block, terminator
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import (
-    ASYNC_COPIES,
     AsyncWaitOp,
     ConsumerReleaseOp,
     ConsumerWaitOp,
@@ -33,15 +32,16 @@ from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_agent_switch, is_counted_loop
 from ..analysis.dot_loop_registers import tile_registers
 from ..analysis.enclosing_control_flow import is_zero
-from ..analysis.op_queries import is_pure, is_tile, operations_behind
+from ..analysis.op_queries import ASYNC_COPIES, is_pure, is_tile, operations_behind
 from ..analysis.resource_model import accumulators_fit
 from ..common.llvm_element_types import element_of
 from ..job import Job
 from ..mma.dots import accumulates_in_registers
 from ..mma.family import register_mma_ops
 from ..pass_manager import EdgePass
+from .issue_behind import move_after, ops_between, own_waits, rings_of
 from .op_insertion import insert_before
-from .overlap_mmas import computation_of, move_after, move_store, ops_between, own_waits, rings_of
+from .overlap_mmas import computation_of, move_store
 from .rotate_mma_loop import BARRIER, is_scalar, users
 from .stage_releases import barrier_before, erase_repeated_barriers
 
@@ -155,7 +155,7 @@ def _reads_copies(dot: TableOp) -> bool:
 
 def _is_copied(buffer: SSAValue) -> bool:
     """Whether threads copy tiles to a buffer, which a wait and a barrier make complete."""
-    return any(isinstance(user, ASYNC_COPIES) for user in users(buffer))
+    return any(user.name in ASYNC_COPIES for user in users(buffer))
 
 
 def _pure_computation(dot: TableOp, before: Sequence[Operation]) -> list[Operation]:
@@ -175,12 +175,9 @@ def _is_needed_by(dot: TableOp, computed: Sequence[Operation], op: Operation) ->
     if op.regions or any(result in used for result in op.results) or _stores_of(dot, [op]):
         return True
     rings = {ring for buffer in (dot.lhs, dot.rhs) if not is_tile(buffer) for ring in rings_of(buffer)}
-    if (
-        isinstance(op, ConsumerWaitOp)
-        and rings & set(op.operands)
-        or isinstance(op, AsyncWaitOp)
-        and _reads_copies(dot)
-    ):
+    if isinstance(op, ConsumerWaitOp) and rings & set(op.operands):
+        return True
+    if isinstance(op, AsyncWaitOp) and _reads_copies(dot):
         return True
     made = {result for one in computed for result in one.results}
     overwritten = {value for value in used - made if value.type == dot.result.type and not is_zero(value)}

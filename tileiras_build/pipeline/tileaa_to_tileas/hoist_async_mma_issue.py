@@ -5,7 +5,7 @@ In:    counted loops of the consumer partition with a dot (async.umma) that over
 Out:   the next iteration's dot is issued right after that read, in an ``if`` that there is a next iteration; the dot of
        the first iteration is issued before the loop. The MMA overlaps the computation with the accumulator just read. Where threads use the
        result of a third dot before they need this one, it is issued behind another dot, without a barrier of its own: of the next iteration
-       behind a later dot, or of this one behind an earlier dot (``overlap_mmas.py``).
+       behind a later dot, or of this one behind an earlier dot (``issue_behind.py``) that stays behind its barrier.
 After: rotate_mma_loop (which can issue more ahead in the loops that it rotates). Before: allocate_shared_memory.
 Sound: a barrier separates the read of the accumulator from the dot that overwrites it, its own or that of the dot that it is issued behind. The
        stage that the dot waits for is filled independently of everything that now follows the dot (``_load_completes_before``). Where
@@ -32,8 +32,8 @@ from ..analysis.op_queries import may_divide_by_zero
 from ..job import Job
 from ..mma.dots import accumulates_in_tmem
 from ..pass_manager import EdgePass
+from .issue_behind import issue_behind_other, uses_third
 from .op_insertion import loop_continues_at
-from .overlap_mmas import issue_behind_other, uses_third
 from .rotate_mma_loop import (
     BARRIER,
     has_two_stages,
@@ -66,7 +66,7 @@ def _hoist_in(loop: TableOp) -> bool:
     """Issue the dots of a loop behind others of their iteration, or an iteration ahead; whether any is."""
     block = loop.regions[0].blocks[0]
     for dot in _dots(block):
-        issue_behind_other(dot)
+        issue_behind_other(dot, [one for one in _dots(block) if _keeps_barrier(one)])
     return any([_hoist(dot, loop) for dot in _dots(block)])
 
 
@@ -87,7 +87,7 @@ class _MmaIssue:
     """An MMA, the waits and operations that its operands need (``ops``, in order), and the operation that the next one is issued behind:
     the read of its accumulator, or a later MMA, whose barrier then stands for its own.
 
-    ``following``: the scalars from which those of the next iteration are computed.
+    ``next_ops``: the scalars from which those of the next iteration are computed.
     """
 
     dot: TableOp

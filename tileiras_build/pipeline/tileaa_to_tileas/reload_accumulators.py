@@ -32,7 +32,7 @@ from ..analysis.peak_registers import live_registers
 from ..analysis.resource_model import exceeds_registers_of_partition
 from ..job import Job
 from ..pass_manager import EdgePass
-from .overlap_mmas import ops_between
+from .issue_behind import ops_between
 
 # Operations, besides pure ones, that leave tensor memory as it is.
 HARMLESS = frozenset(

@@ -27,7 +27,6 @@ from ...ir.casting import as_op, parent_block, terminator, unwrap
 from ...ir.dialects.cute import layout_of
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import (
-    ASYNC_COPIES,
     AsyncTiledTmaStoreOp,
     AsyncTmaStoreWaitOp,
     BarrierOp,
@@ -46,6 +45,7 @@ from ..analysis.buffer_liveness import LiveRange
 from ..analysis.convert_layout_op_plans import conversion_plan
 from ..analysis.disjoint_stores import iterations_store_disjoint_tiles
 from ..analysis.kernel_lifetime_storage import lifetime_storage_bytes
+from ..analysis.op_queries import ASYNC_COPIES
 from ..analysis.scalar_slice import accesses_after, may_depend_on, tokens_after
 from ..analysis.scratch_memory_sizes import (
     STAGE_ALIGNMENT,
@@ -213,9 +213,7 @@ def _is_profitable(store: _Store) -> bool:
 def _is_before_no_copies(store: _Store) -> bool:
     """Whether no token orders a loop with copies by cp.async after a store."""
     after = tokens_after(store.op.result_token)
-    loops = (
-        loop for loop in walk(store.func) if is_loop(loop) and any(isinstance(op, ASYNC_COPIES) for op in walk(loop))
-    )
+    loops = (loop for loop in walk(store.func) if is_loop(loop) and any(op.name in ASYNC_COPIES for op in walk(loop)))
     users = (op for loop in loops for op in walk(loop) if op is not store.op)
     return after.isdisjoint(value for op in users for value in op.operands)
 

@@ -133,7 +133,6 @@ AsyncLoadOp = define(
     attributes=POINTER_VECTOR,
     op_traits=OpTraits(LayoutTrait.CUSTOM, MemoryEffect.COPY),
 )
-ASYNC_COPIES = (AsyncTiledLoadOp, AsyncLoadOp)  # by threads, with cp.async, to a stage of shared memory
 AsyncCommitOp = define(
     "nv_tileas.async_commit",
     "",
