@@ -8,7 +8,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from ....ir.casting import parent_block, terminator, unwrap
 from ....ir.dialects.fast_xdsl import walk
 from ....ir.dialects.nv_tileas.ops import BarrierOp
-from ...analysis.op_queries import TILED_LOAD, is_pure
+from ...analysis.op_queries import is_pure
 from ...analysis.resource_model import MIN_STAGES
 from ..op_insertion import (
     Inserter,
@@ -95,13 +95,14 @@ class MultistageLoop(AsyncStageCopies):
         barrier = next((op for op in self.block.ops if isinstance(op, BarrierOp)), None)
         if barrier is None:
             return None
-        tiles = {load.load for load in self.loads}
-        before = [op for op in self.block.ops if op.is_before_in_block(barrier)]
-        for op in before:
-            if op not in tiles and any(value.owner in tiles for inner in walk(op) for value in inner.operands):
-                tiles.add(op)
-        late = [op for op in before if op in tiles]
-        if not all(is_pure(op) or op.name == TILED_LOAD for op in late):
+        loads: set[Operation] = {load.load for load in self.loads}
+        late: list[Operation] = []
+        for op in self.block.ops:
+            if op is barrier:
+                break
+            if op in loads or any(value.owner in (*loads, *late) for inner in walk(op) for value in inner.operands):
+                late.append(op)
+        if not all(op in loads or is_pure(op) for op in late):
             return None
         for op in reversed(late):
             op.detach()
