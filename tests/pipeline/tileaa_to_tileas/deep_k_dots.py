@@ -65,7 +65,7 @@ def whole(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
 
 @ct.kernel
 def overwritten(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
-    """The same, after which a is overwritten before the product."""
+    """The same, after which a is overwritten before the MMA."""
     x = ct.load(a, (ct.bid(0), 0), (M, K), padding_mode=ZERO)
     y = ct.load(b, (0, ct.bid(1)), (K, N), padding_mode=ZERO)
     ct.store(a, (ct.bid(0), 0), ct.zeros((M, K), dtype=a.dtype))

@@ -343,11 +343,11 @@ def test_a_loop_without_iterations_is_its_initial_values(bounds, stays):
     text = f"""entry @k(%p: tile<ptr<i32>>, %n: tile<i32>) {{
       %one = constant <i32: 1> : tile<i32>
       %two = constant <i32: 2> : tile<i32>
-      %sum = for %i in ({bounds}, step %one) : tile<i32> iter_values(%total = %n) -> (tile<i32>) {{
+      %result = for %i in ({bounds}, step %one) : tile<i32> iter_values(%total = %n) -> (tile<i32>) {{
         %more = addi %total, %i : tile<i32>
         continue %more : tile<i32>
       }}
-      %done = store_ptr_tko weak %p, %sum : tile<ptr<i32>>, tile<i32> -> token
+      %done = store_ptr_tko weak %p, %result : tile<ptr<i32>>, tile<i32> -> token
       return
     }}"""
     module = tilebc_to_tileaa.lower(parse_text(text), Job(find_target("sm_90")))
