@@ -13,7 +13,7 @@ from ....ir.dialects.op_definition import TableOp
 from ....target.mma_atoms import MMA_FAMILIES
 from ...analysis.op_queries import DOT
 from ...mma.family import emission_of, family_of
-from ...rewriting.dialect_conversion import RuleTable
+from ...rewriting.dialect_conversion import Rule, RuleTable
 from .kernel_emitter import KernelEmitter
 
 
@@ -70,21 +70,21 @@ FAMILIES: tuple[Callable[[], Iterable[ModuleType]], ...] = (
 
 
 class _Handlers(RuleTable):
-    """The handlers of the groups that are imported."""
+    """The handlers of the groups that are imported. A group is added at once, since its later modules replace rules, and other threads
+    may compile.
+    """
 
     def __init__(self) -> None:
         super().__init__({DOT: _emit_dot}, otherwise=_no_handler)
-        self._waiting = list(FAMILIES)
 
     def __contains__(self, name: object) -> bool:
-        while not super().__contains__(name) and self._waiting:
-            for module in self._waiting.pop(0)():
-                self.update({op: rule for op, rule in module.HANDLERS.items() if op != DOT})
-        return super().__contains__(name)
+        return isinstance(name, str) and self[name] is not self.otherwise
 
-    def __missing__(self, name: str) -> Callable:
-        if name in self:
-            return self[name]
+    def __missing__(self, name: str) -> Rule:
+        for group in FAMILIES:
+            self.update({op: rule for module in group() for op, rule in module.HANDLERS.items() if op != DOT})
+            if (rule := self.get(name)) is not None:
+                return rule
         return self.otherwise
 
 
