@@ -14,6 +14,7 @@ from typing import ClassVar
 if DEFER:
     from tileiras_build.workers.lazy_class_creation import enable
     enable()
+__name__ = "tileiras_build.shown"
 
 
 def show(what):
@@ -135,6 +136,21 @@ print(Made(1) == Made(1), len(compiled), Made(1) == Made(2), len(compiled))
     made, texts = done.stdout.split("\n")[:2]
     # Python 3.13 has one text for all methods, others one for each: here that of ``__eq__``.
     assert (made, texts) == ("0", "True 1 False 1")
+
+
+def test_classes_of_kernel_files_are_processed_at_once():
+    code = """
+from dataclasses import dataclass
+from tileiras_build.workers.lazy_class_creation import enable
+enable()
+for __name__ in ("tileiras_build.shown", "kernels"):
+    @dataclass
+    class Made:
+        x: int
+    print(type(vars(Made)["__dataclass_fields__"]).__name__)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["_PendingValue", "dict"]
 
 
 def test_where_others_run_their_code_too_only_named_packages_defer():

@@ -3,8 +3,8 @@
 A third of the import time of xDSL and the dialects goes into dataclasses: there are four hundred and fifty, with five or six
 methods each, compiled from text one by one. A small kernel uses a third of the classes, and most of those a few times. So
 
-- in a process that makes one call, a class is processed at the first use of a name that the decorator adds; one that is forked for many
-  calls would process it in each fork,
+- in a process that makes one call, a class of the compiler is processed at the first use of a name that the decorator adds; one that is
+  forked for many calls would process it in each fork,
 - a constructor works from the fields for its first calls, and is compiled after them; other methods are compiled when they are first called,
 - a class of the dialects gets its definition on first access (``ir/dialects/lazy_definitions.py``).
 
@@ -96,7 +96,8 @@ def _process_later(kind: type, *options: bool) -> type:
     """``dataclasses._process_class``, when a name that it adds is first used."""
     code = _process.__code__
     given = dict(zip(code.co_varnames[1 : code.co_argcount], options))
-    if _packages is not None or not _is_deferrable(kind, given):
+    is_own = kind.__module__.partition(".")[0] in COMPILER  # not one of a kernel's file
+    if _packages is not None or not is_own or not _is_deferrable(kind, given):
         return _process(kind, *options)
     own = vars(kind)
     methods = [name for option, names in _METHODS.items() if given[option] for name in names if name not in own]
@@ -196,13 +197,14 @@ def _lazy_method(name: str, compiled: Callable[[], Any]) -> Callable[..., Any]:
         nonlocal initialize, left, made
         if left:
             left -= 1
-            initialize = initialize or _initializer(_owner(self, name, method))
-            if initialize(self, arguments, named):
+            if initialize is None and (owner := _owner(self, name, method)) is not None:  # not inside another function
+                initialize = _initializer(owner)
+            if initialize is not None and initialize(self, arguments, named):
                 return None
         if made is None:
             made = compiled()
             made.__qualname__ = method.__qualname__
-            if (owner := _owner(self, name, method)) is not None:  # ``__repr__`` is inside another function
+            if (owner := _owner(self, name, method)) is not None:  # ``__repr__`` is inside another function, too
                 setattr(owner, name, made)
         return made(self, *arguments, **named)
 
@@ -220,7 +222,7 @@ def _initializer(owner: type) -> Callable[[Any, tuple, dict[str, Any]], bool]:
     are right and the class is simple.
     """
     rows = dataclasses.fields(owner)  # type: ignore[arg-type]
-    is_simple = len(rows) == len(vars(owner)[_FIELDS])  # no InitVar
+    is_simple = len(rows) == len(vars(owner)[_FIELDS])  # no InitVar, no ClassVar
     positional = [row.name for row in rows if row.init and not row.kw_only]
     known = {row.name for row in rows if row.init}
     put = object.__setattr__ if owner.__dataclass_params__.frozen else setattr  # type: ignore[attr-defined]
@@ -230,7 +232,8 @@ def _initializer(owner: type) -> Callable[[Any, tuple, dict[str, Any]], bool]:
         values = dict(zip(positional, arguments))
         if not is_simple or len(arguments) > len(positional) or values.keys() & named or named.keys() - known:
             return False
-        found = [(row.name, _value(row, values | named)) for row in rows]
+        values |= named
+        found = [(row.name, _value(row, values)) for row in rows]
         if any(value is _NOTHING for _, value in found):
             return False
         for name, value in found:
@@ -244,7 +247,7 @@ def _initializer(owner: type) -> Callable[[Any, tuple, dict[str, Any]], bool]:
 
 
 def _value(row: dataclasses.Field, values: dict[str, Any]) -> Any:
-    """The value of a field; MISSING if the constructor does not set it, _NOTHING if an argument lacks."""
+    """The value of a field; MISSING if the constructor does not set it, _NOTHING if an argument is missing."""
     if row.name in values:
         return values[row.name]
     if row.default_factory is not dataclasses.MISSING:
