@@ -138,10 +138,8 @@ class RowCandidates:
         """The schedule with so many warps."""
         if (asked := occupancy(self.func, self.job)) is not None:
             return Schedule(num_warps=warps, occupancy=asked)
-        fitting, most = (
-            ctas_by_row_registers(self.words and self.words + sum(self.single_words), warps, self.target),
-            self.target.sm_limits.memory_bound_ctas_per_sm,
-        )
+        words = self.words + sum(self.single_words) if self.words else 0
+        fitting, most = ctas_by_row_registers(words, warps, self.target), self.target.sm_limits.memory_bound_ctas_per_sm
         if fitting < most and self._spills_fit(warps, most):
             return Schedule(num_warps=warps, occupancy=most, spill=True)
         is_divided = self.words and self.late_words and fitting > 1

@@ -59,9 +59,8 @@ class _Ctas(NamedTuple):
 
 
 def split_grids(found: Candidates, trips: Mapping[int, float], parameter: int | None) -> dict[int, list[Programs]]:
-    """The grids for which each number of parts is faster; none where CTA pairs are, or threads write operands to shared memory, which those
-    of a cluster do not. ``trips``: of the loop, by an extent along k in
-    ascending order, the value of ``parameter``.
+    """The grids for which each number of parts is faster. None where CTA pairs are, or where threads write operands to shared memory, which
+    is not done in CTAs that divide k. ``trips``: of the loop, by an extent along k in ascending order, the value of ``parameter``.
     """
     gpu, whole, neighbours = unwrap(default_gpu(found.target)), found.in_one_cta(), found.best_neighbours()
     grids: dict[int, list[Programs]] = {parts: [] for parts in PARTS}
