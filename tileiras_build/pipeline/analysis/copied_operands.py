@@ -28,7 +28,7 @@ from .tma_operands import is_overwritten_before_read
 
 # cp.async copies 4, 8 or 16 bytes (PTX ISA 9.0, section 9.7.9.25).
 MIN_CP_ASYNC_BYTES = 4
-CTAS_THAT_COPY = 2
+CTAS_THAT_COPY = 2  # per SM, each of which runs while threads of the other wait
 CONVERT = "nv_tileas.convert_layout"
 PERMUTE = "nv_tileas.permute"
 RENAMING = ("nv_tileas.view", PERMUTE, CONVERT)
