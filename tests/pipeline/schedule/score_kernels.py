@@ -1,4 +1,4 @@
-"""Attention whose keys have more rows than its queries, in two forms of the accumulator."""
+"""Attention whose keys have more rows than its queries, in two forms of the accumulator, and with a bias of each score."""
 
 import math
 
@@ -35,6 +35,26 @@ def attention(q, k, v, out, TILE_M: ConstInt, TILE_N: ConstInt, WIDTH: ConstInt,
 
 
 @ct.kernel
+def biased(q, k, v, bias, out, TILE_M: ConstInt, TILE_N: ConstInt, WIDTH: ConstInt):
+    """out = softmax(q k^T + bias) v by powers of 2."""
+    queries = ct.load(q, (ct.bid(0), 0), (TILE_M, WIDTH))
+    peak = ct.full((TILE_M, 1), -math.inf, dtype=ct.float32)
+    weight = ct.zeros((TILE_M, 1), dtype=ct.float32)
+    total = ct.zeros((TILE_M, WIDTH), dtype=ct.float32)
+    for j in range(ct.num_tiles(k, axis=0, shape=(TILE_N, WIDTH))):
+        keys = ct.load(k, (0, j), (WIDTH, TILE_N), order=(1, 0))
+        scores = ct.mma(queries, keys, ct.zeros((TILE_M, TILE_N), dtype=ct.float32))
+        scores = scores + ct.load(bias, (ct.bid(0), j), (TILE_M, TILE_N)).astype(ct.float32)
+        new_peak = ct.maximum(peak, ct.max(scores, axis=1, keepdims=True))
+        powers = ct.exp2(scores - new_peak)
+        shrink = ct.exp2(peak - new_peak)
+        weight = weight * shrink + ct.sum(powers, axis=1, keepdims=True)
+        total = ct.mma(powers.astype(v.dtype), ct.load(v, (j, 0), (TILE_N, WIDTH)), total * shrink)
+        peak = new_peak
+    ct.store(out, (ct.bid(0), 0), (total / weight).astype(out.dtype))
+
+
+@ct.kernel
 def gradient(x, w, out, ROWS: ConstInt, WIDTH: ConstInt, COLUMNS: ConstInt):
     """out = exp2(x w) w^T: each tile of w is an operand of both dots."""
     hidden = ct.load(x, (ct.bid(0), 0), (ROWS, WIDTH))
@@ -48,6 +68,7 @@ def gradient(x, w, out, ROWS: ConstInt, WIDTH: ConstInt, COLUMNS: ConstInt):
 
 MATRIX = Array("float16", 2, stride_divisible_by=16, shape_divisible_by=(128, 128))
 NARROW = Array("float16", 2, stride_divisible_by=16, shape_divisible_by=(128, 64))
+BIAS = Array("float32", 2, stride_divisible_by=16, shape_divisible_by=(128, 128))
 OPERANDS = (MATRIX, MATRIX, MATRIX, MATRIX, ROWS, KEYS, WIDTH)
 CASES = [
     Case("attention", attention.replace_hints(occupancy=1), (*OPERANDS, False)),
@@ -61,4 +82,8 @@ CASES = [
     Case("tall_twice", attention, (*[NARROW] * 4, 128, 64, 64, False)),
     Case("tall_of_short_loads", attention.replace_hints(occupancy=None), (*[MATRIX] * 4, 128, 32, WIDTH, False)),
     Case("few_queries", attention, (*[MATRIX] * 4, FEW, KEYS, WIDTH, True)),
+    Case("biased", biased, (*[NARROW] * 3, BIAS, NARROW, 128, 64, 64)),
+    Case("biased_by_halves", biased, (*[NARROW] * 3, MATRIX, NARROW, 128, 64, 64)),
+    Case("biased_wide", biased, (*[NARROW] * 3, BIAS, NARROW, 128, 128, 64)),
+    Case("biased_by_wide_halves", biased, (*[NARROW] * 3, MATRIX, NARROW, 128, 128, 64)),
 ]

@@ -72,3 +72,25 @@ def check(name, sm, blocks, width):
     powers = np.exp2(scores - scores.max(axis=1, keepdims=True))
     expected = powers @ v.astype(np.float64) / powers.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(actual.astype(np.float64), expected, rtol=1e-2, atol=2e-3)
+
+
+@pytest.mark.parametrize(("name", "ctas"), [("biased", 1), ("biased_by_halves", 2)])
+def test_a_tile_that_is_added_to_scores_takes_registers_of_a_second_cta(name, ctas):
+    assert (schedule_of(scheduled_kernel(KERNELS, name, "sm_90")).occupancy or 1) == ctas
+
+
+@pytest.mark.parametrize(("name", "in_tmem"), [("biased_wide", False), ("biased_by_wide_halves", True)])
+def test_a_tile_that_is_added_to_scores_takes_registers_of_their_row(name, in_tmem):
+    assert bool(schedule_of(scheduled_kernel(KERNELS, name, "sm_100")).tmem_accumulators) == in_tmem
+
+
+@pytest.mark.parametrize(("name", "sm"), [("biased", "sm_90"), ("biased_wide", "sm_100")])
+def test_results_with_a_bias(name, sm):
+    random = np.random.default_rng(8)
+    q, k, v = (random.normal(size=(128, 64)).astype(np.float16) / 4 for _ in range(3))
+    bias = random.normal(size=(128, 128)).astype(np.float32)
+    actual = run(KERNELS, name, sm, [q, k, v, bias, np.zeros_like(q)], grid=(1, 1, 1))[4]
+    scores = q.astype(np.float64) @ k.astype(np.float64).T + bias
+    powers = np.exp2(scores - scores.max(axis=1, keepdims=True))
+    expected = powers @ v.astype(np.float64) / powers.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(actual.astype(np.float64), expected, rtol=1e-2, atol=2e-3)

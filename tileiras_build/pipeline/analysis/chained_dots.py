@@ -10,9 +10,10 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from ...ir.casting import as_op, parent_block, parent_op, terminator
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_counted_loop, is_value_forwarding
+from .dot_loop_registers import tile_registers
 from .dot_operand_chains import source_load_of
 from .enclosing_control_flow import has_no_early_exit, is_zero
-from .op_queries import DOT, dots_in, operations_behind
+from .op_queries import DOT, LOADS, dots_in, is_tile, operations_behind
 
 SCALE = "nv_tileas.mulf"
 
@@ -37,6 +38,14 @@ class ChainedDots:
     def rows(self) -> int:
         """Rows of both accumulators."""
         return self.first.result.type.get_shape()[0]
+
+    @property
+    def loaded_registers(self) -> int:
+        """Registers of all threads for the tiles that an iteration loads beside operands, such as a bias: they are live with the scores."""
+        block = parent_block(self.first)
+        operands = operations_behind([self.first.lhs, self.first.rhs, self.last.rhs], block)
+        loads = [as_op(op) for op in block.ops if op.name in LOADS and op not in operands]
+        return sum(tile_registers(load.value) for load in loads if is_tile(load.value))
 
 
 def find_chained_dots(loop: Operation) -> ChainedDots | None:

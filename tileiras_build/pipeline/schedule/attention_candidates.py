@@ -40,6 +40,8 @@ from .schedule_attribute import is_declined, schedule_of, set_knobs
 MAX_WARPGROUPS, MIN_WARPGROUPS = 4, 2  # of a CTA, and of all CTAs that share an SM
 # Registers besides the accumulators of one instruction: its left operand, descriptors; by ptxas 13.2.
 INSTRUCTION_REG_OVERHEAD = 30
+# Registers besides the tiles that are live when a bias is added: rows' maxima and sums, addresses; by ptxas 13.2, 24 suffice, 8 do not.
+LOADED_REG_OVERHEAD = 16
 CTAS = (2, 1)
 DECIDES = ("num_warps", "occupancy")
 
@@ -119,6 +121,9 @@ class AttentionCandidates:
             needed, available = words // (WARP * self.warps), setmaxnreg_split(self.warps, self.target, ctas)[1]
             text = f"a thread needs {needed + ASYNC_MMA_REG_OVERHEAD} for scores, results and operands, and has {available}"
             return _Refusal(Limit(Resource.REGISTERS, f"{text} with {ctas} per SM"), "smaller tiles")
+        if ctas > 1 and not self._loaded_fit(chain, ctas):
+            text = f"the scores, results and what is loaded beside operands with {ctas} per SM"
+            return _Refusal(Limit(Resource.REGISTERS, f"a thread does not hold {text}"), "smaller tiles")
         if (least := self._instruction_registers(chain)) > (
             available := registers_at_launch((self.warps + WARPGROUP) * ctas, self.target)
         ):
@@ -130,6 +135,12 @@ class AttentionCandidates:
             text = f"the stages of a CTA do not fit with {ctas} per SM"
             return _Refusal(Limit(Resource.SHARED, text), "smaller tiles")
         return _Refusal()
+
+    def _loaded_fit(self, chain: ChainedDots, ctas: int) -> bool:
+        """Whether threads hold tiles such as a bias besides scores and results."""
+        words = self._words(chain, two_lefts=False) + chain.loaded_registers
+        needed = words // (WARP * self.warps) + LOADED_REG_OVERHEAD
+        return not chain.loaded_registers or needed <= setmaxnreg_split(self.warps, self.target, ctas)[1]
 
     def _columns(self, chain: ChainedDots) -> int:
         """Columns of the largest instruction."""
@@ -155,7 +166,7 @@ class AttentionCandidates:
         beside = STAGES_SMEM_OVERHEAD * (len(self.kernel.dots) + 1) + (0 if first.a_bytes else int(first.a_size()))
         fitting = (self.target.shared_memory_of(ctas) - beside) // max(self.kernel.stage_bytes, 1)
         stages = max(1, min(MAX_TMA_STAGES, fitting))
-        words = max(self._words(chain, two_lefts=True) for chain in self.chains)
+        words = max(self._words(chain, two_lefts=True) + chain.loaded_registers for chain in self.chains)
         has_registers = registers_fit_with_setmaxnreg(words, self.warps, ctas, self.target)
         rotates = stages >= MIN_STAGES and has_registers and not is_declined(self.func, "rotate")
         alternates = rotates and self.warps > WARPGROUP and not is_declined(self.func, "ping_pong")

@@ -110,7 +110,8 @@ class TmemChain:
             return None
         columns_needed = self.query_tiles * (n + columns)
         fits = ctas * allocated_columns(columns_needed) <= ALL_COLUMNS and self.stages(ctas) >= min_stages(ctas)
-        has_registers = registers_fit_with_setmaxnreg(m * max(n, columns), self.warps, ctas, self.job.target)
+        words = max(m * n + self.dots.loaded_registers, m * columns)
+        has_registers = registers_fit_with_setmaxnreg(words, self.warps, ctas, self.job.target)
         return ctas if fits and has_registers else None
 
     def _is_asked(self, ctas: int) -> bool:

@@ -30,7 +30,7 @@ from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_agent_switch, is_async_mma, is_counted_loop
 from ..analysis.dot_loop_registers import tile_registers
 from ..analysis.enclosing_control_flow import has_no_early_exit
-from ..analysis.op_queries import is_pure, is_tile, operations_behind
+from ..analysis.op_queries import LOADS, is_pure, is_tile, operations_behind
 from ..analysis.resource_model import MIN_STAGES, accumulators_fit
 from ..common.optimization_hints import occupancy
 from ..job import Job
@@ -299,13 +299,16 @@ def _may_be_delayed(op: Operation) -> bool:
 
 
 def _fits(parts: _LoopStages, func: Operation, job: Job) -> bool:
-    """Whether registers hold the accumulator, the first dot's result, the next left operand, and stationary operands. The result of
-    a dot in tensor memory is read beside the accumulator that it is added to; spills are worth it only where no other CTA overlaps.
+    """Whether registers hold the accumulator, the first dot's result, the next left operand, stationary operands, and what threads load
+    beside the scores. The result of a dot in tensor memory is read beside the accumulator that it is added to; spills are worth it only
+    where no other CTA overlaps.
     """
     tiles = [_lhs_source(parts.last_dot), *_results(parts.first_dot), *_results(parts.last_dot)]
     tiles += [op.lhs for op in parts.first_stage if is_async_mma(op) and is_tile(op.lhs)]
     if accumulates_in_tmem(parts.last_dot) and (occupancy(func, job) or 1) > 1:
         tiles += filter(is_tile, (parts.block.args[1 + index] for index in parts.second_stage_arguments))
+    if not accumulates_in_tmem(parts.last_dot):
+        tiles += (as_op(op).value for op in parts.block.ops if op.name in LOADS and is_tile(as_op(op).value))
     regs = sum(tile_registers(tile) for tile in dict.fromkeys(tiles))
     return accumulators_fit(regs, func, job, as_op(func).num_warps)
 
