@@ -52,6 +52,8 @@ def test_no_dot_stays_where_another_leaves_with_the_barrier_of_both():
     assert found.count("if") == 3 and found[:3] == ["tmem_load", "if", "async.umma"]
 
 
-@pytest.mark.parametrize("name", ["weighted_steps", "weighted_wide", "fed_back", "of_one_stage", "of_slices"])
+@pytest.mark.parametrize(
+    "name", ["weighted_steps", "weighted_wide", "fed_back", "of_one_stage", "of_slices", "before_another"]
+)
 def test_verifier_of_pipelines(name):
     assert verify_pipelines(scheduled_case(KERNELS, name, "sm_100")) > 0
