@@ -42,7 +42,7 @@ _process: Callable[..., type] = vars(dataclasses)["_process_class"]
 # The options of a class that is not processed yet, and its own values of the pending names.
 _pending: dict[type, tuple[tuple[bool, ...], dict[str, object]]] = {}
 _lock = RLock()
-os.register_at_fork(after_in_child=_lock._at_fork_reinit)
+os.register_at_fork(after_in_child=_lock._at_fork_reinit)  # type: ignore[attr-defined]
 _packages: tuple[str, ...] | None = ()  # None: all
 
 
@@ -221,7 +221,7 @@ def _initializer(owner: type) -> Callable[[Any, tuple, dict[str, Any]], bool]:
     """A function that sets the fields of an object from the arguments of its constructor; it returns False, and sets nothing, unless they
     are right and the class is simple.
     """
-    rows = dataclasses.fields(owner)  # type: ignore[arg-type]
+    rows = dataclasses.fields(owner)
     is_simple = len(rows) == len(vars(owner)[_FIELDS])  # no InitVar, no ClassVar
     positional = [row.name for row in rows if row.init and not row.kw_only]
     known = {row.name for row in rows if row.init}

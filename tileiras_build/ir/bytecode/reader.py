@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from types import MappingProxyType
+from typing import cast
 
 from xdsl.dialects import builtin
 from xdsl.dialects.builtin import (
@@ -62,7 +63,10 @@ MODULE_NAME = "kernels"
 
 PRIVATE, KERNEL, HAS_HINTS = 1, 2, 4  # flags of a function; since SINCE["function.attributes"] no file has the last
 
-NAMED_ATTRIBUTES = {EntryOp: KERNEL_NAME, GlobalOp: GLOBAL_NAME}  # symbols of the machine code
+NAMED_ATTRIBUTES: dict[type[Operation], str] = {
+    EntryOp: KERNEL_NAME,
+    GlobalOp: GLOBAL_NAME,
+}  # symbols of the machine code
 UNIT: Attribute = UnitAttr()
 CLASSES = {cls.name.removeprefix("cuda_tile."): cls for cls in OPERATIONS}
 
@@ -338,8 +342,9 @@ class Reader(AttributeReader):
     def names(self) -> Iterator[tuple[str, str, Callable[[], Location]]]:
         """The symbols of the machine code, for ``check_names``: kernels and globals, with their locations."""
         for op, offset in self.places.items():
-            if type(op) in NAMED_ATTRIBUTES:
-                yield NAMED_ATTRIBUTES[type(op)], op.sym_name.data, partial(Location, self.file.name, offset=offset)
+            if (meaning := NAMED_ATTRIBUTES.get(type(op))) is not None:
+                name = cast(EntryOp | GlobalOp, op).sym_name.data
+                yield meaning, name, partial(Location, self.file.name, offset=offset)
 
     def module(self) -> builtin.ModuleOp:
         if STRINGS not in self.sections:
