@@ -91,6 +91,7 @@ CASES = [
     Case("long", scaled_rows, (ROWS, ROW, ROW, ROWS, 16384)),
     Case("odd", scaled_rows, (ODD, Array("float16", 1), Array("float16", 1), ODD, 4096)),
     Case("unaligned", weighted, (Array("float16", 2), Array("float16", 1), Array("float16", 2), 2048)),
+    Case("short_weighted", weighted, (ROWS, ROW, ROWS, 256)),
     Case("looped", looped, (ROWS, ROWS, 4096)),
     Case("looped_short", looped, (ROWS, ROWS, 256)),
     Case("gradients", gradients, (ROWS, ROWS, ROW, ROWS, FLOATS, FLOATS, 3, 4096)),
