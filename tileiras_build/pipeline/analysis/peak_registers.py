@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import accumulate
 
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...ir.casting import as_op
@@ -53,6 +54,15 @@ def live_registers(block: Block, target: Target) -> list[int]:
         changes[begin] += size
         changes[end] -= size
     return list(accumulate(changes))
+
+
+def divides_each_element(op: Operation) -> bool:
+    """Whether an operation divides tiles, each element by one of its own, and rounds the quotients correctly."""
+    if op.name != "nv_tileas.divf" or not is_tile(op.results[0]):
+        return False
+    mode = op.attributes.get("rounding_mode")
+    is_exact = not isinstance(mode, StringAttr) or mode.data not in ("approx", "full")
+    return is_exact and tile_registers(_holder(op.operands[1])) == tile_registers(op.results[0])
 
 
 def _live_range(value: SSAValue, last_use: int, positions: dict[Operation, int], block: Block) -> tuple[int, int]:

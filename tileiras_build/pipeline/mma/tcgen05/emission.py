@@ -109,7 +109,7 @@ def emit_tmem_load(e: KernelEmitter, op: TableOp) -> None:
     e.b.issue(instructions.FenceAfterOp)
     loaded = []
     start = tile_start(e, op.source, op.stage, tile.total_tmem_columns)
-    by_parts = _exceeds_registers_with_addend(e, op, tile.layout.num_registers)
+    by_parts = _exceeds_registers_with_addend(e, op, tile.layout.num_registers) or _is_rounded_beyond_registers(e, op)
     for own, first, repetitions in tile.pieces(ADDED_REGISTERS if by_parts else e.vector_registers):
         address = pointer_to(e.b, warp_address(e.threads, tile, start, own, first))
         type = registers_type(repetitions * tile.shape.registers)
@@ -130,6 +130,16 @@ def _exceeds_registers_with_addend(e: KernelEmitter, op: TableOp, size: int) -> 
     """
     added = [use.operation.name in ADDITIONS for use in op.result.uses]
     return added == [True] and 2 * size > e.tile_registers
+
+
+def _is_rounded_beyond_registers(e: KernelEmitter, op: TableOp) -> bool:
+    """Whether a loaded tile is only rounded to fewer bits, each part before the next one is loaded, and threads have too few registers
+    for all of it beside the other live tiles.
+    """
+    users = [use.operation for use in op.result.uses]
+    if not e.computes_where_fewer_remain or len(users) != 1 or users[0].name != "nv_tileas.fp_to_fp":
+        return False
+    return e.live_behind(op) > e.tile_registers
 
 
 def emit_tmem_store(e: KernelEmitter, op: TableOp) -> None:

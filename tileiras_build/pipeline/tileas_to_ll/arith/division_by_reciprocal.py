@@ -42,7 +42,7 @@ from ..emission.function_builder import Value
 from ..emission.kernel_emitter import Handler, KernelEmitter
 from ..emission.register_values import LazyElement, PackedLane, RematerializedValues, materialize, spill_vectors
 from .elementwise import emit_elementwise
-from .elementwise_rule_helpers import flushes, option_text
+from .elementwise_rule_helpers import flushes, is_to_nearest, rounded_half
 from .f32_pairs import PAIR, halves, has_pairs, in_pairs, pair
 
 Dividend = Value | PackedLane | LazyElement
@@ -68,11 +68,13 @@ ALL_ONES = (1 << FRACTION_BITS) - 1
 def emit_divide(e: KernelEmitter, op: Operation) -> None:
     """``nv_tileas.divf``: by reciprocals where elements share divisors and the rounding is to nearest."""
     type = element_of(op.results[0].type).type
-    if type not in (FLOAT, HALF, BFLOAT) or not _is_to_nearest(op) or flushes(op):
+    if type not in (FLOAT, HALF, BFLOAT) or not is_to_nearest(op) or flushes(op):
         return emit_elementwise(e, op)
-    dividends, divisors = e.values.packed(op.operands[0]), e.values.registers(op.operands[1])
-    few = len({*map(id, dividends)}) < MIN_DIVIDENDS * len({*map(id, divisors)})
-    if few or all(map(_is_power_of_two, divisors)):
+    dividends, own = map(e.values.packed, op.operands)
+    if len({*map(id, dividends)}) < MIN_DIVIDENDS * len({*map(id, own)}):
+        return emit_elementwise(e, op)
+    divisors = e.values.registers(op.operands[1])
+    if all(map(_is_power_of_two, divisors)):
         return emit_elementwise(e, op)
     shared = _SharedDivisor(e, op, dividends, divisors)
     if shared.packs and has_pairs(e.target, FLOAT) and (rest := _stores_after(op)) is not None:
@@ -385,19 +387,8 @@ def _rounded_to(op: Operation) -> Attribute | None:
     own = element_of(op.results[0].type).type
     if own != FLOAT:
         return own
-    types = {_rounded_by(use.operation) for use in op.results[0].uses}
+    types = {rounded_half(use.operation) for use in op.results[0].uses}
     return types.pop() if len(types) == 1 else None
-
-
-def _rounded_by(user: Operation) -> Attribute | None:
-    if user.name != "nv_tileas.fp_to_fp" or not _is_to_nearest(user):
-        return None
-    type = element_of(user.results[0].type).type
-    return type if type in (HALF, BFLOAT) else None
-
-
-def _is_to_nearest(op: Operation) -> bool:
-    return option_text(op, "rounding_mode", "nearest_even") == "nearest_even"
 
 
 HANDLERS: dict[str, Handler] = {"nv_tileas.divf": emit_divide}

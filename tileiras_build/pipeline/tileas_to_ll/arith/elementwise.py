@@ -15,15 +15,26 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ....ir.casting import cast, str_attr
 from ....ir.dialects.nv_tileaa.types import PointerType
 from ....ir.dialects.nvvm import target_independent_intrinsics
+from ....ir.dialects.nvvm.arithmetic import RoundPairOp
 from ....ir.dialects.op_definition import TableOp
+from ...analysis.foldable_f16_extensions import PACKED_TYPES
 from ...common.llvm_element_types import element_of, wrap_to_width
-from ...common.llvm_type_constructors import GLOBAL, I1, I64, integer, pointer
+from ...common.llvm_type_constructors import FLOAT, GLOBAL, I1, I32, I64, integer, pointer
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import Handler, KernelEmitter
-from ..emission.register_values import LazyElement, LazyValues, RegisterValue, materialize, spill_vectors
+from ..emission.register_values import (
+    LazyElement,
+    LazyValues,
+    PackedLane,
+    RegisterValue,
+    held_by,
+    materialize,
+    spill_vectors,
+)
+from ..memory.shared_memory import pack_registers
 from . import float_arithmetic, numeric_conversions
-from .elementwise_rule_helpers import Rule, Scalar, binary, issued, register_type
+from .elementwise_rule_helpers import Rule, Scalar, binary, issued, register_type, rounded_half
 from .exp2_polynomial import exp2_of_pair, uses_polynomial
 from .f32_pairs import in_pairs, pair
 
@@ -48,8 +59,9 @@ INTEGER_MIN_MAX: dict[str, type[TableOp]] = {
 }
 
 
+REGISTER_BITS = 32
 # Computes result registers from tuples of operand registers.
-Compute = Callable[[Sequence[tuple[Value, ...]]], list[Value]]
+Compute = Callable[[Sequence[tuple[Value, ...]]], Sequence[RegisterValue]]
 
 
 def emit_elementwise(e: KernelEmitter, op: Operation) -> None:
@@ -67,29 +79,66 @@ def emit_with(e: KernelEmitter, op: Operation, operands: Sequence[SSAValue], com
     # Keyed by identity: hashing SSA values is slow.
     keys = [tuple(map(id, arguments)) for arguments in calls]
     distinct = dict(zip(keys, calls))
-    results = _lazy(e.b, compute, list(distinct.values())) if late else compute(list(distinct.values()))
+    results = _computed(e, op, compute, list(distinct.values())) if late else compute(list(distinct.values()))
     known = dict(zip(distinct, results))
     e.values.set(op.results[0], [known[key] for key in keys])
 
 
-def _results(e: KernelEmitter, op: Operation, calls: Sequence[tuple[Value, ...]]) -> list[Value]:
+def _results(e: KernelEmitter, op: Operation, calls: Sequence[tuple[Value, ...]]) -> Sequence[RegisterValue]:
     scalar = RULES[op.name](e, op)
     if uses_polynomial(e, op, len(calls)):
         (first,), (second,), *others = calls
         return [*exp2_of_pair(e.b, pair(e.b, first, second)), *(scalar(*arguments) for arguments in others)]
+    if e.computes_where_fewer_remain and (words := _packed_floats(e, op, calls)):
+        return words
     if len(calls) > 1 and (on_pairs := float_arithmetic.on_pairs(e, op)) is not None:
         return in_pairs(e.b, calls, on_pairs, scalar)
     return [scalar(*arguments) for arguments in calls]
 
 
+def _computed(
+    e: KernelEmitter, op: Operation, compute: Compute, calls: Sequence[tuple[RegisterValue, ...]]
+) -> Sequence[RegisterValue]:
+    """The results, computed at their uses or, where fewer registers remain, group by group."""
+    results = _lazy(e.b, compute, calls)
+    if e.computes_where_fewer_remain and _fewer_remain(op, results):
+        return [result.source.value(e.b, result.position) for result in results]
+    return results
+
+
 def _lazy(b: InstructionBuilder, compute: Compute, calls: Sequence[tuple[RegisterValue, ...]]) -> list[LazyElement]:
     """The results in groups of one access, each group computed at the first use of one of them."""
 
-    def computed(group: Sequence[tuple[RegisterValue, ...]]) -> list[Value]:
+    def computed(group: Sequence[tuple[RegisterValue, ...]]) -> Sequence[RegisterValue]:
         return compute([tuple(materialize(b, value) for value in arguments) for arguments in group])
 
-    sources = [(LazyValues(partial(computed, group)), len(group)) for group in spill_vectors(calls)]
+    sources = [
+        (LazyValues(partial(computed, group), held_by(value for call in group for value in call)), len(group))
+        for group in spill_vectors(calls)
+    ]
     return [LazyElement(source, position) for source, count in sources for position in range(count)]
+
+
+def _packed_floats(e: KernelEmitter, op: Operation, calls: Sequence[tuple[Value, ...]]) -> list[PackedLane]:
+    """f32 rounded to fewer bits, in whole words: ptxas gives a register to each value that is not packed. None for other results."""
+    element = element_of(op.results[0].type)
+    if op.name != "nv_tileas.fp_to_fp" or register_type(op.operands[0]) != FLOAT or element.bits not in (8, 16):
+        return []
+    per_word = REGISTER_BITS // element.bits
+    if len(calls) % per_word:
+        return []
+    if rounded_half(op) is not None:
+        pairs, kind = zip(calls[::2], calls[1::2]), PACKED_TYPES[element.type]
+        words: list[Value] = [e.b.issue(RoundPairOp, low, high, type=I32, halves=kind) for (low,), (high,) in pairs]
+    else:
+        words = pack_registers(e.b, element, [RULES[op.name](e, op)(value) for (value,) in calls])
+    return [PackedLane(e.b.of(word, I32), place, element) for word in words for place in range(per_word)]
+
+
+def _fewer_remain(op: Operation, results: Sequence[LazyElement]) -> bool:
+    """Whether results take fewer registers than all that they are computed from. Predicates count as values: a thread has few."""
+    bits = element_of(op.results[0].type).bits
+    return len(results) * (bits if bits > 1 else REGISTER_BITS) < REGISTER_BITS * len(held_by(results))
 
 
 # ---- integers ------------------------------------------------------------------------------------

@@ -27,6 +27,18 @@ def option_text(op: Operation, key: str, default: str) -> str:
     return attribute.data if isinstance(attribute, StringAttr) else default
 
 
+def is_to_nearest(op: Operation) -> bool:
+    return option_text(op, "rounding_mode", "nearest_even") == "nearest_even"
+
+
+def rounded_half(op: Operation) -> Attribute | None:
+    """The 16-bit type to which an operation rounds floats to nearest; None for other operations."""
+    if op.name != "nv_tileas.fp_to_fp" or not is_to_nearest(op):
+        return None
+    type = register_type(op.results[0])
+    return type if type in (HALF, BFLOAT) else None
+
+
 def flushes(op: Operation) -> bool:
     return "flush_to_zero" in op.attributes
 

@@ -42,6 +42,7 @@ def uses_polynomial(e: KernelEmitter, op: Operation, count: int) -> bool:
         or count != SPILL_VECTOR_REGS
         or e.is_spilling
         or not e.computes_at_use
+        or e.computes_where_fewer_remain
         or not flushes(op)
     ):
         return False

@@ -8,15 +8,16 @@ from typing import Any
 from xdsl.ir import Block, Operation
 
 from ....core.errors import TileirasError
-from ....ir.casting import int_attr
+from ....ir.casting import int_attr, parent_block
 from ....ir.dialects.cuda_tile.location import source_location
 from ....ir.dialects.fast_xdsl import walk
 from ....ir.dialects.op_traits import LayoutTrait, MemoryEffect, traits_of
+from ...analysis.peak_registers import divides_each_element, live_registers
 from ...job import Job
 from ...rewriting.dialect_conversion import RuleTable
 from .buffer_offsets import analyze_buffers
 from .global_symbols import GlobalSymbols
-from .instruction_builder import InstructionBuilder
+from .instruction_builder import WARP, InstructionBuilder
 from .kernel_memory import KernelMemory
 from .loop_frame import LoopFrame
 from .op_preconditions import check_operation
@@ -80,8 +81,10 @@ class KernelEmitter:
         self.loops: list[LoopFrame] = []
         self.exp2_groups = 0  # groups of exp2 eligible for a polynomial; a share of them uses it
         # Whether tile elements are computed at their use: in a kernel that spills, and in a block that stores a tile by
-        # chunks.
+        # chunks or divides beyond the registers of a thread.
         self.is_spilling = self.computes_at_use = False
+        # Whether they are computed before where that leaves fewer registers in use: in a block that divides so.
+        self.computes_where_fewer_remain = False
         # Whether all threads hold the same copies of elements whenever they store them: they are one warp, and nothing that they
         # read can change between their reads.
         self.copies_are_equal = False
@@ -109,11 +112,28 @@ class KernelEmitter:
             self.emit_block(block)
 
     def emit_block(self, block: Block) -> None:
-        outer, self.computes_at_use = self.computes_at_use, self.is_spilling or any(map(_stores_chunk, block.ops))
+        outer = self.computes_at_use, self.computes_where_fewer_remain
+        self.computes_at_use = self.is_spilling or any(map(_stores_chunk, block.ops))
+        self.computes_where_fewer_remain = not self.computes_at_use and self._divides_beyond_registers(block)
+        self.computes_at_use |= self.computes_where_fewer_remain
         for op in block.ops:
             if op not in self._emitted_early:
                 self.emit(op)
-        self.computes_at_use = outer
+        self.computes_at_use, self.computes_where_fewer_remain = outer
+
+    def _divides_beyond_registers(self, block: Block) -> bool:
+        """Whether a tile is divided by one of as many elements while threads have too few registers for all live tiles.
+
+        ptxas makes branches of each such division, and moves nothing across: what is computed before the first one stays in registers.
+        """
+        return any(
+            self.live_behind(op.prev_op or op) > self.tile_registers for op in block.ops if divides_each_element(op)
+        )
+
+    def live_behind(self, op: Operation) -> int:
+        """The registers of a compute thread for the tiles that are live behind an operation."""
+        block = parent_block(op)
+        return live_registers(block, self.target)[list(block.ops).index(op)] // (WARP * self.num_warps)
 
     def emit_early(self, ops: Sequence[Operation]) -> None:
         """Emit operations of the current block early; ``emit_block`` then skips them.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from xdsl.dialects.llvm import ConstantOp
 from xdsl.ir import Block, SSAValue
 
 from ...analysis.scratch_memory_sizes import SPILL_VECTOR_REGS
@@ -19,18 +20,20 @@ T = TypeVar("T")
 
 
 class LazyValues:
-    """The results of one load or computation, which is emitted at the first use of one of them."""
+    """The results of one load or computation, which is emitted at the first use of one of them. ``reads``: the values that stay in
+    registers until then, by identity.
+    """
 
-    def __init__(self, load: Callable[[], list[Value]]):
-        self.load = load
-        self.loaded: list[Value] | None = None
+    def __init__(self, load: Callable[[], Sequence[RegisterValue]], reads: frozenset[int] = frozenset()):
+        self.load, self.reads = load, reads
+        self.loaded: Sequence[RegisterValue] | None = None
 
-    def all(self, b: InstructionBuilder) -> list[Value]:
+    def all(self, b: InstructionBuilder) -> Sequence[RegisterValue]:
         if self.loaded is None:
             self.loaded = self.load()
         return self.loaded
 
-    def value(self, b: InstructionBuilder, position: int) -> Value:
+    def value(self, b: InstructionBuilder, position: int) -> RegisterValue:
         return self.all(b)[position]
 
 
@@ -39,7 +42,7 @@ class RematerializedValues(LazyValues):
 
     block: Block | None = None
 
-    def all(self, b: InstructionBuilder) -> list[Value]:
+    def all(self, b: InstructionBuilder) -> Sequence[RegisterValue]:
         if self.block is not b.block:
             self.loaded, self.block = None, b.block
         return super().all(b)
@@ -53,7 +56,7 @@ class LazyElement:
     position: int
 
     def materialize(self, b: InstructionBuilder) -> Value:
-        return self.source.value(b, self.position)
+        return materialize(b, self.source.value(b, self.position))
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,20 @@ UNMATERIALIZED = (PackedLane, LazyElement)
 def materialize(b: InstructionBuilder, value: RegisterValue) -> Value:
     """The scalar or word itself, emitted at the insertion point if it is not available yet."""
     return value.materialize(b) if isinstance(value, UNMATERIALIZED) else value
+
+
+def held_by(values: Iterable[RegisterValue]) -> frozenset[int]:
+    """The values that are in registers until ``values`` are materialized, by identity; constants are not."""
+    return frozenset(name for value in values for name in _held(value))
+
+
+def _held(value: RegisterValue) -> Iterable[int]:
+    if isinstance(value, PackedLane):
+        return _held(value.word)
+    if isinstance(value, LazyElement):
+        loaded = value.source.loaded
+        return value.source.reads if loaded is None else _held(loaded[value.position])
+    return () if isinstance(value, int) or isinstance(value.owner, ConstantOp) else (id(value),)
 
 
 def spill_vectors(values: Sequence[T]) -> list[Sequence[T]]:

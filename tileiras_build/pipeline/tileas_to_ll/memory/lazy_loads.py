@@ -6,13 +6,13 @@ loads across stores, so each load is emitted before the uses of the previous one
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from ...analysis.live_across_reduction import LAZY_ACCESSES_IN_FLIGHT
 from ..emission.function_builder import Value
 from ..emission.kernel_emitter import KernelEmitter
-from ..emission.register_values import LazyElement, LazyValues
+from ..emission.register_values import LazyElement, LazyValues, RegisterValue
 
 
 class LazyLoads:
@@ -28,7 +28,7 @@ class LazyLoads:
         self.accesses.append(LazyValues(load))
         return [LazyElement(used, position) for position in range(count)]
 
-    def _use(self, number: int) -> list[Value]:
+    def _use(self, number: int) -> Sequence[RegisterValue]:
         first, *others = self.accesses[number : number + LAZY_ACCESSES_IN_FLIGHT]
         values = first.all(self.b)
         for other in others:

@@ -66,12 +66,13 @@ def load_packed_registers(
 
 
 def whole_words(b: InstructionBuilder, values: Sequence[RegisterValue]) -> list[SSAValue]:
-    """The words of which the values are all bytes, in order, as memory has them; none for other values."""
-    lanes = [value for value in values if isinstance(value, PackedLane) and value.element.bits == BYTE_BITS]
-    words = lanes[::BYTES]
+    """The words of which the values are all lanes, in order, as memory has them; none for other values."""
+    lanes = [value for value in values if isinstance(value, PackedLane)]
+    per_word = REGISTER_TYPE.bits // lanes[0].element.bits if lanes else 1
+    words = lanes[::per_word]
     if (
         not lanes
-        or lanes != [replace(word, position=at) for word in words for at in range(BYTES)]
+        or lanes != [replace(word, position=at) for word in words for at in range(per_word)]
         or len(lanes) < len(values)
     ):
         return []

@@ -25,6 +25,7 @@ from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import KernelEmitter
 from ..emission.register_values import LazyElement, LazyValues, PackedLane, RegisterValue, materialize
 from ..emission.thread_ids import ThreadIds
+from .packed_loads import whole_words
 from .vector_access import load_vector, store_vector, to_memory_type
 
 BYTES, REGISTER_TYPE = 4, ELEMENTS["i32"]
@@ -59,8 +60,10 @@ def store_registers(
     holder = holder_of(e.threads, access.free_lanes, access.free_warps)
     for vector in access.vectors:
         base, offset = _address(e, access, vector.xor, scratch, start)
-        values = [materialize(e.b, registers[register]) for register in vector.registers]
-        store_shared(e.b, element, values, base, offset + vector.add, holder)
+        values = [registers[register] for register in vector.registers]
+        words = whole_words(e.b, values)
+        stored: Sequence[Value] = words or [materialize(e.b, value) for value in values]
+        store_shared(e.b, REGISTER_TYPE if words else element, stored, base, offset + vector.add, holder)
 
 
 def holder_of(threads: ThreadIds, lanes: int, warps: int) -> Value | None:
