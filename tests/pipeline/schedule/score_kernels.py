@@ -86,4 +86,5 @@ CASES = [
     Case("biased_by_halves", biased, (*[NARROW] * 3, MATRIX, NARROW, 128, 64, 64)),
     Case("biased_wide", biased, (*[NARROW] * 3, BIAS, NARROW, 128, 128, 64)),
     Case("biased_by_wide_halves", biased, (*[NARROW] * 3, MATRIX, NARROW, 128, 128, 64)),
+    Case("biased_of_wide_values", biased, (*[MATRIX] * 5, 128, 128, WIDTH)),
 ]

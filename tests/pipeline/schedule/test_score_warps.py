@@ -79,7 +79,10 @@ def test_a_tile_that_is_added_to_scores_takes_registers_of_a_second_cta(name, ct
     assert (schedule_of(scheduled_kernel(KERNELS, name, "sm_90")).occupancy or 1) == ctas
 
 
-@pytest.mark.parametrize(("name", "in_tmem"), [("biased_wide", False), ("biased_by_wide_halves", True)])
+@pytest.mark.parametrize(
+    ("name", "in_tmem"),
+    [("biased_wide", False), ("biased_by_wide_halves", True), ("biased_of_wide_values", False)],
+)
 def test_a_tile_that_is_added_to_scores_takes_registers_of_their_row(name, in_tmem):
     assert bool(schedule_of(scheduled_kernel(KERNELS, name, "sm_100")).tmem_accumulators) == in_tmem
 

@@ -39,6 +39,7 @@ from .schedule import Schedule
 from .schedule_attribute import is_declined, schedule_of, set_knobs
 from .schedule_file import requested
 
+REGISTER_BYTES = 4
 TILES = 2  # of 128 rows per SM, in one or two CTAs
 
 
@@ -110,9 +111,14 @@ class TmemChain:
             return None
         columns_needed = self.query_tiles * (n + columns)
         fits = ctas * allocated_columns(columns_needed) <= ALL_COLUMNS and self.stages(ctas) >= min_stages(ctas)
-        words = max(m * n + self.dots.loaded_registers, m * columns)
+        words = max(m * n + self._loaded_registers(ctas), m * columns)
         has_registers = registers_fit_with_setmaxnreg(words, self.warps, ctas, self.job.target)
         return ctas if fits and has_registers else None
+
+    def _loaded_registers(self, ctas: int) -> int:
+        """Registers of loaded tiles: of two layouts where shared memory has no place to convert them at once beside the fewest stages."""
+        loaded = self.dots.loaded_registers
+        return loaded if self.stages(ctas, REGISTER_BYTES * loaded) >= min_stages(ctas) else 2 * loaded
 
     def _is_asked(self, ctas: int) -> bool:
         """Whether the schedule file allows so many CTAs per SM, and the warps; of halves that run one after the other, those of one."""
@@ -121,11 +127,11 @@ class TmemChain:
             ctas, warps = TILES, WARPS
         return asked.occupancy in (None, ctas) and asked.num_warps in (None, warps)
 
-    def stages(self, ctas: int) -> int:
-        """The stages that shared memory holds beside the stationary tile, for each of so many CTAs."""
+    def stages(self, ctas: int, scratch_bytes: int = 0) -> int:
+        """The stages that shared memory holds beside the stationary tile and scratch, for each of so many CTAs."""
         size = sum(boxes[1][2].tile_bytes for boxes in unwrap(self.boxes))
         beside = self.stationary_lhs[2].tile_bytes + STAGES_SMEM_OVERHEAD * (len(self.pair) + 1)
-        return (self.job.target.shared_memory_of(ctas) - beside) // size
+        return (self.job.target.shared_memory_of(ctas) - beside - scratch_bytes) // size
 
 
 def _is_plain(dot: TableOp) -> bool:
