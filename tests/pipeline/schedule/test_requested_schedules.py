@@ -203,7 +203,7 @@ def test_ctas_that_shared_memory_holds_with_other_knobs_are_explained_as_legal()
 
 
 def test_a_promise_that_is_missing_is_named():
-    """TMA loads the tiles from which threads compute an operand."""
+    """In a cluster, TMA loads the tiles from which threads compute an operand."""
     data, missing = bytecode(UNHINTED, "doubled_unaligned"), "is known to be a multiple of 2 bytes only; TMA needs 16"
     [found] = driver.explain_schedule(data, ".tilebc", Job(find_target("sm_90")))
     assert f"operand B: the stride of dimension 0 {missing}" in render_text([found])

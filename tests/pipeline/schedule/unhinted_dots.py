@@ -55,7 +55,7 @@ def _case(name, m, n, kernel=matmul, array=F16, **hints) -> Case:
 
 
 CASES = [
-    _case("doubled_unaligned", 128, 64, doubled, UNALIGNED),
+    _case("doubled_unaligned", 256, 128, doubled, UNALIGNED, num_ctas=2),
     _case("tall", 256, 128),
     _case("square", 256, 256),
     _case("narrow", 256, 64),

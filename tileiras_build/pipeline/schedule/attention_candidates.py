@@ -40,7 +40,7 @@ from .schedule_attribute import is_declined, schedule_of, set_knobs
 MAX_WARPGROUPS, MIN_WARPGROUPS = 4, 2  # of a CTA, and of all CTAs that share an SM
 # Registers besides the accumulators of one instruction: its left operand, descriptors; by ptxas 13.2.
 INSTRUCTION_REG_OVERHEAD = 30
-# Registers besides the tiles that are live when a bias is added: rows' maxima and sums, addresses; by ptxas 13.2, 24 suffice, 8 do not.
+# Registers besides the tiles that are live when a bias is added: rows' maxima, denominators, addresses; by ptxas 13.2, 24 suffice, 8 do not.
 LOADED_REG_OVERHEAD = 16
 CTAS = (2, 1)
 DECIDES = ("num_warps", "occupancy")

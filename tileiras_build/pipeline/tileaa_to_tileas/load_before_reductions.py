@@ -51,8 +51,8 @@ class LoadBeforeReductions(EdgePass):
 
 
 def _registers(func: TableOp, words: int, job: Job) -> int:
-    """Registers of a thread for as many CTAs per SM as there are with so many words live across a reduction, or as spill_to_shared makes
-    room for.
+    """Registers of a thread for as many CTAs per SM as there are with so many words live across a reduction, or as there are with
+    the rows in shared memory (spill_to_shared).
     """
     ctas = occupancy(func, job) or max(
         ctas_by_row_registers(words, func.num_warps, job.target), job.target.sm_limits.memory_bound_ctas_per_sm
