@@ -42,8 +42,9 @@ class LoadBeforeReductions(EdgePass):
         words = row_words(func) + held_words(func)
         registers = _registers(func, words, job)
         for block in dict.fromkeys(parent_block(op) for op in operations if op.name == REDUCE):
-            place = _last_load_before_reductions(block)
-            for load, computation in _movable_loads(block, place) if place else ():
+            if (place := _last_load_before_reductions(block)) is None:
+                continue
+            for load, computation in _movable_loads(block, place):
                 words += tile_registers(load.value)
                 if row_registers(words, func.num_warps) > registers:
                     return
