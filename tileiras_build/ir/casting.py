@@ -5,6 +5,7 @@ Each function raises InternalError[ir-shape] where the IR does not have the expe
 
 from __future__ import annotations
 
+from math import prod
 from typing import TypeGuard
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, TensorType
@@ -102,6 +103,11 @@ def tile_type(value: SSAValue) -> TensorType[Attribute]:
 def tile_shape(value: SSAValue) -> tuple[int, ...]:
     """The shape of a tile, in elements."""
     return tuple(tile_type(value).get_shape())
+
+
+def tile_size(value: SSAValue) -> int:
+    """Elements of a tile."""
+    return prod(tile_shape(value))
 
 
 def view_type(value: SSAValue) -> TiledViewType:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from math import prod
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
-from ...ir.casting import as_op, defining_op, parent_block, terminator, tile_type, unwrap
+from ...ir.casting import as_op, defining_op, parent_block, terminator, tile_size, tile_type, unwrap
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ...ir.layouts import SharedLayout
@@ -76,8 +75,13 @@ def copyable_operands(
     dot: TableOp, indices: Iterable[int], family: MmaFamily, mn_major: tuple[str, ...]
 ) -> tuple[int, ...]:
     """Those of some operands that cp.async can copy to where a family reads them."""
-    least = VECTOR_BYTES if family.accumulator is Storage.TENSOR else MIN_CP_ASYNC_BYTES
+    least = least_copied_bytes(family)
     return tuple(index for index in indices if is_copyable(dot, index, mn_major, least))
+
+
+def least_copied_bytes(family: MmaFamily) -> int:
+    """The fewest bytes that a cp.async copies at once to an operand of a family."""
+    return VECTOR_BYTES if family.accumulator is Storage.TENSOR else MIN_CP_ASYNC_BYTES
 
 
 def is_copyable(dot: TableOp, index: int, mn_major: tuple[str, ...], least: int) -> bool:
@@ -88,11 +92,13 @@ def is_copyable(dot: TableOp, index: int, mn_major: tuple[str, ...], least: int)
     return copied_bytes(found[0]) >= least and copied_placement(dot, index, mn_major) is not None
 
 
-def leaves_columns(block: Block) -> bool:
-    """Whether the accumulators of a loop leave half of tensor memory, and space for left operands, to another CTA: it runs while the
-    threads of one, which copy tiles, wait for MMAs.
+def leaves_columns(block: Block, family: MmaFamily) -> bool:
+    """Whether the accumulators of a loop, if tensor memory has them, leave half of it, and space for left operands, to another CTA: it
+    runs while the threads of one, which copy tiles, wait for MMAs.
     """
-    sizes = (prod(tile_type(op.results[0]).get_shape()) for op in block.ops if op.name == DOT)
+    if family.accumulator is not Storage.TENSOR:
+        return True
+    sizes = (tile_size(op.results[0]) for op in block.ops if op.name == DOT)
     return CTAS_THAT_COPY * sum(size // ROWS for size in sizes) < ALL_COLUMNS
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import prod
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...ir.casting import as_op, defining_op, parent_block, tile_type
+from ...ir.casting import as_op, defining_op, parent_block, tile_size
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_combiner_region, is_rematerializable, is_view_like
@@ -21,7 +20,7 @@ from .resource_model import reduces_only
 def late_words(func: Operation) -> int:
     """32-bit words of the tiles that a kernel without loops loads after a reduction, of all threads."""
     late = _late_loads(func)
-    singles = {load: _size(load) for load in _of_singles(late)}
+    singles = {load: tile_size(load.value) for load in _of_singles(late)}
     return sum(singles.get(load, tile_registers(load.value)) for load in late)
 
 
@@ -30,16 +29,12 @@ def single_words(func: Operation) -> list[int]:
 
     A thread should have registers for all of them: ptxas would wait for one before it loads the next, where vectors have some at once.
     """
-    return [_size(load) for load in _of_singles(_late_loads(func))]
+    return [tile_size(load.value) for load in _of_singles(_late_loads(func))]
 
 
 def _of_singles(loads: list[TableOp]) -> list[TableOp]:
     analysis = AxisAnalysis()
     return [load for load in loads if load.name == POINTER_LOAD and pointer_vector(load, analysis)[0] == 1]
-
-
-def _size(load: TableOp) -> int:
-    return prod(tile_type(load.value).get_shape())
 
 
 def _late_loads(func: Operation) -> list[TableOp]:

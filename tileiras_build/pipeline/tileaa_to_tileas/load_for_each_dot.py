@@ -20,14 +20,13 @@ from xdsl.ir import Block, Operation, SSAValue
 from ...ir.casting import as_op, next_op, parent_block, tile_type
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
-from ..analysis.access_vectorization import VECTOR_BYTES
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.copied_operands import (
-    MIN_CP_ASYNC_BYTES,
     RENAMING,
     copied_bytes,
     has_other_readers,
     is_loaded_ahead,
+    least_copied_bytes,
     leaves_columns,
 )
 from ..analysis.enclosing_control_flow import enclosing_kernel, is_in_counted_loop
@@ -104,12 +103,13 @@ def _may_copy_again(load: TableOp, readers: Sequence[_Reader], job: Job) -> bool
     if has_other_readers(load.value) or as_op(enclosing_kernel(load)).num_ctas is not None:
         return False
     family = fastest_family(job.target)
-    if family.accumulator is Storage.TENSOR and not leaves_columns(parent_block(load)):
+    if not leaves_columns(parent_block(load), family):
         return False
     if not all(_reads_copies(one.dot, load, family) for one in readers):
         return False
-    least = VECTOR_BYTES if family.accumulator is Storage.TENSOR else MIN_CP_ASYNC_BYTES
-    return is_loaded_ahead(load, parent_block(load), readers[0].chain) and copied_bytes(load) >= least
+    if not is_loaded_ahead(load, parent_block(load), readers[0].chain):
+        return False
+    return copied_bytes(load) >= least_copied_bytes(family)
 
 
 def _reads_copies(dot: TableOp, load: TableOp, family: MmaFamily) -> bool:

@@ -259,7 +259,7 @@ def _select_written(
     """
     if op.lhs_scale is not None or as_op(enclosing_kernel(op)).num_ctas is not None:
         return None
-    if family.accumulator is Storage.TENSOR and not leaves_columns(parent_block(op)):
+    if not leaves_columns(parent_block(op), family):
         return None
     if family.row_for(op, job.target) is None:
         return None

@@ -9,11 +9,11 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterator
 from itertools import count
-from math import inf, prod
+from math import inf
 
 from xdsl.ir import Operation, SSAValue
 
-from ....ir.casting import as_op, tile_type
+from ....ir.casting import as_op, tile_size, tile_type
 from ....ir.dialects.fast_xdsl import walk
 from ....ir.layouts import LinearLayout, coalesced, spread_vector
 from ...analysis.access_vectorization import VECTOR_BYTES, WIDE_ACCESS_BYTES
@@ -147,8 +147,3 @@ def _merge_preferences(votes: list[Preference]) -> list[Preference]:
         before = totals.get(layout, (0.0, number))
         totals[layout] = (before[0] + weight, before[1])
     return [(weight, number, layout) for layout, (weight, number) in totals.items()]
-
-
-def tile_size(value: SSAValue) -> int:
-    """Elements of a tile."""
-    return prod(tile_type(value).get_shape())

@@ -6,7 +6,7 @@ from math import inf
 
 from xdsl.ir import Operation, SSAValue
 
-from ....ir.casting import as_op, parent_op, tile_type, unwrap
+from ....ir.casting import as_op, parent_op, tile_size, tile_type, unwrap
 from ....ir.dialects.op_definition import TableOp
 from ....ir.dialects.op_traits import is_counted_loop
 from ....ir.layouts import LinearLayout
@@ -27,7 +27,7 @@ from ...analysis.transposed_loads import transposing_layout
 from ...common.llvm_element_types import element_of
 from ...mma.family import family_of, family_with_fragments
 from . import layout_inference_rules as rules
-from .equivalence_classes import LayoutClasses, tile_size
+from .equivalence_classes import LayoutClasses
 from .layout_constraints import has_free_layout
 from .separate_addresses import is_gathered
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.ir import Operation, SSAValue
 
-from ....ir.casting import as_op, tile_shape, unwrap
+from ....ir.casting import as_op, tile_shape, tile_size, unwrap
 from ....ir.dialects.op_definition import TableOp
 from ....ir.dialects.op_traits import is_counted_loop, is_loop, is_view_like
 from ....ir.layouts import LinearLayout, matrix_access
@@ -20,7 +20,6 @@ from ...common.llvm_element_types import element_of
 from ...mma.family import Storage, family_of
 from . import layout_inference_rules as rules
 from .apply_layouts import ConvertLayoutInserter, layout_of, set_layout
-from .equivalence_classes import tile_size
 from .layout_constraints import has_free_layout, yielded
 
 # A store from the accumulator fragment costs less than a layout conversion if it stays at least this wide.

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from ....ir.casting import as_op
+from ....ir.casting import as_op, tile_size
 from ....ir.dialects.fast_xdsl import walk
 from ....ir.dialects.nv_tileas.ops import BarrierOp, TmemLoadOp, TmemStoreOp
 from ....ir.dialects.op_definition import TableOp
@@ -66,7 +65,7 @@ def cp_async_load(found: Operation, block: Block, num_warps: int) -> CpAsyncLoad
     if found.name != TILED_LOAD or (op := as_op(found)).view.type.kind.data == "gather":
         return None
     chain = _view_chain_to_dot(op.value, block)
-    is_beside = chain is None and _waits_for_accumulators(block, is_small=_size(op) <= WARP * num_warps)
+    is_beside = chain is None and _waits_for_accumulators(block, is_small=tile_size(op.value) <= WARP * num_warps)
     chain = [] if is_beside else chain
     if chain is None or op.view.type.padding.data not in ("none", "zero"):
         return None
@@ -74,10 +73,6 @@ def cp_async_load(found: Operation, block: Block, num_warps: int) -> CpAsyncLoad
         return None
     fragment = op.value.type.encoding.data if is_beside else fragment_at_load(op, chain)
     return _with_smem_layout(op, chain, fragment, num_warps, is_beside)
-
-
-def _size(load: TableOp) -> int:
-    return prod(load.value.type.get_shape())
 
 
 def _waits_for_accumulators(block: Block, *, is_small: bool) -> bool:
