@@ -21,28 +21,22 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...ir.casting import as_op, parent_block, terminator
 from ...ir.dialects.fast_xdsl import walk
-from ...ir.dialects.nv_tileas.ops import (
-    AsyncWaitOp,
-    ConsumerReleaseOp,
-    ConsumerWaitOp,
-    LocalLoadOp,
-    LocalStoreOp,
-)
+from ...ir.dialects.nv_tileas.ops import ConsumerReleaseOp, ConsumerWaitOp, LocalStoreOp
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_agent_switch, is_counted_loop
 from ..analysis.dot_loop_registers import tile_registers
 from ..analysis.enclosing_control_flow import is_zero
-from ..analysis.op_queries import ASYNC_COPIES, is_pure, is_tile, operations_behind
+from ..analysis.op_queries import is_pure, is_tile, operations_behind
 from ..analysis.resource_model import accumulators_fit
 from ..common.llvm_element_types import element_of
 from ..job import Job
 from ..mma.dots import accumulates_in_registers
 from ..mma.family import register_mma_ops
 from ..pass_manager import EdgePass
-from .issue_behind import move_after, ops_between, own_waits, rings_of
+from .issue_behind import is_copied, move_after, ops_between, own_waits, rings_of, waits_for_copies
 from .op_insertion import insert_before
 from .overlap_mmas import computation_of, move_store
-from .rotate_mma_loop import BARRIER, is_scalar, users
+from .rotate_mma_loop import BARRIER, is_scalar
 from .stage_releases import barrier_before, erase_repeated_barriers
 
 # Asynchronous operations that order nothing but stages, which are looked at, and results.
@@ -108,9 +102,6 @@ def _move_store(store: TableOp, place: Operation) -> bool:
     passed = ops_between(place, store)
     if (computed := computation_of(store, passed)) is None:
         return False
-    loaded = [as_op(op).buffer for op in computed if isinstance(op, LocalLoadOp)]
-    if any(map(_is_copied, loaded)) and any(isinstance(op, AsyncWaitOp) for op in passed):
-        return False
     earlier = [dot for dot in _dots(parent_block(store)) if dot is place or dot.is_before_in_block(place)]
     return move_store(store, store.buffer, computed, place, [*earlier, *passed])
 
@@ -131,7 +122,7 @@ def _issue_ahead(block: Block) -> None:
         _write_ahead(block, _stores_of(dot, list(block.ops)))  # behind dots that have moved
         barrier = barrier_before(dot)
         # The barrier of another dot may order what threads write or copy for this one.
-        borrows = not barrier and (_reads_copies(dot) or bool(_stores_of(dot, list(block.ops))))
+        borrows = not barrier and (any(map(is_copied, _buffers(dot))) or bool(_stores_of(dot, list(block.ops))))
         before = ops_between(_dots(block)[0], dot)
         computed = [*_pure_computation(dot, before), *own_waits(dot, before)]
         kept = [op for op in before if op not in computed and op not in barrier]
@@ -149,13 +140,9 @@ def _stores_of(dot: TableOp, ops: Sequence[Operation]) -> list[Operation]:
     return [op for op in ops if isinstance(op, LocalStoreOp) and as_op(op).buffer in (dot.lhs, dot.rhs)]
 
 
-def _reads_copies(dot: TableOp) -> bool:
-    return any(_is_copied(buffer) for buffer in (dot.lhs, dot.rhs) if not is_tile(buffer))
-
-
-def _is_copied(buffer: SSAValue) -> bool:
-    """Whether threads copy tiles to a buffer, which a wait and a barrier make complete."""
-    return any(user.name in ASYNC_COPIES for user in users(buffer))
+def _buffers(dot: TableOp) -> list[SSAValue]:
+    """The operands of a dot in shared memory."""
+    return [value for value in (dot.lhs, dot.rhs) if not is_tile(value)]
 
 
 def _pure_computation(dot: TableOp, before: Sequence[Operation]) -> list[Operation]:
@@ -174,10 +161,10 @@ def _is_needed_by(dot: TableOp, computed: Sequence[Operation], op: Operation) ->
     used = {value for one in moved for value in one.operands}
     if op.regions or any(result in used for result in op.results) or _stores_of(dot, [op]):
         return True
-    rings = {ring for buffer in (dot.lhs, dot.rhs) if not is_tile(buffer) for ring in rings_of(buffer)}
+    rings = {ring for buffer in _buffers(dot) for ring in rings_of(buffer)}
     if isinstance(op, ConsumerWaitOp) and rings & set(op.operands):
         return True
-    if isinstance(op, AsyncWaitOp) and _reads_copies(dot):
+    if waits_for_copies(op, _buffers(dot)):
         return True
     made = {result for one in computed for result in one.results}
     overwritten = {value for value in used - made if value.type == dot.result.type and not is_zero(value)}

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...ir.casting import ancestor_in, as_op, defining_table_op, parent_block, terminator, type_as
 from ...ir.dialects.fast_xdsl import walk
-from ...ir.dialects.nv_tileas.ops import ConsumerReleaseOp, ConsumerWaitOp, LocalStoreOp, TmemLoadOp, TmemStoreOp
+from ...ir.dialects.nv_tileas.ops import (
+    AsyncWaitOp,
+    ConsumerReleaseOp,
+    ConsumerWaitOp,
+    LocalStoreOp,
+    TmemLoadOp,
+    TmemStoreOp,
+)
 from ...ir.dialects.nv_tileas.types import BufferType, PipelineType, TmemType
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_async_mma
+from ..analysis.op_queries import ASYNC_COPIES
 from ..mma.dots import accumulates_in_tmem
 from .rotate_mma_loop import BARRIER, has_two_stages, is_scalar, scalars_behind, users
 from .stage_releases import barrier_before, give_release, may_release, previous_op, users_of_released_stage
@@ -128,6 +136,16 @@ def waits_or_releases(op: Operation, rings: set[SSAValue]) -> bool:
     if is_scalar(op) or is_async_mma(op) or op.name in STORES:
         return False
     return any(value in rings for value in op.operands)
+
+
+def waits_for_copies(op: Operation, buffers: Iterable[SSAValue]) -> bool:
+    """Whether an operation waits for what threads copy to one of the buffers, which a barrier then makes visible."""
+    return isinstance(op, AsyncWaitOp) and any(map(is_copied, buffers))
+
+
+def is_copied(buffer: SSAValue) -> bool:
+    """Whether threads copy tiles to a buffer."""
+    return any(user.name in ASYNC_COPIES for user in users(buffer))
 
 
 def shares_columns(one: SSAValue, other: SSAValue) -> bool:

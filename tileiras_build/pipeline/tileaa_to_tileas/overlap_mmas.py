@@ -40,6 +40,7 @@ from .issue_behind import (
     rings_of,
     shares_columns,
     touches,
+    waits_for_copies,
     waits_or_releases,
 )
 from .op_insertion import insert_before
@@ -170,8 +171,10 @@ def computation_of(store: TableOp, passed: Sequence[Operation]) -> list[Operatio
 
 
 def _blocks_store(op: Operation, dest: SSAValue, read: set[SSAValue], turned: set[SSAValue]) -> bool:
-    """Whether an operation uses what a store writes, writes what its tile is read from, or waits for or releases a stage of either."""
-    if waits_or_releases(op, turned):
+    """Whether an operation uses what a store writes, writes what its tile is read from, or waits for or releases a stage of either, or
+    waits for copies to what its tile is read from.
+    """
+    if waits_or_releases(op, turned) or waits_for_copies(op, read):
         return True
     tiles = [value for value in op.operands if isinstance(value.type, TmemType)]
     if isinstance(dest.type, TmemType) and any(shares_columns(tile, dest) for tile in tiles):
