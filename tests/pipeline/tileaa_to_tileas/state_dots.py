@@ -11,14 +11,22 @@ def chunk(array, step, place, N, D):
     return ct.load(array, (step, place), (N, D), padding_mode=ct.PaddingMode.ZERO)
 
 
+def lower_triangle(N):
+    return ct.arange(N, dtype=ct.int32)[:, None] >= ct.arange(N, dtype=ct.int32)[None, :]
+
+
+def masked_scores(queries, keys, mask, N):
+    return ct.where(mask, ct.mma(queries, ct.transpose(keys), ct.zeros((N, N), dtype=ct.float32)), 0.0)
+
+
 @ct.kernel
 def linear_attention(q, k, v, out, T: ConstInt, D: ConstInt, V: ConstInt):
     """out = tril(q @ k.T) @ v of each chunk of T rows, and q @ state; the state is the sum of k.T @ v of those before."""
     state = ct.zeros((D, V), dtype=ct.float32)
-    lower = ct.arange(T, dtype=ct.int32)[:, None] >= ct.arange(T, dtype=ct.int32)[None, :]
+    lower = lower_triangle(T)
     for step in range(ct.num_tiles(q, axis=0, shape=(T, D))):
         queries, keys, values = chunk(q, step, 0, T, D), chunk(k, step, 0, T, D), chunk(v, step, ct.bid(0), T, V)
-        scores = ct.where(lower, ct.mma(queries, ct.transpose(keys), ct.zeros((T, T), dtype=ct.float32)), 0.0)
+        scores = masked_scores(queries, keys, lower, T)
         result = ct.mma(scores.astype(v.dtype), values, ct.zeros((T, V), dtype=ct.float32))
         result = ct.mma(queries, state.astype(v.dtype), result)
         state = ct.mma(ct.transpose(keys), values, state)
@@ -42,13 +50,13 @@ def of_results(q, k, v, out, T: ConstInt, D: ConstInt, V: ConstInt):
 def delta_rule(q, k, w, u, out, T: ConstInt, D: ConstInt, V: ConstInt):
     """Of each chunk: new = u - w @ state, out = tril(q @ k.T) @ new + q @ state; then the state grows by k.T @ new."""
     state = ct.zeros((D, V), dtype=ct.float32)
-    lower = ct.arange(T, dtype=ct.int32)[:, None] >= ct.arange(T, dtype=ct.int32)[None, :]
+    lower = lower_triangle(T)
     for step in range(ct.num_tiles(q, axis=0, shape=(T, D))):
         queries, keys, weights = chunk(q, step, 0, T, D), chunk(k, step, 0, T, D), chunk(w, step, 0, T, D)
         before = state.astype(q.dtype)
         corrected = ct.mma(weights, before, ct.zeros((T, V), dtype=ct.float32))
         new = (chunk(u, step, ct.bid(0), T, V).astype(ct.float32) - corrected).astype(q.dtype)
-        scores = ct.where(lower, ct.mma(queries, ct.transpose(keys), ct.zeros((T, T), dtype=ct.float32)), 0.0)
+        scores = masked_scores(queries, keys, lower, T)
         result = ct.mma(queries, before, ct.zeros((T, V), dtype=ct.float32))
         result = ct.mma(scores.astype(q.dtype), new, result)
         state = ct.mma(ct.transpose(keys), new, state)
@@ -59,11 +67,11 @@ def delta_rule(q, k, w, u, out, T: ConstInt, D: ConstInt, V: ConstInt):
 def halved_queries(q, k, v, out, T: ConstInt, D: ConstInt, V: ConstInt):
     """``linear_attention`` of q / 2, which threads write for two dots; TMA loads no operand of the second one."""
     state = ct.zeros((D, V), dtype=ct.float32)
-    lower = ct.arange(T, dtype=ct.int32)[:, None] >= ct.arange(T, dtype=ct.int32)[None, :]
+    lower = lower_triangle(T)
     for step in range(ct.num_tiles(q, axis=0, shape=(T, D))):
         queries, keys, values = chunk(q, step, 0, T, D), chunk(k, step, 0, T, D), chunk(v, step, ct.bid(0), T, V)
         queries = queries * 0.5
-        scores = ct.where(lower, ct.mma(queries, ct.transpose(keys), ct.zeros((T, T), dtype=ct.float32)), 0.0)
+        scores = masked_scores(queries, keys, lower, T)
         result = ct.mma(scores.astype(v.dtype), values, ct.zeros((T, V), dtype=ct.float32))
         result = result + ct.mma(queries, state.astype(v.dtype), ct.zeros((T, V), dtype=ct.float32))
         state = ct.mma(ct.transpose(keys), values, state)
@@ -74,10 +82,10 @@ def halved_queries(q, k, v, out, T: ConstInt, D: ConstInt, V: ConstInt):
 def halved_values(q, k, v, out, T: ConstInt, D: ConstInt, V: ConstInt):
     """``linear_attention`` whose state grows by k.T @ (v / 2), which threads compute before the scores are multiplied, and read q."""
     state = ct.zeros((D, V), dtype=ct.float32)
-    lower = ct.arange(T, dtype=ct.int32)[:, None] >= ct.arange(T, dtype=ct.int32)[None, :]
+    lower = lower_triangle(T)
     for step in range(ct.num_tiles(q, axis=0, shape=(T, D))):
         queries, keys, values = chunk(q, step, 0, T, D), chunk(k, step, 0, T, D), chunk(v, step, ct.bid(0), T, V)
-        scores = ct.where(lower, ct.mma(queries, ct.transpose(keys), ct.zeros((T, T), dtype=ct.float32)), 0.0)
+        scores = masked_scores(queries, keys, lower, T)
         result = ct.mma(scores.astype(v.dtype), values, ct.zeros((T, V), dtype=ct.float32))
         result = ct.mma(queries * 2, state.astype(v.dtype), result)
         state = ct.mma(ct.transpose(keys), values * 0.5, state)
