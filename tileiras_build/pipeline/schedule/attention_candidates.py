@@ -138,9 +138,10 @@ class AttentionCandidates:
 
     def _loaded_fit(self, chain: ChainedDots, ctas: int) -> bool:
         """Whether threads hold tiles such as a bias besides scores and results."""
-        words = self._words(chain, two_lefts=False) + chain.loaded_registers
-        needed = words // (WARP * self.warps) + LOADED_REG_OVERHEAD
-        return not chain.loaded_registers or needed <= setmaxnreg_split(self.warps, self.target, ctas)[1]
+        if not (loaded := chain.loaded_registers):
+            return True
+        needed = (self._words(chain, two_lefts=False) + loaded) // (WARP * self.warps) + LOADED_REG_OVERHEAD
+        return needed <= setmaxnreg_split(self.warps, self.target, ctas)[1]
 
     def _columns(self, chain: ChainedDots) -> int:
         """Columns of the largest instruction."""

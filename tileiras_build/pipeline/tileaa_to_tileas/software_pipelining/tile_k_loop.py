@@ -157,9 +157,14 @@ def _loaded(dot: TableOp, loop: TableOp) -> Iterator[tuple[int, tuple[KTiledOper
     inside = {index: found for index in (0, 1) if (found := dot_operand_load(dot, index)) is not None}
     for index in (0, 1):
         found = inside.get(index) or (_load_before(dot.operands[index], loop) if inside else None)
-        operand = None if found is None else k_tiled_operand(dot, index, *found)
-        if found is not None and operand is not None and operand.load.coords[operand.k_dim].type == i32:
+        if found is not None and (operand := _steps_by_i32(dot, index, found)) is not None:
             yield index, (operand, found[1])
+
+
+def _steps_by_i32(dot: TableOp, index: int, found: tuple[TableOp, list[Operation]]) -> KTiledOperand | None:
+    """An operand that can be loaded in steps along k, with a coordinate of the type of a loop's index; None for others."""
+    operand = k_tiled_operand(dot, index, *found)
+    return operand if operand is not None and operand.load.coords[operand.k_dim].type == i32 else None
 
 
 def _loaded_just_before(dot: TableOp) -> Iterator[tuple[int, tuple[KTiledOperand, list[Operation]]]]:
@@ -168,8 +173,8 @@ def _loaded_just_before(dot: TableOp) -> Iterator[tuple[int, tuple[KTiledOperand
         found = dot_operand_load(dot, index)
         if found is None or found[0].mem_semantic != "weak" or not is_unordered_token(found[0].token):
             continue
-        operand = k_tiled_operand(dot, index, *found)
-        if operand is not None and _is_quiet(found[0], dot) and operand.load.coords[operand.k_dim].type == i32:
+        operand = _steps_by_i32(dot, index, found)
+        if operand is not None and _is_quiet(found[0], dot):
             yield index, (operand, found[1])
 
 

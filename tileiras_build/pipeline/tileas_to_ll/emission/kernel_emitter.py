@@ -126,14 +126,18 @@ class KernelEmitter:
 
         ptxas makes branches of each such division, and moves nothing across: what is computed before the first one stays in registers.
         """
-        return any(
-            self.live_behind(op.prev_op or op) > self.tile_registers for op in block.ops if divides_each_element(op)
-        )
+        divisions = [place for place, op in enumerate(block.ops) if divides_each_element(op)]
+        live = self._live(block) if divisions else []
+        return any(live[max(place - 1, 0)] > self.tile_registers for place in divisions)
 
     def live_behind(self, op: Operation) -> int:
         """The registers of a compute thread for the tiles that are live behind an operation."""
         block = parent_block(op)
-        return live_registers(block, self.target)[list(block.ops).index(op)] // (WARP * self.num_warps)
+        return self._live(block)[list(block.ops).index(op)]
+
+    def _live(self, block: Block) -> list[int]:
+        """The same behind each operation of a block."""
+        return [registers // (WARP * self.num_warps) for registers in live_registers(block, self.target)]
 
     def emit_early(self, ops: Sequence[Operation]) -> None:
         """Emit operations of the current block early; ``emit_block`` then skips them.
