@@ -56,6 +56,16 @@ def batched(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
 
 
 @ct.kernel
+def small_matrices(a, b, out, BATCH: ConstInt, SIZE: ConstInt):
+    """out[i] = a[i] @ b[i] for so many matrices of a block, which have fewer rows than the fast instructions."""
+    shape, acc = (BATCH, SIZE, SIZE), ct.zeros((BATCH, SIZE, SIZE), dtype=ct.float32)
+    for k in range(ct.num_tiles(a, axis=2, shape=shape)):
+        x = ct.load(a, (ct.bid(0), 0, k), shape, padding_mode=ZERO)
+        acc = ct.mma(x, ct.load(b, (ct.bid(0), k, 0), shape, padding_mode=ZERO), acc)
+    ct.store(out, (ct.bid(0), 0, 0), acc)
+
+
+@ct.kernel
 def gathered(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
     """out = a with neighbors exchanged @ b."""
     rows = ct.bid(0) * M + (ct.arange(M, dtype=ct.int32) ^ 1)
@@ -191,6 +201,7 @@ CASES = [
     Case("without_tma", matmul_without_tma, (_matrix(16), _matrix(16), OUT, *TILE)),
     Case("converted", converted, (Array("float32", 2, stride_divisible_by=4), _matrix(16), OUT, *TILE)),
     Case("batched", batched, (_matrix(4, rank=3), _matrix(8, rank=3), Array("float32", 3), *TILE)),
+    Case("small_matrices", small_matrices, (_matrix(16, rank=3), _matrix(16, rank=3), Array("float32", 3), 8, 16)),
     Case("gathered", gathered, (_matrix(16), _matrix(16), OUT, *TILE)),
     Case("gathered_whole", gathered, (_whole(), _whole(), OUT, *TILE)),
     Case("scaled", scaled, (_whole(), _whole(), Array("float32", 2), OUT, *TILE)),

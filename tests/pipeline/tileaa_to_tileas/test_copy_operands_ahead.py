@@ -72,6 +72,14 @@ def test_the_buffers_are_filled_again_for_each_matrix(sm):
     np.testing.assert_array_equal(found, expected(a.transpose(0, 2, 1), b))
 
 
+@pytest.mark.parametrize("sm", SMS[1:3])
+def test_batches_of_small_matrices_have_no_fast_instruction(sm):
+    a, b, out = integers(12, 16, 40), integers(12, 40, 16), np.zeros((12, 16, 16), np.float32)
+    [*_, found] = run(KERNELS, "small_matrices", sm, [a, b, out], (2, 1, 1))
+    np.testing.assert_array_equal(found, expected(a, b))
+    assert "mma.sync" in compiled(KERNELS, "small_matrices", sm).ptx
+
+
 @pytest.mark.parametrize("sm", SMS)
 def test_results_of_one_dot_are_multiplied_by_copied_rows(sm):
     """Sequences of no rows, of fewer than a tile has, of one tile and a rest, and of more tiles than are copied ahead."""

@@ -55,8 +55,11 @@ class Tcgen05(MmaFamily[Tcgen05Atom]):
     max_chained_rows = ROWS
 
     def row_for(self, op: TableOp, target: Target, *, packed_fp4: bool = False) -> Tcgen05Atom | None:
+        """Of a matrix; batches with scales have one, too, until passes expand the scales."""
         row = next(iter(rows_of_types(op, target, self.rows, packed_fp4)), None)
-        too_deep = row is not None and op.lhs_scale is not None and row.k > scaled_types(op, packed_fp4).k
+        if op.lhs_scale is None:
+            return row if len(op.lhs.type.get_shape()) == 2 else None
+        too_deep = row is not None and row.k > scaled_types(op, packed_fp4).k
         return None if too_deep else row
 
     def reads(self, op: TableOp, loaded: Mapping[int, TmaOperand], target: Target) -> Mapping[int, TmaOperand] | None:
