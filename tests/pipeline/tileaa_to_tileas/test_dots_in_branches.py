@@ -12,14 +12,13 @@ from tileiras_build.core.errors import InternalError
 from tileiras_build.pipeline.analysis.tma_operands import control_flow_obstacles
 from tileiras_build.pipeline.verifiers.mbarrier_pipelines import verify_pipelines
 from tileiras_build.pipeline.verifiers.tma_stores import verify_tma_stores
-from tileiras_build.reports.optimization_remarks import collect
-from tileiras_build.target.targets import find_target
 
 KERNELS = Path(__file__).with_name("dots_in_branches.py")
 SMS = ("sm_80", "sm_90", "sm_100", "sm_120")
 FETCHING = SMS[1:]
 # Tests of one kernel in turn: every way to copy and to multiply sees half of them.
 BY_HALVES = SMS[::2], SMS[1::2]
+TAIL = "nv_tileas.async.pipeline.producer_tail"
 BEFORE = 9  # what the result holds before
 
 
@@ -267,10 +266,14 @@ def test_threads_copy_the_operands_where_no_producer_can_follow(name):
     assert "wgmma" in (ptx := compiled(KERNELS, name, "sm_90").ptx) and "cp.async.bulk.tensor" not in ptx
 
 
-def test_no_mma_is_in_flight_where_a_kernel_returns_without_a_producer():
-    found = collect(scheduled_case(KERNELS, "around_dots", "sm_100"), find_target("sm_100"))
-    [reasons] = {remark.reasons for remark in found if remark.name == "RemarkTensorCoreMMAGeneration"}
-    assert any(SLOW["after_a_tile"] in reason for reason in reasons[1:])
+def test_no_commit_arrives_after_a_return_without_a_producer():
+    """The emulator reports a ``tcgen05.commit`` that arrives in a CTA that has ended."""
+    found, whole = launched("around_dots", "sm_100", 3, [1, 0], BEFORE)
+    np.testing.assert_array_equal(found[0], whole[0])
+    assert (found[1] == BEFORE).all()
+    assert "tcgen05.mma" in compiled(KERNELS, "around_dots", "sm_100").ptx
+    tails = [op for op in scheduled_case(KERNELS, "around_dots", "sm_100").walk() if op.name == TAIL]
+    assert len(tails) == 2, "at the return and at the end, and not at the return before the dots"
 
 
 @pytest.mark.parametrize(("name", "sm"), list(zip(FAST, cycle(FETCHING))))

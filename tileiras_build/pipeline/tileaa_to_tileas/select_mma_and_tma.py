@@ -23,13 +23,13 @@ from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 
 from xdsl.ir import Operation
 
-from ...ir.casting import ancestor_in, as_op, parent_block, tile_type, unwrap
+from ...ir.casting import as_op, parent_block, tile_type, unwrap
 from ...ir.dialects.op_definition import TableOp
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.chained_dots import is_computed_by_dot
 from ..analysis.copied_operands import copyable_operands, has_other_readers, leaves_columns, written_operands
 from ..analysis.dot_operand_chains import dot_operand_load
-from ..analysis.enclosing_control_flow import early_returns, enclosing_kernel, is_in_counted_loop, only_accumulates
+from ..analysis.enclosing_control_flow import enclosing_kernel, is_in_counted_loop, only_accumulates
 from ..analysis.op_queries import dots_in, has_dots
 from ..analysis.resource_model import MIN_WARPS, STAGES_SMEM_OVERHEAD, choose_warps, two_stages_fit
 from ..analysis.stored_operands import (
@@ -284,8 +284,6 @@ def _select_copied_beside(
     gains = copied if direct is not loaded else [index for index in stored if not is_invariant(op, index)]
     if set(gains) <= loaded.keys():
         return None
-    if not direct and family.accumulator is Storage.TENSOR and _may_return_after(op):
-        return None  # no partition would wait for the last MMA
     bytes = sum(box.tile_bytes for _, _, box in direct.values())
     bytes += sum(stored_bytes(op, index) * (2 if direct and index in copied else 1) for index in stored)
     if not _stages_fit(op, bytes, job) or (read := family.select(op, direct, job, warps, stored)) is None:
@@ -314,14 +312,6 @@ def _stages_fit(op: TableOp, bytes: int, job: Job, resident: int = 0) -> bool:
 def _has_stages(dot: TableOp, index: int) -> bool:
     """Whether each iteration puts an operand into shared memory, if that is where the instruction reads it."""
     return not is_invariant(dot, index) and not (index == 0 and is_computed_by_dot(dot.lhs, parent_block(dot)))
-
-
-def _may_return_after(op: TableOp) -> bool:
-    """Whether a kernel may return early after a dot that it has executed."""
-    kernel = enclosing_kernel(op)
-    entry = kernel.regions[0].blocks[0]
-    place = unwrap(ancestor_in(op, entry))
-    return not all(unwrap(ancestor_in(one, entry)).is_before_in_block(place) for one in early_returns(kernel))
 
 
 def _select_stored(

@@ -24,6 +24,7 @@ from ....ir.dialects.op_traits import (
     is_loop,
     is_loop_exit,
     is_region_end,
+    is_return,
     is_structured_control_flow,
 )
 from ...analysis.dot_operand_chains import rounds_to_tf32, smem_layout_after_views
@@ -69,13 +70,14 @@ class Consumer:
         # By the body of a loop: carried accumulators that stay in tensor memory, and the MMA that the next iteration waits for.
         self.carried_in_tmem: dict[Block, list[tuple[int, Mainloop]]] = {}
         self.in_flight: dict[Block, tuple[int, Mainloop, TableOp]] = {}
+        self.first_tokens: dict[Pipeline, SSAValue] = {}
 
     def run(self, body: Block) -> None:
         insert = insertion_before(unwrap(body.first_op))
-        state = PipelineState(insert, {pipeline: insert.constant(0) for pipeline in self.pipelines()})
+        self.first_tokens = {pipeline: insert.constant(0) for pipeline in self.pipelines()}
+        state = PipelineState(insert, dict(self.first_tokens))
         self._block(body, state)
-        for pipeline in self.pipelines_to_drain():
-            state.before(terminator(body)).tail(pipeline)
+        self._end(state.before(terminator(body)))
         for stationary in stationary_operands_of(self.mainloops):
             erase_load(stationary.operand_load.load, stationary.operand_load.chain)
 
@@ -106,17 +108,26 @@ class Consumer:
         for op in list(block.ops):
             if is_structured_control_flow(op):
                 self._structure(as_op(op), state.before(op))
+            elif is_return(op):
+                self._end(state.before(op))
             elif is_region_end(op):
                 self._leave(op, state)
             else:
                 self.emit(op, state.before(op))
 
+    def _end(self, state: PipelineState) -> None:
+        """Wait for what no producer waits for, at the end or before a return, unless no stage has been used before it."""
+        for pipeline in self.pipelines_to_drain():
+            if state.tokens[pipeline] is not self.first_tokens[pipeline]:
+                state.tail(pipeline)
+
     def _structure(self, op: TableOp, state: PipelineState) -> None:
-        """Pass tokens through a loop or a branch that uses them, or that leaves a loop which does."""
+        """Pass tokens through a loop or a branch that uses them, that leaves a loop which does, or that returns."""
         pipelines = self.pipelines(op)
-        if is_if(op) and (pipelines or any(map(is_loop_exit, walk(op)))):
+        returns = any(map(is_return, walk(op)))
+        if is_if(op) and (pipelines or returns or any(map(is_loop_exit, walk(op)))):
             self._if(op, pipelines, state)
-        elif is_loop(op) and pipelines:
+        elif is_loop(op) and (pipelines or returns):
             self._loop(op, pipelines, state)
 
     def _leave(self, op: Operation, state: PipelineState) -> None:
