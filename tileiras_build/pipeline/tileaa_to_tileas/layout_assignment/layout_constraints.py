@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from xdsl.ir import Operation, SSAValue
 
-from ....ir.casting import parent_op
+from ....ir.casting import as_op, parent_op
 from ....ir.dialects.op_traits import is_combiner_region, is_continue, is_counted_loop, is_loop, is_region_end, is_yield
-from ...analysis.op_queries import ELEMENTWISE, FREE, POINTER, element_kind, is_tile, tiles
+from ...analysis.op_queries import DOT, ELEMENTWISE, FREE, POINTER, element_kind, is_tile, tiles
+from ...mma.family import MmaFamily, family_of
 from .equivalence_classes import LayoutClasses
 
 
@@ -29,11 +30,29 @@ def _add_loop_constraints(classes: LayoutClasses, op: Operation) -> None:
     arguments = op.regions[0].blocks[0].args[1 if counted else 0 :]
     for start, argument in zip(op.operands[3 if counted else 0 :], arguments):
         if is_tile(argument):
-            classes.union([argument] + ([] if has_free_layout(start) else [start]))
+            free = has_free_layout(start) or _has_other_accumulators(start, argument)
+            classes.union([argument] + ([] if free else [start]))
     if counted:
         for argument, result in zip(arguments, op.results):
             if is_tile(argument):
                 classes.union([argument, result])
+
+
+def _has_other_accumulators(start: SSAValue, argument: SSAValue) -> bool:
+    """Whether dots of two families accumulate in a loop and in the one before it: a conversion between the loops takes less than two in each
+    iteration.
+    """
+    loop = start.owner
+    if not isinstance(loop, Operation) or not is_counted_loop(loop):
+        return False
+    before = _accumulating_family(loop.regions[0].blocks[0].args[1 + loop.results.index(start)])
+    return before is not None and _accumulating_family(argument) not in (before, None)
+
+
+def _accumulating_family(argument: SSAValue) -> MmaFamily | None:
+    """The family of the dot that adds to a tile that a loop carries."""
+    dots = (as_op(use.operation) for use in argument.uses if use.operation.name == DOT)
+    return next((family_of(dot) for dot in dots if dot.acc is argument), None)
 
 
 def has_free_layout(value: SSAValue) -> bool:
