@@ -19,6 +19,7 @@ KERNELS = Path(__file__).parents[1] / "schedule" / "row_kernels.py"
         ("long", 16384, 2 * 16384 / 2),  # a row in f32, and two vectors of f16
         ("one_row", 0, 0),  # nothing is read again
         ("looped", 4096 / 2, 0),
+        ("updated", 64 * 128, 1),  # stored, then reduced
     ],
 )
 def test_words_of_all_threads(name, row, late):

@@ -81,6 +81,17 @@ def looped_gathers(x, out, ROW_COUNT: ConstInt, N: ConstInt):
         ct.scatter(out, (index, columns), row - ct.sum(row, axis=0, keepdims=True))
 
 
+@ct.kernel
+def updated(state, x, weights, out, M: ConstInt, N: ConstInt):
+    """A decode step of a state-space model: the state is stored, and reduced afterwards; a scalar is loaded behind that."""
+    tile = ct.load(state, (ct.bid(0), 0), (M, N))
+    column = ct.load(x, (ct.bid(0),), (M,)).reshape((M, 1))
+    tile = tile * 0.5 + column
+    ct.store(state, (ct.bid(0), 0), tile)
+    total = ct.sum(tile, axis=1) * ct.load(weights, (ct.bid(0),), (1,))
+    ct.store(out, (ct.bid(0),), total)
+
+
 ROWS, ROW = (Array("float16", n, stride_divisible_by=16, shape_divisible_by=(1, 16)[-n:]) for n in (2, 1))
 FLOATS = Array("float32", 2, stride_divisible_by=4)
 ODD = Array("float16", 2)
@@ -96,5 +107,6 @@ CASES = [
     Case("looped_short", looped, (ROWS, ROWS, 256)),
     Case("gradients", gradients, (ROWS, ROWS, ROW, ROWS, FLOATS, FLOATS, 3, 4096)),
     Case("looped_gathers", looped_gathers, (Array("int32", 2), Array("int32", 2), 7, 128)),
+    Case("updated", updated, (FLOATS, Array("float32", 1), Array("float32", 1), Array("float32", 1), 64, 128)),
     Case("parts", gathered, (FLOATS, Array("float32", 1), FLOATS, 4096, 1024)),
 ]

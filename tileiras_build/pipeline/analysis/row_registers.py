@@ -1,4 +1,4 @@
-"""Registers of the tiles that are live across the reductions of a kernel without dots, before layouts."""
+"""Registers of the tiles that are live across the reductions and stores of a kernel without dots, before layouts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .access_vectorization import pointer_vector
 from .axis_info import AxisAnalysis
 from .dot_loop_registers import tile_registers
 from .op_queries import LOADS, POINTER_LOAD, REDUCE, is_tile
-from .resource_model import reduces_only
+from .resource_model import STORES, reduces_only
 
 
 def late_words(func: Operation) -> int:
@@ -47,7 +47,9 @@ def _late_loads(func: Operation) -> list[TableOp]:
 
 
 def row_words(func: Operation) -> int:
-    """32-bit words of the tiles that are live across a reduction, of all threads; 0 for kernels with dots or without reductions."""
+    """32-bit words of the tiles that are live across a reduction, or across a store before one, of all threads; 0 for kernels with dots or
+    without reductions.
+    """
     operations = walk(func)
     if not reduces_only(operations):
         return 0
@@ -72,13 +74,15 @@ def _held(block: Block) -> set[SSAValue]:
 
 
 def _words_live_across(ops: list[Operation]) -> Iterator[int]:
-    """Words of the tiles of a block that are live across each of its reductions; what is recomputed has none."""
+    """Words of the tiles of a block that are live across each of its reductions and stores; what is recomputed has none.
+
+    Loads do not move behind stores: a tile that is reduced afterwards is in registers as a whole.
+    """
     positions = {op: position for position, op in enumerate(ops)}
     tiles = [
         tile for op in ops if not is_rematerializable(op) or is_view_like(op) for tile in op.results if is_tile(tile)
     ]
-    for reduction in (op for op in ops if op.name == REDUCE):
-        here = positions[reduction]
+    for here in (position for op, position in positions.items() if op.name == REDUCE or op.name in STORES):
         live = (tile for tile in tiles if positions[defining_op(tile)] < here < _last_use(tile, positions))
         yield sum(map(tile_registers, live))
 
