@@ -6,6 +6,7 @@ PyTorch's C++ code sees CPU tensors, so "cuda" is passed to it as "cpu", and its
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -55,9 +56,10 @@ def _exit(own: Call) -> Call:
 
 def _apply(own: Call) -> Any:
     """``Function.apply``: if an argument is a device tensor, the gradients are device tensors."""
+    unbound = inspect.getattr_static(Function, own.__name__)  # a classmethod, or a method of C, which has no __func__
 
     def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
-        made = own.__func__(cls, *args, **kwargs)  # type: ignore[attr-defined]
+        made = unbound.__get__(None, cls)(*args, **kwargs)
         if any(isinstance(one, DeviceTensor) for one in (*args, *kwargs.values())):
             for one in made if isinstance(made, tuple) else (made,):
                 node = getattr(one, "grad_fn", None)
