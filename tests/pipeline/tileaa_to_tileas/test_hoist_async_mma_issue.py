@@ -31,6 +31,25 @@ def test_accumulators_that_each_iteration_reads(steps, sm):
     np.testing.assert_array_equal(found, a.astype(np.float64) @ (b * weights[:, None]).astype(np.float64))
 
 
+@pytest.mark.parametrize("steps", [0, 1, 2, 5])
+def test_dots_that_add_to_one_accumulator(steps):
+    rng = np.random.default_rng(steps)
+    q, k, v = (
+        rng.integers(-1, 2, (size, width)).astype(np.float16) for size, width in ((200, 64), (320, 64), (320, 32))
+    )
+    k, v = k[: 64 * steps], v[: 64 * steps]
+    out = np.full((200, 32), np.nan, np.float32)
+    found = run(KERNELS, "of_halves", "sm_100", [q, k, v, out], (2, 1, 1))[3]
+    scores = np.square(q.astype(np.float64) @ k.T.astype(np.float64)).astype(np.float16)
+    np.testing.assert_array_equal(found, scores.astype(np.float64) @ v.astype(np.float64))
+
+
+def test_dots_of_one_accumulator_come_together_right_behind_its_reading():
+    found = events("of_halves")
+    place = found.index("if")
+    assert found[place - 1 : place + 3] == ["tmem_load", "if", "async.umma", "async.umma"]
+
+
 def test_the_next_dot_comes_right_behind_the_reading_of_the_last_accumulator():
     assert events("weighted_steps")[:3] == ["tmem_load", "if", "async.umma"]
 
@@ -53,7 +72,7 @@ def test_no_dot_stays_where_another_leaves_with_the_barrier_of_both():
 
 
 @pytest.mark.parametrize(
-    "name", ["weighted_steps", "weighted_wide", "fed_back", "of_one_stage", "of_slices", "before_another"]
+    "name", ["weighted_steps", "weighted_wide", "fed_back", "of_one_stage", "of_slices", "of_halves", "before_another"]
 )
 def test_verifier_of_pipelines(name):
     assert verify_pipelines(scheduled_case(KERNELS, name, "sm_100")) > 0

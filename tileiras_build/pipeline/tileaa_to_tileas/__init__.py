@@ -29,6 +29,7 @@ from .insert_token_barriers import InsertTokenBarriers
 from .legalize_dot import LegalizeDot
 from .limit_conversion_scratch import LimitConversionScratch
 from .load_before_reductions import LoadBeforeReductions
+from .load_before_waits import LoadBeforeWaits
 from .load_for_each_dot import LoadForEachDot
 from .load_rows_once import LoadRowsOnce
 from .loop_over_batches import LoopOverBatches
@@ -95,6 +96,7 @@ PASSES = (
     CopyOperandsAhead,  # after SoftwarePipelineLoads, whose waits count copies; before PrefetchGatheredTiles: the rest goes to registers
     PrefetchGatheredTiles,  # after SpecializeWarps: only loops of asynchronous MMAs; after SoftwarePipelineLoads, which changes loops
     LoadBeforeReductions,  # after PrefetchGatheredTiles, whose loads have the registers first; before SpillToShared, which counts them
+    LoadBeforeWaits,  # after OverlapMmas and PrefetchGatheredTiles, which move and replace loads; before LimitConversionScratch: it moves conversions
     PrefetchFragments,  # after SoftwarePipelineLoads: all stage buffers have their readers; before SelectMemoryAtoms
     UseTmaStores,  # after SoftwarePipelineLoads: stage buffers have their sizes, and no later pass moves loads
     HoistBoundsChecks,  # after UseTmaStores: no later pass replaces accesses; before LimitConversionScratch: each loop has scratch of its own

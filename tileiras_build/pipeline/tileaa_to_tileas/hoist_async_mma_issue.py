@@ -1,7 +1,8 @@
 """Issue an asynchronous MMA one iteration ahead, right after its previous accumulator was read from tensor memory.
 
-In:    counted loops of the consumer partition with a dot (async.umma) that overwrites its accumulator. The loop does
-       not compute its operands, which have two stages; its accumulator is read once; a barrier precedes the dot.
+In:    counted loops of the consumer partition with a dot (async.umma) that overwrites its accumulator, and others that then add to it
+       (latent attention). The loop does not compute their operands, which have two stages; the accumulator is read once; a barrier precedes
+       the first dot.
 Out:   the next iteration's dot is issued right after that read, in an ``if`` that there is a next iteration; the dot of
        the first iteration is issued before the loop. The MMA overlaps the computation with the accumulator just read. Where threads use the
        result of a third dot before they need this one, it is issued behind another dot, without a barrier of its own: of the next iteration
@@ -84,30 +85,32 @@ def _hoist(dot: TableOp, loop: TableOp) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class _MmaIssue:
-    """An MMA, the waits and operations that its operands need (``ops``, in order), and the operation that the next one is issued behind:
-    the read of its accumulator, or a later MMA, whose barrier then stands for its own.
+    """MMAs on one accumulator, the waits and operations that their operands need (``ops``, in order), and the operation that the next ones
+    are issued behind: the read of their accumulator, or a later MMA, whose barrier then stands for their own.
 
     ``next_ops``: the scalars from which those of the next iteration are computed.
     """
 
-    dot: TableOp
     place: Operation
     ops: list[Operation]
     next_ops: list[Operation]
 
 
 def _find_mma_issue(dot: TableOp) -> _MmaIssue | None:
-    """The issue of an MMA; None where it cannot be hoisted."""
+    """The issue of an MMA that overwrites its accumulator, and of those that add to it; None where it cannot be hoisted."""
     block = parent_block(dot)
+    dots = [as_op(op) for op in block.ops if is_async_mma(op) and as_op(op).acc is dot.acc]
     reads = [op for op in users(dot.acc) if op.name == LOAD and op.parent is block]
-    if dot.ready is None or len(reads) != 1 or not is_zero(dot.accumulate) or not _has_no_other_dependence(dot):
+    if dots[0] is not dot or len(reads) != 1 or not is_zero(dot.accumulate) or not _are_waited_for_at_once(dots):
         return None
-    barrier = barrier_before(dot)
-    if not barrier or not has_two_stages(dot) or not _load_completes_before(loads_of(dot), reads[0]):
+    barriers = [barrier for one in dots for barrier in barrier_before(one)]
+    if not barrier_before(dot) or not all(_has_no_other_dependence(one) and has_two_stages(one) for one in dots):
         return None
-    acts = [*ops_on_same_stage(dot, "consumer_wait"), *barrier, dot]
-    others = [op for op in users_of_released_stage(dot, block.ops) if op is not dot]
-    if others and not (may_release(others) and others[-1].is_before_in_block(reads[0])):
+    if not _load_completes_before([load for one in dots for load in loads_of(one)], reads[0]):
+        return None
+    acts = [*(wait for one in dots for wait in ops_on_same_stage(one, "consumer_wait")), *barriers, *dots]
+    others = [op for one in dots for op in users_of_released_stage(one, block.ops) if op not in dots]
+    if others and not (len(dots) == 1 and may_release(others) and others[-1].is_before_in_block(reads[0])):
         return None
     scalars = scalars_behind([value for op in acts for value in op.operands], block)
     if scalars is None:
@@ -119,7 +122,14 @@ def _find_mma_issue(dot: TableOp) -> _MmaIssue | None:
         return None
     issued = give_release(dot, as_op(others[-1])) if others else dot
     ops = [issued if op is dot else op for op in ops]
-    return _MmaIssue(issued, _place(issued, reads[0]), ops, [op for op in block.ops if op in following])
+    place = _place(issued, reads[0]) if len(dots) == 1 else reads[0]
+    return _MmaIssue(place, ops, [op for op in block.ops if op in following])
+
+
+def _are_waited_for_at_once(dots: Sequence[TableOp]) -> bool:
+    """Whether threads wait for the last of the MMAs on an accumulator, to which all others but the first add, and for none before."""
+    *before, last = dots
+    return last.ready is not None and all(one.ready is None for one in before)
 
 
 def _place(dot: TableOp, read: Operation) -> Operation:
@@ -149,7 +159,7 @@ def _has_no_other_dependence(dot: TableOp) -> bool:
 
 # ---- rewriting -------------------------------------------------------------------------------------
 def _move(loop: TableOp, issue: _MmaIssue) -> None:
-    block = parent_block(issue.dot)
+    block = loop.regions[0].blocks[0]
     last = terminator(block)
     first: dict[SSAValue, SSAValue] = dict(zip(block.args, [loop.lower, *loop.initial]))
     for op in _guarded(loop, issue.ops, loop.lower, first):
