@@ -34,6 +34,11 @@ def test_half_of_the_rows_of_a_pair(columns, warps):
     verify_tmem_tile(tmem_tile(64, columns, 32, warps, is_pair=True))
 
 
+@pytest.mark.parametrize(("shape", "bits", "warps"), pairwise([(128, 32), (128, 128), (256, 64)], [16, 32], [4, 8, 16]))
+def test_rows_that_four_threads_share(shape, bits, warps):
+    verify_tmem_tile(tmem_tile(*shape, bits, warps, shares_rows=True))
+
+
 def test_a_tile_too_narrow_for_its_warps():
     assert tmem_tile(64, 8, 32, 4) is not None
     assert tmem_tile(64, 8, 32, 8) is None

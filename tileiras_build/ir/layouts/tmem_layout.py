@@ -15,6 +15,11 @@ w holds rows 16 (w mod 4) + t / 4 and 8 more, as in mma.sync:
     C, A       registers  neighbors in 8 (16x128b: 4) bytes, row + 8, columns in steps of 32 (16) bytes;
                lanes  columns in between, rows;  warps  rows 16 and 32, then columns from the highest
 
+The same shapes move the rows of an MMA of 128, where four threads are to share each row: a thread then has a quarter of what all rows
+have for their columns. The upper 16 lanes of a warp follow the lower ones in its registers:
+
+    C, A       registers  neighbors, row + 8, columns, row + 16, further rows;  lanes  columns, rows;  warps  as with 32x32b
+
 An MMA of 128 rows of a pair of CTAs (Layout B) has 64 of them in each CTA: row r in the lanes r and 64 + r, the lower half of
 the columns and the upper one. The shape is 32x32b:
 
@@ -64,6 +69,7 @@ class TmemTile:
     """A tile of 64, 128 or more rows in tensor memory, distributed over warps: ``groups_m`` x ``groups_n`` times four of them.
 
     ``min_step``: the fewest columns from 128 rows to the next. ``of_pair``: 64 rows are one CTA's half of an MMA of a pair.
+    ``shares_rows``: four threads share each of 128 rows.
     """
 
     rows: int
@@ -73,12 +79,13 @@ class TmemTile:
     groups_n: int
     min_step: int = 0
     of_pair: bool = False
+    shares_rows: bool = False
 
     @cached_property
     def layout(self) -> LinearLayout:
         if self.of_pair:
             return self._half_of_pair
-        return self._half if self.rows == HALF_ROWS else self._whole
+        return self._by_quads if self.rows == HALF_ROWS or self.shares_rows else self._whole
 
     @property
     def _half_of_pair(self) -> LinearLayout:
@@ -101,14 +108,15 @@ class TmemTile:
         )
 
     @property
-    def _half(self) -> LinearLayout:
+    def _by_quads(self) -> LinearLayout:
         rows, columns = dim_bases((self.rows, self.columns))
         own = log2_exact(self.columns // self.groups_n)
         low = log2_exact(self._neighbor_bytes * 8 // self.element_bits)
+        half, first, upper = 4 + log2_exact(self.halves), 6 + log2_exact(self.halves), 7 + log2_exact(self.groups_m)
         return LinearLayout(
-            (*columns[:low], rows[3], *columns[low + 2 : own]),
+            (*columns[:low], rows[3], *columns[low + 2 : own], *rows[4:half], *rows[upper:]),
             (columns[low], columns[low + 1], *rows[:3]),
-            (rows[4], rows[5], *columns[own:]),
+            (*rows[half:first], *rows[first:upper], *columns[own:]),
             (self.rows, self.columns),
         )
 
@@ -119,7 +127,13 @@ class TmemTile:
     @property
     def shape(self) -> TcgenShape:
         """The shape of the instructions that load and store the tile."""
-        return HALVES[self._neighbor_bytes] if self.rows == HALF_ROWS and not self.of_pair else WHOLE
+        by_quads = self.shares_rows or self.rows == HALF_ROWS and not self.of_pair
+        return HALVES[self._neighbor_bytes] if by_quads else WHOLE
+
+    @property
+    def halves(self) -> int:
+        """The halves of a warp's 32 lanes that it moves by instructions of their own."""
+        return 2 if self.shares_rows else 1
 
     @property
     def tmem_columns(self) -> int:
@@ -146,29 +160,37 @@ class TmemTile:
         return max(1, self.rows // (ROWS * self.groups_m))
 
     def pieces(self, max_registers: int) -> Iterator[tuple[int, int, int]]:
-        """(tile of the warp, first column, repetitions) of every load or store of a warp, of up to ``max_registers`` registers (a
-        power of two) each."""
+        """(tile of the warp, or half of its lanes there, first column, repetitions) of every load or store of a warp, of up to
+        ``max_registers`` registers (a power of two) each."""
         shape = self.shape
         step = min(
             self.tmem_columns_per_warp,
             max(min(shape.max_repetitions, max_registers) // shape.registers, 1) * shape.tmem_columns,
         )
-        for own in range(self.tiles_per_warp):
+        for own in range(self.tiles_per_warp * self.halves):
             for first in range(0, self.tmem_columns_per_warp, step):
                 yield own, first, step // shape.tmem_columns
 
+    def lane_and_column(self, own: int) -> tuple[int, int]:
+        """The first lane of a warp's 32, and the column, of one of its tiles or halves."""
+        tile, half = divmod(own, self.halves)
+        return LANES // 2 * half, tile * self.groups_m * self.tmem_step
+
 
 @lru_cache(maxsize=256)
-def tmem_tile(rows: int, columns: int, element_bits: int, num_warps: int, *, is_pair: bool = False) -> TmemTile | None:
+def tmem_tile(
+    rows: int, columns: int, element_bits: int, num_warps: int, *, is_pair: bool = False, shares_rows: bool = False
+) -> TmemTile | None:
     """The tile over all warps; None if it is too small for them or too large for tensor memory. ``is_pair``: the accumulator of
-    one CTA of a pair.
+    one CTA of a pair. ``shares_rows``: four threads share each row.
     """
     groups = num_warps // WARPS
-    if rows < HALF_ROWS or not groups:
+    if rows < (ROWS if shares_rows else HALF_ROWS) or not groups or (is_pair and shares_rows):
         return None
     groups_m = max(1, min(groups, rows // ROWS))
     of_pair = is_pair and rows == HALF_ROWS
-    tile = TmemTile(rows, columns, element_bits, groups_m, groups // groups_m, of_pair=of_pair)
+    groups_n = groups // groups_m
+    tile = TmemTile(rows, columns, element_bits, groups_m, groups_n, of_pair=of_pair, shares_rows=shares_rows)
     return (
         tile
         if tile.tmem_columns_per_warp >= tile.shape.tmem_columns and tile.total_tmem_columns <= ALL_COLUMNS

@@ -156,6 +156,9 @@ class MmaFamily(ABC, Generic[Row]):
     def keep_lhs_in_smem(self, op: TableOp, job: Job) -> None:
         """Mark such an operand of a dot that was selected, and its load."""
 
+    def choose_row_sharing(self, op: TableOp, warps: int) -> None:
+        """Mark a dot whose results several threads are to share by row, once all dots of its kernel are selected."""
+
     # ---- layouts ---------------------------------------------------------------------------------
     def divide(self, op: TableOp, target: Target, num_warps: int, *, rows_only: bool) -> None:
         """Set the row of a dot whose operands are in registers (``mma``), and how warps divide its tile (``warps``) where several do;

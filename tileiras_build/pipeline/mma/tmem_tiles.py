@@ -16,8 +16,9 @@ def tmem_tiles(op: TableOp, num_warps: int) -> tuple[TmemTile | None, TmemTile]:
     """The tensor memory layouts of a dot's left operand, if it were there, and of its accumulators."""
     atom = unwrap(row_of(op))
     m, n = op.result.type.get_shape()
-    left = tmem_tile(m, k_of(op), ELEMENT_BITS[atom.a_type], num_warps)
-    return left, unwrap(tmem_tile(m, n, 32, num_warps, is_pair=bool(op.pair)))
+    quads = bool(op.shares_rows)
+    left = tmem_tile(m, k_of(op), ELEMENT_BITS[atom.a_type], num_warps, shares_rows=quads)
+    return left, unwrap(tmem_tile(m, n, 32, num_warps, is_pair=bool(op.pair), shares_rows=quads))
 
 
 def scale_columns(op: TableOp, num_warps: int) -> list[ScaleColumns]:

@@ -109,6 +109,7 @@ def _select(func: Operation, job: Job, warps: int) -> None:
             _share_with_threads(op, index, job)
         if op.mma is not None:
             family_of(op).keep_lhs_in_smem(op, job)
+            family_of(op).choose_row_sharing(op, warps)
 
 
 def _share_with_threads(op: TableOp, index: int, job: Job) -> None:

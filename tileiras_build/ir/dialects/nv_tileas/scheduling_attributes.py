@@ -77,6 +77,8 @@ SCHEDULING_ATTRIBUTES: dict[str, Declared] = {
         # The accumulator stays in tensor memory, where each iteration rescales it; the left operand stays in shared memory.
         "rescaled": FLAG,
         "stationary": FLAG,
+        # Four threads share each row of what tensor memory holds.
+        "shares_rows": FLAG,
         # The operands that threads write to shared memory.
         "stored": I32S.optional(),
         # Those of them that cp.async copies there, iterations ahead.

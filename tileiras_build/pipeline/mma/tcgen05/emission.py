@@ -78,6 +78,7 @@ from .tmem_access import (
     pointer_to,
     registers_type,
     scalars_of,
+    tile_of,
     tile_start,
     vector_of,
     warp_address,
@@ -104,8 +105,10 @@ def emit_alloc_tmem(e: KernelEmitter, op: TableOp) -> None:
 
 # ---- tiles between registers and tensor memory -----------------------------------------------------
 def emit_tmem_load(e: KernelEmitter, op: TableOp) -> None:
-    element, shape = element_of(op.result.type), op.result.type.get_shape()
-    tile = unwrap(tmem_tile(*shape, COLUMN_BITS, e.num_warps, is_pair=allocation_of(e).is_pair))
+    element, tile = (
+        element_of(op.result.type),
+        tile_of(op.result, COLUMN_BITS, e.num_warps, is_pair=allocation_of(e).is_pair),
+    )
     e.b.issue(instructions.FenceAfterOp)
     loaded = []
     start = tile_start(e, op.source, op.stage, tile.total_tmem_columns)
@@ -154,9 +157,9 @@ def emit_tmem_store(e: KernelEmitter, op: TableOp) -> None:
 
 
 def _store(e: KernelEmitter, op: TableOp) -> None:
-    element, shape = element_of(op.value.type), op.value.type.get_shape()
+    element = element_of(op.value.type)
     bits, is_pair = COLUMN_BITS if op.accumulator else element.bits, op.accumulator and allocation_of(e).is_pair
-    tile = unwrap(tmem_tile(*shape, bits, e.num_warps, is_pair=is_pair))
+    tile = tile_of(op.value, bits, e.num_warps, is_pair=is_pair)
     registers = e.values.packed_as(op.value, tile.layout)
     words = pack_registers(e.b, element, registers, COLUMN_BITS // tile.element_bits)
     e.b.issue(instructions.FenceAfterOp)  # MMAs of other threads may have read these columns

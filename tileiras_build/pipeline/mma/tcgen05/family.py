@@ -35,6 +35,7 @@ from ..smem_operands import readable_operands
 from ..tmem_tiles import scale_columns, tmem_tiles
 from .cta_pairs import gains_by_rows, is_of_pair, may_be_of_pair
 from .kernel_columns import adds_in_tmem, columns_of_kernel
+from .row_sharing import choose_row_sharing
 from .stationary_operands import free_columns, keep_in_smem
 
 if TYPE_CHECKING:
@@ -122,6 +123,9 @@ class Tcgen05(MmaFamily[Tcgen05Atom]):
     def keep_lhs_in_smem(self, op: TableOp, job: Job) -> None:
         """Where the columns of a loop-invariant operand would cost the SM a CTA."""
         keep_in_smem(op, self.row_of(op), job)
+
+    def choose_row_sharing(self, op: TableOp, warps: int) -> None:
+        choose_row_sharing(op, warps)
 
     def mn_major(self, row: Tcgen05Atom) -> tuple[str, ...]:
         return row.mn_major

@@ -5,10 +5,9 @@ from __future__ import annotations
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, SSAValue
 
-from ....ir.casting import typed
-from ....ir.layouts import (
-    TmemTile,
-)
+from ....ir.casting import tile_type, typed, unwrap
+from ....ir.dialects.cute import layout_of
+from ....ir.layouts import TmemTile, tmem_tile
 from ....ir.layouts.linear_layout import log2_exact
 from ...common.llvm_type_constructors import HALF, I16, I32, TENSOR, vector
 from ...tileas_to_ll.emission.function_builder import Value
@@ -31,13 +30,23 @@ def tile_start(e: KernelEmitter, tile: SSAValue, stage: SSAValue | None, columns
 
 
 def warp_address(threads: ThreadIds, tile: TmemTile, start: Value, own_tile: int, first: int) -> Value:
-    """Where this warp's part of a tile begins: words ``first`` and on of its tile number ``own`` of 64 or 128 rows."""
+    """Where this warp's part of a tile begins: words ``first`` and on of its tile number ``own`` of 64 or 128 rows, or of a half of its lanes."""
     images = [32 << LANE_SHIFT, 64 << LANE_SHIFT]
     images += [tile.tmem_step << bit for bit in range(log2_exact(tile.groups_m))]
     images += [tile.tmem_columns_per_warp << bit for bit in range(log2_exact(tile.groups_n))]
     with threads.b.at_function_start():
         part = threads.b.linear(threads.uniform_warp, images)
-    return threads.b.add(threads.b.add(start, part), own_tile * tile.groups_m * tile.tmem_step + first)
+    lane, column = tile.lane_and_column(own_tile)
+    return threads.b.add(threads.b.add(start, part), (lane << LANE_SHIFT) + column + first)
+
+
+def tile_of(value: SSAValue, bits: int, num_warps: int, *, is_pair: bool = False) -> TmemTile:
+    """How a tile lies in tensor memory, where a value has it in registers in the layout of loads and stores."""
+    shape, held = tile_type(value).get_shape(), layout_of(value)
+    by_quads = None if is_pair else tmem_tile(*shape, bits, num_warps, shares_rows=True)
+    if by_quads is not None and by_quads.layout.register_permutation(held) is not None:
+        return by_quads
+    return unwrap(tmem_tile(*shape, bits, num_warps, is_pair=is_pair))
 
 
 def form_of(shape: str, repetitions: int) -> dict[str, bool | int | str]:

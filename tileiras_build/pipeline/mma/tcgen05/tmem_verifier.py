@@ -33,7 +33,9 @@ def verify_tmem_tile(tile) -> None:
             for own, first, repetitions in tile.pieces(tile.shape.max_repetitions):
                 for i in range(repetitions * tile.shape.registers):
                     place, word = DATA_PATHS[tile.shape.name](lane, i)
-                    row = warp % 4 * min(32, tile.rows // 4) + place + 128 * (own * tile.groups_m + group_m)
+                    number, half = divmod(own, tile.halves)
+                    row = warp % 4 * min(32, tile.rows // 4) + place + 128 * (number * tile.groups_m + group_m)
+                    row += LANES // 2 * half
                     column = (group_n * tile.tmem_columns_per_warp + first + word) * per_word
                     if tile.of_pair:
                         row, column = warp % 2 * 32 + place, column + warp % 4 // 2 * tile.columns // 2
