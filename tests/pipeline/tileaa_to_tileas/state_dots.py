@@ -109,6 +109,18 @@ def gradients(q, k, v, do, rows, delta, dk, dv, M: ConstInt, N: ConstInt, D: Con
     ct.store(dv, (ct.bid(0), 0), grad_v)
 
 
+@ct.kernel
+def inverse(a, out, N: ConstInt):
+    """(1 - a)^-1 of strictly triangular tiles: the product of 1 + a, 1 + a^2, 1 + a^4, ..."""
+    power = ct.load(a, (ct.bid(0), 0), (N, N)).astype(ct.float32)
+    total = power + ct.where(ct.arange(N, dtype=ct.int32)[:, None] == ct.arange(N, dtype=ct.int32)[None, :], 1.0, 0.0)
+    for _ in range(5):
+        factor = power.astype(a.dtype)
+        power = ct.mma(factor, factor, ct.zeros((N, N), dtype=ct.float32))
+        total = ct.mma(total.astype(a.dtype), power.astype(a.dtype), total)
+    ct.store(out, (ct.bid(0), 0), total)
+
+
 half, single = (Array(dtype, 2, stride_divisible_by=8) for dtype in ("float16", "float32"))
 CASES = [
     Case("linear_attention", linear_attention, (half, half, half, single, 64, 64, 64)),
@@ -117,5 +129,6 @@ CASES = [
     Case("halved_values", halved_values, (half, half, half, single, 64, 64, 64)),
     Case("delta_rule", delta_rule, (half, half, half, half, single, 64, 64, 64)),
     Case("gradients", gradients, (*4 * [half], *2 * [Array("float32", 1)], single, single, 64, 128, 64)),
+    Case("inverse", inverse, (half, single, 64)),
     Case("delta_rule_wide", delta_rule, (half, half, half, half, single, 64, 128, 64)),
 ]

@@ -125,6 +125,18 @@ def test_results(reference, chunks):
     check_results(reference, chunks, "sm_100")
 
 
+@pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
+def test_results_of_powers(sm):
+    """All operands are computed: a tile that is both operands of a dot is written once, and to one stage, as threads wait for each dot."""
+    a = np.tril(np.random.default_rng(0).integers(-1, 2, (128, 64)).reshape(2, 64, 64), -1) / 16
+    out = np.full((128, 64), np.nan, np.float32)
+    found = run(KERNELS, "inverse", sm, [a.reshape(128, 64).astype(np.float16), out], (2, 1, 1))[1]
+    np.testing.assert_allclose(found.reshape(2, 64, 64), np.linalg.inv(np.eye(64) - a), rtol=5e-3, atol=5e-3)
+    text = compiled(KERNELS, "inverse", sm).tileas
+    assert text.count("nv_tileas.local_store") == text.count("= nv_tileas.alloc_tensor") == 3
+    assert "nv_tileas.buffer<f16, #builtin.int<2>" not in text and "mma.sync" not in compiled(KERNELS, "inverse", sm).ptx
+
+
 @pytest.mark.parametrize("chunks, width", [(1, 64), (5, 64), (4, 128)])
 def test_results_of_delta_rule(chunks, width):
     check_delta_rule(chunks, width, "sm_100")
@@ -150,7 +162,7 @@ def check_results(reference, chunks, sm):
 
 @pytest.mark.parametrize(
     "name",
-    ["linear_attention", "of_results", "halved_queries", "halved_values", "delta_rule", "delta_rule_wide", "gradients"],
+    ["linear_attention", "of_results", "halved_queries", "halved_values", "delta_rule", "delta_rule_wide", "gradients", "inverse"],
 )
 def test_verifier_of_pipelines(name):
     assert verify_pipelines(scheduled_case(KERNELS, name, "sm_100")) > 0

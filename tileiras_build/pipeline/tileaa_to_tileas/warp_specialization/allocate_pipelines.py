@@ -1,5 +1,4 @@
-"""Allocate what partitions share: stages with their pipelines and TMA descriptors, and accumulators in tensor
-memory."""
+"""Allocate what partitions share: stages with their pipelines and TMA descriptors, and accumulators in tensor memory."""
 
 from __future__ import annotations
 
@@ -52,13 +51,13 @@ from ..chunked_layout_conversions import limit_conversion_chunks
 from ..op_insertion import insert_before
 from ..software_pipelining.cp_async_loads import cp_async_load
 from ..tma_descriptors import descriptor_of
+from .operand_tiles import TmaOperandLoad
 from .pipelines import (
     LhsChunks,
     Mainloop,
     OperandStages,
     Pipeline,
     ScaleStages,
-    TmaOperandLoad,
     TmemAccumulator,
     accumulators_stay_in_tmem,
     query_tiles_of,
@@ -163,13 +162,16 @@ class PipelineAllocation:
                 limit_conversion_chunks(op, SMALL_CHUNK_BYTES, self.job)
 
     def _stages_with_scratch(self, body: Block) -> int:
-        size = sum(group[0].stage_bytes for group in self.groups)
+        firsts = [group[0] for group in self.groups]
+        several = [first for first in firsts if not first.is_written_behind_wait] or firsts
+        size = sum(first.stage_bytes for first in several)
         scratch, most = self._concurrent_scratch(body), ctas_per_sm(self.func, body, self.job)
         scratch += sum(
             stationary.operand_load.box.tile_bytes + STAGES_SMEM_OVERHEAD
             for stationary in stationary_operands_of(self.mainloops)
         )
         scratch += sum(mainloop.resident_bytes for mainloop in self.mainloops)
+        scratch += sum(first.stage_bytes for first in firsts if first not in several)
         scratch += sum(_bytes_of_scales(group[0]) for group in self.groups if group[0].scale_loads)
         copied = (
             sum(_scale_bytes(mainloop.dot) for mainloop in self.mainloops if not mainloop.scale_loads)

@@ -39,13 +39,13 @@ from ..op_insertion import (
     is_not_first_iteration,
     loop_continues_at,
 )
+from .operand_tiles import TmaOperandLoad
 from .pipelines import (
     Mainloop,
     Operands,
     Pipeline,
     PipelineState,
     StationaryOperand,
-    TmaOperandLoad,
     accumulators_of,
     stages_of,
     stationary_operands_of,

@@ -6,11 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from xdsl.dialects.builtin import FloatTF32Type, i32
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import i32
+from xdsl.ir import Operation, SSAValue
 
 from ....ir.casting import as_op, parent_block, type_as, unwrap
-from ....ir.dialects.cute import layout_of
 from ....ir.dialects.nv_tileas.ops import (
     AdvanceOp,
     ConsumerReleaseOp,
@@ -22,25 +21,27 @@ from ....ir.dialects.nv_tileas.ops import (
 from ....ir.dialects.nv_tileas.types import PipelineType
 from ....ir.dialects.op_definition import TableOp
 from ....ir.dialects.op_traits import is_loop
-from ....ir.layouts import SharedLayout
 from ....ir.layouts.tmem_layout import ROWS, WARPS
 from ...analysis.axis_info import AxisAnalysis
-from ...analysis.copied_operands import copied_placement
 from ...analysis.dot_operand_chains import dot_operand_load
-from ...analysis.enclosing_control_flow import enclosing_control_flow, enclosing_kernel
+from ...analysis.enclosing_control_flow import (
+    enclosing_control_flow,
+    enclosing_kernel,
+    only_accumulates,
+    summed_dots,
+)
 from ...analysis.scale_stage_counts import warp_loaded_scale_groups
-from ...analysis.stored_operands import is_invariant, own_sources, stored_placement
+from ...analysis.stored_operands import own_sources
 from ...analysis.tma_operands import is_tma_operand
-from ...analysis.tma_tensor_maps import TensorBox, tensor_box
 from ...mma.family import Storage, TmemMmaOps, family_of, tmem_mma_ops
 from ...mma.tmem_tiles import tmem_tiles
 from ..op_insertion import Inserter, insertion_before
+from .operand_tiles import StoredOperand, TmaOperandLoad
 
 if TYPE_CHECKING:
     from .producer import ScaleLoad
 
 MIN_BUFFERS_OF_TWO_MMAS = 5  # with fewer, an operand would be copied too few iterations ahead
-tf32 = FloatTF32Type()
 Operands = dict[str, SSAValue | None]  # of an operation, by name
 
 
@@ -169,57 +170,6 @@ class PipelineState:
 
 # ---- operands of dots ----------------------------------------------------------------------------------------------
 @dataclass(eq=False)
-class TmaOperandLoad:
-    """One operand of a dot: its load, the operations between, and the placement of its tiles. ``first``: the load of the same
-    tile for an earlier dot, which fills the buffer of both.
-    """
-
-    index: int
-    load: TableOp
-    chain: list[Operation]
-    box: TensorBox
-    buffer: SSAValue | None = None
-    descriptor: SSAValue | None = None
-    first: TmaOperandLoad | None = None
-
-    @classmethod
-    def of(cls, index: int, load: TableOp, chain: list[Operation], analysis: AxisAnalysis) -> TmaOperandLoad:
-        return cls(index, load, chain, unwrap(tensor_box(load, chain, analysis)))
-
-    @property
-    def element(self) -> Attribute:
-        """The element type in shared memory."""
-        return tf32 if self.box.rounds else self.load.value.type.element_type
-
-
-@dataclass(eq=False)
-class StoredOperand:
-    """One operand that threads write to shared memory: in each iteration to the stage that they read tiles of, or once before
-    the loop if it does not depend on it. ``first``: that of an earlier dot, for which the same tile is written. One that cp.async copies (``copy_operands_ahead.py``) has more buffers: it is copied as many iterations ahead as there
-    are more than stages.
-    """
-
-    index: int
-    placement: SharedLayout
-    is_invariant: bool
-    is_copied: bool
-    buffer: SSAValue | None = None
-    first: StoredOperand | None = None
-
-    @classmethod
-    def of(cls, dot: TableOp, index: int) -> StoredOperand:
-        family, layout = family_of(dot), layout_of(dot.operands[index])
-        mn_major = family.mn_major(family.row_of(dot))
-        if index in (dot.copied or ()):
-            return cls(index, unwrap(copied_placement(dot, index, mn_major)), False, True)
-        return cls(index, stored_placement(dot, index, mn_major, layout), is_invariant(dot, index), False)
-
-    @property
-    def bytes(self) -> int:
-        return self.placement.size_bytes
-
-
-@dataclass(eq=False)
 class StationaryOperand:
     """A left operand that TMA loads before the loops of its dots: a buffer of one stage.
 
@@ -336,11 +286,20 @@ class Mainloop:
         return 0 if operand.is_invariant or operand.first else 2 if operand.is_copied and self.loads else 1
 
     def pipeline_stages(self, count: int) -> int:
-        """The stages of the pipeline where shared memory holds so many: where threads copy all operands, those whose MMAs may
+        """The stages of the pipeline where shared memory holds so many: where threads write all operands, those whose MMAs may
         be in flight.
         """
+        if self.is_written_behind_wait:
+            return 1
         least = MIN_BUFFERS_OF_TWO_MMAS if any(operand.is_copied for operand in self.stored) else 2
         return count if self.loads else min(count, 2 if count >= least else 1)
+
+    @property
+    def is_written_behind_wait(self) -> bool:
+        """Whether threads write all operands, from no tile that is copied ahead, and have read the result of the MMA before they do so again."""
+        if self.loads or any(operand.is_copied for operand in self.stored):
+            return False
+        return not only_accumulates(self.dot) and summed_dots(self.dot)[-1] is self.dot
 
     def buffers_of(self, operand: StoredOperand, count: int) -> int:
         """The buffers of an operand that threads write."""

@@ -36,6 +36,7 @@ from ..op_insertion import Inserter, insert_if, is_first_of_group, loop_continue
 from ..software_pipelining.cp_async_loads import is_computable_for_iteration
 from ..speculation_guards import speculated
 from ..subtile_indices import relax_checks_past_end
+from .operand_tiles import TmaOperandLoad
 from .partition_slice import PartitionSlice
 from .pipelines import (
     Mainloop,
@@ -43,7 +44,6 @@ from .pipelines import (
     Pipeline,
     PipelineState,
     StationaryOperand,
-    TmaOperandLoad,
     scales_of,
     stages_of,
     stationary_operands_of,

@@ -23,7 +23,8 @@ from ...analysis.enclosing_control_flow import enclosing_control_flow
 from ...analysis.stored_operands import shares_stages
 from ...analysis.tma_operands import tile_key
 from ...mma.family import family_of
-from .pipelines import Mainloop, StationaryOperand, StoredOperand, TmaOperandLoad
+from .operand_tiles import StoredOperand, TmaOperandLoad
+from .pipelines import Mainloop, StationaryOperand
 
 
 def share_stages(mainloops: list[Mainloop]) -> None:
@@ -37,7 +38,7 @@ def share_stages(mainloops: list[Mainloop]) -> None:
                 other, load.first = found
                 _unite(other, mainloop)
         for stored in mainloop.stored:
-            written = next(_written_before(stored, mainloop, sharing[:position]), None)
+            written = next(_written_before(stored, mainloop, sharing[: position + 1]), None)
             if written is not None:
                 other, stored.first = written
                 _unite(other, mainloop)
@@ -71,14 +72,16 @@ def _loads_of_tile(
 def _written_before(
     stored: StoredOperand, mainloop: Mainloop, earlier: list[Mainloop]
 ) -> Iterator[tuple[Mainloop, StoredOperand]]:
-    """The mainloops that write an operand before one of its own, for dots of the same family in the same iteration."""
+    """The mainloops that write an operand before one of its own, for dots of the same family in the same iteration, or for this one."""
     tile = mainloop.dot.operands[stored.index]
     for other in earlier:
         if other.dot.parent is not mainloop.dot.parent or family_of(other.dot) is not family_of(mainloop.dot):
             continue
-        if not other.loads or not mainloop.loads:
+        if other is not mainloop and not (other.loads and mainloop.loads):
             continue  # no producer fills the stages of one, and threads wait for its MMAs instead
         for one in () if stored.is_invariant else other.stored:
+            if one is stored:
+                break
             if other.dot.operands[one.index] is tile and one.placement == stored.placement and one.first is None:
                 yield other, one
 
