@@ -33,6 +33,14 @@ def looped(x, out, N: ConstInt):
 
 
 @ct.kernel
+def looped_in_place(x, out, N: ConstInt):
+    """Rows less the largest element, added to those that the array has."""
+    for index in range(ct.bid(0), x.shape[0], ct.num_blocks(0)):
+        row = ct.load(x, (index, 0), (1, N)) + ct.load(out, (index, 0), (1, N))
+        ct.store(out, (index, 0), row - ct.max(row, axis=1, keepdims=True))
+
+
+@ct.kernel
 def gathered(x, weights, out, N: ConstInt, T: ConstInt):
     """Rows divided by their totals, times weights, in parts of T by pointers."""
     row, columns = ct.bid(0), ct.arange(T, dtype=ct.int32)
@@ -104,6 +112,7 @@ CASES = [
     Case("unaligned", weighted, (Array("float16", 2), Array("float16", 1), Array("float16", 2), 2048)),
     Case("short_weighted", weighted, (ROWS, ROW, ROWS, 256)),
     Case("looped", looped, (ROWS, ROWS, 4096)),
+    Case("looped_in_place", looped_in_place, (ROWS, ROWS, 256)),
     Case("looped_short", looped, (ROWS, ROWS, 256)),
     Case("gradients", gradients, (ROWS, ROWS, ROW, ROWS, FLOATS, FLOATS, 3, 4096)),
     Case("looped_gathers", looped_gathers, (Array("int32", 2), Array("int32", 2), 7, 128)),

@@ -149,3 +149,11 @@ def test_a_loop_over_rows_of_a_view_loads_the_next_one(sm, blocks):
     x = np.random.default_rng(6).integers(-1000, 1000, (7, 240)).astype(np.float16)
     _, out = run(KERNELS, "looped_short", sm, [x, np.zeros_like(x)], (blocks, 1, 1))
     np.testing.assert_array_equal(out, x - np.maximum(x.max(axis=1, keepdims=True), 0))
+
+
+def test_a_loop_that_waits_for_another_row_loads_none_ahead():
+    """That of the array to which it stores: one access to each in the loop, and none before."""
+    assert compiled(KERNELS, "looped_in_place", "sm_100").ptx.count("ld.global") == 2
+    x, before = np.random.default_rng(7).integers(-100, 100, (2, 7, 256)).astype(np.float16)
+    _, out = run(KERNELS, "looped_in_place", "sm_100", [x, before.copy()], (3, 1, 1))
+    np.testing.assert_array_equal(out, x + before - (x + before).max(axis=1, keepdims=True))

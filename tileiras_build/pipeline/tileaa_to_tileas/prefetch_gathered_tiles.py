@@ -11,6 +11,8 @@ Sound: no token orders such a load after a write, so it may run earlier; a write
 
 from __future__ import annotations
 
+from itertools import takewhile
+
 from xdsl.dialects.builtin import TensorType, i1, i32
 from xdsl.ir import Block, SSAValue
 
@@ -69,22 +71,39 @@ class PrefetchGatheredTiles(EdgePass):
 
 
 def _of_rows(func: TableOp, loop: TableOp, loads: list[TableOp], job: Job) -> list[TableOp]:
-    """The loads of a loop over rows that reduces them, if threads have registers for the next row, too."""
+    """The loads of a loop over rows that reduces them, if threads have registers for the next row, too. None where a thread waits for
+    another load before it reduces, as of rows that it stores to: those ahead would hide none of its latency, and take registers.
+    """
     block = loop.regions[0].blocks[0]
     rows = [load for load in loads if load.name == POINTER_LOAD] + _of_views(loads, block)
     if not any(op.name == REDUCE for op in block.ops) or not is_program_dependent(loop.operands[0]):
+        return []
+    if any(load not in rows for load in _loads_of_reduced(block)):
         return []
     words = row_words(func) + sum(tile_registers(load.value) for load in rows if is_tile(load.value))
     held = registers_at_launch(func.num_warps * (occupancy(func, job) or 1), job.target)
     return rows if row_registers(words, func.num_warps) <= held else []
 
 
+def _loads_of_reduced(block: Block) -> list[TableOp]:
+    """The loads of tiles before the first reduction of a block, each iteration its own."""
+    before = takewhile(lambda op: op.name != REDUCE, block.ops)
+    loads = [as_op(op) for op in before if op.name in LOADS and is_tile(op.results[0])]
+    return [load for load in loads if not _is_same_for_all(load, block)]
+
+
+def _is_same_for_all(load: TableOp, block: Block) -> bool:
+    """Whether all iterations load the same, which is in L1 then."""
+    places = load.coords if load.name == TILED_LOAD else [load.pointer]
+    return all(is_outside(place, block) for place in places)
+
+
 def _of_views(loads: list[TableOp], block: Block) -> list[TableOp]:
     """The loads of views that a loop over rows may do ahead; none where a thread would carry many elements, which leave registers for
-    fewer CTAs. Tiles with two versions would be loaded in branches, where a thread waits for them; what all iterations load is in L1.
+    fewer CTAs. Tiles with two versions would be loaded in branches, where a thread waits for them.
     """
     tiles = [load for load in loads if load.name == TILED_LOAD and not _TWO_VERSIONS & load.attributes.keys()]
-    tiles = [load for load in tiles if not all(is_outside(coord, block) for coord in load.coords)]
+    tiles = [load for load in tiles if not _is_same_for_all(load, block)]
     carried = sum(layout_of(load.value).num_registers for load in tiles)
     return tiles if carried <= MAX_ELEMENTS_OF_ROWS else []
 
