@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tileiras_build.pipeline.analysis.axis_info import MAX_DIVISIBILITY, AxisAnalysis, power_of_two
+from tileiras_build.pipeline.analysis.axis_facts import MAX_DIVISIBILITY, power_of_two
+from tileiras_build.pipeline.analysis.axis_info import AxisAnalysis
 from tileiras_build.pipeline.tile_ir_text_format import parse
 
 HEAD = """nv_tileaa.func @k {
@@ -41,6 +42,17 @@ def facts(line: str):
         ("%x = arith.muli %r, %t : tensor<16xi32>", ((1,), (1,), 2)),
         ("%x = arith.muli %e, %two : i32", ((), (), 16)),
         ("%x = nv_tileas.view %r : (tensor<16xi32>) -> tensor<16x1xi32>", ((16, 1), (1, 1), MAX_DIVISIBILITY)),
+        ("%x = arith.floordivsi %e, %two : i32", ((), (), 4)),
+        ("%x = arith.ceildivsi %e, %two : i32", ((), (), 4)),
+        ("%x = arith.floordivsi %two, %e : i32", ((), (), 1)),
+        ("%x = arith.floordivsi %r, %t : tensor<16xi32>", ((1,), (2,), 1)),
+        ("%x = arith.divsi %r, %t : tensor<16xi32>", ((1,), (1,), 1)),
+        ("%x = arith.remui %r, %b : tensor<16xi32>", ((8,), (1,), 8)),
+        ("%x = arith.remsi %r, %b : tensor<16xi32>", ((1,), (1,), 1)),
+        ("%x = arith.shrsi %r, %t : tensor<16xi32>", ((1,), (4,), 1)),
+        ("%x = arith.shli %e, %two : i32", ((), (), 32)),
+        ("%x = arith.xori %r, %b : tensor<16xi32>", ((8,), (1,), 8)),
+        ("%x = arith.minsi %r, %b : tensor<16xi32>", ((1,), (1,), 1)),
         ("%x = nv_tileas.addptr %p, %e : (!nv_tileaa.ptr<f32>, i32) -> !nv_tileaa.ptr<f32>", ((), (), 1)),
     ],
 )
@@ -52,6 +64,28 @@ def test_broadcast_is_constant_along_what_it_repeats():
     line = "%w = nv_tileas.view %r : (tensor<16xi32>) -> tensor<16x1xi32>\n"
     line += "  %x = nv_tileas.broadcast %w : (tensor<16x1xi32>) -> tensor<16x8xi32>"
     assert facts(line) == ((16, 1), (1, 8), MAX_DIVISIBILITY)
+
+
+FLOOR_REMAINDER = """%m = nv_tileas.assume %n {predicate = #cuda_tile.div_by<8>} : i32
+  %p0 = nv_tileas.assume %m {predicate = #cuda_tile.bounded<LEAST, ?>} : i32
+  %d = nv_tileas.splat %p0 : (i32) -> tensor<16xi32>
+  %zero = arith.constant 0 : i32
+  %z = nv_tileas.splat %zero : (i32) -> tensor<16xi32>
+  %q = arith.remsi %r, %d : tensor<16xi32>
+  %c0 = arith.cmpi %q, %z {predicate = "slt"} : (tensor<16xi32>, tensor<16xi32>) -> tensor<16xi1>
+  %c1 = arith.cmpi %d, %z {predicate = "slt"} : (tensor<16xi32>, tensor<16xi32>) -> tensor<16xi1>
+  %c2 = arith.xori %c0, %c1 : tensor<16xi1>
+  %c3 = arith.cmpi %q, %z {predicate = "PREDICATE"} : (tensor<16xi32>, tensor<16xi32>) -> tensor<16xi1>
+  %c4 = arith.andi %c2, %c3 : tensor<16xi1>
+  %s = arith.addi %q, %d : tensor<16xi32>
+  %x = arith.select %c4, %s, %q : (tensor<16xi1>, tensor<16xi32>, tensor<16xi32>) -> tensor<16xi32>"""
+
+
+@pytest.mark.parametrize(("least", "predicate", "group"), [("0", "ne", 8), ("?", "ne", 1), ("0", "eq", 1)])
+def test_a_remainder_by_a_positive_number_counts_up_within_its_divisor(least, predicate, group):
+    """One that rounds down; by a negative number it counts up to zero."""
+    line = FLOOR_REMAINDER.replace("LEAST", least).replace("PREDICATE", predicate)
+    assert facts(line)[0] == (group,)
 
 
 @pytest.mark.parametrize(("divisor", "group"), [(8, 8), (4, 4), (1, 1)])
@@ -78,6 +112,24 @@ def test_loop_index_is_divisible_by_what_divides_start_and_step():
     assert AxisAnalysis()(loop.regions[0].blocks[0].args[0]).divisibility == 4
 
 
+LOOP = """  %four = arith.constant 4 : i32
+  %o = nv_tileas.for %e, %n, %four initial(%r) : (i32, i32, i32, tensor<16xi32>) -> tensor<16xi32> {
+  ^bb1(%j: i32, %c: tensor<16xi32>):
+    %x = arith.addi OPERANDS : tensor<16xi32>
+    nv_tileas.continue %x : tensor<16xi32>
+  }
+  nv_tileaa.return
+}"""
+
+
+@pytest.mark.parametrize(("operands", "run"), [("%c, %b", 16), ("%c, %r", 1), ("%b, %t", 1)])
+def test_what_a_loop_adds_one_number_to_counts_up_as_before_it(operands, run):
+    [func] = parse((HEAD + LOOP.replace("OPERANDS", operands)).encode()).body.block.ops
+    loop = next(op for op in func.walk() if op.name == "nv_tileas.for")
+    info = AxisAnalysis()(loop.regions[0].blocks[0].args[1])
+    assert (info.contiguity, info.divisibility) == ((run,), 8 if run > 1 else 1)
+
+
 @pytest.mark.parametrize(
     ("value", "power"), [(1, 1), (12, 4), (0, MAX_DIVISIBILITY), (-8, 8), (1 << 40, MAX_DIVISIBILITY)]
 )
@@ -86,7 +138,35 @@ def test_power_of_two(value, power):
 
 
 # ---- soundness -----------------------------------------------------------------------------------------------------
-STEPS = {"addi": np.add, "subi": np.subtract, "muli": np.multiply}
+STEPS = {
+    "addi": np.add,
+    "subi": np.subtract,
+    "muli": np.multiply,
+    "andi": np.bitwise_and,
+    "ori": np.bitwise_or,
+    "xori": np.bitwise_xor,
+    "minsi": np.minimum,
+    "maxsi": np.maximum,
+}
+BY_TWO = {
+    "floordivsi": lambda value, _: value // 2,
+    "divsi": lambda value, _: np.trunc(value / 2).astype(int),
+    "ceildivsi": lambda value, _: -(-value // 2),
+    "divui": lambda value, _: (value & 0xFFFFFFFF) // 2,
+    "remsi": lambda value, _: np.fmod(value, 2),
+    "remui": lambda value, _: (value & 0xFFFFFFFF) % 2,
+    "shli": lambda value, _: value << 2,
+    "shrsi": lambda value, _: value >> 2,
+    "shrui": lambda value, _: (value & 0xFFFFFFFF) >> 2,
+}
+STEPS_BY_TWO = STEPS | BY_TWO
+
+
+@st.composite
+def steps(draw, values, two):
+    """An operation and its operands: of divisions and shifts the second one is the tile of twos."""
+    name = draw(st.sampled_from(sorted(STEPS_BY_TWO)))
+    return name, draw(st.sampled_from(values)), two if name in BY_TWO else draw(st.sampled_from(values))
 
 
 @st.composite
@@ -95,9 +175,9 @@ def expressions(draw):
     values = {"%r": np.arange(16), "%b": np.full(16, 8 * draw(st.integers(0, 5))), "%t": np.full(16, 2)}
     lines = []
     for number in range(draw(st.integers(1, 5))):
-        name, (a, b) = draw(st.sampled_from(sorted(STEPS))), draw(st.tuples(*[st.sampled_from(sorted(values))] * 2))
+        name, a, b = draw(steps(sorted(values), "%t"))
         lines.append(f"  %x{number} = arith.{name} {a}, {b} : tensor<16xi32>")
-        values[f"%x{number}"] = STEPS[name](values[a], values[b])
+        values[f"%x{number}"] = STEPS_BY_TWO[name](values[a], values[b])
     return "\n".join(lines), values[f"%x{len(lines) - 1}"]
 
 
@@ -139,9 +219,9 @@ def tile_expressions(draw):
     values = {name: np.broadcast_to(value, (16, 16)) for name, value in start.items()}
     lines = []
     for number in range(draw(st.integers(1, 5))):
-        name, (a, b) = draw(st.sampled_from(sorted(STEPS))), draw(st.tuples(*[st.sampled_from(sorted(values))] * 2))
+        name, a, b = draw(steps(sorted(values), "%double"))
         lines.append(f"  %x{number} = arith.{name} {a}, {b} : tensor<16x16xi32>")
-        values[f"%x{number}"] = STEPS[name](values[a], values[b])
+        values[f"%x{number}"] = STEPS_BY_TWO[name](values[a], values[b])
     return TILE + "\n".join(lines), values[f"%x{len(lines) - 1}"]
 
 

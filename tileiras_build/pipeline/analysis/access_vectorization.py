@@ -11,7 +11,8 @@ from ...ir.casting import defining_op, defining_table_op, view_type
 from ...ir.dialects.op_definition import TableOp
 from ...target.targets import Target
 from ..common.llvm_element_types import Element, element_of
-from .axis_info import MAX_DIVISIBILITY, AxisAnalysis, group_starts, power_of_two
+from .axis_facts import MAX_DIVISIBILITY, group_starts, power_of_two
+from .axis_info import AxisAnalysis
 
 VECTOR_BYTES = 16
 SECTOR_BYTES = 32  # of DRAM and L2 accesses

@@ -7,38 +7,43 @@ Pointers count in bytes. Facts come from constants, assumptions, ranges and arit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from functools import partial
 from math import gcd
 from typing import Any
 
 from xdsl.dialects.builtin import IntegerAttr, TensorType
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from ...ir.casting import cast, defining_op, tile_type
+from ...ir.casting import as_op, cast, defining_op, terminator, tile_type
 from ...ir.dialects.nv_tileaa.types import PointerType
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_counted_loop
 from ..common.llvm_element_types import element_of
+from .axis_facts import (
+    MAX_DIVISIBILITY,
+    AxisInfo,
+    aligned_groups,
+    combined_bits,
+    either,
+    equal_groups,
+    group_starts,
+    kept_bits,
+    moved,
+    power,
+    power_of_two,
+    multiplied,
+    quotient,
+    remainder,
+)
+from .enclosing_control_flow import has_no_early_exit
+from .integer_ranges import IntegerRanges
 from .op_queries import is_tile
 
-# The divisor of zero, which every power of two divides.
-MAX_DIVISIBILITY = 1 << 30
-
-
-def power_of_two(value: int) -> int:
-    """The largest power of two that divides ``value``."""
-    return MAX_DIVISIBILITY if value == 0 else min(value & -value, MAX_DIVISIBILITY)
-
-
-@dataclass(frozen=True)
-class AxisInfo:
-    """Facts about a value; a scalar has no dimensions. ``constant`` is the value itself if known."""
-
-    contiguity: tuple[int, ...]
-    constancy: tuple[int, ...]
-    divisibility: int
-    constant: int | None = None
+ADD = "arith.addi"
+ADDITIONS = {ADD, "nv_tileaa.addptr", "nv_tileas.addptr"}
+# Operations whose tiles repeat a scalar, as far as they come from one.
+REPEATS = {f"{dialect}.{name}" for dialect in ("nv_tileaa", "nv_tileas") for name in ("splat", "broadcast", "view")}
 
 
 def _shape(value: SSAValue) -> tuple[int, ...]:
@@ -55,6 +60,7 @@ class AxisAnalysis:
 
     def __init__(self):
         self.known: dict[SSAValue, AxisInfo] = {}
+        self.ranges = IntegerRanges()
 
     def __call__(self, value: SSAValue) -> AxisInfo:
         if (info := self.known.get(value)) is None:
@@ -72,10 +78,39 @@ class AxisAnalysis:
     def _block_argument(self, value: BlockArgument) -> AxisInfo:
         """The induction variable of a counted loop is divisible by common divisors of its lower bound and its step."""
         op = value.block.parent_op()
-        if op is None or not is_counted_loop(op) or value.index:
+        if op is None or not is_counted_loop(op):
             return _unknown(value)
+        if value.index:
+            return self._carried(as_op(op), value)
         lower, step = self(op.operands[0]), self(op.operands[2])
         return AxisInfo((), (), gcd(lower.divisibility, step.divisibility))
+
+    def _carried(self, loop: TableOp, value: BlockArgument) -> AxisInfo:
+        """What a loop carries, if each iteration adds to it."""
+        passed = terminator(value.block).operands[value.index - 1]
+        if _name(passed) not in ADDITIONS or not has_no_early_exit(loop):
+            return _unknown(value)
+        op = defining_op(passed)
+        if op.operands[0] is not value:
+            return _unknown(value)
+        start, step = self(loop.initial[value.index - 1]), self(op.operands[1])
+        if op.name == ADD:
+            return moved(start, step)
+        bytes, per_byte = _step_of(value)
+        return moved(start, step, bytes, bytes, per_byte)
+
+    def is_positive(self, value: SSAValue) -> bool:
+        """Whether a divisor, or the scalar that a tile repeats, is positive: zero divides nothing."""
+        while is_tile(value) and _name(value) in REPEATS:
+            value = defining_op(value).operands[0]
+        return not is_tile(value) and self.ranges(value)[0] >= 0
+
+
+def _name(value: SSAValue) -> str | None:
+    return None if isinstance(value, BlockArgument) else defining_op(value).name
+
+
+Rule = Callable[[AxisAnalysis, Any, SSAValue], AxisInfo]
 
 
 # ---- rules ---------------------------------------------------------------------------------------
@@ -118,18 +153,6 @@ def _groups(a: AxisInfo, c: AxisInfo) -> tuple[tuple[int, ...], tuple[int, ...]]
     return runs, tuple(gcd(ka, kc) for _, _, ka, kc in pairs)
 
 
-def group_starts(info: AxisInfo, runs: Sequence[int], unit: int = 1) -> int:
-    """The divisor of the first element of each group of sizes ``runs``.
-
-    Groups smaller than those of the value start inside them: at multiples of their size (times ``unit``).
-    """
-    divisibility = info.divisibility
-    for run, own in zip(runs, info.contiguity):
-        if run < own:
-            divisibility = gcd(divisibility, run * unit)
-    return divisibility
-
-
 def _add(analysis: AxisAnalysis, op: TableOp, value: SSAValue) -> AxisInfo:
     a, c = (analysis(operand) for operand in op.operands)
     runs, constancy = _groups(a, c)
@@ -145,25 +168,75 @@ def _subtract(analysis: AxisAnalysis, op: TableOp, value: SSAValue) -> AxisInfo:
     return AxisInfo(runs, constancy, gcd(group_starts(a, runs), group_starts(c, runs)), total)
 
 
-def _multiply(analysis: AxisAnalysis, op: TableOp, value: SSAValue) -> AxisInfo:
-    a, c = (analysis(operand) for operand in op.operands)
-    for info, factor in ((a, c), (c, a)):
-        if factor.constant == 1:
-            return info
-    constancy = tuple(gcd(x, y) for x, y in zip(a.constancy, c.constancy))
-    dot = None if a.constant is None or c.constant is None else a.constant * c.constant
-    ones = (1,) * len(constancy)
-    return AxisInfo(ones, constancy, min(group_starts(a, ones) * group_starts(c, ones), MAX_DIVISIBILITY), dot)
+def _of_operands(combined: Callable[[AxisInfo, AxisInfo], AxisInfo]) -> Rule:
+    """What follows from the facts of two operands alone."""
+    return lambda analysis, op, value: combined(*(analysis(operand) for operand in op.operands))
+
+
+def _division(*, is_unsigned: bool = False, rounds_down: bool = False) -> Rule:
+    def rule(analysis: AxisAnalysis, op: TableOp, value: SSAValue) -> AxisInfo:
+        dividend, divisor = op.operands
+        rounded = is_unsigned or rounds_down and analysis.is_positive(divisor)
+        return quotient(analysis(dividend), analysis(divisor), rounds_down=rounded)
+
+    return rule
+
+
+def _shift(by_power: Callable[[AxisInfo, AxisInfo], AxisInfo]) -> Rule:
+    """A multiplication or a division by a power of two."""
+
+    def rule(analysis: AxisAnalysis, op: TableOp, value: SSAValue) -> AxisInfo:
+        number, distance = (analysis(operand) for operand in op.operands)
+        factor = power(distance)
+        return _unknown(value) if factor is None else by_power(number, factor)
+
+    return rule
+
+
+def _floor_division(analysis: AxisAnalysis, op: TableOp) -> tuple[SSAValue, SSAValue] | None:
+    """(dividend, divisor) of a remainder with the sign of its divisor: r + divisor where r, which is not zero, has another sign,
+    else r.
+    """
+    condition, added, rest = op.operands
+    if (_name(condition), _name(added), _name(rest)) != ("arith.andi", ADD, "arith.remsi"):
+        return None
+    dividend, divisor = defining_op(rest).operands
+    differs, is_some = defining_op(condition).operands
+    if _name(differs) != "arith.xori" or set(defining_op(added).operands) != {rest, divisor}:
+        return None
+    expected = (rest, "slt"), (divisor, "slt"), (rest, "ne")
+    found = [_test_of_zero(analysis, test) for test in (*defining_op(differs).operands, is_some)]
+    return (dividend, divisor) if tuple(found) == expected else None
+
+
+def _test_of_zero(analysis: AxisAnalysis, value: SSAValue) -> tuple[SSAValue, str] | None:
+    """What is compared with zero, and the predicate."""
+    if _name(value) != "arith.cmpi":
+        return None
+    op = as_op(defining_op(value))
+    return (op.operands[0], op.predicate) if analysis(op.operands[1]).constant == 0 else None
+
+
+def _select(analysis: AxisAnalysis, op: TableOp, value: SSAValue) -> AxisInfo:
+    if (division := _floor_division(analysis, op)) is not None and analysis.is_positive(division[1]):
+        return remainder(*map(analysis, division), counts_up=True)
+    condition, a, c = map(analysis, op.operands)
+    return either(a, c, condition.constancy)
 
 
 def _add_pointer(analysis: AxisAnalysis, op: TableOp, value: SSAValue) -> AxisInfo:
     pointer, offset = (analysis(operand) for operand in op.operands)
     runs, constancy = _groups(pointer, offset)
+    bytes, per_byte = _step_of(value)
+    added = min(max(group_starts(offset, runs) * bytes // per_byte, 1), MAX_DIVISIBILITY)
+    return AxisInfo(runs, constancy, gcd(group_starts(pointer, runs, bytes), added))
+
+
+def _step_of(value: SSAValue) -> tuple[int, int]:
+    """Bytes of so many elements, by which an offset moves pointers."""
     element = value.type.element_type if isinstance(value.type, TensorType) else value.type
-    type = cast(PointerType, element)
-    bytes, per_byte = pointee_bytes(type), element_of(type.pointee).per_byte
-    moved = min(max(group_starts(offset, runs) * bytes // per_byte, 1), MAX_DIVISIBILITY)
-    return AxisInfo(runs, constancy, gcd(group_starts(pointer, runs, bytes), moved))
+    pointer = cast(PointerType, element)
+    return pointee_bytes(pointer), element_of(pointer.pointee).per_byte
 
 
 def pointee_bytes(pointer: PointerType) -> int:
@@ -199,28 +272,13 @@ CONTIGUOUS_RHS = frozenset(("sgt", "ugt", "sle", "ule"))
 def _compare(analysis: AxisAnalysis, op: TableOp, value: SSAValue) -> AxisInfo:
     """x < y is constant within an aligned group of x if y is constant and both start at multiples of the group."""
     a, c = (analysis(operand) for operand in op.operands)
-    predicate = op.predicate
-    groups = []
-    for dim in range(len(a.contiguity)):
-        moving = gcd(a.contiguity[dim], c.constancy[dim]) if predicate in CONTIGUOUS_LHS else 1
-        if predicate in CONTIGUOUS_RHS:
-            moving = gcd(c.contiguity[dim], a.constancy[dim])
-        runs = tuple(moving if other == dim else 1 for other in range(len(a.contiguity)))
-        start = gcd(group_starts(a, runs), group_starts(c, runs))
-        groups.append(max(gcd(a.constancy[dim], c.constancy[dim]), gcd(moving, start)))
-    return AxisInfo((1,) * len(groups), tuple(groups), 1)
+    moving = a.ones
+    if op.predicate in CONTIGUOUS_LHS:
+        moving = aligned_groups(a, c)
+    if op.predicate in CONTIGUOUS_RHS:
+        moving = aligned_groups(c, a)
+    return AxisInfo(a.ones, tuple(map(max, equal_groups(a, c), moving)), 1)
 
-
-def _join(analysis: AxisAnalysis, op: TableOp, value: SSAValue) -> AxisInfo:
-    """An elementwise function is constant where all operands are."""
-    infos = [analysis(operand) for operand in op.operands if _shape(operand)]
-    if not infos or not _shape(value):
-        return _unknown(value)
-    constancy = tuple(gcd(*column) for column in zip(*(info.constancy for info in infos)))
-    return AxisInfo((1,) * len(constancy), constancy, 1)
-
-
-Rule = Callable[[AxisAnalysis, Any, SSAValue], AxisInfo]
 
 _TILE_RULES: dict[str, Rule] = {
     "assume": _assume,
@@ -235,14 +293,24 @@ RULES: dict[str, Rule] = {
     "arith.constant": _constant,
     "arith.addi": _add,
     "arith.subi": _subtract,
-    "arith.muli": _multiply,
+    "arith.muli": _of_operands(multiplied),
+    "arith.floordivsi": _division(rounds_down=True),
+    "arith.divsi": _division(),
+    "arith.ceildivsi": _division(),
+    "arith.divui": _division(is_unsigned=True),
+    "arith.remsi": _of_operands(partial(remainder, counts_up=False)),
+    "arith.remui": _of_operands(partial(remainder, counts_up=True)),
+    "arith.shli": _shift(multiplied),
+    "arith.shrsi": _shift(partial(quotient, rounds_down=True)),
+    "arith.shrui": _shift(partial(quotient, rounds_down=True)),
+    **{f"arith.{name}": _of_operands(either) for name in ("minsi", "minui", "maxsi", "maxui")},
     "arith.extsi": _forward_operand,
     "arith.extui": _forward_operand,
     "arith.cmpi": _compare,
-    "arith.andi": _join,
-    "arith.ori": _join,
-    "arith.xori": _join,
-    "arith.select": _join,
+    "arith.andi": _of_operands(kept_bits),
+    "arith.ori": _of_operands(combined_bits),
+    "arith.xori": _of_operands(combined_bits),
+    "arith.select": _select,
     **{f"nv_tileas.{name}": rule for name, rule in _TILE_RULES.items()},
     **{f"nv_tileaa.{name}": rule for name, rule in _TILE_RULES.items()},
 }
