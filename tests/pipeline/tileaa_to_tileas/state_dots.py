@@ -129,6 +129,7 @@ CASES = [
     Case("halved_values", halved_values, (half, half, half, single, 64, 64, 64)),
     Case("delta_rule", delta_rule, (half, half, half, half, single, 64, 64, 64)),
     Case("gradients", gradients, (*4 * [half], *2 * [Array("float32", 1)], single, single, 64, 128, 64)),
+    Case("gradients_wide", gradients, (*4 * [half], *2 * [Array("float32", 1)], single, single, 128, 128, 128)),
     Case("inverse", inverse, (half, single, 64)),
     Case("delta_rule_wide", delta_rule, (half, half, half, half, single, 64, 128, 64)),
 ]

@@ -68,6 +68,12 @@ def test_dots_that_threads_need_later_are_issued_behind_barriers_of_others():
     ]
 
 
+def test_rows_are_copied_ahead_where_tiles_have_several_stages():
+    """Threads wait for a tile of one stage in each iteration, and have loaded the rows meanwhile."""
+    wide, narrow = (compiled(KERNELS, name, "sm_100").tileas for name in ("gradients_wide", "gradients"))
+    assert "async_tiled_load" in narrow and "async_tiled_load" not in wide
+
+
 @pytest.mark.parametrize("steps", [1, 6])
 def test_results_of_gradients(steps):
     rng = np.random.default_rng(steps)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from ....ir.casting import as_op, tile_size
+from ....ir.casting import as_op, defining_op, tile_size
 from ....ir.dialects.fast_xdsl import walk
-from ....ir.dialects.nv_tileas.ops import BarrierOp, TmemLoadOp, TmemStoreOp
+from ....ir.dialects.nv_tileas.ops import BarrierOp, ConsumerWaitOp, TmemLoadOp, TmemStoreOp
 from ....ir.dialects.op_definition import TableOp
 from ....ir.dialects.op_traits import is_value_forwarding
 from ....ir.layouts import LinearLayout, SharedLayout, coalesced, largest_vector, spread_vector
@@ -78,17 +78,25 @@ def cp_async_load(found: Operation, block: Block, num_warps: int) -> CpAsyncLoad
 def _waits_for_accumulators(block: Block, *, is_small: bool) -> bool:
     """Whether threads wait in each iteration of a loop for results of its dots, which they read from tensor memory: nothing would hide the
     latency of a load between them. Of several dots only ``is_small`` tiles count, with at most an element for each thread: larger ones would
-    take more of shared memory than the latency is worth.
+    take more of shared memory than the latency is worth; and none where threads wait for tiles that TMA starts to load in the same iteration.
     """
     accesses = [op for op in block.ops if op.name in (TmemLoadOp.name, TmemStoreOp.name)]
     if any(op.name == TmemLoadOp.name for op in accesses):
         in_chunks = any(op.name == TmemStoreOp.name and as_op(op).chunk is not None for op in accesses)
-        return len(accesses) == 1 or is_small and not in_chunks
+        return len(accesses) == 1 or is_small and not in_chunks and not any(map(_waits_for_single_stage, block.ops))
     dots = [as_op(op) for op in block.ops if op.name == DOT]
     in_tmem = [dot for dot in dots if dot.mma is not None and family_of(dot).accumulator is Storage.TENSOR]
     if accesses or len(dots) > len(in_tmem) or any(dot.rescaled for dot in dots) or all(map(only_accumulates, dots)):
         return False
     return len(dots) == 1 or is_small
+
+
+def _waits_for_single_stage(op: Operation) -> bool:
+    """Whether threads wait for the only stage of tiles that TMA loads: a load that they issue before has arrived then."""
+    if not isinstance(op, ConsumerWaitOp):
+        return False
+    pipeline = as_op(defining_op(as_op(op).pipeline))
+    return pipeline.result.type.stages.data == 1 and bool(pipeline.bytes)
 
 
 def _view_chain_to_dot(value: SSAValue, block: Block) -> list[Operation] | None:
