@@ -30,9 +30,9 @@ from .axis_facts import (
     group_starts,
     kept_bits,
     moved,
+    multiplied,
     power,
     power_of_two,
-    multiplied,
     quotient,
     remainder,
 )
