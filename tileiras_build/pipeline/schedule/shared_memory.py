@@ -45,12 +45,12 @@ def give_up_tma(func: TableOp, job: Job) -> None:
     """Let all threads copy the tiles of a kernel for which shared memory has too few bytes of stages."""
     if not choose_strategy(job).uses_tma or not is_automatic(job) or not has_dots(func) or not tma_loads_allowed(func):
         return
-    if (limit := _tma_limit(func, job)) is not None:
+    if (limit := tma_limit(func, job)) is not None:
         set_knobs(func, strategy=COPIED_BY_THREADS)
         func.shared_memory_fallback = NO_TMA + limit
 
 
-def _tma_limit(func: TableOp, job: Job) -> str | None:
+def tma_limit(func: TableOp, job: Job) -> str | None:
     """Why shared memory does not hold a stage of each operand that TMA would load; None where it does."""
     dots, sizes = dots_in(func), {}
     if sum(map(_most_bytes, dots)) <= job.target.max_shared_memory - CHUNK_BYTES[-1]:

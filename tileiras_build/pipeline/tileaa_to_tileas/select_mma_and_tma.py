@@ -21,8 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 
-from xdsl.ir import Operation
-
 from ...ir.casting import as_op, parent_block, tile_type, unwrap
 from ...ir.dialects.op_definition import TableOp
 from ..analysis.axis_info import AxisAnalysis
@@ -60,6 +58,7 @@ from ..mma.family import MmaFamily, Storage, family_of, fastest_family
 from ..mma.smem_operands import load_by_tma
 from ..pass_manager import EdgePass
 from ..schedule.mma_choice import families_for
+from ..schedule.shared_memory import tma_limit
 from ..schedule.tmem_chains import choose_chains
 from .halve_copied_rhs import halve_copied_rhs
 from .one_trip_loops import OneTripLoop
@@ -92,7 +91,7 @@ def _select_chained(dot: TableOp, boxes: Mapping[int, TmaOperand], job: Job) -> 
         load_by_tma(operand)
 
 
-def _select(func: Operation, job: Job, warps: int) -> None:
+def _select(func: TableOp, job: Job, warps: int) -> None:
     has_producer = tma_loads_allowed(func)
     for place, op in enumerate(dots_in(func)):
         families = families_for(place, job)
@@ -102,7 +101,7 @@ def _select(func: Operation, job: Job, warps: int) -> None:
             _select_copies(op, families, job, warps)
         elif has_producer and is_prefetchable_once(op) and (fastest := fastest_family(job.target)) in families:
             loop = OneTripLoop.around(op)
-            selected = _select_mma(op, [fastest], job, warps)
+            selected = tma_limit(func, job) is None and _select_mma(op, [fastest], job, warps)
             loop.keep() if selected else loop.undo()
     for op in dots_in(func):
         for index in (0, 1):
@@ -300,14 +299,23 @@ def _stages_fit(op: TableOp, bytes: int, job: Job, resident: int = 0) -> bool:
     alone beside ``resident`` bytes of operands from before the loop: threads would reload those for other instructions.
     """
     dots = dots_in(enclosing_kernel(op))
-    tiles, available = dict[Hashable, int](), job.target.max_shared_memory
+    tiles = dict[Hashable, int]()
     for dot, index in ((dot, index) for dot in dots for index in (0, 1) if _has_stages(dot, index)):
         found = dot_operand_load(dot, index)
         tiles[(dot, index) if found is None else tile_key(found[0])] = tile_bytes(dot.operands[index])
-    one_stage = sum(tiles.values())
-    if two_stages_fit(bytes, job, used_bytes=resident) and one_stage <= available:
-        return True
-    return resident > 0 and resident + one_stage + STAGES_SMEM_OVERHEAD <= available
+    own = sum(tile_bytes(op.operands[index]) for index in (0, 1) if _has_stages(op, index))
+    beside = sum(_bytes_beside_tiles(dot) for dot in dots if dot is not op) + max(0, bytes - own)
+    one_stage = resident + sum(tiles.values()) + beside + STAGES_SMEM_OVERHEAD
+    fits_twice = two_stages_fit(bytes, job, used_bytes=resident)
+    return one_stage <= job.target.max_shared_memory and (fits_twice or resident > 0)
+
+
+def _bytes_beside_tiles(dot: TableOp) -> int:
+    """The bytes of a stage that threads read, to write operands of a dot to shared memory, and of such operands from before the loop."""
+    stored = dot.stored or ()
+    sources = {load: None for index in stored if not is_invariant(dot, index) for load in source_loads(dot, index)}
+    kept = sum(stored_bytes(dot, index) for index in stored if is_invariant(dot, index))
+    return kept + sum(tile_bytes(load.value) for load in sources if load.tma and load.read_by_threads)
 
 
 def _has_stages(dot: TableOp, index: int) -> bool:

@@ -30,6 +30,16 @@ def fragment(rng, kind: str, rows: int, columns: int, fold: int = 1) -> Fragment
     return Fragment(blocks, kind, REGISTER_ENCODINGS[kind], fold)
 
 
+@pytest.mark.parametrize("matrices", [1, 2, WARPS])
+def test_rows_of_registers_and_of_memory_are_stacked_alike(matrices):
+    """A chain of MMAs may read A from both."""
+    registers = fragment(np.random.default_rng(1), "f16", 2, 2)
+    memory = value_ranges.MatmulOperand(registers.values, "f16")
+    stacked = [one.stacked_rows(matrices) for one in (registers, memory)]
+    assert stacked[0].shape == stacked[1].shape
+    np.testing.assert_array_equal(stacked[0].values, stacked[1].values)
+
+
 @pytest.fixture
 def always(monkeypatch):
     use_kernels(monkeypatch)

@@ -41,7 +41,8 @@ def _columns_of(dots: list[TableOp], loaded: Collection[int], warps: int) -> Tme
 def adds_in_tmem(op: TableOp) -> bool:
     """Whether a dot adds to the columns of another one."""
     dots = summed_dots(op)
-    return dots[0] is not op and all(one.tmem_columns is not None for one in dots[: dots.index(op)])
+    place = dots.index(op)
+    return place > 0 and dots[place - 1].tmem_columns is not None
 
 
 def _shared_columns(tiles: TmemColumns) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import takewhile
 from math import inf, isfinite, prod
 
 from xdsl.dialects.builtin import IntAttr, IntegerAttr, i32
@@ -349,9 +350,13 @@ class PipelineAllocation:
         return parts[0] if len(parts) == 1 else self._of_warpgroups(parts)
 
     def _summed(self, mainloop: Mainloop) -> list[TableOp]:
-        """The dots that accumulate one after the other in tensor memory, of which a dot is one."""
+        """The dots that accumulate one after the other in tensor memory, of which a dot is one: those of a chain up to the next whose
+        instruction accumulates elsewhere.
+        """
         dots, found = summed_dots(mainloop.dot), {one.dot for one in self.mainloops if one.consumers}
-        return dots if found.issuperset(dots) else [mainloop.dot]
+        place = dots.index(mainloop.dot)
+        before = takewhile(found.__contains__, reversed(dots[:place]))
+        return [*reversed([*before]), *takewhile(found.__contains__, dots[place:])]
 
     def _added_to(self, mainloop: Mainloop) -> Mainloop | None:
         """The mainloop of the dot to whose accumulators a dot adds."""

@@ -91,7 +91,7 @@ class MatmulOperand:
 
     def stacked_rows(self, count: int) -> MatmulOperand:
         """Stack the rows of matrices A that are multiplied by the same one of ``count`` matrices B."""
-        if count == 1 or count == len(self.stored):
+        if count == len(self.stored):
             return self
         return type(self)(self.stored.reshape(count, -1, self.stored.shape[-1]), self.kind)
 

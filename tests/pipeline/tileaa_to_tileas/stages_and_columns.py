@@ -1,0 +1,60 @@
+"""Dots that shared memory or tensor memory does not hold one beside the other in the fastest way."""
+
+import cuda.tile as ct
+
+from tileiras_build.frontend.export_cutile import Array, Case
+
+ZERO = ct.PaddingMode.ZERO
+M, N, K = 128, 32, 64
+
+
+def tile(array, row, column, shape):
+    return ct.load(array, (row, column), shape, padding_mode=ZERO).astype(ct.tfloat32)
+
+
+@ct.kernel
+def in_three_places(a, b, c, d, e, f, out):
+    """A stage of the dots of both loops fits in the shared memory of sm_120, but not one of the dot between them, too."""
+    acc = ct.zeros((M, N), ct.float32)
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+        acc = ct.mma(tile(a, 0, k, (M, K)), ct.load(b, (k, 0), (K, N), order=(1, 0)).astype(ct.tfloat32), acc)
+    acc = ct.mma(tile(c, 0, 0, (M, K)), tile(d, 0, 0, (K, N)), acc)
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+        acc = ct.mma(ct.transpose(tile(e, k, 0, (K, M))), tile(f, k, 0, (K, N)), acc)
+    ct.store(out, (0, 0), acc)
+
+
+@ct.kernel
+def transposed(a, b, c, d, e, f, out):
+    """Threads write the right operands of two dots to shared memory, beside the stages from which they read them."""
+    acc = ct.zeros((128, 128), ct.float32)
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+        weight = ct.mma(tile(a, 0, k, (M, K)), tile(b, 0, 0, (K, K)), ct.zeros((M, K), ct.float32))
+        acc = acc + ct.sum(weight, axis=1, keepdims=True)
+        acc = ct.mma(tile(c, 0, k, (M, K)), tile(d, k, 0, (K, 128)), acc)
+        acc = ct.mma(tile(e, 0, k, (M, K)), tile(f, k, 0, (K, 128)), acc)
+    ct.store(out, (0, 0), acc)
+
+
+@ct.kernel
+def interrupted(a, b, c, d, e, out):
+    """Three dots add to one accumulator; the right operand of the last is from before the loop, and its left one follows from another dot."""
+    acc = ct.zeros((64, 256), ct.float32)
+    rows, columns = ct.arange(32, dtype=ct.int32)[:, None], ct.arange(256, dtype=ct.int32)[None, :]
+    for k in range(ct.num_tiles(a, axis=1, shape=(64, 32))):
+        x = ct.load(a, (0, k), (64, 32), padding_mode=ZERO, allow_tma=False)
+        acc = ct.mma(x, ct.gather(b, (k * 32 + rows, columns), padding_value=0), acc)
+        acc = ct.mma(ct.where(x > 0, x, -x), ct.load(c, (k, 0), (32, 256), padding_mode=ZERO), acc)
+        y = ct.mma(x, ct.load(d, (k, 0), (32, 128), padding_mode=ZERO), ct.zeros((64, 128), ct.float32))
+        sign = ct.where(y > 0, 1, 0).astype(ct.float16)
+        acc = ct.mma(sign, ct.load(e, (0, 0), (128, 256), padding_mode=ZERO), acc)
+    ct.store(out, (0, 0), acc)
+
+
+HALVES = Array("float16", 2, stride_divisible_by=8, shape_divisible_by=(8, 8))
+FLOATS = Array("float32", 2, stride_divisible_by=4, shape_divisible_by=(4, 4))
+CASES = [
+    Case("in_three_places", in_three_places, (FLOATS,) * 7),
+    Case("transposed", transposed, (FLOATS,) * 7),
+    Case("interrupted", interrupted, (HALVES,) * 5 + (FLOATS,)),
+]

@@ -1,0 +1,45 @@
+"""What shared memory or tensor memory does not hold is computed in another way: no such kernel is refused."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.emulated_kernels import run, scheduled_case
+from tileiras_build.pipeline.verifiers.mbarrier_pipelines import verify_pipelines
+
+KERNELS = Path(__file__).with_name("stages_and_columns.py")
+
+
+def random_arrays(*shapes, dtype=np.float32):
+    rng = np.random.default_rng(1)
+    return [rng.integers(-2, 3, shape).astype(dtype) for shape in shapes]
+
+
+def launched(name, sm, arrays, shape):
+    out = run(KERNELS, name, sm, [*arrays, np.zeros(shape, np.float32)])[-1]
+    assert verify_pipelines(scheduled_case(KERNELS, name, sm)) is not None
+    return out
+
+
+@pytest.mark.parametrize("sm", ["sm_90", "sm_120"])
+def test_a_dot_between_two_loops(sm):
+    arrays = random_arrays((128, 128), (32, 128), (128, 64), (64, 32), (128, 128), (128, 32))
+    a, b, c, d, e, f = arrays
+    found = launched("in_three_places", sm, arrays, (128, 32))
+    np.testing.assert_array_equal(found, a @ b.T + c @ d + e.T @ f)
+
+
+def test_operands_that_threads_transpose_from_stages():
+    arrays = random_arrays((128, 128), (64, 64), (128, 128), (128, 128), (128, 128), (128, 128))
+    a, b, c, d, e, f = arrays
+    found = launched("transposed", "sm_90", arrays, (128, 128))
+    np.testing.assert_array_equal(found, (a[:, :64] + a[:, 64:]) @ b @ np.ones((64, 128)) + c @ d + e @ f)
+
+
+def test_dots_that_add_to_one_accumulator_up_to_another_instruction():
+    arrays = random_arrays((64, 64), (64, 256), (64, 256), (64, 128), (128, 256), dtype=np.float16)
+    a, b, c, d, e = (array.astype(np.float32) for array in arrays)
+    signs = sum((a[:, k : k + 32] @ d[k : k + 32] > 0).astype(np.float32) @ e for k in (0, 32))
+    found = launched("interrupted", "sm_100", arrays, (64, 256))
+    np.testing.assert_array_equal(found, a @ b + abs(a) @ c + signs)
