@@ -3,6 +3,7 @@ loop-carried."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
@@ -44,8 +45,13 @@ class ChainedDots:
         """Registers of all threads for the tiles that an iteration loads beside operands, such as a bias: they are live with the scores."""
         block = parent_block(self.first)
         operands = operations_behind([self.first.lhs, self.first.rhs, self.last.rhs], block)
-        loads = [as_op(op) for op in block.ops if op.name in LOADS and op not in operands]
-        return sum(tile_registers(load.value) for load in loads if is_tile(load.value))
+        return sum(map(tile_registers, loaded_tiles(block, operands)))
+
+
+def loaded_tiles(block: Block, operands: Collection[Operation] = ()) -> list[SSAValue]:
+    """The tiles that threads load in a block, but for those of the loads of ``operands``."""
+    loads = (as_op(op) for op in block.ops if op.name in LOADS and op not in operands)
+    return [load.value for load in loads if is_tile(load.value)]
 
 
 def find_chained_dots(loop: Operation) -> ChainedDots | None:

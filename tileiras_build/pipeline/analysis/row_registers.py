@@ -32,6 +32,12 @@ def single_words(func: Operation) -> list[int]:
     return [tile_size(load.value) for load in _of_singles(_late_loads(func))]
 
 
+def row_and_single_words(func: Operation) -> int:
+    """``row_words`` with all ``single_words``, for which a thread has registers at the same time; 0 where no row is live."""
+    words = row_words(func)
+    return words + sum(single_words(func)) if words else 0
+
+
 def _of_singles(loads: list[TableOp]) -> list[TableOp]:
     analysis = AxisAnalysis()
     return [load for load in loads if load.name == POINTER_LOAD and pointer_vector(load, analysis)[0] == 1]

@@ -39,7 +39,7 @@ from ..analysis.resource_model import (
     row_registers,
     two_stages_fit,
 )
-from ..analysis.row_registers import late_words, row_words, single_words
+from ..analysis.row_registers import late_words, row_and_single_words, row_words
 from ..analysis.stored_operands import is_invariant, stored_bytes
 from ..analysis.tma_operands import is_prefetchable_once, may_prefetch_in_loop, tma_operand
 from ..common.llvm_element_types import element_of
@@ -98,8 +98,8 @@ def choose_cta_shape(func: TableOp, job: Job) -> None:
         if not in_tmem:  # else choose_chains does
             regs = _registers_of_stationary(func, job) if wanted.occupancy else None
             choose(func, job, "occupancy", _occupancies(func, ctas, job, regs))
-    elif late_words(func) and (words := row_words(func)):
-        ctas = ctas_by_row_registers(words + sum(single_words(func)), choose_warps(func, job), job.target)
+    elif late_words(func) and (words := row_and_single_words(func)):
+        ctas = ctas_by_row_registers(words, choose_warps(func, job), job.target)
         set_knobs(func, occupancy=ctas if ctas > 1 else None)
     elif (ctas := _ctas_with_loads_in_flight(func, job)) > 1:
         set_knobs(func, occupancy=ctas)

@@ -25,7 +25,7 @@ from ..analysis.resource_model import (
     registers_at_launch,
     row_registers,
 )
-from ..analysis.row_registers import held_words, late_words, row_words, single_words
+from ..analysis.row_registers import held_words, late_words, row_and_single_words, row_words, single_words
 from ..analysis.scratch_memory_sizes import spill_bytes
 from ..common.optimization_hints import occupancy
 from ..job import Job
@@ -86,6 +86,11 @@ class RowCandidates:
         return single_words(self.func)
 
     @cached_property
+    def row_and_single_words(self) -> int:
+        """Of both, for which a thread has registers at the same time."""
+        return row_and_single_words(self.func)
+
+    @cached_property
     def late_words(self) -> int:
         """Of the tiles that are loaded after a reduction."""
         return late_words(self.func)
@@ -138,8 +143,8 @@ class RowCandidates:
         """The schedule with so many warps."""
         if (asked := occupancy(self.func, self.job)) is not None:
             return Schedule(num_warps=warps, occupancy=asked)
-        words = self.words + sum(self.single_words) if self.words else 0
-        fitting, most = ctas_by_row_registers(words, warps, self.target), self.target.sm_limits.memory_bound_ctas_per_sm
+        fitting = ctas_by_row_registers(self.row_and_single_words, warps, self.target)
+        most = self.target.sm_limits.memory_bound_ctas_per_sm
         if fitting < most and self._spills_fit(warps, most):
             return Schedule(num_warps=warps, occupancy=most, spill=True)
         is_divided = self.words and self.late_words and fitting > 1

@@ -28,9 +28,10 @@ from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS, AsyncTiledTmaLoadOp
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_agent_switch, is_async_mma, is_counted_loop
+from ..analysis.chained_dots import loaded_tiles
 from ..analysis.dot_loop_registers import tile_registers
 from ..analysis.enclosing_control_flow import has_no_early_exit
-from ..analysis.op_queries import LOADS, is_pure, is_tile, operations_behind
+from ..analysis.op_queries import is_pure, is_tile, operations_behind
 from ..analysis.resource_model import MIN_STAGES, accumulators_fit
 from ..common.optimization_hints import occupancy
 from ..job import Job
@@ -308,7 +309,7 @@ def _fits(parts: _LoopStages, func: Operation, job: Job) -> bool:
     if accumulates_in_tmem(parts.last_dot) and (occupancy(func, job) or 1) > 1:
         tiles += filter(is_tile, (parts.block.args[1 + index] for index in parts.second_stage_arguments))
     if not accumulates_in_tmem(parts.last_dot):
-        tiles += (as_op(op).value for op in parts.block.ops if op.name in LOADS and is_tile(as_op(op).value))
+        tiles += loaded_tiles(parts.block)  # those of operands are in stages
     regs = sum(tile_registers(tile) for tile in dict.fromkeys(tiles))
     return accumulators_fit(regs, func, job, as_op(func).num_warps)
 
