@@ -19,6 +19,11 @@ def test_two_warpgroups_share_what_exceeds_the_registers_of_one(sm):
     assert scheduled_kernel(KERNELS, "gradients", sm).num_warps == 8
 
 
+def test_two_warpgroups_hold_whole_tiles_rather_than_one_a_slice_after_the_other():
+    kernel = scheduled_kernel(KERNELS, "tall_gradients", "sm_90")
+    assert (kernel.num_warps, schedule_of(kernel).tile_slices) == (8, None)
+
+
 def test_no_second_cta_takes_registers_of_live_tiles():
     assert schedule_of(scheduled_kernel(KERNELS, "shared_sm", "sm_100")).occupancy == 1
 
@@ -65,6 +70,7 @@ CASES = [
     ("gradients", "sm_90", (BLOCKS, ROWS, COLUMNS, WIDTH)),
     ("gradients", "sm_100", (BLOCKS, ROWS, COLUMNS, WIDTH)),
     ("wide_gradients", "sm_100", (1, 256, 128, 128)),
+    ("tall_gradients", "sm_90", (1, 256, 128, 64)),
     ("square_gradients", "sm_100", (1, 256, 128, 128)),
 ]
 

@@ -283,18 +283,22 @@ def _warps_of_scores(func: TableOp, job: Job) -> int | None:
 
 
 def _warps_of_live_tiles(func: TableOp, job: Job) -> int | None:
-    """Two warpgroups where the tiles that are live at once in a loop of several dots exceed the registers of one, and they divide the
-    results of all dots; else None. More warpgroups have half of the registers each.
+    """Two warpgroups where the tiles that are live at once in a loop of several dots exceed the registers of one; else None. More
+    warpgroups have half of the registers each.
     """
-    warps, family = choose_warps(func, job), fastest_family(job.target)
-    if warps != WARPGROUP or family.async_ops is None:
+    warps = two_warpgroups(func, job)
+    if warps is None:
         return None
-    if live_registers_fit(peak_registers(func, job.target), warps, job.target):
+    live = max(_loop_registers(func, job), peak_registers(func, job.target))
+    return None if live_registers_fit(live, WARPGROUP, job.target) else warps
+
+
+def two_warpgroups(func: TableOp, job: Job) -> int | None:
+    """The warps of two warpgroups where a kernel's largest tile gets one, and two divide the results of all dots; else None."""
+    family = fastest_family(job.target)
+    if choose_warps(func, job) != WARPGROUP or family.async_ops is None:
         return None
-    rows, columns = family.tile_steps[0]
-    shapes = [dot.result.type.get_shape()[-2:] for dot in dots_in(func)]
-    most = WARPGROUP * min(m // rows * (n // columns) for m, n in shapes)
-    return 2 * warps if 2 * warps <= most else None
+    return 2 * WARPGROUP if min(_parts(dots_in(func), family), default=0) > 1 else None
 
 
 def _warps_of_narrow_accesses(func: TableOp, job: Job) -> int | None:

@@ -2,10 +2,11 @@
 
 In:    nv_tileas without layouts; kernels with dots in loops.
 Out:   a loop over slices around the kernel's program, as its ``tile_slices`` says: if the accumulators of a loop's dots and the left
-       operands in registers exceed the registers of all threads of a CTA, or if chained dots have rows for two tiles of tensor memory
-       that are not computed at once (``schedule/tmem_chains.py``). Each iteration loads, computes and stores one of two, four or eight
-       equal slices of the tiles: the fewest that fit, if each warp still has rows of its own. Slice-invariant scalars and views stay
-       before the loop. Warps of attention by fragments are chosen before, with their slices (``schedule/score_rows.py``).
+       operands in registers exceed the registers of all threads of a CTA, and of the two warpgroups that ``choose_cta_shape`` may
+       give it, or if chained dots have rows for two tiles of tensor memory that are not computed at once
+       (``schedule/tmem_chains.py``). Each iteration loads, computes and stores one of two, four or eight equal slices of the tiles:
+       the fewest that fit, if each warp still has rows of its own. Slice-invariant scalars and views stay before the loop. Warps of
+       attention by fragments are chosen before, with their slices (``schedule/score_rows.py``).
 After: plan_cta_cluster (tiles are per CTA; all CTAs of a cluster compute the same slice of theirs). Before: shrink_k_tile (which
        reads tile sizes), choose_cta_shape, and all passes that choose warps and copies.
 Sound: slices follow the rules of analysis/sharding_propagation: no slice needs another one, and accesses that tokens
@@ -34,6 +35,7 @@ from ..job import Job
 from ..mma.family import fastest_family
 from ..pass_manager import EdgePass
 from ..schedule.choose import Candidate, Limit, Resource, select
+from ..schedule.cta_shape import two_warpgroups
 from ..schedule.schedule_attribute import set_knobs
 from ..schedule.schedule_file import requested
 from ..schedule.score_rows import choose_score_warps
@@ -97,10 +99,12 @@ def _fits(func: Operation, job: Job) -> bool:
     if chains := chains_in_tmem(func, job):
         return chains[0].query_tiles == 1
     family = fastest_family(job.target)
-    if (most := family.max_chained_rows) and any(chain.rows > most for chain in chained_dots_of(func)):
+    chained = chained_dots_of(func)
+    if (most := family.max_chained_rows) and any(chain.rows > most for chain in chained):
         return False
     regs = live_tile_registers(func, family, lambda dot: family.lhs_stays_in_smem(dot, job))
-    return live_registers_fit(regs, choose_warps(func, job), job.target)
+    warps = choose_warps(func, job), None if chained else two_warpgroups(func, job)
+    return any(live_registers_fit(regs, count, job.target) for count in warps if count)
 
 
 def _slice(func: Operation, slices: int, job: Job) -> bool:
