@@ -59,7 +59,8 @@ def test_the_runtime_is_imported_without_what_a_launch_needs():
 
 
 # What no command for one kernel of scalars imports, in its own process or in the one that compiles: arrays, the
-# network, other processes, the search for toolkits, and what another serializer reads.
+# network, other processes, OpenSSL, the search for toolkits, what another serializer reads, and what kernels with tensor cores
+# or calls of libraries need.
 NEEDLESS = {
     "numpy",
     "ml_dtypes",
@@ -69,6 +70,7 @@ NEEDLESS = {
     "asyncio",
     "concurrent.futures",
     "email",
+    "hashlib",
     "http",
     "multiprocessing",
     "secrets",
@@ -78,7 +80,9 @@ NEEDLESS = {
     "sysconfig",
     "unittest",
     f"{PACKAGE.name}.workers.executor.worker_pool",
+    f"{PACKAGE.name}.pipeline.ll_to_ptx.link_blob",
     f"{PACKAGE.name}.pipeline.ll_to_ptx.nvvm_ir",
+    f"{PACKAGE.name}.pipeline.tileas_to_ll.convert_nvgpu_and_gpu_to_nvvm.wgmma",
     f"{PACKAGE.name}.core.tracing",
 }
 _OF_THE_COMPILER = {"xdsl", "llvmlite", "pickle", f"{PACKAGE.name}.ir.dialects", f"{PACKAGE.name}.driver"}
@@ -91,7 +95,7 @@ _COMMANDS = {
         "main(['as', '--version'])",
         {"numpy", "ml_dtypes", "msgspec", "cuda.pathfinder", "xdsl", "llvmlite"},
     ),
-    "lower": (f"main(['lower', '{_KERNEL}', '--sm', '90', '--to', 'll', '-o', OUT])", NEEDLESS | {"xdsl", "hashlib"}),
+    "lower": (f"main(['lower', '{_KERNEL}', '--sm', '90', '--to', 'll', '-o', OUT])", NEEDLESS | {"xdsl"}),
     "lower in process": (
         f"enable(); main(['lower', '{_KERNEL}', '--sm', '90', '--to', 'ptx', '-o', OUT, '--in-process'])",
         NEEDLESS,

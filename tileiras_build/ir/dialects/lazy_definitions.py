@@ -13,13 +13,14 @@ from typing import Any, TypeVar
 
 import xdsl.irdl
 from xdsl.ir import Attribute, Operation, ParametrizedAttribute, SSAValue
-from xdsl.irdl import IRDLOperation, ParamAttrDef, ParamDef, operations
+from xdsl.irdl import AttrConstraint, BaseAttr, IRDLOperation, ParamAttrDef, ParamDef, operations
 from xdsl.traits import OpTrait
 
 Defined = TypeVar("Defined", bound=type[IRDLOperation])
 
 _define = xdsl.irdl.irdl_op_definition
 _parameters = ParamAttrDef.from_pyrdl
+_relax = BaseAttr.relax_constraint
 # Class -> its own values of the pending names.
 _pending: dict[type, dict[str, object]] = {}
 _NOTHING = object()
@@ -33,8 +34,16 @@ def enable_lazy_definitions() -> None:
     for module in (xdsl.irdl, operations):
         vars(module)["irdl_op_definition"] = define_operation
     ParamAttrDef.from_pyrdl = LazyParameters  # type: ignore[method-assign,assignment]
+    BaseAttr.relax_constraint = _relax_base  # type: ignore[method-assign]
     for base in (Attribute, Operation, OpTrait, SSAValue):
         base.__subclasshook__ = classmethod(_is_below)  # type: ignore[method-assign,assignment]
+
+
+def _relax_base(own: BaseAttr, other: AttrConstraint) -> AttrConstraint | None:
+    """``BaseAttr.relax_constraint`` without a comparison of dataclasses: the imports of the dialects ask nine thousand times."""
+    if other.__class__ is BaseAttr:
+        return own if own.attr == other.attr else None
+    return _relax(own, other)
 
 
 def _is_below(base: type, kind: type) -> bool:

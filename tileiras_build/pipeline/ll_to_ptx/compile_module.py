@@ -8,10 +8,6 @@ from functools import partial
 import llvmlite.binding as llvm
 
 from ...core.errors import InternalError, InvalidInput, Location
-from ...core.symbols.check_symbol_names import LIBDEVICE_PREFIX
-from ...libdevice.extract_subset import unresolved_error
-from ...libdevice.link import link_needed, store_for
-from ...libdevice.resolve_linked_library import Blob, resolve
 from ...manifest.manifest_constants import VERSION
 from ...target.isa.serializer_options import FLAGS, TRIPLE
 from ..job import Job
@@ -26,7 +22,7 @@ from .llvm_ir_checks import check_module
 from .llvm_passes import run_passes
 from .miscompile_workarounds import with_workarounds
 from .ptx_header import fix_header
-from .target_machine import data_layout, library_machine, target_machine_for
+from .target_machine import data_layout, target_machine_for
 
 _TRIPLE = re.compile(r'^target triple = "([^"]*)"', re.MULTILINE)
 _BITS = re.compile(
@@ -188,26 +184,19 @@ def _refused(message: str) -> InternalError:
 
 def _link(module: llvm.ModuleRef, context, text: str, libdevice: str | None, made_for: Serialization) -> None:
     """Link the module's undefined functions from its blob, and reject remaining undefined ones."""
-    note = named_string(text, "tileiras.libdevice")
-    missing = _undefined(module)
-    if note is not None:
-        _link_blob(module, context, missing, resolve(note, libdevice), made_for)
+    note, missing = named_string(text, "tileiras.libdevice"), _undefined(module)
+    if note is not None or missing:
+        # Reads libraries, and imports OpenSSL for their digests: most kernels call no function.
+        from .link_blob import link_blob
+
+        link_blob(module, context, note, missing, libdevice, made_for)
         missing = _undefined(module)
-    elif helpers := sorted(name for name in missing if name.startswith(LIBDEVICE_PREFIX)):
-        raise unresolved_error(helpers, "the module links no libdevice (!tileiras.libdevice)")
     if missing:
         raise InternalError(
             "undefined-symbol",
             f"the module calls {', '.join(missing)} without defining it",
             remedy="define it in the .ll or lower the call",
         )
-
-
-def _link_blob(module, context, missing: list[str], blob: Blob, made_for: Serialization) -> None:
-    """Link a blob; it is validated even if no function is needed."""
-    store = store_for(blob, library_machine(module.triple))
-    others = {name for name in store.missing(missing) if not name.startswith(LIBDEVICE_PREFIX)}
-    link_needed(module, context, set(missing) - others, store, made_for.target.number)
 
 
 def _undefined(module: llvm.ModuleRef) -> list[str]:

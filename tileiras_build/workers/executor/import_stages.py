@@ -7,11 +7,16 @@ from importlib import import_module
 
 from ...pipeline.stages import STAGES, load
 
-LATE = ("tileiras_build.driver", "tileiras_build.pipeline.ll_to_ptx.compile_module")
+LATE = (
+    "tileiras_build.driver",
+    "tileiras_build.pipeline.ll_to_ptx.compile_module",
+    "tileiras_build.pipeline.ll_to_ptx.link_blob",
+)
 # Functions that import what only some kernels need.
 _OF_SOME_KERNELS = (
     "tileiras_build.pipeline.tileas_to_ll.emission.handler_table:import_all",
     "tileiras_build.pipeline.tileas_to_ll.convert_cute_to_llvm.passes:cute_rules",
+    "tileiras_build.pipeline.tileas_to_ll.convert_nvgpu_and_gpu_to_nvvm.passes:import_rewrites",
 )
 
 

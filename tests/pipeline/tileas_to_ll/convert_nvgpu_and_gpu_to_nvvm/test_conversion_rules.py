@@ -79,6 +79,7 @@ def the(kind: type[Operation], found: list[Operation]) -> Operation:
 # Legality -------------------------------------------------------------------------------------------------------------
 
 # A launch is code of the host, arithmetic is legal.
+passes.import_rewrites()
 ROOTS = sorted(REWRITES.keys() - {LaunchFuncOp.name} - {kind.name for kind in REMAPPED})
 
 

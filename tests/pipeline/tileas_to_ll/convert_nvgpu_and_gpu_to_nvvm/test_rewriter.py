@@ -15,7 +15,7 @@ from tileiras_build.libdevice.split_library import Library
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.opt import find_pass, parse_module
 from tileiras_build.pipeline.tileas_to_ll.convert_nvgpu_and_gpu_to_nvvm.libdevice_math import CALLEES, FAST
-from tileiras_build.pipeline.tileas_to_ll.convert_nvgpu_and_gpu_to_nvvm.passes import device_operations
+from tileiras_build.pipeline.tileas_to_ll.convert_nvgpu_and_gpu_to_nvvm.passes import device_operations, import_rewrites
 from tileiras_build.pipeline.tileas_to_ll.convert_nvgpu_and_gpu_to_nvvm.rewriter import REWRITES
 from tileiras_build.target.targets import find_target
 
@@ -42,6 +42,7 @@ def test_what_comes_out_has_nothing_of_gpu_but_the_container(case):
 
 @pytest.mark.seed(DOCUMENT, "pattern-per-root")
 def test_every_nvgpu_operation_has_one_rewrite():
+    import_rewrites()
     assert {op.name for op in NVGPU.operations} <= REWRITES.keys()
     rewrites = [function for root, function in REWRITES.items() if root.startswith("nvgpu.")]
     assert len(set(rewrites)) == len(rewrites)
