@@ -82,7 +82,10 @@ NEEDLESS = {
     f"{PACKAGE.name}.workers.executor.worker_pool",
     f"{PACKAGE.name}.pipeline.ll_to_ptx.link_blob",
     f"{PACKAGE.name}.pipeline.ll_to_ptx.nvvm_ir",
+    f"{PACKAGE.name}.pipeline.tileas_to_ll.convert_cute_to_llvm.converted_values",
     f"{PACKAGE.name}.pipeline.tileas_to_ll.convert_nvgpu_and_gpu_to_nvvm.wgmma",
+    f"{PACKAGE.name}.pipeline.tileas_to_ll.pipelines.tma_copies",
+    f"{PACKAGE.name}.ir.dialects.nvgpu.dialect",
     f"{PACKAGE.name}.core.tracing",
 }
 _OF_THE_COMPILER = {"xdsl", "llvmlite", "pickle", f"{PACKAGE.name}.ir.dialects", f"{PACKAGE.name}.driver"}

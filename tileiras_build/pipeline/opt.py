@@ -48,10 +48,10 @@ DIALECTS: dict[str, str] = tile_ir_text_format.DIALECTS | {
     "gpu": "tileiras_build.ir.dialects.gpu_ext:GPU",
     "llvm": "tileiras_build.ir.dialects.llvm_ext:LLVM",
     "nvvm": "tileiras_build.ir.dialects.nvvm:NVVM",
-    "nvgpu": "tileiras_build.ir.dialects.nvgpu:NVGPU",
+    "nvgpu": "tileiras_build.ir.dialects.nvgpu.dialect:NVGPU",
     "cute": "tileiras_build.ir.dialects.cute.dialect:CuteAlgebra",
     "cute_nvgpu": "tileiras_build.ir.dialects.cute_nvgpu:CuteNvgpu",
-    "cutlass": "tileiras_build.ir.dialects.cutlass:Cutlass",
+    "cutlass": "tileiras_build.ir.dialects.cutlass.dialect:Cutlass",
     "debuginfo": "tileiras_build.ir.dialects.debuginfo:DebugInfo",
 }
 DEFAULT_TARGET = "90"

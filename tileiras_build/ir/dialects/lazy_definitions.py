@@ -34,7 +34,7 @@ def enable_lazy_definitions() -> None:
     for module in (xdsl.irdl, operations):
         vars(module)["irdl_op_definition"] = define_operation
     ParamAttrDef.from_pyrdl = LazyParameters  # type: ignore[method-assign,assignment]
-    BaseAttr.relax_constraint = _relax_base  # type: ignore[method-assign]
+    BaseAttr.relax_constraint = _relax_base  # type: ignore[method-assign,assignment]
     for base in (Attribute, Operation, OpTrait, SSAValue):
         base.__subclasshook__ = classmethod(_is_below)  # type: ignore[method-assign,assignment]
 

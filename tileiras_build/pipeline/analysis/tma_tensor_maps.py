@@ -18,7 +18,7 @@ from math import prod
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from ...ir.casting import defining_op, unwrap
+from ...ir.casting import defining_op, defining_table_op, int_array_attr, str_attr, unwrap
 from ...ir.dialects.fast_xdsl import string_of
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_function
@@ -181,8 +181,17 @@ def _lines_of_box(extents: list[int]) -> Iterator[int]:
         is_cut |= extent > MAX_BOX_DIM
 
 
-def map_entry(memref: TableOp, box: MapBox, parameter: int) -> MapEntry:
-    """The manifest's entry of a tensor map (``pipeline/launch_manifest_json.py``)."""
+def map_box(op: TableOp) -> MapBox:
+    """The box of a ``make_tiled_tma_desc``, without a position in shared memory."""
+    dims, box = (int_array_attr(op, key) for key in ("dims", "box"))
+    return MapBox(dims, box, str_attr(op, "swizzle_mode"), "rounds" in op.attributes)
+
+
+def map_entry(op: TableOp, parameter: int) -> MapEntry:
+    """The manifest's entry for a ``make_tiled_tma_desc`` whose map is kernel parameter ``parameter``
+    (``pipeline/launch_manifest_json.py``).
+    """
+    memref, box = defining_table_op(op.source), map_box(op)
     type = memref.result.type
     element = element_of(type.element_type)
     sizes, strides = _merged(type.shape, memref.sizes), _merged(type.strides, memref.strides)

@@ -184,7 +184,8 @@ def _refused(message: str) -> InternalError:
 
 def _link(module: llvm.ModuleRef, context, text: str, libdevice: str | None, made_for: Serialization) -> None:
     """Link the module's undefined functions from its blob, and reject remaining undefined ones."""
-    note, missing = named_string(text, "tileiras.libdevice"), _undefined(module)
+    note = named_string(text, "tileiras.libdevice")
+    missing = _undefined(module)
     if note is not None or missing:
         # Reads libraries, and imports OpenSSL for their digests: most kernels call no function.
         from .link_blob import link_blob

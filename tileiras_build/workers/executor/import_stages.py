@@ -11,6 +11,7 @@ LATE = (
     "tileiras_build.driver",
     "tileiras_build.pipeline.ll_to_ptx.compile_module",
     "tileiras_build.pipeline.ll_to_ptx.link_blob",
+    "tileiras_build.pipeline.tileas_to_ll.convert_cute_to_llvm.rewrite_operations",
 )
 # Functions that import what only some kernels need.
 _OF_SOME_KERNELS = (

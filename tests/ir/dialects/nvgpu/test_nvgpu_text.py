@@ -10,7 +10,7 @@ from xdsl.printer import Printer
 
 from tileiras_build.core.errors import InvalidInput
 from tileiras_build.ir.dialects.gpu_ext import GPU
-from tileiras_build.ir.dialects.nvgpu import NVGPU
+from tileiras_build.ir.dialects.nvgpu.dialect import NVGPU
 from tileiras_build.ir.dialects.nvvm import NVVM
 from tileiras_build.ir.dialects.nvvm.intrinsic_or_inline_asm import INSTRUCTION_TABLE
 from tileiras_build.pipeline.opt import context, parse_module

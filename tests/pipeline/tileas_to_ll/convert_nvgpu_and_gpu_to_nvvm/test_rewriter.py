@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.golden import split_file
-from tileiras_build.ir.dialects.nvgpu import NVGPU
+from tileiras_build.ir.dialects.nvgpu.dialect import NVGPU
 from tileiras_build.ir.dialects.nvvm.ops_copy import TensorLoadOp, TensorStoreOp
 from tileiras_build.ir.layouts.matrix_descriptor import wgmma_descriptor
 from tileiras_build.libdevice import find_libdevice

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import IntegerAttr
 from tests.golden import GoldenCase, split_file
 from tests.simulate.emulator.ptx_kernels import aligned
 from tileiras_build.core.errors import TileirasError
-from tileiras_build.ir.dialects.nvgpu import NVGPU
+from tileiras_build.ir.dialects.nvgpu.dialect import NVGPU
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.ll_to_ptx import lower
 from tileiras_build.pipeline.opt import find_pass, llvm_ir, parse_module, run, transform

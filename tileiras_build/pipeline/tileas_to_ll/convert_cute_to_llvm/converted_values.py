@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from xdsl.dialects import cf, func, llvm, scf
+from xdsl.dialects import llvm
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....core.errors import InvalidInput
-from ....ir.dialects import gpu_ext as gpu
 from ....ir.dialects.checked_cast import cast
 from ....ir.dialects.cute import types as cute
 from ....ir.dialects.cute_nvgpu.types import AtomType
@@ -28,11 +27,6 @@ from ...rewriting.dialect_conversion import location_of
 from ..convert_nvgpu_and_gpu_to_nvvm.rewriter import Emitter
 
 COMPANION_DIALECTS = ("cute.", "cute_nvgpu.", "cutlass.")
-# Operations that forward values: the types of their operands, results and blocks change with those of the values.
-BLOCK_ARGUMENT_OPS = (
-    cf.BranchOp, cf.ConditionalBranchOp, scf.ForOp, scf.IfOp, scf.WhileOp, scf.YieldOp, scf.ConditionOp, llvm.BrOp,
-    llvm.CondBrOp, llvm.ReturnOp, func.ReturnOp, gpu.ReturnOp, func.CallOp, llvm.CallOp,
-)  # fmt: skip
 
 
 Leaf = int | SSAValue  # static, or dynamic

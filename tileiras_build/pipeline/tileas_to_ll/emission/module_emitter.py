@@ -35,11 +35,10 @@ from ....ir.dialects.op_definition import TableOp
 from ....manifest.manifest_constants import TENSOR_MAP, VERSION
 from ....target.targets import PARAMETER_MEMORY
 from ...analysis.kernel_parameters import Parameters, describe
-from ...analysis.tma_tensor_maps import MAP_BYTES
+from ...analysis.tma_tensor_maps import MAP_BYTES, map_entry
 from ...common.llvm_element_types import POINTER, element_of
 from ...common.llvm_type_constructors import GLOBAL, I1, I8, array, integer, pointer
 from ...job import Job
-from ..pipelines.tma_copies import descriptor_entry
 from .global_symbols import GlobalSymbols
 from .handler_table import handlers
 from .kernel_emitter import KernelEmitter
@@ -170,7 +169,7 @@ class ModuleEmitter:
         maps = []
         for index, descriptor in enumerate(descriptors):
             offset = -(-offset // MAP_ALIGNMENT) * MAP_ALIGNMENT
-            maps.append(descriptor_entry(descriptor, len(parameters)))
+            maps.append(map_entry(descriptor, len(parameters)))
             placed = {"name": f"map{index}", "kind": TENSOR_MAP, "size": MAP_BYTES, "offset": offset}
             parameters.append(placed | {"role": TENSOR_MAP})
             offset += MAP_BYTES

@@ -14,7 +14,7 @@ from itertools import product
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, StringAttr, UnitAttr, i64
 from xdsl.ir import Attribute, SSAValue
 
-from ....ir.casting import cast, defining_table_op, int_array_attr, int_attr, str_attr, unwrap
+from ....ir.casting import cast, int_attr, str_attr, unwrap
 from ....ir.dialects.cute import layout_of
 from ....ir.dialects.nv_tileas.scheduling_attributes import STMATRIX
 from ....ir.dialects.nvgpu import ops_tma as nvgpu
@@ -25,7 +25,7 @@ from ....ir.dialects.nvvm.cluster_sync_and_fences import FenceProxyAsyncOp
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import SharedLayout, TileChunks, tile_chunks
 from ....ir.layouts.matrix_descriptor import WIDE
-from ...analysis.tma_tensor_maps import MapBox, MapEntry, TensorBox, map_entry
+from ...analysis.tma_tensor_maps import TensorBox, map_box
 from ...common.llvm_element_types import element_of
 from ...common.llvm_type_constructors import CLUSTER, I16, I32, SHARED
 from ..emission.compile_time_memrefs import TiledView
@@ -45,17 +45,6 @@ OUT_OF_BOUNDS_COORDINATE = 1 << 30
 def box_of(op: TableOp, placement: SharedLayout) -> TensorBox:
     """The box of a ``make_tiled_tma_desc``, for tiles of a placement."""
     return map_box(op).placed(placement)
-
-
-def map_box(op: TableOp) -> MapBox:
-    """``box_of`` without a position in shared memory."""
-    dims, box = (int_array_attr(op, key) for key in ("dims", "box"))
-    return MapBox(dims, box, str_attr(op, "swizzle_mode"), "rounds" in op.attributes)
-
-
-def descriptor_entry(op: TableOp, parameter: int) -> MapEntry:
-    """The manifest's entry for a ``make_tiled_tma_desc`` whose map is kernel parameter ``parameter``."""
-    return map_entry(defining_table_op(op.source), map_box(op), parameter)
 
 
 def emit_make_tiled_tma_desc(e: KernelEmitter, op: TableOp) -> None:
