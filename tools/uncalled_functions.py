@@ -44,6 +44,7 @@ TARGETS = ("sm_80", "sm_90", "sm_100", "sm_120")
 for _path in (ROOT, TESTS / "ir/bytecode"):  # tests import what lies beside them
     sys.path.insert(0, str(_path))
 
+from tileiras_build.workers.lazy_class_creation import COMPILER, enable
 from tools import seed_row_coverage
 from tools.seed_row_coverage import Evidence
 
@@ -459,6 +460,8 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     # Syntax trees and what was entered stay: looking at them again and again takes longer than making them.
     gc.set_threshold(100_000, 50, 1000)
+    # As in processes that compile: what defines operations and attributes at their first use is entered, too.
+    enable(*COMPILER)
     calls = Calls()
     with calls.heard():
         kernels = examples(None if options.whole else {*SAMPLE, *SCHEDULED, *CHECKED})
