@@ -1,4 +1,4 @@
-"""Element-wise kernels that load much in each thread: gated rows, and a copy."""
+"""Kernels that load much in each thread: gated rows, a copy, and rows that a loop reduces."""
 
 import cuda.tile as ct
 
@@ -23,6 +23,25 @@ def copied(a, out, TILE: ConstInt):
     ct.store(out, (ct.bid(0),), ct.load(a, (ct.bid(0),), (TILE,)))
 
 
+@ct.kernel
+def reduced(a, out, TILE: ConstInt):
+    """The total of each row."""
+    columns, total = ct.arange(TILE, dtype=ct.int32), ct.zeros((TILE,), dtype=ct.float32)
+    for step in range(ct.cdiv(a.shape[1], TILE)):
+        total = total + ct.gather(a, (ct.bid(0), step * TILE + columns)).astype(ct.float32)
+    ct.scatter(out, ct.bid(0), ct.sum(total).astype(out.dtype))
+
+
+@ct.kernel
+def held(a, out, TILE: ConstInt):
+    """The total of each row's elements above the least of their tile."""
+    total = ct.zeros((1, TILE), dtype=ct.float32)
+    for step in range(ct.num_tiles(a, axis=1, shape=(1, TILE))):
+        row = ct.load(a, (ct.bid(0), step), (1, TILE), padding_mode=ct.PaddingMode.ZERO).astype(ct.float32)
+        total = total + (row - ct.min(row, axis=1, keepdims=True))
+    ct.store(out, (ct.bid(0),), ct.sum(total, axis=1).astype(out.dtype))
+
+
 def _matrix(dtype: str, ndim: int) -> Array:
     return Array(dtype, ndim, stride_divisible_by=16, shape_divisible_by=(1, 16)[-ndim:])
 
@@ -34,4 +53,8 @@ CASES = [
     ),
     Case("bytes", gated, (_matrix("int8", 2),) * 3 + (5120, 4096)),
     Case("copied", copied, (_matrix("float16", 1),) * 2 + (16384,)),
+    *(
+        Case(name, kernel, (_matrix("float16", 2), _matrix("float16", 1), 2048))
+        for name, kernel in (("reduced", reduced), ("held", held))
+    ),
 ]

@@ -1,4 +1,6 @@
-"""Threads of element-wise kernels have registers for all that they load at once where DRAM is fast, else ptxas loads late."""
+"""Threads have registers for all that they load at once, else ptxas loads late: of element-wise kernels where DRAM is fast, and of loops
+that reduce it.
+"""
 
 from pathlib import Path
 
@@ -27,7 +29,20 @@ def test_all_loads_come_first():
     assert memory[:first].count("LDG") == memory.count("LDG") > 4
 
 
-@pytest.mark.parametrize("name", ["short", "bytes", "copied"])
+@pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
+def test_an_iteration_loads_all_that_it_reduces_first(sm):
+    values = np.random.default_rng(4).integers(-3, 4, (2, 5120)).astype(np.float16)
+    total = run(KERNELS, "reduced", sm, [values, np.zeros(16, np.float16)], (2, 1, 1))[1]
+    np.testing.assert_array_equal(total[:2], values.sum(axis=1))
+    [listing] = read_listings(disassembled(KERNELS, "reduced", sm))
+    opcodes = [line.opcode for line in listing.lines]
+    last = max(place for place, opcode in enumerate(opcodes) if opcode == "LDG")
+    loads = [place for place, opcode in enumerate(opcodes) if opcode == "LDG"]
+    added = [place for place, opcode in enumerate(opcodes) if opcode in ("FADD", "FADD2", "FHADD", "HADD2")]
+    assert len(loads) == 4 and not any(loads[0] < place < last for place in added)
+
+
+@pytest.mark.parametrize("name", ["short", "bytes", "copied", "held"])
 def test_other_kernels_keep_the_registers_that_ptxas_chooses(name):
     _has_no_limit(name, "sm_100")
 

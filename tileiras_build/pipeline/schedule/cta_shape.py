@@ -33,6 +33,7 @@ from ..analysis.resource_model import (
     ctas_by_row_registers,
     largest_tile,
     live_registers_fit,
+    reduces_only,
     registers_fit,
     registers_left,
     registers_of_thread,
@@ -328,19 +329,31 @@ def _warps_of_narrow_loads(accesses: list[TableOp], warps: int, target: Target) 
 
 def _ctas_with_loads_in_flight(func: TableOp, job: Job) -> int:
     """CTAs per SM for which a thread has registers for all that it loads in a block at once, of a kernel that stores element-wise results
-    of it; 1 for other kernels, and where little is loaded. ptxas would issue loads late to have fewer registers, and too few bytes would
-    be in flight for a fast DRAM; others are busy with those of many threads.
+    of it, or reduces it in a loop; 1 for other kernels, and where little is loaded. ptxas would issue loads late to have fewer registers,
+    and too few bytes would be in flight.
     """
-    operations, warps = walk(func), choose_warps(func, job)
-    if job.opt_level == 0 or not job.target.sm_limits.has_fast_dram:
+    warps = choose_warps(func, job)
+    if job.opt_level == 0:
         return 1
-    if not EXCHANGES.isdisjoint(op.name for op in operations):
-        return 1
-    blocks = dict.fromkeys(parent_block(op) for op in operations if op.name in STORES)
+    blocks = _blocks_with_loads_in_flight(func, warps, job.target)
     words = max((_words_of_loads_in_flight(block, warps, job.target) for block in blocks), default=0)
     if not words:
         return 1
     return min(THREADS_WITH_LOADS // (WARP * warps), ctas_by_row_registers(words, warps, job.target))
+
+
+def _blocks_with_loads_in_flight(func: TableOp, warps: int, target: Target) -> list[Block]:
+    """The blocks that store element-wise results, where DRAM is fast: many threads keep others busy. Of a kernel that reduces tiles the loops
+    that store nothing, unless threads hold what they load across a reduction: ptxas loads that at once.
+    """
+    operations = walk(func)
+    if EXCHANGES.isdisjoint(op.name for op in operations):
+        storing = (parent_block(op) for op in operations if op.name in STORES)
+        return list(dict.fromkeys(storing)) if target.sm_limits.has_fast_dram else []
+    if not reduces_only(operations) or row_words(func) >= MANY_WORDS * WARP * warps:
+        return []
+    loops = [op for op in operations if is_counted_loop(op)]
+    return [loop.regions[0].blocks[0] for loop in loops if not any(op.name in STORES for op in walk(loop))]
 
 
 def _words_of_loads_in_flight(block: Block, warps: int, target: Target) -> int:
