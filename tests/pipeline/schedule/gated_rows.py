@@ -19,6 +19,17 @@ def gated(a, b, out, N: ConstInt, TILE: ConstInt):
 
 
 @ct.kernel
+def gradients(x, gate, out, of_x, of_gate, TILE: ConstInt):
+    """Gradients of both factors of a gated row: many values of an element are live at once."""
+    place = (ct.bid(0), ct.arange(TILE, dtype=ct.int32))
+    c = ct.gather(out, place).astype(ct.float32)
+    a = ct.gather(x, place).astype(ct.float32)
+    b = ct.gather(gate, place).astype(ct.float32)
+    ct.scatter(of_x, place, (c * (a * a * (1.0 - a) + a) * b).astype(of_x.dtype))
+    ct.scatter(of_gate, place, (c * a * a).astype(of_gate.dtype))
+
+
+@ct.kernel
 def copied(a, out, TILE: ConstInt):
     ct.store(out, (ct.bid(0),), ct.load(a, (ct.bid(0),), (TILE,)))
 
@@ -51,6 +62,7 @@ CASES = [
         Case(name, gated, (_matrix("float16", 2),) * 3 + (5120, tile))
         for name, tile in (("long", 4096), ("short", 256))
     ),
+    Case("gradients", gradients, (_matrix("float16", 2),) * 5 + (4096,)),
     Case("bytes", gated, (_matrix("int8", 2),) * 3 + (5120, 4096)),
     Case("copied", copied, (_matrix("float16", 1),) * 2 + (16384,)),
     *(

@@ -42,6 +42,16 @@ def test_an_iteration_loads_all_that_it_reduces_first(sm):
     assert len(loads) == 4 and not any(loads[0] < place < last for place in added)
 
 
+@pytest.mark.parametrize("sm", ["sm_80", "sm_90", "sm_100"])
+def test_more_warps_where_many_values_are_live(sm):
+    """Registers leave twelve warps of four on an SM, and 24 of eight."""
+    x, gate, out = (np.random.default_rng(seed).integers(-2, 3, (1, 4096)).astype(np.float16) for seed in range(3))
+    *_, of_x, of_gate = run(KERNELS, "gradients", sm, [x, gate, out, np.zeros_like(x), np.zeros_like(x)])
+    np.testing.assert_array_equal(of_x, out * (x * x * (1 - x) + x) * gate)
+    np.testing.assert_array_equal(of_gate, out * x * x)
+    assert scheduled_kernel(KERNELS, "gradients", sm).num_warps == 8
+
+
 @pytest.mark.parametrize("name", ["short", "bytes", "copied", "held"])
 def test_other_kernels_keep_the_registers_that_ptxas_chooses(name):
     _has_no_limit(name, "sm_100")

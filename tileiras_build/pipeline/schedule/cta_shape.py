@@ -34,6 +34,7 @@ from ..analysis.resource_model import (
     largest_tile,
     live_registers_fit,
     reduces_only,
+    registers_at_launch,
     registers_fit,
     registers_left,
     registers_of_thread,
@@ -70,6 +71,7 @@ OVERLAPPING_CTAS = 2  # per SM, that overlap one another
 # Kernels whose elements are not independent of each other, words of a thread that ptxas loads one after the other, and threads of an SM
 # that have registers for them.
 EXCHANGES, MANY_WORDS, THREADS_WITH_LOADS = frozenset({DOT, REDUCE, "nv_tileas.scan"}), 16, 1024
+ELEMENTWISE_WARPS = 16  # of an SM, four for each scheduler: fewer leave it idle while they wait for SFU and loads
 EXPLAINED_CTAS = 4  # CTAs per SM up to which candidates are explained where none is chosen
 
 
@@ -88,7 +90,7 @@ def choose_cta_shape(func: TableOp, job: Job) -> None:
     if _choose_attention(func, job):
         return
     of_dots = _warps_that_divide, _warps_of_scores, _warps_of_live_tiles
-    rules = of_dots if has_dots(func) else (_warps_of_narrow_accesses,)
+    rules = of_dots if has_dots(func) else (_warps_of_narrow_accesses, _warps_of_live_elements)
     warps, told = None if wanted.num_warps else next(filter(None, (rule(func, job) for rule in rules)), None), None
     if warps is not None:
         set_knobs(func, num_warps=warps)
@@ -325,6 +327,21 @@ def _warps_of_narrow_loads(accesses: list[TableOp], warps: int, target: Target) 
     if loads <= (1 if target.sm_limits.has_fast_dram else 2) * NARROW_LOADS * warps:
         return warps
     return min(1 << (-(-loads // NARROW_LOADS) - 1).bit_length(), MAX_WARPS)
+
+
+def _warps_of_live_elements(func: TableOp, job: Job) -> int | None:
+    """More warps for a kernel of element-wise operations whose threads would have more values live at once than an SM has registers for
+    with ``ELEMENTWISE_WARPS``; None where they have not.
+    """
+    operations, usual = walk(func), choose_warps(func, job)
+    if job.opt_level == 0 or not EXCHANGES.isdisjoint(op.name for op in operations):
+        return None
+    blocks = dict.fromkeys(parent_block(op) for op in operations if op.name in STORES)
+    words = max((peak_of_block(block, job.target) for block in blocks), default=0)
+    available, warps = registers_at_launch(ELEMENTWISE_WARPS, job.target), usual
+    while warps < MAX_WARPS and row_registers(words, warps) > available:
+        warps *= 2
+    return warps if warps > usual else None
 
 
 def _ctas_with_loads_in_flight(func: TableOp, job: Job) -> int:
