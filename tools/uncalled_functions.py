@@ -60,7 +60,8 @@ SAMPLE = {
 # messages; conversions of small floats; tiles that the CTAs of a cluster share; tiles larger than shared memory; fp4 with
 # scales; ping-pong of warpgroups, accumulators that stay in tensor memory; dots that load more than shared memory holds in
 # one step, or accumulate more than registers hold; rows that are spilled to shared memory; loads behind stores;
-# accumulators that are read again; accumulators of several loops in the same columns of tensor memory; scans across warps.
+# accumulators that are read again; accumulators of several loops, or operands of one, in the same columns of tensor memory; tiles that threads
+# load beside scores; scans across warps.
 TILE_KERNELS = {
     "tileas_to_ll/tile_kernels.py": {
         "sm_80": ["slices_i32", "bytes_round_trip", "additions_bf16", "printing", "asserting"],
@@ -87,7 +88,8 @@ TILE_KERNELS = {
     "tileaa_to_tileas/read_only_loads.py": {"sm_90": ["doubled"]},
     "tileaa_to_tileas/gated_gradients.py": {"sm_100": ["gated"]},
     "tileaa_to_tileas/shared_tmem.py": {"sm_100": ["twice"]},
-    "tileaa_to_tileas/state_dots.py": {"sm_90": ["of_results"], "sm_100": ["linear_attention"]},
+    "tileaa_to_tileas/state_dots.py": {"sm_90": ["of_results"], "sm_100": ["linear_attention", "gradients"]},
+    "tileaa_to_tileas/biased_scores.py": {"sm_100": ["biased"]},
 }
 OPERAND_FORMS = {"sm_90": ["bitcast", "right_int8_scaled", "left_gathered"]}
 SCHEDULED = {"matmul_f16_nn": "sm_90", "attention_f16": "sm_100"}

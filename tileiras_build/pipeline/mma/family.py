@@ -159,6 +159,9 @@ class MmaFamily(ABC, Generic[Row]):
     def choose_row_sharing(self, op: TableOp, warps: int) -> None:
         """Mark a dot whose results several threads are to share by row, once all dots of its kernel are selected."""
 
+    def share_sm(self, func: TableOp, job: Job, warps: int) -> None:
+        """Keep operands of a kernel, all of whose dots are of this family, where more CTAs share an SM."""
+
     # ---- layouts ---------------------------------------------------------------------------------
     def divide(self, op: TableOp, target: Target, num_warps: int, *, rows_only: bool) -> None:
         """Set the row of a dot whose operands are in registers (``mma``), and how warps divide its tile (``warps``) where several do;

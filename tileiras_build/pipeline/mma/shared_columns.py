@@ -2,7 +2,8 @@
 
 Dots that multiply the same left operand, which no innermost loop computes, share its columns: threads write it once, before the first
 loop. Where the columns would not suffice otherwise, so do accumulators that are live in different loops: each is read behind its
-loop, and a barrier stands before the next one.
+loop, and a barrier stands before the next one. A left operand may overwrite the accumulator that it is computed from
+(``tcgen05/overlaid_operands.py``).
 """
 
 from __future__ import annotations
@@ -12,12 +13,19 @@ from itertools import product
 
 from xdsl.ir import Operation, SSAValue
 
-from ...ir.casting import ancestor_in, parent_block, parent_op
+from ...ir.casting import ancestor_in, as_op, parent_block, parent_op
 from ...ir.dialects.nv_tileas.ops import ConvertLayoutOp
 from ...ir.dialects.op_definition import TableOp
 from ...ir.layouts.tmem_layout import ALL_COLUMNS
 from ..analysis.dot_buffer_sharing import is_lhs_computed_in_loop
-from ..analysis.enclosing_control_flow import enclosing_loops, is_defined_in_loop, only_accumulates, summed_dots
+from ..analysis.enclosing_control_flow import (
+    enclosing_loops,
+    is_defined_in_loop,
+    is_zero,
+    only_accumulates,
+    summed_dots,
+)
+from ..analysis.op_queries import DOT, operations_behind
 
 
 @dataclass
@@ -109,3 +117,18 @@ def _is_read_behind_loop(dot: TableOp) -> bool:
 def _are_disjoint(one: Operation, other: Operation) -> bool:
     """Whether neither loop is the other, or in it."""
     return not one.is_ancestor(other) and not other.is_ancestor(one)
+
+
+# ---- left operands over accumulators -----------------------------------------------------------------
+def accumulator_under(dot: TableOp) -> TableOp | None:
+    """The dot whose accumulator the left operand of a dot overwrites: of those that it is computed from, the last one."""
+    block = parent_block(dot)
+    behind = operations_behind([dot.lhs], block)
+    return next((as_op(op) for op in reversed(list(block.ops)) if op in behind and _is_fresh(op)), None)
+
+
+def _is_fresh(op: Operation) -> bool:
+    """Whether an operation is a dot that overwrites an accumulator, which threads read and no other dot adds to."""
+    if op.name != DOT or as_op(op).tmem_columns is None:
+        return False
+    return is_zero(as_op(op).acc) and len(summed_dots(as_op(op))) == 1

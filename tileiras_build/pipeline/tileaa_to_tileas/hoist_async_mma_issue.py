@@ -25,7 +25,7 @@ from ...ir.casting import ancestor_in, as_op, parent_block, terminator, type_as
 from ...ir.dialects import arith
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS, AsyncTiledTmaLoadOp, ConsumerReleaseOp, ConsumerWaitOp
-from ...ir.dialects.nv_tileas.types import PipelineType
+from ...ir.dialects.nv_tileas.types import PipelineType, TmemType
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_agent_switch, is_async_mma, is_counted_loop
 from ..analysis.enclosing_control_flow import has_no_early_exit, is_zero
@@ -33,7 +33,7 @@ from ..analysis.op_queries import may_divide_by_zero
 from ..job import Job
 from ..mma.dots import accumulates_in_tmem
 from ..pass_manager import EdgePass
-from .issue_behind import issue_behind_other, uses_third
+from .issue_behind import issue_behind_other, shares_columns, uses_third
 from .op_insertion import loop_continues_at
 from .rotate_mma_loop import (
     BARRIER,
@@ -120,9 +120,14 @@ def _find_mma_issue(dot: TableOp) -> _MmaIssue | None:
     following = scalars_behind([terminator(block).operands[value.index - 1] for value in arguments], block)
     if following is None or any(map(may_divide_by_zero, scalars | following)):
         return None
+    if not _may_follow_overlaid(dot, reads[0]):
+        return None
     issued = give_release(dot, as_op(others[-1])) if others else dot
     ops = [issued if op is dot else op for op in ops]
-    place = _place(issued, reads[0]) if len(dots) == 1 else reads[0]
+    if overlaid := _users_of_columns(issued):
+        place = overlaid[-1]
+    else:
+        place = _place(issued, reads[0]) if len(dots) == 1 else reads[0]
     return _MmaIssue(place, ops, [op for op in block.ops if op in following])
 
 
@@ -130,6 +135,30 @@ def _are_waited_for_at_once(dots: Sequence[TableOp]) -> bool:
     """Whether threads wait for the last of the MMAs on an accumulator, to which all others but the first add, and for none before."""
     *before, last = dots
     return last.ready is not None and all(one.ready is None for one in before)
+
+
+def _may_follow_overlaid(dot: TableOp, read: Operation) -> bool:
+    """Whether an MMA may be issued behind those that use its accumulator's columns otherwise: the last one of all operations behind the read
+    that do is an MMA with a barrier.
+    """
+    others = _users_of_columns(dot)
+    if not others:
+        return True
+    last = as_op(others[-1])
+    return read.is_before_in_block(others[0]) and is_async_mma(last) and _keeps_barrier(last)
+
+
+def _users_of_columns(dot: TableOp) -> list[Operation]:
+    """The operations of a block that use columns of a dot's accumulator as another tile: a left operand that overwrites it."""
+    return [
+        op
+        for op in parent_block(dot).ops
+        if any(_overlays(value, dot.acc) for one in walk(op) for value in one.operands)
+    ]
+
+
+def _overlays(value: SSAValue, tile: SSAValue) -> bool:
+    return isinstance(value.type, TmemType) and value is not tile and shares_columns(value, tile)
 
 
 def _place(dot: TableOp, read: Operation) -> Operation:

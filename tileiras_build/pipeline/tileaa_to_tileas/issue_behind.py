@@ -58,8 +58,13 @@ def may_follow(dot: TableOp, leader: TableOp) -> bool:
     if barrier is None or not barrier_before(dot) or scalars_behind(dot.operands, parent_block(dot)) is None:
         return False
     waits = own_waits(dot, passed)
-    since = [op for op in ops_between(barrier, dot) if op not in waits]
+    since = [op for op in ops_between(barrier, dot) if op not in waits and not _stays_before(op, leader)]
     return not any(touches(inner, dot) for op in since for inner in walk(op)) and _may_release(dot, since)
+
+
+def _stays_before(op: Operation, leader: TableOp) -> bool:
+    """Whether an operation is ``leader``, or an MMA before it: MMAs execute in the order of issue."""
+    return op is leader or is_async_mma(op) and op.is_before_in_block(leader)
 
 
 def own_waits(dot: TableOp, passed: Sequence[Operation]) -> list[Operation]:

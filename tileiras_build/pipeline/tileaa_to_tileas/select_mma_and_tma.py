@@ -109,6 +109,9 @@ def _select(func: TableOp, job: Job, warps: int) -> None:
         if op.mma is not None:
             family_of(op).keep_lhs_in_smem(op, job)
             family_of(op).choose_row_sharing(op, warps)
+    used = {family_of(op) for op in dots_in(func) if op.mma is not None}
+    if len(used) == 1:
+        used.pop().share_sm(as_op(func), job, warps)
 
 
 def _share_with_threads(op: TableOp, index: int, job: Job) -> None:

@@ -6,7 +6,7 @@ computed from. In a run:
 - Threads access columns only if the MMAs that access them are complete: an accumulator that was committed after these was
   waited for, or the next item of an operand stage that one of these released.
 - An MMA accesses columns that threads have written or read only after all threads synchronized.
-- Threads write columns that other threads read through another tile only after they synchronized.
+- Threads write columns that other threads read through another tile only after they synchronized; of four warps each has lanes of its own.
 - What an MMA or a thread reads was written last through the same tile.
 - What an operation writes is read in some run: else another one overwrites it too early (``unread``).
 
@@ -21,10 +21,11 @@ from typing import NoReturn, Protocol
 
 from xdsl.ir import Operation, Region, SSAValue
 
-from ...ir.casting import cast, defining_op, int_attr
+from ...ir.casting import cast, defining_op, int_attr, parent_op
 from ...ir.dialects.nv_tileas.types import TmemType
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_async_mma
+from ...ir.layouts.tmem_layout import WARPS
 from .control_flow_paths import AGENT_SWITCH
 
 PARTS = ("chunk", "rows", "line_dim")  # attributes of operations on parts of a tile, and on scales
@@ -75,7 +76,8 @@ class TmemColumnLifetimes:
         if op.enabled is not None and self.run.known_integers.get(op.enabled) == 0:
             return
         self._check_complete(op, op.dest)
-        if any(self.loaded.get(column, op.dest) is not op.dest for column in _columns(op.dest)):
+        others = any(self.loaded.get(column, op.dest) is not op.dest for column in _columns(op.dest))
+        if others and _warps_of_kernel(op) > WARPS:
             self.run.fail(f"{op.name} overwrites columns of another tile that other threads may still read")
         self.stored.update(_columns(op.dest))
         self._write(op, op.dest, added=op.enabled is not None and self.run.known_integers.get(op.enabled) is None)
@@ -161,6 +163,13 @@ def columns_of_several_partitions(kernel: Operation) -> set[int]:
             for column in {column for op in region.walk() for value in op.operands for column in _columns_of(value)}:
                 partitions.setdefault(column, set()).add(region)
     return {column for column, found in partitions.items() if len(found) > 1}
+
+
+def _warps_of_kernel(op: Operation) -> int:
+    """The warps that compute in the kernel of an operation."""
+    while "num_warps" not in op.attributes:
+        op = parent_op(op)
+    return int_attr(op, "num_warps")
 
 
 def _columns_of(value: SSAValue) -> range:

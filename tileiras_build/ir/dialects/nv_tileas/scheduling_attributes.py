@@ -79,6 +79,8 @@ SCHEDULING_ATTRIBUTES: dict[str, Declared] = {
         "stationary": FLAG,
         # Four threads share each row of what tensor memory holds.
         "shares_rows": FLAG,
+        # The left operand overwrites the accumulator that it is computed from.
+        "overlaid": FLAG,
         # The operands that threads write to shared memory.
         "stored": I32S.optional(),
         # Those of them that cp.async copies there, iterations ahead.

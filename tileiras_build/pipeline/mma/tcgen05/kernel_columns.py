@@ -33,7 +33,7 @@ def _loaded_by_tma(op: TableOp) -> list[int]:
 
 def _columns_of(dots: list[TableOp], loaded: Collection[int], warps: int) -> TmemColumns:
     left, accumulators = tmem_tiles(dots[0], warps)
-    in_shared = dots[0].stationary or 0 in (*loaded, *(dots[0].stored or ()))
+    in_shared = dots[0].stationary or dots[0].overlaid or 0 in (*loaded, *(dots[0].stored or ()))
     own = 0 if adds_in_tmem(dots[0]) else accumulators.total_tmem_columns
     return TmemColumns(dots, 0 if in_shared else unwrap(left).total_tmem_columns, own)
 

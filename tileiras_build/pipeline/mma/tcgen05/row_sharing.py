@@ -51,10 +51,20 @@ def _may_share(dot: TableOp, warps: int) -> bool:
 def _combines_with_rows(dots: list[TableOp]) -> bool:
     """Whether a block of dots has a loaded row for all rows of a result, and reduces no result along columns."""
     shapes = {tuple(tile_shape(dot.result)) for dot in dots}
-    ops = [op for block in dict.fromkeys(dot.parent for dot in dots) if block is not None for op in block.ops]
+    ops = _ops_beside(dots)
     if any(op.name == REDUCE and is_tile(op.operands[0]) and tuple(tile_shape(op.operands[0])) in shapes for op in ops):
         return False
-    return any(_is_loaded(value) for value in _rows_of(ops, shapes))
+    return bool(loaded_rows(dots))
+
+
+def loaded_rows(dots: list[TableOp]) -> list[SSAValue]:
+    """The loaded rows that threads combine with results in the blocks of dots."""
+    shapes = {tuple(tile_shape(dot.result)) for dot in dots}
+    return [value for value in dict.fromkeys(_rows_of(_ops_beside(dots), shapes)) if _is_loaded(value)]
+
+
+def _ops_beside(dots: list[TableOp]) -> list[Operation]:
+    return [op for block in dict.fromkeys(dot.parent for dot in dots) if block is not None for op in block.ops]
 
 
 def _rows_of(ops: list[Operation], shapes: set[tuple[int, ...]]) -> Iterator[SSAValue]:

@@ -38,6 +38,8 @@ from ...schedule.schedule_attribute import set_knobs
 from ..dots import row_of
 from ..smem_operands import load_by_tma, readable_operand
 from .kernel_columns import columns_of_kernel
+from .overlaid_operands import CTAS as OVERLAID_CTAS
+from .overlaid_operands import overlay_operands
 
 
 def keep_in_smem(dot: TableOp, atom: Tcgen05Atom, job: Job) -> None:
@@ -105,6 +107,34 @@ def free_columns(op: TableOp, job: Job, warps: int, loaded: Collection[int]) -> 
         if load is not None:
             load.tma = load.swizzle = None
     return False
+
+
+def share_sm(func: TableOp, job: Job, warps: int) -> None:
+    """Have two CTAs per SM where left operands over accumulators, and those from before the loop in shared memory, leave the columns."""
+    overlaid = overlay_operands(func, job, warps)
+    if not overlaid:
+        return
+    dots = dots_in(func)
+    need = columns_of_kernel(dots[0], warps) - sum(columns for _, columns in overlaid)
+    moved: list[tuple[TableOp, TmaOperand, int]] = []
+    for dot in dots:
+        if need <= ALL_COLUMNS // OVERLAID_CTAS:
+            break
+        row = cast(Tcgen05Atom, row_of(dot))
+        if (held := _operand(dot, row, job)) is not None:
+            moved.append((dot, held, _left_columns(dot, row, warps)))
+            need -= moved[-1][2]
+    if need > ALL_COLUMNS // OVERLAID_CTAS or columns_of_kernel(dots[0], warps) <= ALL_COLUMNS // OVERLAID_CTAS:
+        return
+    kept, stage = _smem_of_loops(dots[0])
+    kept += sum(held[2].tile_bytes for _, held, _ in moved) + STAGES_SMEM_OVERHEAD * (len(dots) + 1)
+    if kept + MIN_STAGES * stage > job.target.shared_memory_of(OVERLAID_CTAS):
+        return
+    for dot, held, columns in moved:
+        _keep(dot, held, columns)
+    for dot, columns in overlaid:
+        dot.overlaid, dot.tmem_columns = True, dot.tmem_columns - columns
+    set_knobs(func, occupancy=OVERLAID_CTAS)
 
 
 def _smem_of_loops(op: TableOp) -> tuple[int, int]:

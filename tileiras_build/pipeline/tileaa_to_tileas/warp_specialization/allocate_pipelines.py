@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import IntAttr, IntegerAttr, i32
 from xdsl.ir import Block, Operation, SSAValue
 
 from ....core.errors import InternalError
-from ....ir.casting import as_op, defining_op, terminator, tile_type, unwrap
+from ....ir.casting import as_op, defining_op, int_attr, terminator, tile_type, unwrap
 from ....ir.dialects.cute.shared_layout_attr import SharedLayoutAttr
 from ....ir.dialects.fast_xdsl import walk
 from ....ir.dialects.nv_tileas.ops import (
@@ -41,7 +41,7 @@ from ...analysis.scale_stage_counts import smem_scale_groups, tmem_scale_groups
 from ...analysis.scratch_memory_sizes import STAGE_ALIGNMENT, chunk_limit, largest_scratch
 from ...common.llvm_element_types import element_of
 from ...job import Job
-from ...mma.shared_columns import TmemColumns, share_columns
+from ...mma.shared_columns import TmemColumns, accumulator_under, share_columns
 from ...mma.tmem_tiles import lhs_k_chunks, scale_columns, tmem_tiles
 from ...schedule.choose import Candidate, Limit, Resource, choose
 from ...schedule.schedule import CHUNK_BYTES
@@ -286,6 +286,8 @@ class PipelineAllocation:
                 operand = shared.accumulator.lhs_tile
             elif left and operand is None:
                 operand = tensor_memory.allocate(left)
+            elif group[0].dot.overlaid:
+                operand = self._over_accumulator(group[0], tensor_memory)
             acc = self._accumulator(group[0], tile, operand, buffers)
             acc.shares_columns = of_group.shares_columns
             places = list(map(tensor_memory.allocate, words))
@@ -294,6 +296,12 @@ class PipelineAllocation:
             for mainloop in group:
                 mainloop.tmem_accumulator, mainloop.scale_buffers = acc, scaled
                 mainloop.is_reused |= len(group) > 1
+
+    def _over_accumulator(self, mainloop: Mainloop, tensor_memory: _TmemColumns) -> SSAValue:
+        """The columns of a left operand, over those of the accumulator that it is computed from."""
+        left, under = unwrap(tmem_tiles(mainloop.dot, self.warps)[0]), accumulator_under(mainloop.dot)
+        below = next(one.accumulator.tile for one in self.mainloops if one.dot is under)
+        return tensor_memory.over(below, left.total_tmem_columns)
 
     def _first_of(self, columns: TmemColumns | None) -> Mainloop | None:
         """The mainloop of the first of the dots that have columns."""
@@ -392,8 +400,15 @@ class _TmemColumns:
 
     def reuse_last(self) -> SSAValue:
         """Allocate the columns that were allocated last."""
-        attributes = {"column": IntegerAttr(self.last, i32)}
-        tile = AllocTmemOp.make([self.memory], [TmemType(IntAttr(self.next - self.last))], attributes)
+        return self._at(self.last, self.next - self.last)
+
+    def over(self, tile: SSAValue, columns: int) -> SSAValue:
+        """Allocate the first columns of a tile again."""
+        return self._at(int_attr(defining_op(tile), "column"), columns)
+
+    def _at(self, first: int, columns: int) -> SSAValue:
+        attributes = {"column": IntegerAttr(first, i32)}
+        tile = AllocTmemOp.make([self.memory], [TmemType(IntAttr(columns))], attributes)
         return insert_before(tile, terminator(self.entry))
 
 
@@ -437,7 +452,7 @@ def _tmem_columns_of(mainloop: Mainloop, warps: int) -> tuple[int, int]:
     """Columns of tensor memory for the left operand (0 where it is loaded) and for the accumulators."""
     left, accumulators = tmem_tiles(mainloop.dot, warps)
     indices = [*(load.index for load in mainloop.operand_loads), *(stored.index for stored in mainloop.stored)]
-    loaded = mainloop.stationary is not None or 0 in indices
+    loaded = mainloop.stationary is not None or mainloop.dot.overlaid or 0 in indices
     return 0 if loaded else unwrap(left).total_tmem_columns, accumulators.total_tmem_columns
 
 

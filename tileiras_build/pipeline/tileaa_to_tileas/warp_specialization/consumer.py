@@ -53,7 +53,16 @@ from .pipelines import (
 )
 
 # Attributes that mark a dot, and that its instruction does not have.
-MMA_SELECTION_ATTRIBUTES = ("tmem_columns", "warps", "rescaled", "stationary", "stored", "copied", "shares_rows")
+MMA_SELECTION_ATTRIBUTES = (
+    "tmem_columns",
+    "warps",
+    "rescaled",
+    "stationary",
+    "stored",
+    "copied",
+    "shares_rows",
+    "overlaid",
+)
 SIDES, PLACEMENTS = ("lhs", "rhs"), ("lhs_placement", "rhs_placement")
 CreateTokenOp = COUNTERPARTS["nv_tileaa.create_mem_token"]
 
