@@ -24,7 +24,7 @@ PAIRS = {"tall": 4, "square": 8, "wide": 4, "persistent": 8}
 COPIED = Path(__file__).parents[1] / "tileaa_to_tileas" / "copied_operands.py"
 BENCHMARKS = Path(__file__).parents[3] / "benchmarks" / "schedule_kernels.py"
 FORMS = BENCHMARKS.with_name("operand_forms.py")
-OTHERS = ("narrow", "one_cta", "two_of_an_sm", "from_a_tile", "without_tma")
+OTHERS = ("narrow", "one_cta", "two_of_an_sm", "from_a_tile", "without_tma", "converted")
 CLUSTER = ".blocksareclusters"
 WIDE = "matmul_f16_nt_wide"  # 128 x 128
 
@@ -46,6 +46,11 @@ def test_a_pair_computes_a_large_tile(name):
 def test_one_cta_computes_others(name):
     artifacts = compiled(KERNELS, name, "sm_100")
     assert CLUSTER not in artifacts.ptx and "num_ctas_declined" not in artifacts.tileas
+
+
+def test_no_pair_waits_for_threads_that_convert():
+    """They write no operand for a pair, whose kernel would have no asynchronous MMA."""
+    assert "tcgen05.mma.cta_group::1" in compiled(KERNELS, "converted", "sm_100").ptx
 
 
 @pytest.mark.parametrize("sm", ["sm_90", "sm_120"])

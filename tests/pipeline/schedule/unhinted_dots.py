@@ -46,8 +46,18 @@ def doubled(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
     ct.store(out, (ct.bid(0), ct.bid(1)), acc.astype(out.dtype))
 
 
+def converted(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = a @ b of fp8, which threads convert."""
+    acc = ct.zeros((M, N), dtype=ct.float32)
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+        y = ct.load(b, (k, ct.bid(1)), (K, N), padding_mode=ZERO).astype(a.dtype)
+        acc = ct.mma(ct.load(a, (ct.bid(0), k), (M, K), padding_mode=ZERO), y, acc)
+    ct.store(out, (ct.bid(0), ct.bid(1)), acc.astype(out.dtype))
+
+
 F16 = Array("float16", 2, stride_divisible_by=16, shape_divisible_by=16)
 UNALIGNED = Array("float16", 2)
+F8 = Array("float8_e4m3fn", 2, stride_divisible_by=16, shape_divisible_by=16)
 
 
 def _case(name, m, n, kernel=matmul, array=F16, **hints) -> Case:
@@ -56,6 +66,7 @@ def _case(name, m, n, kernel=matmul, array=F16, **hints) -> Case:
 
 CASES = [
     _case("doubled_unaligned", 256, 128, doubled, UNALIGNED, num_ctas=2),
+    Case("converted", ct.kernel(converted), (F16, F8, F16, 128, 256, 64)),
     _case("tall", 256, 128),
     _case("square", 256, 256),
     _case("narrow", 256, 64),

@@ -302,6 +302,8 @@ class Candidates:
         if self.family.row_for(self.dot, self.target) is None or not accumulates_from_zero(self.dot):
             return "the dot has no instruction of pairs, or accumulates into another tile", "accumulate from zeros"
         dot = self.kernel.dots[0]
+        if dot.a_work or dot.b_work:
+            return "threads convert an operand, and write none for a pair", "operands of the type that is multiplied"
         if self.loads_scales and dot.m < PAIR * ROWS:
             return "the CTAs would divide the columns, whose block scales are not swapped", "tiles of 256 rows"
         if self.loads_scales and _columns(dot) <= ALL_COLUMNS:
