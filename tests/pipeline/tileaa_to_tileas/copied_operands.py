@@ -78,6 +78,25 @@ def gathered(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
 
 
 @ct.kernel
+def convolved(x, taps, out, EDGE: ConstInt, CHANNELS: ConstInt, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = the 3x3 convolution of square images x, of which each row of tiles has M pixels, with taps (9 * CHANNELS, N)."""
+    pixels = ct.bid(0) * M + ct.arange(M, dtype=ct.int32)
+    image, row, column = pixels // (EDGE * EDGE), pixels // EDGE % EDGE, pixels % EDGE
+    acc = ct.zeros((M, N), dtype=ct.float32)
+    for k in range(ct.num_tiles(taps, axis=0, shape=(K, N))):
+        tap = k * K + ct.arange(K, dtype=ct.int32)
+        down, right = tap // CHANNELS // 3 - 1, tap // CHANNELS % 3 - 1
+        place = (
+            image[:, None],
+            row[:, None] + down[None, :],
+            column[:, None] + right[None, :],
+            (tap % CHANNELS)[None, :],
+        )
+        acc = ct.mma(ct.gather(x, place, padding_value=0), ct.load(taps, (k, 0), (K, N), padding_mode=ZERO), acc)
+    ct.store(out, (ct.bid(0), 0), acc)
+
+
+@ct.kernel
 def scaled(a, b, scales, out, M: ConstInt, N: ConstInt, K: ConstInt):
     """out = the sum of scales[k] * (a @ b.T) over the tiles k, whose addresses follow from the same rows and columns as those of out."""
     rows, columns = ct.bid(0) * M + ct.arange(M, dtype=ct.int32), ct.bid(1) * N + ct.arange(N, dtype=ct.int32)
@@ -187,6 +206,10 @@ def _whole() -> Array:
     return Array("float16", 2, stride_divisible_by=8, shape_divisible_by=8)
 
 
+def _images() -> Array:
+    return Array("float16", 4, stride_divisible_by=8, shape_divisible_by=(1, 1, 1, 16))
+
+
 def _pages() -> Array:
     return Array("float16", 3, stride_divisible_by=8, shape_divisible_by=(1, 8, 8))
 
@@ -202,6 +225,7 @@ CASES = [
     Case("converted", converted, (Array("float32", 2, stride_divisible_by=4), _matrix(16), OUT, *TILE)),
     Case("batched", batched, (_matrix(4, rank=3), _matrix(8, rank=3), Array("float32", 3), *TILE)),
     Case("small_matrices", small_matrices, (_matrix(16, rank=3), _matrix(16, rank=3), Array("float32", 3), 8, 16)),
+    Case("convolved", convolved, (_images(), _whole(), OUT, 12, 16, *TILE)),
     Case("gathered", gathered, (_matrix(16), _matrix(16), OUT, *TILE)),
     Case("gathered_whole", gathered, (_whole(), _whole(), OUT, *TILE)),
     Case("scaled", scaled, (_whole(), _whole(), Array("float32", 2), OUT, *TILE)),

@@ -80,6 +80,17 @@ def test_batches_of_small_matrices_have_no_fast_instruction(sm):
     assert "mma.sync" in compiled(KERNELS, "small_matrices", sm).ptx
 
 
+@pytest.mark.parametrize("sm", ASYNC)
+def test_pixels_of_a_convolution_are_copied_by_16_bytes(sm):
+    """Places follow from quotients and remainders by the channels, which vectors do not cross."""
+    x, taps, out = integers(2, 12, 12, 16), integers(144, 64), np.zeros((288, 64), np.float32)
+    [*_, found] = run(KERNELS, "convolved", sm, [x, taps, out], (3, 1, 1))
+    padded = np.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)))
+    around = [padded[:, down : down + 12, right : right + 12] for down in range(3) for right in range(3)]
+    np.testing.assert_array_equal(found, expected(np.concatenate(around, axis=3).reshape(288, 144), taps))
+    assert "cp.async.cg.shared.global" in compiled(KERNELS, "convolved", sm).ptx
+
+
 @pytest.mark.parametrize("sm", SMS)
 def test_results_of_one_dot_are_multiplied_by_copied_rows(sm):
     """Sequences of no rows, of fewer than a tile has, of one tile and a rest, and of more tiles than are copied ahead."""
@@ -153,7 +164,7 @@ def test_a_loop_that_results_end_has_no_producer(sm):
 
 
 @pytest.mark.parametrize("sm", ASYNC)
-@pytest.mark.parametrize("name", [*COLUMNS, "batched", "of_a_sequence", "until_large", "split"])
+@pytest.mark.parametrize("name", [*COLUMNS, "batched", "convolved", "of_a_sequence", "until_large", "split"])
 def test_the_fast_instructions_multiply(name, sm):
     ptx, module = compiled(KERNELS, name, sm).ptx, scheduled_case(KERNELS, name, sm)
     assert ASYNC[sm] in ptx and "mma.sync" not in ptx

@@ -38,12 +38,10 @@ from .axis_facts import (
 )
 from .enclosing_control_flow import has_no_early_exit
 from .integer_ranges import IntegerRanges
-from .op_queries import is_tile
+from .op_queries import REPEATS, is_tile
 
 ADD = "arith.addi"
 ADDITIONS = {ADD, "nv_tileaa.addptr", "nv_tileas.addptr"}
-# Operations whose tiles repeat a scalar, as far as they come from one.
-REPEATS = {f"{dialect}.{name}" for dialect in ("nv_tileaa", "nv_tileas") for name in ("splat", "broadcast", "view")}
 
 
 def _shape(value: SSAValue) -> tuple[int, ...]:

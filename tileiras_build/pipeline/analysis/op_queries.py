@@ -18,6 +18,10 @@ TILED_LOAD, POINTER_LOAD = "nv_tileas.tiled_load", "nv_tileas.load"
 LOADS = (TILED_LOAD, POINTER_LOAD)
 ASYNC_COPIES = ("nv_tileas.async_tiled_load", "nv_tileas.async_load")  # by threads, with cp.async
 DIVISIONS = frozenset(f"arith.{name}" for name in "divui divsi remui remsi ceildivui ceildivsi floordivsi".split())
+# Operations whose tiles repeat a scalar, as far as they come from one.
+REPEATS = frozenset(
+    f"{dialect}.{name}" for dialect in ("nv_tileaa", "nv_tileas") for name in ("splat", "broadcast", "view")
+)
 ASSERTIONS = frozenset(("nv_tileaa.assert", "nv_tileas.assert"))
 SHIFTS = frozenset(f"arith.{name}" for name in ("shli", "shrui", "shrsi"))
 ELEMENTWISE, FREE, SHAPE, POINTER = (
@@ -86,6 +90,8 @@ def may_divide_by_zero(op: Operation) -> bool:
     if op.name not in DIVISIONS:
         return False
     divisor = op.operands[1].owner
+    while isinstance(divisor, Operation) and divisor.name in REPEATS:
+        divisor = divisor.operands[0].owner
     if not isinstance(divisor, Operation) or divisor.name != "arith.constant":
         return True
     value = divisor.properties["value"]
