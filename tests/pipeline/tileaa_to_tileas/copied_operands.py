@@ -122,6 +122,18 @@ def until_large(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
 
 
 @ct.kernel
+def rounded_until_large(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """The same for f32 that is rounded to tf32."""
+    total = ct.zeros((M, N), dtype=ct.float32)
+    while ct.max(total).item() < 300.0:
+        for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+            x = ct.load(a, (0, k), (M, K), padding_mode=ZERO).astype(ct.tfloat32)
+            y = ct.load(b, (k, 0), (K, N), padding_mode=ZERO).astype(ct.tfloat32)
+            total = ct.mma(x, y, total)
+    ct.store(out, (0, 0), total)
+
+
+@ct.kernel
 def of_a_sequence(q, k, v, ends, out, M: ConstInt, N: ConstInt, D: ConstInt):
     """out[i] = (q[i] @ k.T) @ v of the rows of sequence i, which a launch cannot know."""
     i = ct.bid(0)
@@ -234,5 +246,10 @@ CASES = [
     Case("split", split, (_whole(), _whole(), OUT, *TILE, 6)),
     Case("of_rows", of_rows, (*[_whole()] * 3, Array("int32", 1), OUT, 128, 32, 64)),
     Case("of_pages", of_pages, (_whole(), *[_pages()] * 2, Array("int32", 1), OUT, 4, 32, 64, 16)),
+    Case(
+        "rounded_until_large",
+        rounded_until_large,
+        (*[Array("float32", 2, stride_divisible_by=4)] * 2, OUT, 128, 64, 32),
+    ),
     Case("until_large", until_large, (_matrix(16), _matrix(16), OUT, *TILE)),
 ]

@@ -164,6 +164,15 @@ def test_a_loop_that_results_end_has_no_producer(sm):
 
 
 @pytest.mark.parametrize("sm", ASYNC)
+def test_threads_write_what_they_round_where_no_producer_follows(sm):
+    a, b = integers(120, 100).astype(np.float32), integers(100, 60).astype(np.float32)
+    a[0], b[:, 0] = 2, 2
+    [*_, found] = run(KERNELS, "rounded_until_large", sm, [a, b, np.zeros((120, 60), np.float32)])
+    np.testing.assert_array_equal(found, expected(a, b))
+    assert ASYNC[sm] in compiled(KERNELS, "rounded_until_large", sm).ptx
+
+
+@pytest.mark.parametrize("sm", ASYNC)
 @pytest.mark.parametrize("name", [*COLUMNS, "batched", "convolved", "of_a_sequence", "until_large", "split"])
 def test_the_fast_instructions_multiply(name, sm):
     ptx, module = compiled(KERNELS, name, sm).ptx, scheduled_case(KERNELS, name, sm)

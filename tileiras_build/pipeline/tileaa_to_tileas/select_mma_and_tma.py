@@ -158,10 +158,11 @@ def _select_mma(op: TableOp, families: Sequence[MmaFamily], job: Job, warps: int
 
 
 def _select_copies(op: TableOp, families: Sequence[MmaFamily], job: Job, warps: int) -> None:
-    """Select the fastest instruction for which threads copy both operands to shared memory, as no producer can follow the
-    program.
+    """Select the fastest instruction for which threads copy both operands to shared memory, or write what they compute, as no producer can
+    follow the program.
     """
-    _ = any(_select_copied(family, op, {}, job, warps) is not None for family in families)
+    tried = [(one, way) for one in families if one.async_ops is not None for way in (_select_copied, _select_written)]
+    _ = any(way(one, op, {}, job, warps) is not None for one, way in tried)
 
 
 def _select_in_family(
