@@ -82,6 +82,35 @@ nv_tileaa.func @k attributes {num_warps = 1 : i32} {
   nv_tileaa.return
 }
 
+// ---- for_the_next_iteration
+#all = #cute.layout<(1), (32,1,1):(0,0,0)>
+!at = tensor<1x!nv_tileaa.ptr<f32>, #all>
+!x = tensor<1xf32, #all>
+nv_tileaa.func @k attributes {num_warps = 1 : i32} {
+^bb0(%in: !at, %out: !at, %n: i32, %first: !x):
+  %r = nv_tileas.for %n, %n, %n initial(%first) : (i32, i32, i32, !x) -> !x {
+  ^bb1(%i: i32, %now: !x):
+    %a, %t = nv_tileas.load %in {mem_semantic = "weak"} : (!at) -> (!x, !nv_tileaa.mem_token)
+    %u = nv_tileas.store %out, %now {mem_semantic = "weak"} : (!at, !x) -> !nv_tileaa.mem_token
+    nv_tileas.continue %a : (!x) -> ()
+  }
+  nv_tileaa.return
+}
+// ==>
+#layout0 = #cute.layout<(1), (32,1,1):(0,0,0)>
+!tile_1xnv_tileaa_ptr_f32 = tensor<1x!nv_tileaa.ptr<f32>, #layout0>
+!tile_1xf32 = tensor<1xf32, #layout0>
+nv_tileaa.func @k attributes {num_warps = 1 : i32} {
+^bb0(%in: !tile_1xnv_tileaa_ptr_f32, %out: !tile_1xnv_tileaa_ptr_f32, %n: i32, %first: !tile_1xf32):
+  %r = nv_tileas.for %n, %n, %n initial(%first) : (i32, i32, i32, !tile_1xf32) -> !tile_1xf32 {
+  ^bb0(%i: i32, %now: !tile_1xf32):
+    %a, %t = nv_tileas.load %in {mem_semantic = "weak"} : (!tile_1xnv_tileaa_ptr_f32) -> (!tile_1xf32, !nv_tileaa.mem_token)
+    %u = nv_tileas.store %out, %now {mem_semantic = "weak"} : (!tile_1xnv_tileaa_ptr_f32, !tile_1xf32) -> !nv_tileaa.mem_token
+    nv_tileas.continue %a : (!tile_1xf32) -> ()
+  }
+  nv_tileaa.return
+}
+
 // ---- more_than_registers_hold
 #row = #cute.layout<(8192), (32,1,256):(1,0,32)>
 !at = tensor<8192x!nv_tileaa.ptr<f32>, #row>

@@ -1,7 +1,8 @@
 """Mark loads of memory that the kernel does not write, so that ptxas may execute them ahead of stores.
 
 In:    loads of kernels without dots, with their final layouts and cache hints.
-Out:   ``read_only`` on weak loads behind a store, or in a loop with one, which become ``ld.global.nc``.
+Out:   ``read_only`` on weak loads behind a store, or in a loop with one, which become ``ld.global.nc``. One for the next iteration alone is
+       not marked: ptxas would execute it behind the barriers of this one.
 After: spill_to_shared: no later pass adds accesses, and lazy loads, whose place is chosen, are known. Before: the lowering
        to LLVM IR.
 Sound: no token orders such a load after a write, an acquire or another grid, nor a write after it, and the kernel writes
@@ -24,6 +25,7 @@ from ...ir.dialects.op_traits import (
     MemoryEffect,
     is_async_mma,
     is_combiner_region,
+    is_continue,
     is_mma,
     is_store,
     traits_of,
@@ -76,7 +78,14 @@ def _is_unordered(load: TableOp) -> bool:
     """Whether threads execute a load at any time: no token relates it to a write, and no pass chose its place."""
     if semantic_of(load) != "weak" or not {"tma", "lazy", "read_by_threads"}.isdisjoint(load.attributes):
         return False
+    if _is_for_next_iteration(load):
+        return False
     return is_unordered_token(load.token) and not writes_after(load.result_token)
+
+
+def _is_for_next_iteration(load: TableOp) -> bool:
+    uses = list(load.value.uses)
+    return bool(uses) and all(is_continue(use.operation) for use in uses)
 
 
 def _of_read_only_parameters(func: TableOp, loads: list[TableOp]) -> list[TableOp]:
