@@ -230,3 +230,42 @@ nv_tileaa.func @k attributes {num_warps = 1 : i32} {
   }
   nv_tileaa.return
 }
+
+// ---- a_tile_for_which_a_thread_has_no_registers_beside_the_accumulator
+#rows = #cute.layout<(64,128), (32,4,64):(1,2048,32)>
+!pointers = tensor<64x128x!nv_tileaa.ptr<f16>, #rows>
+!left = tensor<64x128xf16, #rows>
+!sum = tensor<64x256xf32, #cute.layout<(64,256), ((4,8),4,(2,2,32)):((128,1),16,(64,8,512))>>
+!right = !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<0,3,3> o (128,256):(256,1)>>
+nv_tileaa.func @k attributes {num_warps = 4 : i32} {
+^bb0(%start: !pointers, %zeros: !sum, %n: i32):
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %b = nv_tileas.alloc_tensor : !right
+  %result = nv_tileas.for %zero, %n, %one initial(%zeros) : (i32, i32, i32, !sum) -> !sum {
+  ^bb1(%i: i32, %c: !sum):
+    %a, %t = nv_tileas.load %start {mem_semantic = "weak", vector = 1 : i32} : (!pointers) -> (!left, !nv_tileaa.mem_token)
+    %d = nv_tileas.async.dot %a, %b, %c rhs_stage(%zero) {mma = "wgmma_m64k16_f16_f16_f32", rhs_placement = #cute.shared<16, swizzle<0,3,3> o (128,256):(256,1)>, pending = 0 : i32} : (!left, !right, !sum, i32) -> !sum
+    nv_tileas.continue %d : (!sum) -> ()
+  }
+  nv_tileaa.return
+}
+// ==>
+#layout0 = #cute.layout<(64,128), (32,4,64):(1,2048,32)>
+!tile_64x128xnv_tileaa_ptr_f16 = tensor<64x128x!nv_tileaa.ptr<f16>, #layout0>
+#layout1 = #cute.layout<(64,256), ((4,8),4,(2,2,32)):((128,1),16,(64,8,512))>
+!tile_64x256xf32 = tensor<64x256xf32, #layout1>
+!tile_64x128xf16 = tensor<64x128xf16, #layout0>
+nv_tileaa.func @k attributes {num_warps = 4 : i32} {
+^bb0(%start: !tile_64x128xnv_tileaa_ptr_f16, %zeros: !tile_64x256xf32, %n: i32):
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %b = nv_tileas.alloc_tensor : !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, (128,256):(256,1)>>
+  %result = nv_tileas.for %zero, %n, %one initial(%zeros) : (i32, i32, i32, !tile_64x256xf32) -> !tile_64x256xf32 {
+  ^bb0(%i: i32, %c: !tile_64x256xf32):
+    %a, %t = nv_tileas.load %start {mem_semantic = "weak", vector = 1 : i32} : (!tile_64x128xnv_tileaa_ptr_f16) -> (!tile_64x128xf16, !nv_tileaa.mem_token)
+    %d = nv_tileas.async.dot %a, %b, %c rhs_stage(%zero) {mma = "wgmma_m64k16_f16_f16_f32", rhs_placement = #cute.shared<16, (128,256):(256,1)>, pending = 0 : i32} : (!tile_64x128xf16, !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, (128,256):(256,1)>>, !tile_64x256xf32, i32) -> !tile_64x256xf32
+    nv_tileas.continue %d : (!tile_64x256xf32) -> ()
+  }
+  nv_tileaa.return
+}

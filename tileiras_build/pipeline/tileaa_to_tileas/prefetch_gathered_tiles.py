@@ -1,8 +1,8 @@
 """Load the tiles that a loop gathers for its MMAs, small ones of views, and rows that a loop reduces, an iteration ahead, to registers.
 
 In:    counted loops of a kernel with partitions that load tiles, and issue asynchronous MMAs; loops over rows of a kernel without dots.
-Out:   the same loops; each iteration loads the tiles of a later one, but none past the loop's end, and the loop carries
-       those in between. The first ones are loaded before the loop.
+Out:   the same loops; each iteration loads the tiles of a later one, as far as threads have registers for them, but none past the loop's
+       end, and the loop carries those in between. The first ones are loaded before the loop.
 After: specialize_warps, software_pipeline_loads (other loads have their copies). Before: hoist_bounds_checks,
        allocate_shared_memory.
 Sound: no token orders such a load after a write, so it may run earlier; a write that follows it still does. Addresses and masks
@@ -22,12 +22,15 @@ from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_async_mma, is_counted_loop
+from ...target.sm_limits import WARP
 from ..analysis.copied_operands import depends_on_index_alone
 from ..analysis.dot_loop_registers import tile_registers
 from ..analysis.enclosing_control_flow import has_no_early_exit, is_grid_wait
 from ..analysis.integer_ranges import BoundsCheck, width
 from ..analysis.op_queries import LOADS, POINTER_LOAD, REDUCE, TILED_LOAD, is_outside, is_tile
+from ..analysis.peak_registers import peak_of_block
 from ..analysis.resource_model import (
+    exceeds_registers_of_partition,
     has_rows_in_loop,
     is_program_dependent,
     reduces_only,
@@ -66,8 +69,21 @@ class PrefetchGatheredTiles(EdgePass):
             if not (multiplies or has_rows) or any(map(is_grid_wait, walk(loop))):
                 continue
             loads = [as_op(op) for op in block.ops if op.name in LOADS and _may_run_ahead(as_op(op), block, multiplies)]
-            if loads := loads if multiplies else _of_rows(func, loop, loads, job):
+            if loads := _beside_mmas(func, block, loads, job) if multiplies else _of_rows(func, loop, loads, job):
                 _Prefetch(loop, loads).run()
+
+
+def _beside_mmas(func: TableOp, block: Block, loads: list[TableOp], job: Job) -> list[TableOp]:
+    """The loads of a loop of MMAs that run ahead: small ones, as of scales, and others as far as threads have registers for them,
+    each element in one, beside what is live there.
+    """
+    words, found = peak_of_block(block, job.target), list[TableOp]()
+    for load in loads:
+        elements = layout_of(load.value).num_registers
+        words += WARP * func.num_warps * elements
+        if elements <= MAX_REGISTERS_OF_VIEWS or not exceeds_registers_of_partition(words, func, job):
+            found.append(load)
+    return found
 
 
 def _of_rows(func: TableOp, loop: TableOp, loads: list[TableOp], job: Job) -> list[TableOp]:
