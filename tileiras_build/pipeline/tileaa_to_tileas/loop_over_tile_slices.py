@@ -71,7 +71,7 @@ class LoopOverTileSlices(EdgePass):
 
 def _candidates(func: TableOp, job: Job) -> Iterator[Candidate[int]]:
     """The fewest slices that registers hold, or whole tiles where they hold none; then others."""
-    is_whole = has_query_tiles(func, job) or _fits(func, job)
+    is_whole = has_query_tiles(func, job) or _fits(func, job, two_warpgroups(func, job))
     fewest = 1 if is_whole else next((each for each in SLICE_COUNTS if _limit(func, each, job) is None), 1)
     yield Candidate(fewest)
     if fewest > 1:
@@ -92,9 +92,9 @@ def _limit(func: TableOp, slices: int, job: Job) -> str | Limit | None:
     return refused
 
 
-def _fits(func: Operation, job: Job) -> bool:
+def _fits(func: TableOp, job: Job, more_warps: int | None = None) -> bool:
     """Whether the registers of a CTA's threads hold what dots keep live, and each row of scores is in one thread; tensor memory holds
-    the accumulators of a chain of 128 rows.
+    the accumulators of a chain of 128 rows. ``more_warps`` may share what no row of scores binds to a warp.
     """
     if chains := chains_in_tmem(func, job):
         return chains[0].query_tiles == 1
@@ -103,7 +103,7 @@ def _fits(func: Operation, job: Job) -> bool:
     if (most := family.max_chained_rows) and any(chain.rows > most for chain in chained):
         return False
     regs = live_tile_registers(func, family, lambda dot: family.lhs_stays_in_smem(dot, job))
-    warps = choose_warps(func, job), None if chained else two_warpgroups(func, job)
+    warps = choose_warps(func, job), None if chained else more_warps
     return any(live_registers_fit(regs, count, job.target) for count in warps if count)
 
 
