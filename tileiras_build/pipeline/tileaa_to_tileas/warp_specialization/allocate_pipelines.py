@@ -11,12 +11,11 @@ from xdsl.dialects.builtin import IntAttr, IntegerAttr, i32
 from xdsl.ir import Block, Operation, SSAValue
 
 from ....core.errors import InternalError
-from ....ir.casting import as_op, defining_op, int_attr, terminator, tile_type, unwrap
+from ....ir.casting import as_op, defining_op, terminator, tile_type, unwrap
 from ....ir.dialects.cute.shared_layout_attr import SharedLayoutAttr
 from ....ir.dialects.fast_xdsl import walk
 from ....ir.dialects.nv_tileas.ops import (
     AllocTensorOp,
-    AllocTmemOp,
     ConvertLayoutOp,
     CreatePipelineOp,
     CreateTmemOp,
@@ -65,6 +64,7 @@ from .pipelines import (
     stationary_operands_of,
 )
 from .shared_stages import accumulator_sharing_groups, stage_sharing_groups
+from .tmem_column_allocator import ColumnAllocator
 
 SMALL_CHUNK_BYTES = CHUNK_BYTES[1]
 # More CTAs than others have, by `estimate`; with two stages, tiles arrive too late.
@@ -275,7 +275,7 @@ class PipelineAllocation:
         rings = [group[0] for group in groups]
         scales = [self._scale_columns(mainloop, stages) for mainloop in rings]
         buffers, columns = self._choose_columns([one.own for one in self.tiles], scales)
-        tensor_memory = _TmemColumns(self.entry, self._add(CreateTmemOp.make([], [TmemType(IntAttr(columns))])))
+        tensor_memory = ColumnAllocator(self.entry, self._add(CreateTmemOp.make([], [TmemType(IntAttr(columns))])))
         for group, of_group, words in zip(groups, self.tiles, scales):
             left, accumulators = of_group.own
             # A left operand overwrites the accumulator that it is computed from, each tile of rows its own.
@@ -297,7 +297,7 @@ class PipelineAllocation:
                 mainloop.tmem_accumulator, mainloop.scale_buffers = acc, scaled
                 mainloop.is_reused |= len(group) > 1
 
-    def _over_accumulator(self, mainloop: Mainloop, tensor_memory: _TmemColumns) -> SSAValue:
+    def _over_accumulator(self, mainloop: Mainloop, tensor_memory: ColumnAllocator) -> SSAValue:
         """The columns of a left operand, over those of the accumulator that it is computed from."""
         left, under = unwrap(tmem_tiles(mainloop.dot, self.warps)[0]), accumulator_under(mainloop.dot)
         below = next(one.accumulator.tile for one in self.mainloops if one.dot is under)
@@ -386,30 +386,6 @@ class PipelineAllocation:
     def _of_warpgroup(self, of_each: Sequence[Pipeline]) -> SSAValue:
         pipelines = [one.pipeline for one in of_each]
         return self._add(PipelineOfWarpgroupOp.make([pipelines], [pipelines[0].type]))
-
-
-class _TmemColumns:
-    """A bump allocator of tensor memory columns."""
-
-    def __init__(self, entry: Block, memory: SSAValue):
-        self.entry, self.memory, self.next, self.last = entry, memory, 0, 0
-
-    def allocate(self, columns: int) -> SSAValue:
-        self.last, self.next = self.next, self.next + columns
-        return self.reuse_last()
-
-    def reuse_last(self) -> SSAValue:
-        """Allocate the columns that were allocated last."""
-        return self._at(self.last, self.next - self.last)
-
-    def over(self, tile: SSAValue, columns: int) -> SSAValue:
-        """Allocate the first columns of a tile again."""
-        return self._at(int_attr(defining_op(tile), "column"), columns)
-
-    def _at(self, first: int, columns: int) -> SSAValue:
-        attributes = {"column": IntegerAttr(first, i32)}
-        tile = AllocTmemOp.make([self.memory], [TmemType(IntAttr(columns))], attributes)
-        return insert_before(tile, terminator(self.entry))
 
 
 def _min_stages(mainloop: Mainloop) -> int:
