@@ -60,6 +60,15 @@ def test_rules(line, expected):
     assert facts(line) == expected
 
 
+@pytest.mark.parametrize("distance", [-1, 30, 1 << 40])
+@pytest.mark.parametrize("shift", ["shli", "shrsi", "shrui"])
+def test_a_shift_by_too_few_or_too_many_bits_tells_nothing(shift, distance):
+    line = (
+        f"%d = arith.constant {distance} : i64\n  %w = arith.extsi %e : (i32) -> i64\n  %x = arith.{shift} %w, %d : i64"
+    )
+    assert facts(line) == ((), (), 1)
+
+
 def test_broadcast_is_constant_along_what_it_repeats():
     line = "%w = nv_tileas.view %r : (tensor<16xi32>) -> tensor<16x1xi32>\n"
     line += "  %x = nv_tileas.broadcast %w : (tensor<16x1xi32>) -> tensor<16x8xi32>"
@@ -172,12 +181,12 @@ def steps(draw, values, two):
 @st.composite
 def expressions(draw):
     """(lines, value by name): a chain of operations on ranges and splats, evaluated."""
-    values = {"%r": np.arange(16), "%b": np.full(16, 8 * draw(st.integers(0, 5))), "%t": np.full(16, 2)}
+    values = {"%r": np.arange(16), "%b": np.full(16, 8 * draw(st.integers(-5, 5))), "%t": np.full(16, 2)}
     lines = []
     for number in range(draw(st.integers(1, 5))):
         name, a, b = draw(steps(sorted(values), "%t"))
         lines.append(f"  %x{number} = arith.{name} {a}, {b} : tensor<16xi32>")
-        values[f"%x{number}"] = STEPS_BY_TWO[name](values[a], values[b])
+        values[f"%x{number}"] = STEPS_BY_TWO[name](values[a], values[b]).astype(np.int32).astype(int)
     return "\n".join(lines), values[f"%x{len(lines) - 1}"]
 
 
@@ -214,14 +223,14 @@ TILE = """  %rv = nv_tileas.view %r : (tensor<16xi32>) -> tensor<16x1xi32>
 def tile_expressions(draw):
     """The same in two dimensions, with a factor about which nothing is known."""
     rows, columns = np.indices((16, 16))
-    start = {"%rows": rows, "%columns": columns, "%base": 8 * draw(st.integers(0, 5)), "%double": 2}
-    start["%unknown"] = draw(st.integers(0, 7))
+    start = {"%rows": rows, "%columns": columns, "%base": 8 * draw(st.integers(-5, 5)), "%double": 2}
+    start["%unknown"] = draw(st.integers(-7, 7))
     values = {name: np.broadcast_to(value, (16, 16)) for name, value in start.items()}
     lines = []
     for number in range(draw(st.integers(1, 5))):
         name, a, b = draw(steps(sorted(values), "%double"))
         lines.append(f"  %x{number} = arith.{name} {a}, {b} : tensor<16x16xi32>")
-        values[f"%x{number}"] = STEPS_BY_TWO[name](values[a], values[b])
+        values[f"%x{number}"] = STEPS_BY_TWO[name](values[a], values[b]).astype(np.int32).astype(int)
     return TILE + "\n".join(lines), values[f"%x{len(lines) - 1}"]
 
 
