@@ -67,6 +67,7 @@ CASES = [
     Case("gradients", gradients, OPERANDS),
     Case("wide_gradients", wide_gradients, (HALF, HALF, HALF, HALF, SINGLE, SINGLE, 64, 128, 128)),
     Case("tall_gradients", wide_gradients, (HALF, HALF, HALF, HALF, SINGLE, SINGLE, 64, 128, 64)),
+    Case("short_gradients", wide_gradients, (HALF, HALF, HALF, HALF, SINGLE, SINGLE, 128, 64, 64)),
     Case("square_gradients", wide_gradients, (HALF, HALF, HALF, HALF, SINGLE, SINGLE, 128, 128, 128)),
     Case("query_gradients", query_gradients, (*QUERY_OPERANDS, 128, 128, 128)),
     Case("narrow_query_gradients", query_gradients, (*QUERY_OPERANDS, 64, 64, 128)),

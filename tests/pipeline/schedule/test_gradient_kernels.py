@@ -24,6 +24,16 @@ def test_two_warpgroups_hold_whole_tiles_rather_than_one_a_slice_after_the_other
     assert (kernel.num_warps, schedule_of(kernel).tile_slices) == (8, None)
 
 
+def test_one_warpgroup_has_tiles_that_cannot_be_sliced_while_it_holds_what_is_live_at_once():
+    kernel = scheduled_kernel(KERNELS, "short_gradients", "sm_90")
+    assert (kernel.num_warps, schedule_of(kernel).tile_slices) == (4, None)
+
+
+def test_requested_warps_are_not_given_up_for_whole_tiles():
+    tileas = compiled(KERNELS, "tall_gradients", "sm_90", schedule='{"schedule": {"num_warps": 4}}').tileas
+    assert "tile_slices = 2" in tileas
+
+
 def test_no_second_cta_takes_registers_of_live_tiles():
     assert schedule_of(scheduled_kernel(KERNELS, "shared_sm", "sm_100")).occupancy == 1
 

@@ -292,8 +292,7 @@ def _warps_of_live_tiles(func: TableOp, job: Job) -> int | None:
     warps = two_warpgroups(func, job)
     if warps is None:
         return None
-    live = max(_loop_registers(func, job), peak_registers(func, job.target))
-    return None if live_registers_fit(live, WARPGROUP, job.target) else warps
+    return None if live_registers_fit(peak_registers(func, job.target), WARPGROUP, job.target) else warps
 
 
 def two_warpgroups(func: TableOp, job: Job) -> int | None:

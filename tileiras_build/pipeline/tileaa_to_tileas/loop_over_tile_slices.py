@@ -2,10 +2,10 @@
 
 In:    nv_tileas without layouts; kernels with dots in loops.
 Out:   a loop over slices around the kernel's program, as its ``tile_slices`` says: if the accumulators of a loop's dots and the left
-       operands in registers exceed the registers of all threads of a CTA, and of the two warpgroups that ``choose_cta_shape`` may
-       give it, or if chained dots have rows for two tiles of tensor memory that are not computed at once
+       operands in registers exceed the registers of all threads of a CTA, or if chained dots have rows for two tiles of tensor memory that are not computed at once
        (``schedule/tmem_chains.py``). Each iteration loads, computes and stores one of two, four or eight equal slices of the tiles:
-       the fewest that fit, if each warp still has rows of its own. Slice-invariant scalars and views stay before the loop. Warps of
+       the fewest that fit, if each warp still has rows of its own. Where two warpgroups hold whole tiles, the kernel gets both
+       instead (``num_warps``). Slice-invariant scalars and views stay before the loop. Warps of
        attention by fragments are chosen before, with their slices (``schedule/score_rows.py``).
 After: plan_cta_cluster (tiles are per CTA; all CTAs of a cluster compute the same slice of theirs). Before: shrink_k_tile (which
        reads tile sizes), choose_cta_shape, and all passes that choose warps and copies.
@@ -36,7 +36,7 @@ from ..mma.family import fastest_family
 from ..pass_manager import EdgePass
 from ..schedule.choose import Candidate, Limit, Resource, select
 from ..schedule.cta_shape import two_warpgroups
-from ..schedule.schedule_attribute import set_knobs
+from ..schedule.schedule_attribute import schedule_of, set_knobs
 from ..schedule.schedule_file import requested
 from ..schedule.score_rows import choose_score_warps
 from ..schedule.tmem_chains import chains_in_tmem, has_query_tiles
@@ -61,18 +61,37 @@ class LoopOverTileSlices(EdgePass):
         if not tma_loads_allowed(func):
             return
         wanted = requested(job).tile_slices
-        slices = select(func, job, "tile_slices", wanted, _candidates(func, job))
+        fewest = _fewest_slices(func, job)
+        warps = _warps_for_whole_tiles(func, job) if fewest > 1 else None
+        slices = select(func, job, "tile_slices", wanted, _candidates(func, 1 if warps else fewest, job))
         set_knobs(func, tile_slices=slices if slices > 1 else wanted)
-        if slices > 1:
+        if slices == 1 and warps is not None:
+            set_knobs(func, num_warps=warps)
+        elif slices > 1:
             _slice(func, slices, job)
             merge(body := func.regions[0].blocks[0])
             eliminate_dead_code(body)
 
 
-def _candidates(func: TableOp, job: Job) -> Iterator[Candidate[int]]:
-    """The fewest slices that registers hold, or whole tiles where they hold none; then others."""
-    is_whole = has_query_tiles(func, job) or _fits(func, job, two_warpgroups(func, job))
-    fewest = 1 if is_whole else next((each for each in SLICE_COUNTS if _limit(func, each, job) is None), 1)
+def _fewest_slices(func: TableOp, job: Job) -> int:
+    """The fewest slices that the registers of the usual warps hold; 1 where they hold none, or tiles cannot be sliced."""
+    if has_query_tiles(func, job) or _fits(func, job, choose_warps(func, job)):
+        return 1
+    return next((each for each in SLICE_COUNTS if _limit(func, each, job) is None), 1)
+
+
+def _warps_for_whole_tiles(func: TableOp, job: Job) -> int | None:
+    """The warps of two warpgroups where they hold what one would compute in slices; None where others are requested, or where a row
+    of scores would be in two warps.
+    """
+    if func.num_warps or schedule_of(func).num_warps or chained_dots_of(func):
+        return None
+    warps = two_warpgroups(func, job)
+    return warps if warps is not None and _fits(func, job, warps) else None
+
+
+def _candidates(func: TableOp, fewest: int, job: Job) -> Iterator[Candidate[int]]:
+    """First ``fewest`` slices; then others."""
     yield Candidate(fewest)
     if fewest > 1:
         yield Candidate(1, REGISTERS)
@@ -86,25 +105,23 @@ def _limit(func: TableOp, slices: int, job: Job) -> str | Limit | None:
     refused: str | Limit | None = None
     if not _slice(trial, slices, job):
         refused = "slices of its tiles need something of each other, or a warp would have too few of their rows"
-    elif not _fits(trial, job):
+    elif not _fits(trial, job, choose_warps(trial, job)):
         refused = REGISTERS
     erase(trial)
     return refused
 
 
-def _fits(func: TableOp, job: Job, more_warps: int | None = None) -> bool:
+def _fits(func: TableOp, job: Job, warps: int) -> bool:
     """Whether the registers of a CTA's threads hold what dots keep live, and each row of scores is in one thread; tensor memory holds
-    the accumulators of a chain of 128 rows. ``more_warps`` may share what no row of scores binds to a warp.
+    the accumulators of a chain of 128 rows.
     """
     if chains := chains_in_tmem(func, job):
         return chains[0].query_tiles == 1
     family = fastest_family(job.target)
-    chained = chained_dots_of(func)
-    if (most := family.max_chained_rows) and any(chain.rows > most for chain in chained):
+    if (most := family.max_chained_rows) and any(chain.rows > most for chain in chained_dots_of(func)):
         return False
     regs = live_tile_registers(func, family, lambda dot: family.lhs_stays_in_smem(dot, job))
-    warps = choose_warps(func, job), None if chained else more_warps
-    return any(live_registers_fit(regs, count, job.target) for count in warps if count)
+    return live_registers_fit(regs, warps, job.target)
 
 
 def _slice(func: Operation, slices: int, job: Job) -> bool:
