@@ -117,6 +117,20 @@ def of_two(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
 
 
 @ct.kernel
+def added_in_turn(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
+    """out = (q @ k.T + (q @ k.T) * (q @ v.T)) @ v: two dots add to one accumulator, of which the first one completes before the second."""
+    left = ct.load(q, (ct.bid(0), 0), (M, D), padding_mode=ZERO)
+    total = ct.zeros((M, D), dtype=ct.float32)
+    for step in range(ct.num_tiles(k, axis=0, shape=(N, D))):
+        values = ct.load(v, (step, 0), (N, D), padding_mode=ZERO)
+        scores = times_keys(left, k, step, M, N, D)
+        total = ct.mma(scores.astype(v.dtype), values, total)
+        more = scores * times_keys(left, v, step, M, N, D)
+        total = ct.mma(more.astype(v.dtype), values, total)
+    ct.store(out, (ct.bid(0), 0), total)
+
+
+@ct.kernel
 def before_another(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
     """``of_two``, and 2 ** (q @ k.T) of the next step's keys, which depends on none of this."""
     left = ct.load(q, (ct.bid(0), 0), (M, D), padding_mode=ZERO)
@@ -301,6 +315,7 @@ CASES = [
     _case("squared_persistent_tall", squared_persistent, "float16", (256, 64, 64)),
     _case("squared_and_numbered", squared_and_numbered, "float16", (64, 64, 64)),
     _case("of_two", of_two, "float16", (64, 32, 64)),
+    _case("added_in_turn", added_in_turn, "float16", (128, 64, 64)),
     Case("weighted_steps", weighted_steps, (rows("float16"), rows("float16"), rows("float32"), 128, 64, 64)),
     _case("in_two_loops", in_two_loops, "float16", (128, 128, 64)),
     _case("squared_persistent_short", squared_persistent, "float16", (64, 128, 64)),

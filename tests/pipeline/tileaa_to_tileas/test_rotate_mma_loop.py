@@ -76,6 +76,18 @@ def test_results(length, name, sm):
     np.testing.assert_allclose(found, want, atol=2.0 ** -(digits - 2) * largest)
 
 
+@pytest.mark.parametrize("length", (0, 1, 130))
+def test_two_dots_of_one_accumulator_that_threads_wait_for_in_turn(length):
+    """A wait for the first one an iteration before it is issued would never end."""
+    rng = np.random.default_rng(length)
+    left, *others = (rng.integers(-1, 2, (rows, 64)).astype(np.float16) for rows in (100, 449, 449))
+    others = [values[:length] for values in others]
+    out = np.full((100, 64), np.nan, np.float32)
+    found = run(KERNELS, "added_in_turn", "sm_100", [left, *others, out])[3]
+    q, k, v = (values.astype(np.float64) for values in (left, *others))
+    np.testing.assert_array_equal(found, (q @ k.T * (1 + q @ v.T)) @ v)
+
+
 @pytest.mark.parametrize("name", [name for name in OVERLAPPED if name != "squared"])  # which has two CTAs instead
 def test_both_dots_are_issued_before_the_first_is_waited_for(name):
     text = compiled(KERNELS, name, "sm_90").tileas
@@ -102,7 +114,7 @@ def test_what_the_early_part_reads_is_not_done_late():
 
 
 @pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
-@pytest.mark.parametrize("name", OVERLAPPED)
+@pytest.mark.parametrize("name", [*OVERLAPPED, "added_in_turn"])
 def test_verifiers_of_pipelines_and_scratch(name, sm):
     module = scheduled_case(KERNELS, name, sm)
     assert verify_pipelines(module) > 0

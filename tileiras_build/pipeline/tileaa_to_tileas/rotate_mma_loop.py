@@ -285,7 +285,7 @@ def scalars_behind(values: Iterable[SSAValue], block: Block) -> set[Operation] |
 def _is_separate(parts: _LoopStages, needed: set[Operation]) -> bool:
     """Whether the second stage may run later: the first does not read its results, and it acts on resources of its own."""
     second, block = set(parts.second_stage), parts.block
-    if second & needed or parts.first_dot in second:
+    if second & needed or parts.first_dot in second or not _has_tmem_users(second, block):
         return False
     own = [block.args[1 + index] for index in parts.second_stage_arguments]
     new_op = [*own, *(result for op in parts.second_stage for result in op.results)]
@@ -293,6 +293,14 @@ def _is_separate(parts: _LoopStages, needed: set[Operation]) -> bool:
     if any(value in own for value in terminator(block).operands):
         return False
     return readers <= second and all(_may_be_delayed(op) for op in parts.second_stage)
+
+
+def _has_tmem_users(second_stage: set[Operation], block: Block) -> bool:
+    """Whether what the dots of the second stage depend on in tensor memory, and waits for them, is there as a whole: a wait in the first stage
+    would come before its dot.
+    """
+    found = (ancestor_in(user, block) for dot in second_stage if is_async_mma(dot) for user in _tmem_users(as_op(dot)))
+    return second_stage.issuperset(user for user in found if user is not None)
 
 
 def _may_be_delayed(op: Operation) -> bool:
