@@ -19,6 +19,17 @@ def matmul(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
     ct.store(out, (row, column), acc.astype(out.dtype))
 
 
+def matmul_converted(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = a @ b, where b is converted to the type of a."""
+    row, column = ct.bid(0), ct.bid(1)
+    acc = ct.zeros((M, N), dtype=ct.float32)
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+        x = ct.load(a, (row, k), (M, K), padding_mode=ZERO)
+        y = ct.load(b, (k, column), (K, N), padding_mode=ZERO).astype(a.dtype)
+        acc = ct.mma(x, y, acc)
+    ct.store(out, (row, column), acc.astype(out.dtype))
+
+
 def matmul_tf32(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
     """out = a @ b, the operands rounded to tf32."""
     row, column = ct.bid(0), ct.bid(1)
@@ -231,6 +242,7 @@ KERNELS = {
     "pair_tf32": (matmul_tf32, (_rows("float32"),) * 3 + (256, 64, 32)),
     "pair_tf32_columns": (matmul_tf32, (_rows("float32"), _columns("float32"), _rows("float32"), 256, 64, 32)),
     "pair_persistent": (persistent, (F16, F16, F16, 256, 64, 64)),
+    "converted": (matmul_converted, (F16, _rows("int8"), F16, 256, 64, 64)),
     "pair_swapped": (matmul, (F16, F16, F16, 128, 256, 64)),
     "pair_swapped_f8": (matmul, (*BYTES, 128, 256, 64)),
     "pair_swapped_persistent": (persistent, (F16, F16, F16, 128, 256, 64)),
@@ -271,6 +283,7 @@ CASES = [
     _case("matmul_tall_2"), _case("matmul_tall_4"),
     _case("matmul_wide_2"), _case("matmul_wide_4"),
     _case("matmul_sliced_2"),
+    _case("converted_2"),
     _case("matmul_f8_2"), _case("matmul_f8_4"),
     _case("persistent_2"), _case("persistent_4"),
     _case("pair_columns_2"), _case("pair_wide_2"), _case("pair_high_2"), _case("pair_f8_2"), _case("pair_narrow_2"),

@@ -244,12 +244,21 @@ WHOLE = {
     "said": "nv_tileas.print would execute in each CTA",
     "counted_once": "nv_tileas.atomic_rmw would execute in each CTA",
 }
+CONVERTED = [("sm_90", 1, "wgmma.mma_async"), ("sm_100", 1, "tcgen05.mma"), ("sm_120", 2, "mma.sync")]
 
 
 @pytest.mark.parametrize(("name", "reason"), WHOLE.items())
 @pytest.mark.parametrize("ctas", CTAS)
 def test_who_gets_no_cluster_and_why(name, reason, ctas):
     assert clusters(f"{name}_{ctas}", "sm_90") == (1, reason)
+
+
+@pytest.mark.parametrize(("sm", "used", "instruction"), CONVERTED)
+def test_threads_write_a_converted_right_operand_for_one_cta_alone(sm, used, instruction):
+    reason = "threads of a cluster write no right operand for " + instruction.split(".")[0]
+    assert clusters("converted_2", sm) == (used, reason if used == 1 else None)
+    assert instruction in compiled(KERNELS, "converted_2", sm).ptx
+    check_matmul("converted_2", sm, (278, 80, 144), (2, 2, 1))
 
 
 def test_targets_without_clusters_ignore_the_hint():

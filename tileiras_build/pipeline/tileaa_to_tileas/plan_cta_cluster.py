@@ -11,7 +11,8 @@ Sound: the sharding follows the rules of analysis/sharding_propagation, under wh
        Accesses that tokens order are of the same shard of the same view, hence of one CTA, or a barrier of the cluster is between
        them. A store or an atomic that is not weak is executed once for each element, and its order holds for all CTAs, as such a barrier is
        before what releases and after what acquires. A kernel stays unsharded if it has other accesses that are not weak
-       (CTAs could read different values), prints, or atomics that would execute more than once.
+       (CTAs could read different values), prints, or atomics that would execute more than once. It stays unsharded, too, where
+       threads compute the right operand of a dot: they write none for the instructions of a cluster, only for those of one CTA.
 """
 
 from __future__ import annotations
@@ -21,14 +22,19 @@ from collections.abc import Iterator
 from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.ir import Operation
 
-from ...ir.casting import as_op, unwrap
+from ...ir.casting import as_op, tile_shape, unwrap
 from ...ir.dialects.nv_tileas.ops import CtaRankOp
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_function
+from ..analysis.dot_operand_chains import dot_operand_load
+from ..analysis.op_queries import dots_in
 from ..analysis.sharding_propagation import ShardingError
+from ..analysis.stored_operands import is_computed_from_loads
+from ..analysis.tma_operands import may_prefetch_in_loop, tma_loads_allowed
 from ..common.cse import Cse
 from ..common.optimization_hints import hint
 from ..job import Job
+from ..mma.family import MmaFamily, Storage, fastest_family
 from ..pass_manager import EdgePass
 from ..schedule.candidates import Candidates
 from ..schedule.choose import Candidate, hear, is_listening
@@ -79,6 +85,7 @@ def _limit(func: TableOp, ctas: int, job: Job) -> str | None:
     duplicate_cheap_tiles(divided)
     try:
         _check_serializer(job)
+        _check_right_operands(divided, job)
         sharding_of(divided, job, ctas, may_wait=True)
     except ShardingError as reason:
         return str(reason)
@@ -88,6 +95,27 @@ def _limit(func: TableOp, ctas: int, job: Job) -> str | None:
 def _check_serializer(job: Job) -> None:
     if job.serializer not in SERIALIZERS:
         raise ShardingError(f"{job.serializer} does not support clusters")
+
+
+def _check_right_operands(func: Operation, job: Job) -> None:
+    """Raise ShardingError where threads write an operand to shared memory for the dots of one CTA, and would for none of a cluster."""
+    family = fastest_family(job.target)
+    if tma_loads_allowed(func) and any(_needs_written_rhs(dot, family, job) for dot in dots_in(func)):
+        raise ShardingError(f"threads of a cluster write no right operand for {family.name}")
+
+
+def _needs_written_rhs(dot: TableOp, family: MmaFamily, job: Job) -> bool:
+    """Whether a family multiplies the tile of a dot, but reads its right operand only where threads write it."""
+    if (
+        Storage.SHARED not in family.b_storage
+        or family.row_for(dot, job.target) is None
+        or not may_prefetch_in_loop(dot)
+    ):
+        return False
+    rows, columns = family.tile_steps[0]
+    m, n = tile_shape(dot.result)
+    is_computed = dot_operand_load(dot, 1) is None and is_computed_from_loads(dot, 1)
+    return is_computed and m % rows == 0 and n % columns == 0
 
 
 def _cheapest_ctas(func: TableOp, job: Job) -> int:
@@ -101,6 +129,7 @@ def _shard_over_ctas(func: Operation, job: Job, ctas: int, *, is_requested: bool
     duplicate_cheap_tiles(func)
     try:
         _check_serializer(job)
+        _check_right_operands(func, job)
         sharding = best_sharding(func, job, min(ctas, MAX_CLUSTER_CTAS), may_wait=is_requested)
     except ShardingError as reason:
         as_op(func).num_ctas_declined = str(reason) if is_requested else None
