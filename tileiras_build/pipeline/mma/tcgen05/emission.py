@@ -105,10 +105,8 @@ def emit_alloc_tmem(e: KernelEmitter, op: TableOp) -> None:
 
 # ---- tiles between registers and tensor memory -----------------------------------------------------
 def emit_tmem_load(e: KernelEmitter, op: TableOp) -> None:
-    element, tile = (
-        element_of(op.result.type),
-        tile_of(op.result, COLUMN_BITS, e.num_warps, is_pair=allocation_of(e).is_pair),
-    )
+    element = element_of(op.result.type)
+    tile = tile_of(op.result, COLUMN_BITS, e.num_warps, is_pair=allocation_of(e).is_pair)
     e.b.issue(instructions.FenceAfterOp)
     loaded = []
     start = tile_start(e, op.source, op.stage, tile.total_tmem_columns)

@@ -41,15 +41,9 @@ def overlay_operands(func: Operation, job: Job, warps: int) -> list[tuple[TableO
     if len({dot.parent for dot in dots}) > 1 or not all(map(_is_plain, dots)):
         return []
     found, taken = list[tuple[TableOp, int]](), set[TableOp]()
-    for dot in dots:
+    for dot in filter(is_lhs_computed_in_loop, dots):
         under, left = accumulator_under(dot), _left_columns(dot, warps)
-        if (
-            left
-            and is_lhs_computed_in_loop(dot)
-            and under is not None
-            and under not in taken
-            and _covers(under, dot, left, warps)
-        ):
+        if left and under is not None and under not in taken and _covers(under, dot, left, warps):
             found.append((dot, left))
             taken.add(under)
     return found if found and _registers_fit(func, job, warps) else []

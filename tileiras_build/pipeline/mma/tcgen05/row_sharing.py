@@ -20,10 +20,8 @@ from ...analysis.op_queries import LOADS, REDUCE, dots_in, is_tile, operations_b
 from ...common.llvm_element_types import element_of
 
 BROADCAST = "nv_tileas.broadcast"
-LHS_BITS = (
-    16,
-    COLUMN_BITS,
-)  # of left operands whose registers are those of results that share rows: neighbors of two elements
+# Of left operands whose registers are those of results that share rows: neighbors of two elements.
+LHS_BITS = 16, COLUMN_BITS
 
 
 def choose_row_sharing(op: TableOp, warps: int) -> None:

@@ -41,6 +41,8 @@ from .kernel_columns import columns_of_kernel
 from .overlaid_operands import CTAS as OVERLAID_CTAS
 from .overlaid_operands import overlay_operands
 
+_Moved = tuple[TableOp, TmaOperand, int]  # a dot, its left operand, and the columns that this leaves
+
 
 def keep_in_smem(dot: TableOp, atom: Tcgen05Atom, job: Job) -> None:
     """Mark a stationary left operand of a dot, or one that the loop computes as stored, if more CTAs then share an SM."""
@@ -112,29 +114,37 @@ def free_columns(op: TableOp, job: Job, warps: int, loaded: Collection[int]) -> 
 def share_sm(func: TableOp, job: Job, warps: int) -> None:
     """Have two CTAs per SM where left operands over accumulators, and those from before the loop in shared memory, leave the columns."""
     overlaid = overlay_operands(func, job, warps)
-    if not overlaid:
+    dots, most = dots_in(func), ALL_COLUMNS // OVERLAID_CTAS
+    if not overlaid or (need := columns_of_kernel(dots[0], warps)) <= most:
         return
-    dots = dots_in(func)
-    need = columns_of_kernel(dots[0], warps) - sum(columns for _, columns in overlaid)
-    moved: list[tuple[TableOp, TmaOperand, int]] = []
-    for dot in dots:
-        if need <= ALL_COLUMNS // OVERLAID_CTAS:
-            break
-        row = cast(Tcgen05Atom, row_of(dot))
-        if (held := _operand(dot, row, job)) is not None:
-            moved.append((dot, held, _left_columns(dot, row, warps)))
-            need -= moved[-1][2]
-    if need > ALL_COLUMNS // OVERLAID_CTAS or columns_of_kernel(dots[0], warps) <= ALL_COLUMNS // OVERLAID_CTAS:
-        return
-    kept, stage = _smem_of_loops(dots[0])
-    kept += sum(held[2].tile_bytes for _, held, _ in moved) + STAGES_SMEM_OVERHEAD * (len(dots) + 1)
-    if kept + MIN_STAGES * stage > job.target.shared_memory_of(OVERLAID_CTAS):
+    moved = _moved_to_smem(dots, need - sum(columns for _, columns in overlaid) - most, job, warps)
+    if moved is None or not _two_stages_fit(dots, moved, job):
         return
     for dot, held, columns in moved:
         _keep(dot, held, columns)
     for dot, columns in overlaid:
         dot.overlaid, dot.tmem_columns = True, dot.tmem_columns - columns
     set_knobs(func, occupancy=OVERLAID_CTAS)
+
+
+def _moved_to_smem(dots: list[TableOp], excess: int, job: Job, warps: int) -> list[_Moved] | None:
+    """The first operands from before the loop that leave so many columns in shared memory; None where all of them do not."""
+    moved: list[_Moved] = []
+    for dot in dots:
+        if excess <= 0:
+            break
+        row = cast(Tcgen05Atom, row_of(dot))
+        if (held := _operand(dot, row, job)) is not None:
+            moved.append((dot, held, _left_columns(dot, row, warps)))
+            excess -= moved[-1][2]
+    return moved if excess <= 0 else None
+
+
+def _two_stages_fit(dots: list[TableOp], moved: list[_Moved], job: Job) -> bool:
+    """Whether shared memory holds two stages for each of the CTAs beside operands that are moved there."""
+    kept, stage = _smem_of_loops(dots[0])
+    kept += sum(held[2].tile_bytes for _, held, _ in moved) + STAGES_SMEM_OVERHEAD * (len(dots) + 1)
+    return kept + MIN_STAGES * stage <= job.target.shared_memory_of(OVERLAID_CTAS)
 
 
 def _smem_of_loops(op: TableOp) -> tuple[int, int]:

@@ -191,9 +191,7 @@ def accumulate_warpgroup_mma(group, steps: list[tuple], start: Sequence[np.ndarr
     first = max((i for i, keep in enumerate(uniform) if not keep), default=0)
     count, columns = steps[0][0].shape[0], steps[0][1].shape[1]
     fresh = not uniform[first] or is_zero(start)
-    matrices = max(
-        right.shape[0] for _, right, _ in steps[first:]
-    )  # a chain may mix one for all CTAs with one for each
+    matrices = max(right.shape[0] for _, right, _ in steps[first:])  # of which some are for all CTAs
     pairs = [(left.stacked_rows(matrices), right) for left, right, _ in steps[first:]]
     stack, is_short = pairs[0][0].shape[0], steps[0][0].kind in fp8_accumulation.KINDS
     if not is_short and (errors := native_error_bounds(pairs, stack)) is not None:
