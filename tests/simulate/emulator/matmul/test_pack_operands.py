@@ -148,7 +148,7 @@ def values_with_all_exponents(rng, kind: str) -> tuple[value_ranges.MatmulOperan
 @pytest.mark.parametrize("side", [0, 1])
 @pytest.mark.parametrize("form", ["rows", "columns", "neither"])
 @pytest.mark.parametrize("kind", WORDS)
-def test_arrays_of_values_or_bit_patterns(kind, form, side):
+def test_arrays_of_values_or_bit_patterns(kind, form, side, always):
     rng = np.random.default_rng(side)
     found = [values_with_all_exponents(rng, kind) for _ in range(2)]
     steps = [value_ranges.make_operand(arranged(factor.stored, form), factor.kind) for factor, _ in found]
