@@ -8,9 +8,10 @@ Out:   the next iteration's dot is issued right after that read, in an ``if`` th
        result of a third dot before they need this one, it is issued behind another dot, without a barrier of its own: of the next iteration
        behind a later dot, or of this one behind an earlier dot (``issue_behind.py``) that stays behind its barrier.
 After: rotate_mma_loop (which can issue more ahead in the loops that it rotates). Before: allocate_shared_memory.
-Sound: a barrier separates the read of the accumulator from the dot that overwrites it, its own or that of the dot that it is issued behind. The
-       stage that the dot waits for is filled independently of everything that now follows the dot (``_load_completes_before``). Where
-       another dot of its own iteration reads the stage, too, that one releases it.
+Sound: a barrier separates the read of the accumulator from the dot that overwrites it, its own or that of the dot that it is issued behind. An
+       MMA that reads a left operand in the accumulator's columns comes before this dot. The stage that the dot waits for is filled
+       independently of everything that now follows the dot (``_load_completes_before``). Where another dot of its own iteration reads the
+       stage, too, that one releases it.
 """
 
 from __future__ import annotations
@@ -101,17 +102,35 @@ def _find_mma_issue(dot: TableOp) -> _MmaIssue | None:
     block = parent_block(dot)
     dots = [as_op(op) for op in block.ops if is_async_mma(op) and as_op(op).acc is dot.acc]
     reads = [op for op in users(dot.acc) if op.name == LOAD and op.parent is block]
-    if dots[0] is not dot or len(reads) != 1 or not is_zero(dot.accumulate) or not _are_waited_for_at_once(dots):
+    if dots[0] is not dot or len(reads) != 1 or not _may_be_ahead(dots, reads[0]):
         return None
-    barriers = [barrier for one in dots for barrier in barrier_before(one)]
-    if not barrier_before(dot) or not all(_has_no_other_dependence(one) and has_two_stages(one) for one in dots):
-        return None
-    if not _load_completes_before([load for one in dots for load in loads_of(one)], reads[0]):
-        return None
-    acts = [*(wait for one in dots for wait in ops_on_same_stage(one, "consumer_wait")), *barriers, *dots]
     others = [op for one in dots for op in users_of_released_stage(one, block.ops) if op not in dots]
     if others and not (len(dots) == 1 and may_release(others) and others[-1].is_before_in_block(reads[0])):
         return None
+    if (found := _operands_ahead(dots)) is None:
+        return None
+    ops, following = found
+    issued = give_release(dot, as_op(others[-1])) if others else dot
+    ops = [issued if op is dot else op for op in ops]
+    return _MmaIssue(_place([issued, *dots[1:]], reads[0]), ops, following)
+
+
+def _may_be_ahead(dots: Sequence[TableOp], read: Operation) -> bool:
+    """Whether MMAs on one accumulator, of which the first overwrites it, need nothing of their iteration but the read of the last result."""
+    if not is_zero(dots[0].accumulate) or not _are_waited_for_at_once(dots) or not barrier_before(dots[0]):
+        return False
+    if not all(_has_no_other_dependence(dot) and has_two_stages(dot) for dot in dots):
+        return False
+    loads = [load for dot in dots for load in loads_of(dot)]
+    return _load_completes_before(loads, read) and _may_follow_overlaid(dots[0], read)
+
+
+def _operands_ahead(dots: Sequence[TableOp]) -> tuple[list[Operation], list[Operation]] | None:
+    """The operations that issue MMAs, and those that compute the scalars for them of the next iteration; None where others do."""
+    block = parent_block(dots[0])
+    acts: list[Operation] = [*dots]
+    for dot in dots:
+        acts += [*ops_on_same_stage(dot, "consumer_wait"), *barrier_before(dot)]
     scalars = scalars_behind([value for op in acts for value in op.operands], block)
     if scalars is None:
         return None
@@ -120,15 +139,7 @@ def _find_mma_issue(dot: TableOp) -> _MmaIssue | None:
     following = scalars_behind([terminator(block).operands[value.index - 1] for value in arguments], block)
     if following is None or any(map(may_divide_by_zero, scalars | following)):
         return None
-    if not _may_follow_overlaid(dot, reads[0]):
-        return None
-    issued = give_release(dot, as_op(others[-1])) if others else dot
-    ops = [issued if op is dot else op for op in ops]
-    if overlaid := _users_of_columns(issued):
-        place = overlaid[-1]
-    else:
-        place = _place(issued, reads[0]) if len(dots) == 1 else reads[0]
-    return _MmaIssue(place, ops, [op for op in block.ops if op in following])
+    return ops, [op for op in block.ops if op in following]
 
 
 def _are_waited_for_at_once(dots: Sequence[TableOp]) -> bool:
@@ -161,14 +172,18 @@ def _overlays(value: SSAValue, tile: SSAValue) -> bool:
     return isinstance(value.type, TmemType) and value is not tile and shares_columns(value, tile)
 
 
-def _place(dot: TableOp, read: Operation) -> Operation:
-    """The operation that the next iteration's dot is issued behind: another MMA behind the read, which has a barrier, if threads still read
-    and use the result of a third one before they need that of the dot. This saves a barrier.
+def _place(dots: Sequence[TableOp], read: Operation) -> Operation:
+    """The operation that the next iteration's dots are issued behind: the last that uses the columns of their accumulator otherwise, or the
+    read. For a single dot also another MMA behind the read, which has a barrier, if threads still read and use the result of a third one
+    before they need that of the dot. This saves a barrier.
     """
+    dot = dots[0]
+    if overlaid := _users_of_columns(dot):
+        return overlaid[-1]
     ops = list(parent_block(dot).ops)
     place = ops.index(read)
     later = next((op for op in ops[place:] if accumulates_in_tmem(op) and _keeps_barrier(op)), None)
-    if later is None or not uses_third([*ops[ops.index(later) :], *ops[:place]], dot, later):
+    if len(dots) > 1 or later is None or not uses_third([*ops[ops.index(later) :], *ops[:place]], dot, later):
         return read
     return later
 
