@@ -269,3 +269,61 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
   }
   nv_tileaa.return
 }
+
+// ---- an_index_of_an_element_that_the_loop_writes
+!pointers = tensor<1x!nv_tileaa.ptr<i32>, #cute.layout<(1), (32,1,1):(0,0,0)>>
+!index = tensor<1xi32, #cute.layout<(1), (32,1,1):(0,0,0)>>
+nv_tileaa.func @k attributes {num_warps = 1 : i32} {
+^bb0(%indices: !pointers, %counts: !pointers, %more: !index, %n: i32):
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %first = nv_tileas.create_mem_token : !nv_tileaa.mem_token
+  %last = nv_tileas.for %zero, %n, %one initial(%first) : (i32, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token {
+  ^bb1(%i: i32, %written: !nv_tileaa.mem_token):
+    %by = nv_tileas.splat %i : (i32) -> !index
+    %at = nv_tileas.addptr %indices, %by : (!pointers, !index) -> !pointers
+    %index, %t = nv_tileas.load %at token(%first) {mem_semantic = "weak", vector = 1 : i32} : (!pointers, !nv_tileaa.mem_token) -> (!index, !nv_tileaa.mem_token)
+    %place = nv_tileas.addptr %counts, %index : (!pointers, !index) -> !pointers
+    %count, %read = nv_tileas.load %place token(%written) {mem_semantic = "weak", vector = 1 : i32} : (!pointers, !nv_tileaa.mem_token) -> (!index, !nv_tileaa.mem_token)
+    %next = arith.addi %count, %more : !index
+    %s = nv_tileas.store %place, %next token(%read) {mem_semantic = "weak", vector = 1 : i32} : (!pointers, !index, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
+    nv_tileas.continue %s : (!nv_tileaa.mem_token) -> ()
+  }
+  nv_tileaa.return
+}
+// ==>
+#layout0 = #cute.layout<(1), (32,1,1):(0,0,0)>
+!tile_1xnv_tileaa_ptr_i32 = tensor<1x!nv_tileaa.ptr<i32>, #layout0>
+!tile_1xi32 = tensor<1xi32, #layout0>
+!tile_1xi1 = tensor<1xi1, #layout0>
+nv_tileaa.func @k attributes {num_warps = 1 : i32} {
+^bb0(%indices: !tile_1xnv_tileaa_ptr_i32, %counts: !tile_1xnv_tileaa_ptr_i32, %more: !tile_1xi32, %n: i32):
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %first = nv_tileas.create_mem_token : !nv_tileaa.mem_token
+  %0 = arith.cmpi %zero, %n {predicate = "slt"} : (i32, i32) -> i1
+  %1 = nv_tileas.splat %zero : (i32) -> !tile_1xi32
+  %2 = nv_tileas.addptr %indices, %1 : (!tile_1xnv_tileaa_ptr_i32, !tile_1xi32) -> !tile_1xnv_tileaa_ptr_i32
+  %3 = nv_tileas.splat %0 : (i1) -> !tile_1xi1
+  %4, %5 = nv_tileas.load %2 mask(%3) {mem_semantic = "weak", vector = 1 : i32} : (!tile_1xnv_tileaa_ptr_i32, !tile_1xi1) -> (!tile_1xi32, !nv_tileaa.mem_token)
+  %6 = arith.addi %zero, %one : i32
+  %7 = arith.cmpi %6, %n {predicate = "slt"} : (i32, i32) -> i1
+  %8 = arith.andi %0, %7 : i1
+  %last, %9 = nv_tileas.for %zero, %n, %one initial(%first, %4) : (i32, i32, i32, !nv_tileaa.mem_token, !tile_1xi32) -> (!nv_tileaa.mem_token, !tile_1xi32) {
+  ^bb0(%i: i32, %written: !nv_tileaa.mem_token, %index: !tile_1xi32):
+    %10 = arith.addi %i, %one : i32
+    %11 = arith.cmpi %10, %n {predicate = "slt"} : (i32, i32) -> i1
+    %12 = nv_tileas.splat %10 : (i32) -> !tile_1xi32
+    %13 = nv_tileas.addptr %indices, %12 : (!tile_1xnv_tileaa_ptr_i32, !tile_1xi32) -> !tile_1xnv_tileaa_ptr_i32
+    %14 = nv_tileas.splat %11 : (i1) -> !tile_1xi1
+    %15, %16 = nv_tileas.load %13 mask(%14) {mem_semantic = "weak", vector = 1 : i32} : (!tile_1xnv_tileaa_ptr_i32, !tile_1xi1) -> (!tile_1xi32, !nv_tileaa.mem_token)
+    %by = nv_tileas.splat %i : (i32) -> !tile_1xi32
+    %at = nv_tileas.addptr %indices, %by : (!tile_1xnv_tileaa_ptr_i32, !tile_1xi32) -> !tile_1xnv_tileaa_ptr_i32
+    %place = nv_tileas.addptr %counts, %index : (!tile_1xnv_tileaa_ptr_i32, !tile_1xi32) -> !tile_1xnv_tileaa_ptr_i32
+    %count, %read = nv_tileas.load %place token(%written) {mem_semantic = "weak", vector = 1 : i32} : (!tile_1xnv_tileaa_ptr_i32, !nv_tileaa.mem_token) -> (!tile_1xi32, !nv_tileaa.mem_token)
+    %next = arith.addi %count, %more : !tile_1xi32
+    %s = nv_tileas.store %place, %next token(%read) {mem_semantic = "weak", vector = 1 : i32} : (!tile_1xnv_tileaa_ptr_i32, !tile_1xi32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
+    nv_tileas.continue %s, %15 : (!nv_tileaa.mem_token, !tile_1xi32) -> ()
+  }
+  nv_tileaa.return
+}

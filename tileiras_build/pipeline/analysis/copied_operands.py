@@ -167,13 +167,13 @@ def is_loaded_ahead(load: TableOp, block: Block, chain: list[Operation]) -> bool
 
 def depends_on_index_alone(load: TableOp, block: Block) -> bool:
     """Whether a load of a loop's body follows no write of the loop, and what it loads can be computed for a later iteration."""
-    if semantic_of(load) != "weak" or not _follows_no_write_in(block, load.token):
+    if semantic_of(load) != "weak" or not follows_no_write_in(block, load.token):
         return False
     operands = [value for value in load.operands if value.type.name != TOKEN]
     return all(is_computable_ahead(value, block) for value in operands)
 
 
-def _follows_no_write_in(block: Block, token: SSAValue | None) -> bool:
+def follows_no_write_in(block: Block, token: SSAValue | None) -> bool:
     """Whether a token follows no write or acquire, or only such as a barrier ends before a loop (``insert_token_barriers.py``)."""
     return follows_no_write(token) or token is not None and is_outside(token, block)
 

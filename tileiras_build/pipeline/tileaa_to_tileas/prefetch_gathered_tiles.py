@@ -1,6 +1,7 @@
-"""Load the tiles that a loop gathers for its MMAs, small ones of views, and rows that a loop reduces, an iteration ahead, to registers.
+"""Load what a loop gathers for its MMAs, small tiles of views, rows that a loop reduces, and indices, an iteration ahead, to registers.
 
-In:    counted loops of a kernel with partitions that load tiles, and issue asynchronous MMAs; loops over rows of a kernel without dots.
+In:    counted loops of a kernel with partitions that load tiles, and issue asynchronous MMAs; of a kernel without dots, loops over rows,
+       and loops that load indices of elements which they also write.
 Out:   the same loops; each iteration loads the tiles of a later one, as far as threads have registers for them, but none past the loop's
        end, and the loop carries those in between. The first ones are loaded before the loop.
 After: specialize_warps, software_pipeline_loads (other loads have their copies). Before: hoist_bounds_checks,
@@ -23,11 +24,20 @@ from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_async_mma, is_counted_loop
 from ...target.sm_limits import WARP
-from ..analysis.copied_operands import depends_on_index_alone
+from ..analysis.copied_operands import depends_on_index_alone, follows_no_write_in
 from ..analysis.dot_loop_registers import tile_registers
 from ..analysis.enclosing_control_flow import has_no_early_exit, is_grid_wait
 from ..analysis.integer_ranges import BoundsCheck, width
-from ..analysis.op_queries import LOADS, POINTER_LOAD, REDUCE, TILED_LOAD, is_outside, is_tile
+from ..analysis.op_queries import (
+    LOADS,
+    POINTER_LOAD,
+    REDUCE,
+    TILED_LOAD,
+    has_dots,
+    is_outside,
+    is_tile,
+    operations_behind,
+)
 from ..analysis.peak_registers import peak_of_block
 from ..analysis.resource_model import (
     exceeds_registers_of_partition,
@@ -61,29 +71,36 @@ class PrefetchGatheredTiles(EdgePass):
     name = "tileas-prefetch-gathered-tiles"
 
     def run_on_function(self, func: TableOp, job: Job) -> None:
-        operations = walk(func)
-        has_rows = job.opt_level != 0 and reduces_only(operations) and has_rows_in_loop(func, operations)
-        for loop in [op for op in operations if is_counted_loop(op) and has_no_early_exit(op)]:
+        is_without_dots = job.opt_level != 0 and not has_dots(func)
+        for loop in [op for op in walk(func) if is_counted_loop(op) and has_no_early_exit(op)]:
             block = loop.regions[0].blocks[0]
             multiplies = any(map(is_async_mma, block.ops))
-            if not (multiplies or has_rows) or any(map(is_grid_wait, walk(loop))):
+            if not (multiplies or is_without_dots) or any(map(is_grid_wait, walk(loop))):
                 continue
             loads = [as_op(op) for op in block.ops if op.name in LOADS and _may_run_ahead(as_op(op), block, multiplies)]
-            if loads := _beside_mmas(func, block, loads, job) if multiplies else _of_rows(func, loop, loads, job):
-                _Prefetch(loop, loads).run()
+            choose = _beside_mmas if multiplies else _without_dots
+            if chosen := choose(func, loop, loads, job):
+                _Prefetch(loop, chosen).run()
 
 
-def _beside_mmas(func: TableOp, block: Block, loads: list[TableOp], job: Job) -> list[TableOp]:
+def _beside_mmas(func: TableOp, loop: TableOp, loads: list[TableOp], job: Job) -> list[TableOp]:
     """The loads of a loop of MMAs that run ahead: small ones, as of scales, and others as far as threads have registers for them,
     each element in one, beside what is live there.
     """
-    words, found = peak_of_block(block, job.target), list[TableOp]()
+    words, found = peak_of_block(loop.regions[0].blocks[0], job.target), list[TableOp]()
     for load in loads:
         elements = layout_of(load.value).num_registers
         words += WARP * func.num_warps * elements
         if elements <= MAX_REGISTERS_OF_VIEWS or not exceeds_registers_of_partition(words, func, job):
             found.append(load)
     return found
+
+
+def _without_dots(func: TableOp, loop: TableOp, loads: list[TableOp], job: Job) -> list[TableOp]:
+    operations = walk(func)
+    has_rows = reduces_only(operations) and has_rows_in_loop(func, operations)
+    rows = _of_rows(func, loop, loads, job) if has_rows else []
+    return rows or _of_indices(loop.regions[0].blocks[0], loads)
 
 
 def _of_rows(func: TableOp, loop: TableOp, loads: list[TableOp], job: Job) -> list[TableOp]:
@@ -99,6 +116,16 @@ def _of_rows(func: TableOp, loop: TableOp, loads: list[TableOp], job: Job) -> li
     words = row_words(func) + sum(tile_registers(load.value) for load in rows if is_tile(load.value))
     held = registers_at_launch(func.num_warps * (occupancy(func, job) or 1), job.target)
     return rows if row_registers(words, func.num_warps) <= held else []
+
+
+def _of_indices(block: Block, loads: list[TableOp]) -> list[TableOp]:
+    """The loads from which a load has its addresses that a token orders after writes of earlier iterations: it cannot run ahead of them, and
+    a thread would wait for both, one after the other.
+    """
+    by_pointers = [as_op(op) for op in block.ops if op.name == POINTER_LOAD]
+    ordered = (load.pointer for load in by_pointers if not follows_no_write_in(block, load.token))
+    needed = operations_behind(ordered, block)
+    return [load for load in loads if load.name == POINTER_LOAD and load in needed]
 
 
 def _loads_of_reduced(block: Block) -> list[TableOp]:
