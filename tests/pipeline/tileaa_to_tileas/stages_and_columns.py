@@ -51,10 +51,26 @@ def interrupted(a, b, c, d, e, out):
     ct.store(out, (0, 0), acc)
 
 
+@ct.kernel
+def carried_state(weights, keys, values, out):
+    """Shared memory has no space for a stage of all five dots, but for the first two, whose right operand is the state."""
+    state = ct.zeros((128, 128), ct.float32)
+    for step in range(ct.num_tiles(weights, axis=0, shape=(64, 128))):
+        w, k = tile(weights, step, 0, (64, 128)), ct.load(keys, (step, 0), (64, 128), padding_mode=ZERO)
+        before, zeros = state.astype(ct.tfloat32), ct.zeros((64, 128), ct.float32)
+        new = ct.load(values, (step, 0), (64, 128), padding_mode=ZERO) - ct.mma(w, before, zeros)
+        new = new.astype(ct.tfloat32)
+        result = ct.mma((k * 2.0).astype(ct.tfloat32), before, zeros)
+        scores = ct.mma(w, ct.transpose(k).astype(ct.tfloat32), ct.zeros((64, 64), ct.float32))
+        ct.store(out, (step, 0), ct.mma(scores.astype(ct.tfloat32), new, result))
+        state = ct.mma(ct.transpose(k * 4.0).astype(ct.tfloat32), new, state)
+
+
 HALVES = Array("float16", 2, stride_divisible_by=8, shape_divisible_by=(8, 8))
 FLOATS = Array("float32", 2, stride_divisible_by=4, shape_divisible_by=(4, 4))
 CASES = [
     Case("in_three_places", in_three_places, (FLOATS,) * 7),
     Case("transposed", transposed, (FLOATS,) * 7),
+    Case("carried_state", carried_state, (FLOATS,) * 4),
     Case("interrupted", interrupted, (HALVES,) * 5 + (FLOATS,)),
 ]

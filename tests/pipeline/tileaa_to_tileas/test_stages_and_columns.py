@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.emulated_kernels import run, scheduled_case
+from tests.emulated_kernels import compiled, run, scheduled_case
 from tileiras_build.pipeline.verifiers.mbarrier_pipelines import verify_pipelines
 
 KERNELS = Path(__file__).with_name("stages_and_columns.py")
@@ -43,3 +43,20 @@ def test_dots_that_add_to_one_accumulator_up_to_another_instruction():
     signs = sum((a[:, k : k + 32] @ d[k : k + 32] > 0).astype(np.float32) @ e for k in (0, 32))
     found = launched("interrupted", "sm_100", arrays, (64, 256))
     np.testing.assert_array_equal(found, a @ b + abs(a) @ c + signs)
+
+
+@pytest.mark.parametrize("sm, mma", [("sm_90", "wgmma.mma_async"), ("sm_100", "tcgen05.mma")])
+def test_the_first_dots_of_more_than_shared_memory_has_space_for(sm, mma):
+    """They read the state there; the others read fragments."""
+    rng = np.random.default_rng(1)
+    arrays = [rng.integers(-1, 2, (128, 128)).astype(np.float32) / 16 for _ in range(3)]
+    w, k, v = (array.reshape(2, 64, 128) for array in arrays)
+    state, expected = np.zeros((128, 128), np.float32), []
+    for step in range(2):
+        new = v[step] - w[step] @ state
+        expected.append(w[step] @ k[step].T @ new + 2 * k[step] @ state)
+        state += 4 * k[step].T @ new
+    found = launched("carried_state", sm, arrays, (128, 128))
+    np.testing.assert_allclose(found, np.concatenate(expected), rtol=5e-3, atol=5e-3)
+    ptx = compiled(KERNELS, "carried_state", sm).ptx
+    assert mma in ptx and "mma.sync" in ptx

@@ -299,19 +299,37 @@ def _select_copied_beside(
 
 
 def _stages_fit(op: TableOp, bytes: int, job: Job, resident: int = 0) -> bool:
-    """Whether shared memory has space for two stages of so many bytes, and for a stage of each dot of the kernel, or for these
+    """Whether shared memory has space for two stages of so many bytes, and for a stage of each dot of ``_sharing_dots``, or for these
     alone beside ``resident`` bytes of operands from before the loop: threads would reload those for other instructions.
     """
+    dots = _sharing_dots(op, job)
+    own = sum(tile_bytes(op.operands[index]) for index in (0, 1) if _has_stages(op, index))
+    beside = sum(_bytes_beside_tiles(dot) for dot in dots if dot is not op) + max(0, bytes - own)
+    one_stage = resident + _stage_bytes(dots) + beside + STAGES_SMEM_OVERHEAD
+    fits_twice = two_stages_fit(bytes, job, used_bytes=resident)
+    return one_stage <= job.target.max_shared_memory and (fits_twice or resident > 0)
+
+
+def _sharing_dots(op: TableOp, job: Job) -> list[TableOp]:
+    """The dots that shared memory must have space for beside a dot: all of the kernel. Where it has none for all of them, those that were
+    selected before, if the loop computes the right operand: for fragments, too, it would pass through shared memory. A loaded one is
+    copied ahead for fragments, and threads wait for no MMA.
+    """
     dots = dots_in(enclosing_kernel(op))
+    if dot_operand_load(op, 1) is not None or is_invariant(op, 1):
+        return dots
+    if _stage_bytes(dots) + STAGES_SMEM_OVERHEAD <= job.target.max_shared_memory:
+        return dots
+    return [dot for dot in dots if dot is op or dot.mma is not None and family_of(dot).async_ops is not None]
+
+
+def _stage_bytes(dots: Sequence[TableOp]) -> int:
+    """The bytes of one stage of the operands of some dots, those of the same tile once."""
     tiles = dict[Hashable, int]()
     for dot, index in ((dot, index) for dot in dots for index in (0, 1) if _has_stages(dot, index)):
         found = dot_operand_load(dot, index)
         tiles[(dot, index) if found is None else tile_key(found[0])] = tile_bytes(dot.operands[index])
-    own = sum(tile_bytes(op.operands[index]) for index in (0, 1) if _has_stages(op, index))
-    beside = sum(_bytes_beside_tiles(dot) for dot in dots if dot is not op) + max(0, bytes - own)
-    one_stage = resident + sum(tiles.values()) + beside + STAGES_SMEM_OVERHEAD
-    fits_twice = two_stages_fit(bytes, job, used_bytes=resident)
-    return one_stage <= job.target.max_shared_memory and (fits_twice or resident > 0)
+    return sum(tiles.values())
 
 
 def _bytes_beside_tiles(dot: TableOp) -> int:
