@@ -34,6 +34,14 @@ def test_requested_warps_are_not_given_up_for_whole_tiles():
     assert "tile_slices = 2" in tileas
 
 
+@pytest.mark.parametrize("requested", [False, True])
+def test_no_dot_is_an_iteration_behind_where_another_overlaps_the_conversion_of_its_left_operand(requested):
+    schedule = '{"schedule": {"rotate": true}}' if requested else None
+    tileas = compiled(KERNELS, "tall_gradients", "sm_90", schedule=schedule).tileas
+    assert ("rotate = true" in tileas) == requested
+    assert ("nv_tileas.if" in tileas) == requested  # behind the loop: the last dot of the last iteration
+
+
 def test_no_second_cta_takes_registers_of_live_tiles():
     assert schedule_of(scheduled_kernel(KERNELS, "shared_sm", "sm_100")).occupancy == 1
 
