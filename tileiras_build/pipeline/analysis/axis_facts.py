@@ -121,8 +121,9 @@ def moved(start: AxisInfo, step: AxisInfo, unit: int = 1, bytes: int = 1, per_by
 def power(exponent: AxisInfo) -> AxisInfo | None:
     """Two to a constant power; None where it is not known, or no divisor is so large."""
     number = exponent.constant
-    known = number is not None and 0 <= number < MAX_DIVISIBILITY.bit_length() - 1
-    return _constant_like(exponent, 1 << number) if known else None
+    if number is None or not 0 <= number < MAX_DIVISIBILITY.bit_length() - 1:
+        return None
+    return _constant_like(exponent, 1 << number)
 
 
 def _constant_like(info: AxisInfo, number: int) -> AxisInfo:

@@ -2,10 +2,10 @@
 
 In:    nv_tileas without layouts; kernels with dots in loops.
 Out:   a loop over slices around the kernel's program, as its ``tile_slices`` says: if the accumulators of a loop's dots and the left
-       operands in registers exceed the registers of all threads of a CTA, or if chained dots have rows for two tiles of tensor memory that are not computed at once
-       (``schedule/tmem_chains.py``). Each iteration loads, computes and stores one of two, four or eight equal slices of the tiles:
-       the fewest that fit, if each warp still has rows of its own. Where two warpgroups hold whole tiles, the kernel gets both
-       instead (``num_warps``). Slice-invariant scalars and views stay before the loop. Warps of
+       operands in registers exceed the registers of all threads of a CTA, or if chained dots have rows for two tiles of tensor memory
+       that are not computed at once (``schedule/tmem_chains.py``). Each iteration loads, computes and stores one of two, four or
+       eight equal slices of the tiles: the fewest that fit, if each warp still has rows of its own. Slice-invariant scalars and
+       views stay before the loop. Where two warpgroups hold whole tiles, the kernel gets both instead (``num_warps``). Warps of
        attention by fragments are chosen before, with their slices (``schedule/score_rows.py``).
 After: plan_cta_cluster (tiles are per CTA; all CTAs of a cluster compute the same slice of theirs). Before: shrink_k_tile (which
        reads tile sizes), choose_cta_shape, and all passes that choose warps and copies.
