@@ -97,6 +97,7 @@ CASES = [
     Case("f64_to_e4m3", cast, (vector("float64"), vector("float8_e4m3fn"), TILE)),
     Case("f64_to_f32", cast, (vector("float64"), vector("float32"), TILE)),
     Case("i8_to_f16", cast, (vector("int8"), vector("float16"), TILE)),
+    Case("i8_to_bf16", cast, (vector("int8"), vector("bfloat16"), TILE)),
     Case("u8_to_bf16", cast, (vector("uint8"), vector("bfloat16"), TILE)),
     Case("i32_to_f16", cast, (vector("int32"), vector("float16"), TILE)),
     Case("i64_to_f32", cast, (vector("int64"), vector("float32"), TILE)),

@@ -3,13 +3,14 @@
 sm_80 converts fp8 with integer code, sm_90 with instructions; both saturate, as ``cvt.satfinite`` does.
 """
 
+import re
 from pathlib import Path
 
 import ml_dtypes
 import numpy as np
 import pytest
 
-from tests.emulated_kernels import cases, run
+from tests.emulated_kernels import cases, compiled, run
 
 KERNELS = Path(__file__).with_name("conversion_kernels.py")
 TARGETS = ("sm_80", "sm_90")
@@ -189,6 +190,14 @@ def test_f64_is_rounded_once(name):
     x = np.array([1 + ulp / 2, 1 + ulp / 2 + 2.0**-40, 1 + ulp * 1.5, 1 + ulp * 1.5 - 2.0**-40] * 64)
     expected = np.array([1, 1 + ulp, 1 + 2 * ulp, 1 + ulp] * 64)
     np.testing.assert_array_equal(launch(name, "sm_90", x).astype(np.float64), expected)
+
+
+@pytest.mark.parametrize(("name", "half"), [("i8_to_f16", "f16x2"), ("i8_to_bf16", "bf16x2")])
+def test_whole_words_of_bytes_are_subtracted_as_halves(name, half):
+    ptx = compiled(KERNELS, name, "sm_90").ptx
+    assert f"{half} " in ptx and not re.search(r"cvt\.rn\.b?f16\.s(8|16)", ptx)
+    x = CODES.view(np.int8)
+    assert_same(launch(name, "sm_90", x), x)
 
 
 INTEGERS = ["i8_to_f16", "u8_to_bf16", "i32_to_f16", "i64_to_f32", "u64_to_f64", "i32_to_i8", "i8_to_i64", "u8_to_i32"]

@@ -34,6 +34,7 @@ from ..emission.register_values import (
 )
 from ..memory.shared_memory import pack_registers
 from . import float_arithmetic, numeric_conversions
+from .bytes_to_halves import halves_of_bytes
 from .elementwise_rule_helpers import Rule, Scalar, binary, issued, register_type, rounded_half
 from .exp2_polynomial import exp2_of_pair, uses_polynomial
 from .f32_pairs import in_pairs, pair
@@ -66,7 +67,10 @@ Compute = Callable[[Sequence[tuple[Value, ...]]], Sequence[RegisterValue]]
 
 def emit_elementwise(e: KernelEmitter, op: Operation) -> None:
     """Apply the rule of ``op`` to every register, or to two at once where the rule has a packed form."""
-    emit_with(e, op, op.operands, partial(_results, e, op))
+    if (halves := halves_of_bytes(e, op)) is not None:
+        e.values.set(op.results[0], halves)
+    else:
+        emit_with(e, op, op.operands, partial(_results, e, op))
 
 
 def emit_with(e: KernelEmitter, op: Operation, operands: Sequence[SSAValue], compute: Compute) -> None:
