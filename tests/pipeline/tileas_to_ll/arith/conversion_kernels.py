@@ -66,6 +66,21 @@ def vector(dtype):
 
 
 TILE = 256
+
+
+@ct.kernel
+def times_unit(x, unit, out, M: ct.Constant[int], N: ct.Constant[int]):
+    """x @ unit, where threads read x from shared memory, and convert it."""
+    acc = ct.zeros((M, N), dtype=ct.float32)
+    for k in range(ct.num_tiles(x, axis=1, shape=(M, N))):
+        acc = ct.mma(ct.load(x, (0, k), (M, N)).astype(unit.dtype), ct.load(unit, (k, 0), (N, N)), acc)
+    ct.store(out, (0, 0), acc)
+
+
+def _matrix(dtype: str) -> Array:
+    return Array(dtype, 2, stride_divisible_by=16, shape_divisible_by=16)
+
+
 CASES = [
     Case("e4m3_to_f32", cast, (vector("float8_e4m3fn"), vector("float32"), TILE)),
     Case("e5m2_to_f32", cast, (vector("float8_e5m2"), vector("float32"), TILE)),
@@ -97,7 +112,10 @@ CASES = [
     Case("f64_to_e4m3", cast, (vector("float64"), vector("float8_e4m3fn"), TILE)),
     Case("f64_to_f32", cast, (vector("float64"), vector("float32"), TILE)),
     Case("i8_to_f16", cast, (vector("int8"), vector("float16"), TILE)),
-    Case("i8_to_bf16", cast, (vector("int8"), vector("bfloat16"), TILE)),
+    *(
+        Case(f"i8_times_{name}", times_unit, (_matrix("int8"), _matrix(dtype), _matrix("float32"), 128, 64))
+        for name, dtype in (("f16", "float16"), ("bf16", "bfloat16"))
+    ),
     Case("u8_to_bf16", cast, (vector("uint8"), vector("bfloat16"), TILE)),
     Case("i32_to_f16", cast, (vector("int32"), vector("float16"), TILE)),
     Case("i64_to_f32", cast, (vector("int64"), vector("float32"), TILE)),

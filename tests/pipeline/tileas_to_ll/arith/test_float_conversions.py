@@ -192,12 +192,14 @@ def test_f64_is_rounded_once(name):
     np.testing.assert_array_equal(launch(name, "sm_90", x).astype(np.float64), expected)
 
 
-@pytest.mark.parametrize(("name", "half"), [("i8_to_f16", "f16x2"), ("i8_to_bf16", "bf16x2")])
-def test_whole_words_of_bytes_are_subtracted_as_halves(name, half):
-    ptx = compiled(KERNELS, name, "sm_90").ptx
-    assert f"{half} " in ptx and not re.search(r"cvt\.rn\.b?f16\.s(8|16)", ptx)
-    x = CODES.view(np.int8)
-    assert_same(launch(name, "sm_90", x), x)
+@pytest.mark.parametrize("half", ["f16", "bf16"])
+def test_whole_words_of_bytes_are_subtracted_as_halves(half):
+    ptx = compiled(KERNELS, f"i8_times_{half}", "sm_90").ptx
+    assert f"{half}x2 " in ptx and not re.search(r"cvt\.rn\.b?f16\.s(8|16)", ptx)
+    x = np.resize(CODES.view(np.int8), (128, 64))
+    unit = np.eye(64, dtype=np.float16 if half == "f16" else ml_dtypes.bfloat16)
+    found = run(KERNELS, f"i8_times_{half}", "sm_90", [x, unit, np.zeros((128, 64), np.float32)])[2]
+    np.testing.assert_array_equal(found, x)
 
 
 INTEGERS = ["i8_to_f16", "u8_to_bf16", "i32_to_f16", "i64_to_f32", "u64_to_f64", "i32_to_i8", "i8_to_i64", "u8_to_i32"]
