@@ -49,7 +49,7 @@ from ..analysis.resource_model import (
 )
 from ..analysis.row_registers import row_words
 from ..common.llvm_element_types import element_of
-from ..common.optimization_hints import occupancy
+from ..common.optimization_hints import hint, occupancy
 from ..job import Job
 from ..pass_manager import EdgePass
 from .op_insertion import insert_before, insertion_before
@@ -62,6 +62,8 @@ DISTANCE = 1  # iterations
 MAX_REGISTERS = 32  # of a thread for one tile: twice as many would be carried
 MAX_REGISTERS_OF_VIEWS = 4  # the same for tiles of views beside MMAs: scales; TMA or cp.async copy larger ones
 MAX_ELEMENTS_OF_ROWS = 16  # of a thread, of all tiles of views that a loop over rows loads ahead: each has a register
+# The same where the hint of the loads expects that much traffic of DRAM (of 10), which fewer CTAs with more bytes in flight keep busy.
+MAX_ELEMENTS_OF_HEAVY_ROWS, HEAVY_TRAFFIC = 64, 8
 _TWO_VERSIONS = {"has_boundary_tile", "full_tile_version"}
 
 
@@ -108,7 +110,7 @@ def _of_rows(func: TableOp, loop: TableOp, loads: list[TableOp], job: Job) -> li
     another load before it reduces, as of rows that it stores to: those ahead would hide none of its latency, and take registers.
     """
     block = loop.regions[0].blocks[0]
-    rows = [load for load in loads if load.name == POINTER_LOAD] + _of_views(loads, block)
+    rows = [load for load in loads if load.name == POINTER_LOAD] + _of_views(loads, block, job)
     if not any(op.name == REDUCE for op in block.ops) or not is_program_dependent(loop.operands[0]):
         return []
     if any(load not in rows for load in _loads_of_reduced(block)):
@@ -141,14 +143,15 @@ def _is_same_for_all(load: TableOp, block: Block) -> bool:
     return all(is_outside(place, block) for place in places)
 
 
-def _of_views(loads: list[TableOp], block: Block) -> list[TableOp]:
+def _of_views(loads: list[TableOp], block: Block, job: Job) -> list[TableOp]:
     """The loads of views that a loop over rows may do ahead; none where a thread would carry many elements, which leave registers for
     fewer CTAs. Tiles with two versions would be loaded in branches, where a thread waits for them.
     """
     tiles = [load for load in loads if load.name == TILED_LOAD and not _TWO_VERSIONS & load.attributes.keys()]
     tiles = [load for load in tiles if not _is_same_for_all(load, block)]
     carried = sum(layout_of(load.value).num_registers for load in tiles)
-    return tiles if carried <= MAX_ELEMENTS_OF_ROWS else []
+    heavy = all((hint(load, job, "latency") or 0) >= HEAVY_TRAFFIC for load in tiles)
+    return tiles if carried <= (MAX_ELEMENTS_OF_HEAVY_ROWS if heavy else MAX_ELEMENTS_OF_ROWS) else []
 
 
 def _may_run_ahead(load: TableOp, block: Block, multiplies: bool) -> bool:
