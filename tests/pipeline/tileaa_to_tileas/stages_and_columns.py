@@ -66,9 +66,27 @@ def carried_state(weights, keys, values, out):
         state = ct.mma(ct.transpose(k * 4.0).astype(ct.tfloat32), new, state)
 
 
+@ct.kernel
+def scaled(a, b, scale, out):
+    """Threads compute the right operands of two dots; those and two others take all shared memory."""
+    total = ct.zeros((64, 128), ct.float32)
+    for k in range(ct.num_tiles(a, axis=2, shape=(1, 64, 128))):
+        for place in ct.static_iter(range(5)):
+            x = ct.load(a, (place, 0, k), (1, 64, 128), padding_mode=ZERO).reshape((64, 128))
+            y = ct.load(b, (place, k, 0), (1, 128, 128), padding_mode=ZERO).reshape((128, 128))
+            if place < 2:
+                y = y * ct.load(scale, (place, k), (1, 128)).reshape((128, 1))
+            part = ct.mma(x, y, ct.zeros((64, 128), ct.float32))
+            total = total + ct.where(part > 0, part, 0)
+    ct.store(out, (0, 0), total)
+
+
 HALVES = Array("float16", 2, stride_divisible_by=8, shape_divisible_by=(8, 8))
 FLOATS = Array("float32", 2, stride_divisible_by=4, shape_divisible_by=(4, 4))
+BATCHES = Array("float16", 3, stride_divisible_by=8, shape_divisible_by=(1, 8, 8))
+SCALES = Array("float16", 2, stride_divisible_by=8, shape_divisible_by=(1, 8))
 CASES = [
+    Case("scaled", scaled, (BATCHES, BATCHES, SCALES, FLOATS)),
     Case("in_three_places", in_three_places, (FLOATS,) * 7),
     Case("transposed", transposed, (FLOATS,) * 7),
     Case("carried_state", carried_state, (FLOATS,) * 4),

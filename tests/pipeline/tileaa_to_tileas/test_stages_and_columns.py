@@ -60,3 +60,13 @@ def test_the_first_dots_of_more_than_shared_memory_has_space_for(sm, mma):
     np.testing.assert_allclose(found, np.concatenate(expected), rtol=5e-3, atol=5e-3)
     ptx = compiled(KERNELS, "carried_state", sm).ptx
     assert mma in ptx and "mma.sync" in ptx
+
+
+@pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
+def test_dots_beside_operands_that_threads_compute(sm):
+    arrays = random_arrays((5, 64, 256), (5, 256, 128), (2, 256), dtype=np.float16)
+    a, b, scale = (array.astype(np.float32) for array in arrays)
+    b[:2] *= scale[:, :, None]
+    parts = [a[:, :, k : k + 128] @ b[:, k : k + 128] for k in (0, 128)]
+    found = launched("scaled", sm, arrays, (64, 128))
+    np.testing.assert_array_equal(found, np.maximum(parts, 0).sum(axis=(0, 1)))

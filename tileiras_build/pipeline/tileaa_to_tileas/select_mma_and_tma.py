@@ -45,6 +45,7 @@ from ..analysis.stored_operands import (
 from ..analysis.tma_operands import (
     TmaOperand,
     is_prefetchable_once,
+    is_tma_operand,
     may_prefetch_in_loop,
     tile_key,
     tma_loads_allowed,
@@ -58,6 +59,7 @@ from ..mma.family import MmaFamily, Storage, family_of, fastest_family
 from ..mma.smem_operands import load_by_tma
 from ..pass_manager import EdgePass
 from ..schedule.mma_choice import families_for
+from ..schedule.schedule import CHUNK_BYTES
 from ..schedule.shared_memory import tma_limit
 from ..schedule.tmem_chains import choose_chains
 from .halve_copied_rhs import halve_copied_rhs
@@ -230,6 +232,8 @@ def _select_loaded(
     # A right operand may be computed; one that is loaded is loaded, or else nothing is.
     if not loaded or (1 not in loaded and dot_operand_load(op, 1) is not None) or not two_stages_fit(bytes, job):
         return None
+    if not _leaves_shared_memory(op, bytes, job):
+        return None
     return family.select(op, loaded, job, warps)
 
 
@@ -321,6 +325,19 @@ def _sharing_dots(op: TableOp, job: Job) -> list[TableOp]:
     if _stage_bytes(dots) + STAGES_SMEM_OVERHEAD <= job.target.max_shared_memory:
         return dots
     return [dot for dot in dots if dot is op or dot.mma is not None and family_of(dot).async_ops is not None]
+
+
+def _leaves_shared_memory(op: TableOp, bytes: int, job: Job) -> bool:
+    """Whether shared memory has space for loaded operands beside the dots that were selected before, where it has none for all dots:
+    threads load them to registers otherwise.
+    """
+    dots, available = dots_in(enclosing_kernel(op)), job.target.max_shared_memory
+    selected = [dot for dot in dots if dot.mma is not None and family_of(dot).async_ops is not None]
+    if not selected or _stage_bytes(dots) + STAGES_SMEM_OVERHEAD <= available:
+        return True
+    taken = [dot for dot in dots if dot in selected or any(is_tma_operand(dot, index) for index in (0, 1))]
+    used = _stage_bytes(taken) + sum(map(_bytes_beside_tiles, taken))
+    return bytes + used + STAGES_SMEM_OVERHEAD * (len(taken) + 1) + CHUNK_BYTES[-1] <= available
 
 
 def _stage_bytes(dots: Sequence[TableOp]) -> int:
