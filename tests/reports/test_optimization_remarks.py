@@ -18,7 +18,7 @@ from tileiras_build.target.targets import TARGETS
 
 PREBUILT = Path(__file__).resolve().parents[2] / "examples" / "prebuilt"
 STORES = Path(__file__).resolve().parents[1] / "pipeline" / "tileaa_to_tileas" / "tma_stored_tiles.py"
-BRANCHING = STORES.with_name("dots_in_branches.py")
+BEHIND_A_TILE = Path(__file__).with_name("scaled_behind_a_tile.py")
 SCALED = STORES.with_name("block_scaled_dots.py")
 VIEWS = ("nv_tileas.tiled_load", "nv_tileas.tiled_store", "nv_tileas.async_tiled_load")
 
@@ -52,7 +52,7 @@ def test_a_better_mma_that_is_not_used(sm, better):
 
 
 def test_control_flow_that_rules_out_better_mmas():
-    found = collect(scheduled_case(BRANCHING, "around_dots", "sm_100"), TARGETS["sm_100"])
+    found = collect(scheduled_case(BEHIND_A_TILE, "scaled", "sm_100"), TARGETS["sm_100"])
     [remark] = [remark for remark in found if remark.name == "RemarkTensorCoreMMAGeneration"]
     [_, reason] = remark.reasons
     assert "the contents of a tile (line" in reason
