@@ -53,14 +53,15 @@ if DEFER:
     from tileiras_build.workers.lazy_class_creation import enable
     enable()
 from xdsl.dialects import arith, builtin, cf, gpu, llvm, memref, scf, vector
-from tileiras_build.ir.dialects import cuda_tile, nvgpu, nvvm
+from tileiras_build.ir.dialects import cuda_tile, nvvm
+from tileiras_build.ir.dialects.nvgpu.dialect import NVGPU
 
 def described(part):
     return [(name, type(row).__name__) for name, row in part]
 
 for dialect in (
     arith.Arith, builtin.Builtin, cf.Cf, gpu.GPU, llvm.LLVM, memref.MemRef, scf.Scf, vector.Vector,
-    cuda_tile.CudaTile, nvgpu.NVGPU, nvvm.NVVM,
+    cuda_tile.CudaTile, NVGPU, nvvm.NVVM,
 ):
     for kind in dialect.operations:
         if not hasattr(kind, "get_irdl_definition"):
