@@ -73,15 +73,18 @@ class PrefetchGatheredTiles(EdgePass):
     name = "tileas-prefetch-gathered-tiles"
 
     def run_on_function(self, func: TableOp, job: Job) -> None:
+        operations = walk(func)
         is_without_dots = job.opt_level != 0 and not has_dots(func)
-        for loop in [op for op in walk(func) if is_counted_loop(op) and has_no_early_exit(op)]:
+        has_rows = is_without_dots and reduces_only(operations) and has_rows_in_loop(func, operations)
+        for loop in [op for op in operations if is_counted_loop(op) and has_no_early_exit(op)]:
             block = loop.regions[0].blocks[0]
             multiplies = any(map(is_async_mma, block.ops))
             if not (multiplies or is_without_dots) or any(map(is_grid_wait, walk(loop))):
                 continue
             loads = [as_op(op) for op in block.ops if op.name in LOADS and _may_run_ahead(as_op(op), block, multiplies)]
-            choose = _beside_mmas if multiplies else _without_dots
-            if chosen := choose(func, loop, loads, job):
+            rows = _of_rows(func, loop, loads, job) if has_rows else []
+            chosen = _beside_mmas(func, loop, loads, job) if multiplies else rows or _of_indices(block, loads)
+            if chosen:
                 _Prefetch(loop, chosen).run()
 
 
@@ -96,13 +99,6 @@ def _beside_mmas(func: TableOp, loop: TableOp, loads: list[TableOp], job: Job) -
         if elements <= MAX_REGISTERS_OF_VIEWS or not exceeds_registers_of_partition(words, func, job):
             found.append(load)
     return found
-
-
-def _without_dots(func: TableOp, loop: TableOp, loads: list[TableOp], job: Job) -> list[TableOp]:
-    operations = walk(func)
-    has_rows = reduces_only(operations) and has_rows_in_loop(func, operations)
-    rows = _of_rows(func, loop, loads, job) if has_rows else []
-    return rows or _of_indices(loop.regions[0].blocks[0], loads)
 
 
 def _of_rows(func: TableOp, loop: TableOp, loads: list[TableOp], job: Job) -> list[TableOp]:

@@ -322,22 +322,29 @@ def _sharing_dots(op: TableOp, job: Job) -> list[TableOp]:
     dots = dots_in(enclosing_kernel(op))
     if dot_operand_load(op, 1) is not None or is_invariant(op, 1):
         return dots
-    if _stage_bytes(dots) + STAGES_SMEM_OVERHEAD <= job.target.max_shared_memory:
-        return dots
-    return [dot for dot in dots if dot is op or dot.mma is not None and family_of(dot).async_ops is not None]
+    return dots if _all_fit(dots, job) else [dot for dot in dots if dot is op or _is_async(dot)]
 
 
 def _leaves_shared_memory(op: TableOp, bytes: int, job: Job) -> bool:
     """Whether shared memory has space for loaded operands beside the dots that were selected before, where it has none for all dots:
     threads load them to registers otherwise.
     """
-    dots, available = dots_in(enclosing_kernel(op)), job.target.max_shared_memory
-    selected = [dot for dot in dots if dot.mma is not None and family_of(dot).async_ops is not None]
-    if not selected or _stage_bytes(dots) + STAGES_SMEM_OVERHEAD <= available:
+    dots = dots_in(enclosing_kernel(op))
+    if not any(map(_is_async, dots)) or _all_fit(dots, job):
         return True
-    taken = [dot for dot in dots if dot in selected or any(is_tma_operand(dot, index) for index in (0, 1))]
-    used = _stage_bytes(taken) + sum(map(_bytes_beside_tiles, taken))
-    return bytes + used + STAGES_SMEM_OVERHEAD * (len(taken) + 1) + CHUNK_BYTES[-1] <= available
+    taken = [dot for dot in dots if _is_async(dot) or any(is_tma_operand(dot, index) for index in (0, 1))]
+    used = _stage_bytes(taken) + sum(map(_bytes_beside_tiles, taken)) + STAGES_SMEM_OVERHEAD * (len(taken) + 1)
+    return bytes + used + CHUNK_BYTES[-1] <= job.target.max_shared_memory
+
+
+def _is_async(dot: TableOp) -> bool:
+    """Whether an asynchronous instruction has been selected for a dot."""
+    return dot.mma is not None and family_of(dot).async_ops is not None
+
+
+def _all_fit(dots: Sequence[TableOp], job: Job) -> bool:
+    """Whether shared memory has space for a stage of each dot of a kernel."""
+    return _stage_bytes(dots) + STAGES_SMEM_OVERHEAD <= job.target.max_shared_memory
 
 
 def _stage_bytes(dots: Sequence[TableOp]) -> int:
