@@ -3,13 +3,14 @@
     python benchmarks/launch_cost.py build/package/my_kernels 90 [KERNEL ...] [--strict]
 
 The first argument is a package that ``env.KernelPackage`` made, the second a compute capability that it is for. The kernels
-get contiguous arrays. Times are the least of many rounds, in microseconds of processor time a launch. --strict: over the
+get contiguous arrays, and ones as scalars. Times are the least of many rounds, in microseconds of processor time a launch. --strict: over the
 strict driver, which checks each launch and runs nothing, with arrays that have a CUDA array interface, and with such that
 have the methods of torch tensors besides.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 import time
@@ -75,9 +76,12 @@ class Given:
         raise NotImplementedError
 
 
-def arguments_of(launch: Launch) -> list[Given]:
-    """An array for each argument of a kernel that takes arrays only."""
-    return [Given(launch.params[one.param].element or "i8", one.rank or 0) for one in launch.arguments]
+def arguments_of(launch: Launch) -> list[Given | int]:
+    """An array for each array and pointer of a kernel, and 1 for each scalar."""
+    return [
+        1 if one.kind == "scalar" else Given(launch.params[one.param].element or "i8", one.rank or 0)
+        for one in launch.arguments
+    ]
 
 
 def least(work: Callable[[], object]) -> float:
@@ -119,21 +123,32 @@ def measure_strictly(library: Library, name: str, kind: type[OnGpu]) -> float:
     """A launch over the driver of this process, with arrays of this kind."""
     library.driver.device()
     (base, stream), kernel = memory_and_stream(), library[name]
-    views = [one.view for one in arguments_of(kernel.image().launch)]
-    arrays = [kind(base + (place << 16), view.shape, None, view.dtype.str) for place, view in enumerate(views)]
+    given = [
+        one if isinstance(one, int) else kind(base + (place << 16), one.view.shape, None, one.view.dtype.str)
+        for place, one in enumerate(arguments_of(kernel.image().launch))
+    ]
     torch = types.SimpleNamespace(_cuda_getCurrentRawStream=lambda device: stream)
     sys.modules["torch"] = types.SimpleNamespace(Tensor=TorchLike, _C=torch)  # type: ignore[assignment]
-    return least(lambda: kernel.launch((4,), *arrays, stream=stream))
+    return least(lambda: kernel.launch((4,), *given, stream=stream))
+
+
+def options() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("package")
+    parser.add_argument("capability", type=int)
+    parser.add_argument("kernels", nargs="*", metavar="KERNEL", help="default: all of the package")
+    parser.add_argument("--strict", action="store_true")
+    return parser.parse_args()
 
 
 def main() -> None:
-    words = [word for word in sys.argv[1:] if word != "--strict"]
-    strict = len(words) < len(sys.argv) - 1
-    if strict and "STRICT_DRIVER_FOLDER" not in os.environ:
-        sys.exit(run_over_strict_driver(words[1]))
-    library = Library(words[0], None if strict else NoDriver(int(words[1])))
-    for name in words[2:] or sorted(library):
-        if strict:
+    asked = options()
+    if asked.strict and "STRICT_DRIVER_FOLDER" not in os.environ:
+        sys.exit(run_over_strict_driver(str(asked.capability)))
+    library = Library(asked.package, None if asked.strict else NoDriver(asked.capability))
+    for name in asked.kernels or sorted(library):
+        if asked.strict:
             faced, torch = (measure_strictly(library, name, kind) for kind in (OnGpu, TorchLike))
             print(f"{name:32} launch {faced:6.2f} us, of torch-like tensors {torch:6.2f} us, over the strict driver")
             continue

@@ -1,7 +1,9 @@
 """Launches by stubs: the second and later ones with arguments of the same types."""
 
 import threading
+from collections import namedtuple
 
+import numpy as np
 import pytest
 from msgspec import structs
 
@@ -12,6 +14,8 @@ from tileiras_build.launch.runtime.generate_launch_stub import StubList
 from tileiras_build.launch.runtime.kernel_library import Kernel
 from tileiras_build.launch.runtime.library_manifest import CUBIN, Image
 from tileiras_build.manifest.launch_manifest import Programs
+
+GridOf = namedtuple("GridOf", "x y")
 
 _N = next(index for index, param in enumerate(KERNEL.params) if param.name == "n")
 
@@ -68,6 +72,44 @@ def test_keywords_and_whole_grids_go_by_stubs():
     kernel.launch(3, stream=7, **values)
     _, configuration, _ = kernel.library.driver.of("launch")[-1]
     assert (configuration.grid, configuration.stream) == ((3, 1, 1), 7)
+
+
+NUMBERS = [
+    (16, 1, 1),
+    (np.int64(16), np.float32(0.5), np.bool_(True)),
+    (np.uint8(16), True, 1.0),
+    (16, np.int32(2), False),
+]
+
+
+@pytest.mark.parametrize(("n", "eps", "flag"), NUMBERS)
+def test_numbers_of_any_type_go_by_stubs(n, eps, flag):
+    kernel, values = kernel_of(KERNEL), right() | {"n": n, "eps": eps, "flag": flag}
+    kernel.launch((4,), *values.values())
+    kernel._chosen = None  # a launch with all checks would need it
+    kernel.launch((4,), *values.values())
+    checked, by_stub = kernel.library.driver.of("launch")
+    assert checked == by_stub
+
+
+@pytest.mark.parametrize(("n", "message"), [(1 << 40, "does not fit"), (8192, "at most 4096"), (12, "multiple of 8")])
+def test_stubs_refuse_the_numbers_that_the_checks_refuse(n, message):
+    kernel = kernel_of(KERNEL)
+    kernel.launch((4,), *(right() | {"n": np.int64(16)}).values())
+    with pytest.raises(InvalidInput, match=message):
+        kernel.launch((4,), *(right() | {"n": np.int64(n)}).values())
+    assert len(kernel._stubs.stubs) == 1
+
+
+@pytest.mark.parametrize(
+    ("grid", "blocks"), [([4], (4, 1, 1)), ([2, 3], (2, 3, 1)), (np.int64(3), (3, 1, 1)), (GridOf(5, 2), (5, 2, 1))]
+)
+def test_grids_of_any_form_are_accepted(grid, blocks):
+    kernel, values = kernel_of(KERNEL), right()
+    for _ in range(2):
+        kernel.launch(grid, *values.values())
+    assert [configuration.grid for _, configuration, _ in kernel.library.driver.of("launch")] == [blocks] * 2
+    assert len(kernel._stubs.stubs) == 1
 
 
 def test_a_launch_that_the_driver_refuses_is_made_again_with_all_checks(monkeypatch):

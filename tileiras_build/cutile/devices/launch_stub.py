@@ -70,7 +70,7 @@ class _ConstraintWriter(StubWriter):
         if kind == "ArrayConstraint":
             self._add_constrained(name, constraint, argument)
         elif kind == "ScalarConstraint":
-            self.add_scalar(name, next(self._params).kind)
+            self.add_scalar(name, next(self._params).kind, argument)
         elif kind == "ConstantConstraint":
             self._add_constant(name, argument)
         else:

@@ -50,10 +50,8 @@ if TYPE_CHECKING:
 LaunchStub = Callable[..., bool]
 View = Callable[[object, int], ArrayView]
 
-SCALAR_TYPES = {"i1": "bool"} | {
-    name: "int" if row.format is None else "float" for name, row in ELEMENT_TYPES.items() if row.struct is not None
-}
-"""For each kind of scalar: the Python type that is packed without conversion."""
+SCALAR_KINDS = {"i1"} | {name for name, row in ELEMENT_TYPES.items() if row.struct is not None}
+"""The kinds of scalars that ``struct`` packs."""
 MAX_GRID = ((1 << 24) - 1, 65535, 65535)
 """The most tile blocks along x, y and z of a stub's launch; cuTile's limit along x, below the driver's."""
 MORE_AXES = ((1, 1), (1,), ())
@@ -106,9 +104,12 @@ class StubWriter:
         self.lines += [f"if {' or '.join(self.kinds)}:", " return False"] if self.kinds else []
         self.kinds = []
 
-    def add_scalar(self, name: str, kind: str) -> None:
-        """An argument that is the value of a parameter of this kind."""
-        self.kinds.append(f"type({name}) is not {SCALAR_TYPES[kind]}")
+    def add_scalar(self, name: str, kind: str, argument: object) -> None:
+        """An argument like this one that is the value of a parameter of this kind; ``struct`` packs any number that fits."""
+        self.check_type(name, argument)
+        if _is_integer(kind) and type(argument) is not int:  # the guards compute with it
+            self.check_kinds()
+            self.lines.append(f"{name} = {name}.__index__()")
         self.values.append(name)
 
     def add_array(self, name: str, argument: object, seen: ArrayView, rank: int | None, wanted: Wanted) -> Names:
@@ -123,6 +124,10 @@ class StubWriter:
         self.guards += reading.guards
         self.values += [names.address, *shape, *strides]
         return names
+
+
+def _is_integer(kind: str) -> bool:
+    return kind != "i1" and ELEMENT_TYPES[kind].format is None
 
 
 def make_launch_stub(
@@ -289,7 +294,7 @@ def _add(
         wanted = Wanted(first.access in (WRITE, READ_WRITE), True, driver.home_of)
         writer.add_array(name, argument, driver.view(argument, handle), row.rank, wanted)
         return True
-    if row.rank is not None or first.kind not in SCALAR_TYPES:
+    if row.rank is not None or first.kind not in SCALAR_KINDS:
         return False
-    writer.add_scalar(name, first.kind)
+    writer.add_scalar(name, first.kind, argument)
     return True

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from keyword import iskeyword
+from operator import index
 from typing import TYPE_CHECKING
 
 from ...core.errors import InvalidInput
@@ -35,8 +36,8 @@ def launcher(entry: str, launch: Launch, stubs: StubList, enqueue: Enqueue) -> C
     names = python_names(launch)
 
     def launch_kernel(grid: int | Sequence[int], *arguments: object, stream: object = None, **named: object) -> None:
-        if type(grid) is int:
-            grid = (grid,)
+        if type(grid) is not tuple:
+            grid = _as_tuple(grid)
         if named:
             arguments = _in_order(entry, names, arguments, named)
         for stub in stubs.stubs:
@@ -48,6 +49,15 @@ def launcher(entry: str, launch: Launch, stubs: StubList, enqueue: Enqueue) -> C
     launch_kernel.__doc__ = document(entry, launch)
     launch_kernel.__signature__ = signature(launch)  # type: ignore[attr-defined]
     return launch_kernel
+
+
+def _as_tuple(grid: int | Sequence[int]) -> int | Sequence[int]:
+    """The grid in the form that a stub reads, if it is an integer, a list or a tuple of a type of its own; ``enqueue`` checks and refuses all else."""
+    if isinstance(grid, (list, tuple)):
+        return tuple(grid)
+    return (
+        (index(grid),) if type(grid) is int or hasattr(grid, "__index__") and not isinstance(grid, Iterable) else grid
+    )
 
 
 def python_names(launch: Launch) -> list[str]:
