@@ -1,4 +1,4 @@
-"""Kernels that load much in each thread: gated rows, a copy, and rows that a loop reduces."""
+"""Kernels that load much in each thread: gated and mixed rows, a copy, and rows that a loop reduces."""
 
 import cuda.tile as ct
 
@@ -27,6 +27,16 @@ def gradients(x, gate, out, of_x, of_gate, TILE: ConstInt):
     b = ct.gather(gate, place).astype(ct.float32)
     ct.scatter(of_x, place, (c * (a * a * (1.0 - a) + a) * b).astype(of_x.dtype))
     ct.scatter(of_gate, place, (c * a * a).astype(of_gate.dtype))
+
+
+@ct.kernel
+def mixed(x, weights, out, TILE: ConstInt):
+    """Eight rows, each a weighted sum of those of x, which a loop loads one after the other."""
+    total = ct.zeros((8, TILE), dtype=ct.float32)
+    for j in range(8):
+        row = ct.load(x, (j, ct.bid(0)), (1, TILE)).astype(ct.float32)
+        total = total + row * ct.load(weights, (0, j), (8, 1)).astype(ct.float32)
+    ct.store(out, (0, ct.bid(0)), total.astype(out.dtype))
 
 
 @ct.kernel
@@ -63,6 +73,7 @@ CASES = [
         for name, tile in (("long", 4096), ("short", 256))
     ),
     Case("gradients", gradients, (_matrix("float16", 2),) * 5 + (4096,)),
+    Case("mixed", mixed, (_matrix("float16", 2),) * 3 + (1024,)),
     Case("bytes", gated, (_matrix("int8", 2),) * 3 + (5120, 4096)),
     Case("copied", copied, (_matrix("float16", 1),) * 2 + (16384,)),
     *(

@@ -52,6 +52,18 @@ def test_more_warps_where_many_values_are_live(sm):
     assert scheduled_kernel(KERNELS, "gradients", sm).num_warps == 8
 
 
+@pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
+def test_values_of_an_iteration_are_live_in_the_loop_alone(sm):
+    """A thread of 128 has 64 totals and a row's 8 elements; more warps would each load that row."""
+    x, weights = (
+        np.random.default_rng(seed).integers(-3, 4, (8, width)).astype(np.float16)
+        for seed, width in ((5, 1024), (6, 16))
+    )
+    found = run(KERNELS, "mixed", sm, [x, weights, np.zeros_like(x)])[2]
+    np.testing.assert_array_equal(found, weights[:, :8] @ x)
+    assert scheduled_kernel(KERNELS, "mixed", sm).num_warps == 4
+
+
 @pytest.mark.parametrize("name", ["short", "bytes", "copied", "held"])
 def test_other_kernels_keep_the_registers_that_ptxas_chooses(name):
     _has_no_limit(name, "sm_100")

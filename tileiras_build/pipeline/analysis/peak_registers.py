@@ -8,7 +8,7 @@ from itertools import accumulate
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...ir.casting import as_op
+from ...ir.casting import ancestor_in, as_op
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_traits import is_counted_loop, is_rematerializable, is_view_like
 from ...target.targets import Target
@@ -36,19 +36,23 @@ def _blocks_of_dots(func: Operation) -> Iterator[Block]:
             yield block
 
 
-def peak_of_block(block: Block, target: Target) -> int:
+def peak_of_block(block: Block, target: Target, *, counts_inner: bool = True) -> int:
     """The most registers that are live after an operation of a block, such as a loop's body."""
-    return max(live_registers(block, target))
+    return max(live_registers(block, target, counts_inner=counts_inner))
 
 
-def live_registers(block: Block, target: Target) -> list[int]:
-    """The registers of all threads that are live after each operation of a block, and behind the last one."""
+def live_registers(block: Block, target: Target, *, counts_inner: bool = True) -> list[int]:
+    """The registers of all threads that are live after each operation of a block, and behind the last one. What operations with regions
+    define inside counts all the time: beside dots that is cautious, as threads then hold operands, too.
+    """
     positions = {op: position for position, op in enumerate(block.ops)}
     last_use = {
         _holder(value): position for op, position in positions.items() for inner in walk(op) for value in inner.operands
     }
     changes = [0] * (len(positions) + 2)
     for value in last_use.keys() - set(_kept_elsewhere(block, target)):
+        if not counts_inner and _is_inner(value, block):
+            continue
         begin, end = _live_range(value, last_use[value], positions, block)
         size = 0 if _is_recomputed(value) else tile_registers(value)
         changes[begin] += size
@@ -73,6 +77,13 @@ def _live_range(value: SSAValue, last_use: int, positions: dict[Operation, int],
     if not isinstance(op, Operation) or op not in positions:
         return 0, len(positions)  # defined before the loop, or inside of an operation with regions
     return positions[op], last_use
+
+
+def _is_inner(value: SSAValue, block: Block) -> bool:
+    """Whether the regions of an operation of the block define a value."""
+    where = value.owner if isinstance(value.owner, Block) else value.owner.parent
+    op = where.parent_op() if where is not None and where is not block else None
+    return op is not None and ancestor_in(op, block) is not None
 
 
 def _holder(value: SSAValue) -> SSAValue:

@@ -335,8 +335,8 @@ def _warps_of_live_elements(func: TableOp, job: Job) -> int | None:
     operations, usual = walk(func), choose_warps(func, job)
     if job.opt_level == 0 or not EXCHANGES.isdisjoint(op.name for op in operations):
         return None
-    blocks = dict.fromkeys(parent_block(op) for op in operations if op.name in STORES)
-    words = max((peak_of_block(block, job.target) for block in blocks), default=0)
+    blocks = dict.fromkeys(parent_block(op) for op in operations if any(map(is_tile, op.results)) or op.name in STORES)
+    words = max((peak_of_block(block, job.target, counts_inner=False) for block in blocks), default=0)
     available, warps = registers_at_launch(ELEMENTWISE_WARPS, job.target), usual
     while warps < MAX_WARPS and row_registers(words, warps) > available:
         warps *= 2
