@@ -46,6 +46,17 @@ def twice(x, N: ct.Constant[int], T: ct.Constant[int]):
 
 
 @ct.kernel
+def in_place(x, N: ct.Constant[int], T: ct.Constant[int]):
+    """x = its rows less their totals by T, one row of a CTA after the other: a part is read again before it is written."""
+    for row in range(ct.bid(0), x.shape[0], ct.num_blocks(0)):
+        total = ct.zeros((1, 1), dtype=ct.float32)
+        for part in range(ct.cdiv(N, T)):
+            total = total + ct.sum(ct.load(x, (row, part), (1, T), padding_mode=ZERO), axis=1, keepdims=True)
+        for part in range(ct.cdiv(N, T)):
+            ct.store(x, (row, part), ct.load(x, (row, part), (1, T), padding_mode=ZERO) - total / T)
+
+
+@ct.kernel
 def online(x, out, N: ct.Constant[int], T: ct.Constant[int]):
     """out = the rows of x less their maxima, which each part updates."""
     row, most = ct.bid(0), ct.full((1, 1), -1e9, dtype=ct.float32)
@@ -65,4 +76,6 @@ CASES = [
     Case("views", views, (_X, _X, 500, 128)),
     Case("online", online, (_X, _X, 500, 128)),
     Case("twice", twice, (_X, 500, 128)),
+    Case("in_place", in_place, (_X, 100, 128)),
+    Case("in_place_in_parts", in_place, (_X, 100, 64)),
 ]
