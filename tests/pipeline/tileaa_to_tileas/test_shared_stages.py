@@ -12,6 +12,7 @@ from tileiras_build.pipeline.verifiers.mbarrier_pipelines import verify_pipeline
 from tileiras_build.pipeline.verifiers.shared_memory_allocation import verify_shared_memory_allocation
 
 KERNELS = Path(__file__).with_name("rotated_dots.py")
+OTHER_ARRAYS = Path(__file__).with_name("loops_of_other_arrays.py")
 SMS = ("sm_90", "sm_100", "sm_120")
 WIDTHS = {"in_two_loops": 128, "in_two_loops_short": 64}  # keys of a step
 
@@ -58,6 +59,43 @@ def test_each_dot_has_its_memory_once(name, rings, buffers, sm):
     assert text.count("= nv_tileas.make_tiled_tma_desc") <= buffers + held + 1  # and that of the result
     pipelines = [line for line in text.splitlines() if "async.pipeline.create" in line]
     assert sum("bytes = 0 " not in line for line in pipelines) == rings + held
+
+
+@pytest.mark.parametrize(
+    ("name", "steps", "sm"),
+    [
+        ("sum_of_products", (9, 2), "sm_90"),
+        ("sum_of_products", (1, 8), "sm_100"),
+        ("sum_of_products", (0, 3), "sm_120"),
+        ("persistent_sum", (3, 0), "sm_90"),
+        ("persistent_sum", (2, 5), "sm_100"),
+        ("persistent_sum", (1, 2), "sm_120"),
+    ],
+)
+def test_stages_of_tiles_of_other_arrays(name, steps, sm):
+    rng = np.random.default_rng(sum(steps))
+    shapes = ((200, 64 * 9), (64 * 9, 64)) * 2
+    arrays = [rng.integers(-2, 3, shape).astype(np.float16) for shape in shapes]
+    for place, count in enumerate(steps):
+        arrays[2 * place], arrays[2 * place + 1] = (
+            arrays[2 * place][:, : 64 * count],
+            arrays[2 * place + 1][: 64 * count],
+        )
+    grid = (2, 1, 1) if name == "sum_of_products" else (1, 1, 1)
+    out = np.full((200, 64), np.nan, np.float32)
+    found = run(OTHER_ARRAYS, name, sm, [*arrays, out], grid)[4]
+    a, b, c, d = (values.astype(np.float64) for values in arrays)
+    np.testing.assert_array_equal(found, a @ b + c @ d)
+
+
+@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize("name", ["sum_of_products", "persistent_sum"])
+def test_tiles_of_other_arrays_have_the_same_stages(name, sm):
+    text = compiled(OTHER_ARRAYS, name, sm).tileas
+    assert text.count("= nv_tileas.alloc_tensor") == 2
+    assert sum("bytes = 0 " not in line for line in text.splitlines() if "async.pipeline.create" in line) == 1
+    assert text.count("= nv_tileas.make_tiled_tma_desc") == 4 + ("tma_store" in text)
+    assert verify_pipelines(scheduled_case(OTHER_ARRAYS, name, sm)) > 0
 
 
 @pytest.mark.parametrize("sm", SMS)

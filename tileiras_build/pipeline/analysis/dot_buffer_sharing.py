@@ -1,47 +1,80 @@
-"""Dots of consecutive loops with equal shapes, which can share buffers in shared memory and tensor memory."""
+"""Dots of consecutive loops with equal shapes, which can share buffers in shared memory and tensor memory.
+
+Stages hold the tiles of any arrays: an mbarrier counts bytes, and each load has the descriptor of its array. The same pipeline passes from
+one loop to the next, so that the tiles of the second one are loaded while the first one ends.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 
 from xdsl.ir import Operation
 
 from ...ir.casting import parent_op, tile_type, unwrap
 from ...ir.dialects.fast_xdsl import string_of
 from ...ir.dialects.op_definition import TableOp
+from ..mma.family import family_of
 from .dot_operand_chains import dot_operand_load
 from .enclosing_control_flow import enclosing_loops, is_defined_in_loop, only_accumulates, summed_dots
+from .tma_tensor_maps import TensorBox
 
 # Attributes that determine the form of a dot.
 MMA_SELECTION_ATTRIBUTES = ("mma", "a_via_registers", "signedness_lhs", "signedness_rhs")
 
 
-def buffer_sharing_class(
-    dots: Iterable[tuple[TableOp, Iterable[int]]], *, shares_stored: bool = False
-) -> list[Hashable]:
+def stage_sharing_class(dots: Iterable[tuple[TableOp, Mapping[int, TensorBox]]]) -> list[Hashable]:
+    """A key for each (dot, boxes of its loaded operands) of a kernel, in program order.
+
+    Dots with equal keys have tiles of equal forms, each in a loop of its own in one block: the n-th such dot of one loop has the key of the
+    n-th of another.
+    """
+    return _by_turn((dot, _stage_key(dot, boxes)) for dot, boxes in dots)
+
+
+def _stage_key(dot: TableOp, boxes: Mapping[int, TensorBox]) -> Hashable:
+    if dot.stored is not None:
+        return dot  # the threads of its loop alone write its stages
+    tiles = tuple((index, _element(dot, index), box.rounds, box.placement) for index, box in sorted(boxes.items()))
+    return family_of(dot), tiles, None if dot.lhs_scale is None else _sharing_key(dot, boxes)
+
+
+def _element(dot: TableOp, index: int) -> str:
+    """The element type of the tile that is loaded for an operand."""
+    load, _ = unwrap(dot_operand_load(dot, index))
+    return string_of(tile_type(load.value).element_type)
+
+
+def accumulator_sharing_class(dots: Iterable[tuple[TableOp, Iterable[int]]]) -> list[Hashable]:
     """A key for each (dot, loaded operands) of a kernel, in program order.
 
     Dots with equal keys have equal loads and instructions, each in a loop of its own in one block: the n-th such dot of
-    one loop has the key of the n-th of another, and so have those to whose results they add. ``shares_stored``: whether dots with operands that threads store have equal keys:
-    they share tensor memory, and no shared memory.
+    one loop has the key of the n-th of another, and so have those to whose results they add.
     """
-    keys: list[tuple[Hashable, Operation, int]] = []
     every = {dot: tuple(loaded) for dot, loaded in dots}
-    for dot in every:
-        summed = [one for one in summed_dots(dot) if one in every]
-        alike = tuple(_sharing_key(one, every[one], shares_stored) for one in (dot, *summed[: summed.index(dot)]))
+    return _by_turn((dot, _accumulator_key(dot, every)) for dot in every)
+
+
+def _accumulator_key(dot: TableOp, every: Mapping[TableOp, Iterable[int]]) -> Hashable:
+    summed = [one for one in summed_dots(dot) if one in every]
+    return tuple(_sharing_key(one, every[one]) for one in (dot, *summed[: summed.index(dot)]))
+
+
+def _by_turn(dots: Iterable[tuple[TableOp, Hashable]]) -> list[Hashable]:
+    """The keys of dots with that of their place: of the n-th alike in a loop of a block."""
+    keys: list[tuple[Hashable, Operation, int]] = []
+    for dot, alike in dots:
         loop = enclosing_loops(dot)[-1]
         before = sum(key[:2] == (alike, loop) for key in keys)
         keys.append((alike, loop, before))
     return [(alike, loop.parent, before) for alike, loop, before in keys]
 
 
-def _sharing_key(dot: TableOp, loaded: Iterable[int], shares_stored: bool) -> Hashable:
+def _sharing_key(dot: TableOp, loaded: Iterable[int]) -> Hashable:
     values = (dot.lhs, dot.rhs, dot.result)
     types = tuple((string_of(value.type.element_type), tuple(value.type.get_shape())) for value in values)
     tiles = tuple((index, *_tile(dot, index)) for index in sorted(loaded))
     marks = tuple(string_of(dot.attributes.get(mark)) for mark in MMA_SELECTION_ATTRIBUTES)
-    own = None if dot.stored is None else tuple(dot.stored) if shares_stored else dot
+    own = None if dot.stored is None else tuple(dot.stored)
     return types, tiles, marks, only_accumulates(dot), is_lhs_computed_in_loop(dot), _scales(dot), own
 
 

@@ -11,7 +11,7 @@ from math import prod
 
 from ...ir.dialects.op_definition import TableOp
 from ..analysis.axis_info import AxisAnalysis
-from ..analysis.dot_buffer_sharing import buffer_sharing_class
+from ..analysis.dot_buffer_sharing import stage_sharing_class
 from ..analysis.op_queries import dots_in, has_dots
 from ..analysis.resource_model import STAGES_SMEM_OVERHEAD, two_stages_fit
 from ..analysis.tma_operands import COPIED_BY_THREADS, TmaOperand, may_prefetch_in_loop, tma_loads_allowed, tma_operand
@@ -56,7 +56,8 @@ def tma_limit(func: TableOp, job: Job) -> str | None:
     if sum(map(_most_bytes, dots)) <= job.target.max_shared_memory - CHUNK_BYTES[-1]:
         return None
     loaded = [(dot, found) for dot in dots if (found := _loaded(dot, job))]
-    for key, (_, found) in zip(buffer_sharing_class(loaded), loaded, strict=True):
+    boxes = ((dot, {index: box for index, (_, _, box) in found.items()}) for dot, found in loaded)
+    for key, (_, found) in zip(stage_sharing_class(boxes), loaded, strict=True):
         sizes[key] = sum(box.tile_bytes for _, _, box in found.values()) + STAGES_SMEM_OVERHEAD
     needed, available = sum(sizes.values()) + CHUNK_BYTES[-1], job.target.max_shared_memory
     if not sizes or needed <= available:

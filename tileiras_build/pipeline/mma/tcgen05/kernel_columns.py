@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from ....ir.casting import unwrap
 from ....ir.dialects.op_definition import TableOp
-from ...analysis.dot_buffer_sharing import buffer_sharing_class
+from ...analysis.dot_buffer_sharing import accumulator_sharing_class
 from ...analysis.enclosing_control_flow import enclosing_kernel, summed_dots
 from ...analysis.op_queries import dots_in
 from ...analysis.tma_operands import is_tma_operand
@@ -18,7 +18,7 @@ def columns_of_kernel(op: TableOp, warps: int, loaded: Collection[int] | None = 
     """The columns of the dots of a kernel that have ``tmem_columns``; ``loaded``: the operands that TMA is to load for ``op``."""
     dots = [dot for dot in dots_in(enclosing_kernel(op)) if dot.tmem_columns is not None]
     operands = [loaded if dot is op and loaded is not None else _loaded_by_tma(dot) for dot in dots]
-    keys = buffer_sharing_class(zip(dots, operands), shares_stored=True)
+    keys = accumulator_sharing_class(zip(dots, operands, strict=True))
     groups = dict[object, list[int]]()
     for place, key in enumerate(keys):
         groups.setdefault(key, []).append(place)

@@ -55,7 +55,6 @@ from .operand_tiles import TmaOperandLoad
 from .pipelines import (
     LhsChunks,
     Mainloop,
-    OperandStages,
     Pipeline,
     ScaleStages,
     TmemAccumulator,
@@ -92,21 +91,21 @@ class PipelineAllocation:
 
     def run(self, body: Block) -> None:
         """``body``: the program of the consumer partition."""
-        stages = self._choose_stages(body)
+        count = self._choose_stages(body)
         for stationary in stationary_operands_of(self.mainloops):
             readers = self.query_tiles if self.accumulators_stay else self.warps
-            stationary.buffers = self._create([stationary.operand_load], 1, readers)
-            _set_buffers([stationary.operand_load], stationary.buffers)
-        counts = self._stages_of_groups(stages)
+            stationary.loaded = self._create([stationary.operand_load], 1, readers)
+        counts = self._stages_of_groups(count)
         for first, *others in self.groups:
-            buffers = self._create_stages(first, counts[first])
-            written = self._create_written(first, buffers) if first.is_written_by_pair else None
+            stages = self._create_stages(first, counts[first])
+            for one in others:
+                self._share_buffers(first, one)
+            written = self._create_written(first, stages) if first.is_written_by_pair else None
             for one in (first, *others):
                 one.written = written
-                _set_buffers(one.tma_loads, buffers)
-                _set_stages(one, buffers, is_reused=len(one.loops) > 1 or bool(others))
+                _set_stages(one, stages, is_reused=len(one.loops) > 1 or bool(others))
         if self.accumulators:
-            self._create_accumulators(self.accumulators, stages)
+            self._create_accumulators(self.accumulators, count)
 
     def _add(self, op: Operation) -> SSAValue:
         """Insert an operation at the end of the block that all partitions share."""
@@ -234,7 +233,7 @@ class PipelineAllocation:
         last = [op for op in body.ops if any(op in mainloop.enclosing_ops for mainloop in self.mainloops)][-1]
         return [op for op in body.ops if op is last or op.is_before_in_block(last)]
 
-    def _create_stages(self, mainloop: Mainloop, count: int) -> OperandStages:
+    def _create_stages(self, mainloop: Mainloop, count: int) -> Pipeline:
         arrivals = self.query_tiles if mainloop.consumers else self.warps
         stages = self._create(mainloop.tma_loads, mainloop.pipeline_stages(count), arrivals)
         for reader, stored in mainloop.stored_of_stage:
@@ -244,7 +243,7 @@ class PipelineAllocation:
             stored.buffer = own or unwrap(stored.first).buffer
         return stages
 
-    def _create_written(self, mainloop: Mainloop, stages: OperandStages) -> Pipeline:
+    def _create_written(self, mainloop: Mainloop, stages: Pipeline) -> Pipeline:
         """The pipeline of the operands that threads write; one of its own where TMA fills the stages, too."""
         count = stages.stage_count
         written = Pipeline(self._pipeline(count, 1, 0)) if mainloop.loads else stages
@@ -252,14 +251,19 @@ class PipelineAllocation:
         created.pair, created.writers = True, self.warps
         return written
 
-    def _create(self, operand_loads: list[TmaOperandLoad], count: int, consumers: int) -> OperandStages:
-        descriptors, buffers = [], []
+    def _create(self, operand_loads: list[TmaOperandLoad], count: int, consumers: int) -> Pipeline:
         for operand_load in operand_loads:
-            descriptors.append(self._descriptor(operand_load))
+            operand_load.descriptor = self._descriptor(operand_load)
             type = BufferType(operand_load.element, IntAttr(count), SharedLayoutAttr(operand_load.box.placement))
-            buffers.append(self._add(AllocTensorOp.make([], [type])))
-        pipeline = self._pipeline(count, consumers, sum(operand_load.box.tile_bytes for operand_load in operand_loads))
-        return OperandStages(pipeline, buffers, descriptors)
+            operand_load.buffer = self._add(AllocTensorOp.make([], [type]))
+        bytes = sum(operand_load.box.tile_bytes for operand_load in operand_loads)
+        return Pipeline(self._pipeline(count, consumers, bytes))
+
+    def _share_buffers(self, first: Mainloop, other: Mainloop) -> None:
+        """Let the loads of a mainloop fill the buffers of another one, each with a descriptor of its own array."""
+        buffers = {place: load.buffer for place, load in first.loads_by_operand.items()}
+        for place, load in other.loads_by_operand.items():
+            load.buffer, load.descriptor = buffers[place], self._descriptor(load)
 
     def _descriptor(self, operand_load: TmaOperandLoad) -> SSAValue:
         return descriptor_of(operand_load.load.view, operand_load.box, self.entry, terminator(self.entry))
@@ -277,6 +281,8 @@ class PipelineAllocation:
         buffers, columns = self._choose_columns([one.own for one in self.tiles], scales)
         tensor_memory = ColumnAllocator(self.entry, self._add(CreateTmemOp.make([], [TmemType(IntAttr(columns))])))
         for group, of_group, words in zip(groups, self.tiles, scales):
+            for mainloop in group:
+                mainloop.reuses_accumulator = len(mainloop.loops) > 1 or len(group) > 1
             left, accumulators = of_group.own
             # A left operand overwrites the accumulator that it is computed from, each tile of rows its own.
             operand = tensor_memory.reuse_last() if group[0].dot.rescaled else None
@@ -295,7 +301,6 @@ class PipelineAllocation:
             acc.scales.extend(places if scaled is None else ())
             for mainloop in group:
                 mainloop.tmem_accumulator, mainloop.scale_buffers = acc, scaled
-                mainloop.is_reused |= len(group) > 1
 
     def _over_accumulator(self, mainloop: Mainloop, tensor_memory: ColumnAllocator) -> SSAValue:
         """The columns of a left operand, over those of the accumulator that it is computed from."""
@@ -410,16 +415,10 @@ def _trips(loop: TableOp) -> float:
     return inf if trips is None else trips
 
 
-def _set_buffers(operand_loads: list[TmaOperandLoad], stages: OperandStages) -> None:
-    """Set the buffers and descriptors of loads."""
-    for operand_load, buffer, descriptor in zip(operand_loads, stages.buffers, stages.descriptors):
-        operand_load.buffer, operand_load.descriptor = buffer, descriptor
-
-
-def _set_stages(mainloop: Mainloop, stages: OperandStages, is_reused: bool) -> None:
+def _set_stages(mainloop: Mainloop, stages: Pipeline, is_reused: bool) -> None:
     """Set the stages of all readers, and the buffers of tiles that other loads fill."""
     for reader in mainloop.readers:
-        reader.buffers, reader.is_reused = stages, is_reused
+        reader.loaded, reader.is_reused = stages, is_reused
         for load in reader.loads:
             load.buffer = load.buffer if load.first is None else load.first.buffer
 

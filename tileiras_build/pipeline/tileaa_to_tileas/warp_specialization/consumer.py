@@ -171,7 +171,7 @@ class Consumer:
         for index, mainloop in accumulators:
             result = self.read_accumulator(mainloop, loop.initial[index], new_op, state)
             loop.results[index].replace_all_uses_with(result)
-            if len(accumulators) > 1 and not (mainloop.is_reused or mainloop.accumulator.shares_columns):
+            if len(accumulators) > 1 and not (mainloop.reuses_accumulator or mainloop.accumulator.shares_columns):
                 _read_where_used(defining_op(result))
         loop.detach()
         loop.erase()

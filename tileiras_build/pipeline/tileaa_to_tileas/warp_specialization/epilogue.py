@@ -114,7 +114,7 @@ class FmhaSoftmax(TmemConsumer):
         if accumulator.parts:
             state.insert(BarrierOp.make([], []))  # the MMAs of other tiles of rows are done with shared memory, too
         result = state.insert(TmemLoadOp.make([accumulator.tile], [initial.type]))
-        if mainloop.is_reused:
+        if mainloop.reuses_accumulator:
             state.release(accumulator)
         state.advance(accumulator)
         return result

@@ -170,7 +170,7 @@ class FmhaMmaIssuer(MmaIssuer):
         return super().run(body)
 
     def pipelines(self, place: Operation | None = None) -> list[Pipeline]:
-        again = [one.accumulator for one in self.mainloops if one.dot.rescaled and one.is_reused]
+        again = [one.accumulator for one in self.mainloops if one.dot.rescaled and one.reuses_accumulator]
         accumulators = [accumulator for accumulator in accumulators_of(self.mainloops, place) if accumulator in again]
         return [*stages_of(self.mainloops, place), *lhs_chunks_of(self.mainloops, place), *accumulators]
 
@@ -194,7 +194,7 @@ class FmhaMmaIssuer(MmaIssuer):
     def _commit_accumulator(self, mainloop: Mainloop, state: PipelineState) -> None:
         """Commit after the last read of the accumulator: there may be no MMA in between to wait for."""
         accumulator, ops = mainloop.accumulator, mainloop.tmem_ops
-        if mainloop.is_reused:
+        if mainloop.reuses_accumulator:
             state.acquire(accumulator, ops.acquire)
             state.advance(accumulator)
         state.insert(ops.commit.make([accumulator.pipeline], []))
@@ -332,7 +332,7 @@ class TmemConsumer(Consumer):
             state.release(accumulator)
         if not accumulator.is_waited_each_iteration:
             state.advance(accumulator)
-        if mainloop.is_reused and not mainloop.releases_accumulator:
+        if mainloop.reuses_accumulator and not mainloop.releases_accumulator:
             state.insert(BarrierOp.make([], []))  # before the next iteration overwrites what other threads still read
         return result
 

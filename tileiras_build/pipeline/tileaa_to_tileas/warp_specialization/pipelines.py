@@ -58,14 +58,6 @@ class Pipeline:
 
 
 @dataclass(eq=False)
-class OperandStages(Pipeline):
-    """Stages in shared memory: buffers and TMA descriptors of each loaded operand."""
-
-    buffers: list[SSAValue]
-    descriptors: list[SSAValue]
-
-
-@dataclass(eq=False)
 class ScaleStages(Pipeline):
     """Stages of block scales, each for a group of iterations: a buffer and tensor memory columns for each operand."""
 
@@ -178,11 +170,11 @@ class StationaryOperand:
 
     operand_load: TmaOperandLoad
     enclosing_ops: list[TableOp]
-    buffers: OperandStages | None = None
+    loaded: Pipeline | None = None
 
     @property
-    def stages(self) -> OperandStages:
-        return unwrap(self.buffers)
+    def stages(self) -> Pipeline:
+        return unwrap(self.loaded)
 
     @property
     def loops(self) -> list[TableOp]:
@@ -197,7 +189,8 @@ class Mainloop:
     the last releases it.
     ``sources``: tiles that threads read from stages, to compute operands; ``stored``: operands that threads write.
 
-    Equal dots of other loops use the same stages and accumulators (``is_reused``). ``enclosing_ops``: the loops and branches
+    Dots of other loops, or of the next iteration of an outer one, use the same stages (``is_reused``) and accumulators
+    (``reuses_accumulator``). ``enclosing_ops``: the loops and branches
     around its dot; the innermost one is a counted loop. ``in_cluster``: other CTAs may share stages and accumulators.
     ``rows``: the tile of rows that an issuer has of its dot, and the number of tiles.
     ``written``: the pipeline by which the threads of a pair of CTAs hand over the operands that they write to the one that issues MMAs; its
@@ -210,9 +203,10 @@ class Mainloop:
     stored: list[StoredOperand]
     enclosing_ops: list[TableOp]
     in_cluster: bool
-    buffers: OperandStages | None = None
+    loaded: Pipeline | None = None
     tmem_accumulator: TmemAccumulator | None = None
     is_reused: bool = False
+    reuses_accumulator: bool = False
     stationary: StationaryOperand | None = None
     scale_loads: list[ScaleLoad] = field(default_factory=list)
     scale_buffers: ScaleStages | None = None
@@ -260,7 +254,7 @@ class Mainloop:
     @property
     def releases_accumulator(self) -> bool:
         """Whether the warps of both CTAs of a pair release the accumulator to the thread that issues the next MMA."""
-        return self.is_reused and bool(self.dot.pair)
+        return self.reuses_accumulator and bool(self.dot.pair)
 
     @property
     def is_first_reader(self) -> bool:
@@ -320,13 +314,23 @@ class Mainloop:
         return sorted(loads, key=lambda one: order[one.load])
 
     @property
+    def loads_by_operand(self) -> dict[tuple[int, int], TmaOperandLoad]:
+        """The loads of a stage by the place of its reader and the operand."""
+        return {
+            (place, load.index): load
+            for place, reader in enumerate(self.readers)
+            for load in reader.loads
+            if load.first is None
+        }
+
+    @property
     def resident_bytes(self) -> int:
         """Shared memory for operands that are written before the loop."""
         return sum(operand.bytes for operand in self.stored if operand.is_invariant)
 
     @property
-    def stages(self) -> OperandStages:
-        return unwrap(self.buffers)
+    def stages(self) -> Pipeline:
+        return unwrap(self.loaded)
 
     @property
     def accumulator(self) -> TmemAccumulator:

@@ -40,7 +40,6 @@ from .operand_tiles import TmaOperandLoad
 from .partition_slice import PartitionSlice
 from .pipelines import (
     Mainloop,
-    OperandStages,
     Pipeline,
     PipelineState,
     StationaryOperand,
@@ -72,9 +71,7 @@ class Producer(PartitionSlice):
             if mainloop.is_first_reader and any(op is one.load for one in mainloop.tma_loads):
                 self._load_stage(mainloop.tma_loads, op, mainloop.stages, state)
 
-    def _load_stage(
-        self, loads: list[TmaOperandLoad], op: TableOp, stages: OperandStages, state: PipelineState
-    ) -> None:
+    def _load_stage(self, loads: list[TmaOperandLoad], op: TableOp, stages: Pipeline, state: PipelineState) -> None:
         """Acquire a stage before the first of its loads, and advance after the last one."""
         if op is loads[0].load:
             state.acquire(stages)

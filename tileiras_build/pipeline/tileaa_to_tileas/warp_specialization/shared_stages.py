@@ -18,7 +18,7 @@ from xdsl.ir import Operation
 from ....ir.casting import parent_block, unwrap
 from ...analysis.axis_info import AxisAnalysis
 from ...analysis.chained_dots import stationary_lhs_load
-from ...analysis.dot_buffer_sharing import buffer_sharing_class
+from ...analysis.dot_buffer_sharing import accumulator_sharing_class, stage_sharing_class
 from ...analysis.enclosing_control_flow import enclosing_control_flow
 from ...analysis.stored_operands import shares_stages
 from ...analysis.tma_operands import tile_key
@@ -97,7 +97,8 @@ def _unite(one: Mainloop, other: Mainloop) -> None:
 # ---- buffers that loops share ------------------------------------------------------------------------
 def stage_sharing_groups(mainloops: list[Mainloop]) -> list[list[Mainloop]]:
     """The first readers of stages whose loops use the same buffers, each in a loop of its own, in program order."""
-    keys = dict(zip(mainloops, _sharing_keys(mainloops, shares_stored=False)))
+    boxes = ((one.dot, {load.index: load.box for load in one.operand_loads}) for one in mainloops)
+    keys = dict(zip(mainloops, stage_sharing_class(boxes), strict=True))
     firsts = [one for one in mainloops if one.is_first_reader]
     return _grouped(firsts, [_key_of_readers(one, keys) for one in firsts])
 
@@ -105,17 +106,13 @@ def stage_sharing_groups(mainloops: list[Mainloop]) -> list[list[Mainloop]]:
 def _key_of_readers(mainloop: Mainloop, keys: Mapping[Mainloop, Hashable]) -> Hashable:
     """The key of all readers of a stage; one of its own where threads read it, too."""
     read_by_threads = any(reader.sources for reader in mainloop.readers)
-    return mainloop if read_by_threads else tuple(keys[reader] for reader in mainloop.readers)
+    return mainloop if read_by_threads else (*mainloop.loads_by_operand, *(keys[one] for one in mainloop.readers))
 
 
 def accumulator_sharing_groups(mainloops: list[Mainloop]) -> list[list[Mainloop]]:
     """The dots that share accumulators, each in a loop of its own, in program order."""
-    return _grouped(mainloops, _sharing_keys(mainloops, shares_stored=True))
-
-
-def _sharing_keys(mainloops: list[Mainloop], *, shares_stored: bool) -> list[Hashable]:
     loaded = ((one.dot, [operand_load.index for operand_load in one.operand_loads]) for one in mainloops)
-    return buffer_sharing_class(loaded, shares_stored=shares_stored)
+    return _grouped(mainloops, accumulator_sharing_class(loaded))
 
 
 def _grouped(mainloops: list[Mainloop], keys: Sequence[Hashable]) -> list[list[Mainloop]]:
