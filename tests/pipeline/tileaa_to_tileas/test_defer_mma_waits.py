@@ -49,6 +49,13 @@ def test_dots_that_borrow_a_barrier_follow_it():
     ]
 
 
+def test_dots_that_only_accumulate_are_in_flight_together_where_there_is_one_warpgroup():
+    """With two, the MMAs of one run while the other waits for its own."""
+    assert events(TILES, "two_accumulators") == ["dot", "dot", "dot_wait 1", "dot_wait 0", "consumer_release"]
+    assert events(TILES, "accumulated_in_turn")[:3] == ["dot", "dot", "dot_wait 0"]
+    assert events(TILES, "two_accumulators_of_two_warpgroups")[:2] == ["dot 0", "dot 0"]
+
+
 def test_a_left_operand_from_a_stage_is_read_as_matrices():
     """Threads multiply the transpose of a tile in the fragments of the instruction, without a conversion."""
     text = compiled(TILES, "decayed_state", "sm_90").tileas

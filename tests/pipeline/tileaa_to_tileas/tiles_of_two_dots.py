@@ -161,4 +161,5 @@ CASES = [
     Case("scores_of_copied_tiles", scores_of_copies, (*[EVEN] * 5, OUTPUT, 64, False)),
     Case("attention_and_squares", attention_and_squares, (*[INPUT] * 3, OUTPUT, 128, 128, 64)),
     Case("two_accumulators", two_accumulators, (*[INPUT] * 3, OUTPUT, 128, 64, 64)),
+    Case("two_accumulators_of_two_warpgroups", two_accumulators, (*[INPUT] * 3, OUTPUT, 128, 128, 64)),
 ]

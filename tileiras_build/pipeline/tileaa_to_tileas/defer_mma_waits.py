@@ -27,7 +27,7 @@ from ...ir.dialects.op_traits import is_agent_switch, is_counted_loop
 from ..analysis.dot_loop_registers import tile_registers
 from ..analysis.enclosing_control_flow import is_zero
 from ..analysis.op_queries import is_pure, is_tile, operations_behind
-from ..analysis.resource_model import accumulators_fit
+from ..analysis.resource_model import WARPGROUP, accumulators_fit
 from ..common.llvm_element_types import element_of
 from ..job import Job
 from ..mma.dots import accumulates_in_registers
@@ -68,9 +68,11 @@ def _dots(block: Block) -> list[TableOp]:
 
 
 def _may_overlap(block: Block, func: TableOp, job: Job) -> bool:
-    """Whether a block has several dots, waits for each, reads one, and has the registers of all at once."""
+    """Whether a block has several dots, waits for each, reads one, and has the registers of all at once. Dots that only accumulate
+    leave the tensor core to those of other warpgroups while threads wait; one warpgroup alone leaves it idle.
+    """
     dots = _dots(block)
-    if len(dots) < 2 or not all(map(_is_simple, dots)) or not any(map(_is_read, dots)):
+    if len(dots) < 2 or not all(map(_is_simple, dots)) or (func.num_warps > WARPGROUP and not any(map(_is_read, dots))):
         return False
     if any(op.name.startswith("nv_tileas.async.") and op.name not in KNOWN for op in block.ops):
         return False
@@ -79,7 +81,7 @@ def _may_overlap(block: Block, func: TableOp, job: Job) -> bool:
 
 
 def _is_read(dot: TableOp) -> bool:
-    """Whether threads read a result before the next iteration; MMAs that only accumulate follow each other closely anyway."""
+    """Whether threads read a result before the next iteration."""
     return any(use.operation is not terminator(parent_block(dot)) for use in dot.result.uses)
 
 
