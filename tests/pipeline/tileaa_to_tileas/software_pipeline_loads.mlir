@@ -164,3 +164,120 @@ nv_tileaa.func @k attributes {num_warps = 1 : i32, schedule = {mma = ["mma_sync"
   }
   nv_tileaa.return
 }
+
+// ---- threads_copy_their_own_elements_of_rows_ahead
+!m = !nv_tileaa.memref<f32, [?, 128], [128, 1]>
+!v = !nv_tileaa.tiled_view<partition, !m, tile = [4, 128], dim_map = [0, 1], steps = [4, 128], sparse = -1, padding = zero>
+nv_tileaa.func @k {
+^bb0(%p: !nv_tileaa.ptr<f32>, %m: i32, %end: i32):
+  %base = nv_tileas.assume %p {predicate = #cuda_tile.div_by<16>} : !nv_tileaa.ptr<f32>
+  %mem = nv_tileas.make_memref %base sizes(%m) strides() : (!nv_tileaa.ptr<f32>, i32) -> !m
+  %a = nv_tileas.block_tile %mem : (!m) -> !v
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %none = arith.constant 0.000000e+00 : f32
+  %acc = nv_tileas.splat %none : (f32) -> tensor<4x128xf32>
+  %sum = nv_tileas.for %zero, %end, %one initial(%acc) : (i32, i32, i32, tensor<4x128xf32>) -> tensor<4x128xf32> {
+  ^bb1(%k: i32, %c: tensor<4x128xf32>):
+    %x, %t0 = nv_tileas.tiled_load %a coords(%k, %zero) {mem_semantic = "weak"} : (!v, i32, i32) -> (tensor<4x128xf32>, !nv_tileaa.mem_token)
+    %d = nv_tileas.addf %c, %x {rounding_mode = "nearest_even"} : tensor<4x128xf32>
+    nv_tileas.continue %d : tensor<4x128xf32>
+  }
+  nv_tileaa.return
+}
+// ==>
+!memref0 = !nv_tileaa.memref<f32, [?, 128], [128, 1]>
+!view0 = !nv_tileaa.tiled_view<partition, !memref0, tile = [4, 128], dim_map = [0, 1], steps = [4, 128], sparse = -1, padding = zero>
+#layout0 = #cute.layout<(4,128), (32,2,(4,2)):(4,128,(1,256))>
+!tile_4x128xf32 = tensor<4x128xf32, #layout0>
+nv_tileaa.func @k attributes {num_warps = 2 : i32, schedule = {cp_async_stages = [8 : i32]}} {
+^bb0(%p: !nv_tileaa.ptr<f32>, %m: i32, %end: i32):
+  %base = nv_tileas.assume %p {predicate = #cuda_tile.div_by<16>} : !nv_tileaa.ptr<f32>
+  %mem = nv_tileas.make_memref %base sizes(%m) : (!nv_tileaa.ptr<f32>, i32) -> !memref0
+  %a = nv_tileas.block_tile %mem : (!memref0) -> !view0
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %none = arith.constant 0.000000e+00 : f32
+  %acc = nv_tileas.splat %none : (f32) -> !tile_4x128xf32
+  %0 = nv_tileas.alloc_tensor {own} : !nv_tileas.buffer<f32, #builtin.int<8>, #cute.shared<32, (4,128):(128,1)>>
+  %1 = arith.cmpi %zero, %end {predicate = "slt"} : (i32, i32) -> i1
+  %2 = arith.constant 0 : i32
+  nv_tileas.async_tiled_load %a, %0, %2, %1 coords(%zero, %zero) {in_bounds = array<i1: false, true>, layout = #layout0, vector = 4 : i32} : (!view0, i32, i32, !nv_tileas.buffer<f32, #builtin.int<8>, #cute.shared<32, (4,128):(128,1)>>, i32, i1) -> ()
+  nv_tileas.async_commit
+  %3 = arith.addi %zero, %one : i32
+  %4 = arith.cmpi %3, %end {predicate = "slt"} : (i32, i32) -> i1
+  %5 = arith.andi %1, %4 : i1
+  %6 = arith.constant 1 : i32
+  nv_tileas.async_tiled_load %a, %0, %6, %5 coords(%3, %zero) {in_bounds = array<i1: false, true>, layout = #layout0, vector = 4 : i32} : (!view0, i32, i32, !nv_tileas.buffer<f32, #builtin.int<8>, #cute.shared<32, (4,128):(128,1)>>, i32, i1) -> ()
+  nv_tileas.async_commit
+  %7 = arith.addi %3, %one : i32
+  %8 = arith.cmpi %7, %end {predicate = "slt"} : (i32, i32) -> i1
+  %9 = arith.andi %5, %8 : i1
+  %10 = arith.constant 2 : i32
+  nv_tileas.async_tiled_load %a, %0, %10, %9 coords(%7, %zero) {in_bounds = array<i1: false, true>, layout = #layout0, vector = 4 : i32} : (!view0, i32, i32, !nv_tileas.buffer<f32, #builtin.int<8>, #cute.shared<32, (4,128):(128,1)>>, i32, i1) -> ()
+  nv_tileas.async_commit
+  %11 = arith.addi %7, %one : i32
+  %12 = arith.cmpi %11, %end {predicate = "slt"} : (i32, i32) -> i1
+  %13 = arith.andi %9, %12 : i1
+  %14 = arith.constant 3 : i32
+  nv_tileas.async_tiled_load %a, %0, %14, %13 coords(%11, %zero) {in_bounds = array<i1: false, true>, layout = #layout0, vector = 4 : i32} : (!view0, i32, i32, !nv_tileas.buffer<f32, #builtin.int<8>, #cute.shared<32, (4,128):(128,1)>>, i32, i1) -> ()
+  nv_tileas.async_commit
+  %15 = arith.addi %11, %one : i32
+  %16 = arith.cmpi %15, %end {predicate = "slt"} : (i32, i32) -> i1
+  %17 = arith.andi %13, %16 : i1
+  %18 = arith.constant 4 : i32
+  nv_tileas.async_tiled_load %a, %0, %18, %17 coords(%15, %zero) {in_bounds = array<i1: false, true>, layout = #layout0, vector = 4 : i32} : (!view0, i32, i32, !nv_tileas.buffer<f32, #builtin.int<8>, #cute.shared<32, (4,128):(128,1)>>, i32, i1) -> ()
+  nv_tileas.async_commit
+  %19 = arith.addi %15, %one : i32
+  %20 = arith.cmpi %19, %end {predicate = "slt"} : (i32, i32) -> i1
+  %21 = arith.andi %17, %20 : i1
+  %22 = arith.constant 5 : i32
+  nv_tileas.async_tiled_load %a, %0, %22, %21 coords(%19, %zero) {in_bounds = array<i1: false, true>, layout = #layout0, vector = 4 : i32} : (!view0, i32, i32, !nv_tileas.buffer<f32, #builtin.int<8>, #cute.shared<32, (4,128):(128,1)>>, i32, i1) -> ()
+  nv_tileas.async_commit
+  %23 = arith.addi %19, %one : i32
+  %24 = arith.cmpi %23, %end {predicate = "slt"} : (i32, i32) -> i1
+  %25 = arith.andi %21, %24 : i1
+  %26 = arith.constant 6 : i32
+  nv_tileas.async_tiled_load %a, %0, %26, %25 coords(%23, %zero) {in_bounds = array<i1: false, true>, layout = #layout0, vector = 4 : i32} : (!view0, i32, i32, !nv_tileas.buffer<f32, #builtin.int<8>, #cute.shared<32, (4,128):(128,1)>>, i32, i1) -> ()
+  nv_tileas.async_commit
+  %27 = arith.addi %23, %one : i32
+  %28 = arith.cmpi %27, %end {predicate = "slt"} : (i32, i32) -> i1
+  %29 = arith.andi %25, %28 : i1
+  %30 = arith.constant -2147483641 : i32
+  %31 = arith.maxsi %end, %30 : i32
+  %32 = arith.constant 7 : i32
+  %33 = arith.subi %31, %32 : i32
+  %34 = arith.constant 0 : i32
+  %35 = arith.constant 7 : i32
+  %sum, %36, %37 = nv_tileas.for %zero, %end, %one initial(%acc, %34, %35) : (i32, i32, i32, !tile_4x128xf32, i32, i32) -> (!tile_4x128xf32, i32, i32) {
+  ^bb0(%k: i32, %c: !tile_4x128xf32, %38: i32, %39: i32):
+    %40 = arith.addi %k, %one : i32
+    %41 = arith.addi %40, %one : i32
+    %42 = arith.addi %41, %one : i32
+    %43 = arith.addi %42, %one : i32
+    %44 = arith.addi %43, %one : i32
+    %45 = arith.addi %44, %one : i32
+    %46 = arith.addi %45, %one : i32
+    %47 = arith.cmpi %k, %33 {predicate = "slt"} : (i32, i32) -> i1
+    nv_tileas.async_tiled_load %a, %0, %39, %47 coords(%46, %zero) {in_bounds = array<i1: false, true>, layout = #layout0, vector = 4 : i32} : (!view0, i32, i32, !nv_tileas.buffer<f32, #builtin.int<8>, #cute.shared<32, (4,128):(128,1)>>, i32, i1) -> ()
+    nv_tileas.async_commit
+    nv_tileas.async_wait {pending = 7 : i32}
+    %x = nv_tileas.local_load %0, %38 : (!nv_tileas.buffer<f32, #builtin.int<8>, #cute.shared<32, (4,128):(128,1)>>, i32) -> !tile_4x128xf32
+    %d = nv_tileas.addf %c, %x {rounding_mode = "nearest_even"} : !tile_4x128xf32
+    %48 = arith.constant 1 : i32
+    %49 = arith.constant 8 : i32
+    %50 = arith.constant 0 : i32
+    %51 = arith.addi %38, %48 : i32
+    %52 = arith.cmpi %51, %49 {predicate = "eq"} : (i32, i32) -> i1
+    %53 = arith.select %52, %50, %51 : (i1, i32, i32) -> i32
+    %54 = arith.constant 1 : i32
+    %55 = arith.constant 8 : i32
+    %56 = arith.constant 0 : i32
+    %57 = arith.addi %39, %54 : i32
+    %58 = arith.cmpi %57, %55 {predicate = "eq"} : (i32, i32) -> i1
+    %59 = arith.select %58, %56, %57 : (i1, i32, i32) -> i32
+    %60 = nv_tileas.continue %d, %53, %59 : (!tile_4x128xf32, i32, i32) -> tensor<4x128xf32>
+  }
+  nv_tileas.async_wait {pending = 0 : i32}
+  nv_tileaa.return
+}

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.emulated_kernels import run, scheduled_case
+from tests.emulated_kernels import compiled, run
 from tests.pairwise import alternate
 
 KERNELS = Path(__file__).with_name("accumulated_tiles.py")
@@ -13,7 +13,7 @@ KERNELS = Path(__file__).with_name("accumulated_tiles.py")
 
 @pytest.mark.parametrize(("name", "versions"), [("short", 0), ("many_trips", 3), ("large_tiles", 3)])
 def test_versions(name, versions):
-    assert str(scheduled_case(KERNELS, name, "sm_90")).count("nv_tileas.if") == versions
+    assert compiled(KERNELS, name, "sm_90", strategy="none").tileas.count("nv_tileas.if ") == versions
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.emulated_kernels import compiled, run, scheduled_case
+from tests.emulated_kernels import compiled, run
+from tileiras_build.pipeline.tile_ir_text_format import parse
 
 KERNELS = Path(__file__).with_name("counted_indices.py")
 ROWS = Path(__file__).with_name("heavy_rows.py")
@@ -40,10 +41,10 @@ def test_an_index_that_the_loop_may_write_is_loaded_after_that():
 @pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
 def test_rows_of_heavy_traffic_take_more_registers_ahead(sm):
     for name, before in (("heavy", 1), ("light", 0)):
-        operations = list(scheduled_case(ROWS, name, sm).walk())
+        operations = list(parse(compiled(ROWS, name, sm, strategy="none").tileas.encode()).walk())
         loop = next(place for place, op in enumerate(operations) if op.name == "nv_tileas.for")
         assert sum(op.name == "nv_tileas.tiled_load" for op in operations[:loop]) == before
     x = np.random.default_rng(3).integers(-2, 3, (32, 1024)).astype(np.float16)
-    found = run(ROWS, "heavy", sm, [x, np.zeros(x.shape, np.float32)], (3, 1, 1))[1]
+    found = run(ROWS, "heavy", sm, [x, np.zeros(x.shape, np.float32)], (3, 1, 1), strategy="none")[1]
     values = x.astype(np.float32)
     np.testing.assert_allclose(found, values / abs(values).sum(axis=1, keepdims=True), rtol=1e-6)

@@ -42,6 +42,11 @@ def is_tile(value: SSAValue) -> bool:
     return value.type.__class__ is TensorType
 
 
+def is_own(buffer: SSAValue) -> bool:
+    """Whether each thread reads of a buffer only what it has copied to it itself."""
+    return isinstance(buffer.owner, Operation) and "own" in buffer.owner.attributes
+
+
 def has_dots(func: Operation) -> bool:
     """Whether a scheduled kernel has dots: most questions about warps and TMA are then asked."""
     return DOT in [op.name for op in walk(func)]  # twice as fast as a generator

@@ -228,7 +228,7 @@ KNOBS: tuple[Knob, ...] = (
         "cp_async_stages",
         int,
         "stages of the cp.async copies of each loop; 0: its loads are not copied ahead",
-        "one value for each loop that loads tiles of dots which no producer warp loads",
+        "one value for each loop that loads tiles of dots which no producer warp loads, or tiles in a kernel without dots",
         many=True,
         is_priced=True,
     ),

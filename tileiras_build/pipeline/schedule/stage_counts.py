@@ -4,18 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import ceil
 
 from ...ir.casting import unwrap
 from ...ir.dialects.op_definition import TableOp
+from ...target.targets import Target
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.copied_operands import copyable_operands
-from ..analysis.resource_model import MAX_CP_ASYNC_STAGES, MIN_STAGES, choose_stages, max_copied_stages, max_stages
+from ..analysis.resource_model import (
+    MAX_CP_ASYNC_STAGES,
+    MAX_OWN_STAGES,
+    MIN_OWN_STAGES,
+    MIN_STAGES,
+    choose_stages,
+    max_copied_stages,
+    max_stages,
+)
 from ..analysis.tma_operands import tma_operand
 from ..job import Job
 from ..mma.family import MmaFamily
 from .choose import Candidate, Limit, Resource
+from .cost import default_gpu
 
 SHOWN_ABOVE = 2  # candidates that do not fit, as explained
+LOADED = 2  # times the latency of an idle DRAM: that of a busy one
 
 
 @dataclass(frozen=True)
@@ -44,6 +56,16 @@ class StageBudget:
             return f"at most {self.cap} stages are supported here"
         text = f"{count} stages of {self.size} bytes, and {self.used} bytes besides, are {needed} bytes"
         return Limit(Resource.SHARED, f"{text}; a CTA has {available} with {self.ctas} per SM")
+
+
+def own_stages(size: int, target: Target) -> int:
+    """The stages of ``size`` bytes, with which a CTA alone has as many bytes in flight as DRAM delivers to its SM within its latency under load
+    (Little's law), as far as more hide more.
+    """
+    if (gpu := default_gpu(target)) is None:
+        return MAX_CP_ASYNC_STAGES
+    ahead = ceil(LOADED * gpu.dram_latency * gpu.dram_bytes / gpu.sm_count / size)
+    return min(max(1 + ahead, MIN_OWN_STAGES), MAX_OWN_STAGES)
 
 
 def written_stages(

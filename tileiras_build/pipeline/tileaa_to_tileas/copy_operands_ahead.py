@@ -28,13 +28,11 @@ from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import (
     AllocTensorOp,
     AsyncCommitOp,
-    AsyncLoadOp,
-    AsyncTiledLoadOp,
     BarrierOp,
     LocalStoreOp,
 )
 from ...ir.dialects.nv_tileas.types import BufferType, PipelineType
-from ...ir.dialects.op_definition import TableOp, location_of
+from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_agent_switch, is_async_mma, is_counted_loop, is_function
 from ...ir.layouts import LinearLayout, SharedLayout, coalesced, largest_vector
 from ..analysis.access_vectorization import ViewAccessInfo, pointer_order
@@ -47,6 +45,7 @@ from ..common.llvm_element_types import element_of
 from ..job import Job
 from ..pass_manager import EdgePass
 from .op_insertion import insert_before, insertion_before
+from .software_pipelining.ahead_copies import AheadCopy
 from .software_pipelining.async_stage_copies import drop_load, emit_wait, erase_dead, next_stage
 from .software_pipelining.loop_continuation import LoopContinuation
 from .software_pipelining.loop_iteration import LoopIteration, before_first_trip, replace_loop
@@ -135,28 +134,8 @@ class _Copy:
 
     def issue(self, iteration: LoopIteration, distance: int, slot: SSAValue, enabled: SSAValue) -> None:
         """Copy the tile of a later iteration, if there is one."""
-        load, at = self.load, lambda value: iteration.at(value, distance)
-        if load.name == POINTER_LOAD:
-            mask = None if load.mask is None else at(load.mask)
-            copy = AsyncLoadOp.make(
-                [at(load.pointer), mask, self.buffer, slot, enabled],
-                [],
-                location_of(load),
-                vector=self.vector,
-                fastest=load.fastest,
-            )
-        else:
-            copy = AsyncTiledLoadOp.make(
-                [at(load.view), list(map(at, load.coords)), self.buffer, slot, enabled],
-                [],
-                location_of(load),
-                in_bounds=load.in_bounds,
-                index_checks=load.index_checks,
-                layout=self.layout,
-                vector=self.vector,
-                has_boundary_tile=self.has_boundary_tile,
-            )
-        iteration.insert(copy)
+        copy = AheadCopy(self.load, self.layout, self.vector, self.has_boundary_tile)
+        copy.issue_to(unwrap(self.buffer), iteration, distance, slot, enabled)
 
 
 class _AheadLoop:

@@ -34,7 +34,6 @@ from ..analysis.op_queries import (
     REDUCE,
     TILED_LOAD,
     has_dots,
-    is_outside,
     is_tile,
     operations_behind,
 )
@@ -55,6 +54,7 @@ from ..pass_manager import EdgePass
 from .op_insertion import insert_before, insertion_before
 from .software_pipelining.loop_continuation import LoopContinuation
 from .software_pipelining.loop_iteration import LoopIteration, before_first_trip, replace_loop
+from .software_pipelining.own_stages import is_same_for_all
 from .subtile_indices import bounds_checks_of
 
 CreateTokenOp, SplatOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("create_mem_token", "splat"))
@@ -130,13 +130,7 @@ def _loads_of_reduced(block: Block) -> list[TableOp]:
     """The loads of tiles before the first reduction of a block, each iteration its own."""
     before = takewhile(lambda op: op.name != REDUCE, block.ops)
     loads = [as_op(op) for op in before if op.name in LOADS and is_tile(op.results[0])]
-    return [load for load in loads if not _is_same_for_all(load, block)]
-
-
-def _is_same_for_all(load: TableOp, block: Block) -> bool:
-    """Whether all iterations load the same, which is in L1 then."""
-    places = load.coords if load.name == TILED_LOAD else [load.pointer]
-    return all(is_outside(place, block) for place in places)
+    return [load for load in loads if not is_same_for_all(load, block)]
 
 
 def _of_views(loads: list[TableOp], block: Block, job: Job) -> list[TableOp]:
@@ -144,7 +138,7 @@ def _of_views(loads: list[TableOp], block: Block, job: Job) -> list[TableOp]:
     fewer CTAs. Tiles with two versions would be loaded in branches, where a thread waits for them.
     """
     tiles = [load for load in loads if load.name == TILED_LOAD and not _TWO_VERSIONS & load.attributes.keys()]
-    tiles = [load for load in tiles if not _is_same_for_all(load, block)]
+    tiles = [load for load in tiles if not is_same_for_all(load, block)]
     carried = sum(layout_of(load.value).num_registers for load in tiles)
     heavy = all((hint(load, job, "latency") or 0) >= HEAVY_TRAFFIC for load in tiles)
     return tiles if carried <= (MAX_ELEMENTS_OF_HEAVY_ROWS if heavy else MAX_ELEMENTS_OF_ROWS) else []

@@ -25,6 +25,7 @@ from ...target.targets import Target
 from ..analysis.access_vectorization import SECTOR_BYTES, ViewAccessInfo
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.cache_reuse import Reuse, grid_axes, load_reuse
+from ..analysis.op_queries import is_own
 from ..analysis.smem_load_plans import ldmatrix_plan, stmatrix_plan, vector_load_plan, vector_store_plan
 from ..common.llvm_element_types import element_of
 from ..job import Job
@@ -58,8 +59,9 @@ class _Kernel:
 
 
 def _select_local_load(op: TableOp, kernel: _Kernel) -> None:
-    """ldmatrix where it takes no more shared-memory cycles."""
-    matrix = ldmatrix_plan(op) if kernel.target.has("ldmatrix") else None
+    """ldmatrix where it takes no more shared-memory cycles; its lanes read rows for each other, which have not waited for their own copies."""
+    has_matrices = kernel.target.has("ldmatrix") and not is_own(op.buffer)
+    matrix = ldmatrix_plan(op) if has_matrices else None
     is_better = matrix is not None and matrix.wavefronts <= vector_load_plan(op).wavefronts
     op.copy_atom = LDMATRIX if is_better else LD_SHARED
 

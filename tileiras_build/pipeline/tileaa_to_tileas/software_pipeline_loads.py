@@ -1,7 +1,7 @@
-"""Software-pipeline the operand loads of dots through multistage buffers in shared memory (cp.async).
+"""Software-pipeline the operand loads of dots, and the loads of loops without dots, through multistage buffers in shared memory (cp.async).
 
 In:    counted loops that load tiles of views and convert them to an operand of a dot or to its scales, or use them beside the
-       result of one in tensor memory, for which they wait in each iteration.
+       result of one in tensor memory, for which they wait in each iteration. Innermost loops of kernels without dots that load tiles.
 Out:   asynchronous copies, several iterations ahead, into buffers of nv_tileas.alloc_tensor, and local_loads of the
        operands (ldmatrix where the placement allows). Each iteration waits for its stage, executes one barrier (its first, if it has barriers), and
        issues the copy to the stage that the previous iteration released: after its first dot, if there are more than
@@ -9,6 +9,8 @@ Out:   asynchronous copies, several iterations ahead, into buffers of nv_tileas.
        and a barrier next to each dot. ``occupancy`` on a kernel whose only loop has one dot and nothing else, if
        registers and stages of several CTAs fit and no copy ends inside a vector: it limits the registers that ptxas
        assigns.
+       Without dots, each thread copies its own elements, and waits for its own copies alone: there is no barrier, and no thread has
+       registers for tiles in flight (``software_pipelining/own_stages.py``).
 After: assign_layouts (operand fragments are known). Before: allocate_shared_memory (stages need shared memory).
 Sound: a loop is changed only if nothing in it writes memory, so a load may move before earlier iterations. A copy past
        the last iteration is disabled and leaves zeros in a stage that is not read; its coordinates are computed without
@@ -17,6 +19,8 @@ Sound: a loop is changed only if nothing in it writes memory, so a load may move
        In a loop with synchronization, a load is copied ahead only if its memory token is ready before the loop.
        With one stage, the barrier after a dot precedes all copies to the operands of another dot, hence follows all
        reads of them.
+       Without dots, no token orders such a load after a write of the loop, and each element of its tile has one thread, which copies to the
+       stage that it read in the iteration before, after that read in program order.
 """
 
 from __future__ import annotations
@@ -31,15 +35,27 @@ from ...ir.dialects.nv_tileas.ops import BarrierOp, CreatePipelineOp
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import (
     has_side_effects,
+    is_async_mma,
     is_continue,
     is_counted_loop,
+    is_loop,
     is_loop_exit,
     is_return,
 )
 from ..analysis.buffer_liveness import LiveRange
-from ..analysis.enclosing_control_flow import enclosing_kernel
+from ..analysis.enclosing_control_flow import enclosing_kernel, has_no_early_exit
+from ..analysis.integer_ranges import trips_of
 from ..analysis.op_queries import DOT, is_tile
-from ..analysis.resource_model import MAX_CP_ASYNC_STAGES, MIN_STAGES, STAGES_SMEM_OVERHEAD, choose_stages, ctas_per_sm
+from ..analysis.resource_model import (
+    MAX_CP_ASYNC_STAGES,
+    MIN_CTAS_BESIDE_OWN_STAGES,
+    MIN_OWN_STAGES,
+    MIN_STAGES,
+    STAGES_SMEM_OVERHEAD,
+    choose_stages,
+    ctas_beside_own_stages,
+    ctas_per_sm,
+)
 from ..analysis.scratch_memory_sizes import chunk_limit, largest_scratch
 from ..common.optimization_hints import hint, occupancy
 from ..job import Job
@@ -47,22 +63,24 @@ from ..pass_manager import EdgePass
 from ..schedule.choose import Candidate, is_listening, select
 from ..schedule.schedule_attribute import set_knobs
 from ..schedule.schedule_file import requested
-from ..schedule.stage_counts import StageBudget
+from ..schedule.stage_counts import StageBudget, own_stages
 from .software_pipelining.cp_async_loads import CpAsyncLoad, cp_async_load
 from .software_pipelining.multi_dot_prefetch_loop import SingleStageLoop
 from .software_pipelining.multistage_loop import MultistageLoop
+from .software_pipelining.own_stages import OwnCopy, OwnStagesLoop, loads_of_iteration
 
 
 class SoftwarePipelineLoads(EdgePass):
-    """Multistage cp.async pipelines for the loops of dots."""
+    """Multistage cp.async pipelines for the loops of dots, and for those of kernels without dots."""
 
     name = "tileas-software-pipeline-loads"
 
     def run_on_function(self, func: TableOp, job: Job) -> None:
         chosen: list[int] = []
-        for op in walk(func):
-            if is_counted_loop(op):
-                _pipeline(op, job, chosen)
+        multiplies = any(op.name == DOT or is_async_mma(op) for op in walk(func))
+        pipeline = _pipeline if multiplies else _pipeline_rows
+        for loop in filter(is_counted_loop, walk(func)):
+            pipeline(loop, job, chosen)
         set_knobs(func, cp_async_stages=tuple(chosen) or None)
 
 
@@ -99,6 +117,36 @@ def _copy_ahead(kernel: TableOp, loop: TableOp, loads: list[CpAsyncLoad], place:
     return 0
 
 
+def _pipeline_rows(loop: TableOp, job: Job, chosen: list[int]) -> None:
+    """Copy what an innermost loop of a kernel without dots loads ahead, and add its stages to the ``chosen`` ones."""
+    block = loop.regions[0].blocks[0]
+    if job.opt_level == 0 or not has_no_early_exit(loop) or any(is_loop(op) for op in walk(loop) if op is not loop):
+        return
+    loads = loads_of_iteration(block)
+    copies = [copy for load in loads if (copy := OwnCopy.of(load, block)) is not None]
+    if not copies or len(copies) < len(loads):
+        return  # threads would wait for the other loads as long
+    stages = _choose_own_stages(as_op(enclosing_kernel(loop)), loop, copies, len(chosen), job)
+    chosen.append(stages)
+    if stages:
+        OwnStagesLoop(loop, copies, stages).run()
+
+
+def _choose_own_stages(kernel: TableOp, loop: TableOp, copies: list[OwnCopy], place: int, job: Job) -> int:
+    """As many stages as keep DRAM busy, of those that fit beside another CTA, or the requested ones; 0 for few, and for fewer iterations."""
+    wanted, size = _requested(job, place), sum(copy.bytes for copy in copies)
+    used, most = _used_shared_memory(kernel, loop, set(), job), ctas_beside_own_stages(kernel, job)
+    fitting, ctas = choose_stages(size, used, most, job, MIN_OWN_STAGES)
+    preferred = min(fitting, own_stages(size, job.target))
+    is_short = (trips_of(loop) or MIN_OWN_STAGES) < MIN_OWN_STAGES
+    if is_short or preferred < MIN_OWN_STAGES or ctas < min(most, MIN_CTAS_BESIDE_OWN_STAGES):
+        preferred = 0
+    if wanted is None and not is_listening():
+        return preferred
+    candidates = StageBudget(fitting, size, used, ctas).candidates(preferred, wanted, job, MIN_STAGES)
+    return select(kernel, job, "cp_async_stages", wanted, chain(candidates, [Candidate(0)] if preferred else []), place)
+
+
 def _requested(job: Job, place: int) -> int | None:
     """The stages that a schedule file requests for a loop."""
     found = requested(job).cp_async_stages or ()
@@ -113,7 +161,8 @@ def _choose_stages(
     """
     wanted = _requested(job, place)
     most = max(_most_stages(loads, job), wanted or 0)
-    size, used = sum(load.bytes for load in loads), _used_shared_memory(kernel, loop, loads, job)
+    gone = {op for load in loads for op in load.chain}
+    size, used = sum(load.bytes for load in loads), _used_shared_memory(kernel, loop, gone, job)
     stages, ctas = choose_stages(size, used, ctas_per_sm(kernel, loop, job), job)
     available = job.target.shared_memory_of(ctas) - used
     # The tile of a group of iterations has one copy.
@@ -144,11 +193,12 @@ def _only_feeds_dots(kernel: Operation, block: Block, loads: list[CpAsyncLoad]) 
     return [op.name for op in walk(kernel) if op.name == DOT] == [op.name for op in tiles] == [DOT]
 
 
-def _used_shared_memory(kernel: Operation, loop: Operation, loads: list[CpAsyncLoad], job: Job) -> int:
-    """Bytes not available to a ring of this loop: other rings, and scratch that is live at the same time."""
+def _used_shared_memory(kernel: Operation, loop: Operation, gone: set[Operation], job: Job) -> int:
+    """Bytes not available to a ring of this loop: other rings, and scratch that is live at the same time, but for operations that are ``gone``
+    then.
+    """
     rings = [as_op(op) for op in walk(kernel) if op.name == "nv_tileas.alloc_tensor"]
     live_ranges = [LiveRange.of(ring) for ring in rings]
-    gone = {op for load in loads for op in load.chain}
     concurrent = {op for op in walk(kernel) if any(live_range.covers(op) for live_range in live_ranges)}.union(
         walk(loop)
     ) - gone

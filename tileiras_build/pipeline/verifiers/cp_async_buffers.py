@@ -6,7 +6,8 @@ such a run:
 
 - a stage is the target of a copy only if no thread may still be reading it: a barrier followed its last read, or an MMA that read
   it is complete: a wait for a pipeline of S stages follows the completion of the MMA after the S-th wait before;
-- a stage is read only after its copy was committed, waited for, and made visible to all: a barrier followed the wait;
+- a stage is read only after its copy was committed, waited for, and made visible to all: a barrier followed the wait. In a buffer of threads'
+  own stages (``own``) a thread reads what it copied itself, and needs no barrier: each element has one thread, the same in all copies and reads;
 - scratch memory that overlaps a buffer is written only if no copy to its bytes is in flight and no thread may still be
   reading them; it invalidates the stages, and no copy may follow before a barrier after the last read of the scratch.
 
@@ -22,10 +23,15 @@ from operator import eq
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
+from ...core.errors import InternalError
 from ...ir.casting import as_op, cast, defining_op, int_attr
-from ...ir.dialects.nv_tileas.ops import is_written_by_pair
+from ...ir.dialects.cute import layout_of
+from ...ir.dialects.nv_tileas.ops import LocalLoadOp, is_written_by_pair
+from ...ir.dialects.nv_tileas.scheduling_attributes import LDMATRIX
 from ...ir.dialects.nv_tileas.types import BufferType, PipelineType
+from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import MmaRole, is_async_mma, traits_of
+from ...ir.layouts import LinearLayout
 from .control_flow_paths import AGENT_SWITCH, kernels_of
 from .integer_interpreter import IntegerInterpreter
 from .shared_memory_allocation import overlap
@@ -49,6 +55,9 @@ def verify_cp_async_buffers(module: ModuleOp) -> int:
     for kernel in kernels_of(module):
         rings = [op for op in kernel.walk() if op.name == "nv_tileas.alloc_tensor"]
         count += len(rings)
+        for ring in rings:
+            if _is_own(ring.results[0]):
+                _check_own(ring)
         if rings:
             for trips, arm in product((*TRIPS, *_group_trip_counts(kernel)), ARMS):
                 _Run(kernel, trips, arm).block(kernel.regions[0].blocks[0])
@@ -140,6 +149,7 @@ class _Run(IntegerInterpreter):
         done = self.groups[: len(self.groups) - pending]
         self.groups = self.groups[len(done) :]
         self.landed |= set().union(*done)
+        self.visible |= {place for place in self.landed if _is_own(place[0])}
 
     def _barrier(self, op: Operation | None = None) -> None:
         self.reading.clear()
@@ -159,7 +169,8 @@ class _Run(IntegerInterpreter):
         place = self._place(op)
         if place not in self.visible:
             self.fail(f"stage {place[1]} is read before every thread's copies to it are complete and visible")
-        self.reading.add(place)
+        if not _is_own(place[0]):
+            self.reading.add(place)
 
     def multiply(self, op: Operation) -> None:
         """Issue an MMA, and wait until at most ``pending`` are in flight."""
@@ -194,6 +205,25 @@ class _Run(IntegerInterpreter):
         }
         if not complete:
             self.last_wait = pipeline, count
+
+
+def _is_own(buffer: SSAValue) -> bool:
+    return "own" in defining_op(buffer).attributes
+
+
+def _check_own(ring: Operation) -> None:
+    """Whether all that copies to a buffer or reads it gives each element to one and the same thread."""
+    accesses = [as_op(use.operation) for use in ring.results[0].uses]
+    layouts = set(map(_layout_of_access, accesses))
+    shared = any(layout.free_bits("lane") or layout.free_bits("warp") for layout in layouts)
+    if shared or len(layouts) > 1 or any(op.name == LocalLoadOp.name and op.copy_atom == LDMATRIX for op in accesses):
+        raise InternalError("cp-async-verifier", "threads share elements of a buffer of their own stages")
+
+
+def _layout_of_access(op: TableOp) -> LinearLayout:
+    if op.name == LocalLoadOp.name:
+        return layout_of(op.result)
+    return layout_of(op.pointer) if op.name == "nv_tileas.async_load" else op.layout
 
 
 def _is_copied(buffer: SSAValue) -> bool:

@@ -110,9 +110,9 @@ AllocTensorOp = define(
     "nv_tileas.alloc_tensor",
     "",
     "result",
-    "a ring buffer of tiles in shared memory",
+    "a ring buffer of tiles in shared memory; ``own``: each thread reads only what it has copied itself",
     pure=False,
-    attributes=LIFETIME_STORAGE,
+    attributes=LIFETIME_STORAGE | {"own": FLAG},
     op_traits=NO_TILES,
 )
 AsyncTiledLoadOp = define(

@@ -1,0 +1,68 @@
+"""Loops without dots, over tiles that threads copy ahead."""
+
+import cuda.tile as ct
+
+from tileiras_build.frontend.export_cutile import Array, Case
+
+ConstInt = ct.Constant[int]
+ZERO = ct.PaddingMode.ZERO
+
+
+@ct.kernel
+def column_totals(x, out, TM: ConstInt, TN: ConstInt):
+    """Of a matrix whose last tiles end inside."""
+    total = ct.zeros((TN,), dtype=ct.float32)
+    for row in range(ct.cdiv(x.shape[0], TM)):
+        tile = ct.load(x, (row, ct.bid(0)), (TM, TN), padding_mode=ZERO)
+        total = total + ct.sum(tile.astype(ct.float32), axis=0)
+    ct.store(out, (ct.bid(0),), total)
+
+
+@ct.kernel
+def shares(x, out, N: ConstInt):
+    """Each row over its total, of rows that CTAs take in turn; stores follow loads of later rows."""
+    for row in range(ct.bid(0), x.shape[0], ct.num_blocks(0)):
+        tile = ct.load(x, (row, 0), (1, N)).astype(ct.float32)
+        ct.store(out, (row, 0), tile / ct.sum(tile, axis=1, keepdims=True))
+
+
+@ct.kernel
+def by_pointers(x, y, out, T: ConstInt):
+    """What is loaded by pointers, multiplied and added."""
+    place, total = ct.arange(T, dtype=ct.int32), ct.zeros((T,), dtype=ct.float32)
+    for start in range(ct.bid(0) * T, x.shape[0], ct.num_blocks(0) * T):
+        total = total + ct.gather(x, start + place) * ct.gather(y, start + place)
+    ct.store(out, (ct.bid(0),), ct.sum(total, axis=0, keepdims=True))
+
+
+@ct.kernel
+def running(x, N: ConstInt):
+    """Each row is what the one before it became, and half of its own: no load may run ahead of the store."""
+    for row in range(1, x.shape[0]):
+        before = ct.load(x, (row - 1, 0), (1, N))
+        ct.store(x, (row, 0), before + ct.load(x, (row, 0), (1, N)) * 0.5)
+
+
+@ct.kernel
+def totals_of_parts(x, out, T: ConstInt):
+    """An inner loop that starts again for each row."""
+    for row in range(ct.bid(0), x.shape[0], ct.num_blocks(0)):
+        total = ct.zeros((1, T), dtype=ct.float32)
+        for part in range(ct.num_tiles(x, axis=1, shape=(1, T))):
+            total = total + ct.load(x, (row, part), (1, T), padding_mode=ZERO)
+        ct.store(out, (row,), ct.sum(total, axis=1))
+
+
+def _array(type: str, rank: int) -> Array:
+    return Array(type, rank, stride_divisible_by=8, shape_divisible_by=1)
+
+
+F32, F16 = "float32", "float16"
+CASES = [
+    Case("columns_f16", column_totals, (_array(F16, 2), _array(F32, 1), 16, 32)),
+    Case("columns_f32", column_totals, (_array(F32, 2), _array(F32, 1), 8, 64)),
+    Case("shares", shares, (_array(F16, 2), _array(F32, 2), 512)),
+    Case("by_pointers", by_pointers, (_array(F32, 1), _array(F32, 1), _array(F32, 1), 256)),
+    Case("running", running, (_array(F32, 2), 128)),
+    Case("parts", totals_of_parts, (_array(F32, 2), _array(F32, 1), 128)),
+]

@@ -1,0 +1,118 @@
+"""Tiles of loops without dots that each thread copies ahead, and what kernels with them compute, for any number of iterations."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.emulated_kernels import compiled, run, scheduled_case, scheduled_kernel
+from tileiras_build.core.errors import InternalError
+from tileiras_build.ir.casting import as_op
+from tileiras_build.ir.dialects.nv_tileas.scheduling_attributes import LDMATRIX
+from tileiras_build.ir.dialects.op_definition import TableOp
+from tileiras_build.pipeline.schedule.schedule_attribute import schedule_of
+from tileiras_build.pipeline.verifiers.cp_async_buffers import verify_cp_async_buffers
+
+KERNELS = Path(__file__).with_name("rows_copied_ahead.py")
+TARGETS = ("sm_80", "sm_90", "sm_100")
+
+
+def _values(*shape: int, type: type = np.float32) -> np.ndarray:
+    return np.random.default_rng(7).integers(1, 9, shape).astype(type)
+
+
+def _is_copied(name: str, sm: str) -> bool:
+    return "cp.async" in compiled(KERNELS, name, sm).ptx
+
+
+@pytest.mark.parametrize("sm", TARGETS)
+@pytest.mark.parametrize("rows", [1, 40, 300])
+def test_columns(sm, rows):
+    """Of fewer tiles than the stages hold, and of more, the last of which ends inside."""
+    assert _is_copied("columns_f16", sm)
+    x = _values(rows, 40, type=np.float16)
+    found = run(KERNELS, "columns_f16", sm, [x, np.zeros(40, np.float32)], (2, 1, 1))[1]
+    np.testing.assert_array_equal(found, x.astype(np.float32).sum(axis=0))
+
+
+def test_columns_of_words():
+    x = _values(100, 64)
+    found = run(KERNELS, "columns_f32", "sm_120", [x, np.zeros(64, np.float32)], (1, 1, 1))[1]
+    np.testing.assert_array_equal(found, x.sum(axis=0))
+
+
+@pytest.mark.parametrize("sm", TARGETS)
+def test_rows_that_a_loop_stores(sm):
+    """Loads run ahead of stores to another array, beside barriers of reductions."""
+    assert _is_copied("shares", sm)
+    x = _values(11, 512, type=np.float16)
+    found = run(KERNELS, "shares", sm, [x, np.zeros(x.shape, np.float32)], (2, 1, 1))[1]
+    values = x.astype(np.float32)
+    np.testing.assert_allclose(found, values / values.sum(axis=1, keepdims=True), rtol=1e-6)
+
+
+@pytest.mark.parametrize("size", [100, 256 * 13])
+def test_tiles_by_pointers(size):
+    assert _is_copied("by_pointers", "sm_90")
+    x, y = _values(size), _values(size) + 1
+    found = run(KERNELS, "by_pointers", "sm_90", [x, y, np.zeros(2, np.float32)], (2, 1, 1))[2]
+    assert found.sum() == (x * y).sum()
+
+
+def test_no_load_runs_ahead_of_a_store_that_it_follows():
+    assert not _is_copied("running", "sm_90")
+    x = _values(9, 128)
+    expected = x.copy()
+    for row in range(1, 9):
+        expected[row] = expected[row - 1] + expected[row] * 0.5
+    np.testing.assert_array_equal(run(KERNELS, "running", "sm_90", [x], (1, 1, 1))[0], expected)
+
+
+@pytest.mark.parametrize("sm", TARGETS)
+def test_a_loop_that_starts_again(sm):
+    """No copy of one row is in flight when the next one starts."""
+    assert _is_copied("parts", sm)
+    x = _values(5, 1000)
+    found = run(KERNELS, "parts", sm, [x, np.zeros(5, np.float32)], (2, 1, 1))[1]
+    np.testing.assert_array_equal(found, x.sum(axis=1))
+
+
+def test_stages_hold_what_dram_delivers_within_its_latency():
+    """The faster DRAM is, the more stages are ahead."""
+    stages = {
+        sm: schedule_of(scheduled_kernel(KERNELS, "columns_f32", sm)).cp_async_stages for sm in ("sm_100", "sm_120")
+    }
+    assert stages == {"sm_100": (6,), "sm_120": (3,)}
+
+
+# ---- the verifier
+def _refused(op: str, change: Callable[[TableOp], None]) -> None:
+    """Whether the verifier refuses a kernel with one operation changed."""
+    module = scheduled_case(KERNELS, "columns_f16", "sm_90")
+    assert verify_cp_async_buffers(module) == 1
+    change(next(as_op(found) for found in module.walk() if found.name == op))
+    with pytest.raises(InternalError, match="cp-async-verifier"):
+        verify_cp_async_buffers(module)
+
+
+def test_no_thread_reads_what_another_one_copied():
+    def give_lanes_other_elements(copy: TableOp) -> None:
+        copy.layout = replace(copy.layout, lanes=copy.layout.lanes[::-1])
+
+    _refused("nv_tileas.async_tiled_load", give_lanes_other_elements)
+
+
+def test_no_lane_reads_for_others():
+    def read_matrices(load: TableOp) -> None:
+        load.copy_atom = LDMATRIX
+
+    _refused("nv_tileas.local_load", read_matrices)
+
+
+def test_a_thread_waits_for_its_own_copies():
+    def wait_for_fewer(wait: TableOp) -> None:
+        wait.pending += 1
+
+    _refused("nv_tileas.async_wait", wait_for_fewer)
