@@ -47,6 +47,22 @@ def gated(a, b, c, d, out, M: ConstInt, N: ConstInt, K: ConstInt):
     ct.store(out, (ct.bid(0), 0), first * second)
 
 
+@ct.kernel
+def continued_beside_another(a, b, c, d, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = (a @ b + c @ d) * (a @ b): the second loop adds to the first one's result, and multiplies the same tiles again."""
+    total = ct.zeros((M, N), dtype=ct.float32)
+    for step in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+        left = ct.load(a, (ct.bid(0), step), (M, K), padding_mode=ZERO)
+        total = ct.mma(left, ct.load(b, (step, 0), (K, N), padding_mode=ZERO), total)
+    again = ct.zeros((M, N), dtype=ct.float32)
+    for step in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+        left = ct.load(a, (ct.bid(0), step), (M, K), padding_mode=ZERO)
+        again = ct.mma(left, ct.load(b, (step, 0), (K, N), padding_mode=ZERO), again)
+        other = ct.load(c, (ct.bid(0), step), (M, K), padding_mode=ZERO)
+        total = ct.mma(other, ct.load(d, (step, 0), (K, N), padding_mode=ZERO), total)
+    ct.store(out, (ct.bid(0), 0), total * again)
+
+
 HALF, FLOAT = (Array(dtype, 2, stride_divisible_by=16) for dtype in ("float16", "float32"))
 CASES = [
     Case(name, kernel, (*(HALF,) * 4, FLOAT, 128, *tile))
@@ -54,5 +70,6 @@ CASES = [
         ("sum_of_products", sum_of_products, (64, 64)),
         ("persistent_sum", persistent_sum, (64, 64)),
         ("gated", gated, (128, 64)),
+        ("continued_beside_another", continued_beside_another, (64, 64)),
     )
 ]

@@ -98,6 +98,26 @@ def test_tiles_of_other_arrays_have_the_same_stages(name, sm):
     assert verify_pipelines(scheduled_case(OTHER_ARRAYS, name, sm)) > 0
 
 
+@pytest.mark.parametrize("name", ["sum_of_products", "persistent_sum"])
+def test_accumulators_stay_in_tensor_memory_between_loops(name):
+    text = compiled(OTHER_ARRAYS, name, "sm_100").tileas
+    assert (
+        text.count("= nv_tileas.alloc_tmem")
+        == text.count("= nv_tileas.tmem_load")
+        == text.count("nv_tileas.tmem_store")
+        == 1
+    )
+
+
+def test_no_other_dot_has_the_columns_of_an_accumulator_that_lives_on():
+    rng = np.random.default_rng(5)
+    a, b, c, d = (rng.integers(-2, 3, shape).astype(np.float16) for shape in ((128, 64 * 3), (64 * 3, 64)) * 2)
+    out = np.full((128, 64), np.nan, np.float32)
+    found = run(OTHER_ARRAYS, "continued_beside_another", "sm_100", [a, b, c, d, out])[4]
+    first, second = (left.astype(np.float64) @ right.astype(np.float64) for left, right in ((a, b), (c, d)))
+    np.testing.assert_array_equal(found, (first + second) * first)
+
+
 @pytest.mark.parametrize("sm", SMS)
 @pytest.mark.parametrize("name", ["in_two_loops", "results_of_two_loops"])
 def test_verifiers_of_pipelines_and_scratch(name, sm):

@@ -15,7 +15,13 @@ from ...ir.dialects.fast_xdsl import string_of
 from ...ir.dialects.op_definition import TableOp
 from ..mma.family import family_of
 from .dot_operand_chains import dot_operand_load
-from .enclosing_control_flow import enclosing_loops, is_defined_in_loop, only_accumulates, summed_dots
+from .enclosing_control_flow import (
+    continued_dot,
+    enclosing_loops,
+    is_defined_in_loop,
+    only_accumulates,
+    summed_dots,
+)
 from .tma_tensor_maps import TensorBox
 
 # Attributes that determine the form of a dot.
@@ -51,12 +57,23 @@ def accumulator_sharing_class(dots: Iterable[tuple[TableOp, Iterable[int]]]) -> 
     one loop has the key of the n-th of another, and so have those to whose results they add.
     """
     every = {dot: tuple(loaded) for dot, loaded in dots}
-    return _by_turn((dot, _accumulator_key(dot, every)) for dot in every)
+    continuing = _first_of_continuing(every)
+    return _by_turn((dot, (continuing.get(dot), _accumulator_key(dot, every))) for dot in every)
 
 
 def _accumulator_key(dot: TableOp, every: Mapping[TableOp, Iterable[int]]) -> Hashable:
     summed = [one for one in summed_dots(dot) if one in every]
     return tuple(_sharing_key(one, every[one]) for one in (dot, *summed[: summed.index(dot)]))
+
+
+def _first_of_continuing(dots: Iterable[TableOp]) -> dict[TableOp, TableOp]:
+    """Of dots whose accumulators live from one loop to the next, the first one: no others may have these columns."""
+    found: dict[TableOp, TableOp] = {}
+    for dot in dots:
+        if (before := continued_dot(dot)) is not None:
+            first = found.get(before, before)
+            found |= {one: first for one in (*summed_dots(before), *summed_dots(dot))}
+    return found
 
 
 def _by_turn(dots: Iterable[tuple[TableOp, Hashable]]) -> list[Hashable]:

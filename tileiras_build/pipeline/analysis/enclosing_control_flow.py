@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from ...ir.casting import as_op, parent_block, parent_op, terminator, unwrap
 from ...ir.dialects.fast_xdsl import walk
+from ...ir.dialects.nv_tileas.ops import ConvertLayoutOp
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import (
     is_agent_switch,
@@ -69,8 +72,42 @@ def _continues(dot: Operation, before: Operation | Block) -> bool:
     return as_op(dot).acc is result and len(list(result.uses)) == 1
 
 
-def _is_plain_dot(op: Operation) -> bool:
-    return op.name == DOT and as_op(op).lhs_scale is None
+def _is_plain_dot(op: Operation | Block) -> bool:
+    return isinstance(op, Operation) and op.name == DOT and as_op(op).lhs_scale is None
+
+
+def continued_dot(dot: TableOp) -> TableOp | None:
+    """The dot of the loop before to whose accumulator that of this dot's loop adds: nothing else uses it, and no other dot comes between."""
+    if summed_dots(dot)[0] is not dot or not only_accumulates(dot) or not is_counted_loop(loop := parent_op(dot)):
+        return None
+    initial = _before_conversions(as_op(loop).initial[dot.acc.index - 1])
+    if initial is None or not is_counted_loop(before := initial.owner) or before.parent is not loop.parent:
+        return None
+    last = terminator(before.regions[0].blocks[0]).operands[initial.index].owner
+    if not _is_plain_dot(last) or not _is_plain_dot(dot) or not only_accumulates(as_op(last)):
+        return None
+    return None if any(map(_has_dot, _between(before, loop))) else as_op(last)
+
+
+def _before_conversions(value: SSAValue) -> OpResult | None:
+    """The value before conversions of its layout; None where something else uses it, or no operation computes it."""
+    while isinstance(value, OpResult) and len(list(value.uses)) == 1:
+        if not isinstance(value.owner, ConvertLayoutOp):
+            return value
+        value = value.owner.operands[value.index]
+    return None
+
+
+def _between(first: Operation, last: Operation) -> Iterator[Operation]:
+    """The operations between two of a block."""
+    op = first.next_op
+    while op is not None and op is not last:
+        yield op
+        op = op.next_op
+
+
+def _has_dot(op: Operation) -> bool:
+    return any(one.name == DOT for one in walk(op))
 
 
 def accumulates_from_zero(dot: TableOp) -> bool:

@@ -19,6 +19,7 @@ from ...ir.dialects.op_definition import TableOp
 from ...ir.layouts.tmem_layout import ALL_COLUMNS
 from ..analysis.dot_buffer_sharing import is_lhs_computed_in_loop
 from ..analysis.enclosing_control_flow import (
+    continued_dot,
     enclosing_loops,
     is_defined_in_loop,
     is_zero,
@@ -59,8 +60,10 @@ def share_columns(groups: list[TmemColumns]) -> None:
     # With all left operands in shared memory, a warp of its own may issue the MMAs, before accumulators are read.
     if has_scales or not any(group.left for group in groups) or sum(sum(group.own) for group in groups) <= ALL_COLUMNS:
         return
+    continued = {continued_dot(dot) for group in groups for dot in group.dots}
     for index, group in enumerate(groups):
-        first = next((one for one in groups[:index] if _may_take(one, group, groups[:index])), None)
+        earlier = [one for one in groups[:index] if continued.isdisjoint((*one.dots, *group.dots))]
+        first = next((one for one in earlier if _may_take(one, group, earlier)), None)
         if first is not None:
             group.shared_accumulators, group.shares_columns, first.shares_columns = first, True, True
 

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from ....ir.casting import unwrap
 from ....ir.dialects.op_definition import TableOp
 from ...analysis.dot_buffer_sharing import accumulator_sharing_class
-from ...analysis.enclosing_control_flow import enclosing_kernel, summed_dots
+from ...analysis.enclosing_control_flow import continued_dot, enclosing_kernel, summed_dots
 from ...analysis.op_queries import dots_in
 from ...analysis.tma_operands import is_tma_operand
 from ..shared_columns import TmemColumns, share_columns
@@ -39,10 +39,11 @@ def _columns_of(dots: list[TableOp], loaded: Collection[int], warps: int) -> Tme
 
 
 def adds_in_tmem(op: TableOp) -> bool:
-    """Whether a dot adds to the columns of another one."""
+    """Whether a dot adds to the columns of another one, of its loop or of the one before."""
     dots = summed_dots(op)
     place = dots.index(op)
-    return place > 0 and dots[place - 1].tmem_columns is not None
+    before = dots[place - 1] if place > 0 else continued_dot(op)
+    return before is not None and before.tmem_columns is not None
 
 
 def _shared_columns(tiles: TmemColumns) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile
-from math import inf, isfinite, prod
+from math import isfinite, prod
 
 from xdsl.dialects.builtin import IntAttr, IntegerAttr, i32
 from xdsl.ir import Block, Operation, SSAValue
@@ -24,8 +24,7 @@ from ....ir.dialects.nv_tileas.ops import (
 from ....ir.dialects.nv_tileas.types import BufferType, PipelineType, TmemType
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts.tmem_layout import ALL_COLUMNS, PAIR, allocated_columns
-from ...analysis.enclosing_control_flow import is_defined_in_loop, only_accumulates, summed_dots
-from ...analysis.integer_ranges import trips_of
+from ...analysis.enclosing_control_flow import continued_dot, is_defined_in_loop, only_accumulates, summed_dots
 from ...analysis.resource_model import (
     MAX_CP_ASYNC_STAGES,
     MIN_STAGES,
@@ -62,7 +61,7 @@ from .pipelines import (
     query_tiles_of,
     stationary_operands_of,
 )
-from .shared_stages import accumulator_sharing_groups, stage_sharing_groups
+from .shared_stages import accumulator_sharing_groups, most_tiles, stage_sharing_groups
 from .tmem_column_allocator import ColumnAllocator
 
 SMALL_CHUNK_BYTES = CHUNK_BYTES[1]
@@ -187,7 +186,7 @@ class PipelineAllocation:
             if stages >= min_count:
                 break
         cap = min(_max_stages(mainloop) for mainloop in self.mainloops)
-        if isfinite(tiles := max(map(_most_tiles, self.groups))):
+        if isfinite(tiles := max(map(most_tiles, self.groups))):
             cap = min(cap, int(tiles))
         self.budget = StageBudget(max(1, min(stages, cap)), size, used, self.ctas, cap)
         return min(stages, cap)
@@ -287,6 +286,8 @@ class PipelineAllocation:
             # A left operand overwrites the accumulator that it is computed from, each tile of rows its own.
             operand = tensor_memory.reuse_last() if group[0].dot.rescaled else None
             before = self._added_to(group[0]) or self._first_of(of_group.shared_accumulators)
+            for mainloop in group:
+                mainloop.continues = self._continued(mainloop) is not None
             tile = tensor_memory.allocate(buffers * accumulators) if before is None else before.accumulator.tile
             if (shared := self._first_of(of_group.shared_left)) is not None:
                 operand = shared.accumulator.lhs_tile
@@ -375,7 +376,14 @@ class PipelineAllocation:
         """The mainloop of the dot to whose accumulators a dot adds."""
         dots = self._summed(mainloop)
         before = dots[: dots.index(mainloop.dot)]
-        return next((one for one in self.mainloops if before and one.dot is before[-1]), None)
+        if not before:
+            return self._continued(mainloop)
+        return next((one for one in self.mainloops if one.dot is before[-1]), None)
+
+    def _continued(self, mainloop: Mainloop) -> Mainloop | None:
+        """The mainloop of the loop before whose accumulators in tensor memory a dot takes over."""
+        before = continued_dot(mainloop.dot)
+        return next((one for one in self.mainloops if one.consumers and one.dot is before), None)
 
     def _tmem_columns_of(self, mainloop: Mainloop) -> tuple[int, int]:
         """Columns of tensor memory for the left operand (0 where it is loaded) and for accumulators of its own."""
@@ -402,17 +410,6 @@ def _max_stages(mainloop: Mainloop) -> int:
     if not mainloop.dot.copied:
         return max_stages(mainloop.dot)
     return max_copied_stages(bool(mainloop.loads))
-
-
-def _most_tiles(group: list[Mainloop]) -> float:
-    """The tiles that are ever loaded to the stages that mainloops share: more stages would stay empty. Infinite where it is not known."""
-    return sum(prod(map(_trips, mainloop.loops)) for mainloop in group)
-
-
-def _trips(loop: TableOp) -> float:
-    """The trips of a loop; infinite where its bounds are not constants."""
-    trips = trips_of(loop)
-    return inf if trips is None else trips
 
 
 def _set_stages(mainloop: Mainloop, stages: Pipeline, is_reused: bool) -> None:

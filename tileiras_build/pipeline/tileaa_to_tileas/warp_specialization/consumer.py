@@ -14,8 +14,10 @@ from ....ir.dialects.fast_xdsl import walk
 from ....ir.dialects.nv_tileas.ops import (
     COUNTERPARTS,
     BarrierOp,
+    ConvertLayoutOp,
     LocalLoadOp,
     LocalStoreOp,
+    TmemLoadOp,
 )
 from ....ir.dialects.op_definition import TableOp
 from ....ir.dialects.op_traits import (
@@ -173,8 +175,11 @@ class Consumer:
             loop.results[index].replace_all_uses_with(result)
             if len(accumulators) > 1 and not (mainloop.reuses_accumulator or mainloop.accumulator.shares_columns):
                 _read_where_used(defining_op(result))
+        continued = [loop.initial[index] for index, mainloop in accumulators if mainloop.continues]
         loop.detach()
         loop.erase()
+        for initial in continued:
+            _erase_read(initial)
 
     def rebuild_loop(self, loop: TableOp, gone: set[int], pipelines: list[Pipeline], state: PipelineState) -> TableOp:
         """A loop with the body of ``loop`` that carries its values but ``gone``, and the tokens."""
@@ -388,6 +393,18 @@ def _may_stay_in_flight(mainloop: Mainloop) -> bool:
     dot = mainloop.dot
     whole = element_of(dot.result.type).bits == 32 and not dot.promotion
     return mainloop.stages.stage_count >= MIN_STAGES and is_accumulation_loop(dot) and whole
+
+
+def _erase_read(value: SSAValue) -> None:
+    """Erase the read of an accumulator that stays in tensor memory for the next loop, and the conversions of its layout."""
+    op = defining_op(value)
+    while not list(op.results[0].uses):
+        before = op.operands[0]
+        op.detach()
+        op.erase()
+        if not isinstance(before.owner, ConvertLayoutOp | TmemLoadOp):
+            return
+        op = before.owner
 
 
 def _read_where_used(read: Operation) -> None:

@@ -317,9 +317,9 @@ class TmemConsumer(Consumer):
         return insert(is_not_first_iteration(loop, block.args[0]) if starts_from_zero else constant_i1(True))
 
     def read_accumulator(self, mainloop: Mainloop, initial: SSAValue, loop: TableOp, state: PipelineState) -> SSAValue:
-        """Write the initial accumulator before a loop; after it wait for the last MMA, and read the accumulator."""
+        """Write the initial accumulator before a loop, unless it is there; after it wait for the last MMA, and read the accumulator."""
         accumulator = mainloop.accumulator
-        starts_from_zero = store_initial_accumulator(initial, accumulator, loop)
+        starts_from_zero = not mainloop.continues and store_initial_accumulator(initial, accumulator, loop)
         if not starts_from_zero or accumulator.shares_columns and not _is_behind_barrier(loop):
             insert_before(BarrierOp.make([], []), loop)
         if mainloop.releases_accumulator:

@@ -192,6 +192,7 @@ class Mainloop:
     Dots of other loops, or of the next iteration of an outer one, use the same stages (``is_reused``) and accumulators
     (``reuses_accumulator``). ``enclosing_ops``: the loops and branches
     around its dot; the innermost one is a counted loop. ``in_cluster``: other CTAs may share stages and accumulators.
+    ``continues``: it adds to what a dot of the loop before has left in its accumulators.
     ``rows``: the tile of rows that an issuer has of its dot, and the number of tiles.
     ``written``: the pipeline by which the threads of a pair of CTAs hand over the operands that they write to the one that issues MMAs; its
     stages are those of the operands.
@@ -207,6 +208,7 @@ class Mainloop:
     tmem_accumulator: TmemAccumulator | None = None
     is_reused: bool = False
     reuses_accumulator: bool = False
+    continues: bool = False
     stationary: StationaryOperand | None = None
     scale_loads: list[ScaleLoad] = field(default_factory=list)
     scale_buffers: ScaleStages | None = None

@@ -12,14 +12,17 @@ Sound: the loads have the same view and coordinates, and TMA was selected for ea
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from math import inf, prod
 
 from xdsl.ir import Operation
 
 from ....ir.casting import parent_block, unwrap
+from ....ir.dialects.op_definition import TableOp
 from ...analysis.axis_info import AxisAnalysis
 from ...analysis.chained_dots import stationary_lhs_load
 from ...analysis.dot_buffer_sharing import accumulator_sharing_class, stage_sharing_class
 from ...analysis.enclosing_control_flow import enclosing_control_flow
+from ...analysis.integer_ranges import trips_of
 from ...analysis.stored_operands import shares_stages
 from ...analysis.tma_operands import tile_key
 from ...mma.family import family_of
@@ -107,6 +110,17 @@ def _key_of_readers(mainloop: Mainloop, keys: Mapping[Mainloop, Hashable]) -> Ha
     """The key of all readers of a stage; one of its own where threads read it, too."""
     read_by_threads = any(reader.sources for reader in mainloop.readers)
     return mainloop if read_by_threads else (*mainloop.loads_by_operand, *(keys[one] for one in mainloop.readers))
+
+
+def most_tiles(group: list[Mainloop]) -> float:
+    """The tiles that are ever loaded to the stages that mainloops share: more stages would stay empty. Infinite where it is not known."""
+    return sum(prod(map(_trips, mainloop.loops)) for mainloop in group)
+
+
+def _trips(loop: TableOp) -> float:
+    """The trips of a loop; infinite where its bounds are not constants."""
+    trips = trips_of(loop)
+    return inf if trips is None else trips
 
 
 def accumulator_sharing_groups(mainloops: list[Mainloop]) -> list[list[Mainloop]]:
