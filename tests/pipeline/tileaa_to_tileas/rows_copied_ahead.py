@@ -1,5 +1,7 @@
 """Loops without dots, over tiles that threads copy ahead."""
 
+import math
+
 import cuda.tile as ct
 
 from tileiras_build.frontend.export_cutile import Array, Case
@@ -36,6 +38,25 @@ def by_pointers(x, y, out, T: ConstInt):
 
 
 @ct.kernel
+def maxima(x, out, T: ConstInt):
+    """Of rows whose last part ends inside: what is past the end is no maximum."""
+    most = ct.full((1, 1), -math.inf, dtype=ct.float32)
+    for part in range(ct.num_tiles(x, axis=1, shape=(1, T))):
+        tile = ct.load(x, (ct.bid(0), part), (1, T), padding_mode=ct.PaddingMode.NEG_INF)
+        most = ct.maximum(most, ct.max(tile.astype(ct.float32), axis=1, keepdims=True))
+    ct.store(out, (ct.bid(0),), most.reshape((1,)))
+
+
+@ct.kernel
+def maxima_by_pointers(x, out, T: ConstInt):
+    """The same by pointers."""
+    place, most = ct.arange(T, dtype=ct.int32), ct.full((T,), -math.inf, dtype=ct.float32)
+    for start in range(0, x.shape[1], T):
+        most = ct.maximum(most, ct.gather(x, (ct.bid(0), start + place), padding_value=-math.inf))
+    ct.store(out, (ct.bid(0),), ct.max(most, axis=0, keepdims=True))
+
+
+@ct.kernel
 def running(x, N: ConstInt):
     """Each row is what the one before it became, and half of its own: no load may run ahead of the store."""
     for row in range(1, x.shape[0]):
@@ -53,8 +74,8 @@ def totals_of_parts(x, out, T: ConstInt):
         ct.store(out, (row,), ct.sum(total, axis=1))
 
 
-def _array(type: str, rank: int) -> Array:
-    return Array(type, rank, stride_divisible_by=8, shape_divisible_by=1)
+def _array(type: str, rank: int, columns: int = 1) -> Array:
+    return Array(type, rank, stride_divisible_by=8, shape_divisible_by=(*[1] * (rank - 1), columns))
 
 
 F32, F16 = "float32", "float16"
@@ -63,6 +84,9 @@ CASES = [
     Case("columns_f32", column_totals, (_array(F32, 2), _array(F32, 1), 8, 64)),
     Case("shares", shares, (_array(F16, 2), _array(F32, 2), 512)),
     Case("by_pointers", by_pointers, (_array(F32, 1), _array(F32, 1), _array(F32, 1), 256)),
+    Case("maxima", maxima, (_array(F16, 2, 8), _array(F32, 1), 512)),
+    Case("maxima_by_pointers", maxima_by_pointers, (_array(F32, 2, 8), _array(F32, 1), 256)),
     Case("running", running, (_array(F32, 2), 128)),
+    Case("wide_parts", totals_of_parts, (_array(F32, 2), _array(F32, 1), 512)),
     Case("parts", totals_of_parts, (_array(F32, 2), _array(F32, 1), 128)),
 ]

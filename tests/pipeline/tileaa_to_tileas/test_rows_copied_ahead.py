@@ -61,6 +61,16 @@ def test_tiles_by_pointers(size):
     assert found.sum() == (x * y).sum()
 
 
+@pytest.mark.parametrize("sm", TARGETS)
+@pytest.mark.parametrize(("name", "type"), [("maxima", np.float16), ("maxima_by_pointers", np.float32)])
+def test_what_is_past_the_end_is_the_padding_value(name, type, sm):
+    """Threads write it where they copy nothing."""
+    assert _is_copied(name, sm)
+    x = -_values(3, 1400, type=type)
+    found = run(KERNELS, name, sm, [x, np.zeros(3, np.float32)], (3, 1, 1))[1]
+    np.testing.assert_array_equal(found, x.max(axis=1))
+
+
 def test_no_load_runs_ahead_of_a_store_that_it_follows():
     assert not _is_copied("running", "sm_90")
     x = _values(9, 128)
@@ -79,12 +89,13 @@ def test_a_loop_that_starts_again(sm):
     np.testing.assert_array_equal(found, x.sum(axis=1))
 
 
-def test_stages_hold_what_dram_delivers_within_its_latency():
-    """The faster DRAM is, the more stages are ahead."""
+def test_stages_leave_shared_memory_for_other_ctas():
+    """Of 16 warps; where the loop reduces, of 32, which hide its latency better than more stages."""
     stages = {
-        sm: schedule_of(scheduled_kernel(KERNELS, "columns_f32", sm)).cp_async_stages for sm in ("sm_100", "sm_120")
+        (name, sm): schedule_of(scheduled_kernel(KERNELS, name, sm)).cp_async_stages
+        for name, sm in [("wide_parts", "sm_100"), ("wide_parts", "sm_120"), ("columns_f32", "sm_100")]
     }
-    assert stages == {"sm_100": (6,), "sm_120": (3,)}
+    assert list(stages.values()) == [(8,), (5,), (3,)]
 
 
 # ---- the verifier

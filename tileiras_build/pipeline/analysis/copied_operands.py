@@ -158,9 +158,14 @@ def placement_of_load(placement: SharedLayout, chain: list[Operation]) -> Shared
 
 def is_loaded_ahead(load: TableOp, block: Block, chain: list[Operation]) -> bool:
     """Whether a load of a loop's tile may be executed for a later iteration, and what is masked out is zero."""
+    return fills_with_zeros(load) and may_load_ahead(load, block, chain)
+
+
+def may_load_ahead(load: TableOp, block: Block, chain: list[Operation]) -> bool:
+    """Whether a load of a loop's tile may be executed for a later iteration."""
     if load.parent is not block or not isinstance(load.value.type, TensorType):
         return False
-    if is_overwritten_before_read(load, chain) or any(map(is_grid_wait, walk(block))) or not _fills_with_zeros(load):
+    if is_overwritten_before_read(load, chain) or any(map(is_grid_wait, walk(block))):
         return False
     return depends_on_index_alone(load, block)
 
@@ -178,7 +183,8 @@ def follows_no_write_in(block: Block, token: SSAValue | None) -> bool:
     return follows_no_write(token) or token is not None and is_outside(token, block)
 
 
-def _fills_with_zeros(load: TableOp) -> bool:
+def fills_with_zeros(load: TableOp) -> bool:
+    """Whether a load has zeros where it is out of bounds or masked out."""
     if load.name == POINTER_LOAD:
         return load.other is None or is_zero(load.other)
     type = load.view.type

@@ -358,8 +358,8 @@ MIN_STAGES = 2  # one is filled while another is read
 MAX_CP_ASYNC_STAGES = 4  # of cp.async copies: more do not hide more latency
 # Of copies that each thread reads itself, in loops without dots. Fewer hide no more than registers an iteration ahead.
 MIN_OWN_STAGES, MAX_OWN_STAGES = 3, 8
-# Of an SM: what is in flight needs no warps, and so many hide other latencies. Stages that are as large leave two CTAs.
-WARPS_BESIDE_OWN_STAGES, MIN_CTAS_BESIDE_OWN_STAGES = 16, 2
+# Of an SM: what is in flight needs no warps, and so many hide other latencies, or those of reductions. Stages that are as large leave two CTAs.
+WARPS_BESIDE_OWN_STAGES, WARPS_THAT_REDUCE, MIN_CTAS_BESIDE_OWN_STAGES = 16, 32, 2
 # Of TMA copies, as far as shared memory suffices; lower if each stage also needs tensor memory columns for scales.
 MAX_TMA_STAGES, MAX_BLOCK_SCALED_STAGES = 16, 6
 # Bytes besides the stages of a buffer: mbarriers, and alignment padding.
@@ -371,10 +371,11 @@ def min_stages(ctas: int) -> int:
     return max(1, MIN_STAGES // ctas)
 
 
-def ctas_beside_own_stages(kernel: TableOp, job: Job) -> int:
-    """CTAs per SM that stages which each thread reads itself leave shared memory for: those that are asked for, or few warps."""
+def ctas_beside_own_stages(kernel: TableOp, loop: Operation, job: Job) -> int:
+    """CTAs per SM that the stages of a loop which each thread reads itself leave shared memory for: those that are asked for, or few warps."""
     asked = requested(job).occupancy or hint(kernel, job, "occupancy")
-    return asked or max(1, WARPS_BESIDE_OWN_STAGES // kernel.num_warps)
+    reduces = any(op.name == REDUCE for op in walk(loop))
+    return asked or max(1, (WARPS_THAT_REDUCE if reduces else WARPS_BESIDE_OWN_STAGES) // kernel.num_warps)
 
 
 def two_stages_fit(size: int, job: Job, k_splits: int = 1, used_bytes: int = 0) -> bool:

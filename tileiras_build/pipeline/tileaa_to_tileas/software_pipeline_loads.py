@@ -135,7 +135,7 @@ def _pipeline_rows(loop: TableOp, job: Job, chosen: list[int]) -> None:
 def _choose_own_stages(kernel: TableOp, loop: TableOp, copies: list[OwnCopy], place: int, job: Job) -> int:
     """As many stages as keep DRAM busy, of those that fit beside another CTA, or the requested ones; 0 for few, and for fewer iterations."""
     wanted, size = _requested(job, place), sum(copy.bytes for copy in copies)
-    used, most = _used_shared_memory(kernel, loop, set(), job), ctas_beside_own_stages(kernel, job)
+    used, most = _used_shared_memory(kernel, loop, set(), job), ctas_beside_own_stages(kernel, loop, job)
     fitting, ctas = choose_stages(size, used, most, job, MIN_OWN_STAGES)
     preferred = min(fitting, own_stages(size, job.target))
     is_short = (trips_of(loop) or MIN_OWN_STAGES) < MIN_OWN_STAGES

@@ -126,9 +126,9 @@ AsyncTiledLoadOp = define(
 )
 AsyncLoadOp = define(
     "nv_tileas.async_load",
-    "pointer mask? buffer stage enabled",
+    "pointer mask? other? buffer stage enabled",
     "",
-    "copy a tile that is loaded through pointers to a stage; zeros where it is masked out",
+    "copy a tile that is loaded through pointers to a stage; ``other``, else zeros, where it is masked out",
     pure=False,
     attributes=POINTER_VECTOR,
     op_traits=OpTraits(LayoutTrait.CUSTOM, MemoryEffect.COPY),

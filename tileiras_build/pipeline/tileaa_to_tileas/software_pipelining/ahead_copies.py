@@ -9,6 +9,7 @@ from xdsl.ir import Operation, SSAValue
 from ....ir.dialects.nv_tileas.ops import AsyncLoadOp, AsyncTiledLoadOp
 from ....ir.dialects.op_definition import TableOp, location_of
 from ....ir.layouts import LinearLayout
+from ...analysis.enclosing_control_flow import is_zero
 from ...analysis.op_queries import POINTER_LOAD
 from .loop_iteration import LoopIteration
 
@@ -34,8 +35,9 @@ class AheadCopy:
     ) -> Operation:
         load = self.load
         mask = None if load.mask is None else iteration.at(load.mask, distance)
+        other = None if load.other is None or is_zero(load.other) else iteration.at(load.other, distance)
         return AsyncLoadOp.make(
-            [iteration.at(load.pointer, distance), mask, buffer, slot, enabled],
+            [iteration.at(load.pointer, distance), mask, other, buffer, slot, enabled],
             [],
             location_of(load),
             vector=self.vector,

@@ -17,7 +17,7 @@ from ....ir.dialects.op_traits import is_function
 from ....ir.layouts import SharedLayout, choose_swizzle, largest_vector
 from ...analysis.access_vectorization import ViewAccessInfo, pointer_order, pointer_vector
 from ...analysis.axis_info import AxisAnalysis
-from ...analysis.copied_operands import MIN_CP_ASYNC_BYTES, is_loaded_ahead
+from ...analysis.copied_operands import MIN_CP_ASYNC_BYTES, fills_with_zeros, may_load_ahead
 from ...analysis.op_queries import LOADS, POINTER_LOAD, TILED_LOAD, is_outside, is_tile
 from ...common.cse import eliminate_dead_code
 from ...common.llvm_element_types import element_of
@@ -45,9 +45,11 @@ class OwnCopy(AheadCopy):
         layout, element = layout_of(load.value), element_of(load.value.type)
         if element.per_byte > 1 or layout.free_bits("lane") or layout.free_bits("warp"):
             return None
-        if not is_loaded_ahead(load, block, []):
+        if not may_load_ahead(load, block, []) or load.name == TILED_LOAD and load.view.type.kind.data == "gather":
             return None
         order, aligned, inside = _vectors(load)
+        if not fills_with_zeros(load):
+            aligned = min(aligned, inside)  # a thread writes whole vectors of other values
         placement = choose_swizzle(layout, layout, layout.shape, element.bits, order=order, standard_modes_only=True)
         vector = min(aligned, layout.contiguous(order), largest_vector(layout, placement))
         if vector * element.bytes < MIN_CP_ASYNC_BYTES:

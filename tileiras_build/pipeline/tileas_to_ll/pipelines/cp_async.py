@@ -6,7 +6,8 @@ The bytes of a copy are counted only if the tensor may end inside a vector (``ha
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, UnitAttr, i64
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -27,11 +28,12 @@ from ...analysis.op_queries import DOT
 from ...analysis.smem_load_plans import ldmatrix_plan, stmatrix_plan, vector_load_plan, vector_store_plan
 from ...common.llvm_element_types import element_of
 from ...common.llvm_type_constructors import GLOBAL, I1, I8, I32, SHARED
+from ..emission.element_constants import constant_element
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import INDEX, InstructionBuilder
 from ..emission.kernel_emitter import Handler, KernelEmitter
-from ..memory.global_memory import TileAddresses, is_mask_needed, tile_addresses, vector_of
-from ..memory.shared_memory import holder_of, load_registers, store_registers
+from ..memory.global_memory import TileAddresses, is_mask_needed, padding_bits, tile_addresses, vector_of
+from ..memory.shared_memory import holder_of, load_registers, store_registers, store_shared
 
 LARGEST = 16
 SHARED_BYTES, GLOBAL_BYTES = (
@@ -58,26 +60,49 @@ def emit_async_tiled_load(e: KernelEmitter, op: TableOp) -> None:
     view = e.values.view(op.view)
     layout: LinearLayout = op.layout
     addresses = tile_addresses(e, op, view, layout)
-    order, enabled = view.order, e.values.scalar(op.enabled)
+    order, enabled, element = view.order, e.values.scalar(op.enabled), addresses.element
+    padding = padding_bits(element, view.type.padding.data)
 
-    def source(first: int, count: int) -> SSAValue:
+    def source(first: int, count: int) -> _Source:
         if "has_boundary_tile" in op.attributes:
-            return _bytes_in_bounds(e.b, addresses, first, order[0], count, enabled)
-        return _is_out_of_bounds(e.b, addresses.mask(first), enabled)
+            return _Source(_bytes_in_bounds(e.b, addresses, first, order[0], count, enabled))
+        inside = addresses.mask(first)
+        if padding and inside is not None:
+            return _Source.filled(e.b, inside, enabled, [constant_element(e.b, element, padding)] * count)
+        return _Source(_is_out_of_bounds(e.b, inside, enabled))
 
     _copy_vectors(e, op, layout, vector_of(op, layout, order), addresses.address, source)
 
 
 def emit_async_load(e: KernelEmitter, op: TableOp) -> None:
     layout, pointers = layout_of(op.pointer), e.values.registers(op.pointer)
-    masks = None if op.mask is None else e.values.registers(op.mask)
+    masks, others = (None if tile is None else e.values.registers(tile) for tile in (op.mask, op.other))
+    enabled = e.values.scalar(op.enabled)
 
-    def source(first: int, count: int) -> SSAValue:
-        mask = None if masks is None else is_mask_needed(masks[first])
-        return _is_out_of_bounds(e.b, mask, e.values.scalar(op.enabled))
+    def source(first: int, count: int) -> _Source:
+        inside = None if masks is None else is_mask_needed(masks[first])
+        if others is not None and inside is not None:
+            return _Source.filled(e.b, inside, enabled, others[first : first + count])
+        return _Source(_is_out_of_bounds(e.b, inside, enabled))
 
     vector = vector_of(op, layout, pointer_order(op, layout.rank))
     _copy_vectors(e, op, layout, vector, lambda first: (pointers[first], 0), source)
+
+
+@dataclass(frozen=True)
+class _Source:
+    """What a thread copies of a vector. ``taken``: the bytes to read, or whether to ignore the source, so that the others become zero; None to
+    copy all of it ``where`` there is no ``fill``, which the thread writes instead if it is ``outside``.
+    """
+
+    taken: SSAValue | None
+    where: Value | None = None
+    outside: Value | None = None
+    fill: Sequence[Value] = ()
+
+    @classmethod
+    def filled(cls, b: InstructionBuilder, inside: Value, enabled: Value, fill: Sequence[Value]) -> _Source:
+        return cls(None, b.all_lanes(enabled, inside), b.binary("xor", inside, 1, I1), fill)
 
 
 def _copy_vectors(
@@ -86,7 +111,7 @@ def _copy_vectors(
     layout: LinearLayout,
     vector: int,
     address: Callable[[int], tuple[Value, int]],
-    source: Callable[[int, int], SSAValue],
+    source: Callable[[int, int], _Source],
 ) -> None:
     """Copy the registers of a tile to a stage; ``address`` of a register's element, and ``source`` of a vector from one on."""
     placement = op.buffer.type.placement.data
@@ -94,13 +119,16 @@ def _copy_vectors(
     stage = stage_address(e, op.buffer, e.values.scalar(op.stage))
     thread = e.threads.linear(access.lane_offsets, access.warp_offsets)
     holder = holder_of(e.threads, access.free_lanes, access.free_warps)
+    element = element_of(op.buffer.type.element_type)
     for group in access.vectors:
         first = group.registers[0]
         there, taken = address(first), source(first, len(group.registers))
         with e.b.at_function_start():
             place = e.b.xor(thread, group.xor)
-        size = len(group.registers) * placement.element_bits // 8
-        _copy(e.b, (e.b.add(stage, place), group.add), there, size, taken, holder)
+        size, target = len(group.registers) * placement.element_bits // 8, e.b.add(stage, place)
+        _copy(e.b, (target, group.add), there, size, taken.taken, e.b.all_of([holder, taken.where]))
+        if taken.fill:
+            store_shared(e.b, element, taken.fill, target, group.add, e.b.all_of([holder, taken.outside]))
 
 
 def _copy(
@@ -108,14 +136,14 @@ def _copy(
     target: tuple[Value, int],
     place: tuple[Value, int],
     size: int,
-    source: SSAValue,
+    source: SSAValue | None,
     holder: Value | None,
 ) -> None:
     """``source``: bytes to read, or whether to ignore the source; ``target`` and ``place``: addresses and byte offsets."""
     (to, to_offset), (of, of_offset) = target, place
     there = b.bridge(to, SHARED_BYTES), b.bridge(to_offset, INDEX)
     here = b.bridge(of, GLOBAL_BYTES), b.bridge(of_offset, INDEX)
-    taken = (None, source) if source.type == I1 else (b.bridge(source, INDEX), None)
+    taken = (None, source) if source is None or source.type == I1 else (b.bridge(source, INDEX), None)
     b.issue_in_group(nvgpu.DeviceAsyncCopyOp, *there, *here, *taken, holder, types=(TOKEN,), properties=SIZES[size])
 
 
