@@ -34,6 +34,29 @@ def attention(q, k, v, out, TILE_M: ConstInt, TILE_N: ConstInt, WIDTH: ConstInt,
     ct.store(out, (ct.bid(0), 0), (total / weight).astype(out.dtype))
 
 
+@ct.kernel(occupancy=2)
+def masked(q, k, v, out, TILE: ConstInt, WIDTH: ConstInt):
+    """out = softmax(q k^T) v by powers of 2, where each query has the keys up to its own row: the last tile of keys is masked."""
+    queries = ct.load(q, (ct.bid(0), 0), (TILE, WIDTH))
+    peak = ct.full((TILE, 1), -1e9, dtype=ct.float32)
+    weight = ct.zeros((TILE, 1), dtype=ct.float32)
+    total = ct.zeros((TILE, WIDTH), dtype=ct.float32)
+    row, column = ct.arange(TILE, dtype=ct.int32)[:, None], ct.arange(TILE, dtype=ct.int32)[None, :]
+    for j in range(ct.bid(0) + 1):
+        keys = ct.load(k, (0, j), (WIDTH, TILE), order=(1, 0))
+        scores = ct.mma(queries, keys, ct.zeros((TILE, TILE), dtype=ct.float32))
+        if j == ct.bid(0):
+            scores = ct.where(row >= column, scores, -1e30)
+        new_peak = ct.maximum(peak, ct.max(scores, axis=1, keepdims=True))
+        powers = ct.exp2(scores - new_peak)
+        shrink = ct.exp2(peak - new_peak)
+        weight = weight * shrink + ct.sum(powers, axis=1, keepdims=True)
+        values = ct.load(v, (j, 0), (TILE, WIDTH))
+        total = shrink * total + ct.mma(powers.astype(v.dtype), values, ct.zeros((TILE, WIDTH), dtype=ct.float32))
+        peak = new_peak
+    ct.store(out, (ct.bid(0), 0), (total / weight).astype(out.dtype))
+
+
 @ct.kernel
 def biased(q, k, v, bias, out, TILE_M: ConstInt, TILE_N: ConstInt, WIDTH: ConstInt):
     """out = softmax(q k^T + bias) v by powers of 2."""
@@ -82,6 +105,7 @@ CASES = [
     Case("tall_twice", attention, (*[NARROW] * 4, 128, 64, 64, False)),
     Case("tall_of_short_loads", attention.replace_hints(occupancy=None), (*[MATRIX] * 4, 128, 32, WIDTH, False)),
     Case("few_queries", attention, (*[MATRIX] * 4, FEW, KEYS, WIDTH, True)),
+    Case("masked", masked, (*[NARROW] * 4, ROWS, WIDTH)),
     Case("biased", biased, (*[NARROW] * 3, BIAS, NARROW, 128, 64, 64)),
     Case("biased_by_halves", biased, (*[NARROW] * 3, MATRIX, NARROW, 128, 64, 64)),
     Case("biased_wide", biased, (*[NARROW] * 3, BIAS, NARROW, 128, 128, 64)),

@@ -74,6 +74,23 @@ def check(name, sm, blocks, width):
     np.testing.assert_allclose(actual.astype(np.float64), expected, rtol=1e-2, atol=2e-3)
 
 
+def test_results_in_tensor_memory_are_not_live_together():
+    """Threads read one after the other, and of a tile that a branch masks only the result is live behind it."""
+    assert schedule_of(scheduled_kernel(KERNELS, "masked", "sm_100")).occupancy == 2
+    [kernel] = assembled(KERNELS, "masked", "sm_100").manifest["kernels"].values()
+    assert kernel["resources"]["spill_stores"] == kernel["resources"]["spill_loads"] == 0
+
+
+@pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
+def test_results_with_a_mask(sm):
+    random = np.random.default_rng(9)
+    q, k, v = (random.normal(size=(2 * QUERIES, WIDTH)).astype(np.float16) / 4 for _ in range(3))
+    actual = run(KERNELS, "masked", sm, [q, k, v, np.zeros_like(q)], grid=(2, 1, 1))[3]
+    scores = np.tril(np.exp2(q.astype(np.float64) @ k.astype(np.float64).T))
+    expected = scores @ v.astype(np.float64) / scores.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(actual.astype(np.float64), expected, rtol=1e-2, atol=2e-3)
+
+
 @pytest.mark.parametrize(("name", "ctas"), [("biased", 1), ("biased_by_halves", 2)])
 def test_a_tile_that_is_added_to_scores_takes_registers_of_a_second_cta(name, ctas):
     assert (schedule_of(scheduled_kernel(KERNELS, name, "sm_90")).occupancy or 1) == ctas

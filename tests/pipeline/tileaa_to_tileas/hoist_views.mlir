@@ -76,3 +76,31 @@ nv_tileaa.func @k {
   }
   nv_tileaa.return
 }
+
+// ---- one_array_as_another_type
+!m = !nv_tileaa.memref<bf16, [64, 64], [64, 1]>
+!v = !nv_tileaa.tiled_view<partition, !m, tile = [16, 16], dim_map = [0, 1], steps = [16, 16], sparse = -1, padding = zero>
+nv_tileaa.func @k {
+^bb0(%p: !nv_tileaa.ptr<i16>, %i: i32):
+  %q = nv_tileas.bitcast %p : (!nv_tileaa.ptr<i16>) -> !nv_tileaa.ptr<bf16>
+  %r = nv_tileas.bitcast %p : (!nv_tileaa.ptr<i16>) -> !nv_tileaa.ptr<bf16>
+  %m0 = nv_tileas.make_memref %q : (!nv_tileaa.ptr<bf16>) -> !m
+  %m1 = nv_tileas.make_memref %r : (!nv_tileaa.ptr<bf16>) -> !m
+  %a = nv_tileas.block_tile %m0 : (!m) -> !v
+  %b = nv_tileas.block_tile %m1 : (!m) -> !v
+  %x, %t0 = nv_tileas.tiled_load %a coords(%i, %i) {mem_semantic = "weak"} : (!v, i32, i32) -> (tensor<16x16xbf16>, !nv_tileaa.mem_token)
+  %y, %t1 = nv_tileas.tiled_load %b coords(%i, %i) {mem_semantic = "weak"} : (!v, i32, i32) -> (tensor<16x16xbf16>, !nv_tileaa.mem_token)
+  nv_tileaa.return
+}
+// ==>
+!memref0 = !nv_tileaa.memref<bf16, [64, 64], [64, 1]>
+!view0 = !nv_tileaa.tiled_view<partition, !memref0, tile = [16, 16], dim_map = [0, 1], steps = [16, 16], sparse = -1, padding = zero>
+nv_tileaa.func @k {
+^bb0(%p: !nv_tileaa.ptr<i16>, %i: i32):
+  %q = nv_tileas.bitcast %p : (!nv_tileaa.ptr<i16>) -> !nv_tileaa.ptr<bf16>
+  %m0 = nv_tileas.make_memref %q : (!nv_tileaa.ptr<bf16>) -> !memref0
+  %a = nv_tileas.block_tile %m0 : (!memref0) -> !view0
+  %x, %t0 = nv_tileas.tiled_load %a coords(%i, %i) {mem_semantic = "weak"} : (!view0, i32, i32) -> (tensor<16x16xbf16>, !nv_tileaa.mem_token)
+  %y, %t1 = nv_tileas.tiled_load %a coords(%i, %i) {mem_semantic = "weak"} : (!view0, i32, i32) -> (tensor<16x16xbf16>, !nv_tileaa.mem_token)
+  nv_tileaa.return
+}

@@ -43,7 +43,7 @@ def peak_of_block(block: Block, target: Target, *, counts_inner: bool = True) ->
 
 def live_registers(block: Block, target: Target, *, counts_inner: bool = True) -> list[int]:
     """The registers of all threads that are live after each operation of a block, and behind the last one. What operations with regions
-    define inside counts all the time: beside dots that is cautious, as threads then hold operands, too.
+    define inside counts at their places, all at once.
     """
     positions = {op: position for position, op in enumerate(block.ops)}
     last_use = {
@@ -74,9 +74,13 @@ def _live_range(value: SSAValue, last_use: int, positions: dict[Operation, int],
     op = value.owner
     if op is block:
         return 0, last_use
-    if not isinstance(op, Operation) or op not in positions:
-        return 0, len(positions)  # defined before the loop, or inside of an operation with regions
-    return positions[op], last_use
+    inner = op if isinstance(op, Operation) else op.parent_op()
+    if op is inner and inner in positions:
+        return positions[inner], last_use
+    around = None if inner is None else ancestor_in(inner, block)
+    if around is None:
+        return 0, len(positions)  # defined before the loop
+    return positions[around], positions[around] + 1  # inside of an operation with regions: all of it at once
 
 
 def _is_inner(value: SSAValue, block: Block) -> bool:

@@ -174,13 +174,23 @@ def _occupancies(func: TableOp, most: int, job: Job, regs: int | None = None) ->
     once are more.
     """
     warps = choose_warps(func, job)
-    live = max(_loop_registers(func, job), peak_registers(func, job.target))
+    live = _live_registers(func, job)
     regs = live if regs is None else min(regs, live)
     (stage, columns), row = _memories_of_loops(func, job), 0 if requested(job).spill else row_words(func)
     for ctas in range(most, 1, -1):
         limits = _register_limit(regs, warps, ctas, job), _row_limit(row, warps, ctas, job)
         yield Candidate(ctas, next(filter(None, limits), None) or _memory_limit(stage, columns, ctas, job))
     yield Candidate(1)
+
+
+def _live_registers(func: TableOp, job: Job) -> int:
+    """The registers of all threads for tiles in the loop with the most. Threads read accumulators from tensor memory one after the other,
+    where they use them: the results of several dots are not live together, unless the loop has them live so.
+    """
+    peak = peak_registers(func, job.target)
+    if peak and fastest_family(job.target).accumulator is Storage.TENSOR:
+        return peak
+    return max(_loop_registers(func, job), peak)
 
 
 def _registers_of_stationary(func: TableOp, job: Job) -> int | None:
