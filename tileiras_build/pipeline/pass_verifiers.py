@@ -44,6 +44,7 @@ PASS_VERIFIERS: Mapping[str, tuple[str, ...]] = {
     "tileas-use-tma-stores": (BARRIERS,),
     "tileas-reload-accumulators": (PIPELINES,),
     "tileas-allocate-shared-memory": (CP_ASYNC_BUFFERS, SHARED_MEMORY, TMA_STORES),
+    "tileas-split-mma-issue": (BARRIERS, PIPELINES, CP_ASYNC_BUFFERS),
     "tileas-ping-pong-warpgroups": (BARRIERS, CLUSTERS, PIPELINES, CP_ASYNC_BUFFERS, SHARED_MEMORY, TMA_STORES),
     "convert-nvgpu-and-gpu-to-nvvm": (PEERS,),
 }

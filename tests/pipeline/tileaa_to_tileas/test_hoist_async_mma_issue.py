@@ -12,8 +12,8 @@ KERNELS = Path(__file__).with_name("rotated_dots.py")
 
 
 def events(name: str) -> list[str]:
-    """What the loop of a kernel does with tensor memory, in order."""
-    text = compiled(KERNELS, name, "sm_100").tileas
+    """What the loop of a kernel does with tensor memory, in order, where its threads issue the MMAs."""
+    text = compiled(KERNELS, name, "sm_100", schedule='{"schedule": {"mma_warp": false}}').tileas
     loop = text[text.rindex("nv_tileas.for ") :]
     names = [line.strip().partition("nv_tileas.")[2].split(" ")[0] for line in loop.splitlines()]
     return [name for name in names if name in ("if", "async.umma", "tmem_load", "tmem_store", "reduce")]

@@ -171,8 +171,8 @@ KNOBS: tuple[Knob, ...] = (
     Knob(
         "mma_warp",
         bool,
-        "one warp issues all MMAs, and the other ones run the epilogue of the previous tile meanwhile",
-        "dots that accumulate from zero in tensor memory, in a loop over output tiles or with block scales",
+        "one warp issues all MMAs, and the other ones compute with earlier results meanwhile",
+        "dots that accumulate from zero in tensor memory, in a loop over output tiles or with block scales, or several in a loop that reads one",
         is_priced=True,
     ),
     Knob(

@@ -54,6 +54,7 @@ from .software_pipeline_loads import SoftwarePipelineLoads
 from .specialize_warps import SpecializeWarps
 from .spill_to_shared import SpillToShared
 from .split_k import SplitK
+from .split_mma_issue import SplitMmaIssue
 from .swap_operands import SwapOperands
 from .use_tma_stores import UseTmaStores
 from .use_two_cta_mma import UseTwoCtaMma
@@ -106,6 +107,7 @@ PASSES = (
     DeferMmaWaits,  # after SelectMemoryAtoms: no later pass adds copies; before AllocateSharedMemory, whose barriers depend on the order
     SpillToShared,  # after SelectMemoryAtoms: no later pass adds tiles
     MarkReadOnlyLoads,  # after SpillToShared: no later pass adds accesses, and lazy loads are known
+    SplitMmaIssue,  # after MarkReadOnlyLoads: no later pass moves or adds MMAs and barriers; before AllocateSharedMemory: it makes mbarriers
     AllocateSharedMemory,  # sizes depend on layouts, barriers on the final order: later passes change neither
     PingPongWarpgroups,  # after AllocateSharedMemory: an exclusive section contains no barrier
     CheckSchedule,  # last: no other pass changes what the schedule says

@@ -295,7 +295,7 @@ class PartitionInterpreter(IntegerInterpreter):
         """Fill the item that this warp acquired last."""
         item = self.filled[op.pipeline]
         self._expect(op, item)
-        if self.acquired[op.pipeline] != item + 1:
+        if op.pipeline in self.reused and self.acquired[op.pipeline] != item + 1:
             self.fail(f"item {item} is filled and not acquired")
         self._fill_item(op.pipeline)
         self.unsynchronized -= {buffer for buffer in self.unsynchronized if self.pipelines.get(buffer) is op.pipeline}

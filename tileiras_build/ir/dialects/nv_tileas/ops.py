@@ -160,7 +160,6 @@ LocalLoadOp = define(
     attributes=COPY_ATOM | {"starts": I64S.optional()},
     op_traits=CUSTOM_LAYOUT,
 )
-
 LocalStoreOp = define(
     "nv_tileas.local_store",
     "value buffer stage pipeline?",
@@ -227,8 +226,9 @@ ProducerCommitOp = define(
     "nv_tileas.async.pipeline.producer_commit",
     "pipeline token",
     "",
-    "arrive: this warp's writes to the stage are visible, also to tensor cores",
+    "arrive: this warp's writes to the stage are visible, also to tensor cores; ``ordered``: they have been before",
     pure=False,
+    attributes={"ordered": FLAG},
     op_traits=NO_TILES,
 )
 ProducerTailOp = define(
@@ -380,10 +380,10 @@ AsyncUmmaOp = define(
     "completion releases the stage of the pipeline, and fills ready",
     pure=False,
     # ``scale_iteration``: the index of the iteration in the pipeline of scales. ``chunk``: the index of the chunk of k, and
-    # the number of chunks. ``rows``: the same of the tiles of rows.
+    # the number of chunks. ``rows``: the same of the tiles of rows. ``recomputed``: its addresses, as the thread has few registers.
     attributes=MMA
     | OPERAND_PLACEMENTS
-    | {"mma": TEXT, "shape": I64S, "pair": FLAG, "chunk": I64S.optional(), "rows": I64S.optional()},
+    | {"mma": TEXT, "shape": I64S, "pair": FLAG, "chunk": I64S.optional(), "rows": I64S.optional(), "recomputed": FLAG},
     op_traits=OpTraits(LayoutTrait.NONE, mma=MmaRole.MULTIPLY | MmaRole.ISSUE | MmaRole.RELEASE),
 )
 UmmaCommitOp = define(

@@ -83,7 +83,7 @@ from .tmem_access import (
     vector_of,
     warp_address,
 )
-from .tmem_allocation import TmemAllocation, allocation_of
+from .tmem_allocation import TmemAllocation, addresses_of_its_own, allocation_of
 
 REGISTER_BYTES = 4
 COLUMN_BYTES = LANES * REGISTER_BYTES  # of a column of scales, which is replicated to the lanes of all four warps
@@ -296,15 +296,16 @@ def _commit(e: KernelEmitter, address: Value, ctas: int = 1) -> None:
 
 
 def emit_async_umma(e: KernelEmitter, op: TableOp) -> None:
-    mma = _Umma(e, op)
-    with _issuing(e):
-        e.b.issue(instructions.FenceAfterOp)
-        mma.emit()
-        if op.pipeline is not None:
-            ctas = PAIR if is_pair(op.pipeline) else ctas_of(op.pipeline)
-            _commit(e, empty_barrier(e, op, stage_of(e.values, op)), ctas)
-        if op.ready is not None:
-            _commit(e, barrier_in(e, op.ready, 0))
+    with addresses_of_its_own(e) if op.recomputed else nullcontext():
+        mma = _Umma(e, op)
+        with _issuing(e):
+            e.b.issue(instructions.FenceAfterOp)
+            mma.emit()
+            if op.pipeline is not None:
+                ctas = PAIR if is_pair(op.pipeline) else ctas_of(op.pipeline)
+                _commit(e, empty_barrier(e, op, stage_of(e.values, op)), ctas)
+            if op.ready is not None:
+                _commit(e, barrier_in(e, op.ready, 0))
 
 
 def emit_umma_commit(e: KernelEmitter, op: TableOp) -> None:

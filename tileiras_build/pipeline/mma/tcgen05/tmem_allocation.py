@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from ....ir.casting import cast, int_attr
 from ....ir.dialects import gpu_ext as gpu
 from ....ir.dialects.cute_nvgpu import ops as cute_nvgpu
 from ....ir.dialects.nvvm import tcgen05 as instructions
+from ....ir.dialects.nvvm.cluster_sync_and_fences import HereOp
 from ....ir.dialects.op_definition import TableOp
 from ...common.llvm_type_constructors import I32, SHARED, TENSOR
 from ...tileas_to_ll.emission.function_builder import Value
@@ -84,3 +88,13 @@ class TmemAllocation:
 def allocation_of(e: KernelEmitter) -> TmemAllocation:
     """The allocation of a kernel with operations on tensor memory."""
     return cast(TmemAllocation, e.tmem)
+
+
+@contextmanager
+def addresses_of_its_own(e: KernelEmitter) -> Iterator[None]:
+    """What is emitted shares no addresses with what comes before: they would be live in between, and a thread has few registers."""
+    allocation, memory = allocation_of(e), e.memory
+    bases = allocation.base, memory.shared_base
+    allocation.base, memory.shared_base = (e.b.issue(HereOp, e.b.of(base, I32), type=I32) for base in bases)
+    yield
+    allocation.base, memory.shared_base = bases

@@ -39,6 +39,13 @@ def arrive_of_warp(threads: ThreadIds, address: Value) -> None:
     threads.b.operation(nvgpu.MBarrierArriveOp, (at, first, threads.b.of(is_leader, I1)))
 
 
+def arrive_of_elected(threads: ThreadIds, address: Value) -> None:
+    """``arrive_of_warp`` by an elected lane, so that no predicate is live in between: threads have seven, which a softmax needs."""
+    threads.b.issue(warp_sync.BarWarpSyncOp, -1)
+    at, first = mbarrier(threads.b, threads.b.pointer(address, SHARED))
+    threads.b.operation(nvgpu.MBarrierArriveOp, (at, first, threads.b.of(threads.elect(), I1)))
+
+
 def arrive_of_warp_of_pair(threads: ThreadIds, address: Value) -> None:
     """Arrive once for this warp in the first CTA of the pair. What was written stays in the shared memory of this CTA, where its own
     tensor cores read it: no cache is between.

@@ -39,6 +39,7 @@ from .cluster_synchronization import CLUSTER_REDUCE_BARRIERS, arrivals_of_cluste
 from .mbarrier_arrivals import (
     arrive_at,
     arrive_everywhere,
+    arrive_of_elected,
     arrive_of_warp,
     arrive_of_warp_of_pair,
     initialize_mbarrier,
@@ -201,6 +202,8 @@ def _expect(b: InstructionBuilder, full: Value, bytes: int) -> None:
 
 def emit_producer_commit(e: KernelEmitter, op: TableOp) -> None:
     """Make each thread's writes visible to the asynchronous proxy, then arrive once for the warp."""
+    if op.ordered:
+        return arrive_of_elected(e.threads, full_barrier(e, op, stage_of(e.values, op)))
     e.b.issue(cluster_sync_and_fences.FenceProxyAsyncOp, shared=True)
     full = full_barrier(e, op, stage_of(e.values, op))
     if is_written_by_pair(op.pipeline):

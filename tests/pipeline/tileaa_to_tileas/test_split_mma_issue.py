@@ -1,0 +1,79 @@
+"""A warp of its own issues the MMAs whose results threads read: correct results and no race, and what each partition has."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from xdsl.ir import Operation, Region
+
+from tests.emulated_kernels import compiled, run, scheduled_case, scheduled_kernel
+from tileiras_build.ir.casting import as_op
+from tileiras_build.ir.dialects.fast_xdsl import walk
+from tileiras_build.ir.dialects.op_traits import is_agent_switch, is_loop
+from tileiras_build.pipeline.verifiers.mbarrier_pipelines import verify_pipelines
+
+FOLDER = Path(__file__).parent
+ROTATED, GRADIENTS, STATES = (FOLDER / f"{name}.py" for name in ("rotated_dots", "tiles_of_two_dots", "state_dots"))
+SHARED = FOLDER / "shared_tmem.py"
+ARRIVAL, BARRIER, MMA = (f"nv_tileas.{name}" for name in ("async.pipeline.producer_commit", "barrier", "async.umma"))
+
+
+def partitions(path: Path, name: str) -> list[Region]:
+    """The partitions of a kernel: the producer, issuers, and the consumer last."""
+    [switch] = filter(is_agent_switch, walk(scheduled_kernel(path, name, "sm_100")))
+    return list(switch.regions)
+
+
+def within(region: Region, name: str) -> list[Operation]:
+    return [op for op in walk(region) if op.name == name]
+
+
+@pytest.mark.parametrize(("path", "name"), [(ROTATED, "of_two"), (ROTATED, "before_another"), (GRADIENTS, "gradients")])
+def test_threads_that_read_results_neither_issue_mmas_nor_wait_for_each_other(path, name):
+    producer, issuer, consumer = partitions(path, name)
+    loops = [op for op in walk(consumer) if is_loop(op)]
+    assert within(issuer, MMA) and not within(producer, MMA) and not within(consumer, MMA)
+    assert not any(op.name == BARRIER for loop in loops for op in walk(loop))
+    pipelines = {as_op(op).pipeline for op in within(consumer, ARRIVAL)}
+    waited = {as_op(op).pipeline for op in within(issuer, "nv_tileas.async.pipeline.consumer_wait")}
+    assert pipelines and pipelines <= waited
+    assert scheduled_kernel(path, name, "sm_100").attributes["schedule"].data["mma_warp"].value.data
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        (ROTATED, "weighted_steps"),  # one MMA in the loop: nothing overlaps it
+        (STATES, "linear_attention"),  # threads write an operand to stages that MMAs release
+        (GRADIENTS, "two_accumulators"),  # threads read them behind the loop
+        (SHARED, "scan_narrow"),  # two tiles of eight warps share columns
+    ],
+)
+def test_threads_issue_other_mmas_themselves(path, name):
+    _, consumer = partitions(path, name)
+    assert within(consumer, MMA) and not within(consumer, ARRIVAL)
+
+
+def test_a_schedule_declines_the_warp():
+    text = compiled(ROTATED, "of_two", "sm_100", schedule='{"schedule": {"mma_warp": false}}').tileas
+    consumer = text[text.rindex("nv_tileas.for ") :]
+    assert MMA in consumer and "mma_warp = false" in text
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2, 5])
+def test_results_of_two_dots_that_threads_multiply(steps):
+    rng = np.random.default_rng(steps)
+    q, k, v = (rng.integers(-1, 2, (rows, 64)).astype(np.float16) for rows in (200, 320, 320))
+    k, v = k[: 64 * steps], v[: 64 * steps]
+    want = (q @ k.T.astype(np.float64)) * (q @ v.T.astype(np.float64)) @ v
+    if not steps:
+        k, v = np.zeros((1, 64), np.float16), np.zeros((1, 64), np.float16)
+    found = run(ROTATED, "of_two", "sm_100", [q, k, v, np.full((200, 64), np.nan, np.float32)], (4, 1, 1))[3]
+    np.testing.assert_array_equal(found, want)
+
+
+@pytest.mark.parametrize(
+    ("path", "name"), [(ROTATED, "of_two"), (ROTATED, "of_itself_and_turned"), (GRADIENTS, "gradients")]
+)
+def test_verifier_of_pipelines(path, name):
+    assert verify_pipelines(scheduled_case(path, name, "sm_100")) > 0

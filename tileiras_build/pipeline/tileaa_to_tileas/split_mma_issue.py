@@ -1,0 +1,336 @@
+"""Issue the MMAs of a loop from a warp of its own, where threads read their results in each iteration.
+
+In:    kernels with a producer and a consumer partition. A thread of the consumer issues the MMAs (async.umma), behind a barrier of all
+       threads; in a loop with several dots, threads read an accumulator.
+Out:   a third partition, one thread that issues them: the control flow around them, and the waits for stages that TMA fills. A barrier
+       that an MMA follows is a pipeline: each warp arrives (async.pipeline.producer_commit), and only the issuer waits. Warps no longer
+       wait for each other, or for the issue of an MMA.
+After: mark_read_only_loads (no later pass moves or adds MMAs and barriers). Before: allocate_shared_memory (mbarriers are in shared memory).
+Sound: the issuer passes a barrier once all warps have arrived, so an MMA follows what it followed before. MMAs keep their order. Barriers
+       also stay where threads exchange what is no scratch: tiles of tensor memory between eight warps, stages that they write and
+       read, global memory that tokens order. A warp arrives again only after the issuer has waited for the last arrival: it has
+       waited for an MMA that follows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+
+from xdsl.dialects.builtin import IntAttr, IntegerAttr, i32
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+
+from ...ir.casting import ancestor_in, as_op, defining_op, int_array_attr, parent_block
+from ...ir.dialects.fast_xdsl import walk
+from ...ir.dialects.nv_tileas.ops import (
+    AgentSwitchOp,
+    AsyncTiledTmaLoadOp,
+    BarrierOp,
+    ConsumerWaitOp,
+    CreatePipelineOp,
+    LocalLoadOp,
+    LocalStoreOp,
+    ProducerCommitOp,
+)
+from ...ir.dialects.nv_tileas.types import BufferType, PipelineType, TmemType
+from ...ir.dialects.op_definition import TableOp
+from ...ir.dialects.op_traits import (
+    MmaRole,
+    is_agent_switch,
+    is_async_mma,
+    is_loop,
+    is_loop_exit,
+    is_return,
+    is_token_ordered,
+    traits_of,
+)
+from ...ir.layouts.tmem_layout import WARPS
+from ..analysis.enclosing_control_flow import enclosing_loops, has_no_early_exit
+from ..analysis.memory_semantics import acquires
+from ..analysis.op_queries import ASYNC_COPIES, is_pure
+from ..analysis.resource_model import registers_at_launch
+from ..analysis.scalar_slice import TOKEN, ScalarSlice, may_depend_on
+from ..analysis.scratch_memory_sizes import ALIGNMENT
+from ..analysis.shared_memory_plan import available_shared_memory, plan_shared_memory, scratch_users
+from ..common.llvm_element_types import element_of
+from ..common.optimization_hints import occupancy
+from ..job import Job
+from ..mma.dots import accumulates_in_tmem
+from ..pass_manager import EdgePass
+from .issue_behind import shares_columns
+from .op_insertion import insert_before
+from .rotate_mma_loop import users
+from .warp_specialization.consumer import Consumer
+from .warp_specialization.partition_slice import PartitionSlice
+from .warp_specialization.pipelines import Pipeline, PipelineState
+
+MAX_RESIDENT_STEPS = 4  # of an operand in shared memory, for an issuer with the registers of a producer
+STEP_BITS = 256  # of k of an instruction
+LOAD = "nv_tileas.tmem_load"
+
+
+class SplitMmaIssue(EdgePass):
+    """A warp that issues the MMAs whose results threads read."""
+
+    name = "tileas-split-mma-issue"
+    knob = "mma_warp"
+
+    def run_on_function(self, func: TableOp, job: Job) -> bool:
+        return any([_split(as_op(op), func, job) for op in walk(func) if is_agent_switch(op)])
+
+
+def _split(switch: TableOp, func: TableOp, job: Job) -> bool:
+    """Move the MMAs of the consumer to a partition of their own; False where it has none, they stay, or nothing would be gained."""
+    body = switch.regions[-1].blocks[0]
+    acts = [as_op(op) for op in walk(switch.regions[-1]) if _is_issued(op)]
+    if len(switch.regions) != 2 or not _gains(acts) or not _is_supported(switch, acts, func):
+        return False
+    inside = walk(switch.regions[-1])
+    sites: list[Operation] = [op for op in inside if isinstance(op, BarrierOp) and _reaches(op, _is_issue)]
+    exchanges, slice = _Exchanges(body, func), _slice_of(acts, body)
+    kept = {site for site in sites if _reaches(site, exchanges)}
+    if slice is None or any(map(enclosing_loops, kept)) or not all(map(_is_waited_for, sites)):
+        return False
+    if not _has_resources(sites, acts, func, job):
+        return False
+    handed = {site: _handoff(switch, func.num_warps) for site in sites}
+    for dot in filter(is_async_mma, acts):
+        dot.recomputed = True
+    issuer = _Issuer(handed, slice).run(body)
+    _Computing(handed, kept).run(body)
+    _erase(acts, body)
+    _replace(switch, issuer, func)
+    return True
+
+
+# ---- what a kernel has -------------------------------------------------------------------------------
+def _is_issued(op: Operation) -> bool:
+    """Whether the issuer has an operation: an MMA or its commit, or a wait for a stage that TMA fills."""
+    return _is_issue(op) or isinstance(op, ConsumerWaitOp) and _is_loaded(as_op(op).pipeline)
+
+
+def _is_loaded(pipeline: SSAValue) -> bool:
+    """Whether TMA fills the stages of a pipeline."""
+    return any(isinstance(user, AsyncTiledTmaLoadOp) for user in users(pipeline))
+
+
+def _gains(acts: Sequence[TableOp]) -> bool:
+    """Whether an innermost loop has several MMAs, and threads read the accumulator of one in each iteration."""
+    dots: dict[TableOp, list[TableOp]] = {}
+    for dot in filter(is_async_mma, acts):
+        for loop in enclosing_loops(dot)[-1:]:
+            dots.setdefault(loop, []).append(dot)
+    return any(len(found) > 1 and any(_is_read_in(dot, loop) for dot in found) for loop, found in dots.items())
+
+
+def _is_read_in(dot: TableOp, loop: TableOp) -> bool:
+    return any(user.name == LOAD and user.parent_op() is loop for user in users(dot.acc))
+
+
+def _is_supported(switch: TableOp, acts: Sequence[TableOp], func: TableOp) -> bool:
+    """Whether one CTA has all of it, and threads access no stages that the completion of MMAs releases."""
+    dots = [op for op in acts if is_async_mma(op)]
+    if func.num_ctas is not None or any(dot.lhs_scale is not None or dot.acc_stage is not None for dot in dots):
+        return False
+    inside = list(walk(switch.regions[-1]))
+    if any(is_return(op) or is_loop(op) and not has_no_early_exit(op) for op in inside):
+        return False
+    rings = {as_op(op).pipeline for op in acts if isinstance(op, ConsumerWaitOp)}
+    rings |= {dot.pipeline for dot in dots if dot.pipeline is not None}
+    touched = (op for op in inside if op not in acts and not is_pure(op))
+    return not any(value in rings for op in touched for value in op.operands)
+
+
+def _has_resources(sites: Sequence[Operation], acts: Sequence[TableOp], func: TableOp, job: Job) -> bool:
+    """Whether a CTA has shared memory for the mbarriers, and registers for a further warp."""
+    plan = plan_shared_memory(func, scratch_users(func, job), job)
+    if plan.total + ALIGNMENT * len(sites) > available_shared_memory(func, job):
+        return False
+    if func.partition_registers is None:
+        return _leaves_registers(func, job)
+    return all(_resident_steps(dot) <= MAX_RESIDENT_STEPS for dot in acts if is_async_mma(dot))
+
+
+def _leaves_registers(func: TableOp, job: Job) -> bool:
+    """Whether threads have as many registers with a further warp: its partition of the SM has registers for one."""
+    warps, ctas = func.num_warps + func.producer_warps, occupancy(func, job) or 1
+    with_issuer, without = (registers_at_launch((warps + more) * ctas, job.target) for more in (1, 0))
+    return with_issuer == without
+
+
+def _resident_steps(dot: TableOp) -> int:
+    """The instructions along k of a dot whose left operand stays in shared memory: ptxas keeps a descriptor for each."""
+    type = dot.lhs.type
+    if not isinstance(type, BufferType) or type.stages.data > 1:
+        return 0
+    return int_array_attr(dot, "shape")[2] * element_of(type.element_type).bits // STEP_BITS
+
+
+# ---- barriers ----------------------------------------------------------------------------------------
+def _is_issue(op: Operation) -> bool:
+    return accumulates_in_tmem(op) or MmaRole.COMMIT in traits_of(op).mma
+
+
+class _Exchanges:
+    """The operations by which threads exchange what barriers order, besides operands of MMAs: what they write to shared memory and read
+    there, tiles of eight warps with columns in common, and global memory that tokens order.
+    """
+
+    def __init__(self, body: Block, func: TableOp):
+        ops = [inner for op in body.ops for inner in walk(op)]
+        written = {as_op(op).buffer for op in ops if isinstance(op, LocalStoreOp) or op.name in ASYNC_COPIES}
+        self.buffers = written & {as_op(op).buffer for op in ops if isinstance(op, LocalLoadOp)}
+        self.tiles = _tiles_with_columns_in_common(ops) if func.num_warps > WARPS else set()
+
+    def __call__(self, op: Operation) -> bool:
+        if is_token_ordered(op):
+            tokens = (value for value in op.operands if value.type.name == TOKEN)
+            return acquires(op) or any(may_depend_on(token, is_token_ordered) for token in tokens)
+        return any(value in self.buffers or value in self.tiles for value in op.operands)
+
+
+def _tiles_with_columns_in_common(ops: Iterable[Operation]) -> set[SSAValue]:
+    """The tiles of tensor memory that threads access, and that have a column in common with another one of these."""
+    tiles = {value for op in ops if not is_async_mma(op) for value in op.operands if isinstance(value.type, TmemType)}
+    return {tile for tile in tiles if any(other is not tile and shares_columns(tile, other) for other in tiles)}
+
+
+def _reaches(barrier: Operation, is_reached: Callable[[Operation], bool]) -> bool:
+    """Whether an operation of a kind may follow a barrier, with no other barrier between them."""
+    place: Operation | None = barrier
+    while place is not None:
+        if (found := _first_of(_behind(place), is_reached)) is not None:
+            return found
+        around = place.parent_op()
+        if around is not None and is_loop(around) and _first_of(parent_block(place).ops, is_reached):
+            return True
+        place = None if around is None or is_agent_switch(around) else around
+    return False
+
+
+def _behind(place: Operation) -> Iterator[Operation]:
+    while (following := place.next_op) is not None:
+        place = following
+        yield place
+
+
+def _first_of(ops: Iterable[Operation], is_reached: Callable[[Operation], bool]) -> bool | None:
+    return next((found for op in ops if (found := _first(op, is_reached)) is not None), None)
+
+
+def _first(op: Operation, is_reached: Callable[[Operation], bool]) -> bool | None:
+    """Whether one is reached on a path through an operation (True), or a barrier is passed on all of them (False); None otherwise."""
+    if isinstance(op, BarrierOp):
+        return False
+    if not op.regions:
+        return True if is_reached(op) else None
+    arms = [_first_of(region.blocks[0].ops, is_reached) for region in op.regions]
+    if any(arms):
+        return True
+    return False if all(arm is False for arm in arms) and not is_loop(op) else None
+
+
+def _handoff(switch: TableOp, warps: int) -> Pipeline:
+    """What all warps arrive at in place of a barrier, and the issuer waits for."""
+    arrivals = {"consumers": 1, "bytes": 0, "producers": warps}
+    attributes = {name: IntegerAttr(count, i32) for name, count in arrivals.items()}
+    return Pipeline(insert_before(CreatePipelineOp.make([], [PipelineType(IntAttr(1))], attributes), switch))
+
+
+def _is_waited_for(site: Operation) -> bool:
+    """Whether a warp has waited for an MMA behind a barrier before it comes there again: for the first one whose completion threads wait
+    for, with no such wait before it. Each is waited for before the next one on its accumulator is issued.
+    """
+    passed: list[Operation] = []
+    for op in _behind(site):
+        if _is_issue(op) and as_op(op).ready is not None:
+            ready = as_op(op).ready
+            return not any(isinstance(one, ConsumerWaitOp) and as_op(one).pipeline is ready for one in passed)
+        passed += walk(op)
+    return False
+
+
+# ---- the partitions ----------------------------------------------------------------------------------
+class _BodySlice(ScalarSlice):
+    """The scalars of the consumer; those from before the partitions are there for all."""
+
+    def __init__(self, body: Block):
+        super().__init__()
+        self.body = body
+
+    def add(self, value: SSAValue) -> bool:
+        owner = value.block.parent_op() if isinstance(value, BlockArgument) else defining_op(value)
+        if owner is None or ancestor_in(owner, self.body) is None:
+            return True
+        return super().add(value)
+
+
+def _slice_of(acts: Sequence[TableOp], body: Block) -> ScalarSlice | None:
+    """What the issuer computes; None where it would depend on tiles."""
+    slice = _BodySlice(body)
+    if not all([slice.add_control(op) and all(map(slice.add, op.operands)) for op in acts]):
+        return None
+    slice.needed.update(acts)
+    return slice
+
+
+class _Issuer(PartitionSlice):
+    """The partition that issues the MMAs."""
+
+    def __init__(self, handed: dict[Operation, Pipeline], slice: ScalarSlice):
+        super().__init__([], slice)
+        self.handed = handed
+
+    def pipelines(self, place: Operation | None = None) -> list[Pipeline]:
+        return _used_inside(self.handed, place)
+
+    def emit(self, op: TableOp, state: PipelineState) -> None:
+        if (handoff := self.handed.get(op)) is not None:
+            state.wait(handoff)
+            state.advance(handoff)
+
+
+class _Computing(Consumer):
+    """The warps that compute: they arrive in place of barriers, or behind those that order more than MMAs."""
+
+    def __init__(self, handed: dict[Operation, Pipeline], kept: Collection[Operation]):
+        super().__init__([])
+        self.handed, self.kept = handed, kept
+
+    def pipelines(self, place: Operation | None = None) -> list[Pipeline]:
+        return _used_inside(self.handed, place)
+
+    def emit(self, op: Operation, state: PipelineState) -> None:
+        if (handoff := self.handed.get(op)) is None:
+            return
+        if op in self.kept:
+            insert_before(BarrierOp.make([], []), op)
+        state.insert(ProducerCommitOp.make([handoff.pipeline, state.tokens[handoff]], [], ordered=True))
+        state.advance(handoff)
+        op.detach()
+        op.erase()
+
+
+def _used_inside(handed: dict[Operation, Pipeline], place: Operation | None) -> list[Pipeline]:
+    inside = None if place is None else set(walk(place))
+    return [handoff for site, handoff in handed.items() if inside is None or site in inside]
+
+
+def _erase(acts: Collection[Operation], body: Block) -> None:
+    """Erase what the issuer has, and the scalars that only it read."""
+    for op in acts:
+        op.detach()
+        op.erase()
+    for op in reversed([inner for top in body.ops for inner in walk(top)]):
+        if is_pure(op) and not op.regions and not is_loop_exit(op) and not any(users(result) for result in op.results):
+            op.detach()
+            op.erase()
+
+
+def _replace(switch: TableOp, issuer: Block, func: TableOp) -> None:
+    """A switch with the issuer between the other partitions."""
+    producer, consumer = (region.detach_block(region.blocks[0]) for region in switch.regions)
+    insert_before(AgentSwitchOp.make([], [], {}, [Region(producer), Region(issuer), Region(consumer)]), switch)
+    switch.detach()
+    switch.erase()
+    if func.partition_registers is None:
+        func.producer_warps += 1
