@@ -2,8 +2,8 @@
 
 In:    counted loops of a kernel with partitions that load tiles, and issue asynchronous MMAs; of a kernel without dots, loops over rows,
        and loops that load indices of elements which they also write.
-Out:   the same loops; each iteration loads the tiles of a later one, as far as threads have registers for them, but none past the loop's
-       end, and the loop carries those in between. The first ones are loaded before the loop.
+Out:   the same loops; each iteration loads the tiles of a later one, as far as threads have registers for them, and do not compute addresses
+       for as long as a load takes, but none past the loop's end, and the loop carries those in between. The first ones are loaded before the loop.
 After: specialize_warps, software_pipeline_loads (other loads have their copies). Before: hoist_bounds_checks,
        allocate_shared_memory.
 Sound: no token orders such a load after a write, so it may run earlier; a write that follows it still does. Addresses and masks
@@ -12,18 +12,23 @@ Sound: no token orders such a load after a write, so it may run earlier; a write
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import takewhile
+from math import inf
 
 from xdsl.dialects.builtin import TensorType, i1, i32
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from ...ir.casting import as_op, terminator, tile_type, unwrap
 from ...ir.dialects.cute import layout_of
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ...ir.dialects.op_definition import TableOp
-from ...ir.dialects.op_traits import is_async_mma, is_counted_loop
+from ...ir.dialects.op_traits import is_async_mma, is_counted_loop, is_view_like
+from ...target.gpu_rates import SM_PARTITIONS
 from ...target.sm_limits import WARP
+from ..analysis.access_vectorization import pointer_vector
+from ..analysis.axis_info import AxisAnalysis
 from ..analysis.copied_operands import depends_on_index_alone, follows_no_write_in
 from ..analysis.dot_loop_registers import tile_registers
 from ..analysis.enclosing_control_flow import has_no_early_exit, is_grid_wait
@@ -37,7 +42,7 @@ from ..analysis.op_queries import (
     is_tile,
     operations_behind,
 )
-from ..analysis.peak_registers import peak_of_block
+from ..analysis.peak_registers import BROADCAST, peak_of_block
 from ..analysis.resource_model import (
     exceeds_registers_of_partition,
     has_rows_in_loop,
@@ -51,6 +56,7 @@ from ..common.llvm_element_types import element_of
 from ..common.optimization_hints import hint, occupancy
 from ..job import Job
 from ..pass_manager import EdgePass
+from ..schedule.cost import default_gpu
 from .op_insertion import insert_before, insertion_before
 from .software_pipelining.loop_continuation import LoopContinuation
 from .software_pipelining.loop_iteration import LoopIteration, before_first_trip, replace_loop
@@ -90,15 +96,44 @@ class PrefetchGatheredTiles(EdgePass):
 
 def _beside_mmas(func: TableOp, loop: TableOp, loads: list[TableOp], job: Job) -> list[TableOp]:
     """The loads of a loop of MMAs that run ahead: small ones, as of scales, and others as far as threads have registers for them,
-    each element in one, beside what is live there.
+    each element in one, beside what is live there. Not those whose addresses take as long as a load: the first ones arrive meanwhile.
     """
-    words, found = peak_of_block(loop.regions[0].blocks[0], job.target), list[TableOp]()
+    block = loop.regions[0].blocks[0]
+    words, found, latency = peak_of_block(block, job.target), list[TableOp](), _latency(job)
     for load in loads:
+        if _issue_clocks(load, block, func.num_warps) >= latency:
+            continue
         elements = layout_of(load.value).num_registers
         words += WARP * func.num_warps * elements
         if elements <= MAX_REGISTERS_OF_VIEWS or not exceeds_registers_of_partition(words, func, job):
             found.append(load)
     return found
+
+
+def _latency(job: Job) -> float:
+    """Clocks of a load from L2; of any load for targets without published ones."""
+    gpu = default_gpu(job.target)
+    return inf if gpu is None else gpu.l2_latency
+
+
+def _issue_clocks(load: TableOp, block: Block, warps: int) -> float:
+    """Clocks in which the warps of a partition issue a load by pointers, and compute the addresses and masks of its accesses in the block."""
+    if load.name != POINTER_LOAD or not is_tile(load.value):
+        return 0.0
+    registers = layout_of(load.value).num_registers
+    behind = operations_behind([load.pointer, *([] if load.mask is None else [load.mask])], block)
+    own = sum(any(map(_is_tile_of(registers), op.results)) and not _moves_nothing(op) for op in behind)
+    return (1 + own) * registers / pointer_vector(load, AxisAnalysis())[0] * warps / SM_PARTITIONS
+
+
+def _is_tile_of(registers: int) -> Callable[[SSAValue], bool]:
+    """Whether a thread holds so many elements of a value."""
+    return lambda value: is_tile(value) and layout_of(value).num_registers == registers
+
+
+def _moves_nothing(op: Operation) -> bool:
+    """Whether each element of an operation's result is one of its operand, in the same register."""
+    return is_view_like(op) or op.name in (BROADCAST, SplatOp.name)
 
 
 def _of_rows(func: TableOp, loop: TableOp, loads: list[TableOp], job: Job) -> list[TableOp]:
