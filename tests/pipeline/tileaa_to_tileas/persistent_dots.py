@@ -127,6 +127,7 @@ CASES = [
     _case("tall", persistent, "float16", (256, 128, 64), "float16", num_ctas=1),
     _case("square", persistent, "float16", (256, 256, 32), "float16", num_ctas=1),
     _case("of_two", persistent, "float16", (128, 128, 32), "float16", occupancy=2),
+    _case("deep_of_two", persistent, "float16", (128, 128, 64), "float16", occupancy=2),
     _case("wide_of_two", persistent, "float16", (128, 256, 32), "float16", occupancy=2),
     _case("f16_2ctas", persistent, "float16", (256, 64, 64), "float16", num_ctas=2),
     _case("f16_4ctas", persistent, "float16", (512, 64, 32), "float16", num_ctas=4),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from math import isfinite, prod
@@ -36,9 +36,10 @@ from ...analysis.resource_model import (
     min_stages,
 )
 from ...analysis.scale_stage_counts import smem_scale_groups, tmem_scale_groups
-from ...analysis.scratch_memory_sizes import STAGE_ALIGNMENT, chunk_limit, largest_scratch
+from ...analysis.scratch_memory_sizes import SIZES, STAGE_ALIGNMENT, chunk_limit, largest_scratch
 from ...common.llvm_element_types import element_of
 from ...job import Job
+from ...mma.family import family_of
 from ...mma.shared_columns import TmemColumns, accumulator_under, share_columns
 from ...mma.tmem_tiles import lhs_k_chunks, scale_columns, tmem_tiles
 from ...schedule.choose import Candidate, Limit, Resource, choose
@@ -65,8 +66,10 @@ from .shared_stages import accumulator_sharing_groups, most_tiles, stage_sharing
 from .tmem_column_allocator import ColumnAllocator
 
 SMALL_CHUNK_BYTES = CHUNK_BYTES[1]
+STORE = "nv_tileas.tiled_store"
 # More CTAs than others have, by `estimate`; with two stages, tiles arrive too late.
 MOST_CTAS_THAT_WAIT, STAGES_OF_MANY_CTAS = 4, 3
+STAGES_IN_TIME = 3  # one is loaded while MMAs in flight read another, and the next ones wait for the third
 ACCUMULATOR_BUFFERS = 2  # one is read while MMAs accumulate into the other
 
 
@@ -146,13 +149,26 @@ class PipelineAllocation:
         return replace(budget, fitting=fitting, size=size, cap=cap)
 
     def _limit_scratch(self, body: Block) -> None:
-        """Convert layouts in smaller chunks until one stage fits beside scratch."""
-        func, stages = as_op(self.func), self._stages_with_scratch(body)
-        for smaller in smaller_chunks(func, self.job):
-            if stages:
-                break
-            limit_chunks(func, smaller)
-            stages = self._stages_with_scratch(body)
+        """Convert layouts in smaller chunks until one stage fits beside scratch. Stored results of asynchronous MMAs, which read a stage while
+        threads go on, go through small chunks for ``STAGES_IN_TIME``.
+        """
+        func = as_op(self.func)
+        sizes = [chunk_limit(func), *smaller_chunks(func, self.job)]
+        small = [size for size in sizes if size is None or size >= SMALL_CHUNK_BYTES]
+        is_async = not self.shares_smem and all(family_of(one.dot).async_ops for one in self.mainloops)
+        tried = [(STAGES_IN_TIME, size) for size in small if is_async and self._converts_only_stored(body)]
+        tried += [(1, size) for size in sizes]
+        fitting = (size for least, size in tried if self._stages_with_scratch(body, size) >= least)
+        if (size := next(fitting, sizes[-1])) != chunk_limit(func):
+            limit_chunks(func, unwrap(size))
+        self._stages_with_scratch(body)
+
+    def _converts_only_stored(self, body: Block) -> bool:
+        """Whether nothing goes through scratch while rings are live but results on their way to a store."""
+        live = self._lasting(op for top in self._ops_while_live(body) for op in walk(top))
+        users = [op for op in live if op.name in SIZES and SIZES[op.name](as_op(op), self.job, None)]
+        stored = ([use.operation.name for result in op.results for use in result.uses] for op in users)
+        return all(names == [STORE] for names in stored)
 
     def _limit_chunks(self, body: Block) -> None:
         """Convert layouts in small chunks while a mainloop is live."""
@@ -160,11 +176,15 @@ class PipelineAllocation:
             if isinstance(op, ConvertLayoutOp):
                 limit_conversion_chunks(op, SMALL_CHUNK_BYTES, self.job)
 
-    def _stages_with_scratch(self, body: Block) -> int:
+    def _stages_with_scratch(self, body: Block, chunks: int | None = None) -> int:
+        """The stages beside scratch, for ``chunks`` of so many bytes in place of those that the kernel has."""
         firsts = [group[0] for group in self.groups]
         several = [first for first in firsts if not first.is_written_behind_wait] or firsts
         size = sum(first.stage_bytes for first in several)
-        scratch, most = self._concurrent_scratch(body), ctas_per_sm(self.func, body, self.job)
+        scratch, most = (
+            self._concurrent_scratch(body, chunks or chunk_limit(self.func)),
+            ctas_per_sm(self.func, body, self.job),
+        )
         scratch += sum(
             stationary.operand_load.box.tile_bytes + STAGES_SMEM_OVERHEAD
             for stationary in stationary_operands_of(self.mainloops)
@@ -215,17 +235,17 @@ class PipelineAllocation:
         loads = (cp_async_load(op, block, self.warps) for block in blocks for op in block.ops if op not in loaded)
         return sum(MAX_CP_ASYNC_STAGES * load.bytes for load in loads if load is not None and not load.is_scale)
 
-    def _concurrent_scratch(self, body: Block) -> int:
-        """Bytes of scratch in use while rings are live, up to the last of their loops."""
-        gone = {
-            op for mainloop in self.mainloops for operand_load in mainloop.operand_loads for op in operand_load.chain
-        }
-        scratch = largest_scratch(
-            (op for top in self._ops_while_live(body) for op in walk(top) if op not in gone),
-            self.job,
-            chunk_limit(self.func),
-        )
+    def _concurrent_scratch(self, body: Block, chunks: int | None) -> int:
+        """Bytes of scratch in use while rings are live, up to the last of their loops, with tiles in ``chunks`` of so many bytes."""
+        ops = (op for top in self._ops_while_live(body) for op in walk(top))
+        scratch = largest_scratch(self._lasting(ops), self.job, chunks)
         return scratch + STAGES_SMEM_OVERHEAD * len(self.groups)
+
+    def _lasting(self, ops: Iterable[Operation]) -> Iterator[Operation]:
+        """The operations that are not part of what TMA loads."""
+        loads = (operand_load for mainloop in self.mainloops for operand_load in mainloop.operand_loads)
+        gone = {op for operand_load in loads for op in operand_load.chain}
+        return (op for op in ops if op not in gone)
 
     def _ops_while_live(self, body: Block) -> list[Operation]:
         """The operations before the last loop of the rings, and in it."""
