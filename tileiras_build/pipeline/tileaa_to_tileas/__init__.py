@@ -25,9 +25,11 @@ from .group_scale_loads import GroupScaleLoads
 from .hoist_async_mma_issue import HoistAsyncMmaIssue
 from .hoist_bounds_checks import HoistBoundsChecks
 from .hoist_views import HoistViews
+from .inline_single_iterations import InlineSingleIterations
 from .insert_token_barriers import InsertTokenBarriers
 from .legalize_dot import LegalizeDot
 from .limit_conversion_scratch import LimitConversionScratch
+from .load_before_computation import LoadBeforeComputation
 from .load_before_reductions import LoadBeforeReductions
 from .load_before_waits import LoadBeforeWaits
 from .load_for_each_dot import LoadForEachDot
@@ -67,6 +69,7 @@ PASSES = (
     DropUnitBatches,  # before RequestSchedule: it counts dots by their shapes
     RequestSchedule,  # before all passes that choose a knob of the schedule
     HoistViews,  # before all passes that compare views
+    InlineSingleIterations,  # after HoistViews, which looks for loops; before LoadRowsOnce and passes that count the tiles of a block
     LoadRowsOnce,  # after HoistViews: loads of the same memory have the same view; before ElideBoundsChecks: indices become constants
     ElideBoundsChecks,  # after HoistViews: each tensor has one memory reference; before passes that copy accesses or recompute their indices
     LegalizeDot,  # before AssignLayouts: it changes operand types
@@ -108,6 +111,7 @@ PASSES = (
     SpillToShared,  # after SelectMemoryAtoms: no later pass adds tiles
     MarkReadOnlyLoads,  # after SpillToShared: no later pass adds accesses, and lazy loads are known
     SplitMmaIssue,  # after MarkReadOnlyLoads: no later pass moves or adds MMAs and barriers; before AllocateSharedMemory: it makes mbarriers
+    LoadBeforeComputation,  # after MarkReadOnlyLoads: no later pass moves loads
     AllocateSharedMemory,  # sizes depend on layouts, barriers on the final order: later passes change neither
     PingPongWarpgroups,  # after AllocateSharedMemory: an exclusive section contains no barrier
     CheckSchedule,  # last: no other pass changes what the schedule says

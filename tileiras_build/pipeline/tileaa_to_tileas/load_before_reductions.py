@@ -10,7 +10,7 @@ Sound: no token orders such a load after an access behind its new place, nothing
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import takewhile
 
 from xdsl.ir import Block, Operation
@@ -44,11 +44,11 @@ class LoadBeforeReductions(EdgePass):
         for block in dict.fromkeys(parent_block(op) for op in operations if op.name == REDUCE):
             if (place := _last_load_before_reductions(block)) is None:
                 continue
-            for load, computation in _movable_loads(block, place):
+            for load, computation in movable_loads(block, place, _is_of_tile):
                 words += tile_registers(load.value)
                 if row_registers(words, func.num_warps) > registers:
                     return
-                place = _move_behind(place, (*computation, load))
+                place = move_behind(place, (*computation, load))
 
 
 def _registers(func: TableOp, words: int, job: Job) -> int:
@@ -67,12 +67,14 @@ def _last_load_before_reductions(block: Block) -> Operation | None:
     return next((op for op in reversed(before) if op.name in LOADS), before[-1] if before else None)
 
 
-def _movable_loads(block: Block, place: Operation) -> list[tuple[TableOp, list[Operation]]]:
-    """The loads behind the first reduction of a block that may follow ``place``, each with what it is computed from behind that."""
+def movable_loads(
+    block: Block, place: Operation, is_wanted: Callable[[Operation], bool]
+) -> list[tuple[TableOp, list[Operation]]]:
+    """The loads behind ``place`` that are wanted there, each with what it is computed from behind that."""
     ops = list(block.ops)
     behind = list(takewhile(_may_be_passed, ops[ops.index(place) + 1 :]))
     found = []
-    for load in [as_op(op) for op in behind if _is_by_threads(op)]:
+    for load in [as_op(op) for op in behind if is_wanted(op)]:
         needed = operations_behind(load.operands, block)
         computation = [op for op in behind if op in needed]
         if all(is_pure(op) and not op.regions for op in computation):
@@ -80,7 +82,7 @@ def _movable_loads(block: Block, place: Operation) -> list[tuple[TableOp, list[O
     return found
 
 
-def _move_behind(place: Operation, ops: Sequence[Operation]) -> Operation:
+def move_behind(place: Operation, ops: Sequence[Operation]) -> Operation:
     """Move those operations that do not stand before a place behind it, in their order; the last one."""
     for op in ops:
         if place.is_before_in_block(op):
@@ -94,6 +96,10 @@ def _may_be_passed(op: Operation) -> bool:
     return (not op.regions or is_combiner_region(op)) and not may_end(op) and not is_grid_wait(op)
 
 
-def _is_by_threads(op: Operation) -> bool:
-    """Whether an operation is a load of a tile, by threads, that orders nothing."""
-    return op.name in LOADS and is_tile(op.results[0]) and semantic_of(op) == "weak" and not op.attributes.get("tma")
+def _is_of_tile(op: Operation) -> bool:
+    return is_by_threads(op) and is_tile(op.results[0])
+
+
+def is_by_threads(op: Operation) -> bool:
+    """Whether an operation is a load by threads that orders nothing."""
+    return op.name in LOADS and semantic_of(op) == "weak" and not op.attributes.get("tma")

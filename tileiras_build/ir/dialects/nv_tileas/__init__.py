@@ -10,6 +10,7 @@ encodings, and layout changes, scratch memory and barriers are explicit operatio
     has_boundary_tile               accesses of single elements in the boundary tile, vectors in all others
     lazy                            each access of a load where its elements are used, with the next one in flight
     read_only                       a load of memory that does not change while the kernel runs: at any time
+    ends_block                      a basic block ends behind a load: what is computed afterwards is not issued before it
     full_tile_version               a second version of a load's code, without bounds checks, for tiles inside the tensor
     in_bounds                       dimensions along which tiles divide the tensor: no tile is partial
     index_checks                    the checks of each tile index: none (0: it is proven to be in bounds), the upper bound (1),

@@ -24,6 +24,8 @@ BOUNDS_CHECKS: Declared = {"index_checks": I32S.optional()}
 VIEW_ACCESS: Declared = VECTOR_WIDTH | BOUNDS_CHECKS | {"has_boundary_tile": FLAG, "in_bounds": BOOLS.optional()}
 # The memory does not change while the kernel runs.
 READ_ONLY: Declared = {"read_only": FLAG}
+# A basic block ends behind the load: what is computed afterwards is not issued before it.
+ENDS_BLOCK: Declared = {"ends_block": FLAG}
 # The instruction of a copy through shared memory or of a reduction in memory; default: the plain one.
 LDMATRIX, LD_SHARED, STMATRIX, ST_SHARED = "ldmatrix", "ld.shared", "stmatrix", "st.shared"
 ATOM, ATOM_LOOP = "atom", "atom.cas"
@@ -50,6 +52,7 @@ SCHEDULING_ATTRIBUTES: dict[str, Declared] = {
     | {"cache": TEXT.optional(), "tma": FLAG, "swizzle": TEXT.optional(), "steps": I32.optional(1)}
     | {"lazy": FLAG, "full_tile_version": FLAG}
     | READ_ONLY
+    | ENDS_BLOCK
     # TMA loads it ahead, and threads read it from its stage, ``transposed`` to write it along another dimension.
     | {"read_by_threads": FLAG, "transposed": FLAG},
     "tiled_store": VIEW_ACCESS,
@@ -57,7 +60,7 @@ SCHEDULING_ATTRIBUTES: dict[str, Declared] = {
     "multimem_load_reduce": VIEW_ACCESS,
     "multimem_reduce": VIEW_ACCESS,
     "multimem_store": VIEW_ACCESS,
-    "load": POINTER_VECTOR | READ_ONLY,
+    "load": POINTER_VECTOR | READ_ONLY | ENDS_BLOCK,
     "store": POINTER_VECTOR,
     "atomic_rmw": SCRATCH | REDUCE_ATOM | POINTER_VECTOR,
     "atomic_cas": SCRATCH,

@@ -33,6 +33,7 @@ from ..emission.kernel_memory import KernelMemory
 from ..emission.register_values import RegisterValue, materialize
 from ..emission.value_map import ValueMap
 from .element_coordinates import ElementCoordinates
+from .ended_blocks import ending_block
 from .fp4_access import load_packed, store_packed
 from .lazy_loads import LazyLoads
 from .packed_loads import REGISTER_TYPE, load_packed_registers, stays_packed, unpacked_or_merged, whole_words
@@ -440,8 +441,8 @@ def emit_store(e: KernelEmitter, op: TableOp) -> None:
 
 
 HANDLERS: dict[str, Handler] = {
-    "nv_tileas.tiled_load": emit_tiled_load,
+    "nv_tileas.tiled_load": ending_block(emit_tiled_load),
     "nv_tileas.tiled_store": emit_tiled_store,
-    "nv_tileas.load": emit_load,
+    "nv_tileas.load": ending_block(emit_load),
     "nv_tileas.store": emit_store,
 }

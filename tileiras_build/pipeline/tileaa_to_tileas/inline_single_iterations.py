@@ -1,0 +1,60 @@
+"""Inline loops of one trip: what they load and reduce is then beside what stands around them.
+
+In:    kernels without dots, whose only control flow are counted loops of one trip; passes look for loads and reductions outside of loops.
+Out:   the iterations in place of the loops. Kernels with other loops, or branches, are unchanged.
+After: hoist_views, which looks for loops. Before: load_rows_once and all passes that count the tiles of a block.
+Sound: a loop of one trip is its iteration with the first value of its counter.
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation, SSAValue
+
+from ...ir.casting import as_op, unwrap
+from ...ir.dialects.fast_xdsl import erase, walk
+from ...ir.dialects.op_definition import TableOp
+from ...ir.dialects.op_traits import is_combiner_region, is_counted_loop
+from ..analysis.enclosing_control_flow import exits_of
+from ..analysis.integer_ranges import constant_of, trips_of
+from ..analysis.op_queries import has_dots
+from ..job import Job
+from ..pass_manager import EdgePass
+from .op_insertion import insertion_before
+
+
+class InlineSingleIterations(EdgePass):
+    """Iterations in place of loops of one trip."""
+
+    name = "tileas-inline-single-iterations"
+
+    def run_on_function(self, func: TableOp, job: Job) -> None:
+        if job.opt_level == 0 or has_dots(func):
+            return
+        loops = [as_op(op) for op in walk(func) if op.regions and op is not func and not is_combiner_region(op)]
+        if all(has_trips(loop, 1) and len(exits_of(loop)) == 1 for loop in loops):
+            for loop in reversed(loops):  # inner ones first
+                unroll(loop)
+
+
+def has_trips(op: Operation, most: int) -> bool:
+    """Whether an operation is a loop with at most so many trips, known here."""
+    if not is_counted_loop(op) or not 0 < (trips_of(op) or 0) <= most:
+        return False
+    return unwrap(constant_of(op.operands[0])) >= 0  # a negative bound of an unsigned loop is another number
+
+
+def unroll(loop: TableOp) -> None:
+    """Replace a loop by its iterations."""
+    counter, *carried = loop.regions[0].blocks[0].args
+    lower, step = unwrap(constant_of(loop.lower)), unwrap(constant_of(loop.step))
+    insert, values = insertion_before(loop), list[SSAValue](loop.initial)
+    *body, end = loop.regions[0].blocks[0].ops
+    for trip in range(unwrap(trips_of(loop))):
+        known: dict[SSAValue, SSAValue] = dict(zip(carried, values))
+        known[counter] = insert.constant(lower + trip * step, counter.type)
+        for op in body:
+            insert(op.clone(known))
+        values = [known.get(value, value) for value in end.operands]
+    for result, value in zip(loop.results, values):
+        result.replace_all_uses_with(value)
+    erase(loop)
