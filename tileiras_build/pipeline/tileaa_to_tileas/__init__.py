@@ -38,6 +38,7 @@ from .loop_over_batches import LoopOverBatches
 from .loop_over_tile_slices import LoopOverTileSlices
 from .mark_read_only_loads import MarkReadOnlyLoads
 from .multicast_loads import MulticastLoads
+from .narrow_tf32_dots import NarrowTf32Dots
 from .order_grid import OrderGrid
 from .overlap_mmas import OverlapMmas
 from .pack_fp4 import PackFp4
@@ -72,6 +73,7 @@ PASSES = (
     InlineSingleIterations,  # after HoistViews, which looks for loops; before LoadRowsOnce and passes that count the tiles of a block
     LoadRowsOnce,  # after HoistViews: loads of the same memory have the same view; before ElideBoundsChecks: indices become constants
     ElideBoundsChecks,  # after HoistViews: each tensor has one memory reference; before passes that copy accesses or recompute their indices
+    NarrowTf32Dots,  # before LegalizeDot, which counts on final types, and PlanCtaCluster
     LegalizeDot,  # before AssignLayouts: it changes operand types
     PackFp4,  # after LegalizeDot: only dots with hardware scaling read fp4 pairs; before PlanCtaCluster and SelectMemoryAtoms
     AddGridVariants,  # after RequestSchedule and PackFp4; before SplitK and PlanCtaCluster: tile programs are whole

@@ -19,7 +19,7 @@ Sound: a load may run ahead of the program if its coordinates and the control fl
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from ...ir.casting import as_op, parent_block, tile_type, unwrap
 from ...ir.dialects.op_definition import TableOp
@@ -29,7 +29,7 @@ from ..analysis.copied_operands import copyable_operands, has_other_readers, lea
 from ..analysis.dot_operand_chains import dot_operand_load
 from ..analysis.enclosing_control_flow import enclosing_kernel, is_in_counted_loop, only_accumulates
 from ..analysis.op_queries import dots_in, has_dots
-from ..analysis.resource_model import MIN_WARPS, STAGES_SMEM_OVERHEAD, choose_warps, two_stages_fit
+from ..analysis.resource_model import MIN_WARPS, choose_warps, two_stages_fit
 from ..analysis.stored_operands import (
     MATRIX_BITS,
     is_computed_from_gather,
@@ -45,7 +45,6 @@ from ..analysis.stored_operands import (
 from ..analysis.tma_operands import (
     TmaOperand,
     is_prefetchable_once,
-    is_tma_operand,
     may_prefetch_in_loop,
     tile_key,
     tma_loads_allowed,
@@ -59,11 +58,11 @@ from ..mma.family import MmaFamily, Storage, family_of, fastest_family
 from ..mma.smem_operands import load_by_tma
 from ..pass_manager import EdgePass
 from ..schedule.mma_choice import families_for
-from ..schedule.schedule import CHUNK_BYTES
 from ..schedule.shared_memory import tma_limit
 from ..schedule.tmem_chains import choose_chains
 from .halve_copied_rhs import halve_copied_rhs
 from .one_trip_loops import OneTripLoop
+from .shared_memory_of_dots import leaves_shared_memory, stages_fit
 
 LARGEST_SHARE = 8  # tiles of at most 1/8 of a computed operand's bytes, as scales are, may be loaded by threads
 WORD_BITS, LINE_WORDS = 32, 32  # of a line of swizzled shared memory, whose banks several lanes write at once
@@ -232,7 +231,7 @@ def _select_loaded(
     # A right operand may be computed; one that is loaded is loaded, or else nothing is.
     if not loaded or (1 not in loaded and dot_operand_load(op, 1) is not None) or not two_stages_fit(bytes, job):
         return None
-    if not _leaves_shared_memory(op, bytes, job):
+    if not leaves_shared_memory(op, bytes, job):
         return None
     return family.select(op, loaded, job, warps)
 
@@ -294,79 +293,15 @@ def _select_copied_beside(
         return None
     bytes = sum(box.tile_bytes for _, _, box in direct.values())
     bytes += sum(stored_bytes(op, index) * (2 if direct and index in copied else 1) for index in stored)
-    if not _stages_fit(op, bytes, job) or (read := family.select(op, direct, job, warps, stored)) is None:
+    if (
+        not stages_fit(op, bytes, (*direct, *stored), job)
+        or (read := family.select(op, direct, job, warps, stored)) is None
+    ):
         return None
     op.copied = copied
     if op.pair and 1 in copied:
         halve_copied_rhs(op, mn_major)
     return read
-
-
-def _stages_fit(op: TableOp, bytes: int, job: Job, resident: int = 0) -> bool:
-    """Whether shared memory has space for two stages of so many bytes, and for a stage of each dot of ``_sharing_dots``, or for these
-    alone beside ``resident`` bytes of operands from before the loop: threads would reload those for other instructions.
-    """
-    dots = _sharing_dots(op, job)
-    own = sum(tile_bytes(op.operands[index]) for index in (0, 1) if _has_stages(op, index))
-    beside = sum(_bytes_beside_tiles(dot) for dot in dots if dot is not op) + max(0, bytes - own)
-    one_stage = resident + _stage_bytes(dots) + beside + STAGES_SMEM_OVERHEAD
-    fits_twice = two_stages_fit(bytes, job, used_bytes=resident)
-    return one_stage <= job.target.max_shared_memory and (fits_twice or resident > 0)
-
-
-def _sharing_dots(op: TableOp, job: Job) -> list[TableOp]:
-    """The dots that shared memory must have space for beside a dot: all of the kernel. Where it has none for all of them, those that were
-    selected before, if the loop computes the right operand: for fragments, too, it would pass through shared memory. A loaded one is
-    copied ahead for fragments, and threads wait for no MMA.
-    """
-    dots = dots_in(enclosing_kernel(op))
-    if dot_operand_load(op, 1) is not None or is_invariant(op, 1):
-        return dots
-    return dots if _all_fit(dots, job) else [dot for dot in dots if dot is op or _is_async(dot)]
-
-
-def _leaves_shared_memory(op: TableOp, bytes: int, job: Job) -> bool:
-    """Whether shared memory has space for loaded operands beside the dots that were selected before, where it has none for all dots:
-    threads load them to registers otherwise.
-    """
-    dots = dots_in(enclosing_kernel(op))
-    if not any(map(_is_async, dots)) or _all_fit(dots, job):
-        return True
-    taken = [dot for dot in dots if _is_async(dot) or any(is_tma_operand(dot, index) for index in (0, 1))]
-    used = _stage_bytes(taken) + sum(map(_bytes_beside_tiles, taken)) + STAGES_SMEM_OVERHEAD * (len(taken) + 1)
-    return bytes + used + CHUNK_BYTES[-1] <= job.target.max_shared_memory
-
-
-def _is_async(dot: TableOp) -> bool:
-    """Whether an asynchronous instruction has been selected for a dot."""
-    return dot.mma is not None and family_of(dot).async_ops is not None
-
-
-def _all_fit(dots: Sequence[TableOp], job: Job) -> bool:
-    """Whether shared memory has space for a stage of each dot of a kernel."""
-    return _stage_bytes(dots) + STAGES_SMEM_OVERHEAD <= job.target.max_shared_memory
-
-
-def _stage_bytes(dots: Sequence[TableOp]) -> int:
-    """The bytes of one stage of the operands of some dots, those of the same tile once."""
-    tiles = dict[Hashable, int]()
-    for dot, index in ((dot, index) for dot in dots for index in (0, 1) if _has_stages(dot, index)):
-        found = dot_operand_load(dot, index)
-        tiles[(dot, index) if found is None else tile_key(found[0])] = tile_bytes(dot.operands[index])
-    return sum(tiles.values())
-
-
-def _bytes_beside_tiles(dot: TableOp) -> int:
-    """The bytes of a stage that threads read, to write operands of a dot to shared memory, and of such operands from before the loop."""
-    stored = dot.stored or ()
-    sources = {load: None for index in stored if not is_invariant(dot, index) for load in source_loads(dot, index)}
-    kept = sum(stored_bytes(dot, index) for index in stored if is_invariant(dot, index))
-    return kept + sum(tile_bytes(load.value) for load in sources if load.tma and load.read_by_threads)
-
-
-def _has_stages(dot: TableOp, index: int) -> bool:
-    """Whether each iteration puts an operand into shared memory, if that is where the instruction reads it."""
-    return not is_invariant(dot, index) and not (index == 0 and is_computed_by_dot(dot.lhs, parent_block(dot)))
 
 
 def _select_stored(
@@ -383,19 +318,18 @@ def _select_stored(
     if (row := family.row_for(op, job.target)) is None:
         return None
     mn_major = family.mn_major(row)
-    for direct, stored in _divisions(op, loaded):
-        if (sources := _sources(op, direct, family, job)) is None:
-            continue
+    for direct, stored, sources in _stored_ways(op, loaded, family, job):
         across = [(index, load) for index in stored for load in loads_across_k(op, index, sources, mn_major)]
         transposed = [load for index, load in across if may_transpose(op, index, load, warps)]
         if any(load not in transposed and not _writes_words(op, index, loaded) for index, load in across):
             continue
-        bytes = sum(box.tile_bytes for _, _, box in (*direct.values(), *sources))
+        own = [source for source in sources if not _is_loaded_for_others(source[0], op)]
+        bytes = sum(box.tile_bytes for _, _, box in (*direct.values(), *own))
         bytes += sum(stored_bytes(op, index) for index in stored if not is_invariant(op, index))
         resident = sum(stored_bytes(op, index) for index in stored if is_invariant(op, index))
         gathered = any(is_computed_from_gather(op, index) for index in stored)
         taken = any(load.read_by_threads for index in stored for load in source_loads(op, index))
-        if not (direct or sources or taken or gathered) or not _stages_fit(op, bytes, job, resident):
+        if not (direct or sources or taken or gathered) or not stages_fit(op, bytes, (*direct, *stored), job, resident):
             continue
         if clustered and (stored != (0,) or sources or taken):
             continue
@@ -409,6 +343,25 @@ def _select_stored(
                 load.transposed = True
             return read
     return None
+
+
+def _stored_ways(
+    op: TableOp, loaded: Mapping[int, TmaOperand], family: MmaFamily, job: Job
+) -> Iterator[tuple[Mapping[int, TmaOperand], tuple[int, ...], list[TmaOperand]]]:
+    """The operands that TMA puts where the instruction reads them, those that threads write, and the tiles that TMA loads for them; only
+    those that it loads for other dots, too, where shared memory has no space for more, as the instruction gains several times what
+    threads wait for loads of their own.
+    """
+    for direct, stored in _divisions(op, loaded):
+        if (sources := _sources(op, direct, family, job)) is not None:
+            yield direct, stored, sources
+            if family.accumulator is Storage.TENSOR:
+                yield direct, stored, [source for source in sources if _is_loaded_for_others(source[0], op)]
+
+
+def _is_loaded_for_others(load: TableOp, op: TableOp) -> bool:
+    """Whether TMA loads a tile for a dot that was selected before."""
+    return shares_stages(op) and any(other.tma for other in loads_of_same_tile(load, op))
 
 
 def _divisions(

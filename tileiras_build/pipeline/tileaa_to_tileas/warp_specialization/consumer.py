@@ -99,7 +99,7 @@ class Consumer:
 
     def pipelines_to_drain(self) -> list[Pipeline]:
         """What no producer waits for: commits could otherwise arrive after the CTA's end."""
-        released = [one.stages for one in self.mainloops if one.consumers and not one.loads]
+        released = [one.stages for one in self.mainloops if one.consumers and not one.is_loaded]
         return list(dict.fromkeys([*released, *written_of(self.mainloops)]))
 
     def emit(self, op: Operation, state: PipelineState) -> None:
@@ -252,7 +252,7 @@ class Consumer:
             if mainloop.written is not None:
                 state.acquire(mainloop.written)
             else:
-                state.wait(mainloop.stages) if mainloop.loads else state.acquire(mainloop.stages, by_readers=True)
+                state.wait(mainloop.stages) if mainloop.is_loaded else state.acquire(mainloop.stages, by_readers=True)
             self.stages[first] = state.stage(mainloop.stages)
         return self.stages[first]
 

@@ -288,12 +288,12 @@ class Mainloop:
         if self.is_written_behind_wait:
             return 1
         least = MIN_BUFFERS_OF_TWO_MMAS if any(operand.is_copied for operand in self.stored) else 2
-        return count if self.loads else min(count, 2 if count >= least else 1)
+        return count if self.is_loaded else min(count, 2 if count >= least else 1)
 
     @property
     def is_written_behind_wait(self) -> bool:
         """Whether threads write all operands, from no tile that is copied ahead, and have read the result of the MMA before they do so again."""
-        if self.loads or any(operand.is_copied for operand in self.stored):
+        if self.is_loaded or any(operand.is_copied for operand in self.stored):
             return False
         return not only_accumulates(self.dot) and summed_dots(self.dot)[-1] is self.dot
 
@@ -307,6 +307,11 @@ class Mainloop:
     def loads(self) -> list[TmaOperandLoad]:
         """The loads of its own tiles."""
         return [*self.operand_loads, *self.sources]
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether TMA loads tiles of its stage, for it or other readers."""
+        return any(reader.loads for reader in self.readers)
 
     @property
     def tma_loads(self) -> list[TmaOperandLoad]:

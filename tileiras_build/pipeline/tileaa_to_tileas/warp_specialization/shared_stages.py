@@ -80,8 +80,8 @@ def _written_before(
     for other in earlier:
         if other.dot.parent is not mainloop.dot.parent or family_of(other.dot) is not family_of(mainloop.dot):
             continue
-        if other is not mainloop and not (other.loads and mainloop.loads):
-            continue  # no producer fills the stages of one, and threads wait for its MMAs instead
+        if other is not mainloop and not other.readers[0].loads:
+            continue  # no producer fills the stages, and threads wait for the MMAs of each instead
         for one in () if stored.is_invariant else other.stored:
             if one is stored:
                 break

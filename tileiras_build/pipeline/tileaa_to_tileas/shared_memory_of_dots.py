@@ -1,0 +1,127 @@
+"""Whether shared memory has space for the operands of a dot beside those of others, before any of them has stages.
+
+A tile that threads write for several dots, or that TMA loads for a dot and for threads, takes its bytes once, as in
+``warp_specialization/shared_stages.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Mapping, Sequence
+
+from ...ir.casting import parent_block
+from ...ir.dialects.op_definition import TableOp
+from ..analysis.chained_dots import is_computed_by_dot
+from ..analysis.dot_operand_chains import dot_operand_load
+from ..analysis.enclosing_control_flow import enclosing_kernel
+from ..analysis.op_queries import dots_in
+from ..analysis.resource_model import STAGES_SMEM_OVERHEAD, two_stages_fit
+from ..analysis.scratch_memory_sizes import ALIGNMENT
+from ..analysis.stored_operands import (
+    is_invariant,
+    is_stored,
+    own_sources,
+    shares_stages,
+    source_loads,
+    stored_bytes,
+    tile_bytes,
+)
+from ..analysis.tma_operands import is_tma_operand, tile_key
+from ..job import Job
+from ..mma.family import family_of
+from ..schedule.schedule import CHUNK_BYTES
+
+
+def stages_fit(op: TableOp, bytes: int, held: Collection[int], job: Job, resident: int = 0) -> bool:
+    """Whether shared memory has space for two stages of so many bytes, and for a stage of each dot of ``_sharing_dots``, or for these
+    alone beside ``resident`` bytes of operands from before the loop: threads would reload those for other instructions. ``held``: the
+    operands that shared memory is to hold.
+    """
+    own = sum(tile_bytes(op.operands[index]) for index in held if _has_stages(op, index))
+    extra = resident + max(0, bytes - own) + CHUNK_BYTES[-1]
+    if not two_stages_fit(bytes, job, used_bytes=resident) and not resident:
+        return False
+    for dots in _sharing_dots(op):
+        beside = sum(_resident_bytes(dot) for dot in dots if dot is not op) + _pipeline_bytes(dots)
+        if _stage_bytes(dots, {op: held}) + beside + extra <= job.target.max_shared_memory:
+            return True
+    return False
+
+
+def _sharing_dots(op: TableOp) -> list[list[TableOp]]:
+    """The dots that shared memory must have space for beside a dot: all of the kernel. Where it has none for all of them, those that were
+    selected before, if the loop computes the right operand: for fragments, too, it would pass through shared memory. A loaded one is
+    copied ahead for fragments, and threads wait for no MMA.
+    """
+    dots = dots_in(enclosing_kernel(op))
+    if dot_operand_load(op, 1) is not None or is_invariant(op, 1):
+        return [dots]
+    return [dots, [dot for dot in dots if dot is op or _is_async(dot)]]
+
+
+def leaves_shared_memory(op: TableOp, bytes: int, job: Job) -> bool:
+    """Whether shared memory has space for loaded operands beside the dots that were selected before, where it has none for all dots:
+    threads load them to registers otherwise.
+    """
+    dots = dots_in(enclosing_kernel(op))
+    if not any(map(_is_async, dots)) or _all_fit(dots, job):
+        return True
+    taken = [dot for dot in dots if _is_async(dot) or any(is_tma_operand(dot, index) for index in (0, 1))]
+    used = _stage_bytes(taken) + sum(map(_resident_bytes, taken)) + STAGES_SMEM_OVERHEAD * (len(taken) + 1)
+    return bytes + used + CHUNK_BYTES[-1] <= job.target.max_shared_memory
+
+
+def _is_async(dot: TableOp) -> bool:
+    """Whether an asynchronous instruction has been selected for a dot."""
+    return dot.mma is not None and family_of(dot).async_ops is not None
+
+
+def _all_fit(dots: Sequence[TableOp], job: Job) -> bool:
+    """Whether shared memory has space for a stage of each dot of a kernel."""
+    return _stage_bytes(dots) + STAGES_SMEM_OVERHEAD <= job.target.max_shared_memory
+
+
+def _stage_bytes(dots: Sequence[TableOp], held: Mapping[TableOp, Collection[int]] | None = None) -> int:
+    """The bytes of one stage of the operands of some dots, and of what threads read to write them, those of the same tile once. ``held``: the
+    operands of a dot that shared memory holds; of others, those that it might.
+    """
+    tiles, known = dict[Hashable, int](), held or {}
+    for dot in dots:
+        tiles |= _tiles(dot, known.get(dot, (0, 1)))
+    return sum(tiles.values())
+
+
+def _pipeline_bytes(dots: Sequence[TableOp]) -> int:
+    """The mbarriers of accumulators, and of stages: one for all dots that share tiles; and the address of tensor memory."""
+    tiles, count = set[Hashable](), 1
+    for dot in dots:
+        count += 1 + tiles.isdisjoint(own := _tiles(dot, (0, 1)))
+        tiles |= own.keys()
+    return count * ALIGNMENT
+
+
+def _tiles(dot: TableOp, held: Collection[int]) -> dict[Hashable, int]:
+    """The tiles of a dot's stage, and the bytes of each. One that threads write is that of other dots, too, where TMA loads tiles for all of them."""
+    tiles, is_loaded = dict[Hashable, int](), bool(own_sources(dot)) or any(is_tma_operand(dot, one) for one in (0, 1))
+    for index in (index for index in held if _has_stages(dot, index)):
+        found = None if is_stored(dot, index) else dot_operand_load(dot, index)
+        written = dot.operands[index] if is_loaded and shares_stages(dot) else (dot, index)
+        tiles[written if found is None else tile_key(found[0])] = tile_bytes(dot.operands[index])
+    return tiles | {tile_key(load): tile_bytes(load.value) for load in _read_by_threads(dot)}
+
+
+def _read_by_threads(dot: TableOp) -> list[TableOp]:
+    """The loads of stages that threads read, to compute operands of a dot."""
+    sources = [load for index in (0, 1) if not is_invariant(dot, index) for load in source_loads(dot, index)]
+    return [load for load in sources if load.tma and load.read_by_threads]
+
+
+def _resident_bytes(dot: TableOp) -> int:
+    """The bytes of operands from before the loop that threads write to shared memory."""
+    return sum(stored_bytes(dot, index) for index in dot.stored or () if is_invariant(dot, index))
+
+
+def _has_stages(dot: TableOp, index: int) -> bool:
+    """Whether each iteration puts an operand into shared memory, as far as is known: that is where the instruction reads it."""
+    if _is_async(dot) and index == 0 and not (is_stored(dot, 0) or is_tma_operand(dot, 0) or dot.copied):
+        return False
+    return not is_invariant(dot, index) and not (index == 0 and is_computed_by_dot(dot.lhs, parent_block(dot)))
