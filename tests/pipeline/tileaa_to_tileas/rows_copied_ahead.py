@@ -38,6 +38,17 @@ def by_pointers(x, y, out, T: ConstInt):
 
 
 @ct.kernel
+def weighted(x, weights, scale, out, TM: ConstInt, TN: ConstInt):
+    """Totals of columns with a weight for each row, which lanes share, and a scale for each tile, which all threads share."""
+    total = ct.zeros((TM, TN), dtype=ct.float32)
+    for row in range(ct.cdiv(x.shape[0], TM)):
+        tile = ct.load(x, (row, ct.bid(0)), (TM, TN), padding_mode=ZERO).astype(ct.float32)
+        weight = ct.load(weights, (row,), (TM,), padding_mode=ZERO).astype(ct.float32).reshape((TM, 1))
+        total = total + tile * weight * ct.load(scale, (row,), (1,)).reshape((1, 1))
+    ct.store(out, (0, ct.bid(0)), ct.sum(total, axis=0, keepdims=True))
+
+
+@ct.kernel
 def maxima(x, out, T: ConstInt):
     """Of rows whose last part ends inside: what is past the end is no maximum."""
     most = ct.full((1, 1), -math.inf, dtype=ct.float32)
@@ -74,6 +85,15 @@ def totals_of_parts(x, out, T: ConstInt):
         ct.store(out, (row,), ct.sum(total, axis=1))
 
 
+@ct.kernel
+def totals_of_known_parts(x, out, T: ConstInt):
+    """So few that registers hold all of them at once."""
+    total = ct.zeros((1, T), dtype=ct.float32)
+    for part in range(4):
+        total = total + ct.load(x, (ct.bid(0), part), (1, T), padding_mode=ZERO)
+    ct.store(out, (ct.bid(0),), ct.sum(total, axis=1))
+
+
 def _array(type: str, rank: int, columns: int = 1) -> Array:
     return Array(type, rank, stride_divisible_by=8, shape_divisible_by=(*[1] * (rank - 1), columns))
 
@@ -83,10 +103,14 @@ CASES = [
     Case("columns_f16", column_totals, (_array(F16, 2), _array(F32, 1), 16, 32)),
     Case("columns_f32", column_totals, (_array(F32, 2), _array(F32, 1), 8, 64)),
     Case("shares", shares, (_array(F16, 2), _array(F32, 2), 512)),
-    Case("by_pointers", by_pointers, (_array(F32, 1), _array(F32, 1), _array(F32, 1), 256)),
+    Case("by_pointers", by_pointers, (_array(F32, 1, 4), _array(F32, 1, 4), _array(F32, 1), 256)),
+    Case("weighted_f16", weighted, (_array(F16, 2), _array(F16, 1), _array(F32, 1), _array(F32, 2), 32, 64)),
+    Case("weighted_f32", weighted, (_array(F32, 2), _array(F32, 1), _array(F32, 1), _array(F32, 2), 64, 64)),
     Case("maxima", maxima, (_array(F16, 2, 8), _array(F32, 1), 512)),
     Case("maxima_by_pointers", maxima_by_pointers, (_array(F32, 2, 8), _array(F32, 1), 256)),
     Case("running", running, (_array(F32, 2), 128)),
+    Case("narrow", shares, (Array(F32, 2), _array(F32, 2), 512)),
+    Case("four_parts", totals_of_known_parts, (_array(F32, 2), _array(F32, 1), 64)),
     Case("wide_parts", totals_of_parts, (_array(F32, 2), _array(F32, 1), 512)),
     Case("parts", totals_of_parts, (_array(F32, 2), _array(F32, 1), 128)),
 ]

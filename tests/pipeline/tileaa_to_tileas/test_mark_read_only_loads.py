@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.emulated_kernels import compiled, disassembled, run
+from tests.emulated_kernels import assembled, compiled, run
+from tileiras_build.target import sass_listing
 
 KERNELS = Path(__file__).with_name("read_only_loads.py")
 # Of memory that does not change, and others. Long rows that wait for a reduction would only cost registers.
@@ -38,5 +39,6 @@ def test_maxima_of_rows(sm):
 
 def test_ptxas_loads_ahead():
     """Several loads before the first store of an unrolled loop; where each waits for a store they alternate."""
-    accesses = re.findall(r"\b(LDG|STG)\b", disassembled(KERNELS, "doubled", "sm_90"))
+    listing = sass_listing.disassemble(assembled(KERNELS, "doubled", "sm_90", strategy="none").cubin)
+    accesses = re.findall(r"\b(LDG|STG)\b", listing)
     assert "LDG LDG LDG LDG STG" in " ".join(accesses)

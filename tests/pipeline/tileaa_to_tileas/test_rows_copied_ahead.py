@@ -62,6 +62,18 @@ def test_tiles_by_pointers(size):
 
 
 @pytest.mark.parametrize("sm", TARGETS)
+@pytest.mark.parametrize(("name", "type", "rows"), [("weighted_f16", np.float16, 32), ("weighted_f32", np.float32, 64)])
+@pytest.mark.parametrize("tiles", [1, 9])
+def test_tiles_that_threads_share(name, type, rows, tiles, sm):
+    """Each warp has its own copy of what several need, which lanes read for which others copied it."""
+    assert _is_copied(name, sm)
+    x, weights, scale = _values(rows * tiles, 64, type=type), _values(rows * tiles, type=type), _values(tiles)
+    found = run(KERNELS, name, sm, [x, weights, scale, np.zeros((1, 64), np.float32)], (1, 1, 1))[3]
+    expected = (x.astype(np.float32).T * weights.astype(np.float32) * np.repeat(scale, rows)).sum(axis=1)
+    np.testing.assert_array_equal(found[0], expected)
+
+
+@pytest.mark.parametrize("sm", TARGETS)
 @pytest.mark.parametrize(("name", "type"), [("maxima", np.float16), ("maxima_by_pointers", np.float32)])
 def test_what_is_past_the_end_is_the_padding_value(name, type, sm):
     """Threads write it where they copy nothing."""
@@ -78,6 +90,12 @@ def test_no_load_runs_ahead_of_a_store_that_it_follows():
     for row in range(1, 9):
         expected[row] = expected[row - 1] + expected[row] * 0.5
     np.testing.assert_array_equal(run(KERNELS, "running", "sm_90", [x], (1, 1, 1))[0], expected)
+
+
+@pytest.mark.parametrize("name", ["narrow", "four_parts"])
+def test_no_copies_that_cost_more_than_registers(name):
+    """Of single words of a row, and of what few iterations load in all."""
+    assert not _is_copied(name, "sm_90")
 
 
 @pytest.mark.parametrize("sm", TARGETS)
@@ -99,10 +117,10 @@ def test_stages_leave_shared_memory_for_other_ctas():
 
 
 # ---- the verifier
-def _refused(op: str, change: Callable[[TableOp], None]) -> None:
+def _refused(op: str, change: Callable[[TableOp], None], name: str = "columns_f16") -> None:
     """Whether the verifier refuses a kernel with one operation changed."""
-    module = scheduled_case(KERNELS, "columns_f16", "sm_90")
-    assert verify_cp_async_buffers(module) == 1
+    module = scheduled_case(KERNELS, name, "sm_90")
+    assert verify_cp_async_buffers(module) > 0
     change(next(as_op(found) for found in module.walk() if found.name == op))
     with pytest.raises(InternalError, match="cp-async-verifier"):
         verify_cp_async_buffers(module)
@@ -127,3 +145,17 @@ def test_a_thread_waits_for_its_own_copies():
         wait.pending += 1
 
     _refused("nv_tileas.async_wait", wait_for_fewer)
+
+
+def test_a_warp_waits_for_its_lanes():
+    def wait_alone(wait: TableOp) -> None:
+        wait.of_warp = False
+
+    _refused("nv_tileas.async_wait", wait_alone, "weighted_f16")
+
+
+def test_no_warp_reads_what_another_one_copied():
+    def give_warps_other_elements(copy: TableOp) -> None:
+        copy.layout = replace(copy.layout, warps=(0,) * len(copy.layout.warps))
+
+    _refused("nv_tileas.async_tiled_load", give_warps_other_elements, "weighted_f16")

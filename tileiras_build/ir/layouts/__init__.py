@@ -19,6 +19,7 @@ derived layouts         .reshape .permute_dims .transpose .expand_dims .squeeze 
                         reduction: .project .drop_dim .bits_along .is_separable; broadcast: .broadcast_dim
                         .cat .join .slice .slice_registers
 global vector width     .contiguous(order)
+copies of each warp     coalesced_in_warps(layout, order, vector), separate_warps(layout)
 a conversion            plan_conversion(source, target, element_bits, stmatrix=, ldmatrix=, shuffle=, max_scratch=)
                         -> NoOp | RegisterPermutation | WarpShuffle | SharedRoundTrip; .cost of each
 a shared placement      SharedLayout.plain .swizzled .boxed; choose_swizzle(store, load, shape, element_bits, ...)
@@ -54,5 +55,6 @@ from .shared_layout import SharedLayout, bank_conflicts, largest_vector, storage
 from .swizzle import NO_SWIZZLE, Swizzle
 from .swizzle_selection import choose_swizzle
 from .tmem_layout import ScaleColumns, TcgenMma, TmemTile, tmem_tile
+from .warp_copies import coalesced_in_warps, separate_warps
 from .warp_shuffle import Shuffle, Swap, WarpShuffle, plan_warp_shuffle
 from .wgmma_layout import WgmmaTiling, wgmma_tiling

@@ -43,7 +43,7 @@ def is_tile(value: SSAValue) -> bool:
 
 
 def is_own(buffer: SSAValue) -> bool:
-    """Whether each thread reads of a buffer only what it has copied to it itself."""
+    """Whether each warp reads of a buffer only what it has copied to it itself."""
     return isinstance(buffer.owner, Operation) and "own" in buffer.owner.attributes
 
 

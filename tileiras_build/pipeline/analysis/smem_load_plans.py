@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from ...ir.dialects.cute import layout_of
 from ...ir.dialects.op_definition import TableOp
-from ...ir.layouts import LinearLayout, MatrixAccess, SharedAccess, SharedLayout, matrix_access, pack, shared_access
+from ...ir.layouts import (
+    LinearLayout,
+    MatrixAccess,
+    SharedAccess,
+    SharedLayout,
+    matrix_access,
+    pack,
+    separate_warps,
+    shared_access,
+)
+from .op_queries import is_own
 
 
 def vector_load_plan(op: TableOp) -> SharedAccess:
@@ -21,6 +31,8 @@ def ldmatrix_plan(op: TableOp) -> MatrixAccess | None:
 def _stage_layout(op: TableOp) -> tuple[LinearLayout, SharedLayout]:
     """The layout as that of the stage's first elements, and the stage's placement."""
     layout, placement = layout_of(op.result), op.buffer.type.placement.data
+    if is_own(op.buffer):
+        return separate_warps(layout), placement
     for dim, size in enumerate(placement.shape):
         layout = layout.resize(dim, size)
     return layout, placement

@@ -20,14 +20,13 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...ir.casting import as_op, type_as
 from ...ir.dialects import arith
-from ...ir.dialects.cute import layout_of
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ...ir.dialects.op_definition import TableOp, location_of
 from ...ir.dialects.op_traits import is_counted_loop, is_loop
 from ..analysis.enclosing_control_flow import is_defined_in_loop
-from ..analysis.integer_ranges import BoundsCheck, trips_of
-from ..analysis.op_queries import is_tile
+from ..analysis.integer_ranges import BoundsCheck
+from ..analysis.unrolled_loops import is_unrolled, values_of_thread
 from ..job import Job
 from ..pass_manager import EdgePass
 from .elide_bounds_checks import ACCESSES
@@ -39,8 +38,6 @@ IfOp, YieldOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("if", "yield"))
 ASYNCHRONOUS = "nv_tileas.async"
 # Results of a thread in a loop that is versioned: larger loops cost more compile time than they gain.
 MAX_CLONED_VALUES = 2048
-# Those of all iterations of a loop that is not: its checks cost less than the branches around it.
-MAX_UNROLLED_VALUES = 64
 
 
 class HoistBoundsChecks(EdgePass):
@@ -88,10 +85,7 @@ def _is_counter(index: SSAValue, loop: TableOp) -> bool:
 
 def _is_worth_two_versions(loop: Operation) -> bool:
     """Whether a loop is neither too large nor so short that LLVM unrolls it: without branches, its loads run ahead of other loops."""
-    tiles = [result for op in walk(loop) for result in op.results if is_tile(result)]
-    values = sum(layout_of(tile).num_registers for tile in tiles)
-    trips = trips_of(loop)
-    return values <= MAX_CLONED_VALUES and (trips is None or trips * values > MAX_UNROLLED_VALUES)
+    return values_of_thread(walk(loop)) <= MAX_CLONED_VALUES and not is_unrolled(loop)
 
 
 # ---- the two loops -------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ Out:   asynchronous copies, several iterations ahead, into buffers of nv_tileas.
        and a barrier next to each dot. ``occupancy`` on a kernel whose only loop has one dot and nothing else, if
        registers and stages of several CTAs fit and no copy ends inside a vector: it limits the registers that ptxas
        assigns.
-       Without dots, each thread copies its own elements, and waits for its own copies alone: there is no barrier, and no thread has
+       Without dots, each warp copies its own elements, and waits for its own copies alone: there is no barrier, and no thread has
        registers for tiles in flight (``software_pipelining/own_stages.py``).
 After: assign_layouts (operand fragments are known). Before: allocate_shared_memory (stages need shared memory).
 Sound: a loop is changed only if nothing in it writes memory, so a load may move before earlier iterations. A copy past
@@ -19,8 +19,9 @@ Sound: a loop is changed only if nothing in it writes memory, so a load may move
        In a loop with synchronization, a load is copied ahead only if its memory token is ready before the loop.
        With one stage, the barrier after a dot precedes all copies to the operands of another dot, hence follows all
        reads of them.
-       Without dots, no token orders such a load after a write of the loop, and each element of its tile has one thread, which copies to the
-       stage that it read in the iteration before, after that read in program order.
+       Without dots, no token orders such a load after a write of the loop. An element of its tile that several warps have is copied once for
+       each. A thread copies to the stage that it read in the iteration before, after that read in program order; where lanes read what others
+       copied, after a barrier of the warp in between.
 """
 
 from __future__ import annotations
@@ -57,6 +58,7 @@ from ..analysis.resource_model import (
     ctas_per_sm,
 )
 from ..analysis.scratch_memory_sizes import chunk_limit, largest_scratch
+from ..analysis.unrolled_loops import is_unrolled
 from ..common.optimization_hints import hint, occupancy
 from ..job import Job
 from ..pass_manager import EdgePass
@@ -138,7 +140,7 @@ def _choose_own_stages(kernel: TableOp, loop: TableOp, copies: list[OwnCopy], pl
     used, most = _used_shared_memory(kernel, loop, set(), job), ctas_beside_own_stages(kernel, loop, job)
     fitting, ctas = choose_stages(size, used, most, job, MIN_OWN_STAGES)
     preferred = min(fitting, own_stages(size, job.target))
-    is_short = (trips_of(loop) or MIN_OWN_STAGES) < MIN_OWN_STAGES
+    is_short = is_unrolled(loop, [copy.load for copy in copies]) or (trips_of(loop) or MIN_OWN_STAGES) < MIN_OWN_STAGES
     if is_short or preferred < MIN_OWN_STAGES or ctas < min(most, MIN_CTAS_BESIDE_OWN_STAGES):
         preferred = 0
     if wanted is None and not is_listening():

@@ -6,8 +6,9 @@ such a run:
 
 - a stage is the target of a copy only if no thread may still be reading it: a barrier followed its last read, or an MMA that read
   it is complete: a wait for a pipeline of S stages follows the completion of the MMA after the S-th wait before;
-- a stage is read only after its copy was committed, waited for, and made visible to all: a barrier followed the wait. In a buffer of threads'
-  own stages (``own``) a thread reads what it copied itself, and needs no barrier: each element has one thread, the same in all copies and reads;
+- a stage is read only after its copy was committed, waited for, and made visible to all: a barrier followed the wait. In a buffer of warps'
+  own stages (``own``) a warp reads what it copied itself, and needs a wait of the warp (``of_warp``); none where each element has one thread, the
+  same in all copies and reads;
 - scratch memory that overlaps a buffer is written only if no copy to its bytes is in flight and no thread may still be
   reading them; it invalidates the stages, and no copy may follow before a barrier after the last read of the scratch.
 
@@ -16,7 +17,7 @@ A violation raises ``InternalError`` with id ``cp-async-verifier`` that names th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import product
 from operator import eq
 
@@ -55,12 +56,12 @@ def verify_cp_async_buffers(module: ModuleOp) -> int:
     for kernel in kernels_of(module):
         rings = [op for op in kernel.walk() if op.name == "nv_tileas.alloc_tensor"]
         count += len(rings)
-        for ring in rings:
-            if _is_own(ring.results[0]):
-                _check_own(ring)
+        own: dict[SSAValue, bool] = {
+            ring.results[0]: _needs_wait_of_warp(ring) for ring in rings if "own" in ring.attributes
+        }
         if rings:
             for trips, arm in product((*TRIPS, *_group_trip_counts(kernel)), ARMS):
-                _Run(kernel, trips, arm).block(kernel.regions[0].blocks[0])
+                _Run(kernel, trips, arm, own).block(kernel.regions[0].blocks[0])
     return count
 
 
@@ -75,8 +76,10 @@ class _Run(IntegerInterpreter):
 
     error_id, arithmetic, compare = "cp-async-verifier", ARITHMETIC, {"eq": eq}
 
-    def __init__(self, kernel: Operation, trips: int, arm: int):
+    def __init__(self, kernel: Operation, trips: int, arm: int, own: Mapping[SSAValue, bool]):
+        """``own``: whether each buffer of warps' own stages needs waits of the warp."""
         super().__init__(kernel, trips, arm)
+        self.own = own
         self.reading: set[BufferBytes] = set()
         # Stages that an MMA in flight may read: the pipeline that was waited for last, and how often.
         self.multiplying: dict[BufferBytes, tuple[SSAValue | None, int]] = {}
@@ -149,7 +152,10 @@ class _Run(IntegerInterpreter):
         done = self.groups[: len(self.groups) - pending]
         self.groups = self.groups[len(done) :]
         self.landed |= set().union(*done)
-        self.visible |= {place for place in self.landed if _is_own(place[0])}
+        of_warp = "of_warp" in op.attributes
+        self.visible |= {place for place in self.landed if self.own.get(place[0]) in (False, of_warp)}
+        if of_warp:
+            self.reading = {place for place in self.reading if place[0] not in self.own}
 
     def _barrier(self, op: Operation | None = None) -> None:
         self.reading.clear()
@@ -169,7 +175,7 @@ class _Run(IntegerInterpreter):
         place = self._place(op)
         if place not in self.visible:
             self.fail(f"stage {place[1]} is read before every thread's copies to it are complete and visible")
-        if not _is_own(place[0]):
+        if self.own.get(place[0], True):
             self.reading.add(place)
 
     def multiply(self, op: Operation) -> None:
@@ -207,17 +213,22 @@ class _Run(IntegerInterpreter):
             self.last_wait = pipeline, count
 
 
-def _is_own(buffer: SSAValue) -> bool:
-    return "own" in defining_op(buffer).attributes
-
-
-def _check_own(ring: Operation) -> None:
-    """Whether all that copies to a buffer or reads it gives each element to one and the same thread."""
+def _needs_wait_of_warp(ring: Operation) -> bool:
+    """Whether lanes read of a buffer of warps' own stages what others have copied. An error where warps do."""
     accesses = [as_op(use.operation) for use in ring.results[0].uses]
-    layouts = set(map(_layout_of_access, accesses))
-    shared = any(layout.free_bits("lane") or layout.free_bits("warp") for layout in layouts)
-    if shared or len(layouts) > 1 or any(op.name == LocalLoadOp.name and op.copy_atom == LDMATRIX for op in accesses):
-        raise InternalError("cp-async-verifier", "threads share elements of a buffer of their own stages")
+    layouts = list(dict.fromkeys(map(_layout_of_access, accesses)))
+    copies = cast(BufferType, ring.results[0].type).placement.data.size // layouts[0].size
+    if copies < 1 << layouts[0].free_bits("warp").bit_count() or any(
+        _of_warps(layout) != _of_warps(layouts[0]) for layout in layouts[1:]
+    ):
+        raise InternalError("cp-async-verifier", "warps share elements of a buffer of their own stages")
+    reads_matrices = any(op.name == LocalLoadOp.name and op.copy_atom == LDMATRIX for op in accesses)
+    return reads_matrices or len(layouts) > 1 or layouts[0].free_bits("lane") != 0
+
+
+def _of_warps(layout: LinearLayout) -> list[frozenset[int]]:
+    """The elements of each warp."""
+    return [frozenset(warp.ravel().tolist()) for warp in layout.as_array()[0]]
 
 
 def _layout_of_access(op: TableOp) -> LinearLayout:

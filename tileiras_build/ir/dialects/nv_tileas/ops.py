@@ -110,7 +110,7 @@ AllocTensorOp = define(
     "nv_tileas.alloc_tensor",
     "",
     "result",
-    "a ring buffer of tiles in shared memory; ``own``: each thread reads only what it has copied itself",
+    "a ring buffer of tiles in shared memory; ``own``: each warp reads only what it has copied itself",
     pure=False,
     attributes=LIFETIME_STORAGE | {"own": FLAG},
     op_traits=NO_TILES,
@@ -146,9 +146,9 @@ AsyncWaitOp = define(
     "",
     "",
     "wait until at most pending groups are in flight; ``for_mma``: what has arrived is for instructions of the asynchronous proxy, "
-    "after the next barrier",
+    "after the next barrier; ``of_warp``: with all lanes of the warp",
     pure=False,
-    attributes={"pending": I32, "for_mma": FLAG},
+    attributes={"pending": I32, "for_mma": FLAG, "of_warp": FLAG},
     op_traits=NO_TILES,
 )
 LocalLoadOp = define(

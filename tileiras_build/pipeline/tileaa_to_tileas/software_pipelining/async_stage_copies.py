@@ -147,9 +147,9 @@ def erase_dead(*ops: Operation) -> None:
         op.erase()
 
 
-def emit_wait(pending: int, *, for_mma: bool = False) -> Operation:
+def emit_wait(pending: int, *, for_mma: bool = False, of_warp: bool = False) -> Operation:
     """Wait until at most ``pending`` groups of copies are in flight."""
-    return AsyncWaitOp.make([], [], pending=pending, for_mma=for_mma)
+    return AsyncWaitOp.make([], [], pending=pending, for_mma=for_mma, of_warp=of_warp)
 
 
 def next_stage(stage: SSAValue, stages: int, insert: Inserter) -> SSAValue:

@@ -1,4 +1,4 @@
-"""A loop without dots whose tiles each thread copies several iterations ahead, to stages that no other thread reads."""
+"""A loop without dots whose tiles each warp copies several iterations ahead, to stages that no other warp reads."""
 
 from __future__ import annotations
 
@@ -14,7 +14,14 @@ from ....ir.dialects.nv_tileas.ops import AllocTensorOp, AsyncCommitOp, LocalLoa
 from ....ir.dialects.nv_tileas.types import BufferType
 from ....ir.dialects.op_definition import TableOp
 from ....ir.dialects.op_traits import is_function
-from ....ir.layouts import SharedLayout, choose_swizzle, largest_vector
+from ....ir.layouts import (
+    LinearLayout,
+    SharedLayout,
+    choose_swizzle,
+    coalesced_in_warps,
+    largest_vector,
+    separate_warps,
+)
 from ...analysis.access_vectorization import ViewAccessInfo, pointer_order, pointer_vector
 from ...analysis.axis_info import AxisAnalysis
 from ...analysis.copied_operands import MIN_CP_ASYNC_BYTES, fills_with_zeros, may_load_ahead
@@ -27,12 +34,17 @@ from .async_stage_copies import drop_load, emit_wait, next_stage
 from .loop_continuation import LoopContinuation
 from .loop_iteration import LoopIteration, before_first_trip, replace_loop
 
+MOST_NARROW_COPIES = (
+    2  # of a thread, of 4 bytes each: more instructions, with a place and a bound each, than registers ahead would take
+)
+
 
 @dataclass
 class OwnCopy(AheadCopy):
-    """The copy of a tile of which each element has one thread, in the layout of the load."""
+    """The copy of a tile of which each warp copies the elements that it reads. ``of_thread``: so does each thread."""
 
     placement: SharedLayout
+    of_thread: bool
 
     @property
     def bytes(self) -> int:
@@ -41,20 +53,39 @@ class OwnCopy(AheadCopy):
 
     @classmethod
     def of(cls, load: TableOp, block: Block) -> OwnCopy | None:
-        """The copy that can replace a load of a loop's body; None where cp.async cannot copy what each thread has of its tile."""
-        layout, element = layout_of(load.value), element_of(load.value.type)
-        if element.per_byte > 1 or layout.free_bits("lane") or layout.free_bits("warp"):
+        """The copy that can replace a load of a loop's body; None where cp.async cannot copy what each warp has of its tile."""
+        held, element = layout_of(load.value), element_of(load.value.type)
+        if element.per_byte > 1 or not may_load_ahead(load, block, []):
             return None
-        if not may_load_ahead(load, block, []) or load.name == TILED_LOAD and load.view.type.kind.data == "gather":
+        if load.name == TILED_LOAD and load.view.type.kind.data == "gather":
             return None
         order, aligned, inside = _vectors(load)
         if not fills_with_zeros(load):
             aligned = min(aligned, inside)  # a thread writes whole vectors of other values
-        placement = choose_swizzle(layout, layout, layout.shape, element.bits, order=order, standard_modes_only=True)
-        vector = min(aligned, layout.contiguous(order), largest_vector(layout, placement))
-        if vector * element.bytes < MIN_CP_ASYNC_BYTES:
+        layout = _copied_layout(load, order, aligned)
+        ours, theirs, dims = separate_warps(layout), separate_warps(held), (*order, -1)
+        outer = len(ours.shape) - len(layout.shape)
+        dims = tuple(dim + outer for dim in dims[: len(order) + outer])
+        placement = choose_swizzle(ours, theirs, ours.shape, element.bits, order=dims, standard_modes_only=True)
+        vector = min(aligned, layout.contiguous(order), largest_vector(ours, placement))
+        bytes, copies = vector * element.bytes, layout.distinct_registers()[0].num_registers // vector
+        if bytes < MIN_CP_ASYNC_BYTES or bytes == MIN_CP_ASYNC_BYTES and copies > MOST_NARROW_COPIES:
             return None
-        return cls(load, layout, vector, inside < vector, placement)
+        of_thread = layout == held and not held.free_bits("lane")
+        return cls(load, layout, vector, inside < vector, placement, of_thread)
+
+
+def _copied_layout(load: TableOp, order: tuple[int, ...], aligned: int) -> LinearLayout:
+    """The elements that each thread copies of a tile: its own, as pointers have; lanes share those of views that all of them read, or that lie
+    apart.
+    """
+    held = layout_of(load.value)
+    if load.name == POINTER_LOAD:
+        return held
+    found = coalesced_in_warps(held, order, aligned)
+    if found is None or not held.free_bits("lane") and held.contiguous(order) >= min(aligned, found.contiguous(order)):
+        return held
+    return found
 
 
 def loads_of_iteration(block: Block) -> list[TableOp]:
@@ -83,7 +114,7 @@ def _vectors(load: TableOp) -> tuple[tuple[int, ...], int, int]:
 
 
 class OwnStagesLoop:
-    """Replaces a loop by one whose threads copy their elements of tiles ahead, and wait for their own copies alone."""
+    """Replaces a loop by one whose threads copy their elements of tiles ahead, and wait for their own copies alone, or those of their warp."""
 
     def __init__(self, loop: TableOp, copies: list[OwnCopy], stages: int):
         self.loop, self.copies, self.stages = loop, copies, stages
@@ -124,12 +155,16 @@ class OwnStagesLoop:
         iteration.insert(AsyncCommitOp.make([], []))
 
     def _copy_following(self, write: SSAValue, runs: LoopContinuation) -> None:
-        """Start the copies of a later iteration, then wait for those of this one."""
+        """Start the copies of a later iteration, and wait for those of this one; before, where a lane may still read what others overwrite."""
         insert = insertion_before(unwrap(self.block.first_op))
+        of_warp = not all(copy.of_thread for copy in self.copies)
+        if of_warp:
+            insert(emit_wait(self.distance - 1, of_warp=True))
         iteration = LoopIteration(self.block, list(self.block.args), insert, self.loop.step)
         enabled = runs.at(iteration.index(self.distance), insert)
         self._issue(iteration, self.distance, write, enabled)
-        insert(emit_wait(self.distance))
+        if not of_warp:
+            insert(emit_wait(self.distance))
 
     def _read(self, stage: SSAValue) -> None:
         for copy, buffer in zip(self.copies, self.buffers, strict=True):
@@ -144,5 +179,5 @@ class OwnStagesLoop:
         last.operands = [*last.operands, *slots, *runs.next_values]
         starts = [self.before.constant(0), self.before.constant(self.distance), *runs.initial]
         loop = replace_loop(self.loop, starts)
-        insertion_before(next_op(loop))(emit_wait(0))
+        insertion_before(next_op(loop))(emit_wait(0, of_warp=not all(copy.of_thread for copy in self.copies)))
         eliminate_dead_code(self.block)  # computations of addresses

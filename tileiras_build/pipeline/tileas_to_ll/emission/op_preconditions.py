@@ -17,7 +17,9 @@ from ....ir.casting import int_attr, str_attr
 from ....ir.dialects.nv_tileas.scheduling_attributes import LD_SHARED, ST_SHARED
 from ....ir.dialects.op_definition import TableOp
 from ....ir.dialects.op_traits import is_mma
+from ....ir.layouts import separate_warps
 from ....target.targets import Target
+from ...analysis.op_queries import is_own
 from ..type_converter import LLVMTypeConverter
 from .buffer_offsets import Buffers
 
@@ -36,7 +38,9 @@ def check_operation(op: Operation, buffers: Buffers, target: Target) -> None:
 def _check_load(op: TableOp, buffers: Buffers, target: Target) -> None:
     if op.buffer not in buffers.places:
         raise InternalError("copy-buffer", f"{op.name} copies to a buffer that has no offset in shared memory")
-    given = tuple(op.layout.shape) if "layout" in op.attributes else op.view.type.tile
+    given = op.view.type.tile
+    if "layout" in op.attributes:
+        given = (separate_warps(op.layout) if is_own(op.buffer) else op.layout).shape
     _check_shapes(op, given, tuple(op.buffer.type.placement.data.shape))
 
 

@@ -21,10 +21,11 @@ from ....ir.dialects.nvgpu import ops_async_copy as nvgpu
 from ....ir.dialects.nvgpu.types import DeviceAsyncTokenType
 from ....ir.dialects.nvvm import cluster_sync_and_fences
 from ....ir.dialects.nvvm.target_independent_intrinsics import SMaxOp, SMinOp
+from ....ir.dialects.nvvm.warp_sync import BarWarpSyncOp
 from ....ir.dialects.op_definition import TableOp
-from ....ir.layouts import LinearLayout, shared_access
+from ....ir.layouts import LinearLayout, separate_warps, shared_access
 from ...analysis.access_vectorization import pointer_order
-from ...analysis.op_queries import DOT
+from ...analysis.op_queries import DOT, is_own
 from ...analysis.smem_load_plans import ldmatrix_plan, stmatrix_plan, vector_load_plan, vector_store_plan
 from ...common.llvm_element_types import element_of
 from ...common.llvm_type_constructors import GLOBAL, I1, I8, I32, SHARED
@@ -115,7 +116,7 @@ def _copy_vectors(
 ) -> None:
     """Copy the registers of a tile to a stage; ``address`` of a register's element, and ``source`` of a vector from one on."""
     placement = op.buffer.type.placement.data
-    access = shared_access(layout, placement, vector)
+    access = shared_access(separate_warps(layout) if is_own(op.buffer) else layout, placement, vector)
     stage = stage_address(e, op.buffer, e.values.scalar(op.stage))
     thread = e.threads.linear(access.lane_offsets, access.warp_offsets)
     holder = holder_of(e.threads, access.free_lanes, access.free_warps)
@@ -177,6 +178,8 @@ def emit_async_wait(e: KernelEmitter, op: TableOp) -> None:
     e.b.operation(nvgpu.DeviceAsyncWaitOp, (e.b.bridge(0, TOKEN),), (), pending)
     if "for_mma" in op.attributes:
         e.b.issue(cluster_sync_and_fences.FenceProxyAsyncOp, shared=True)
+    if "of_warp" in op.attributes:
+        e.b.issue(BarWarpSyncOp, -1)
 
 
 def emit_local_load(e: KernelEmitter, op: TableOp) -> None:
