@@ -7,7 +7,7 @@ import pytest
 from xdsl.ir import Operation, Region
 
 from tests.emulated_kernels import compiled, run, scheduled_case, scheduled_kernel
-from tileiras_build.ir.casting import as_op
+from tileiras_build.ir.casting import as_op, defining_op
 from tileiras_build.ir.dialects.fast_xdsl import walk
 from tileiras_build.ir.dialects.op_traits import is_agent_switch, is_loop
 from tileiras_build.pipeline.verifiers.mbarrier_pipelines import verify_pipelines
@@ -38,6 +38,13 @@ def test_threads_that_read_results_neither_issue_mmas_nor_wait_for_each_other(pa
     waited = {as_op(op).pipeline for op in within(issuer, "nv_tileas.async.pipeline.consumer_wait")}
     assert pipelines and pipelines <= waited
     assert scheduled_kernel(path, name, "sm_100").attributes["schedule"].data["mma_warp"].value.data
+
+
+def test_the_mbarriers_at_which_warps_arrive_lie_side_by_side():
+    consumer = partitions(ROTATED, "of_two")[-1]
+    created = {defining_op(as_op(op).pipeline) for op in within(consumer, ARRIVAL)}
+    offsets = sorted(as_op(op).shared_offset for op in created)
+    assert len(offsets) > 2 and offsets == list(range(offsets[0], offsets[0] + 16 * len(offsets), 16))
 
 
 @pytest.mark.parametrize(

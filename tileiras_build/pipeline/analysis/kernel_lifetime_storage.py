@@ -21,7 +21,9 @@ TENSOR_ADDRESS_BYTES = 16  # for the address of a tensor memory allocation
 
 
 def _pipeline_storage(op: TableOp) -> tuple[int, int]:
-    return op.result.type.size_bytes, ALIGNMENT
+    """Those of one stage at which several warps arrive lie side by side: a kernel may have many, and stages take what else there is."""
+    size, stages = op.result.type.size_bytes, op.result.type.stages.data
+    return size, size if stages == 1 and op.producers > 1 and not op.bytes else ALIGNMENT
 
 
 def mbarriers_of_cluster(ctas: int) -> int:

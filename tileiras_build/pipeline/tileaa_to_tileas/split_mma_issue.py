@@ -49,7 +49,6 @@ from ..analysis.memory_semantics import acquires
 from ..analysis.op_queries import ASYNC_COPIES, is_pure
 from ..analysis.resource_model import registers_at_launch
 from ..analysis.scalar_slice import TOKEN, ScalarSlice, may_depend_on
-from ..analysis.scratch_memory_sizes import ALIGNMENT
 from ..analysis.shared_memory_plan import available_shared_memory, plan_shared_memory, scratch_users
 from ..common.llvm_element_types import element_of
 from ..common.optimization_hints import occupancy
@@ -65,7 +64,7 @@ from .warp_specialization.pipelines import Pipeline, PipelineState
 
 MAX_RESIDENT_STEPS = 4  # of an operand in shared memory, for an issuer with the registers of a producer
 STEP_BITS = 256  # of k of an instruction
-LOAD = "nv_tileas.tmem_load"
+ONE_STAGE, LOAD = PipelineType(IntAttr(1)), "nv_tileas.tmem_load"
 
 
 class SplitMmaIssue(EdgePass):
@@ -143,7 +142,7 @@ def _is_supported(switch: TableOp, acts: Sequence[TableOp], func: TableOp) -> bo
 def _has_resources(sites: Sequence[Operation], acts: Sequence[TableOp], func: TableOp, job: Job) -> bool:
     """Whether a CTA has shared memory for the mbarriers, and registers for a further warp."""
     plan = plan_shared_memory(func, scratch_users(func, job), job)
-    if plan.total + ALIGNMENT * len(sites) > available_shared_memory(func, job):
+    if plan.total + ONE_STAGE.size_bytes * len(sites) > available_shared_memory(func, job):
         return False
     if func.partition_registers is None:
         return _leaves_registers(func, job)
@@ -233,7 +232,7 @@ def _handoff(switch: TableOp, warps: int) -> Pipeline:
     """What all warps arrive at in place of a barrier, and the issuer waits for."""
     arrivals = {"consumers": 1, "bytes": 0, "producers": warps}
     attributes = {name: IntegerAttr(count, i32) for name, count in arrivals.items()}
-    return Pipeline(insert_before(CreatePipelineOp.make([], [PipelineType(IntAttr(1))], attributes), switch))
+    return Pipeline(insert_before(CreatePipelineOp.make([], [ONE_STAGE], attributes), switch))
 
 
 def _is_waited_for(site: Operation) -> bool:
