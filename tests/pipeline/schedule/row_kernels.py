@@ -100,6 +100,15 @@ def updated(state, x, weights, out, M: ConstInt, N: ConstInt):
     ct.store(out, (ct.bid(0),), total)
 
 
+@ct.kernel
+def labeled(x, labels, out, N: ConstInt):
+    """Totals of rows, less the element that each row's label names; 0 in place of one outside of the row."""
+    rows = ct.bid(0) + ct.arange(1, dtype=ct.int32)
+    row = ct.gather(x, (ct.bid(0), ct.arange(N, dtype=ct.int32)))
+    total = ct.sum(row.astype(ct.float32))
+    ct.scatter(out, rows, total - ct.gather(x, (rows, ct.gather(labels, rows)), padding_value=0).astype(ct.float32))
+
+
 ROWS, ROW = (Array("float16", n, stride_divisible_by=16, shape_divisible_by=(1, 16)[-n:]) for n in (2, 1))
 FLOATS = Array("float32", 2, stride_divisible_by=4)
 ODD = Array("float16", 2)
@@ -117,5 +126,6 @@ CASES = [
     Case("gradients", gradients, (ROWS, ROWS, ROW, ROWS, FLOATS, FLOATS, 3, 4096)),
     Case("looped_gathers", looped_gathers, (Array("int32", 2), Array("int32", 2), 7, 128)),
     Case("updated", updated, (FLOATS, Array("float32", 1), Array("float32", 1), Array("float32", 1), 64, 128)),
+    Case("labeled", labeled, (ROWS, Array("int32", 1), Array("float32", 1), 256)),
     Case("parts", gathered, (FLOATS, Array("float32", 1), FLOATS, 4096, 1024)),
 ]

@@ -86,3 +86,56 @@ nv_tileaa.func @k attributes {num_warps = 1 : i32} {
   %t4 = nv_tileas.store %w, %c {mem_semantic = "weak", vector = 4 : i32} : (!tile_8192xnv_tileaa_ptr_f32, !tile_8192xf32) -> !nv_tileaa.mem_token
   nv_tileaa.return
 }
+
+// ---- an_element_that_an_index_names
+#row = #cute.layout<(512), (32,1,(8,2)):(8,0,(1,256))>
+#one = #cute.layout<(1), (32,1,(1)):(0,0,(0))>
+!pointers = tensor<512x!nv_tileaa.ptr<f16>, #row>
+!row = tensor<512xf16, #row>
+!place = tensor<1x!nv_tileaa.ptr<i32>, #one>
+!element = tensor<1x!nv_tileaa.ptr<f16>, #one>
+!index = tensor<1xi32, #one>
+!single = tensor<1xf16, #one>
+nv_tileaa.func @k attributes {num_warps = 1 : i32} {
+^bb0(%x: !pointers, %labels: !place, %start: !element, %out: !element):
+  %t = nv_tileaa.create_mem_token : !nv_tileaa.mem_token
+  %a, %t0 = nv_tileas.load %x token(%t) {mem_semantic = "weak", vector = 8 : i32} : (!pointers, !nv_tileaa.mem_token) -> (!row, !nv_tileaa.mem_token)
+  %s = nv_tileas.reduce %a attributes {axis = 0 : i32} : (!row) -> f16 {
+  ^bb1(%p: f16, %q: f16):
+    %r = nv_tileas.addf %p, %q : f16
+    nv_tileas.yield %r : (f16) -> ()
+  }
+  %label, %t1 = nv_tileas.load %labels token(%t) {mem_semantic = "weak", vector = 1 : i32} : (!place, !nv_tileaa.mem_token) -> (!index, !nv_tileaa.mem_token)
+  %at = nv_tileas.addptr %start, %label : (!element, !index) -> !element
+  %b, %t2 = nv_tileas.load %at token(%t) {mem_semantic = "weak", vector = 1 : i32} : (!element, !nv_tileaa.mem_token) -> (!single, !nv_tileaa.mem_token)
+  %c = nv_tileas.splat %s : (f16) -> !single
+  %d = nv_tileas.subf %c, %b : !single
+  %t3 = nv_tileas.store %out, %d token(%t) {mem_semantic = "weak", vector = 1 : i32} : (!element, !single, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
+  nv_tileaa.return
+}
+// ==>
+#layout0 = #cute.layout<(512), (32,1,(8,2)):(8,0,(1,256))>
+!tile_512xnv_tileaa_ptr_f16 = tensor<512x!nv_tileaa.ptr<f16>, #layout0>
+#layout1 = #cute.layout<(1), (32,1,1):(0,0,0)>
+!tile_1xnv_tileaa_ptr_i32 = tensor<1x!nv_tileaa.ptr<i32>, #layout1>
+!tile_1xnv_tileaa_ptr_f16 = tensor<1x!nv_tileaa.ptr<f16>, #layout1>
+!tile_512xf16 = tensor<512xf16, #layout0>
+!tile_1xi32 = tensor<1xi32, #layout1>
+!tile_1xf16 = tensor<1xf16, #layout1>
+nv_tileaa.func @k attributes {num_warps = 1 : i32} {
+^bb0(%x: !tile_512xnv_tileaa_ptr_f16, %labels: !tile_1xnv_tileaa_ptr_i32, %start: !tile_1xnv_tileaa_ptr_f16, %out: !tile_1xnv_tileaa_ptr_f16):
+  %t = nv_tileaa.create_mem_token : !nv_tileaa.mem_token
+  %a, %t0 = nv_tileas.load %x token(%t) {mem_semantic = "weak", vector = 8 : i32} : (!tile_512xnv_tileaa_ptr_f16, !nv_tileaa.mem_token) -> (!tile_512xf16, !nv_tileaa.mem_token)
+  %label, %t1 = nv_tileas.load %labels token(%t) {mem_semantic = "weak", vector = 1 : i32} : (!tile_1xnv_tileaa_ptr_i32, !nv_tileaa.mem_token) -> (!tile_1xi32, !nv_tileaa.mem_token)
+  %at = nv_tileas.addptr %start, %label : (!tile_1xnv_tileaa_ptr_f16, !tile_1xi32) -> !tile_1xnv_tileaa_ptr_f16
+  %b, %t2 = nv_tileas.load %at token(%t) {mem_semantic = "weak", vector = 1 : i32} : (!tile_1xnv_tileaa_ptr_f16, !nv_tileaa.mem_token) -> (!tile_1xf16, !nv_tileaa.mem_token)
+  %s = nv_tileas.reduce %a attributes {axis = 0 : i32} : (!tile_512xf16) -> f16 {
+  ^bb0(%p: f16, %q: f16):
+    %r = nv_tileas.addf %p, %q : f16
+    nv_tileas.yield %r : (f16) -> ()
+  }
+  %c = nv_tileas.splat %s : (f16) -> !tile_1xf16
+  %d = nv_tileas.subf %c, %b : !tile_1xf16
+  %t3 = nv_tileas.store %out, %d token(%t) {mem_semantic = "weak", vector = 1 : i32} : (!tile_1xnv_tileaa_ptr_f16, !tile_1xf16, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
+  nv_tileaa.return
+}

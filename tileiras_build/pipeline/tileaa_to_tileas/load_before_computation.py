@@ -81,7 +81,7 @@ def _load_first(loads: Sequence[TableOp]) -> None:
     """Move loads behind the first one, if all of them may, and end a basic block there."""
     place: Operation = loads[0]
     others = movable_loads(parent_block(place), place, loads.__contains__)
-    if len(others) + 1 < len(loads):
+    if len(others) + 1 < len(loads) or any(op in loads for _, computation in others for op in computation):
         return
     for load, computation in others:
         place = move_behind(place, (*computation, load))

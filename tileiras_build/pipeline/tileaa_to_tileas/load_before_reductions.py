@@ -1,8 +1,8 @@
 """Load tiles that are used after a reduction beside those that it reduces: weights of a norm would be waited for on their own.
 
 In:    blocks of kernels with reductions and without dots, whose loads are done by threads.
-Out:   loads of tiles after a reduction stand behind the last load before it, with the pure operations that compute their operands, as
-       far as threads have registers for them without fewer CTAs per SM.
+Out:   loads of tiles after a reduction stand behind the last load before it, with the pure operations that compute their operands, and
+       the loads of indices among these, as far as threads have registers for them without fewer CTAs per SM.
 After: prefetch_gathered_tiles, whose loads of the next row have the registers first. Before: spill_to_shared and mark_read_only_loads,
        which look at the order of loads.
 Sound: no token orders such a load after an access behind its new place, nothing between ends the program, and its mask moves with it.
@@ -70,16 +70,16 @@ def _last_load_before_reductions(block: Block) -> Operation | None:
 def movable_loads(
     block: Block, place: Operation, is_wanted: Callable[[Operation], bool]
 ) -> list[tuple[TableOp, list[Operation]]]:
-    """The loads behind ``place`` that are wanted there, each with what it is computed from behind that."""
+    """The loads behind ``place`` that are wanted there, each with what it is computed from behind that: pure operations, loads before it."""
     ops = list(block.ops)
     behind = list(takewhile(_may_be_passed, ops[ops.index(place) + 1 :]))
-    found = []
+    found: dict[TableOp, list[Operation]] = {}
     for load in [as_op(op) for op in behind if is_wanted(op)]:
         needed = operations_behind(load.operands, block)
         computation = [op for op in behind if op in needed]
-        if all(is_pure(op) and not op.regions for op in computation):
-            found.append((load, computation))
-    return found
+        if all(op in found or is_pure(op) and not op.regions for op in computation):
+            found[load] = computation
+    return list(found.items())
 
 
 def move_behind(place: Operation, ops: Sequence[Operation]) -> Operation:
