@@ -1,13 +1,17 @@
 """Tiles that threads load before they wait for the result that these are combined with: correct results without races."""
 
+from itertools import takewhile
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.emulated_kernels import compiled, run
+from tests.emulated_kernels import compiled, run, scheduled_kernel
+from tileiras_build.ir.casting import parent_block
+from tileiras_build.ir.dialects.fast_xdsl import walk
+from tileiras_build.ir.dialects.op_traits import is_agent_switch, is_counted_loop
 
-KERNELS = Path(__file__).with_name("biased_scores.py")
+KERNELS, STATES = (Path(__file__).with_name(f"{name}.py") for name in ("biased_scores", "state_dots"))
 
 
 def events(name: str) -> list[str]:
@@ -36,6 +40,14 @@ def test_a_bias_of_scores(name, steps):
 def test_the_load_comes_before_the_wait(name):
     found = events(name)
     assert found[: found.index("tmem_load")][-2:] == ["tiled_load", "async.pipeline.consumer_wait"]
+
+
+def test_the_loads_of_the_second_iteration_come_before_the_waits_of_the_first():
+    [switch] = filter(is_agent_switch, walk(scheduled_kernel(STATES, "gradients", "sm_100")))
+    [loop] = [op for op in walk(switch.regions[-1]) if is_counted_loop(op)]
+    before = [op.name for op in takewhile(lambda op: op is not loop, parent_block(loop).ops)]
+    loads = [place for place, name in enumerate(before) if name == "nv_tileas.tiled_load"]
+    assert len(loads) == 2 and max(loads) < before.index("nv_tileas.async.pipeline.consumer_wait")
 
 
 def test_a_load_that_a_token_orders_behind_a_store_is_right():

@@ -1,8 +1,9 @@
 """Load tiles before the wait for the result that they are combined with: a bias of scores would be waited for behind the MMA, not beside it.
 
-In:    counted loops of consumer partitions that wait for MMAs, read accumulators from tensor memory, and load other tiles behind that.
+In:    counted loops of consumer partitions that wait for MMAs, read accumulators from tensor memory, and load other tiles behind that; and
+       what stands before a loop, as its first iteration and the loads for the second one.
 Out:   such a load stands before the wait, with the pure operations that compute its operands, and the conversion of its tile. The tile
-       and the accumulator are live together in either order.
+       and the accumulator are live together in either order. Before a loop it stands before the first such wait.
 After: prefetch_gathered_tiles and overlap_mmas, which have moved what they can. Before: limit_conversion_scratch, allocate_shared_memory:
        the order of conversions is final.
 Sound: no token orders such a load after a write or an acquire, and its mask moves with it. What it passes does not end the program.
@@ -26,7 +27,7 @@ from ...ir.dialects.nv_tileas.ops import (
     TmemLoadOp,
 )
 from ...ir.dialects.op_definition import TableOp
-from ...ir.dialects.op_traits import is_agent_switch, is_async_mma, is_counted_loop, is_value_forwarding
+from ...ir.dialects.op_traits import is_agent_switch, is_async_mma, is_counted_loop, is_loop, is_value_forwarding
 from ..analysis.dot_loop_registers import tile_registers
 from ..analysis.memory_semantics import semantic_of
 from ..analysis.op_queries import LOADS, is_pure, is_tile, may_end, operations_behind
@@ -34,6 +35,7 @@ from ..analysis.resource_model import exceeds_registers_of_partition
 from ..analysis.scalar_slice import is_unordered_token
 from ..job import Job
 from ..pass_manager import EdgePass
+from .issue_behind import STORES
 from .op_insertion import insert_before
 
 PASSED = (AdvanceOp, BarrierOp, ConsumerWaitOp, TmemLoadOp, COUNTERPARTS["nv_tileaa.yield"])
@@ -48,15 +50,17 @@ class LoadBeforeWaits(EdgePass):
         if job.opt_level == 0:
             return
         for switch in [op for op in walk(func) if is_agent_switch(op)]:
-            for loop in [op for op in walk(switch.regions[-1]) if is_counted_loop(op)]:
-                _load_before_waits(loop.regions[0].blocks[0], func, job)
+            loops = [op for op in walk(switch.regions[-1]) if is_counted_loop(op)]
+            bodies = [loop.regions[0].blocks[0] for loop in loops]
+            for block in dict.fromkeys((*bodies, *map(parent_block, loops))):
+                _load_before_waits(block, block in bodies, func, job)
 
 
-def _load_before_waits(block: Block, func: TableOp, job: Job) -> None:
+def _load_before_waits(block: Block, is_repeated: bool, func: TableOp, job: Job) -> None:
     """Move the loads of a block: one for each wait, and others as far as threads have registers for them beside the accumulator."""
     held = dict[Operation, int]()
     for load in [as_op(op) for op in block.ops if _is_by_threads(op)]:
-        if not (passed := _passed(load)):
+        if not (passed := _passed(load) if is_repeated else _passed_before_loop(load)):
             continue
         own, wait = tile_registers(load.value), passed[0]
         accumulators = sum(tile_registers(op.results[0]) for op in passed if isinstance(op, TmemLoadOp))
@@ -96,6 +100,17 @@ def _passed(load: Operation) -> list[Operation]:
             return found
         op = op.prev_op
     return []
+
+
+def _passed_before_loop(load: Operation) -> list[Operation]:
+    """The same from the first wait on, since the last loop."""
+    found: list[Operation] = []
+    op = load.prev_op
+    while op is not None and (op.name in STORES or _may_be_passed(op) and not any(map(is_loop, walk(op)))):
+        found.insert(0, op)
+        op = op.prev_op
+    first = next((place for place, op in enumerate(found) if isinstance(op, ConsumerWaitOp)), len(found))
+    return found[first:] if any(isinstance(op, TmemLoadOp) for op in found[first:]) else []
 
 
 def _may_be_passed(op: Operation) -> bool:
