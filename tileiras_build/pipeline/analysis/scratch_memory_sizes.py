@@ -31,7 +31,7 @@ ALIGNMENT, STAGE_ALIGNMENT = 128, 1024
 # Elements that a thread spills by one instruction: two pairs.
 SPILLED_ELEMENT_BYTES = 16
 SPILL_VECTOR_REGS = SPILLED_ELEMENT_BYTES // 4
-STORE_BY_TMA = AsyncTiledTmaStoreOp.name
+STORE, STORE_BY_TMA = "nv_tileas.tiled_store", AsyncTiledTmaStoreOp.name
 
 
 def align_to_banks(size: int) -> int:
@@ -59,6 +59,12 @@ def largest_scratch(ops: Iterable[Operation], job: Job, limit: int | None) -> in
     """The minimal bytes of shared memory for the largest user of scratch."""
     sizes = (SIZES[op.name](as_op(op), job, limit) for op in ops if op.name in SIZES)
     return max(map(align_to_banks, sizes), default=0)
+
+
+def converts_only_stored(ops: Iterable[Operation], job: Job) -> bool:
+    """Whether of some operations those have scratch alone that convert results on their way to a store."""
+    users = (op for op in ops if op.name in SIZES and SIZES[op.name](as_op(op), job, None))
+    return all([use.operation.name for result in op.results for use in result.uses] == [STORE] for op in users)
 
 
 def max_chunk_bytes(op: TableOp, limit: int | None) -> int:

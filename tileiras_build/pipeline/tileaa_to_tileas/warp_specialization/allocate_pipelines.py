@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile
 from math import isfinite, prod
@@ -36,7 +36,7 @@ from ...analysis.resource_model import (
     min_stages,
 )
 from ...analysis.scale_stage_counts import smem_scale_groups, tmem_scale_groups
-from ...analysis.scratch_memory_sizes import SIZES, STAGE_ALIGNMENT, chunk_limit, largest_scratch
+from ...analysis.scratch_memory_sizes import STAGE_ALIGNMENT, chunk_limit, converts_only_stored, largest_scratch
 from ...common.llvm_element_types import element_of
 from ...job import Job
 from ...mma.family import family_of
@@ -66,7 +66,6 @@ from .shared_stages import accumulator_sharing_groups, most_tiles, stage_sharing
 from .tmem_column_allocator import ColumnAllocator
 
 SMALL_CHUNK_BYTES = CHUNK_BYTES[1]
-STORE = "nv_tileas.tiled_store"
 # More CTAs than others have, by `estimate`; with two stages, tiles arrive too late.
 MOST_CTAS_THAT_WAIT, STAGES_OF_MANY_CTAS = 4, 3
 STAGES_IN_TIME = 3  # one is loaded while MMAs in flight read another, and the next ones wait for the third
@@ -154,21 +153,14 @@ class PipelineAllocation:
         """
         func = as_op(self.func)
         sizes = [chunk_limit(func), *smaller_chunks(func, self.job)]
-        small = [size for size in sizes if size is None or size >= SMALL_CHUNK_BYTES]
         is_async = not self.shares_smem and all(family_of(one.dot).async_ops for one in self.mainloops)
-        tried = [(STAGES_IN_TIME, size) for size in small if is_async and self._converts_only_stored(body)]
+        small = is_async and converts_only_stored(self._live_ops(body), self.job)
+        tried = [(STAGES_IN_TIME, size) for size in sizes if small and (size or SMALL_CHUNK_BYTES) >= SMALL_CHUNK_BYTES]
         tried += [(1, size) for size in sizes]
         fitting = (size for least, size in tried if self._stages_with_scratch(body, size) >= least)
         if (size := next(fitting, sizes[-1])) != chunk_limit(func):
             limit_chunks(func, unwrap(size))
         self._stages_with_scratch(body)
-
-    def _converts_only_stored(self, body: Block) -> bool:
-        """Whether nothing goes through scratch while rings are live but results on their way to a store."""
-        live = self._lasting(op for top in self._ops_while_live(body) for op in walk(top))
-        users = [op for op in live if op.name in SIZES and SIZES[op.name](as_op(op), self.job, None)]
-        stored = ([use.operation.name for result in op.results for use in result.uses] for op in users)
-        return all(names == [STORE] for names in stored)
 
     def _limit_chunks(self, body: Block) -> None:
         """Convert layouts in small chunks while a mainloop is live."""
@@ -181,10 +173,8 @@ class PipelineAllocation:
         firsts = [group[0] for group in self.groups]
         several = [first for first in firsts if not first.is_written_behind_wait] or firsts
         size = sum(first.stage_bytes for first in several)
-        scratch, most = (
-            self._concurrent_scratch(body, chunks or chunk_limit(self.func)),
-            ctas_per_sm(self.func, body, self.job),
-        )
+        scratch = self._concurrent_scratch(body, chunks or chunk_limit(self.func))
+        most = ctas_per_sm(self.func, body, self.job)
         scratch += sum(
             stationary.operand_load.box.tile_bytes + STAGES_SMEM_OVERHEAD
             for stationary in stationary_operands_of(self.mainloops)
@@ -237,20 +227,18 @@ class PipelineAllocation:
 
     def _concurrent_scratch(self, body: Block, chunks: int | None) -> int:
         """Bytes of scratch in use while rings are live, up to the last of their loops, with tiles in ``chunks`` of so many bytes."""
-        ops = (op for top in self._ops_while_live(body) for op in walk(top))
-        scratch = largest_scratch(self._lasting(ops), self.job, chunks)
-        return scratch + STAGES_SMEM_OVERHEAD * len(self.groups)
-
-    def _lasting(self, ops: Iterable[Operation]) -> Iterator[Operation]:
-        """The operations that are not part of what TMA loads."""
-        loads = (operand_load for mainloop in self.mainloops for operand_load in mainloop.operand_loads)
-        gone = {op for operand_load in loads for op in operand_load.chain}
-        return (op for op in ops if op not in gone)
+        return largest_scratch(self._live_ops(body), self.job, chunks) + STAGES_SMEM_OVERHEAD * len(self.groups)
 
     def _ops_while_live(self, body: Block) -> list[Operation]:
         """The operations before the last loop of the rings, and in it."""
         last = [op for op in body.ops if any(op in mainloop.enclosing_ops for mainloop in self.mainloops)][-1]
         return [op for op in body.ops if op is last or op.is_before_in_block(last)]
+
+    def _live_ops(self, body: Block) -> list[Operation]:
+        """All operations in these, but those that are part of what TMA loads."""
+        loads = (operand_load for mainloop in self.mainloops for operand_load in mainloop.operand_loads)
+        gone = {op for operand_load in loads for op in operand_load.chain}
+        return [op for top in self._ops_while_live(body) for op in walk(top) if op not in gone]
 
     def _create_stages(self, mainloop: Mainloop, count: int) -> Pipeline:
         arrivals = self.query_tiles if mainloop.consumers else self.warps
