@@ -74,7 +74,7 @@ def test_keywords_and_whole_grids_go_by_stubs():
     assert (configuration.grid, configuration.stream) == ((3, 1, 1), 7)
 
 
-NUMBERS = [
+SCALARS = [
     (16, 1, 1),
     (np.int64(16), np.float32(0.5), np.bool_(True)),
     (np.uint8(16), True, 1.0),
@@ -82,8 +82,8 @@ NUMBERS = [
 ]
 
 
-@pytest.mark.parametrize(("n", "eps", "flag"), NUMBERS)
-def test_numbers_of_any_type_go_by_stubs(n, eps, flag):
+@pytest.mark.parametrize(("n", "eps", "flag"), SCALARS)
+def test_scalars_of_any_type_go_by_stubs(n, eps, flag):
     kernel, values = kernel_of(KERNEL), right() | {"n": n, "eps": eps, "flag": flag}
     kernel.launch((4,), *values.values())
     kernel._chosen = None  # a launch with all checks would need it
@@ -92,8 +92,8 @@ def test_numbers_of_any_type_go_by_stubs(n, eps, flag):
     assert checked == by_stub
 
 
-@pytest.mark.parametrize(("n", "message"), [(1 << 40, "does not fit"), (8192, "at most 4096"), (12, "multiple of 8")])
-def test_stubs_refuse_the_numbers_that_the_checks_refuse(n, message):
+@pytest.mark.parametrize(("n", "message"), [(1 << 40, "does not fit"), (8192, "more than 4096"), (12, "multiple of 8")])
+def test_stubs_refuse_the_scalars_that_the_checks_refuse(n, message):
     kernel = kernel_of(KERNEL)
     kernel.launch((4,), *(right() | {"n": np.int64(16)}).values())
     with pytest.raises(InvalidInput, match=message):

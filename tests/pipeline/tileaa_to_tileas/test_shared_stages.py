@@ -1,5 +1,6 @@
 """Loops one after the other with the same dots: correct results and no race for every division, and no memory of their own."""
 
+import re
 from itertools import cycle
 from pathlib import Path
 
@@ -64,12 +65,12 @@ def test_each_dot_has_its_memory_once(name, rings, buffers, sm):
 @pytest.mark.parametrize(
     ("name", "steps", "sm"),
     [
-        ("sum_of_products", (9, 2), "sm_90"),
-        ("sum_of_products", (1, 8), "sm_100"),
-        ("sum_of_products", (0, 3), "sm_120"),
-        ("persistent_sum", (3, 0), "sm_90"),
-        ("persistent_sum", (2, 5), "sm_100"),
-        ("persistent_sum", (1, 2), "sm_120"),
+        ("two_matmuls_added", (9, 2), "sm_90"),
+        ("two_matmuls_added", (1, 8), "sm_100"),
+        ("two_matmuls_added", (0, 3), "sm_120"),
+        ("persistent_matmuls", (3, 0), "sm_90"),
+        ("persistent_matmuls", (2, 5), "sm_100"),
+        ("persistent_matmuls", (1, 2), "sm_120"),
     ],
 )
 def test_stages_of_tiles_of_other_arrays(name, steps, sm):
@@ -81,7 +82,7 @@ def test_stages_of_tiles_of_other_arrays(name, steps, sm):
             arrays[2 * place][:, : 64 * count],
             arrays[2 * place + 1][: 64 * count],
         )
-    grid = (2, 1, 1) if name == "sum_of_products" else (1, 1, 1)
+    grid = (2, 1, 1) if name == "two_matmuls_added" else (1, 1, 1)
     out = np.full((200, 64), np.nan, np.float32)
     found = run(OTHER_ARRAYS, name, sm, [*arrays, out], grid)[4]
     a, b, c, d = (values.astype(np.float64) for values in arrays)
@@ -89,7 +90,7 @@ def test_stages_of_tiles_of_other_arrays(name, steps, sm):
 
 
 @pytest.mark.parametrize("sm", SMS)
-@pytest.mark.parametrize("name", ["sum_of_products", "persistent_sum"])
+@pytest.mark.parametrize("name", ["two_matmuls_added", "persistent_matmuls"])
 def test_tiles_of_other_arrays_have_the_same_stages(name, sm):
     text = compiled(OTHER_ARRAYS, name, sm).tileas
     assert text.count("= nv_tileas.alloc_tensor") == 2
@@ -98,7 +99,7 @@ def test_tiles_of_other_arrays_have_the_same_stages(name, sm):
     assert verify_pipelines(scheduled_case(OTHER_ARRAYS, name, sm)) > 0
 
 
-@pytest.mark.parametrize("name", ["sum_of_products", "persistent_sum"])
+@pytest.mark.parametrize("name", ["two_matmuls_added", "persistent_matmuls"])
 def test_accumulators_stay_in_tensor_memory_between_loops(name):
     text = compiled(OTHER_ARRAYS, name, "sm_100").tileas
     assert (
@@ -116,6 +117,11 @@ def test_no_other_dot_has_the_columns_of_an_accumulator_that_lives_on():
     found = run(OTHER_ARRAYS, "continued_beside_another", "sm_100", [a, b, c, d, out])[4]
     first, second = (left.astype(np.float64) @ right.astype(np.float64) for left, right in ((a, b), (c, d)))
     np.testing.assert_array_equal(found, (first + second) * first)
+
+
+def test_columns_of_an_accumulator_that_lives_on_are_counted_once_for_both_loops():
+    text = compiled(OTHER_ARRAYS, "gradients_in_two_loops", "sm_100").tileas
+    assert re.findall(r"= nv_tileas.create_tmem .*builtin.int<(\d+)>", text) == ["512"]
 
 
 @pytest.mark.parametrize("sm", SMS)

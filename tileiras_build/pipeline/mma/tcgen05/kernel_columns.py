@@ -24,7 +24,9 @@ def columns_of_kernel(op: TableOp, warps: int, loaded: Collection[int] | None = 
         groups.setdefault(key, []).append(place)
     tiles = [_columns_of([dots[place] for place in places], operands[places[0]], warps) for places in groups.values()]
     share_columns(tiles)
-    return sum(dots[places[-1]].tmem_columns for places in groups.values()) - sum(map(_shared_columns, tiles))
+    # A dot that adds to columns of the loop before has none of its own.
+    columns = sum(max(dots[place].tmem_columns for place in places) for places in groups.values())
+    return columns - sum(map(_shared_columns, tiles))
 
 
 def _loaded_by_tma(op: TableOp) -> list[int]:
