@@ -61,8 +61,9 @@ SAMPLE = {
 # scales; ping-pong of warpgroups, accumulators that stay in tensor memory; dots that load more than shared memory holds in
 # one step, or accumulate more than registers hold; rows that are spilled to shared memory; loads behind stores;
 # accumulators that are read again; accumulators of several loops, or operands of one, in the same columns of tensor memory; tiles that threads
-# load beside scores; scans across warps.
+# load beside scores; scans across warps; windows that end with an array.
 TILE_KERNELS = {
+    "tilebc_to_tileaa/guarded_loops.py": {"sm_90": ["window"]},
     "tileas_to_ll/tile_kernels.py": {
         "sm_80": ["slices_i32", "bytes_round_trip", "additions_bf16", "printing", "asserting"],
         "sm_90": ["compositions_i32_1x4096"],

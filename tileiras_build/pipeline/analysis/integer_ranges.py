@@ -26,6 +26,7 @@ TileCounts = frozenset[tuple[SSAValue, int]]
 NOTHING: TileCounts = frozenset()
 # Maximal CTAs of a grid along its axes (CUDA C++ Programming Guide, "Compute Capabilities").
 MAX_GRID_CTAS = ((1 << 31) - 1, 65535, 65535)
+MAX_GRID_PROGRAMS = (1 << 24) - 1  # tile programs along an axis (Tile IR specification, cuda_tile.get_tile_block_id)
 
 
 class BoundsCheck(IntEnum):

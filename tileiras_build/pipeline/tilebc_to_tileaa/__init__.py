@@ -10,6 +10,7 @@ from ..pass_manager import run_passes
 from .convert_cudatile_to_tileaa import ConvertCudaTileToTileAA
 from .drop_variants import DropVariants
 from .make_persistent import MakePersistent
+from .narrow_guarded_loops import NarrowGuardedLoops
 from .skip_all_true_selects import SkipFullTileMasks
 from .swizzle_grid import SwizzleGrid
 
@@ -18,6 +19,7 @@ PASSES = (
     DropVariants,  # before all others: they need not work on what is dropped
     Cse,  # front ends repeat constants and assumptions at each use
     SwizzleGrid,  # after Cse: unused program ids are erased
+    NarrowGuardedLoops,  # after Cse: equal scalars are one value; before SkipFullTileMasks: masks stand in loops themselves
     SkipFullTileMasks,  # after Cse: equal masks are one operation
     MakePersistent,  # last: earlier passes expect one tile program per CTA
 )
