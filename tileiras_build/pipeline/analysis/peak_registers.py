@@ -62,11 +62,19 @@ def live_registers(block: Block, target: Target, *, counts_inner: bool = True) -
 
 def divides_each_element(op: Operation) -> bool:
     """Whether an operation divides tiles, each element by one of its own, and rounds the quotients correctly."""
+    return _divides_exactly(op) and tile_registers(_holder(op.operands[1])) == tile_registers(op.results[0])
+
+
+def divides_by_shared_elements(op: Operation) -> bool:
+    """Whether an operation divides tiles, several elements by the same one, and rounds the quotients correctly: threads may take branches."""
+    return _divides_exactly(op) and not divides_each_element(op)
+
+
+def _divides_exactly(op: Operation) -> bool:
     if op.name != "nv_tileas.divf" or not is_tile(op.results[0]):
         return False
     mode = op.attributes.get("rounding_mode")
-    is_exact = not isinstance(mode, StringAttr) or mode.data not in ("approx", "full")
-    return is_exact and tile_registers(_holder(op.operands[1])) == tile_registers(op.results[0])
+    return not isinstance(mode, StringAttr) or mode.data not in ("approx", "full")
 
 
 def _live_range(value: SSAValue, last_use: int, positions: dict[Operation, int], block: Block) -> tuple[int, int]:

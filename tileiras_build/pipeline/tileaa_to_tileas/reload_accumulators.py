@@ -10,38 +10,23 @@ Sound: no operation between the two reads stores to tensor memory, or tells anot
 
 from __future__ import annotations
 
-from itertools import pairwise, takewhile
+from itertools import pairwise
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from ...ir.casting import ancestor_in, as_op, parent_block, unwrap
 from ...ir.dialects.fast_xdsl import walk
-from ...ir.dialects.nv_tileas.ops import (
-    AsyncTiledTmaStoreOp,
-    AsyncTmaStoreWaitOp,
-    BarrierOp,
-    ConvertLayoutOp,
-    TmemLoadOp,
-)
+from ...ir.dialects.nv_tileas.ops import TmemLoadOp
 from ...ir.dialects.op_definition import TableOp
-from ...ir.dialects.op_traits import is_agent_switch, is_async_mma
+from ...ir.dialects.op_traits import is_agent_switch
+from ..analysis.accumulator_reads import behind_mmas, leaves_tensor_memory
 from ..analysis.enclosing_control_flow import enclosing_kernel
-from ..analysis.op_queries import is_pure
 from ..analysis.peak_registers import live_registers
 from ..analysis.resource_model import exceeds_registers_of_partition
 from ..job import Job
 from ..pass_manager import EdgePass
 from .issue_behind import ops_between
-
-# Operations, besides pure ones, that leave tensor memory as it is.
-HARMLESS = frozenset(
-    (
-        *(one.name for one in (AsyncTiledTmaStoreOp, AsyncTmaStoreWaitOp, BarrierOp, ConvertLayoutOp, TmemLoadOp)),
-        "nv_tileas.tiled_load",
-        "nv_tileas.tiled_store",
-    )
-)
 
 
 class ReloadAccumulators(EdgePass):
@@ -51,8 +36,7 @@ class ReloadAccumulators(EdgePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for switch in [op for op in walk(module) if is_agent_switch(op)]:
-            block = switch.regions[-1].blocks[0]
-            behind = list(takewhile(lambda op: not any(map(is_async_mma, walk(op))), reversed(list(block.ops))))
+            behind = reversed(behind_mmas(switch.regions[-1].blocks[0]))
             for load in [as_op(op) for top in behind for op in walk(top) if op.name == TmemLoadOp.name]:
                 _reload(load, job)
 
@@ -68,13 +52,9 @@ def _reload(load: TableOp, job: Job) -> None:
     for before, after in pairwise(users):
         between = range(places[before], places[after])
         if any(exceeds_registers_of_partition(live[place], as_op(kernel), job) for place in between):
-            if all(map(_is_harmless, ops_between(load, after))):
+            if all(map(leaves_tensor_memory, ops_between(load, after))):
                 _read_again(load, [user for user in users if places[user] >= places[after]])
             return
-
-
-def _is_harmless(op: Operation) -> bool:
-    return op.name in HARMLESS or (is_pure(op) and not op.regions)
 
 
 def _read_again(load: TableOp, users: list[Operation]) -> None:

@@ -20,7 +20,6 @@ from ....ir.dialects.cute.shared_layout_attr import SharedLayoutAttr
 from ....ir.dialects.cute_nvgpu.atom_mnemonics import tensor_atom
 from ....ir.dialects.cute_nvgpu.ops import (
     CopyToTensorMemoryOp,
-    LoadTensorMemoryOp,
     StoreTensorMemoryOp,
     UmmaBlockScaledOp,
     UmmaOp,
@@ -70,14 +69,13 @@ from ...tileas_to_ll.pipelines.warp_partitions_and_mbarriers import (
     wait,
 )
 from ..dots import check_buffered_operands, operand_signs
+from .accumulator_read_emission import emit_tmem_load
 from .family import FAMILY
 from .rescale_emission import emit_tmem_scale
 from .tmem_access import (
     LANE_SHIFT,
     form_of,
     pointer_to,
-    registers_type,
-    scalars_of,
     tile_of,
     tile_start,
     vector_of,
@@ -88,9 +86,6 @@ from .tmem_allocation import TmemAllocation, addresses_of_its_own, allocation_of
 REGISTER_BYTES = 4
 COLUMN_BYTES = LANES * REGISTER_BYTES  # of a column of scales, which is replicated to the lanes of all four warps
 WHOLE = 0, 1  # the only part of one
-# Registers of a load whose columns are added to others before the next load: with twice as many, ptxas spills.
-ADDED_REGISTERS = 8
-ADDITIONS = frozenset(("nv_tileas.addf", "arith.addi"))
 COPIED_MATRIX = plain_descriptor(PATTERN_LINES * COPIED_REGISTERS * REGISTER_BYTES)
 
 
@@ -104,45 +99,6 @@ def emit_alloc_tmem(e: KernelEmitter, op: TableOp) -> None:
 
 
 # ---- tiles between registers and tensor memory -----------------------------------------------------
-def emit_tmem_load(e: KernelEmitter, op: TableOp) -> None:
-    element = element_of(op.result.type)
-    tile = tile_of(op.result, COLUMN_BITS, e.num_warps, is_pair=allocation_of(e).is_pair)
-    e.b.issue(instructions.FenceAfterOp)
-    loaded = []
-    start = tile_start(e, op.source, op.stage, tile.total_tmem_columns)
-    by_parts = _exceeds_registers_with_addend(e, op, tile.layout.num_registers) or _is_rounded_beyond_registers(e, op)
-    for own, first, repetitions in tile.pieces(ADDED_REGISTERS if by_parts else e.vector_registers):
-        address = pointer_to(e.b, warp_address(e.threads, tile, start, own, first))
-        type = registers_type(repetitions * tile.shape.registers)
-        loaded.append(e.b.issue(LoadTensorMemoryOp, address, type=type, **form_of(tile.shape.name, repetitions)))
-        if by_parts:
-            e.b.issue(instructions.WaitLoadOp)
-    if not by_parts:
-        e.b.issue(instructions.WaitLoadOp)
-    e.b.issue(instructions.FenceBeforeOp)
-    registers = [value for words in loaded for value in scalars_of(e.b, element.type, words)]
-    names = unwrap(tile.layout.register_permutation(layout_of(op.result)))
-    e.values[op.result] = [registers[name] for name in names]
-
-
-def _exceeds_registers_with_addend(e: KernelEmitter, op: TableOp, size: int) -> bool:
-    """Whether threads have too few registers for the ``size`` registers of a loaded tile beside the tile that it is added to. Each
-    part is then added before the next one is loaded: ptxas moves additions above a later wait, but none above their own.
-    """
-    added = [use.operation.name in ADDITIONS for use in op.result.uses]
-    return added == [True] and 2 * size > e.tile_registers
-
-
-def _is_rounded_beyond_registers(e: KernelEmitter, op: TableOp) -> bool:
-    """Whether a loaded tile is only rounded to fewer bits, each part before the next one is loaded, and threads have too few registers
-    for all of it beside the other live tiles.
-    """
-    users = [use.operation for use in op.result.uses]
-    if not e.computes_where_fewer_remain or len(users) != 1 or users[0].name != "nv_tileas.fp_to_fp":
-        return False
-    return e.live_behind(op) > e.tile_registers
-
-
 def emit_tmem_store(e: KernelEmitter, op: TableOp) -> None:
     if "line_dim" in op.attributes:
         return _store_scales(e, op)

@@ -8,11 +8,13 @@ from typing import Any
 from xdsl.ir import Block, Operation
 
 from ....core.errors import TileirasError
-from ....ir.casting import int_attr, parent_block
+from ....ir.casting import int_array_attr, int_attr, parent_block
 from ....ir.dialects.cuda_tile.location import source_location
 from ....ir.dialects.fast_xdsl import walk
 from ....ir.dialects.op_traits import LayoutTrait, MemoryEffect, traits_of
-from ...analysis.peak_registers import divides_each_element, live_registers
+from ...analysis.accumulator_reads import late_reads
+from ...analysis.enclosing_control_flow import enclosing_kernel
+from ...analysis.peak_registers import divides_by_shared_elements, divides_each_element, live_registers
 from ...job import Job
 from ...rewriting.dialect_conversion import RuleTable
 from .buffer_offsets import analyze_buffers
@@ -32,6 +34,8 @@ SPILL, TMEM_STORE = "nv_tileas.spill", "nv_tileas.tmem_store"
 LAZY_USERS = frozenset(
     f"nv_tileas.{name}" for name in ("spill", "reload", "reduce", "tiled_store", "view", "broadcast", "permute")
 )
+# Where elements of accumulators are read at their use: others that use a tile's elements one by one, in uniform control flow.
+SLICE_USERS = frozenset(("nv_tileas.async.tiled_tma_store",))
 # Registers of a thread to leave free beside an instruction with many registers.
 RESERVED_REGISTERS = 20
 
@@ -45,6 +49,11 @@ def _accepts_lazy_operands(op: Operation) -> bool:
 def _stores_chunk(op: Operation) -> bool:
     """Whether an operation stores one chunk of a tile to tensor memory, and others store the rest."""
     return op.name == TMEM_STORE and "chunk" in op.attributes
+
+
+def _is_only_rounded(op: Operation) -> bool:
+    """Whether a tile is rounded to fewer bits as it is: ptxas then converts a part of it before it reads the next one."""
+    return all(use.operation.name == "nv_tileas.fp_to_fp" for use in op.results[0].uses)
 
 
 def _reads(op: Operation) -> bool:
@@ -85,6 +94,8 @@ class KernelEmitter:
         self.is_spilling = self.computes_at_use = False
         # Whether they are computed before where that leaves fewer registers in use: in a block that divides so.
         self.computes_where_fewer_remain = False
+        # Reads of accumulators whose elements are read at their use.
+        self.sliced_reads: frozenset[Operation] = frozenset()
         # Whether all threads hold the same copies of elements whenever they store them: they are one warp, and nothing that they
         # read can change between their reads.
         self.copies_are_equal = False
@@ -112,14 +123,37 @@ class KernelEmitter:
             self.emit_block(block)
 
     def emit_block(self, block: Block) -> None:
-        outer = self.computes_at_use, self.computes_where_fewer_remain
+        outer = self.computes_at_use, self.computes_where_fewer_remain, self.sliced_reads
         self.computes_at_use = self.is_spilling or any(map(_stores_chunk, block.ops))
-        self.computes_where_fewer_remain = not self.computes_at_use and self._divides_beyond_registers(block)
+        self.sliced_reads = frozenset() if self.computes_at_use else self._reads_beyond_registers(block)
+        eager = self.computes_at_use or self.sliced_reads
+        self.computes_where_fewer_remain = not eager and self._divides_beyond_registers(block)
         self.computes_at_use |= self.computes_where_fewer_remain
         for op in block.ops:
             if op not in self._emitted_early:
+                self.computes_at_use |= op in self.sliced_reads
                 self.emit(op)
-        self.computes_at_use, self.computes_where_fewer_remain = outer
+        self.computes_at_use, self.computes_where_fewer_remain, self.sliced_reads = outer
+
+    def _reads_beyond_registers(self, block: Block) -> frozenset[Operation]:
+        """The last reads of accumulators of a kernel, where threads have too few registers for all live tiles behind the first of them.
+
+        Their elements are read where they are used, a few columns at a time, up to the store of the result.
+        """
+        reads = late_reads(block) if self.tmem is not None else []
+        if not reads or any(map(divides_by_shared_elements, block.ops)):
+            return frozenset()
+        if all(map(_is_only_rounded, reads)):
+            return frozenset()
+        first, live = list(block.ops).index(reads[0]), self._live(block, counts_inner=False)
+        return frozenset(reads) if max(live[first:]) > self._registers_of_partition(reads[0]) else frozenset()
+
+    def _registers_of_partition(self, op: Operation) -> int:
+        """``tile_registers``, with those that threads that load have released."""
+        kernel = enclosing_kernel(op)
+        if "partition_registers" not in kernel.attributes:
+            return self.tile_registers
+        return int_array_attr(kernel, "partition_registers")[1] - RESERVED_REGISTERS
 
     def _divides_beyond_registers(self, block: Block) -> bool:
         """Whether a tile is divided by one of as many elements while threads have too few registers for all live tiles.
@@ -135,9 +169,10 @@ class KernelEmitter:
         block = parent_block(op)
         return self._live(block)[list(block.ops).index(op)]
 
-    def _live(self, block: Block) -> list[int]:
+    def _live(self, block: Block, *, counts_inner: bool = True) -> list[int]:
         """The same behind each operation of a block."""
-        return [registers // (WARP * self.num_warps) for registers in live_registers(block, self.target)]
+        live = live_registers(block, self.target, counts_inner=counts_inner)
+        return [registers // (WARP * self.num_warps) for registers in live]
 
     def emit_early(self, ops: Sequence[Operation]) -> None:
         """Emit operations of the current block early; ``emit_block`` then skips them.
@@ -160,7 +195,7 @@ class KernelEmitter:
 
     def _prepare(self, op: Operation) -> None:
         check_operation(op, self.memory.buffers, self.target)
-        if self.computes_at_use and not _accepts_lazy_operands(op):
+        if self.computes_at_use and not (self.sliced_reads and op.name in SLICE_USERS or _accepts_lazy_operands(op)):
             self._materialize_operands(op)
 
     def _materialize_operands(self, op: Operation) -> None:

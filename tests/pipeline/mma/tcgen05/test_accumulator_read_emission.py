@@ -1,0 +1,36 @@
+"""Accumulators that threads read a few columns at a time: right results, no spills, and one read of all where registers hold it."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.emulated_kernels import assembled, compiled, run
+
+KERNELS = Path(__file__).with_name("large_epilogues.py")
+
+
+def _reads_between_stores(name: str) -> int:
+    """The reads of accumulators behind the first store of a result to shared memory."""
+    lines = compiled(KERNELS, name, "sm_100").ptx.splitlines()
+    first = next(place for place, line in enumerate(lines) if "st.shared.v4" in line)
+    return sum("tcgen05.ld." in line for line in lines[first:])
+
+
+@pytest.mark.parametrize("name", ["gated", "with_rest"])
+def test_elements_are_read_at_their_use(name):
+    assert _reads_between_stores(name) > 1
+    resources = assembled(KERNELS, name, "sm_100").manifest["kernels"][name]["resources"]
+    assert resources["spill_stores"] + resources["spill_loads"] == 0
+
+
+def test_all_are_read_at_once_where_registers_hold_them():
+    assert _reads_between_stores("gated_narrow") == 0
+
+
+def test_results():
+    rng = np.random.default_rng(3)
+    a, b, c = (rng.normal(0, 0.25, shape).astype(np.float16) for shape in ((100, 96), (96, 256), (96, 256)))
+    found = run(KERNELS, "gated", "sm_100", [a, b, c, np.full((100, 256), np.nan, np.float16)])[3]
+    gate, value = (a.astype(np.float64) @ right.astype(np.float64) for right in (b, c))
+    np.testing.assert_allclose(found, gate / (1 + np.exp(-gate)) * value, rtol=2e-3, atol=2e-3)
