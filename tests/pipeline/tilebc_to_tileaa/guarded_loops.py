@@ -22,6 +22,22 @@ def window(x, y, out, SIZE: ConstInt, TILES: ConstInt, REACH: ConstInt):
     ct.store(out, (ct.bid(0), 0), total)
 
 
+@ct.kernel
+def shared_window(x, y, out, SIZE: ConstInt, TILES: ConstInt, REACH: ConstInt):
+    """out[i] = (x[i] y[j]) y[j]^T + (x[0] y[j]) y[j]^T, over the same tiles j."""
+    own, first = ct.load(x, (ct.bid(0), 0), (SIZE, SIZE)), ct.load(x, (0, 0), (SIZE, SIZE))
+    zeros = ct.zeros((SIZE, SIZE), dtype=ct.float32)
+    total, other = zeros, zeros
+    for step in range(2 * REACH + 1):
+        place = ct.bid(0) + step - REACH
+        if (place >= 0) and (place < TILES):
+            near = ct.load(y, (place, 0), (SIZE, SIZE))
+            total = ct.mma(ct.mma(own, near, zeros).astype(y.dtype), ct.transpose(near), total)
+            other = ct.mma(ct.mma(first, near, zeros).astype(y.dtype), ct.transpose(near), other)
+    ct.store(out, (ct.bid(0), 0), total + other)
+
+
 MATRIX = Array("float16", 2, stride_divisible_by=16, shape_divisible_by=(64, 64))
 RESULT = Array("float32", 2, stride_divisible_by=16, shape_divisible_by=(64, 64))
-CASES = [Case("window", window, (MATRIX, MATRIX, RESULT, SIZE, TILES, REACH))]
+OPERANDS = (MATRIX, MATRIX, RESULT, SIZE, TILES, REACH)
+CASES = [Case("window", window, OPERANDS), Case("shared_window", shared_window, OPERANDS)]

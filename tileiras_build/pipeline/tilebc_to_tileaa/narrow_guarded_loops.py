@@ -2,8 +2,8 @@
 
 In:    nv_tileaa operations. Counted loops in steps of one, each iteration of which is an ``if`` without anything else
        that has effects, and whose other region leaves what the loop carries: windows of attention at the ends of a
-       sequence. The ``if`` has a dot whose right operand is there before it; its condition compares the counter plus
-       scalars from before the loop, or is the conjunction of several such.
+       sequence. The ``if`` has a dot whose right operand is there before it, or two dots that read one tile; its condition
+       compares the counter plus scalars from before the loop, or is the conjunction of several such.
 Out:   on targets with asynchronous MMAs, loops over the iterations for which the condition holds, without the ``if``. Dots stand in the loop itself, where
        asynchronous MMAs read operands from before the loop, and others are loaded ahead.
 After: cse (equal scalars are merged). Before: all passes that match loops.
@@ -72,25 +72,26 @@ def _guard_of(loop: Operation) -> Operation | None:
     if "unsigned" in loop.attributes or constant_of(loop.operands[2]) != 1 or not has_no_early_exit(loop):
         return None
     *body, last = loop.regions[0].blocks[0].ops
-    if not body or not is_if(guard := body[-1]) or not _has_resident_dot(guard):
+    if not body or not is_if(guard := body[-1]) or not _needs_own_loop(guard):
         return None
     return guard if all(is_pure(op) or _conjunction(op) for op in body[:-1]) and _keeps(loop, guard, last) else None
 
 
-def _has_resident_dot(guard: Operation) -> bool:
-    """Whether the right operand of a dot of an ``if`` is there before: an asynchronous MMA reads it only in a loop of its own."""
-    dots = [as_op(op) for op in walk(guard) if op.name == DOT]
-    return any(_is_from_before(dot.rhs, guard) for dot in dots)
+def _needs_own_loop(guard: Operation) -> bool:
+    """Whether asynchronous MMAs read the right operands of the dots of an ``if`` only in a loop of these dots: one is there before, or
+    two dots read one tile.
+    """
+    tiles = [_source(as_op(op).rhs, guard) for op in walk(guard) if op.name == DOT]
+    return len(set(tiles)) < len(tiles) or not all(is_defined_in_loop(tile, guard) for tile in tiles)
 
 
-def _is_from_before(value: SSAValue, guard: Operation) -> bool:
-    """Whether nothing in an ``if`` computes a tile, but for views of it."""
+def _source(value: SSAValue, guard: Operation) -> SSAValue:
+    """The tile of which a value is a view, as far as an ``if`` makes the views."""
     op = value.owner
-    if not is_defined_in_loop(value, guard):
-        return True
-    return (
-        isinstance(op, Operation) and len(op.operands) == 1 and is_pure(op) and _is_from_before(op.operands[0], guard)
-    )
+    while is_defined_in_loop(value, guard) and isinstance(op, Operation) and len(op.operands) == 1 and is_pure(op):
+        value = op.operands[0]
+        op = value.owner
+    return value
 
 
 def _keeps(loop: Operation, guard: Operation, last: Operation) -> bool:
