@@ -14,13 +14,13 @@ Sound: the compared value grows by one in each iteration, and neither it nor the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...ir.casting import as_op, terminator
+from ...ir.casting import as_op, parent_block, terminator
 from ...ir.dialects import arith
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_traits import is_counted_loop, is_if
@@ -99,7 +99,7 @@ def _keeps(loop: Operation, guard: Operation, last: Operation) -> bool:
     if len(guard.regions) < 2 or not all(region.blocks for region in guard.regions):
         return not guard.results and not last.operands
     otherwise = guard.regions[1].blocks[0]
-    kept = dict(zip(guard.results, terminator(otherwise).operands, strict=True))
+    kept: dict[SSAValue, SSAValue] = dict(zip(guard.results, terminator(otherwise).operands, strict=True))
     carried = loop.regions[0].blocks[0].args[1:]
     same = all(kept.get(value, value) is argument for value, argument in zip(last.operands, carried, strict=True))
     return same and otherwise.first_op is otherwise.last_op
@@ -143,7 +143,7 @@ def _limits(loop: Operation, condition: SSAValue, ranges: IntegerRanges) -> list
     return limits if len(limits) == len(found) and all(_fits(loop, limit, ranges) for limit in limits) else None
 
 
-def _limit(loop: Operation, predicate: str, sides: tuple[SSAValue, ...]) -> Limit | None:
+def _limit(loop: Operation, predicate: str, sides: Sequence[SSAValue]) -> Limit | None:
     left, right = sides
     if not is_defined_in_loop(left, loop):
         left, right, predicate = right, left, MIRRORED.get(predicate, predicate)
@@ -210,7 +210,7 @@ def _inline(loop: Operation, guard: Operation) -> None:
     last, results = terminator(body), [*terminator(body).operands]
     for op in [one for one in body.ops if one is not last]:
         op.detach()
-        guard.parent.insert_op_before(op, guard)
+        parent_block(guard).insert_op_before(op, guard)
     for old, new in zip(guard.results, results, strict=True):
         old.replace_all_uses_with(new)
     block = loop.regions[0].blocks[0]
