@@ -3,7 +3,7 @@
 In:    counted loops of consumer partitions that wait for MMAs, read accumulators from tensor memory, and load other tiles behind that; and
        what stands before a loop, as its first iteration and the loads for the second one.
 Out:   such a load stands before the wait, with the pure operations that compute its operands, and the conversion of its tile. The tile
-       and the accumulator are live together in either order. Before a loop it stands before the first such wait.
+       and the accumulator are live together in either order. Before the first loop of a block it stands before the first such wait.
 After: prefetch_gathered_tiles and overlap_mmas, which have moved what they can. Before: limit_conversion_scratch, allocate_shared_memory:
        the order of conversions is final.
 Sound: no token orders such a load after a write or an acquire, and its mask moves with it. What it passes does not end the program.
@@ -103,14 +103,23 @@ def _passed(load: Operation) -> list[Operation]:
 
 
 def _passed_before_loop(load: Operation) -> list[Operation]:
-    """The same from the first wait on, since the last loop."""
+    """The same from the first wait on, if the first loop of the block is behind the load: behind a loop, conversions may have scratch memory
+    where MMAs that are waited for still read stages.
+    """
+    loop = next((op for op in parent_block(load).ops if _has_loop(op)), None)
+    if loop is None or not load.is_before_in_block(loop):
+        return []
     found: list[Operation] = []
     op = load.prev_op
-    while op is not None and (op.name in STORES or _may_be_passed(op) and not any(map(is_loop, walk(op)))):
+    while op is not None and (op.name in STORES or _may_be_passed(op)):
         found.insert(0, op)
         op = op.prev_op
     first = next((place for place, op in enumerate(found) if isinstance(op, ConsumerWaitOp)), len(found))
     return found[first:] if any(isinstance(op, TmemLoadOp) for op in found[first:]) else []
+
+
+def _has_loop(op: Operation) -> bool:
+    return any(map(is_loop, walk(op)))
 
 
 def _may_be_passed(op: Operation) -> bool:

@@ -32,9 +32,10 @@ def with_rest(a, b, c, out, M: ConstInt, N: ConstInt, K: ConstInt):
     ct.store(out, (ct.bid(0), 0), (total + rest).astype(out.dtype))
 
 
-HALF = Array("float16", 2, stride_divisible_by=16)
+HALF, FLOAT = (Array(dtype, 2, stride_divisible_by=16) for dtype in ("float16", "float32"))
 CASES = [
     Case("gated", gated, (*(HALF,) * 4, 128, 256, 64)),
     Case("gated_narrow", gated, (*(HALF,) * 4, 128, 64, 64)),
     Case("with_rest", with_rest, (*(HALF,) * 4, 256, 256, 64)),
+    Case("with_rest_f32", with_rest, (HALF, HALF, FLOAT, FLOAT, 128, 256, 64)),
 ]

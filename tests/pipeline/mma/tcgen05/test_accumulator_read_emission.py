@@ -34,3 +34,14 @@ def test_results():
     found = run(KERNELS, "gated", "sm_100", [a, b, c, np.full((100, 256), np.nan, np.float16)])[3]
     gate, value = (a.astype(np.float64) @ right.astype(np.float64) for right in (b, c))
     np.testing.assert_allclose(found, gate / (1 + np.exp(-gate)) * value, rtol=2e-3, atol=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "rows"), [("with_rest", np.float16, 256), ("with_rest_f32", np.float32, 128)]
+)
+def test_results_beside_loaded_tiles(name, dtype, rows):
+    """What is loaded behind the loop is converted behind the wait for its MMAs, which read the same shared memory."""
+    rng = np.random.default_rng(3)
+    a, b, c = (rng.normal(0, 0.25, shape).astype(np.float16) for shape in ((rows, 96), (96, 208), (rows, 208)))
+    found = run(KERNELS, name, "sm_100", [a, b, c.astype(dtype), np.full((rows, 208), np.nan, dtype)])[3]
+    np.testing.assert_allclose(found, 0.5 * (a.astype(np.float64) @ b.astype(np.float64)) + c, rtol=2e-3, atol=2e-3)
