@@ -289,6 +289,19 @@ def weighted_steps(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
     ct.store(out, (ct.bid(0), 0), total)
 
 
+@ct.kernel
+def beside_totals(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
+    """out = (q @ k.T + totals of k) @ v + q: threads, too, read the keys that the first dot multiplies."""
+    left = ct.load(q, (ct.bid(0), 0), (M, D), padding_mode=ZERO)
+    total = ct.zeros((M, D), dtype=ct.float32)
+    for step in range(ct.num_tiles(k, axis=0, shape=(N, D))):
+        keys = ct.load(k, (step, 0), (N, D), padding_mode=ZERO)
+        scores = ct.mma(left, keys.transpose(), ct.zeros((M, N), dtype=ct.float32))
+        scores = scores + ct.sum(keys.astype(ct.float32), axis=1).reshape((1, N))
+        total = ct.mma(scores.astype(v.dtype), ct.load(v, (step, 0), (N, D), padding_mode=ZERO), total)
+    ct.store(out, (ct.bid(0), 0), total + left.astype(ct.float32))
+
+
 def rows(dtype: str) -> Array:
     return Array(dtype, 2, stride_divisible_by=16)
 
@@ -331,6 +344,7 @@ CASES = [
     _case("of_itself_and_turned", of_itself_and_turned, "float16", (128, 128, 128)),
     _case("of_slices", of_slices, "float32", (128, 64, 32)),
     _case("before_another", before_another, "float16", (128, 64, 64)),
+    _case("beside_totals", beside_totals, "float16", (128, 64, 64)),
     _case("of_halves", of_halves, "float16", (128, 64, 32)),
     _case("fed_back", fed_back, "float16", (64, 64, 64)),
 ]

@@ -51,6 +51,7 @@ def test_the_mbarriers_at_which_warps_arrive_lie_side_by_side():
     ("path", "name"),
     [
         (ROTATED, "weighted_steps"),  # one MMA in the loop: nothing overlaps it
+        (ROTATED, "beside_totals"),  # threads read stages that TMA fills
         (STATES, "linear_attention"),  # threads write an operand to stages that MMAs release
         (GRADIENTS, "two_accumulators"),  # threads read them behind the loop
         (SHARED, "scan_narrow"),  # two tiles of eight warps share columns
@@ -76,6 +77,13 @@ def test_results_of_two_dots_that_threads_multiply(steps):
     if not steps:
         k, v = np.zeros((1, 64), np.float16), np.zeros((1, 64), np.float16)
     found = run(ROTATED, "of_two", "sm_100", [q, k, v, np.full((200, 64), np.nan, np.float32)], (4, 1, 1))[3]
+    np.testing.assert_array_equal(found, want)
+
+
+def test_a_dot_whose_operand_threads_read_too():
+    q, k, v = (np.random.default_rng(5).integers(-1, 2, (rows, 64)).astype(np.float16) for rows in (200, 320, 320))
+    want = (q @ k.T.astype(np.float64) + k.sum(axis=1, dtype=np.float64)) @ v + q
+    found = run(ROTATED, "beside_totals", "sm_100", [q, k, v, np.full((200, 64), np.nan, np.float32)], (2, 1, 1))[3]
     np.testing.assert_array_equal(found, want)
 
 

@@ -6,7 +6,8 @@ Out:   a third partition, one thread that issues them: the control flow around t
        that an MMA follows is a pipeline: each warp arrives (async.pipeline.producer_commit), and only the issuer waits. Warps no longer
        wait for each other, or for the issue of an MMA.
 After: mark_read_only_loads (no later pass moves or adds MMAs and barriers). Before: allocate_shared_memory (mbarriers are in shared memory).
-Sound: the issuer passes a barrier once all warps have arrived, so an MMA follows what it followed before. MMAs keep their order. Barriers
+Sound: the issuer passes a barrier once all warps have arrived, so an MMA follows what it followed before. MMAs keep their order. Only the
+       issuer waits for what TMA loads, which no thread of the consumer reads. Barriers
        also stay where threads exchange what is no scratch: tiles of tensor memory between eight warps, stages that they write and
        read, global memory that tokens order. A warp arrives again only after the issuer has waited for the last arrival: it has
        waited for an MMA that follows it.
@@ -109,7 +110,12 @@ def _is_issued(op: Operation) -> bool:
 
 def _is_loaded(pipeline: SSAValue) -> bool:
     """Whether TMA fills the stages of a pipeline."""
-    return any(isinstance(user, AsyncTiledTmaLoadOp) for user in users(pipeline))
+    return any(_loads_of(pipeline))
+
+
+def _loads_of(pipeline: SSAValue) -> Iterator[TableOp]:
+    """The TMA loads that fill the stages of a pipeline."""
+    return (as_op(user) for user in users(pipeline) if isinstance(user, AsyncTiledTmaLoadOp))
 
 
 def _gains(acts: Sequence[TableOp]) -> bool:
@@ -126,7 +132,7 @@ def _is_read_in(dot: TableOp, loop: TableOp) -> bool:
 
 
 def _is_supported(switch: TableOp, acts: Sequence[TableOp], func: TableOp) -> bool:
-    """Whether one CTA has all of it, and threads access no stages that the completion of MMAs releases."""
+    """Whether one CTA has all of it, and threads access no stages that TMA fills or that the completion of MMAs releases."""
     dots = [op for op in acts if is_async_mma(op)]
     if func.num_ctas is not None or any(dot.lhs_scale is not None or dot.acc_stage is not None for dot in dots):
         return False
@@ -134,6 +140,7 @@ def _is_supported(switch: TableOp, acts: Sequence[TableOp], func: TableOp) -> bo
     if any(is_return(op) or is_loop(op) and not has_no_early_exit(op) for op in inside):
         return False
     rings = {as_op(op).pipeline for op in acts if isinstance(op, ConsumerWaitOp)}
+    rings |= {load.buffer for ring in rings for load in _loads_of(ring)}
     rings |= {dot.pipeline for dot in dots if dot.pipeline is not None}
     touched = (op for op in inside if op not in acts and not is_pure(op))
     return not any(value in rings for op in touched for value in op.operands)
