@@ -132,7 +132,7 @@ def _is_read_in(dot: TableOp, loop: TableOp) -> bool:
 
 
 def _is_supported(switch: TableOp, acts: Sequence[TableOp], func: TableOp) -> bool:
-    """Whether one CTA has all of it, and threads access no stages that TMA fills or that the completion of MMAs releases."""
+    """Whether one CTA has all of it, and threads access no stages that TMA fills, or that the completion of MMAs releases."""
     dots = [op for op in acts if is_async_mma(op)]
     if func.num_ctas is not None or any(dot.lhs_scale is not None or dot.acc_stage is not None for dot in dots):
         return False

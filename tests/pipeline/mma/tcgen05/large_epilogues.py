@@ -8,7 +8,7 @@ ConstInt = ct.Constant[int]
 ZERO = ct.PaddingMode.ZERO
 
 
-def product(a, b, M: ConstInt, N: ConstInt, K: ConstInt):
+def accumulated(a, b, M: ConstInt, N: ConstInt, K: ConstInt):
     total = ct.zeros((M, N), dtype=ct.float32)
     for step in range(ct.num_tiles(a, axis=1, shape=(M, K))):
         left = ct.load(a, (ct.bid(0), step), (M, K), padding_mode=ZERO)
@@ -19,15 +19,15 @@ def product(a, b, M: ConstInt, N: ConstInt, K: ConstInt):
 @ct.kernel
 def gated(a, b, c, out, M: ConstInt, N: ConstInt, K: ConstInt):
     """out = silu(a @ b) * (a @ c), a loop for each: the first result is in registers beside the second loop."""
-    gate = product(a, b, M, N, K)
-    value = product(a, c, M, N, K)
+    gate = accumulated(a, b, M, N, K)
+    value = accumulated(a, c, M, N, K)
     ct.store(out, (ct.bid(0), 0), (gate / (1 + ct.exp(-gate)) * value).astype(out.dtype))
 
 
 @ct.kernel
 def with_rest(a, b, c, out, M: ConstInt, N: ConstInt, K: ConstInt):
     """out = 0.5 (a @ b) + c, of tiles with more elements than registers."""
-    total = product(a, b, M, N, K) * 0.5
+    total = accumulated(a, b, M, N, K) * 0.5
     rest = ct.load(c, (ct.bid(0), 0), (M, N), padding_mode=ZERO)
     ct.store(out, (ct.bid(0), 0), (total + rest).astype(out.dtype))
 
