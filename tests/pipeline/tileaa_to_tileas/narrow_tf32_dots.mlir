@@ -76,3 +76,20 @@ nv_tileaa.func @k {
   %s = nv_tileas.dot %a, %2, %r : (tensor<64x32xf32>, tensor<32x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
   nv_tileaa.return
 }
+
+// ---- a_tile_that_another_dot_reads_in_tf32
+nv_tileaa.func @k {
+^bb0(%a: tensor<64x64xf16>, %b: tensor<64x64xtf32>, %c: tensor<64x64xf32>):
+  %0 = nv_tileas.fp_to_fp %a {rounding_mode = "nearest_even"} : (tensor<64x64xf16>) -> tensor<64x64xtf32>
+  %r = nv_tileas.dot %0, %0, %c : (tensor<64x64xtf32>, tensor<64x64xtf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %s = nv_tileas.dot %b, %0, %r : (tensor<64x64xtf32>, tensor<64x64xtf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  nv_tileaa.return
+}
+// ==>
+nv_tileaa.func @k {
+^bb0(%a: tensor<64x64xf16>, %b: tensor<64x64xtf32>, %c: tensor<64x64xf32>):
+  %0 = nv_tileas.fp_to_fp %a {rounding_mode = "nearest_even"} : (tensor<64x64xf16>) -> tensor<64x64xtf32>
+  %r = nv_tileas.dot %0, %0, %c : (tensor<64x64xtf32>, tensor<64x64xtf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %s = nv_tileas.dot %b, %0, %r : (tensor<64x64xtf32>, tensor<64x64xtf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  nv_tileaa.return
+}

@@ -28,11 +28,11 @@ from ..analysis.enclosing_control_flow import enclosing_kernel, has_no_early_exi
 from ..analysis.integer_ranges import MAX_GRID_PROGRAMS, IntegerRanges, Range, constant_of, full_range
 from ..common.cse import is_pure
 from ..job import Job
+from ..mma.family import fastest_family
 from ..pass_manager import EdgePass
 from ..rewriting.arith_builder import ArithBuilder
 
 ADD, SUBTRACT, COMPARE, BOTH = "arith.addi", "arith.subi", "arith.cmpi", "arith.andi"
-ASYNC_MMAS = ("wgmma", "tcgen05")
 DOT, PROGRAM_ID = "nv_tileaa.dot", "nv_tileaa.get_program_id"
 MIRRORED = {"slt": "sgt", "sle": "sge", "sgt": "slt", "sge": "sle"}
 # A comparison of the counter -> whether it bounds the iterations from below, and what the bound is beyond the other side.
@@ -45,7 +45,7 @@ class NarrowGuardedLoops(EdgePass):
     name = "tileaa-narrow-guarded-loops"
 
     def run(self, module: ModuleOp, job: Job) -> None:
-        if job.opt_level == 0 or not any(map(job.target.has, ASYNC_MMAS)):
+        if job.opt_level == 0 or fastest_family(job.target).async_ops is None:
             return
         for loop in [op for op in walk(module) if is_counted_loop(op)]:
             guard = _guard_of(loop)
