@@ -183,3 +183,33 @@ def test_what_the_target_lacks_never_reaches_the_printer(monkeypatch):
     monkeypatch.setattr(compile_module, "_parse", lambda *given: pytest.fail("the module went on"))
     with pytest.raises(TileirasError, match="wgmma"):
         lower(kernel(body, tail=WGMMA), "sm_80")
+
+
+MASKS = 24  # more than the predicates that the code generator keeps over a loop
+
+
+def _masked(weights: str) -> str:
+    """A branch before a loop, and one in it, that select by the same comparisons."""
+    ids = range(MASKS)
+    masks = [f"  %m{n} = icmp slt i32 %x{n}, %i" for n in ids]
+    rows = [f"  %x{n} = load volatile i32, {GLOBAL} %p" for n in ids]
+
+    def selected(kind: int) -> list[str]:
+        picked = [f"  %s{kind}.{n} = select i1 %m{n}, i32 {kind}, i32 %x{n}" for n in ids]
+        return picked + [f"  store volatile i32 %s{kind}.{n}, {GLOBAL} %p" for n in ids]
+
+    return "\n".join([
+        *rows, *masks, "  %first = icmp eq i32 %i, 7", "  br i1 %first, label %a, label %b", "a:", *selected(1), "  br label %b",
+        "b:", "  br label %loop", "loop:", "  %t = phi i32 [ 0, %b ], [ %u, %next ]", f"  store volatile i32 %t, {GLOBAL} %p",
+        "  %equal = icmp eq i32 %t, %i", f"  br i1 %equal, label %mask, label %next{weights}",
+        "mask:", *selected(2), "  br label %next",
+        "next:", "  %u = add i32 %t, 1", f"  %n = load volatile i32, {GLOBAL} %p", "  %more = icmp slt i32 %u, %n",
+        "  br i1 %more, label %loop, label %end", "end:",
+    ])  # fmt: skip
+
+
+def test_a_branch_that_one_iteration_takes_makes_its_comparisons_itself():
+    rare = lower(kernel(_masked(', !prof !{!"branch_weights", i32 1, i32 2000}')))
+    usual = lower(kernel(_masked("")))
+    assert usual.count("setp.") <= MASKS + 4, "compared once, before both branches: the predicates live over the loop"
+    assert rare.count("setp.") >= 2 * MASKS - 4

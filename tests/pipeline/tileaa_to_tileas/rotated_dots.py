@@ -60,6 +60,21 @@ def continued(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
 
 
 @ct.kernel
+def squared_triangle(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
+    """The same without the keys after a row in the block on the diagonal: all other blocks are whole."""
+    left = ct.load(q, (ct.bid(0), 0), (M, D), padding_mode=ZERO)
+    total = ct.zeros((M, D), dtype=ct.float32)
+    own = ct.arange(M, dtype=ct.int32)[:, None] >= ct.arange(N, dtype=ct.int32)[None, :]
+    for step in range(ct.num_tiles(k, axis=0, shape=(N, D))):
+        scores = times_keys(left, k, step, M, N, D)
+        if step == ct.bid(0):
+            scores = ct.where(own, scores, 0.0)
+        values = ct.load(v, (step, 0), (N, D), padding_mode=ZERO)
+        total = ct.mma((scores * scores).astype(v.dtype), values, total)
+    ct.store(out, (ct.bid(0), 0), total)
+
+
+@ct.kernel
 def powered(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
     """out = 2 ** (q @ k.T) @ v."""
     left = ct.load(q, (ct.bid(0), 0), (M, D), padding_mode=ZERO)
@@ -322,6 +337,7 @@ CASES = [
     _case("weighted_bf16", weighted, "bfloat16", (64, 128, 64)),
     _case("squared", squared, "float16", (128, 64, 64)),
     _case("squared_short", squared, "float16", (64, 64, 64)),
+    _case("squared_triangle", squared_triangle, "float16", (64, 64, 64)),
     _case("powered", powered, "float16", (128, 64, 64)),
     _case("continued", continued, "float16", (128, 64, 64)),
     _case("squared_persistent", squared_persistent, "float16", (128, 128, 64)),

@@ -13,6 +13,7 @@ KERNELS = Path(__file__).with_name("rotated_dots.py")
 SMS = ("sm_90", "sm_100", "sm_120")
 OVERLAPPED = (
     "weighted", "weighted_bf16", "squared", "squared_short", "squared_persistent", "squared_and_numbered", "of_two",
+    "squared_triangle",
 )  # fmt: skip
 LENGTHS = (0, 1, 64, 65, 130, 449)  # keys: no step, one, tails, more steps than a ring has stages
 
@@ -32,6 +33,11 @@ def numbered(q, k, v):
     return squared(q, k, v * (1 + np.arange(len(v)) // 64)[:, None])
 
 
+def triangle(q, k, v):
+    (rows, keys), size = np.ogrid[: len(q), : len(k)], 64
+    return ((q @ k.T) * ((rows // size != keys // size) | (rows >= keys))) ** 2 @ v
+
+
 def fed_back(q, k, v):
     total = np.zeros((len(q), v.shape[1]))
     for start in range(0, len(k), 64):
@@ -42,7 +48,7 @@ def fed_back(q, k, v):
 
 WANT = {
     "weighted": weighted, "weighted_bf16": weighted, "squared_and_numbered": numbered, "fed_back": fed_back,
-    "of_two": lambda q, k, v: (q @ k.T) * (q @ v.T) @ v,
+    "squared_triangle": triangle, "of_two": lambda q, k, v: (q @ k.T) * (q @ v.T) @ v,
 }  # fmt: skip
 
 

@@ -27,6 +27,9 @@ from .debuginfo import LLVM_OPERATIONS as DEBUG_OPERATIONS
 from .debuginfo.ops import ExtractElementOp as ExtractElementOp
 from .fast_xdsl import create, integer_attr, segments
 
+# Attribute of a conditional branch: how often it goes to each of its blocks, as MLIR names it.
+BRANCH_WEIGHTS = "branch_weights"
+
 
 @irdl_attr_definition
 class ConstantRangeAttr(ParametrizedAttribute):

@@ -66,6 +66,90 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22targe
   }
 }
 
+// ---- branches_that_one_iteration_takes
+nv_tileaa.func @k attributes {num_warps = 1 : i32} {
+^bb0(%n: i32, %x: i32, %p: !nv_tileaa.ptr<i32>):
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %sum = nv_tileas.for %zero, %n, %one initial(%zero) : (i32, i32, i32, i32) -> i32 {
+  ^bb0(%i: i32, %s: i32):
+    %equal = arith.cmpi %i, %x {predicate = "eq"} : (i32, i32) -> i1
+    %a = nv_tileas.if %equal : (i1) -> i32 {
+      nv_tileas.yield %one : (i32) -> ()
+    } {
+      nv_tileas.yield %s : (i32) -> ()
+    }
+    %other = arith.cmpi %x, %i {predicate = "ne"} : (i32, i32) -> i1
+    %b = nv_tileas.if %other : (i1) -> i32 {
+      nv_tileas.yield %a : (i32) -> ()
+    } {
+      nv_tileas.yield %n : (i32) -> ()
+    }
+    %less = arith.cmpi %i, %x {predicate = "slt"} : (i32, i32) -> i1
+    %c = nv_tileas.if %less : (i1) -> i32 {
+      nv_tileas.yield %b : (i32) -> ()
+    } {
+      nv_tileas.yield %x : (i32) -> ()
+    }
+    %moved = arith.cmpi %i, %c {predicate = "eq"} : (i32, i32) -> i1
+    %d = nv_tileas.if %moved : (i1) -> i32 {
+      nv_tileas.yield %c : (i32) -> ()
+    } {
+      nv_tileas.yield %i : (i32) -> ()
+    }
+    nv_tileas.continue %d : (i32) -> ()
+  }
+  %t = nv_tileas.store %p, %sum {mem_semantic = "weak"} : (!nv_tileaa.ptr<i32>, i32) -> !nv_tileaa.mem_token
+  nv_tileaa.return
+}
+// ==>
+gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22target\22: \22sm_80\22, \22kernels\22: {\22k\22: {\22params\22: [{\22name\22: \22arg0\22, \22kind\22: \22i32\22, \22size\22: 4, \22offset\22: 0, \22role\22: \22scalar\22, \22argument\22: 0}, {\22name\22: \22arg1\22, \22kind\22: \22i32\22, \22size\22: 4, \22offset\22: 4, \22role\22: \22scalar\22, \22argument\22: 1}, {\22name\22: \22arg2\22, \22kind\22: \22pointer\22, \22size\22: 8, \22offset\22: 8, \22role\22: \22pointer\22, \22argument\22: 2, \22element\22: \22i32\22, \22access\22: \22stored\22}], \22param_sizes\22: [4, 4, 8], \22arguments\22: [{\22name\22: \22arg0\22, \22kind\22: \22scalar\22, \22param\22: 0}, {\22name\22: \22arg1\22, \22kind\22: \22scalar\22, \22param\22: 1}, {\22name\22: \22arg2\22, \22kind\22: \22pointer\22, \22param\22: 2}], \22grid\22: {\22axes\22: []}, \22threads_per_cta\22: 32, \22shared_memory\22: {\22static\22: 0, \22dynamic\22: 0}, \22cluster\22: [1, 1, 1], \22tensor_maps\22: []}}}"} {
+  llvm.func @k(%a0: i32, %a1: i32, %a2: !llvm.ptr<1>) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 32>} {
+    %0 = llvm.mlir.constant(0 : i32) : i32
+    %1 = llvm.mlir.constant(1 : i32) : i32
+    llvm.br ^bb1(%0, %0 : i32, i32)
+  ^bb1(%2: i32, %3: i32):
+    %4 = llvm.icmp "slt" %2, %a0 : i32
+    llvm.cond_br %4, ^bb2, ^bb16
+  ^bb2:
+    %5 = llvm.icmp "eq" %2, %a1 : i32
+    llvm.cond_br %5, ^bb3, ^bb4 {branch_weights = array<i32: 1, 2000>}
+  ^bb3:
+    llvm.br ^bb5(%1 : i32)
+  ^bb4:
+    llvm.br ^bb5(%3 : i32)
+  ^bb5(%6: i32):
+    %7 = llvm.icmp "ne" %a1, %2 : i32
+    llvm.cond_br %7, ^bb6, ^bb7 {branch_weights = array<i32: 2000, 1>}
+  ^bb6:
+    llvm.br ^bb8(%6 : i32)
+  ^bb7:
+    llvm.br ^bb8(%a0 : i32)
+  ^bb8(%8: i32):
+    %9 = llvm.icmp "slt" %2, %a1 : i32
+    llvm.cond_br %9, ^bb9, ^bb10
+  ^bb9:
+    llvm.br ^bb11(%8 : i32)
+  ^bb10:
+    llvm.br ^bb11(%a1 : i32)
+  ^bb11(%10: i32):
+    %11 = llvm.icmp "eq" %2, %10 : i32
+    llvm.cond_br %11, ^bb12, ^bb13
+  ^bb12:
+    llvm.br ^bb14(%10 : i32)
+  ^bb13:
+    llvm.br ^bb14(%2 : i32)
+  ^bb14(%12: i32):
+    llvm.br ^bb15
+  ^bb15:
+    %13 = llvm.add %2, %1 : i32
+    llvm.br ^bb1(%13, %12 : i32, i32)
+  ^bb16:
+    nvvm.st %a2 values(%3) {space = "global"} : (!llvm.ptr<1>, i32) -> ()
+    llvm.return
+  }
+}
+
 // ---- a_loop_that_is_left_from_within
 nv_tileaa.func @k attributes {num_warps = 1 : i32} {
 ^bb0(%x: i32, %p: !nv_tileaa.ptr<i32>):

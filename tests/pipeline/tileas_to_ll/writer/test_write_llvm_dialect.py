@@ -1,5 +1,7 @@
 """LLVM IR text of device modules: the library that they link comes from blobLinkedLib alone."""
 
+import re
+
 import pytest
 
 from tests.examples.example_library import bytecode_of
@@ -52,3 +54,16 @@ def test_kernels_link_libdevice_where_they_call_it():
         job = Job(find_target("sm_90"))
         text = driver.lower_until(bytecode_of(name), "tilebc", AttachNVVMTarget.name, job)[".mlir"].decode()
         assert ('blobLinkedLib = "libdevice.10.bc"' in text) is links
+
+
+def test_weights_of_a_branch_are_metadata_of_it():
+    branch = """llvm.func @f(%c: i1) {{
+      llvm.cond_br %c, ^bb1, ^bb2 {}
+    ^bb1:
+      llvm.br ^bb2
+    ^bb2:
+      llvm.return
+    }}"""
+    weighted = write(parse_module(module(body=branch.format("{branch_weights = array<i32: 1, 2000>}"))))
+    assert re.search(r'br i1 %\w+, label %\w+, label %\w+, !prof !{!"branch_weights", i32 1, i32 2000}\n', weighted)
+    assert "!prof" not in write(parse_module(module(body=branch.format(""))))

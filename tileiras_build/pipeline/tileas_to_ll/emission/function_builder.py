@@ -11,18 +11,20 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import AnyFloat, FloatAttr, SymbolRefAttr
+from xdsl.dialects.builtin import AnyFloat, DenseArrayBase, FloatAttr, SymbolRefAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ....core.errors import InternalError
 from ....ir.casting import cast
 from ....ir.dialects.fast_xdsl import add_arguments, append, create, integer_attr, move_operations, segments
+from ....ir.dialects.llvm_ext import BRANCH_WEIGHTS
 from ...common.llvm_type_constructors import GENERIC, I1, I32, pointer
 from ...rewriting.folding_builder import FoldingBuilder, Value
 
 Kind = TypeVar("Kind", bound=Attribute)
 Branch = TypeVar("Branch")
 Edge = tuple[Sequence[Value], Block]
+BranchWeights = tuple[int, int]
 
 # Key of an available value: the operation's class, operands, type and properties.
 Entry = tuple[object, ...]
@@ -193,9 +195,12 @@ class FunctionBuilder(FoldingBuilder):
     def branch(self, block: Block) -> None:
         self.operation(llvm.BrOp, (), successors=(block,))
 
-    def branch_if(self, condition: Value, then: Block, otherwise: Block) -> None:
+    def branch_if(self, condition: Value, then: Block, otherwise: Block, weights: BranchWeights | None = None) -> None:
+        """Branch to one of two blocks. ``weights``: how often to each of them, for LLVM's block frequencies."""
         sizes = {"operandSegmentSizes": segments(1, 0, 0)}
-        self.operation(llvm.CondBrOp, (self.of(condition, I1),), (), sizes, (then, otherwise))
+        op = self.operation(llvm.CondBrOp, (self.of(condition, I1),), (), sizes, (then, otherwise))
+        if weights is not None:
+            op.attributes[BRANCH_WEIGHTS] = DenseArrayBase.from_list(I32, weights)
 
     def arguments(self, types: Sequence[Attribute]) -> Sequence[SSAValue]:
         """New arguments of the current block; every branch to it must supply them (``give``)."""

@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ....ir.casting import parent_block
+from ....ir.casting import ancestor_in, as_op, parent_block
 from ....ir.dialects.cute import layout_of
 from ....ir.dialects.op_definition import TableOp
-from ....ir.dialects.op_traits import is_async_mma
+from ....ir.dialects.op_traits import is_async_mma, is_counted_loop
 from ...common.llvm_element_types import element_of
 from ...common.llvm_type_constructors import I32
-from ..emission.function_builder import Edge, Value
+from ..emission.function_builder import BranchWeights, Edge, Value
 from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import Handler, KernelEmitter
 from ..emission.loop_frame import LoopFrame
@@ -30,6 +30,8 @@ from ..memory.shared_memory import pack_registers
 # Indices of the operands that operations read in packed 32-bit words; an asynchronous MMA also reads its accumulator so.
 PACKED_OPERANDS = {"nv_tileas.tmem_store": (0,), "nv_tileas.dot": (0, 1)}
 PACKED_MMA_OPERANDS = (0, 1, 2)
+# By predicate: the weights of a branch that one iteration of a loop takes, or all but one; those of LLVM's own llvm.expect.
+ONE_ITERATION: dict[str, BranchWeights] = {"eq": (1, 2000), "ne": (2000, 1)}
 
 
 def _packable_arguments(arguments: Sequence[SSAValue]) -> frozenset[int]:
@@ -192,7 +194,7 @@ def emit_if(e: KernelEmitter, op: TableOp) -> None:
     b = e.b
     labels, merge = (b.label(), b.label()), b.label()
     edges: list[Edge] = []
-    b.branch_if(e.values.scalar(op.condition), *labels)
+    b.branch_if(e.values.scalar(op.condition), *labels, _branch_weights(op.condition))
     for region, label in zip(op.regions, labels):
         b.start(label)
         block = region.blocks[0]
@@ -209,6 +211,35 @@ def emit_if(e: KernelEmitter, op: TableOp) -> None:
         return
     b.start(merge)
     _bind(e.values, op.results, b.phis(_types(op.results), edges))
+
+
+def _branch_weights(condition: SSAValue) -> BranchWeights | None:
+    """Weights of a branch that asks whether a loop's counter is a value from before the loop: it is in one iteration at most.
+
+    LLVM computes what only such a branch needs there. Before the loop, a mask's comparisons would keep all predicates over the loop.
+    None for other conditions.
+    """
+    compare = condition.owner
+    if not isinstance(compare, Operation) or compare.name != "arith.cmpi":
+        return None
+    if any(_counts_to(*pair) for pair in (compare.operands, tuple(compare.operands)[::-1])):
+        return ONE_ITERATION.get(as_op(compare).predicate)
+    return None
+
+
+def _counts_to(counter: SSAValue, value: SSAValue) -> bool:
+    """Whether ``counter`` is the counter of a loop, and ``value`` is from before the loop."""
+    block = counter.owner
+    if not isinstance(block, Block) or counter is not block.args[0]:
+        return False
+    loop = block.parent_op()
+    return loop is not None and is_counted_loop(loop) and not _is_inside(value, block)
+
+
+def _is_inside(value: SSAValue, block: Block) -> bool:
+    owner = value.owner
+    inner = owner.parent_op() if isinstance(owner, Block) else owner
+    return owner is block or (inner is not None and ancestor_in(inner, block) is not None)
 
 
 def emit_yield(e: KernelEmitter, op: TableOp) -> None:

@@ -17,7 +17,7 @@ from ....ir.dialects.debuginfo.attrs import Node
 from ....ir.dialects.debuginfo.llvm_debug_metadata import expression_text
 from ....ir.dialects.debuginfo.ops import DbgAddrOp, DbgDeclareOp, DbgValueOp, DebugIntrinsic, ExtractElementOp, MoveOp
 from ....ir.dialects.fast_xdsl import VALUES, array_values, item, operands_of
-from ....ir.dialects.llvm_ext import BINARY, CASTS, ConstantRangeAttr
+from ....ir.dialects.llvm_ext import BINARY, BRANCH_WEIGHTS, CASTS, ConstantRangeAttr
 from ....ir.dialects.nvvm.intrinsic_or_inline_asm import (
     NONE,
     Address,
@@ -331,7 +331,17 @@ def _branch(w: FunctionWriter, op: llvm.BrOp) -> None:
 
 @writer_of(llvm.CondBrOp)
 def _conditional_branch(w: FunctionWriter, op: llvm.CondBrOp) -> None:
-    w.emit(op, f"br {w.typed(operands_of(op)[0])}, label %{w.blocks[op.then_block]}, label %{w.blocks[op.else_block]}")
+    targets = f"label %{w.blocks[op.then_block]}, label %{w.blocks[op.else_block]}"
+    w.emit(op, f"br {w.typed(operands_of(op)[0])}, {targets}{_branch_weights(op)}")
+
+
+def _branch_weights(op: llvm.CondBrOp) -> str:
+    """How often each target is taken, for LLVM's block frequencies."""
+    weights = op.attributes.get(BRANCH_WEIGHTS)
+    if not isinstance(weights, DenseArrayBase):
+        return ""
+    then, otherwise = array_values(weights.data.data)
+    return f', !prof !{{!"branch_weights", i32 {then}, i32 {otherwise}}}'
 
 
 @writer_of(llvm.ReturnOp)
