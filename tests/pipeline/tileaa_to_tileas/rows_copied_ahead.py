@@ -86,6 +86,18 @@ def totals_of_parts(x, out, T: ConstInt):
 
 
 @ct.kernel
+def two_totals(x, y, out, T: ConstInt):
+    """Of parts of two arrays: two loops for each row, with tiles of other sizes, and nothing between them for which threads wait."""
+    for row in range(ct.bid(0), x.shape[0], ct.num_blocks(0)):
+        total = ct.zeros((1, T), dtype=ct.float32)
+        for part in range(ct.num_tiles(x, axis=1, shape=(1, T))):
+            total = total + ct.load(x, (row, part), (1, T), padding_mode=ZERO).astype(ct.float32)
+        for part in range(ct.num_tiles(y, axis=1, shape=(1, T))):
+            total = total - ct.load(y, (row, part), (1, T), padding_mode=ZERO)
+        ct.store(out, (row, 0), total)
+
+
+@ct.kernel
 def totals_of_known_parts(x, out, T: ConstInt):
     """So few that registers hold all of them at once."""
     total = ct.zeros((1, T), dtype=ct.float32)
@@ -112,5 +124,6 @@ CASES = [
     Case("narrow", shares, (Array(F32, 2), _array(F32, 2), 512)),
     Case("four_parts", totals_of_known_parts, (_array(F32, 2), _array(F32, 1), 64)),
     Case("wide_parts", totals_of_parts, (_array(F32, 2), _array(F32, 1), 512)),
+    Case("two_totals", two_totals, (Array(F16, 2, stride_divisible_by=4), _array(F32, 2), _array(F32, 2), 1024)),
     Case("parts", totals_of_parts, (_array(F32, 2), _array(F32, 1), 128)),
 ]

@@ -107,6 +107,18 @@ def test_a_loop_that_starts_again(sm):
     np.testing.assert_array_equal(found, x.sum(axis=1))
 
 
+@pytest.mark.parametrize("sm", TARGETS)
+def test_loops_one_after_another_share_bytes(sm):
+    """The emulator sees a copy of one loop to bytes that another warp still reads in the other loop."""
+    kernel = scheduled_kernel(KERNELS, "two_totals", sm)
+    rings = [as_op(op) for op in kernel.walk() if op.name == "nv_tileas.alloc_tensor"]
+    assert len(rings) == 2 and len({ring.shared_offset for ring in rings}) == 1
+    x, y = _values(5, 4096, type=np.float16), _values(5, 3072)
+    found = run(KERNELS, "two_totals", sm, [x, y, np.zeros((5, 1024), np.float32)], (2, 1, 1))[2]
+    totals = [values.astype(np.float32).reshape(5, -1, 1024).sum(axis=1) for values in (x, y)]
+    np.testing.assert_array_equal(found, totals[0] - totals[1])
+
+
 def test_stages_leave_shared_memory_for_other_ctas():
     """Of 16 warps; where the loop reduces, of 32, which hide its latency better than more stages."""
     stages = {

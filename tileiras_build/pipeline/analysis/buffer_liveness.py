@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation
@@ -12,6 +12,7 @@ from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import ConsumerWaitOp
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_agent_switch
+from .op_queries import is_own
 
 WAIT = ConsumerWaitOp.name
 
@@ -50,6 +51,21 @@ class LiveRange:
         return (
             place is not None and not place.is_before_in_block(self.first) and not self.last.is_before_in_block(place)
         )
+
+
+def rings_of_loops(rings: Iterable[TableOp]) -> tuple[list[TableOp], list[list[TableOp]]]:
+    """The rings that have bytes of their own, and those of each loop whose warps read their own copies: such loops drain their rings, and run
+    one after another, so they share bytes.
+    """
+    alone, loops = list[TableOp](), dict[Operation, list[TableOp]]()
+    for ring in rings:
+        (loops.setdefault(loop_of(ring), []) if is_own(ring.result) else alone).append(ring)
+    return alone, list(loops.values())
+
+
+def loop_of(ring: TableOp) -> Operation:
+    """The last loop that reads a ring whose warps read their own copies."""
+    return LiveRange.of(ring).last
 
 
 def _enclosing_blocks(op: Operation) -> Iterator[Block]:

@@ -14,10 +14,10 @@ from ..common.optimization_hints import occupancy
 from ..job import Job
 from ..schedule.schedule import CHUNK_BYTES
 from ..schedule.schedule_attribute import schedule_of
-from .buffer_liveness import LiveRange
+from .buffer_liveness import LiveRange, rings_of_loops
 from .kernel_lifetime_storage import lifetime_storage_of
 from .resource_model import MAX_CTAS_PER_SM
-from .scratch_memory_sizes import ALIGNMENT, SIZES, STAGE_ALIGNMENT, STORE_BY_TMA, buffer_bytes
+from .scratch_memory_sizes import ALIGNMENT, SIZES, STAGE_ALIGNMENT, STORE_BY_TMA, buffers_bytes
 
 
 class SharedMemoryPlan(NamedTuple):
@@ -78,7 +78,7 @@ class _Held(NamedTuple):
         Other scratch overlaps the first two. ``most``: the bytes above which less is placed side by side.
         """
         _, storage = place_storage(self.storage, 0)
-        first, end = _place_scratch(self.while_live, most - storage - sum(map(buffer_bytes, self.rings)))
+        first, end = _place_scratch(self.while_live, most - storage - buffers_bytes(self.rings))
         buffers, end = _place_buffers(self.rings, end)
         # The tiles of TMA stores were sized for the bytes that stage buffers leave: two of them must fit.
         has_tma_stores = any(op.name == STORE_BY_TMA for op in self.others)
@@ -100,7 +100,17 @@ def _place_scratch(users: Mapping[TableOp, int], limit: int) -> tuple[dict[Table
 
 
 def _place_buffers(rings: Sequence[TableOp], end: int) -> tuple[dict[TableOp, int], int]:
-    """Stage buffers after the scratch that is used while they hold tiles."""
+    """Stage buffers after the scratch that is used while they hold tiles; those of loops one after another start at the same offset."""
+    alone, loops = rings_of_loops(rings)
+    offsets, start = _place_side_by_side(alone, end)
+    placed = [_place_side_by_side(loop, start) for loop in loops]
+    for found, _ in placed:
+        offsets |= found
+    return offsets, max((end for _, end in placed), default=start)
+
+
+def _place_side_by_side(rings: Sequence[TableOp], end: int) -> tuple[dict[TableOp, int], int]:
+    """Offsets and end."""
     offsets = {}
     for ring in rings:
         offsets[ring] = -(-end // STAGE_ALIGNMENT) * STAGE_ALIGNMENT

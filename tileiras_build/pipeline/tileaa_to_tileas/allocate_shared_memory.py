@@ -9,6 +9,8 @@ Sound: a walk over the program tracks the regions that may have been read since 
        also walked with the state at its end. An operation that writes one of these regions gets a barrier before it,
        and has its own barrier between its writes and its reads. Scratch overlaps a stage buffer only outside the
        statements of one block that fill and drain the buffer; at their end every thread has waited for its copies.
+       So stage buffers of two loops overlap where each warp reads its own copies; other warps may still read then, so a barrier precedes
+       the first copy of the next loop.
        A load that moves passes weak loads, conversions and operations without effects only.
 """
 
@@ -22,7 +24,7 @@ from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ..analysis.buffer_liveness import LiveRange
 from ..analysis.kernel_lifetime_storage import lifetime_storage_of
-from ..analysis.scratch_memory_sizes import buffer_bytes, chunk_limit
+from ..analysis.scratch_memory_sizes import buffers_bytes, chunk_limit
 from ..analysis.shared_memory_plan import available_shared_memory, place_storage, plan_shared_memory, scratch_users
 from ..job import Job
 from ..pass_manager import EdgePass
@@ -69,7 +71,7 @@ class _ScratchLimit:
         # Located first: the live range may begin at an operation that the next lines fuse.
         self.while_buffers_live = {op for op in walk(func) if any(live_range.covers(op) for live_range in live_ranges)}
         self.otherwise = limit - place_storage(lifetime_storage_of(func), 0)[1]
-        self.limit_with_buffers = self.otherwise - sum(map(buffer_bytes, rings))
+        self.limit_with_buffers = self.otherwise - buffers_bytes(rings)
 
     def __call__(self, op: Operation) -> int:
         return self.limit_with_buffers if op in self.while_buffers_live else self.otherwise

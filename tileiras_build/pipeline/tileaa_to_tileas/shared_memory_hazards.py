@@ -11,6 +11,8 @@ from ...ir.dialects.nv_tileas.ops import AsyncTmaStoreWaitOp, BarrierOp
 from ...ir.dialects.nv_tileas.types import BufferType
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_agent_switch, is_async_mma, is_if, is_loop, is_loop_exit
+from ..analysis.buffer_liveness import loop_of
+from ..analysis.op_queries import is_own
 from ..analysis.scratch_memory_sizes import STORE_BY_TMA
 
 STORE_WAIT = AsyncTmaStoreWaitOp.name
@@ -25,15 +27,16 @@ MAX_STARTS = 4  # distinct states in which one loop is entered
 
 @dataclass(frozen=True)
 class SmemRegion:
-    """Bytes of shared memory; ``ring`` if the mbarriers of a pipeline order its reads before the next copies.
+    """Bytes of shared memory. The mbarriers or barriers of a loop order reads of a stage buffer before the next copies to it.
 
-    ``copied``: TMA reads the bytes until a thread has waited for it.
+    ``copied``: TMA reads the bytes until a thread has waited for it. ``loop``: the one whose warps read their own copies.
     """
 
     start: int
     end: int
     is_stage_buffer: bool = False
     copied: bool = False
+    loop: Operation | None = None
 
     @classmethod
     def all_of(cls, op: TableOp) -> list[SmemRegion]:
@@ -47,12 +50,12 @@ class SmemRegion:
     @classmethod
     def of_stage_buffer(cls, ring: TableOp) -> SmemRegion:
         start = ring.shared_offset
-        return cls(start, start + ring.result.type.size_bytes, True)
+        loop = loop_of(ring) if is_own(ring.result) else None
+        return cls(start, start + ring.result.type.size_bytes, True, loop=loop)
 
     def overlaps(self, other: SmemRegion) -> bool:
-        return (
-            self.start < other.end and other.start < self.end and not (self.is_stage_buffer and other.is_stage_buffer)
-        )
+        are_of_one_loop = self.is_stage_buffer and other.is_stage_buffer and self.loop is other.loop
+        return self.start < other.end and other.start < self.end and not are_of_one_loop
 
 
 class HazardAnalysis:

@@ -43,7 +43,7 @@ from ...ir.dialects.op_traits import (
     is_loop_exit,
     is_return,
 )
-from ..analysis.buffer_liveness import LiveRange
+from ..analysis.buffer_liveness import LiveRange, rings_of_loops
 from ..analysis.enclosing_control_flow import enclosing_kernel, has_no_early_exit
 from ..analysis.integer_ranges import trips_of
 from ..analysis.op_queries import DOT, is_tile
@@ -206,7 +206,7 @@ def _used_shared_memory(kernel: Operation, loop: Operation, gone: set[Operation]
     ) - gone
     small = STAGES_SMEM_OVERHEAD * sum(op.name == CreatePipelineOp.name for op in walk(kernel))
     return (
-        sum(ring.result.type.size_bytes for ring in rings)
+        sum(ring.result.type.size_bytes for ring in rings_of_loops(rings)[0])
         + small
         + largest_scratch(concurrent, job, chunk_limit(kernel))
     )

@@ -50,7 +50,7 @@ from ..analysis.scalar_slice import accesses_after, may_depend_on, tokens_after
 from ..analysis.scratch_memory_sizes import (
     STAGE_ALIGNMENT,
     align_to_banks,
-    buffer_bytes,
+    buffers_bytes,
     chunk_limit,
     max_chunk_bytes,
 )
@@ -167,7 +167,7 @@ class _Store:
         SM; never more than a CTA has.
         """
         rings = [as_op(op) for op in walk(self.func) if op.name == "nv_tileas.alloc_tensor"]
-        whole, beside = sum(buffer_bytes(ring) for ring in rings), lifetime_storage_bytes(self.func)
+        whole, beside = buffers_bytes(rings), lifetime_storage_bytes(self.func)
         target = self.job.target
         most, ctas = target.max_shared_memory, target.ctas_with(whole + beside, target.sm_limits.ctas)
         total = target.shared_memory_of(ctas) - beside
