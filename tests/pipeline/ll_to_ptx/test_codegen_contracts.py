@@ -211,5 +211,5 @@ def _masked(weights: str) -> str:
 def test_a_branch_that_one_iteration_takes_makes_its_comparisons_itself():
     rare = lower(kernel(_masked(', !prof !{!"branch_weights", i32 1, i32 2000}')))
     usual = lower(kernel(_masked("")))
-    assert usual.count("setp.") <= MASKS + 4, "compared once, before both branches: the predicates live over the loop"
-    assert rare.count("setp.") >= 2 * MASKS - 4
+    assert usual.count("setp.lt") == MASKS + 1, "compared once, before both branches: the predicates live over the loop"
+    assert rare.count("setp.lt") == 2 * MASKS + 1

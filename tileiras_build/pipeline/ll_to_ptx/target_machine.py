@@ -18,6 +18,10 @@ _HUGE_FUNCTION_BLOCKS = 100
 # Straight-line strength reduction compares each expression with all others: it takes 58 % of LLVM's time where a
 # thread has hundreds of addresses, and changes 4 of 120 kernels by an instruction or two.
 _LEFT_OUT = "slsr"
+# LLVM expects some 30 iterations of a loop: a block that one in 2,000 reaches (control_flow) is 60 times as rare as what is before the
+# loop. LLVM moves out of such a block what the loop does not change, as far as it counts registers free: a mask's comparisons,
+# whose predicates ptxas then lacks in the whole loop.
+_RARE_RATIO = 50
 
 
 @dataclass(frozen=True)
@@ -37,13 +41,16 @@ def initialize_llvm() -> None:
     Short pointers need no conversion for "r" operands of inline assembly with shared addresses. The option is global to
     the process and must be set before the first target machine exists. In functions with more blocks than the second
     option, CodeGenPrepare revisits only the blocks that it changed; by default it revisits all of up to 10,000 blocks
-    each time. The third names passes of the code generator that do not run.
+    each time. The third names passes of the code generator that do not run. By the others nothing moves out of a loop
+    from a block that is so much rarer than what is before the loop.
     """
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     llvm.set_option("tileiras", "-nvptx-short-ptr")
     llvm.set_option("tileiras", f"-cgpp-huge-func={_HUGE_FUNCTION_BLOCKS}")
     llvm.set_option("tileiras", f"-opt-disable={_LEFT_OUT}")
+    llvm.set_option("tileiras", "-disable-hoisting-to-hotter-blocks=all")
+    llvm.set_option("tileiras", f"-block-freq-ratio-threshold={_RARE_RATIO}")
 
 
 @cache
