@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
 from xdsl.ir import Block, Operation
@@ -45,10 +44,5 @@ def late_reads(block: Block) -> list[Operation]:
         return []
     behind = behind_mmas(block)
     reads = [place for place, op in enumerate(behind) if isinstance(op, TmemLoadOp)]
-    harmless = reads and all(map(leaves_tensor_memory, _up_to_end(behind[reads[0] :])))
+    harmless = reads and all(map(leaves_tensor_memory, behind[reads[0] : -1]))
     return [behind[place] for place in reads] if harmless else []
-
-
-def _up_to_end(ops: Sequence[Operation]) -> Iterator[Operation]:
-    """The operations but the block's terminator."""
-    yield from ops[:-1]

@@ -11,12 +11,10 @@ from ...ir.dialects.fast_xdsl import walk
 from .integer_ranges import trips_of
 from .op_queries import is_tile
 
-MAX_UNROLLED_VALUES = (
-    64  # of a thread, of all iterations: branches around the loop, and copies ahead, cost more than they gain
-)
-
-
-MAX_UNROLLED_LOADS = 32  # registers of a thread for what all iterations load
+# Of a thread, of all iterations: branches around the loop, and copies ahead, cost more than they gain.
+MAX_UNROLLED_VALUES = 64
+# Registers of a thread for what all iterations load.
+MAX_UNROLLED_LOADS = 32
 
 
 def values_of_thread(ops: Iterable[Operation]) -> int:

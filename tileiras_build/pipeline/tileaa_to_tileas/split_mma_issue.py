@@ -7,10 +7,9 @@ Out:   a third partition, one thread that issues them: the control flow around t
        wait for each other, or for the issue of an MMA.
 After: mark_read_only_loads (no later pass moves or adds MMAs and barriers). Before: allocate_shared_memory (mbarriers are in shared memory).
 Sound: the issuer passes a barrier once all warps have arrived, so an MMA follows what it followed before. MMAs keep their order. Only the
-       issuer waits for what TMA loads, which no thread of the consumer reads. Barriers
-       also stay where threads exchange what is no scratch: tiles of tensor memory between eight warps, stages that they write and
-       read, global memory that tokens order. A warp arrives again only after the issuer has waited for the last arrival: it has
-       waited for an MMA that follows it.
+       issuer waits for what TMA loads, which no thread of the consumer reads. Barriers also stay where threads exchange what is no
+       scratch: tiles of tensor memory between eight warps, stages that they write and read, global memory that tokens order. A warp
+       arrives again only after the issuer has waited for the last arrival: it has waited for an MMA that follows it.
 """
 
 from __future__ import annotations

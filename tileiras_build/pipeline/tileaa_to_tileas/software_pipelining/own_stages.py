@@ -34,9 +34,8 @@ from .async_stage_copies import drop_load, emit_wait, next_stage
 from .loop_continuation import LoopContinuation
 from .loop_iteration import LoopIteration, before_first_trip, replace_loop
 
-MOST_NARROW_COPIES = (
-    2  # of a thread, of 4 bytes each: more instructions, with a place and a bound each, than registers ahead would take
-)
+# Of a thread, of 4 bytes each: more instructions, with a place and a bound each, than registers ahead would take.
+MOST_NARROW_COPIES = 2
 
 
 @dataclass
