@@ -67,9 +67,9 @@ def assembled(path: Path, name: str, sm: str, **options):
     return compiled_once.compiled(bytecode(path, name), sm, stop_at="cubin", **options)
 
 
-def disassembled(path: Path, name: str, sm: str) -> str:
+def disassembled(path: Path, name: str, sm: str, **options) -> str:
     """What nvdisasm says of one case."""
-    cubin = assembled(path, name, sm).cubin
+    cubin = assembled(path, name, sm, **options).cubin
     return compiled_once.once(("disassembled", cubin), lambda: sass_listing.disassemble(cubin))
 
 

@@ -403,6 +403,8 @@ MMA_ROWS: tuple[MmaRow, ...] = (*TCGEN05_ATOMS, *WGMMA_ATOMS, *MMA_ATOMS)
 # Their families, then that of dots whose types have no row: threads multiply and add.
 FALLBACK_FAMILY = "fma"
 MMA_FAMILIES = (*dict.fromkeys(row.family for row in MMA_ROWS), FALLBACK_FAMILY)
+ASYNC_FAMILIES = frozenset(row.family for row in MMA_ROWS if isinstance(row, WgmmaAtom | Tcgen05Atom))
+"""Of asynchronous instructions, which read operands in shared memory."""
 
 
 @cache

@@ -24,11 +24,11 @@ from ...ir.casting import as_op, parent_block, terminator
 from ...ir.dialects import arith
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_traits import is_counted_loop, is_if
+from ...target.mma_atoms import ASYNC_FAMILIES
 from ..analysis.enclosing_control_flow import enclosing_kernel, has_no_early_exit, is_defined_in_loop
 from ..analysis.integer_ranges import MAX_GRID_PROGRAMS, IntegerRanges, Range, constant_of, full_range
 from ..common.cse import is_pure
 from ..job import Job
-from ..mma.family import fastest_family
 from ..pass_manager import EdgePass
 from ..rewriting.arith_builder import ArithBuilder
 
@@ -45,7 +45,7 @@ class NarrowGuardedLoops(EdgePass):
     name = "tileaa-narrow-guarded-loops"
 
     def run(self, module: ModuleOp, job: Job) -> None:
-        if job.opt_level == 0 or fastest_family(job.target).async_ops is None:
+        if job.opt_level == 0 or ASYNC_FAMILIES.isdisjoint(row.family for row in job.target.mma_rows):
             return
         for loop in [op for op in walk(module) if is_counted_loop(op)]:
             guard = _guard_of(loop)
