@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import IntAttr, i32
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...ir.casting import as_op, defining_table_op, next_op, parent_op, terminator, tile_type, type_as, unwrap
+from ...ir.casting import as_op, defining_table_op, next_op, parent_op, tile_type, type_as, unwrap
 from ...ir.dialects.cute import layout_of
 from ...ir.dialects.cute.shared_layout_attr import SharedLayoutAttr
 from ...ir.dialects.fast_xdsl import walk
@@ -40,15 +40,14 @@ from ..analysis.axis_info import AxisAnalysis
 from ..analysis.copied_operands import MIN_CP_ASYNC_BYTES, is_loaded_ahead, placement_of_load, renamed_load
 from ..analysis.enclosing_control_flow import has_no_early_exit
 from ..analysis.op_queries import POINTER_LOAD
-from ..common.cse import eliminate_dead_code
 from ..common.llvm_element_types import element_of
 from ..job import Job
 from ..pass_manager import EdgePass
 from .op_insertion import insert_before, insertion_before
-from .software_pipelining.ahead_copies import AheadCopy
-from .software_pipelining.async_stage_copies import drop_load, emit_wait, erase_dead, next_stage
+from .software_pipelining.ahead_copies import AheadCopy, carry_slots
+from .software_pipelining.async_stage_copies import drop_load, emit_wait, erase_dead
 from .software_pipelining.loop_continuation import LoopContinuation
-from .software_pipelining.loop_iteration import LoopIteration, before_first_trip, replace_loop
+from .software_pipelining.loop_iteration import LoopIteration, before_first_trip
 
 
 class CopyOperandsAhead(EdgePass):
@@ -162,7 +161,7 @@ class _AheadLoop:
         runs = LoopContinuation.of(self.loop, self.distance, going, self.before)
         self._copy_following(write, runs)
         self._wait_and_read(read)
-        self._end(read, write, runs)
+        carry_slots(self.loop, (read, write), self.slots, self.distance, runs)
 
     def _allocate(self, copy: _Copy) -> SSAValue:
         """The buffer with the placement of the loaded tile."""
@@ -203,15 +202,6 @@ class _AheadLoop:
             erase_dead(copy.store, *reversed(copy.chain))
             drop_load(copy.load)
             erase_dead(old)
-
-    def _end(self, read: SSAValue, write: SSAValue, runs: LoopContinuation) -> None:
-        insert, last = insertion_before(terminator(self.block)), terminator(self.block)
-        slots = [next_stage(slot, self.slots, insert) for slot in (read, write)]
-        last.operands = [*last.operands, *slots, *runs.next_values]
-        starts = [self.before.constant(0), self.before.constant(self.distance), *runs.initial]
-        loop = replace_loop(self.loop, starts)
-        insertion_before(next_op(loop))(emit_wait(0))
-        eliminate_dead_code(self.block)  # computations of addresses
 
 
 def _read(mma: TableOp, buffers: dict[SSAValue, SSAValue], slot: SSAValue) -> None:

@@ -1,17 +1,23 @@
-"""cp.async copies of what a load of a loop's body loads in a later iteration."""
+"""cp.async copies of what a load of a loop's body loads in a later iteration, and the slots that the loop carries for them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
+from ....ir.casting import next_op, terminator
 from ....ir.dialects.nv_tileas.ops import AsyncLoadOp, AsyncTiledLoadOp
 from ....ir.dialects.op_definition import TableOp, location_of
 from ....ir.layouts import LinearLayout
 from ...analysis.enclosing_control_flow import is_zero
 from ...analysis.op_queries import POINTER_LOAD
-from .loop_iteration import LoopIteration
+from ...common.cse import eliminate_dead_code
+from ..op_insertion import insertion_before
+from .async_stage_copies import emit_wait, next_stage
+from .loop_continuation import LoopContinuation
+from .loop_iteration import LoopIteration, replace_loop
 
 
 @dataclass
@@ -59,3 +65,25 @@ class AheadCopy:
             vector=self.vector,
             has_boundary_tile=self.has_boundary_tile,
         )
+
+
+def carry_slots(
+    loop: TableOp,
+    slots: Sequence[SSAValue],
+    stages: int,
+    distance: int,
+    runs: LoopContinuation,
+    *,
+    of_warp: bool = False,
+) -> None:
+    """Let a loop carry the slots that an iteration reads and writes, ``distance`` apart, and wait for its last copies behind it. ``runs`` adds
+    what it carries, too.
+    """
+    block, before = loop.regions[0].blocks[0], insertion_before(loop)
+    last = terminator(block)
+    insert = insertion_before(last)
+    following = [next_stage(slot, stages, insert) for slot in slots]
+    last.operands = [*last.operands, *following, *runs.next_values]
+    made = replace_loop(loop, [before.constant(0), before.constant(distance), *runs.initial])
+    insertion_before(next_op(made))(emit_wait(0, of_warp=of_warp))
+    eliminate_dead_code(block)  # computations of addresses

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import IntAttr, i32
 from xdsl.ir import Block, Operation, SSAValue
 
-from ....ir.casting import as_op, next_op, parent_op, terminator, tile_type, unwrap
+from ....ir.casting import as_op, parent_op, tile_type, unwrap
 from ....ir.dialects.cute import layout_of
 from ....ir.dialects.cute.shared_layout_attr import SharedLayoutAttr
 from ....ir.dialects.nv_tileas.ops import AllocTensorOp, AsyncCommitOp, LocalLoadOp
@@ -26,13 +26,12 @@ from ...analysis.access_vectorization import ViewAccessInfo, pointer_order, poin
 from ...analysis.axis_info import AxisAnalysis
 from ...analysis.copied_operands import MIN_CP_ASYNC_BYTES, fills_with_zeros, may_load_ahead
 from ...analysis.op_queries import LOADS, POINTER_LOAD, TILED_LOAD, is_outside, is_tile
-from ...common.cse import eliminate_dead_code
 from ...common.llvm_element_types import element_of
 from ..op_insertion import insert_before, insertion_before
-from .ahead_copies import AheadCopy
-from .async_stage_copies import drop_load, emit_wait, next_stage
+from .ahead_copies import AheadCopy, carry_slots
+from .async_stage_copies import drop_load, emit_wait
 from .loop_continuation import LoopContinuation
-from .loop_iteration import LoopIteration, before_first_trip, replace_loop
+from .loop_iteration import LoopIteration, before_first_trip
 
 # Of a thread, of 4 bytes each: more instructions, with a place and a bound each, than registers ahead would take.
 MOST_NARROW_COPIES = 2
@@ -133,7 +132,8 @@ class OwnStagesLoop:
         runs = LoopContinuation.of(self.loop, self.distance, going, self.before)
         self._copy_following(write, runs)
         self._read(read)
-        self._end(read, write, runs)
+        of_warp = not all(copy.of_thread for copy in self.copies)
+        carry_slots(self.loop, (read, write), self.stages, self.distance, runs, of_warp=of_warp)
 
     def _allocate(self, copy: OwnCopy) -> SSAValue:
         """A ring of stages before the outermost loop."""
@@ -171,12 +171,3 @@ class OwnStagesLoop:
             tile = insert_before(LocalLoadOp.make([buffer, stage], [load.value.type]), load)
             load.value.replace_all_uses_with(tile)
             drop_load(load)
-
-    def _end(self, read: SSAValue, write: SSAValue, runs: LoopContinuation) -> None:
-        insert, last = insertion_before(terminator(self.block)), terminator(self.block)
-        slots = [next_stage(slot, self.stages, insert) for slot in (read, write)]
-        last.operands = [*last.operands, *slots, *runs.next_values]
-        starts = [self.before.constant(0), self.before.constant(self.distance), *runs.initial]
-        loop = replace_loop(self.loop, starts)
-        insertion_before(next_op(loop))(emit_wait(0, of_warp=not all(copy.of_thread for copy in self.copies)))
-        eliminate_dead_code(self.block)  # computations of addresses
