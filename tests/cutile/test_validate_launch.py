@@ -7,7 +7,8 @@ import pytest
 import tileiras_build.cutile as hook
 from tileiras_build.core.errors import InvalidInput, Unsupported
 from tileiras_build.cutile import cuda_tile_versions
-from tileiras_build.cutile.validate_launch import MAX_GRID, checked
+from tileiras_build.cutile.validate_launch import checked
+from tileiras_build.manifest.manifest_constants import MAX_GRID_PROGRAMS
 
 
 def check(stream=0, grid=(1,), kernel=3, arguments=()):
@@ -27,7 +28,7 @@ def test_a_grid_has_three_dimensions():
         ({"grid": (1, 2.0)}, TypeError, "an integer is required for Grid[1], got float"),
         ({"grid": (-1,)}, OverflowError, "can't convert negative value"),
         ({"grid": (1 << 32,)}, ValueError, "Grid[0] value too big: 4294967296"),
-        ({"grid": (1, MAX_GRID + 1)}, ValueError, "Grid[1] exceeds 24-bit limit: max=16777215, got=16777216"),
+        ({"grid": (1, MAX_GRID_PROGRAMS + 1)}, ValueError, "Grid[1] exceeds 24-bit limit: max=16777215, got=16777216"),
         ({"kernel": "k"}, TypeError, "expects a tile kernel as the third argument, got str"),
         ({"arguments": [1]}, TypeError, "expects a tuple as the fourth argument, got list"),
     ],

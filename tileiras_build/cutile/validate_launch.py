@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from ..manifest.manifest_constants import MAX_GRID_PROGRAMS
+
 _SIGNATURE = "launch(stream, grid, kernel, kernel_args, /, *, programmatic_dependent_launch=False)"
 _AXES = 3
-MAX_GRID = (1 << 24) - 1
 _MAX_NUMBER = (1 << 32) - 1
 
 
@@ -39,7 +40,7 @@ def _number(axis: int, count: object) -> int:
         raise OverflowError("can't convert negative value to unsigned int")
     if whole > _MAX_NUMBER:
         raise ValueError(f"Grid[{axis}] value too big: {whole}")
-    if whole > MAX_GRID:
-        message = f"Grid[{axis}] exceeds 24-bit limit: max={MAX_GRID}, got={whole}. "
+    if whole > MAX_GRID_PROGRAMS:
+        message = f"Grid[{axis}] exceeds 24-bit limit: max={MAX_GRID_PROGRAMS}, got={whole}. "
         raise ValueError(message + "Use multiple kernel launches for larger workloads.")
     return whole

@@ -34,7 +34,14 @@ import struct
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...manifest.manifest_constants import MAX_TILE_PROGRAMS, POINTER, READ_WRITE, WRITE
+from ...manifest.manifest_constants import (
+    MAX_GRID_CTAS,
+    MAX_GRID_PROGRAMS,
+    MAX_TILE_PROGRAMS,
+    POINTER,
+    READ_WRITE,
+    WRITE,
+)
 from ...manifest.parameter_bounds import Bound, bounds
 from ...target.element_types import ELEMENT_TYPES
 from .array_unpackers import Names, Wanted, unpack_code
@@ -52,7 +59,7 @@ View = Callable[[object, int], ArrayView]
 
 SCALAR_KINDS = {"i1"} | {name for name, row in ELEMENT_TYPES.items() if row.struct is not None}
 """The kinds of scalars that ``struct`` packs."""
-MAX_GRID = ((1 << 24) - 1, 65535, 65535)
+MAX_GRID = (MAX_GRID_PROGRAMS, *MAX_GRID_CTAS[1:])
 """The most tile blocks along x, y and z of a stub's launch; cuTile's limit along x, below the driver's."""
 MORE_AXES = ((1, 1), (1,), ())
 """What completes a grid of 1, 2 and 3 axes."""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from ...core.errors import InvalidInput, Location, Unsupported, nearest
 from ...core.symbols.itanium_demangler import demangle, symbol_of
-from ...manifest.manifest_constants import MAX_TILE_PROGRAMS
+from ...manifest.manifest_constants import MAX_GRID_CTAS, MAX_TILE_PROGRAMS
 from ...manifest.variant_assumptions import Choice, choices
 from .cuda_python_driver import CudaDriver, Driver, stream_handle
 from .generate_launch_stub import StubList, package_stub
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from ...manifest.launch_manifest import Launch
     from .library_manifest import Image, LibraryManifest
 
-_MAX_GRID = (2**31 - 1, 65535, 65535)  # CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"
 _MAX_AXES = 8  # most axes of an invalid grid that a message shows
 _ON_EVERY_AXIS = 65536  # fewer tile blocks are possible along each axis
 GPU, CPU = "gpu", "cpu"  # where a library's kernels run
@@ -321,7 +320,7 @@ def check_grid(entry: str, grid: int | Sequence[int], launch: Launch) -> tuple[i
         blocks = tuple([index(count) if hasattr(count, "__index__") else 0 for count in (*extents, 1, 1)[:3]])
     except Exception as error:  # raised by the caller's objects
         raise InvalidInput("launch-grid", f"invalid grid for kernel {entry}: {exception_text(error)}") from None
-    most = tuple(limit // size for limit, size in zip(_MAX_GRID, cluster, strict=True))
+    most = tuple(limit // size for limit, size in zip(MAX_GRID_CTAS, cluster, strict=True))
     if not 1 <= len(extents) <= 3 or any(not 1 <= count <= limit for count, limit in zip(blocks, most, strict=True)):
         message = f"invalid grid {extents} for kernel {entry}"
         raise InvalidInput("launch-grid", message, remedy=f"use 1 to 3 positive integers up to {most}")

@@ -19,14 +19,12 @@ from ...ir.dialects.cuda_tile.attrs import BoundedAttr
 from ...ir.dialects.nv_tileaa.types import TiledViewType
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_counted_loop
+from ...manifest.manifest_constants import MAX_GRID_CTAS
 
 Range = tuple[int, int]
 # (size, step): a bound ceil(size / step), inclusive or exclusive, with the value that is the size.
 TileCounts = frozenset[tuple[SSAValue, int]]
 NOTHING: TileCounts = frozenset()
-# Maximal CTAs of a grid along its axes (CUDA C++ Programming Guide, "Compute Capabilities").
-MAX_GRID_CTAS = ((1 << 31) - 1, 65535, 65535)
-MAX_GRID_PROGRAMS = (1 << 24) - 1  # tile programs along an axis (Tile IR specification, cuda_tile.get_tile_block_id)
 
 
 class BoundsCheck(IntEnum):

@@ -20,7 +20,7 @@ from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileaa.ops import OPERATIONS
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ...ir.dialects.op_definition import TableOp
-from ..analysis.integer_ranges import MAX_GRID_CTAS
+from ...manifest.manifest_constants import MAX_GRID_CTAS
 from .arith_builder import ArithBuilder
 
 ACROSS, DOWN = 0, 1

@@ -24,9 +24,10 @@ from ...ir.casting import as_op, parent_block, terminator
 from ...ir.dialects import arith
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_traits import is_counted_loop, is_if
+from ...manifest.manifest_constants import MAX_GRID_PROGRAMS
 from ...target.mma_atoms import ASYNC_FAMILIES
 from ..analysis.enclosing_control_flow import enclosing_kernel, has_no_early_exit, is_defined_in_loop
-from ..analysis.integer_ranges import MAX_GRID_PROGRAMS, IntegerRanges, Range, constant_of, full_range
+from ..analysis.integer_ranges import IntegerRanges, Range, constant_of, full_range
 from ..common.cse import is_pure
 from ..job import Job
 from ..pass_manager import EdgePass
