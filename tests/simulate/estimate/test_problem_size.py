@@ -1,7 +1,10 @@
 """Launches from problem sizes: grids of tile blocks, and which variant they select."""
 
+from dataclasses import replace
+
 import pytest
 
+from tileiras_build.core.errors import InvalidInput
 from tileiras_build.manifest.launch_manifest import Argument, Grid, Launch, Parameter
 from tileiras_build.simulate.estimate.problem_size import fits_variant, launch_of_tile_blocks
 
@@ -11,6 +14,32 @@ ARGUMENTS = [Argument(name="n", kind="scalar", param=0)]
 
 def kernel(**fields) -> Launch:
     return Launch(threads_per_cta=128, params=PARAMS, param_sizes=[4], arguments=ARGUMENTS, **fields)
+
+
+SIZES = [
+    Parameter(name="sizes", kind="pointer", size=8, offset=0, argument=0, element="i32", access="loaded"),
+    Parameter(name="n", kind="i32", size=4, offset=8, argument=0),
+    Parameter(name="step", kind="i32", size=4, offset=12, argument=0, value=1),
+]
+ARRAY = Launch(
+    threads_per_cta=128,
+    params=SIZES,
+    param_sizes=[8, 4, 4],
+    arguments=[Argument(name="sizes", kind="array", param=0, rank=1)],
+)
+
+
+def test_an_array_of_integers_has_elements():
+    buffer = launch_of_tile_blocks(ARRAY, {"sizes": "8:3,-1"}, (1, 1, 1)).buffers[1]
+    assert (buffer.size, buffer.content) == (32, b"\3\0\0\0\xff\xff\xff\xff")
+    assert launch_of_tile_blocks(ARRAY, {"sizes": "8"}, (1, 1, 1)).buffers[1].content == b""
+
+
+@pytest.mark.parametrize(("element", "text"), [("i32", "8:many"), ("i32", "8:1,,2"), ("f32", "8:1")])
+def test_elements_that_are_no_integers_are_refused(element, text):
+    array = replace(ARRAY, params=[replace(SIZES[0], element=element), *SIZES[1:]])
+    with pytest.raises(InvalidInput, match="estimate-set"):
+        launch_of_tile_blocks(array, {"sizes": text}, (1, 1, 1))
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,36 @@ def test_trips_can_be_given():
     assert trace(SPIN, [GlobalBuffer("flag", 4)], trips={0x40: 5}).passes()[1] == 5
 
 
+@pytest.mark.parametrize(
+    ("content", "offset", "width", "passes"),
+    [
+        (b"\x00\x00\x00\x00", "", "", 1),
+        (b"\x05\x00\x00\x00", "", "", 5),
+        (b"\xff\x00\x00\x00\x03\x00\x00\x00", "+0x4", "", 3),
+        (b"\x01\x00\x00\x00\x02\x00\x00\x00", "+0x8", "", 1),  # the elements repeat
+        (b"\x04\x02", "+0x1", ".U8", 2),
+        (b"\xff\xff", "", ".S16", 1),
+    ],
+)
+def test_elements_that_are_given_decide_branches(content, offset, width, passes):
+    lines = [
+        "MOV R4, c[0x0][0x210]", "MOV R5, c[0x0][0x214]", f"LDG.E{width} R0, desc[UR4][R4.64{offset}]",
+        ".L_x_1:", "IADD3 R0, R0, -0x1, RZ", "ISETP.GT.AND P0, PT, R0, RZ, PT", "@P0 BRA `(.L_x_1)", "EXIT",
+    ]  # fmt: skip
+    found = trace(lines, [GlobalBuffer("sizes", 64, "loaded", content)])
+    assert found.passes()[1] == passes and not found.unknown_branches
+    assert trace(lines, [GlobalBuffer("sizes", 64, "updated", content)]).unknown_branches
+
+
+def test_each_lane_reads_its_own_element():
+    lines = ["S2R R0, SR_TID.X", "IMAD.WIDE R2, R0, 0x4, c[0x0][0x210]", "LDG.E.64 R6, desc[UR4][R2.64+0x4]",
+             "ISETP.EQ.AND P0, PT, R7, 0x9, PT", "@P0 BRA `(.L_x_1)", "FADD R9, R9, R9", ".L_x_1:", "EXIT"]  # fmt: skip
+    content = b"".join(n.to_bytes(4, "little") for n in (0, 0, 9, 0))
+    found = trace(lines, [GlobalBuffer("a", 256, "loaded", content)])
+    assert found.blocks == [0, 1, 2] and not found.unknown_branches
+    assert trace(lines, [GlobalBuffer("a", 256, "loaded", content[8:12])]).blocks == [0, 2]
+
+
 def test_functions_return():
     found = trace(["CALL.REL.NOINC `(.L_x_1)", "EXIT", ".L_x_1:", "FADD R9, R9, R9", "RET.REL.NODEC R2 `(k)"])
     assert found.blocks == [0, 2, 1]

@@ -17,9 +17,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "file", metavar="K.cubin", help="cubin (its launch manifest is the .json of the same name, if present)"
     )
     parser.add_argument("--kernel", metavar="NAME", help="kernel name, if the cubin has several")
-    what = (
-        "array shape (a=4096x4096) or scalar value (n=4096); without a manifest by position: 0=@BYTES, 1=N; repeatable"
-    )
+    what = "array shape (a=4096x4096), of integers with their elements (sizes=8:30,34), or scalar value (n=4096); without a manifest by position: 0=@BYTES, 1=N; repeatable"
     parser.add_argument("--set", dest="settings", action="append", default=[], metavar="NAME=VALUE", help=what)
     parser.add_argument(
         "--grid",

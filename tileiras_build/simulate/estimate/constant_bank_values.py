@@ -17,11 +17,12 @@ BUFFER_BITS = 40  # address bits of an array
 
 @dataclass(frozen=True)
 class GlobalBuffer:
-    """An array in global memory; ``access`` as in a launch manifest."""
+    """An array in global memory; ``access`` as in a launch manifest. ``content``: bytes that it repeats; empty if unknown."""
 
     name: str
     size: int  # bytes
     access: str = "updated"
+    content: bytes = b""
 
     @property
     def is_read(self) -> bool:
@@ -97,10 +98,13 @@ PARAMETER_SPACE = 1 << 62  # the generic address of the parameters
 
 @dataclass
 class Constants:
-    """The constant banks: bank 0 as words by offset, the others as bytes from the cubin."""
+    """What a launch does not change: bank 0 as words by offset, the others as bytes from the cubin, and what arrays that are only
+    read contain, by ``buffer_of`` their addresses.
+    """
 
     words: dict[int, int]
     banks: Mapping[int, bytes] = field(default_factory=dict)
+    contents: Mapping[int, bytes] = field(default_factory=dict)
 
     @classmethod
     def of(cls, launch: Launch, layout: BankLayout, banks: Mapping[int, bytes]) -> Constants:
@@ -115,7 +119,8 @@ class Constants:
         words |= _split(layout.pointer, struct.pack("<Q", PARAMETER_SPACE))
         for number, argument in enumerate(launch.arguments, 1):
             words |= _split(layout.parameters + argument.offset, _packed(number, argument))
-        return cls(words, banks)
+        contents = {n: one.content for n, one in launch.buffers.items() if one.content and not one.is_written}
+        return cls(words, banks, contents)
 
     def word(self, bank: int, offset: int) -> int | None:
         """A 32-bit word; None if it is unknown."""
@@ -123,6 +128,15 @@ class Constants:
             return self.words.get(offset)
         data = self.banks.get(bank, b"")[offset : offset + 4]
         return int.from_bytes(data, "little") if len(data) == 4 else None
+
+    def element(self, address: int, size: int, is_signed: bool = False) -> int | None:
+        """``size`` bytes of global memory as an integer; None if they are unknown."""
+        content = self.contents.get(buffer_of(address))
+        if content is None:
+            return None
+        start = address % (1 << BUFFER_BITS)
+        data = bytes(content[(start + n) % len(content)] for n in range(size))
+        return int.from_bytes(data, "little", signed=is_signed)
 
 
 def _reciprocal(extent: int) -> int:

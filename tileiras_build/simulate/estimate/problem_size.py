@@ -1,6 +1,7 @@
 """Builds a launch from problem sizes: the manifest lists the parameters, the user gives their values.
 
 ``a=4096x1024`` sets the shape of an array; its strides and bytes follow, as it is taken to be contiguous.
+``m_sizes=8:30,34`` gives an array of integers elements, too, repeated to its end; branches and addresses may depend on them.
 ``a_stride_0=2048`` sets any parameter, ``scale=0.5`` a scalar. Without a manifest, parameters are numbered from 0:
 ``0=@4194304`` is an array of so many bytes, ``1=1024`` an integer, ``2=0.5`` a float.
 """
@@ -131,13 +132,15 @@ def _argument_values(parameters: list[Parameter], text: str) -> dict[str, Value]
     if first.kind != "pointer":
         return {first.name: _number(text)}
     rank = (len(parameters) - 1) // 2
+    text, _, elements = text.partition(":")
     shape = [int(part) for part in text.split("x")] if _SHAPE.match(text) else []
     if not shape or (rank and len(shape) != rank):
         what = f"{first.name} has rank {rank or 1}, got shape {text!r}"
         raise InvalidInput("estimate-set", what, remedy=f"write {first.name}={'x'.join(['1024'] * (rank or 1))}")
     size = _bytes(first.element, shape)
     lengths, strides = parameters[1 : 1 + rank], parameters[1 + rank :]
-    values: dict[str, Value] = {first.name: GlobalBuffer(first.name, size, first.access or "updated")}
+    content = _content(first, elements)
+    values: dict[str, Value] = {first.name: GlobalBuffer(first.name, size, first.access or "updated", content)}
     # A plain pointer has no extent or stride parameters.
     values |= {param.name: extent for param, extent in zip(lengths, shape, strict=False)}
     return values | {param.name: stride for param, stride in zip(strides, _strides(strides, shape), strict=False)}
@@ -149,6 +152,21 @@ def _bytes(element: str | None, shape: list[int]) -> int:
     for extent in shape:
         count *= extent
     return -(-count * bits // 8)
+
+
+def _content(array: Parameter, text: str) -> bytes:
+    """The bytes of the elements of an array of integers, ``V,V,…``; none of an empty text."""
+    if not text:
+        return b""
+    row = ELEMENT_TYPES.get(array.element or "")
+    try:
+        if row is None or row.format is not None:
+            raise ValueError
+        size, mask = row.load_bits // 8, (1 << row.load_bits) - 1
+        return b"".join((int(one, 0) & mask).to_bytes(size, "little") for one in text.split(","))
+    except ValueError:
+        what = f"elements of {array.name}, {array.element}: not integers of an array of integers: {text!r}"
+        raise InvalidInput("estimate-set", what, remedy="write m_sizes=8:30,34 for an array of integers") from None
 
 
 def _strides(parameters: list[Parameter], shape: list[int]) -> list[int]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from . import lane_values
 from .lane_values import LANES, MASK, Lanes, Truth, both, either, negation, select, signed, to_lanes, word
+from .memory_transactions import size_of
 from .sass_integer_semantics import INTEGERS, Handler, is_zero
 from .sass_operands import MEMORY, NUMBER, PREDICATE, UNIFORM, Operand
 from .sass_parser import Instruction
@@ -231,7 +232,7 @@ def _halves(warp: Warp, one: Instruction) -> None:
     return warp.set(result, high << 16 | low)
 
 
-# ---- local memory, and assumed predicates -----------------------------------------------------------------------
+# ---- memory, and assumed predicates -----------------------------------------------------------------------
 def _spill(warp: Warp, one: Instruction) -> None:
     address = warp.address(one.operands[0])
     for further in range(_registers(one.modifiers)):
@@ -244,6 +245,25 @@ def _restore(warp: Warp, one: Instruction) -> None:
     for further in range(_registers(one.modifiers)):
         found = warp.local.get(address + 4 * further) if isinstance(address, int) else None
         warp.set(one.operands[0], found, further)
+
+
+def _load(warp: Warp, one: Instruction) -> None:
+    """LDG of an array whose elements are given."""
+    result, address = one.operands[0], warp.address(next(operand for operand in one.operands if operand.kind == MEMORY))
+    size = min(size_of(one), 4)
+    for further in range(_registers(one.modifiers)):
+        warp.set(result, _elements(warp, address, 4 * further, size, bool({"S8", "S16"} & set(one.modifiers))), further)
+
+
+def _elements(warp: Warp, address: Lanes, further: int, size: int, is_signed: bool) -> Lanes:
+    """The element at each active lane's address; None if one is unknown."""
+    if address is None:
+        return None
+    if not isinstance(address, np.ndarray):
+        return warp.constants.element(address + further, size, is_signed)
+    lanes = zip(address, warp.lanes, strict=True)
+    found = [warp.constants.element(int(place) + further, size, is_signed) if active else 0 for place, active in lanes]
+    return None if None in found else np.array(found, dtype=np.int64)
 
 
 def _assumed(truth: bool) -> Handler:
@@ -267,7 +287,7 @@ SEMANTICS: dict[str, Handler] = {
     "I2F": _to_float, "I2FP": _to_float, "F2I": _to_integer, "MUFU": _special_function,
     "FADD": _float_arithmetic(lambda a, b: a + b), "FMUL": _float_arithmetic(lambda a, b: a * b),
     "FFMA": _float_arithmetic(lambda a, b, c: a * b + c), "HFMA2": _halves,
-    "STL": _spill, "LDL": _restore,
+    "STL": _spill, "LDL": _restore, "LDG": _load,
     "SYNCS": _assumed(True), "USETMAXREG": _assumed(True), "UTCATOMSWS": _assumed(True), "FCHK": _assumed(False),
 }  # fmt: skip
 _UNIFORM_ONLY = ("S2UR", "UTCATOMSWS", "USETMAXREG")
