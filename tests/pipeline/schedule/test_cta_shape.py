@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -10,6 +11,7 @@ from tests.pairwise import alternate
 from tileiras_build.pipeline.schedule.schedule_attribute import schedule_of
 
 KERNELS = Path(__file__).with_name("decode_dots.py")
+SCORES_OF_TWO_DOTS = Path(__file__).with_name("scores_of_two_dots.py")
 KERNELS_WITHOUT_LOOPS = Path(__file__).with_name("dots_without_loops.py")
 SMS = ("sm_80", "sm_90", "sm_100", "sm_120")
 INSTRUCTION = {"sm_90": "wgmma.mma_async", "sm_100": "tcgen05.mma.cta_group"}
@@ -60,3 +62,19 @@ def test_results_of_dots_without_loops(sm):
 @pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
 def test_a_loop_has_no_more_stages_than_trips(sm):
     assert schedule_of(scheduled_kernel(KERNELS_WITHOUT_LOOPS, "two_trips", sm)).num_stages == 2
+
+
+@pytest.mark.parametrize("rows, sm, ctas", [(64, "sm_90", 2), (128, "sm_90", 1), (64, "sm_120", 1)])
+def test_one_warpgroup_computes_scores_while_another_multiplies(rows, sm, ctas):
+    schedule = schedule_of(scheduled_kernel(SCORES_OF_TWO_DOTS, f"rows_{rows}", sm))
+    assert (schedule.occupancy or 1) == ctas
+
+
+def test_results_of_scores_of_two_dots():
+    rng = np.random.default_rng(0)
+    shapes = [(64, 64)] * 2 + [(128, 64)] * 2 + [(64, 128)]
+    q, p, k, r, v = (rng.choice([-1, 0, 0, 0, 1], shape).astype(ml_dtypes.float8_e4m3fn) for shape in shapes)
+    found = run(SCORES_OF_TWO_DOTS, "rows_64", "sm_90", [q, p, k, r, v, np.full((64, 64), np.nan, np.float32)])[5]
+    q32, p32, k32, r32, v32 = (one.astype(np.float32) for one in (q, p, k, r, v))
+    scores = (q32 @ k32.T + p32 @ r32.T).astype(ml_dtypes.float8_e4m3fn).astype(np.float32)
+    np.testing.assert_array_equal(found, scores @ v32.T)

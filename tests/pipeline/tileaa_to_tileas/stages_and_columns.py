@@ -81,6 +81,16 @@ def scaled(a, b, scale, out):
     ct.store(out, (0, 0), total)
 
 
+@ct.kernel
+def rounded(a, b, out, K: ct.Constant[int]):
+    """out = f16(a) @ b: threads compute the left operand."""
+    total = ct.zeros((128, 32), ct.float32)
+    for k in range(ct.num_tiles(a, axis=1, shape=(128, K))):
+        left = ct.load(a, (0, k), (128, K), padding_mode=ZERO).astype(ct.float16)
+        total = ct.mma(left, ct.load(b, (k, 0), (K, 32), padding_mode=ZERO), total)
+    ct.store(out, (0, 0), total)
+
+
 HALVES = Array("float16", 2, stride_divisible_by=8, shape_divisible_by=(8, 8))
 FLOATS = Array("float32", 2, stride_divisible_by=4, shape_divisible_by=(4, 4))
 BATCHES = Array("float16", 3, stride_divisible_by=8, shape_divisible_by=(1, 8, 8))
@@ -90,5 +100,7 @@ CASES = [
     Case("in_three_places", in_three_places, (FLOATS,) * 7),
     Case("transposed", transposed, (FLOATS,) * 7),
     Case("carried_state", carried_state, (FLOATS,) * 4),
+    Case("rounded_32", rounded, (FLOATS, HALVES, FLOATS, 32)),
+    Case("rounded_64", rounded, (FLOATS, HALVES, FLOATS, 64)),
     Case("interrupted", interrupted, (HALVES,) * 5 + (FLOATS,)),
 ]

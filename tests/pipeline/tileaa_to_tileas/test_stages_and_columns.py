@@ -1,5 +1,6 @@
 """What shared memory or tensor memory does not hold is computed in another way: no such kernel is refused."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -70,3 +71,14 @@ def test_dots_beside_operands_that_threads_compute(sm):
     parts = [a[:, :, k : k + 128] @ b[:, k : k + 128] for k in (0, 128)]
     found = launched("scaled", sm, arrays, (64, 128))
     np.testing.assert_array_equal(found, np.maximum(parts, 0).sum(axis=(0, 1)))
+
+
+@pytest.mark.parametrize("name, stages, pending", [("rounded_32", 4, 1), ("rounded_64", 2, 0)])
+def test_a_dot_of_two_stages_releases_its_own_where_threads_compute_an_operand(name, stages, pending):
+    """The stage before would be free only when they have computed the next operand, and TMA would load nothing meanwhile."""
+    tileas = compiled(KERNELS, name, "sm_90").tileas
+    assert f"!nv_tileas.pipeline<#builtin.int<{stages}>>" in tileas
+    assert re.findall(r"async.dot .* pending = (\d)", tileas) == [str(pending)]
+    a, b = random_arrays((128, 192), (192, 32))
+    found = launched(name, "sm_90", [a, b.astype(np.float16)], (128, 32))
+    np.testing.assert_array_equal(found, a @ b)

@@ -14,7 +14,7 @@ from ...ir.dialects.op_traits import LayoutTrait, is_counted_loop, traits_of
 from ..common.llvm_element_types import element_of
 from ..mma.family import MmaFamily, Storage
 from .dot_buffer_sharing import is_lhs_computed_in_loop
-from .enclosing_control_flow import is_zero, only_accumulates
+from .enclosing_control_flow import is_zero, only_accumulates, summed_dots
 from .op_queries import DOT
 
 
@@ -59,11 +59,11 @@ def _arguments_of(value: SSAValue, block: Block) -> Iterator[SSAValue]:
 
 
 def _live_for_dot(dot: TableOp, family: MmaFamily, in_tmem_or_smem: Callable[[TableOp], bool]) -> Iterator[SSAValue]:
-    """The accumulator, unless it is in tensor memory, and a loop-invariant left operand."""
+    """The accumulator, unless it is in tensor memory or another dot goes on with it, and a loop-invariant left operand."""
     in_tensor_memory = family.accumulator is Storage.TENSOR
     if dot.rescaled:
         return
-    if not (in_tensor_memory and only_accumulates(dot)):
+    if not (in_tensor_memory and only_accumulates(dot)) and summed_dots(dot)[-1] is dot:
         yield dot.result
     if not in_tensor_memory and not is_lhs_computed_in_loop(dot) and not in_tmem_or_smem(dot):
         yield dot.lhs

@@ -15,7 +15,7 @@ from ...ir.layouts.shared_layout import VECTOR_BYTES
 from ..common.llvm_element_types import element_of
 from .dot_operand_chains import dot_operand_load
 from .enclosing_control_flow import enclosing_kernel, is_defined_in_loop
-from .op_queries import DOT, POINTER_LOAD, TILED_LOAD, is_tile, operands_of, operations_behind, tiles
+from .op_queries import DOT, LOADS, POINTER_LOAD, TILED_LOAD, is_tile, operands_of, operations_behind, tiles
 from .tma_operands import is_tma_operand, tile_key
 from .tma_tensor_maps import LONGEST_LINE, PATTERN_LINES, SHORTEST_LINE
 
@@ -41,6 +41,11 @@ def is_computed_from_loads(dot: TableOp, index: int) -> bool:
     """Whether an operand is computed from tiles that the same iteration loads, and from no result of a dot."""
     names = {op.name for op in _computation(dot, index)}
     return TILED_LOAD in names and DOT not in names
+
+
+def loads_by_threads(dot: TableOp, index: int) -> bool:
+    """Whether an operand is computed from tiles that threads load in the same iteration; those of stages are read already."""
+    return any(op.name in LOADS for op in _computation(dot, index))
 
 
 def is_computed_from_gather(dot: TableOp, index: int) -> bool:

@@ -96,7 +96,13 @@ def choose_cta_shape(func: TableOp, job: Job) -> None:
         set_knobs(func, num_warps=warps)
     elif not wanted.num_warps or is_listening():
         told = _choose_cheapest(func, job)
-    if ctas := wanted.occupancy or hint(func, job, "occupancy") or told or _ctas_without_loop(func, job):
+    if (
+        ctas := wanted.occupancy
+        or hint(func, job, "occupancy")
+        or told
+        or _ctas_without_loop(func, job)
+        or _ctas_of_one_warpgroup(func, job)
+    ):
         in_tmem = wanted.occupancy and (requested(job).tmem_accumulators or chains_in_tmem(func, job))
         if not in_tmem:  # else choose_chains does
             regs = _registers_of_stationary(func, job) if wanted.occupancy else None
@@ -140,6 +146,21 @@ def _ctas_without_loop(func: TableOp, job: Job) -> int | None:
     found = [Schedule(num_warps=warps, occupancy=ctas) for ctas in (1, OVERLAPPING_CTAS)]
     best = cheapest(WholeSchedule(one, cost=cost(kernel, one, job.target)) for one in found)
     return None if best is None or best.schedule.occupancy == 1 else OVERLAPPING_CTAS
+
+
+def _ctas_of_one_warpgroup(func: TableOp, job: Job) -> int | None:
+    """Two CTAs per SM for a kernel of one warpgroup that computes a left operand of a dot from another dot in a loop, with accumulators
+    in registers, where both have registers and stages; else None. One warpgroup multiplies while the other computes.
+    """
+    family = fastest_family(job.target)
+    if family.async_ops is None or family.accumulator is Storage.TENSOR or choose_warps(func, job) != WARPGROUP:
+        return None
+    dots = [dot for dot in dots_in(func) if is_in_counted_loop(dot)]
+    if not any(is_computed_by_dot(dot.lhs, parent_block(dot)) for dot in dots) or not all(_parts(dots, family)):
+        return None
+    if MIN_STAGES * _memories_of_loops(func, job)[0] > job.target.shared_memory_of(OVERLAPPING_CTAS):
+        return None
+    return None if any(one.refused for one in _occupancies(func, OVERLAPPING_CTAS, job)) else OVERLAPPING_CTAS
 
 
 def _is_loaded_once(dot: TableOp, job: Job) -> bool:

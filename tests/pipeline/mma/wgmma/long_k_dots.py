@@ -30,6 +30,17 @@ def started(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
     ct.store(out, (0, 0), acc)
 
 
+@ct.kernel
+def scaled(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = twice a @ b, each dot of which starts from zero, as where blocks have scales."""
+    acc = ct.zeros((M, N), dtype=ct.float32)
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+        x = ct.load(a, (0, k), (M, K), padding_mode=ZERO)
+        y = ct.load(b, (k, 0), (K, N), padding_mode=ZERO)
+        acc += ct.mma(x, y, ct.zeros((M, N), dtype=ct.float32)) * 2.0
+    ct.store(out, (0, 0), acc)
+
+
 def _case(name: str, m: int, n: int, k: int, dtype="float8_e4m3fn", kernel=matmul) -> Case:
     arrays = [
         Array(type, 2, unit_axis, stride_divisible_by=16, shape_divisible_by=16)
@@ -47,4 +58,5 @@ CASES = [
     _case("tall", 256, 128, 64),
     _case("coarse", 64, 32, 128, "float8_e5m2"),
     _case("started", 64, 64, 128, kernel=started),
+    _case("scaled", 64, 64, 128, kernel=scaled),
 ]

@@ -117,6 +117,18 @@ def test_accumulators_that_a_loop_changes():
     np.testing.assert_array_equal(found, expected)
 
 
+def test_one_part_from_zero_is_not_promoted():
+    """Of 128 terms, or of 32 where parts are shorter."""
+    tileas = [
+        compiled(KERNELS, "scaled", "sm_90", **options).tileas for options in ({}, {"fp8_promotion_interval": 32})
+    ]
+    assert ["promotion" in one for one in tileas] == [False, True]
+    a, b, out = operands("scaled", LENGTH)
+    found = run(KERNELS, "scaled", "sm_90", [a, b, out])[2]
+    exact = 2 * (a.astype(np.float64) @ b.astype(np.float64))
+    assert np.abs(found - exact).max() < ERROR * np.abs(exact).max()
+
+
 @pytest.mark.parametrize("name", ["square", "wide", "tall"])  # the most accumulators
 def test_nothing_is_spilled(name):
     artifacts = assembled(KERNELS, name, "sm_90")

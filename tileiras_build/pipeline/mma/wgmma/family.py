@@ -12,7 +12,7 @@ from ....ir.layouts.wgmma_layout import A_VIA_REGISTERS_SWIZZLES, MAX_COLUMNS, R
 from ....target.mma_atoms import ELEMENT_BITS, WGMMA_ATOMS, WgmmaAtom
 from ....target.targets import Target
 from ...analysis.axis_info import AxisAnalysis
-from ...analysis.enclosing_control_flow import enclosing_kernel, is_accumulation_loop
+from ...analysis.enclosing_control_flow import enclosing_kernel, is_accumulation_loop, is_zero
 from ...analysis.resource_model import accumulators_fit
 from ...analysis.stored_operands import stores_fit
 from ...analysis.tma_operands import TmaOperand, may_prefetch_in_loop, tma_operand
@@ -32,7 +32,8 @@ MIN_COLUMNS = 32  # of a partial accumulator: with fewer, the tensor core waits 
 
 class Wgmma(MmaFamily[WgmmaAtom]):
     """``a_via_registers`` of a dot: its left operand comes from shared memory through registers. ``promotion``: its tensor core
-    accumulates a long k with too few bits, so accumulators of part of k are added by threads.
+    accumulates a long k with too few bits, so accumulators of part of k are added by threads; a dot of one such part from zero needs
+    none.
     """
 
     name, rows = "wgmma", WGMMA_ATOMS
@@ -60,11 +61,10 @@ class Wgmma(MmaFamily[WgmmaAtom]):
         read = in_shared if in_shared is not None else via_registers(loaded, atom)
         if read is None:
             return None
-        promotion = None
-        if atom.promotion_interval:
+        promotion, interval = None, max(atom.promotion_interval, job.fp8_promotion_interval)
+        if atom.promotion_interval and not (k <= interval and is_zero(op.acc)):
             shared = in_shared is not None and (0 in (*loaded, *written) or is_stationary(op, job))
             registers += 0 if shared else tiling.groups_n * m * k * tiling.element_bits // 32
-            interval = max(atom.promotion_interval, job.fp8_promotion_interval)
             promotion = _promotion(op, tiling, interval, registers, job)
             if promotion is None:
                 return None
