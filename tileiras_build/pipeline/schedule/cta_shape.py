@@ -5,21 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from xdsl.ir import Block, Operation
+from xdsl.ir import Block
 
 from ...ir.casting import as_op, parent_block, tile_type, unwrap
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_counted_loop
-from ...ir.layouts.tmem_layout import ALL_COLUMNS, ROWS, allocated_columns
+from ...ir.layouts.tmem_layout import ALL_COLUMNS, allocated_columns
 from ...target.sm_limits import WARP
 from ...target.targets import Target
 from ..analysis.access_vectorization import pointer_vector
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.chained_dots import is_computed_by_dot, stationary_lhs_load
 from ..analysis.dot_loop_registers import live_tile_registers, result_registers, tile_registers
-from ..analysis.dot_operand_chains import dot_operand_load
-from ..analysis.enclosing_control_flow import enclosing_loops, is_in_counted_loop, only_accumulates
+from ..analysis.enclosing_control_flow import enclosing_loops, is_in_counted_loop
 from ..analysis.op_queries import DOT, LOADS, POINTER_LOAD, REDUCE, dots_in, has_dots, is_tile
 from ..analysis.peak_registers import peak_of_block, peak_registers
 from ..analysis.resource_model import (
@@ -53,6 +52,7 @@ from .candidates import Candidates
 from .choose import Candidate, Limit, Resource, WholeSchedule, cheapest, choose, hear, hear_kernel, is_listening
 from .cost import cost
 from .kernel import describe
+from .loop_memories import memories_of_loops
 from .row_candidates import RowCandidates
 from .schedule import Schedule
 from .schedule_attribute import schedule_of, set_knobs
@@ -158,7 +158,7 @@ def _ctas_of_one_warpgroup(func: TableOp, job: Job) -> int | None:
     dots = [dot for dot in dots_in(func) if is_in_counted_loop(dot)]
     if not any(is_computed_by_dot(dot.lhs, parent_block(dot)) for dot in dots) or not all(_parts(dots, family)):
         return None
-    if MIN_STAGES * _memories_of_loops(func, job)[0] > job.target.shared_memory_of(OVERLAPPING_CTAS):
+    if MIN_STAGES * memories_of_loops(func, job)[0] > job.target.shared_memory_of(OVERLAPPING_CTAS):
         return None
     return None if any(one.refused for one in _occupancies(func, OVERLAPPING_CTAS, job)) else OVERLAPPING_CTAS
 
@@ -197,7 +197,7 @@ def _occupancies(func: TableOp, most: int, job: Job, regs: int | None = None) ->
     warps = choose_warps(func, job)
     live = _live_registers(func, job)
     regs = live if regs is None else min(regs, live)
-    (stage, columns), row = _memories_of_loops(func, job), 0 if requested(job).spill else row_words(func)
+    (stage, columns), row = memories_of_loops(func, job), 0 if requested(job).spill else row_words(func)
     for ctas in range(most, 1, -1):
         limits = _register_limit(regs, warps, ctas, job), _row_limit(row, warps, ctas, job)
         yield Candidate(ctas, next(filter(None, limits), None) or _memory_limit(stage, columns, ctas, job))
@@ -244,27 +244,6 @@ def _row_limit(regs: int, warps: int, ctas: int, job: Job) -> Limit | None:
         return None
     text = f"a thread needs {needed} for the tiles across a reduction, and has {available} with {ctas} CTAs per SM"
     return Limit(Resource.REGISTERS, text)
-
-
-def _memories_of_loops(func: Operation, job: Job) -> tuple[int, int]:
-    """Of the loop that needs most: bytes of a stage of what its dots load, and columns of accumulators in tensor memory."""
-    loops = [
-        [as_op(op) for op in loop.regions[0].blocks[0].ops if op.name == DOT]
-        for loop in walk(func)
-        if is_counted_loop(loop)
-    ]
-    has_columns = fastest_family(job.target).accumulator is Storage.TENSOR
-    kept = [dots for dots in loops if has_columns and any(map(only_accumulates, dots))]
-    return max(map(_stage_bytes, loops), default=0), max(map(_columns, kept), default=0)
-
-
-def _stage_bytes(dots: list[TableOp]) -> int:
-    loads = [dot_operand_load(dot, index) for dot in dots for index in (0, 1)]
-    return sum(4 * tile_registers(tile) for tile in dict.fromkeys(load[0].value for load in loads if load is not None))
-
-
-def _columns(dots: list[TableOp]) -> int:
-    return sum(-(-tile_registers(dot.result) // ROWS) for dot in dots)
 
 
 def _memory_limit(stage: int, columns: int, ctas: int, job: Job) -> Limit | None:
