@@ -32,7 +32,6 @@ from ....ir.dialects.op_traits import (
 from ...analysis.dot_operand_chains import rounds_to_tf32, smem_layout_after_views
 from ...analysis.enclosing_control_flow import is_accumulation_loop, is_defined_in_loop
 from ...analysis.resource_model import MIN_STAGES
-from ...analysis.stored_operands import loads_by_threads
 from ...common.llvm_element_types import element_of
 from ...mma.family import Storage, family_of, register_mma_ops
 from ..layout_assignment.view_chain_layouts import fragment_at_load, layout_through_view, with_layout
@@ -394,19 +393,8 @@ def _may_stay_in_flight(mainloop: Mainloop) -> bool:
     """
     dot = mainloop.dot
     whole = element_of(dot.result.type).bits == 32 and not dot.promotion
-    return (
-        mainloop.stages.stage_count >= MIN_STAGES + _computes_from_stages(mainloop)
-        and is_accumulation_loop(dot)
-        and whole
-    )
-
-
-def _computes_from_stages(mainloop: Mainloop) -> bool:
-    """Whether threads compute an operand of each iteration from what TMA loads. What they load themselves takes as long as an MMA."""
-    computed = [one.index for one in mainloop.stored if not (one.is_invariant or one.is_copied)]
-    return (
-        mainloop.is_loaded and bool(computed) and not any(loads_by_threads(mainloop.dot, index) for index in computed)
-    )
+    least = MIN_STAGES + mainloop.computes_from_stages
+    return mainloop.stages.stage_count >= least and is_accumulation_loop(dot) and whole
 
 
 def _erase_read(value: SSAValue) -> None:

@@ -31,7 +31,7 @@ from ...analysis.enclosing_control_flow import (
     summed_dots,
 )
 from ...analysis.scale_stage_counts import warp_loaded_scale_groups
-from ...analysis.stored_operands import own_sources
+from ...analysis.stored_operands import loads_by_threads, own_sources
 from ...analysis.tma_operands import is_tma_operand
 from ...mma.family import Storage, TmemMmaOps, family_of, tmem_mma_ops
 from ...mma.tmem_tiles import tmem_tiles
@@ -312,6 +312,12 @@ class Mainloop:
     def is_loaded(self) -> bool:
         """Whether TMA loads tiles of its stage, for it or other readers."""
         return any(reader.loads for reader in self.readers)
+
+    @property
+    def computes_from_stages(self) -> bool:
+        """Whether threads compute an operand in each iteration, of nothing that they load themselves: that takes as long as an MMA."""
+        computed = [one.index for one in self.stored if not (one.is_invariant or one.is_copied)]
+        return self.is_loaded and bool(computed) and not any(loads_by_threads(self.dot, index) for index in computed)
 
     @property
     def tma_loads(self) -> list[TmaOperandLoad]:
