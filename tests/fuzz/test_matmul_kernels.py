@@ -3,6 +3,8 @@
 ``benchmarks/matmul_fuzz.py`` runs many more of them.
 """
 
+from functools import partial
+
 import pytest
 
 from tests.fuzz.block_scaled_kernels import random_scaled_kernel
@@ -82,3 +84,15 @@ def test_a_wrong_value_is_reported(tmp_path, monkeypatch):
     kernel = random_kernel(5)
     monkeypatch.setattr("tests.fuzz.numpy_tiles._mma", lambda left, right, total: total)
     assert any("elements of" in str(one) for one in compare_kernel(kernel, ("sm_90",), tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("make", "seed", "target"),
+    [
+        (random_loops, 1200322, "sm_100"),
+        (partial(random_kernel, large=True), 1300016, "sm_100"),
+        (partial(random_kernel, large=True), 1300041, "sm_90"),
+    ],
+)
+def test_tiles_at_different_times_share_the_bytes_that_a_gpu_has(make, seed, target, tmp_path):
+    assert list(map(str, compare_kernel(make(seed), (target,), tmp_path, races=True))) == []

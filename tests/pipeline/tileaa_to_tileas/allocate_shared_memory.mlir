@@ -271,7 +271,21 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
   nv_tileaa.return
 }
 // ==>
-// error[shared-memory]: the kernel needs 1048576 bytes of shared memory, sm_90 has 232448; use smaller tiles
+// error[shared-memory]: the kernel needs 1048576 bytes of shared memory, sm_90 has 232448; of these 1048576 for what threads exchange in extract_slice; use smaller tiles
+
+// ---- the_error_names_what_takes_the_bytes
+!a = tensor<64x64xf32, #cute.layout<(64,64), (32,4,(8,4)):(1,1024,(128,32))>>
+!b = tensor<64x64xf32, #cute.layout<(64,64), (32,4,(2,16)):(64,16,(2048,1))>>
+!stages = !nv_tileas.buffer<tf32, #builtin.int<4>, #cute.shared<32, swizzle<3,2,3> o (512,32):(32,1)>>
+nv_tileaa.func @k attributes {num_warps = 4 : i32} {
+^bb0(%x: !a, %s: i32):
+  %p = nv_tileas.alloc_tensor : !stages
+  %q = nv_tileas.alloc_tensor : !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<3,3,3> o (128,64):(64,1)>>
+  %1 = nv_tileas.convert_layout %x : (!a) -> !b
+  nv_tileaa.return
+}
+// ==>
+// error[shared-memory]: the kernel needs 294912 bytes of shared memory, sm_90 has 232448; of these 262144 for stages of 512x32 tf32, 32768 for stages of 128x64 f16, 16384 for what threads exchange in convert_layout; use smaller tiles
 
 // ---- what_tma_copies_is_read_before_it_is_overwritten
 !memref = !nv_tileaa.memref<f16, [?, ?], [?, 1]>

@@ -28,11 +28,16 @@ class LiveRange:
     @classmethod
     def of(cls, ring: TableOp) -> LiveRange:
         users = [use.operation for use in ring.result.uses] or [ring]
-        block = next(block for block in _enclosing_blocks(users[0]) if all(ancestor_in(op, block) for op in users))
+        block = next(block for block in blocks_around(users[0]) if has_all(block, users))
         switch = unwrap(ancestor_in(users[0], block))
         if is_agent_switch(switch):
             return cls._extended_by_partition(switch.regions[-1].blocks[0], users)
-        lifted = {ancestor_in(op, block) for op in users}
+        return cls.within(block, users)
+
+    @classmethod
+    def within(cls, block: Block, ops: Iterable[Operation]) -> LiveRange:
+        """From the first to the last operation of a block that is or contains one of ``ops``."""
+        lifted = {ancestor_in(op, block) for op in ops}
         ordered = [op for op in block.ops if op in lifted]
         return cls(block, ordered[0], ordered[-1])
 
@@ -68,7 +73,12 @@ def loop_of(ring: TableOp) -> Operation:
     return LiveRange.of(ring).last
 
 
-def _enclosing_blocks(op: Operation) -> Iterator[Block]:
+def has_all(block: Block, ops: Iterable[Operation]) -> bool:
+    """Whether operations are in a block, at any depth."""
+    return all(ancestor_in(op, block) for op in ops)
+
+
+def blocks_around(op: Operation) -> Iterator[Block]:
     """The blocks around an operation, innermost first."""
     place: Operation | None = op
     while place is not None and (block := place.parent) is not None:

@@ -15,17 +15,21 @@ from ..job import Job
 from ..schedule.schedule import CHUNK_BYTES
 from ..schedule.schedule_attribute import schedule_of
 from .buffer_liveness import LiveRange, rings_of_loops
+from .disjoint_stages import place_by_live_ranges, place_side_by_side
 from .kernel_lifetime_storage import lifetime_storage_of
 from .resource_model import MAX_CTAS_PER_SM
 from .scratch_memory_sizes import ALIGNMENT, SIZES, STAGE_ALIGNMENT, STORE_BY_TMA, buffers_bytes
 
 
 class SharedMemoryPlan(NamedTuple):
-    """Offsets of scratch, and of stage buffers and storage of the whole kernel; ``total`` bytes of all."""
+    """Offsets of scratch, and of stage buffers and storage of the whole kernel; ``total`` bytes of all. ``by_live_ranges``: whether stage
+    buffers share bytes where they hold tiles at different times.
+    """
 
     scratch: Mapping[TableOp, int]
     others: Mapping[TableOp, int]
     total: int
+    by_live_ranges: bool = False
 
 
 def scratch_users(func: Operation, job: Job, limit: int | None = None) -> dict[TableOp, int]:
@@ -44,15 +48,23 @@ def available_shared_memory(func: Operation, job: Job) -> int:
 
 
 def plan_shared_memory(func: Operation, users: Mapping[TableOp, int], job: Job) -> SharedMemoryPlan:
-    """The plan with two regions of scratch, unless they cost one of the CTAs that share an SM, for which stages were chosen."""
+    """The plan with two regions of scratch, unless they cost one of the CTAs that share an SM, for which stages were chosen. Stage buffers
+    share bytes only where they do not fit otherwise: threads wait for each other where one follows another.
+    """
     held = _Held.of(func, users)
     smallest = held.placed(0)
+    if not _fits(smallest, job):
+        return held.placed(0, by_live_ranges=True)
     if not users:
         return smallest
     ctas = job.target.ctas_with(smallest.total, occupancy(func, job) or MAX_CTAS_PER_SM)
     most = job.target.shared_memory_of(ctas)
     found = held.placed(most)
     return found if found.total <= most else smallest
+
+
+def _fits(plan: SharedMemoryPlan, job: Job) -> bool:
+    return plan.total <= job.target.max_shared_memory
 
 
 class _Held(NamedTuple):
@@ -73,18 +85,18 @@ class _Held(NamedTuple):
         others = {op: size for op, size in users.items() if op not in while_live}
         return cls(rings, while_live, others, list(lifetime_storage_of(func)))
 
-    def placed(self, most: int) -> SharedMemoryPlan:
+    def placed(self, most: int, *, by_live_ranges: bool = False) -> SharedMemoryPlan:
         """Offset 0 is scratch that is used while stage buffers are live, then the stage buffers, then kernel-lifetime storage.
         Other scratch overlaps the first two. ``most``: the bytes above which less is placed side by side.
         """
         _, storage = place_storage(self.storage, 0)
         first, end = _place_scratch(self.while_live, most - storage - buffers_bytes(self.rings))
-        buffers, end = _place_buffers(self.rings, end)
+        buffers, end = _place_buffers(self.rings, end, by_live_ranges=by_live_ranges)
         # The tiles of TMA stores were sized for the bytes that stage buffers leave: two of them must fit.
         has_tma_stores = any(op.name == STORE_BY_TMA for op in self.others)
         second, other_end = _place_scratch(self.others, end if self.rings and has_tma_stores else most - storage)
         stored, total = place_storage(self.storage, max(end, other_end))
-        return SharedMemoryPlan(first | second, buffers | stored, total)
+        return SharedMemoryPlan(first | second, buffers | stored, total, by_live_ranges)
 
 
 def _place_scratch(users: Mapping[TableOp, int], limit: int) -> tuple[dict[TableOp, int], int]:
@@ -99,23 +111,14 @@ def _place_scratch(users: Mapping[TableOp, int], limit: int) -> tuple[dict[Table
     return offsets, first + second if alternate else max(first, second)
 
 
-def _place_buffers(rings: Sequence[TableOp], end: int) -> tuple[dict[TableOp, int], int]:
+def _place_buffers(rings: Sequence[TableOp], end: int, *, by_live_ranges: bool) -> tuple[dict[TableOp, int], int]:
     """Stage buffers after the scratch that is used while they hold tiles; those of loops one after another start at the same offset."""
     alone, loops = rings_of_loops(rings)
-    offsets, start = _place_side_by_side(alone, end)
-    placed = [_place_side_by_side(loop, start) for loop in loops]
+    offsets, start = (place_by_live_ranges if by_live_ranges else place_side_by_side)(alone, end)
+    placed = [place_side_by_side(loop, start) for loop in loops]
     for found, _ in placed:
         offsets |= found
     return offsets, max((end for _, end in placed), default=start)
-
-
-def _place_side_by_side(rings: Sequence[TableOp], end: int) -> tuple[dict[TableOp, int], int]:
-    """Offsets and end."""
-    offsets = {}
-    for ring in rings:
-        offsets[ring] = -(-end // STAGE_ALIGNMENT) * STAGE_ALIGNMENT
-        end = offsets[ring] + ring.result.type.size_bytes
-    return offsets, end
 
 
 def place_storage(storage: Iterable[tuple[TableOp, int, int]], end: int) -> tuple[dict[TableOp, int], int]:

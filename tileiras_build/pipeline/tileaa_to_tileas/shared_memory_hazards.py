@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from enum import Enum
 
 from xdsl.ir import Block, Operation
 
@@ -10,9 +11,7 @@ from ...ir.casting import as_op, defining_table_op, parent_block
 from ...ir.dialects.nv_tileas.ops import AsyncTmaStoreWaitOp, BarrierOp
 from ...ir.dialects.nv_tileas.types import BufferType
 from ...ir.dialects.op_definition import TableOp
-from ...ir.dialects.op_traits import is_agent_switch, is_async_mma, is_if, is_loop, is_loop_exit
-from ..analysis.buffer_liveness import loop_of
-from ..analysis.op_queries import is_own
+from ...ir.dialects.op_traits import MmaRole, is_agent_switch, is_async_mma, is_if, is_loop, is_loop_exit, traits_of
 from ..analysis.scratch_memory_sizes import STORE_BY_TMA
 
 STORE_WAIT = AsyncTmaStoreWaitOp.name
@@ -25,37 +24,41 @@ STAGE_BUFFER_USERS = (
 MAX_STARTS = 4  # distinct states in which one loop is entered
 
 
+class Reader(Enum):
+    """What reads shared memory, and until when."""
+
+    THREADS = "until a barrier"
+    TMA = "until a thread has waited for it"
+    MMA = "until its warps have waited for it"
+
+
 @dataclass(frozen=True)
 class SmemRegion:
-    """Bytes of shared memory. The mbarriers or barriers of a loop order reads of a stage buffer before the next copies to it.
-
-    ``copied``: TMA reads the bytes until a thread has waited for it. ``loop``: the one whose warps read their own copies.
-    """
+    """Bytes of shared memory. The mbarriers or barriers of a loop order reads of a stage buffer, ``ring``, before the next copies to it."""
 
     start: int
     end: int
-    is_stage_buffer: bool = False
-    copied: bool = False
-    loop: Operation | None = None
+    reader: Reader = Reader.THREADS
+    ring: Operation | None = None
 
     @classmethod
     def all_of(cls, op: TableOp) -> list[SmemRegion]:
         """The regions of an operation: rings, or scratch."""
         if _uses_stage(op):
             rings = (defining_table_op(value) for value in op.operands if isinstance(value.type, BufferType))
-            return [cls.of_stage_buffer(ring) for ring in rings]
+            reader = Reader.MMA if is_async_mma(op) and op.pending != 0 else Reader.THREADS
+            return [cls.of_stage_buffer(ring, reader) for ring in rings]
         start = op.scratch_offset
-        return [cls(start, start + op.scratch_bytes, copied=op.name == STORE_BY_TMA)]
+        return [cls(start, start + op.scratch_bytes, Reader.TMA if op.name == STORE_BY_TMA else Reader.THREADS)]
 
     @classmethod
-    def of_stage_buffer(cls, ring: TableOp) -> SmemRegion:
+    def of_stage_buffer(cls, ring: TableOp, reader: Reader) -> SmemRegion:
         start = ring.shared_offset
-        loop = loop_of(ring) if is_own(ring.result) else None
-        return cls(start, start + ring.result.type.size_bytes, True, loop=loop)
+        return cls(start, start + ring.result.type.size_bytes, reader, ring)
 
     def overlaps(self, other: SmemRegion) -> bool:
-        are_of_one_loop = self.is_stage_buffer and other.is_stage_buffer and self.loop is other.loop
-        return self.start < other.end and other.start < self.end and not are_of_one_loop
+        is_one_ring = self.ring is not None and self.ring is other.ring
+        return self.start < other.end and other.start < self.end and not is_one_ring
 
 
 class HazardAnalysis:
@@ -96,11 +99,13 @@ class HazardAnalysis:
 
     def _operation(self, op: Operation, reading: frozenset[SmemRegion]) -> frozenset[SmemRegion]:
         if op.name == "nv_tileas.barrier":
-            return _being_copied_by_tma(reading)
+            return _in_flight(reading)
         if op.name == STORE_WAIT:
-            return _read_by_threads(reading)
+            return _waited_for(Reader.TMA, reading)
+        if MmaRole.WAIT in traits_of(op).mma and as_op(op).pending == 0:
+            return _waited_for(Reader.MMA, reading)
         if is_loop(op):
-            return self._loop(op, reading)
+            return self._loop(op, self._before_loop(op, reading))
         if is_agent_switch(op):
             return self._block(op.regions[-1].blocks[0], reading)  # the producer partition uses no scratch
         if is_if(op):
@@ -108,11 +113,22 @@ class HazardAnalysis:
             return frozenset().union(*ends)
         return self._visit_user(op, reading) if _uses_region(op) else reading
 
+    def _before_loop(self, op: Operation, reading: frozenset[SmemRegion]) -> frozenset[SmemRegion]:
+        """The state after a barrier in front of a loop that writes to the bytes of stage buffers of others: in it, each iteration would wait."""
+        used = self.used[op.regions[0].blocks[0]]
+        rings = {region.ring for region in used}
+        before = (other for other in reading if other.ring is not None and other.ring not in rings)
+        if not any(region.ring is not None and region.overlaps(other) for other in before for region in used):
+            return reading
+        parent_block(op).insert_op_before(BarrierOp.make([], []), op)
+        return _in_flight(reading)
+
     def _loop(self, op: Operation, reading: frozenset[SmemRegion]) -> frozenset[SmemRegion]:
         """The state after a loop that is entered in the state ``reading``."""
         ends = self.ends.setdefault(op, {})
         if reading not in ends and len(ends) >= MAX_STARTS:
-            reading |= self.used[self.body] | _read_by_threads(self.used[self.body])
+            used = self.used[self.body]
+            reading |= used | _waited_for(Reader.TMA, used) | _waited_for(Reader.MMA, used)
         if reading not in ends:
             ends[reading] = self._visit_loop_back_edge(op, reading)
         return ends[reading]
@@ -135,28 +151,32 @@ class HazardAnalysis:
     def _visit_user(self, op: Operation, reading: frozenset[SmemRegion]) -> frozenset[SmemRegion]:
         regions = frozenset(SmemRegion.all_of(as_op(op)))
         met = {other for region in regions for other in reading if region.overlaps(other)}
-        if any(other.copied for other in met):
+        if any(other.reader is Reader.TMA for other in met):
             parent_block(op).insert_op_before(AsyncTmaStoreWaitOp.make([], [], read=True), op)
-            reading = _read_by_threads(reading)
+            reading = _waited_for(Reader.TMA, reading)
+        if is_async_mma(op) and as_op(op).pending == 0:
+            reading = _waited_for(Reader.MMA, reading)
         if not _uses_stage(op):
             if met:
                 as_op(op).sync_before = True
             # Its own barrier, between writes and reads, ends all earlier reads by threads.
-            return regions | _being_copied_by_tma(reading)
+            return regions | _in_flight(reading)
         if met:
             parent_block(op).insert_op_before(BarrierOp.make([], []), op)
-            reading = _being_copied_by_tma(reading)
+            reading = _in_flight(reading)
         return reading | regions
 
 
-def _being_copied_by_tma(reading: frozenset[SmemRegion]) -> frozenset[SmemRegion]:
-    """Regions that TMA may be reading. A barrier does not end such reads."""
-    return frozenset(region for region in reading if region.copied)
+def _in_flight(reading: frozenset[SmemRegion]) -> frozenset[SmemRegion]:
+    """Regions that TMA or MMAs may be reading. A barrier does not end such reads."""
+    return frozenset(region for region in reading if region.reader is not Reader.THREADS)
 
 
-def _read_by_threads(reading: frozenset[SmemRegion]) -> frozenset[SmemRegion]:
-    """After a wait for TMA, its regions count as read by threads: only the waiting threads observe the completion."""
-    return frozenset(replace(region, copied=False) for region in reading)
+def _waited_for(reader: Reader, reading: frozenset[SmemRegion]) -> frozenset[SmemRegion]:
+    """After a wait, what TMA or MMAs read counts as read by threads: only the waiting threads observe the completion."""
+    return frozenset(
+        replace(region, reader=Reader.THREADS) if region.reader is reader else region for region in reading
+    )
 
 
 def _uses_region(op: Operation) -> bool:

@@ -146,9 +146,11 @@ def _is_supported(switch: TableOp, acts: Sequence[TableOp], func: TableOp) -> bo
 
 
 def _has_resources(sites: Sequence[Operation], acts: Sequence[TableOp], func: TableOp, job: Job) -> bool:
-    """Whether a CTA has shared memory for the mbarriers, and registers for a further warp."""
+    """Whether a CTA has shared memory for the mbarriers, and registers for a further warp. Stages that share bytes are read by warps that
+    write them.
+    """
     plan = plan_shared_memory(func, scratch_users(func, job), job)
-    if plan.total + ONE_STAGE.size_bytes * len(sites) > available_shared_memory(func, job):
+    if plan.by_live_ranges or plan.total + ONE_STAGE.size_bytes * len(sites) > available_shared_memory(func, job):
         return False
     if func.partition_registers is None:
         return _leaves_registers(func, job)

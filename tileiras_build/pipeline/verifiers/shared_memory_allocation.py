@@ -5,7 +5,8 @@ run ahead: until the next barrier, other threads may still be reading. So every 
 to the next barrier, its own or another operation's; an operation on the path must not write to the same bytes, unless
 it begins with a barrier. The region is free after an operation that ends with a barrier.
 
-Kernel-lifetime storage overlaps nothing; stage buffers do not overlap other storage. ``cp_async_buffers.py`` and
+Kernel-lifetime storage overlaps nothing; stage buffers overlap each other where ``overlapping_stages.py`` finds no fault, and no other
+storage. ``cp_async_buffers.py`` and
 ``tma_stores.py`` prove that scratch may overlap a buffer; this module proves that a barrier follows the last read of
 the buffer's tiles.
 
@@ -28,6 +29,7 @@ from ...ir.layouts.tmem_layout import PAIR
 from ...target.sm_limits import WARP
 from ..common.llvm_element_types import element_of
 from .control_flow_paths import control_flow_paths, kernels_of
+from .overlapping_stages import overlapping_stages_faults
 
 BARRIERS, STAGE_BUFFER, BUFFER = ("nv_tileas.barrier",), "nv_tileas.alloc_tensor", "nv_tileas.buffer"
 # Each thread waits for MMAs in tensor memory itself; a wait for one of these covers its own warps only.
@@ -52,20 +54,28 @@ def _check_kernel(kernel: Operation) -> int:
         for other in paths.reachable_from(op, _is_cta_barrier):
             if "scratch_offset" in other.attributes and "sync_before" not in other.attributes and _reads(op, other):
                 _fail(kernel, f"{_text(other)} may write where {op.name} still reads a ring")
-    _check_storage(kernel, users, [op for op in paths.successors if "shared_offset" in op.attributes])
+    storage = [op for op in paths.successors if "shared_offset" in op.attributes]
+    _check_storage(kernel, users, storage)
+    rings = [op for op in storage if op.name == STAGE_BUFFER]
+    for fault in overlapping_stages_faults(rings, paths, _is_cta_barrier):
+        _fail(kernel, fault)
     return len(users)
 
 
 def _check_storage(kernel: Operation, users: list[Operation], storage: list[Operation]) -> None:
-    scratch: list[range] = [scratch_region(op) for op in users]
-    held: list[range] = []
-    for op in storage:
-        start = int_attr(op, "shared_offset")
-        region = range(start, start + _storage_bytes(op, kernel))
-        others = held if op.name == STAGE_BUFFER else held + scratch
+    placed = [(op, _storage_region(op, kernel)) for op in storage]
+    scratch = [scratch_region(op) for op in users]
+    for number, (op, region) in enumerate(placed):
+        is_ring = op.name == STAGE_BUFFER
+        others = [other for before, other in placed[:number] if not (is_ring and before.name == STAGE_BUFFER)]
+        others += [] if is_ring else scratch
         if region.stop > _total(kernel) or any(overlap(region, other) for other in others):
             _fail(kernel, f"storage [{region.start}, {region.stop}) is not its own")
-        held.append(region)
+
+
+def _storage_region(op: Operation, kernel: Operation) -> range:
+    start = int_attr(op, "shared_offset")
+    return range(start, start + _storage_bytes(op, kernel))
 
 
 SPILLED_REGISTER_BYTES = 4  # of each thread

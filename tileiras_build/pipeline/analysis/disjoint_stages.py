@@ -1,0 +1,144 @@
+"""Stage buffers that hold tiles at different times, and places where those share bytes.
+
+Threads write a tile, and instructions of the asynchronous proxy read it. The live range ends where all threads have waited for the last of
+these, not where it was issued. In a loop, a range within one iteration begins with the write, which nothing precedes.
+
+    for ...:                              for ...:
+      local_store %w, %p      p begins      local_store %v, %q   q
+      mma %p ready(%r)                      mma %q ready(%s)
+      consumer_wait %r        p ends      consumer_wait %s       q ends, as its MMA is in flight until then
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...ir.casting import as_op
+from ...ir.dialects.nv_tileas.ops import ConsumerWaitOp, LocalStoreOp
+from ...ir.dialects.op_definition import TableOp
+from ...ir.dialects.op_traits import MmaRole, is_agent_switch, is_async_mma, is_loop, traits_of
+from ..mma.dots import accumulates_in_registers
+from .buffer_liveness import LiveRange, blocks_around, has_all
+from .enclosing_control_flow import enclosing_kernel
+from .scratch_memory_sizes import STAGE_ALIGNMENT
+
+
+def place_side_by_side(rings: Iterable[TableOp], end: int) -> tuple[dict[TableOp, int], int]:
+    """Offsets from ``end`` on, and the end."""
+    offsets = {}
+    for ring in rings:
+        offsets[ring] = _align(end)
+        end = offsets[ring] + ring.result.type.size_bytes
+    return offsets, end
+
+
+def place_by_live_ranges(rings: Iterable[TableOp], end: int) -> tuple[dict[TableOp, int], int]:
+    """The same, first fit: the largest first, beside those that hold tiles at the same time."""
+    ranges, placed = {ring: written_range(ring) for ring in rings}, dict[TableOp, range]()
+    for ring in sorted(ranges, key=lambda ring: -ring.result.type.size_bytes):
+        taken = [bytes for other, bytes in placed.items() if _interfere(ranges[ring], ranges[other])]
+        placed[ring] = _first_fit(taken, ring.result.type.size_bytes, _align(end))
+    return {ring: bytes.start for ring, bytes in placed.items()}, max(
+        (bytes.stop for bytes in placed.values()), default=end
+    )
+
+
+def _first_fit(taken: Iterable[range], size: int, start: int) -> range:
+    for other in sorted(taken, key=lambda bytes: bytes.start):
+        if start + size <= other.start:
+            break
+        start = max(start, _align(other.stop))
+    return range(start, start + size)
+
+
+def _align(offset: int) -> int:
+    return -(-offset // STAGE_ALIGNMENT) * STAGE_ALIGNMENT
+
+
+def _interfere(one: LiveRange | None, other: LiveRange | None) -> bool:
+    return one is None or other is None or one.covers(other.first) or other.covers(one.first)
+
+
+# ---- live ranges ---------------------------------------------------------------------------------------------------
+def written_range(ring: TableOp) -> LiveRange | None:
+    """The live range of a ring that threads write for MMAs; None of others, and where the end is not known. A pair of CTAs waits for MMAs
+    that read the stages of both.
+    """
+    users = [as_op(use.operation) for use in ring.result.uses]
+    stores = [op for op in users if op.name == LocalStoreOp.name]
+    mmas = [op for op in users if is_async_mma(op)]
+    if not stores or len(stores) + len(mmas) < len(users) or as_op(enclosing_kernel(ring)).num_ctas is not None:
+        return None
+    ends = [end for op in mmas if (end := _end_of_reads(op)) is not None]
+    if len(ends) < len(mmas) or not all(map(_is_of_compute_warps, users)):
+        return None
+    blocks = [block for block in blocks_around(users[0]) if has_all(block, users)]
+    around = next(block for block in blocks if not _is_in_loop(block) or _writes_first(block, ring, users))
+    inside = blocks[blocks.index(around) :]
+    return LiveRange.within(next(block for block in inside if has_all(block, ends)), [*users, *ends])
+
+
+def _is_of_compute_warps(op: Operation) -> bool:
+    """Whether the last partition, whose warps write stages, executes an operation."""
+    return all(
+        block is around.regions[-1].blocks[0]
+        for block in blocks_around(op)
+        if (around := block.parent_op()) is not None and is_agent_switch(around)
+    )
+
+
+def _writes_first(block: Block, ring: TableOp, users: list[TableOp]) -> bool:
+    """Whether a block writes a tile to a ring before it reads it: it reads none that an earlier iteration has written."""
+    stores = [op for op in users if op.name == LocalStoreOp.name]
+    if LiveRange.within(block, users).first is not stores[0] or len(stores) > 1:
+        return False
+    read = {stage for op in users if is_async_mma(op) for stage in _stages_read(op, ring.result)}
+    return ring.result.type.stages.data == 1 or read == {stores[0].stage}
+
+
+def _stages_read(mma: TableOp, ring: SSAValue) -> Iterator[SSAValue]:
+    yield from (stage for value, stage in ((mma.lhs, mma.lhs_stage), (mma.rhs, mma.rhs_stage)) if value is ring)
+
+
+def _is_in_loop(block: Block) -> bool:
+    around = block.parent_op()
+    while around is not None and not is_loop(around):
+        around = around.parent_op()
+    return around is not None
+
+
+def _end_of_reads(mma: TableOp) -> Operation | None:
+    """Where threads have waited for an MMA, behind it or behind a loop around it; None where the wait is not known."""
+    if mma.results and mma.pending == 0:
+        return mma
+    ready: set[SSAValue | None] = set() if mma.results else {mma.ready}
+    place: Operation | None = mma
+    while place is not None and not is_agent_switch(place):
+        for op in _behind(place):
+            if MmaRole.COMMIT in traits_of(op).mma:
+                ready.add(as_op(op).ready)
+            elif _waits_for_registers(op) if mma.results else _waits_for_all(op, ready):
+                return op
+        place = place.parent_op()
+    return None
+
+
+def _waits_for_registers(op: Operation) -> bool:
+    """Whether an operation waits for all MMAs that accumulate in registers."""
+    waits = MmaRole.WAIT in traits_of(op).mma or accumulates_in_registers(op)
+    return waits and as_op(op).pending == 0
+
+
+def _waits_for_all(op: Operation, ready: set[SSAValue | None]) -> bool:
+    """Whether all threads wait for the MMAs that fill one of some pipelines. In one of several stages, later MMAs may be in flight."""
+    if op.name != ConsumerWaitOp.name or (wait := as_op(op)).pipeline not in ready:
+        return False
+    return not wait.by_issuer and wait.pipeline.type.stages.data == 1
+
+
+def _behind(op: Operation) -> Iterator[Operation]:
+    while (following := op.next_op) is not None:
+        yield following
+        op = following
