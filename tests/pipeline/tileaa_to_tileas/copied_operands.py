@@ -169,6 +169,22 @@ def in_two_loops(q, k, v, ends, out, M: ConstInt, N: ConstInt, D: ConstInt):
 
 
 @ct.kernel
+def of_experts(x, y, sizes, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out[i] = x.T @ y of the rows of expert i, which a launch cannot know; some have none."""
+    end, columns, others = 0, ct.arange(M, dtype=ct.int32), ct.arange(N, dtype=ct.int32)
+    for i in range(sizes.shape[0]):
+        start, end = end, end + ct.load(sizes, (i,), (1,)).item()
+        acc = ct.zeros((M, N), dtype=ct.float32)
+        for k in range(ct.cdiv(end - start, K)):
+            row = start + k * K + ct.arange(K, dtype=ct.int32)
+            row = ct.where(row < end, row, x.shape[0])
+            left = ct.gather(x, (row[None, :], columns[:, None]), check_bounds=True, padding_value=0)
+            right = ct.gather(y, (row[:, None], others[None, :]), check_bounds=True, padding_value=0)
+            acc = ct.mma(left, right, acc)
+        ct.store(out, (i, 0), acc)
+
+
+@ct.kernel
 def split(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt, STEPS: ConstInt):
     """out += a @ b, parts of k added atomically by one block after the other, which acquires what others have written."""
     for part in range(ct.bid(0), ct.cdiv(ct.num_tiles(a, axis=1, shape=(M, K)), STEPS), ct.num_blocks(0)):
@@ -243,6 +259,7 @@ CASES = [
     Case("scaled", scaled, (_whole(), _whole(), Array("float32", 2), OUT, *TILE)),
     Case("of_a_sequence", of_a_sequence, (*[_matrix(16)] * 3, Array("int32", 1), OUT, 128, 32, 64)),
     Case("in_two_loops", in_two_loops, (*[_matrix(16)] * 3, Array("int32", 1), OUT, 128, 128, 128)),
+    Case("of_experts", of_experts, (_whole(), _whole(), Array("int32", 1), OUT, 128, 64, 64)),
     Case("split", split, (_whole(), _whole(), OUT, *TILE, 6)),
     Case("of_rows", of_rows, (*[_whole()] * 3, Array("int32", 1), OUT, 128, 32, 64)),
     Case("of_pages", of_pages, (_whole(), *[_pages()] * 2, Array("int32", 1), OUT, 4, 32, 64, 16)),

@@ -327,3 +327,67 @@ nv_tileaa.func @k attributes {num_warps = 1 : i32} {
   }
   nv_tileaa.return
 }
+
+// ---- a_length_before_the_loop_of_mmas
+!m = !nv_tileaa.memref<i32, [?], [1]>
+!v = !nv_tileaa.tiled_view<partition, !m, tile = [1], dim_map = [0], steps = [1], sparse = -1, padding = none>
+!length = tensor<1xi32, #cute.layout<(1), (32,4,1):(0,0,0)>>
+!left = tensor<64x16xf16, #cute.layout<(64,16), (32,4,8):(1,256,32)>>
+!sum = tensor<64x8xf32, #cute.layout<(64,8), ((4,8),4,(2,2)):((128,1),16,(64,8))>>
+!right = !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<0,3,3> o (16,8):(8,1)>>
+nv_tileaa.func @k attributes {num_warps = 4 : i32} {
+^bb0(%view: !v, %a: !left, %zeros: !sum, %n: i32):
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %b = nv_tileas.alloc_tensor : !right
+  %result = nv_tileas.for %zero, %n, %one initial(%zeros) : (i32, i32, i32, !sum) -> !sum {
+  ^bb1(%i: i32, %c: !sum):
+    %s, %t = nv_tileas.tiled_load %view coords(%i) {mem_semantic = "weak"} : (!v, i32) -> (!length, !nv_tileaa.mem_token)
+    %length = nv_tileas.extract_slice %s indices(%zero) : (!length, i32) -> i32
+    %inner = nv_tileas.for %zero, %length, %one initial(%c) : (i32, i32, i32, !sum) -> !sum {
+    ^bb2(%j: i32, %e: !sum):
+      %d = nv_tileas.async.dot %a, %b, %e rhs_stage(%zero) {mma = "wgmma_m64k16_f16_f16_f32", rhs_placement = #cute.shared<16, swizzle<0,3,3> o (16,8):(8,1)>, pending = 0 : i32} : (!left, !right, !sum, i32) -> !sum
+      nv_tileas.continue %d : (!sum) -> ()
+    }
+    nv_tileas.continue %inner : (!sum) -> ()
+  }
+  nv_tileaa.return
+}
+// ==>
+!memref0 = !nv_tileaa.memref<i32, [?], [1]>
+!view0 = !nv_tileaa.tiled_view<partition, !memref0, tile = [1], dim_map = [0], steps = [1], sparse = -1, padding = none>
+#layout0 = #cute.layout<(64,16), (32,4,8):(1,256,32)>
+!tile_64x16xf16 = tensor<64x16xf16, #layout0>
+#layout1 = #cute.layout<(64,8), ((4,8),4,(2,2)):((128,1),16,(64,8))>
+!tile_64x8xf32 = tensor<64x8xf32, #layout1>
+#layout2 = #cute.layout<(1), (32,4,1):(0,0,0)>
+!tile_1xi32 = tensor<1xi32, #layout2>
+nv_tileaa.func @k attributes {num_warps = 4 : i32} {
+^bb0(%view: !view0, %a: !tile_64x16xf16, %zeros: !tile_64x8xf32, %n: i32):
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %b = nv_tileas.alloc_tensor : !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, (16,8):(8,1)>>
+  %0 = arith.cmpi %zero, %n {predicate = "slt"} : (i32, i32) -> i1
+  %1 = arith.constant -1 : i32
+  %2 = arith.select %0, %zero, %1 : (i1, i32, i32) -> i32
+  %3, %4 = nv_tileas.tiled_load %view coords(%2) {mem_semantic = "weak", index_checks = array<i32: 2>} : (!view0, i32) -> (!tile_1xi32, !nv_tileaa.mem_token)
+  %5 = arith.addi %zero, %one : i32
+  %6 = arith.cmpi %5, %n {predicate = "slt"} : (i32, i32) -> i1
+  %7 = arith.andi %0, %6 : i1
+  %result, %8 = nv_tileas.for %zero, %n, %one initial(%zeros, %3) : (i32, i32, i32, !tile_64x8xf32, !tile_1xi32) -> (!tile_64x8xf32, !tile_1xi32) {
+  ^bb0(%i: i32, %c: !tile_64x8xf32, %s: !tile_1xi32):
+    %9 = arith.addi %i, %one : i32
+    %10 = arith.cmpi %9, %n {predicate = "slt"} : (i32, i32) -> i1
+    %11 = arith.constant -1 : i32
+    %12 = arith.select %10, %9, %11 : (i1, i32, i32) -> i32
+    %13, %14 = nv_tileas.tiled_load %view coords(%12) {mem_semantic = "weak", index_checks = array<i32: 2>} : (!view0, i32) -> (!tile_1xi32, !nv_tileaa.mem_token)
+    %length = nv_tileas.extract_slice %s indices(%zero) : (!tile_1xi32, i32) -> i32
+    %inner = nv_tileas.for %zero, %length, %one initial(%c) : (i32, i32, i32, !tile_64x8xf32) -> !tile_64x8xf32 {
+    ^bb0(%j: i32, %e: !tile_64x8xf32):
+      %d = nv_tileas.async.dot %a, %b, %e rhs_stage(%zero) {mma = "wgmma_m64k16_f16_f16_f32", rhs_placement = #cute.shared<16, (16,8):(8,1)>, pending = 0 : i32} : (!tile_64x16xf16, !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, (16,8):(8,1)>>, !tile_64x8xf32, i32) -> !tile_64x8xf32
+      nv_tileas.continue %d : (!tile_64x8xf32) -> ()
+    }
+    nv_tileas.continue %inner, %13 : (!tile_64x8xf32, !tile_1xi32) -> ()
+  }
+  nv_tileaa.return
+}

@@ -98,6 +98,20 @@ def test_results_of_one_dot_are_multiplied_by_copied_rows(sm):
 
 
 @pytest.mark.parametrize("sm", ASYNC)
+def test_a_thread_knows_the_rows_of_the_next_expert_before_the_product_of_this_one(sm):
+    sizes = np.array([5, 0, 64, 400, 91], np.int32)
+    ends = [0, *np.cumsum(sizes)]
+    x, y = integers(ends[-1], 128), integers(ends[-1], 64)
+    [*_, found] = run(KERNELS, "of_experts", sm, [x, y, sizes, np.zeros((5 * 128, 64), np.float32)], (1, 1, 1))
+    for i, (start, end) in enumerate(itertools.pairwise(ends)):
+        np.testing.assert_array_equal(found[128 * i : 128 * i + 128], expected(x[start:end].T, y[start:end]))
+    operations = list(scheduled_case(KERNELS, "of_experts", sm).walk())
+    loops = [place for place, op in enumerate(operations) if op.name == "nv_tileas.for"]
+    lengths = [place for place, op in enumerate(operations) if op.name == "nv_tileas.tiled_load"]
+    assert len(lengths) == 2 and lengths[0] < loops[0] < lengths[1] < loops[1]
+
+
+@pytest.mark.parametrize("sm", ASYNC)
 def test_loops_after_one_another_share_accumulators(sm):
     check_sequences("in_two_loops", sm, np.array([0, 7, 320], np.int32), 128)
     assert "mma.sync" not in compiled(KERNELS, "in_two_loops", sm).ptx

@@ -1,7 +1,8 @@
-"""Load what a loop gathers for its MMAs, small tiles of views, rows that a loop reduces, and indices, an iteration ahead, to registers.
+"""Load what a loop gathers for its MMAs, small tiles of views, rows that a loop reduces, indices, and lengths of inner loops, an iteration ahead,
+to registers.
 
 In:    counted loops of a kernel with partitions that load tiles, and issue asynchronous MMAs; of a kernel without dots, loops over rows,
-       and loops that load indices of elements which they also write.
+       and loops that load indices of elements which they also write. Loops that load single elements before inner loops of MMAs.
 Out:   the same loops; each iteration loads the tiles of a later one, as far as threads have registers for them, and do not compute addresses
        for as long as a load takes, but none past the loop's end, and the loop carries those in between. The first ones are loaded before the loop.
 After: specialize_warps, software_pipeline_loads (other loads have their copies). Before: hoist_bounds_checks,
@@ -19,12 +20,12 @@ from math import inf
 from xdsl.dialects.builtin import TensorType, i1, i32
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...ir.casting import as_op, terminator, tile_type, unwrap
+from ...ir.casting import as_op, terminator, tile_size, tile_type, unwrap
 from ...ir.dialects.cute import layout_of
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ...ir.dialects.op_definition import TableOp
-from ...ir.dialects.op_traits import is_async_mma, is_counted_loop, is_view_like
+from ...ir.dialects.op_traits import is_async_mma, is_counted_loop, is_loop, is_view_like
 from ...target.gpu_rates import SM_PARTITIONS
 from ...target.sm_limits import WARP
 from ..analysis.access_vectorization import pointer_vector
@@ -89,7 +90,11 @@ class PrefetchGatheredTiles(EdgePass):
                 continue
             loads = [as_op(op) for op in block.ops if op.name in LOADS and _may_run_ahead(as_op(op), block, multiplies)]
             rows = _of_rows(func, loop, loads, job) if has_rows else []
-            chosen = _beside_mmas(func, loop, loads, job) if multiplies else rows or _of_indices(block, loads)
+            chosen = (
+                _beside_mmas(func, loop, loads, job)
+                if multiplies
+                else rows or _of_indices(block, loads) or _beside_inner_loops(block, loads)
+            )
             if chosen:
                 _Prefetch(loop, chosen).run()
 
@@ -159,6 +164,16 @@ def _of_indices(block: Block, loads: list[TableOp]) -> list[TableOp]:
     ordered = (load.pointer for load in by_pointers if not follows_no_write_in(block, load.token))
     needed = operations_behind(ordered, block)
     return [load for load in loads if load.name == POINTER_LOAD and load in needed]
+
+
+def _beside_inner_loops(block: Block, loads: list[TableOp]) -> list[TableOp]:
+    """The loads of single elements, as of a sequence's length, in a loop whose iterations have a loop of MMAs each: a thread would wait for
+    them before it can load tiles, and has a register for each.
+    """
+    if not any(is_loop(op) and any(map(is_async_mma, walk(op))) for op in walk(block)):
+        return []
+    single = [load for load in loads if is_tile(load.value) and tile_size(load.value) == 1]
+    return single if len(single) <= MAX_REGISTERS_OF_VIEWS else []
 
 
 def _loads_of_reduced(block: Block) -> list[TableOp]:
