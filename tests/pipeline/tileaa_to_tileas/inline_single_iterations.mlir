@@ -1,4 +1,4 @@
-// Loops of one trip are their iteration where a kernel has no others.
+// Loops of one trip are their iteration where a kernel has no others, and where they continue the accumulator of a loop around them.
 // run: tileas-inline-single-iterations sm_90
 
 // ---- nested
@@ -78,5 +78,72 @@ nv_tileaa.func @k {
     nv_tileas.continue %v : (tensor<64xi32>) -> ()
   }
   %said = nv_tileas.print values(%b) {format = "%d"} : (tensor<64xi32>) -> !nv_tileaa.mem_token
+  nv_tileaa.return
+}
+
+// ---- within_a_loop_with_a_dot
+nv_tileaa.func @k {
+^bb0(%p: !nv_tileaa.ptr<f32>, %n: i32, %l: tensor<64x64xf16>, %r: tensor<64x64xf16>, %acc: tensor<64x64xf32>):
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %a = nv_tileas.for %zero, %n, %one initial(%acc) : (i32, i32, i32, tensor<64x64xf32>) -> tensor<64x64xf32> {
+  ^bb1(%i: i32, %x: tensor<64x64xf32>):
+    %b = nv_tileas.for %zero, %one, %one initial(%x) : (i32, i32, i32, tensor<64x64xf32>) -> tensor<64x64xf32> {
+    ^bb2(%j: i32, %y: tensor<64x64xf32>):
+      %d = nv_tileas.dot %l, %r, %y : (tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32>) -> tensor<64x64xf32>
+      nv_tileas.continue %d : (tensor<64x64xf32>) -> ()
+    }
+    nv_tileas.continue %b : (tensor<64x64xf32>) -> ()
+  }
+  %said = nv_tileas.print values(%a) {format = "%d"} : (tensor<64x64xf32>) -> !nv_tileaa.mem_token
+  nv_tileaa.return
+}
+// ==>
+nv_tileaa.func @k {
+^bb0(%p: !nv_tileaa.ptr<f32>, %n: i32, %l: tensor<64x64xf16>, %r: tensor<64x64xf16>, %acc: tensor<64x64xf32>):
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %a = nv_tileas.for %zero, %n, %one initial(%acc) : (i32, i32, i32, tensor<64x64xf32>) -> tensor<64x64xf32> {
+  ^bb0(%i: i32, %x: tensor<64x64xf32>):
+    %0 = arith.constant 0 : i32
+    %d = nv_tileas.dot %l, %r, %x : (tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    nv_tileas.continue %d : (tensor<64x64xf32>) -> ()
+  }
+  %said = nv_tileas.print values(%a) {format = "%d"} : (tensor<64x64xf32>) -> !nv_tileaa.mem_token
+  nv_tileaa.return
+}
+
+// ---- a_dot_of_each_iteration_keeps_its_loop
+nv_tileaa.func @k {
+^bb0(%p: !nv_tileaa.ptr<f32>, %n: i32, %l: tensor<64x64xf16>, %r: tensor<64x64xf16>, %acc: tensor<64x64xf32>):
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  nv_tileas.for %zero, %n, %one initial() : (i32, i32, i32) -> () {
+  ^bb1(%i: i32):
+    %b = nv_tileas.for %zero, %one, %one initial(%acc) : (i32, i32, i32, tensor<64x64xf32>) -> tensor<64x64xf32> {
+    ^bb2(%j: i32, %y: tensor<64x64xf32>):
+      %d = nv_tileas.dot %l, %r, %y : (tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32>) -> tensor<64x64xf32>
+      nv_tileas.continue %d : (tensor<64x64xf32>) -> ()
+    }
+    %said = nv_tileas.print values(%b) {format = "%d"} : (tensor<64x64xf32>) -> !nv_tileaa.mem_token
+    nv_tileas.continue : () -> ()
+  }
+  nv_tileaa.return
+}
+// ==>
+nv_tileaa.func @k {
+^bb0(%p: !nv_tileaa.ptr<f32>, %n: i32, %l: tensor<64x64xf16>, %r: tensor<64x64xf16>, %acc: tensor<64x64xf32>):
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  nv_tileas.for %zero, %n, %one : (i32, i32, i32) -> () {
+  ^bb0(%i: i32):
+    %b = nv_tileas.for %zero, %one, %one initial(%acc) : (i32, i32, i32, tensor<64x64xf32>) -> tensor<64x64xf32> {
+    ^bb0(%j: i32, %y: tensor<64x64xf32>):
+      %d = nv_tileas.dot %l, %r, %y : (tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32>) -> tensor<64x64xf32>
+      nv_tileas.continue %d : (tensor<64x64xf32>) -> ()
+    }
+    %said = nv_tileas.print values(%b) {format = "%d"} : (tensor<64x64xf32>) -> !nv_tileaa.mem_token
+    nv_tileas.continue
+  }
   nv_tileaa.return
 }

@@ -1,7 +1,8 @@
 """Inline loops of one trip: what they load and reduce is then beside what stands around them.
 
 In:    kernels without dots, whose only control flow are counted loops of one trip; passes look for loads and reductions outside of loops.
-Out:   the iterations in place of the loops. Kernels with other loops, or branches, are unchanged.
+       Kernels with dots: counted loops of one trip that continue what a counted loop around them carries; passes pipeline innermost loops.
+Out:   the iterations in place of the loops. Kernels without dots that have other loops, or branches, are unchanged.
 After: hoist_views, which looks for loops. Before: load_rows_once and all passes that count the tiles of a block.
 Sound: a loop of one trip is its iteration with the first value of its counter.
 """
@@ -10,11 +11,11 @@ from __future__ import annotations
 
 from xdsl.ir import Operation, SSAValue
 
-from ...ir.casting import as_op, unwrap
+from ...ir.casting import as_op, parent_block, unwrap
 from ...ir.dialects.fast_xdsl import erase, walk
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_combiner_region, is_counted_loop
-from ..analysis.enclosing_control_flow import exits_of
+from ..analysis.enclosing_control_flow import exits_of, is_in_counted_loop
 from ..analysis.integer_ranges import constant_of, trips_of
 from ..analysis.op_queries import has_dots
 from ..job import Job
@@ -28,12 +29,25 @@ class InlineSingleIterations(EdgePass):
     name = "tileas-inline-single-iterations"
 
     def run_on_function(self, func: TableOp, job: Job) -> None:
-        if job.opt_level == 0 or has_dots(func):
+        if job.opt_level == 0:
             return
-        loops = [as_op(op) for op in walk(func) if op.regions and op is not func and not is_combiner_region(op)]
-        if all(has_trips(loop, 1) and len(exits_of(loop)) == 1 for loop in loops):
-            for loop in reversed(loops):  # inner ones first
+        regions = [as_op(op) for op in walk(func) if op.regions and op is not func and not is_combiner_region(op)]
+        single = [op for op in regions if has_trips(op, 1) and len(exits_of(op)) == 1]
+        if has_dots(func):
+            for loop in reversed(single):  # inner ones first
+                if _continues_outer_loop(loop):
+                    unroll(loop)
+        elif len(single) == len(regions):
+            for loop in reversed(single):
                 unroll(loop)
+
+
+def _continues_outer_loop(loop: TableOp) -> bool:
+    """Whether a loop takes each iteration what a counted loop around it carries, such as an accumulator."""
+    if not loop.initial or not is_in_counted_loop(loop):
+        return False
+    carried = parent_block(loop).args[1:]
+    return all(value in carried for value in loop.initial)
 
 
 def has_trips(op: Operation, most: int) -> bool:
