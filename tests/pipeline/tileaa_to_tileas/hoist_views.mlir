@@ -104,3 +104,62 @@ nv_tileaa.func @k {
   %y, %t1 = nv_tileas.tiled_load %a coords(%i, %i) {mem_semantic = "weak"} : (!view0, i32, i32) -> (tensor<16x16xbf16>, !nv_tileaa.mem_token)
   nv_tileaa.return
 }
+
+// ---- transposed_tiles
+nv_tileaa.func @k {
+^bb0(%n: i32):
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %x = nv_tileas.splat %n : (i32) -> tensor<16x8xi32>
+  nv_tileas.for %zero, %n, %one initial() : (i32, i32, i32) -> () {
+  ^bb1(%i: i32):
+    %y = nv_tileas.permute %x {permutation = array<i32: 1, 0>} : (tensor<16x8xi32>) -> tensor<8x16xi32>
+    %z = arith.addi %y, %y : tensor<8x16xi32>
+    %w = nv_tileas.permute %z {permutation = array<i32: 1, 0>} : (tensor<8x16xi32>) -> tensor<16x8xi32>
+    nv_tileas.continue : () -> ()
+  }
+  nv_tileaa.return
+}
+// ==>
+nv_tileaa.func @k {
+^bb0(%n: i32):
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %x = nv_tileas.splat %n : (i32) -> tensor<16x8xi32>
+  %y = nv_tileas.permute %x {permutation = array<i32: 1, 0>} : (tensor<16x8xi32>) -> tensor<8x16xi32>
+  nv_tileas.for %zero, %n, %one : (i32, i32, i32) -> () {
+  ^bb0(%i: i32):
+    %z = arith.addi %y, %y : tensor<8x16xi32>
+    %w = nv_tileas.permute %z {permutation = array<i32: 1, 0>} : (tensor<8x16xi32>) -> tensor<16x8xi32>
+    nv_tileas.continue
+  }
+  nv_tileaa.return
+}
+
+// ---- tensor_memory
+// run: tileas-hoist-views sm_100
+nv_tileaa.func @k {
+^bb0(%n: i32):
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %x = nv_tileas.splat %n : (i32) -> tensor<16x8xi32>
+  nv_tileas.for %zero, %n, %one initial() : (i32, i32, i32) -> () {
+  ^bb1(%i: i32):
+    %y = nv_tileas.permute %x {permutation = array<i32: 1, 0>} : (tensor<16x8xi32>) -> tensor<8x16xi32>
+    nv_tileas.continue : () -> ()
+  }
+  nv_tileaa.return
+}
+// ==>
+nv_tileaa.func @k {
+^bb0(%n: i32):
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %x = nv_tileas.splat %n : (i32) -> tensor<16x8xi32>
+  nv_tileas.for %zero, %n, %one : (i32, i32, i32) -> () {
+  ^bb0(%i: i32):
+    %y = nv_tileas.permute %x {permutation = array<i32: 1, 0>} : (tensor<16x8xi32>) -> tensor<8x16xi32>
+    nv_tileas.continue
+  }
+  nv_tileaa.return
+}

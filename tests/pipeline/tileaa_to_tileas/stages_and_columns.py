@@ -91,6 +91,18 @@ def rounded(a, b, out, K: ct.Constant[int]):
     ct.store(out, (0, 0), total)
 
 
+@ct.kernel
+def kept(a, b, out):
+    """The right operand is from before both loops; it is transposed in a branch, which becomes a bound of the inner one."""
+    right, total = ct.load(b, (0, 0), (64, 64)), ct.zeros((64, 64), ct.float32)
+    for row in range(2):
+        for k in range(ct.num_tiles(a, axis=1, shape=(64, 64))):
+            if k >= ct.bid(0):
+                part = ct.mma(ct.load(a, (row, k), (64, 64)), ct.transpose(right), ct.zeros((64, 64), ct.float32))
+                total = total + ct.where(part > 0, part, 0)
+    ct.store(out, (0, 0), total)
+
+
 HALVES = Array("float16", 2, stride_divisible_by=8, shape_divisible_by=(8, 8))
 FLOATS = Array("float32", 2, stride_divisible_by=4, shape_divisible_by=(4, 4))
 BATCHES = Array("float16", 3, stride_divisible_by=8, shape_divisible_by=(1, 8, 8))
@@ -100,6 +112,7 @@ CASES = [
     Case("in_three_places", in_three_places, (FLOATS,) * 7),
     Case("transposed", transposed, (FLOATS,) * 7),
     Case("carried_state", carried_state, (FLOATS,) * 4),
+    Case("kept", kept, (HALVES, HALVES, FLOATS)),
     Case("rounded_32", rounded, (FLOATS, HALVES, FLOATS, 32)),
     Case("rounded_64", rounded, (FLOATS, HALVES, FLOATS, 64)),
     Case("interrupted", interrupted, (HALVES,) * 5 + (FLOATS,)),

@@ -6,7 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.emulated_kernels import compiled, run, scheduled_case
+from tests.emulated_kernels import compiled, run, scheduled_case, scheduled_kernel
+from tileiras_build.ir.casting import as_op
+from tileiras_build.ir.dialects.fast_xdsl import walk
+from tileiras_build.pipeline.analysis.enclosing_control_flow import enclosing_loops
 from tileiras_build.pipeline.verifiers.mbarrier_pipelines import verify_pipelines
 
 KERNELS = Path(__file__).with_name("stages_and_columns.py")
@@ -82,3 +85,14 @@ def test_a_dot_of_two_stages_releases_its_own_where_threads_compute_an_operand(n
     a, b = random_arrays((128, 192), (192, 32))
     found = launched(name, "sm_90", [a, b.astype(np.float16)], (128, 32))
     np.testing.assert_array_equal(found, a @ b)
+
+
+def test_a_transposed_operand_from_before_the_loops_is_written_there():
+    a, b = random_arrays((128, 128), (64, 64), dtype=np.float16)
+    kernel = scheduled_kernel(KERNELS, "kept", "sm_90")
+    stores = [op for op in walk(kernel) if op.name == "nv_tileas.local_store"]
+    assert [len(list(enclosing_loops(as_op(op)))) for op in stores] == [0]
+    parts = [a[m : m + 64, k : k + 64].astype(np.float32) @ b.T.astype(np.float32) for m in (0, 64) for k in (0, 64)]
+    np.testing.assert_array_equal(
+        launched("kept", "sm_90", [a, b], (64, 64)), sum(np.maximum(part, 0) for part in parts)
+    )

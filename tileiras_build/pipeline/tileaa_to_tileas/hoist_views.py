@@ -2,9 +2,11 @@
 
 In:    nv_tileas memory references and views, anywhere in the program.
 Out:   those that depend on no value of a loop are created once before it, and equal ones once. Loads of one tile, and consecutive
-       loops that load from one array, then use the same view, and can share stages in shared memory.
+       loops that load from one array, then use the same view, and can share stages in shared memory. For ``wgmma`` transposed and
+       reshaped tiles, too: threads write such a right operand to shared memory once.
 After: convert_tileaa_to_tileas, retype_bitcast_loads (it makes a view for each load). Before: all passes that compare views.
-Sound: a memory reference or a view computes nothing and accesses no memory, so it can be created unconditionally.
+Sound: a memory reference or a view computes nothing and accesses no memory, so it can be created unconditionally. So can a tile with
+       the same elements at other indices.
 """
 
 from __future__ import annotations
@@ -20,10 +22,12 @@ from ...ir.dialects.op_traits import is_loop
 from ..analysis.enclosing_control_flow import enclosing_kernel, is_defined_in_loop
 from ..common.cse import merge
 from ..job import Job
+from ..mma.family import Storage, fastest_family
 from ..pass_manager import EdgePass
 
 BITCAST = "nv_tileas.bitcast"
 VIEWS = (COUNTERPARTS["nv_tileaa.make_memref"], COUNTERPARTS["nv_tileaa.block_tile"])
+TILE_VIEWS = frozenset({"nv_tileas.permute", "nv_tileas.view"})  # of registers
 
 
 class HoistViews(EdgePass):
@@ -33,10 +37,20 @@ class HoistViews(EdgePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         views = [op for op in walk(module) if op.__class__ in VIEWS]
-        for op in views:
+        of_tiles = TILE_VIEWS if _writes_right_operands_once(job) else ()
+        for op in [op for op in walk(module) if op.__class__ in VIEWS or op.name in of_tiles]:
             _hoist(op)
         for func in dict.fromkeys(map(enclosing_kernel, views)):
             merge(func.regions[0].blocks[0], lambda op: op.__class__ in VIEWS or _is_retyped_base(op))
+
+
+def _writes_right_operands_once(job: Job) -> bool:
+    """Whether threads write a right operand from before a loop to shared memory there, and have its registers in the loop: `wgmma`.
+    `mma.sync` would keep fragments of both. Where accumulators are in tensor memory, MMAs of such operands are issued an iteration ahead,
+    and the loop has its first iteration apart: gradients of keys take a tenth more by `estimate`.
+    """
+    family = fastest_family(job.target)
+    return Storage.REGISTERS not in family.b_storage and family.accumulator is not Storage.TENSOR
 
 
 def _is_retyped_base(op: Operation) -> bool:
