@@ -94,7 +94,7 @@ class _ClusterSimulation:
         self.phases: dict[int, MbarrierPhases] = defaultdict(MbarrierPhases)
         self.waiting: dict[object, list[_WarpState]] = defaultdict(list)
         self.queue: list[tuple[float, int, _WarpState]] = []
-        self.copied: dict[int, float] = {}
+        self.copied: dict[tuple[int, int], float] = {}
         self.first, self.last, self.forced_waits = float("inf"), 0.0, 0
         self.exchanged = 0.0  # the end of the last access to the shared memory of another CTA
         self.transfers: list[tuple[float, float]] = []
@@ -297,7 +297,7 @@ class _ClusterSimulation:
         if one.opcode == "BAR":
             return self._barrier(warp, one, words, start)
         if one.opcode in ASYNC_LOADS:
-            return self._complete_copy(warp, words, start)
+            return self._complete_copy(warp, one, words, start)
         if one.opcode == "SYNCS":
             return self._mbarrier(warp, one, words, start)
         if one.opcode == "UTCBAR":
@@ -385,9 +385,9 @@ class _ClusterSimulation:
             phases.arrivals += observed.get(f"lanes{number}") or 1
             self._update_phase(place, phases, time + _mbarrier_latency(warp.block, place))
 
-    def _complete_copy(self, warp: _WarpState, observed: ObservedWords, start: float) -> float:
+    def _complete_copy(self, warp: _WarpState, one: Instruction, observed: ObservedWords, start: float) -> float:
         barrier = observed.get("barrier")
-        size = self.copied.get(barrier, 0.0) if barrier is not None else 0.0
+        size = 0.0 if barrier is None else self.copied.get((one.number, barrier), 0.0)
         done = self._load(warp, start, size) + TMA_LATENCY
         if barrier is not None:
             phases = self.phases[barrier]
