@@ -87,6 +87,20 @@ def test_storage_shares_no_byte():
     assert verify_shared_memory_allocation(kernel(alloca + convert(256))) == 1
 
 
+RING = "!nv_tileas.buffer<f16, #builtin.int<{}>, #cute.shared<16, swizzle<3,3,3> o (8,64):(64,1)>>"
+
+
+@pytest.mark.parametrize(("offset", "stages", "loads"), [(1024, 2, 1), (0, 1, 1), (0, 2, 0)])
+def test_a_buffer_over_another_one_has_its_stages(offset, stages, loads):
+    """The stages of both are filled through one pipeline."""
+    under, over = RING.format(2), RING.format(stages)
+    body = f"%u = nv_tileas.alloc_tensor {{shared_offset = 0 : i32}} : {under}\n"
+    body += f"%o = nv_tileas.alloc_tensor %u {{shared_offset = {offset} : i32}} : ({under}) -> {over}\n"
+    match = "are not those of the buffer" if loads else "has tiles of several pipelines"
+    with pytest.raises(InternalError, match=match):
+        verify_shared_memory_allocation(kernel(body, 4096))
+
+
 @pytest.mark.parametrize("name", ["attention_f16", "batch_matmul_f16", "matmul_f16_nn", "softmax_f32"])
 def test_examples_without_their_barriers_are_refused(name):
     """Every sync_before that the pass writes is needed; a region moved onto another's is noticed."""

@@ -27,7 +27,7 @@ class LiveRange:
 
     @classmethod
     def of(cls, ring: TableOp) -> LiveRange:
-        users = [use.operation for use in ring.result.uses] or [ring]
+        users = [use.operation for use in ring.result.uses if use.operation.name != ring.name] or [ring]
         block = next(block for block in blocks_around(users[0]) if has_all(block, users))
         switch = unwrap(ancestor_in(users[0], block))
         if is_agent_switch(switch):
@@ -59,11 +59,11 @@ class LiveRange:
 
 
 def rings_of_loops(rings: Iterable[TableOp]) -> tuple[list[TableOp], list[list[TableOp]]]:
-    """The rings that have bytes of their own, and those of each loop whose warps read their own copies: such loops drain their rings, and run
-    one after another, so they share bytes.
+    """The rings that have bytes of their own (not those over another one), and those of each loop whose warps read their own copies: such
+    loops drain their rings, and run one after another, so they share bytes.
     """
     alone, loops = list[TableOp](), dict[Operation, list[TableOp]]()
-    for ring in rings:
+    for ring in (ring for ring in rings if ring.over is None):
         (loops.setdefault(loop_of(ring), []) if is_own(ring.result) else alone).append(ring)
     return alone, list(loops.values())
 

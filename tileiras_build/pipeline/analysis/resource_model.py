@@ -227,7 +227,8 @@ def exceeds_registers_of_partition(regs: int, kernel: TableOp, job: Job) -> bool
 
 def _ctas_by_stage_buffers(kernel: Operation, target: Target) -> int:
     """CTAs per SM, as limited by the stage buffers of a kernel."""
-    taken = sum(as_op(op).result.type.size_bytes for op in walk(kernel) if op.name == "nv_tileas.alloc_tensor")
+    rings = (as_op(op) for op in walk(kernel) if op.name == "nv_tileas.alloc_tensor")
+    taken = sum(ring.result.type.size_bytes for ring in rings if ring.over is None)
     return target.ctas_with(taken, MAX_CTAS_PER_SM)
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from xdsl.ir import Operation
 
-from ...ir.casting import as_op
+from ...ir.casting import as_op, defining_table_op
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ..common.optimization_hints import occupancy
@@ -118,6 +118,7 @@ def _place_buffers(rings: Sequence[TableOp], end: int, *, by_live_ranges: bool) 
     placed = [place_side_by_side(loop, start) for loop in loops]
     for found, _ in placed:
         offsets |= found
+    offsets |= {ring: offsets[defining_table_op(ring.over)] for ring in rings if ring.over is not None}
     return offsets, max((end for _, end in placed), default=start)
 
 

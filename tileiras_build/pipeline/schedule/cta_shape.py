@@ -430,7 +430,8 @@ def limits_of(func: TableOp, ctas: int, job: Job, spare: int = 0) -> Limit | Non
 
 def spare_stage_bytes(func: TableOp) -> int:
     """The shared memory of all stages above the fewest that overlap, but for their barriers."""
-    types = [as_op(op).result.type for op in walk(func) if op.name == "nv_tileas.alloc_tensor"]
+    rings = (as_op(op) for op in walk(func) if op.name == "nv_tileas.alloc_tensor")
+    types = [ring.result.type for ring in rings if ring.over is None]
     spare = sum(type.stage_bytes * max(0, type.stages.data - MIN_STAGES) for type in types)
     return max(0, spare - STAGES_SMEM_OVERHEAD)
 

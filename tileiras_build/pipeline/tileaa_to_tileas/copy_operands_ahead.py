@@ -168,7 +168,7 @@ class _AheadLoop:
         old = defining_table_op(copy.store.buffer)
         element = tile_type(copy.load.value).element_type
         type = BufferType(element, IntAttr(self.slots), SharedLayoutAttr(copy.placement))
-        return insert_before(AllocTensorOp.make([], [type]), old)
+        return insert_before(AllocTensorOp.make([None], [type]), old)
 
     def _copy_first(self) -> SSAValue:
         """Copy the tiles of the first iterations before the loop; return whether it has more."""

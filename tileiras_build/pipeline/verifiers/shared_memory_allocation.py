@@ -18,10 +18,10 @@ A violation raises ``InternalError`` with id ``scratch-verifier`` that names bot
 from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from ...core.errors import InternalError
-from ...ir.casting import cast, defining_op, int_attr, str_attr
+from ...ir.casting import as_op, cast, defining_op, int_attr, str_attr
 from ...ir.dialects.nv_tileaa.types import PointerType
 from ...ir.dialects.nv_tileas.types import MBARRIER_BYTES, BufferType, PipelineType
 from ...ir.dialects.op_traits import is_async_mma
@@ -33,7 +33,7 @@ from .overlapping_stages import overlapping_stages_faults
 
 BARRIERS, STAGE_BUFFER, BUFFER = ("nv_tileas.barrier",), "nv_tileas.alloc_tensor", "nv_tileas.buffer"
 # Each thread waits for MMAs in tensor memory itself; a wait for one of these covers its own warps only.
-STAGE_READ = "nv_tileas.local_load"
+STAGE_READ, LOAD = "nv_tileas.local_load", "nv_tileas.async.tiled_tma_load"
 ALIGNMENT = 16
 
 
@@ -56,7 +56,7 @@ def _check_kernel(kernel: Operation) -> int:
                 _fail(kernel, f"{_text(other)} may write where {op.name} still reads a ring")
     storage = [op for op in paths.successors if "shared_offset" in op.attributes]
     _check_storage(kernel, users, storage)
-    rings = [op for op in storage if op.name == STAGE_BUFFER]
+    rings = [op for op in storage if op.name == STAGE_BUFFER and not op.operands]
     for fault in overlapping_stages_faults(rings, paths, _is_cta_barrier):
         _fail(kernel, fault)
     return len(users)
@@ -69,6 +69,8 @@ def _check_storage(kernel: Operation, users: list[Operation], storage: list[Oper
         is_ring = op.name == STAGE_BUFFER
         others = [other for before, other in placed[:number] if not (is_ring and before.name == STAGE_BUFFER)]
         others += [] if is_ring else scratch
+        if is_ring and op.operands:
+            _check_over(kernel, op, region)
         if region.stop > _total(kernel) or any(overlap(region, other) for other in others):
             _fail(kernel, f"storage [{region.start}, {region.stop}) is not its own")
 
@@ -76,6 +78,21 @@ def _check_storage(kernel: Operation, users: list[Operation], storage: list[Oper
 def _storage_region(op: Operation, kernel: Operation) -> range:
     start = int_attr(op, "shared_offset")
     return range(start, start + _storage_bytes(op, kernel))
+
+
+def _check_over(kernel: Operation, op: Operation, region: range) -> None:
+    """Check that a buffer over another one has its stages in the bytes of the other's, which ``mbarrier_pipelines.py`` proves free."""
+    under = defining_op(op.operands[0])
+    pipelines = [_pipelines_of_loads(value) for value in (op.results[0], under.results[0])]
+    stages = {cast(BufferType, ring.results[0].type).stages for ring in (op, under)}
+    if region != _stage_region(under) or len(stages) > 1:
+        _fail(kernel, f"the stages of [{region.start}, {region.stop}) are not those of the buffer that it lies over")
+    if len(set().union(*pipelines)) != 1:
+        _fail(kernel, f"[{region.start}, {region.stop}) has tiles of several pipelines")
+
+
+def _pipelines_of_loads(buffer: SSAValue) -> set[SSAValue]:
+    return {as_op(use.operation).pipeline for use in buffer.uses if use.operation.name == LOAD}
 
 
 SPILLED_REGISTER_BYTES = 4  # of each thread

@@ -108,9 +108,9 @@ BarrierOp = define(
 # Asynchronous copies into a multistage buffer.
 AllocTensorOp = define(
     "nv_tileas.alloc_tensor",
-    "",
+    "over?",
     "result",
-    "a ring buffer of tiles in shared memory; ``own``: each warp reads only what it has copied itself",
+    "a ring buffer of tiles in shared memory, in the bytes ``over`` those of another one; ``own``: each warp reads only what it has copied itself",
     pure=False,
     attributes=LIFETIME_STORAGE | {"own": FLAG},
     op_traits=NO_TILES,
@@ -217,9 +217,9 @@ ProducerAcquireOp = define(
     "nv_tileas.async.pipeline.producer_acquire",
     "pipeline token",
     "",
-    "wait until the stage is empty; expect its bytes, or ``by_readers`` none: those who read the stage fill it, too",
+    "wait until the stage is empty; expect its ``bytes``, else the pipeline's; ``by_readers`` none: those who read the stage fill it, too",
     pure=False,
-    attributes={"by_readers": FLAG},
+    attributes={"by_readers": FLAG, "bytes": I32.optional()},
     op_traits=NO_TILES,
 )
 ProducerCommitOp = define(

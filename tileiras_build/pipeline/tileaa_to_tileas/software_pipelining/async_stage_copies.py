@@ -57,7 +57,7 @@ class AsyncStageCopies:
     def _buffer(self, load: CpAsyncLoad) -> Operation:
         element = load.load.value.type.element_type
         return AllocTensorOp.make(
-            [], [BufferType(element, IntAttr(load.tiles(self.stages)), SharedLayoutAttr(load.placement))]
+            [None], [BufferType(element, IntAttr(load.tiles(self.stages)), SharedLayoutAttr(load.placement))]
         )
 
     # ---- copies ------------------------------------------------------------------------------------

@@ -142,7 +142,7 @@ class OwnStagesLoop:
             outermost = around
         element = tile_type(copy.load.value).element_type
         type = BufferType(element, IntAttr(self.stages), SharedLayoutAttr(copy.placement))
-        return insert_before(AllocTensorOp.make([], [type], own=True), outermost)
+        return insert_before(AllocTensorOp.make([None], [type], own=True), outermost)
 
     def _issue_first(self, iteration: LoopIteration, distance: int, enabled: SSAValue) -> None:
         self._issue(iteration, distance, self.before.constant(distance), enabled)

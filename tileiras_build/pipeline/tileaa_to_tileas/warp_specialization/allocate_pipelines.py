@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile
-from math import isfinite, prod
+from math import isfinite
 
 from xdsl.dialects.builtin import IntAttr, IntegerAttr, i32
 from xdsl.ir import Block, Operation, SSAValue
@@ -31,13 +31,11 @@ from ...analysis.resource_model import (
     STAGES_SMEM_OVERHEAD,
     choose_stages,
     ctas_per_sm,
-    max_copied_stages,
     max_stages,
     min_stages,
 )
-from ...analysis.scale_stage_counts import smem_scale_groups, tmem_scale_groups
-from ...analysis.scratch_memory_sizes import STAGE_ALIGNMENT, chunk_limit, converts_only_stored, largest_scratch
-from ...common.llvm_element_types import element_of
+from ...analysis.scale_stage_counts import tmem_scale_groups
+from ...analysis.scratch_memory_sizes import chunk_limit, converts_only_stored, largest_scratch
 from ...job import Job
 from ...mma.family import family_of
 from ...mma.shared_columns import TmemColumns, accumulator_under, share_columns
@@ -63,12 +61,13 @@ from .pipelines import (
     stationary_operands_of,
 )
 from .shared_stages import accumulator_sharing_groups, most_tiles, stage_sharing_groups
-from .tmem_column_allocator import ColumnAllocator
+from .stage_limits import bytes_of_copied_scales, bytes_of_loaded_scales, max_stages_of, min_stages_of
+from .tmem_column_allocator import ColumnAllocator, columns_of
+from .united_rings import STAGES_IN_TIME, UnitedRing, places_in, united_ring
 
 SMALL_CHUNK_BYTES = CHUNK_BYTES[1]
 # More CTAs than others have, by `estimate`; with two stages, tiles arrive too late.
 MOST_CTAS_THAT_WAIT, STAGES_OF_MANY_CTAS = 4, 3
-STAGES_IN_TIME = 3  # one is loaded while MMAs in flight read another, and the next ones wait for the third
 ACCUMULATOR_BUFFERS = 2  # one is read while MMAs accumulate into the other
 
 
@@ -97,16 +96,41 @@ class PipelineAllocation:
             readers = self.query_tiles if self.accumulators_stay else self.warps
             stationary.loaded = self._create([stationary.operand_load], 1, readers)
         counts = self._stages_of_groups(count)
-        for first, *others in self.groups:
-            stages = self._create_stages(first, counts[first])
-            for one in others:
-                self._share_buffers(first, one)
-            written = self._create_written(first, stages) if first.is_written_by_pair else None
-            for one in (first, *others):
-                one.written = written
-                _set_stages(one, stages, is_reused=len(one.loops) > 1 or bool(others))
+        ring = self._united_ring(counts)
+        for group in sorted(self.groups, key=lambda group: ring is None or group[0] is not ring.first):
+            self._create_group(group, counts[group[0]], ring)
         if self.accumulators:
             self._create_accumulators(self.accumulators, count)
+
+    def _create_group(self, group: list[Mainloop], count: int, ring: UnitedRing | None) -> None:
+        """The stages of a group, its own or those of the ring that it shares with others."""
+        first, *others = group
+        if ring is not None and first in ring.members[1:]:
+            stages = self._join(ring, first)
+        else:
+            stages = self._create_stages(first, ring.stages if ring is not None and first is ring.first else count)
+        for one in others:
+            self._share_buffers(first, one)
+        written = self._create_written(first, stages) if first.is_written_by_pair else None
+        for one in group:
+            one.written = written
+            _set_stages(one, stages, is_reused=len(one.loops) > 1 or bool(others))
+
+    def _united_ring(self, counts: dict[Mainloop, int]) -> UnitedRing | None:
+        """The ring of tiles of several loops; none where the schedule says how many stages each has."""
+        if requested(self.job).num_stages is not None:
+            return None
+        bytes = self.job.target.shared_memory_of(self.ctas) - self.used_bytes
+        return united_ring(self.groups, counts, bytes, unwrap(self.budget.cap))
+
+    def _join(self, ring: UnitedRing, mainloop: Mainloop) -> Pipeline:
+        """The stages of a ring, in whose bytes a mainloop has buffers of the forms of its tiles."""
+        stages = ring.first.stages
+        for load, place in zip(mainloop.tma_loads, unwrap(places_in(ring.first, mainloop)), strict=True):
+            load.descriptor = self._descriptor(load)
+            load.buffer = self._buffer(load, stages.stage_count, unwrap(ring.first.tma_loads[place].buffer))
+        self._create_stored(mainloop, stages.stage_count)
+        return stages
 
     def _add(self, op: Operation) -> SSAValue:
         """Insert an operation at the end of the block that all partitions share."""
@@ -181,12 +205,12 @@ class PipelineAllocation:
         )
         scratch += sum(mainloop.resident_bytes for mainloop in self.mainloops)
         scratch += sum(first.stage_bytes for first in firsts if first not in several)
-        scratch += sum(_bytes_of_scales(group[0]) for group in self.groups if group[0].scale_loads)
+        scratch += sum(bytes_of_loaded_scales(group[0]) for group in self.groups if group[0].scale_loads)
         copied = (
-            sum(_scale_bytes(mainloop.dot) for mainloop in self.mainloops if not mainloop.scale_loads)
+            sum(bytes_of_copied_scales(mainloop.dot) for mainloop in self.mainloops if not mainloop.scale_loads)
             + self._copied_bytes()
         )
-        min_count = min_stages(most) if self.shares_smem else max(map(_min_stages, self.mainloops))
+        min_count = min_stages(most) if self.shares_smem else max(map(min_stages_of, self.mainloops))
         if self._overlaps_ctas():
             min_count = min(min_count, STAGES_OF_MANY_CTAS)
         self.used_bytes = scratch + copied
@@ -195,7 +219,7 @@ class PipelineAllocation:
             stages, self.ctas = choose_stages(size, used, self._most_ctas(most, size, used, body), self.job, min_count)
             if stages >= min_count:
                 break
-        cap = min(_max_stages(mainloop) for mainloop in self.mainloops)
+        cap = min(max_stages_of(mainloop) for mainloop in self.mainloops)
         if isfinite(tiles := max(map(most_tiles, self.groups))):
             cap = min(cap, int(tiles))
         self.budget = StageBudget(max(1, min(stages, cap)), size, used, self.ctas, cap)
@@ -243,12 +267,16 @@ class PipelineAllocation:
     def _create_stages(self, mainloop: Mainloop, count: int) -> Pipeline:
         arrivals = self.query_tiles if mainloop.consumers else self.warps
         stages = self._create(mainloop.tma_loads, mainloop.pipeline_stages(count), arrivals)
+        self._create_stored(mainloop, count)
+        return stages
+
+    def _create_stored(self, mainloop: Mainloop, count: int) -> None:
+        """The buffers of operands that threads write."""
         for reader, stored in mainloop.stored_of_stage:
             element = tile_type(reader.dot.operands[stored.index]).element_type
             type = BufferType(element, IntAttr(reader.buffers_of(stored, count)), SharedLayoutAttr(stored.placement))
-            own = None if stored.first else self._add(AllocTensorOp.make([], [type]))
+            own = None if stored.first else self._add(AllocTensorOp.make([None], [type]))
             stored.buffer = own or unwrap(stored.first).buffer
-        return stages
 
     def _create_written(self, mainloop: Mainloop, stages: Pipeline) -> Pipeline:
         """The pipeline of the operands that threads write; one of its own where TMA fills the stages, too."""
@@ -261,10 +289,14 @@ class PipelineAllocation:
     def _create(self, operand_loads: list[TmaOperandLoad], count: int, consumers: int) -> Pipeline:
         for operand_load in operand_loads:
             operand_load.descriptor = self._descriptor(operand_load)
-            type = BufferType(operand_load.element, IntAttr(count), SharedLayoutAttr(operand_load.box.placement))
-            operand_load.buffer = self._add(AllocTensorOp.make([], [type]))
+            operand_load.buffer = self._buffer(operand_load, count)
         bytes = sum(operand_load.box.tile_bytes for operand_load in operand_loads)
         return Pipeline(self._pipeline(count, consumers, bytes))
+
+    def _buffer(self, operand_load: TmaOperandLoad, count: int, over: SSAValue | None = None) -> SSAValue:
+        """A buffer of the tiles of a load, in the bytes of another one or in its own."""
+        type = BufferType(operand_load.element, IntAttr(count), SharedLayoutAttr(operand_load.box.placement))
+        return self._add(AllocTensorOp.make([over], [type]))
 
     def _share_buffers(self, first: Mainloop, other: Mainloop) -> None:
         """Let the loads of a mainloop fill the buffers of another one, each with a descriptor of its own array."""
@@ -327,7 +359,7 @@ class PipelineAllocation:
         for copy, value in zip(mainloop.scale_loads, (mainloop.dot.lhs_scale, mainloop.dot.rhs_scale), strict=True):
             placement = SharedLayoutAttr(copy.columns.placement)
             type = BufferType(value.type.element_type, IntAttr(groups), placement)
-            buffers.append(self._add(AllocTensorOp.make([], [type])))
+            buffers.append(self._add(AllocTensorOp.make([None], [type])))
         return ScaleStages(self._pipeline(groups, 1, 0, producers=len(buffers)), buffers, tiles)
 
     def _choose_columns(self, tiles: list[tuple[int, int]], scales: list[list[int]]) -> tuple[int, int]:
@@ -395,7 +427,7 @@ class PipelineAllocation:
 
     def _tmem_columns_of(self, mainloop: Mainloop) -> tuple[int, int]:
         """Columns of tensor memory for the left operand (0 where it is loaded) and for accumulators of its own."""
-        left, accumulators = _tmem_columns_of(mainloop, self.warps)
+        left, accumulators = columns_of(mainloop, self.warps)
         return left, accumulators if self._added_to(mainloop) is None else 0
 
     def _of_warpgroups(self, parts: list[TmemAccumulator]) -> TmemAccumulator:
@@ -409,42 +441,9 @@ class PipelineAllocation:
         return self._add(PipelineOfWarpgroupOp.make([pipelines], [pipelines[0].type]))
 
 
-def _min_stages(mainloop: Mainloop) -> int:
-    """The stages that hide the latency of copies; those by TMA start only when an MMA has released a stage."""
-    return MAX_CP_ASYNC_STAGES if mainloop.dot.copied else MIN_STAGES
-
-
-def _max_stages(mainloop: Mainloop) -> int:
-    if not mainloop.dot.copied:
-        return max_stages(mainloop.dot)
-    return max_copied_stages(bool(mainloop.loads))
-
-
 def _set_stages(mainloop: Mainloop, stages: Pipeline, is_reused: bool) -> None:
     """Set the stages of all readers, and the buffers of tiles that other loads fill."""
     for reader in mainloop.readers:
         reader.loaded, reader.is_reused = stages, is_reused
         for load in reader.loads:
             load.buffer = load.buffer if load.first is None else load.first.buffer
-
-
-def _tmem_columns_of(mainloop: Mainloop, warps: int) -> tuple[int, int]:
-    """Columns of tensor memory for the left operand (0 where it is loaded) and for the accumulators."""
-    left, accumulators = tmem_tiles(mainloop.dot, warps)
-    indices = [*(load.index for load in mainloop.operand_loads), *(stored.index for stored in mainloop.stored)]
-    loaded = mainloop.stationary is not None or mainloop.dot.overlaid or 0 in indices
-    return 0 if loaded else unwrap(left).total_tmem_columns, accumulators.total_tmem_columns
-
-
-def _bytes_of_scales(mainloop: Mainloop) -> int:
-    """Shared memory for the block scales that scale load warps load for a dot."""
-    bytes = (copy.columns.placement.size_bytes for copy in mainloop.scale_loads)
-    return STAGES_SMEM_OVERHEAD + sum(mainloop.scale_groups * size for size in bytes)
-
-
-def _scale_bytes(dot: TableOp) -> int:
-    """Shared memory for the rings of scales that all threads copy ahead (SoftwarePipelineLoads)."""
-    scales = [] if dot.lhs_scale is None else [dot.lhs_scale, dot.rhs_scale]
-    bytes = (prod(value.type.get_shape()) * element_of(value.type).bytes for value in scales)
-    groups = smem_scale_groups(dot.scale_steps, MAX_CP_ASYNC_STAGES)
-    return sum(-(-groups * size // STAGE_ALIGNMENT) * STAGE_ALIGNMENT for size in bytes)

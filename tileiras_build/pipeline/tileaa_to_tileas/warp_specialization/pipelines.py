@@ -126,7 +126,7 @@ class PipelineState:
             return self.insert.constant(0)
         return self.insert.binary("lshr", self.tokens[pipeline], 1)
 
-    def acquire(self, pipeline: Pipeline, kind: type[TableOp] = ProducerAcquireOp, **values: bool) -> None:
+    def acquire(self, pipeline: Pipeline, kind: type[TableOp] = ProducerAcquireOp, **values: int | None) -> None:
         """Wait until the stage is empty."""
         self._act(kind, pipeline, **values)
 

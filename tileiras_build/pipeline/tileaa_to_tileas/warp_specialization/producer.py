@@ -74,7 +74,9 @@ class Producer(PartitionSlice):
     def _load_stage(self, loads: list[TmaOperandLoad], op: TableOp, stages: Pipeline, state: PipelineState) -> None:
         """Acquire a stage before the first of its loads, and advance after the last one."""
         if op is loads[0].load:
-            state.acquire(stages)
+            bytes = sum(operand_load.box.tile_bytes for operand_load in loads)
+            of_ring = as_op(defining_op(stages.pipeline)).bytes
+            state.acquire(stages, bytes=None if bytes == of_ring else bytes)
         for operand_load in (one for one in loads if one.load is op):
             coords, token = [self.value(coord) for coord in op.coords], state.tokens[stages]
             operands = [op.view, operand_load.descriptor, coords, operand_load.buffer, stages.pipeline, token]

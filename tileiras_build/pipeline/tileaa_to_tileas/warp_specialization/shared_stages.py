@@ -114,10 +114,10 @@ def _key_of_readers(mainloop: Mainloop, keys: Mapping[Mainloop, Hashable]) -> Ha
 
 def most_tiles(group: list[Mainloop]) -> float:
     """The tiles that are ever loaded to the stages that mainloops share: more stages would stay empty. Infinite where it is not known."""
-    return sum(prod(map(_trips, mainloop.loops)) for mainloop in group)
+    return sum(prod(map(trips, mainloop.loops)) for mainloop in group)
 
 
-def _trips(loop: TableOp) -> float:
+def trips(loop: TableOp) -> float:
     """The trips of a loop; infinite where its bounds are not constants."""
     trips = trips_of(loop)
     return inf if trips is None else trips

@@ -5,10 +5,12 @@ from __future__ import annotations
 from xdsl.dialects.builtin import IntAttr, IntegerAttr, i32
 from xdsl.ir import Block, SSAValue
 
-from ....ir.casting import defining_op, int_attr, terminator
+from ....ir.casting import defining_op, int_attr, terminator, unwrap
 from ....ir.dialects.nv_tileas.ops import AllocTmemOp
 from ....ir.dialects.nv_tileas.types import TmemType
+from ...mma.tmem_tiles import tmem_tiles
 from ..op_insertion import insert_before
+from .pipelines import Mainloop
 
 
 class ColumnAllocator:
@@ -33,3 +35,11 @@ class ColumnAllocator:
         attributes = {"column": IntegerAttr(first, i32)}
         tile = AllocTmemOp.make([self.memory], [TmemType(IntAttr(columns))], attributes)
         return insert_before(tile, terminator(self.entry))
+
+
+def columns_of(mainloop: Mainloop, warps: int) -> tuple[int, int]:
+    """Columns of tensor memory for the left operand (0 where it is loaded) and for the accumulators."""
+    left, accumulators = tmem_tiles(mainloop.dot, warps)
+    indices = [*(load.index for load in mainloop.operand_loads), *(stored.index for stored in mainloop.stored)]
+    loaded = mainloop.stationary is not None or mainloop.dot.overlaid or 0 in indices
+    return 0 if loaded else unwrap(left).total_tmem_columns, accumulators.total_tmem_columns

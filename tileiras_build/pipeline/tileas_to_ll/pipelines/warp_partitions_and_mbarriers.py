@@ -178,7 +178,7 @@ def emit_producer_acquire(e: KernelEmitter, op: TableOp) -> None:
     wait(e.b, empty_barrier(e, op, stage), e.b.xor(phase_of(e.values, op), 1))
     if op.by_readers or is_written_by_pair(op.pipeline):
         return
-    bytes = op.pipeline.owner.attributes["bytes"].value.data
+    bytes = op.bytes or op.pipeline.owner.bytes
     if is_pair(op.pipeline):
         with e.b.if_then(e.threads.leads_pair):
             _expect(e.b, full_barrier(e, op, stage), 2 * bytes)

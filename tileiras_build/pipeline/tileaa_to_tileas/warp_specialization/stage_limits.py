@@ -1,0 +1,43 @@
+"""What limits the stages of a mainloop: the latency that they hide, and the shared memory of block scales beside them."""
+
+from __future__ import annotations
+
+from math import prod
+
+from ....ir.dialects.op_definition import TableOp
+from ...analysis.resource_model import (
+    MAX_CP_ASYNC_STAGES,
+    MIN_STAGES,
+    STAGES_SMEM_OVERHEAD,
+    max_copied_stages,
+    max_stages,
+)
+from ...analysis.scale_stage_counts import smem_scale_groups
+from ...analysis.scratch_memory_sizes import STAGE_ALIGNMENT
+from ...common.llvm_element_types import element_of
+from .pipelines import Mainloop
+
+
+def min_stages_of(mainloop: Mainloop) -> int:
+    """The stages that hide the latency of copies; those by TMA start only when an MMA has released a stage."""
+    return MAX_CP_ASYNC_STAGES if mainloop.dot.copied else MIN_STAGES
+
+
+def max_stages_of(mainloop: Mainloop) -> int:
+    if not mainloop.dot.copied:
+        return max_stages(mainloop.dot)
+    return max_copied_stages(bool(mainloop.loads))
+
+
+def bytes_of_loaded_scales(mainloop: Mainloop) -> int:
+    """Shared memory for the block scales that scale load warps load for a dot."""
+    bytes = (copy.columns.placement.size_bytes for copy in mainloop.scale_loads)
+    return STAGES_SMEM_OVERHEAD + sum(mainloop.scale_groups * size for size in bytes)
+
+
+def bytes_of_copied_scales(dot: TableOp) -> int:
+    """Shared memory for the rings of scales that all threads copy ahead (SoftwarePipelineLoads)."""
+    scales = [] if dot.lhs_scale is None else [dot.lhs_scale, dot.rhs_scale]
+    bytes = (prod(value.type.get_shape()) * element_of(value.type).bytes for value in scales)
+    groups = smem_scale_groups(dot.scale_steps, MAX_CP_ASYNC_STAGES)
+    return sum(-(-groups * size // STAGE_ALIGNMENT) * STAGE_ALIGNMENT for size in bytes)
