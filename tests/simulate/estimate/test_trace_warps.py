@@ -67,6 +67,25 @@ def test_data_dependent_branches_are_not_taken_and_reported():
     assert found.passes()[1] == 1 and list(found.unknown_branches) == [4]
 
 
+# ptxas calls a function of its own for reciprocals of denormals.
+RECIPROCAL = [
+    "MOV R4, c[0x0][0x210]", "MOV R5, c[0x0][0x214]", "LDG.E R0, desc[UR4][R4.64]", "ISETP.GT.U32.AND P0, PT, R0, 0x1ffffff, PT",
+    "@P0 BRA `(.L_x_1)", "MOV R6, 0x90", "{}", "MOV R0, R3", "BRA `(.L_x_2)", ".L_x_1:", "MUFU.RCP R0, R0", ".L_x_2:", "EXIT",
+    ".L_x_3:", "FADD R9, R9, R9", "RET.REL.NODEC R6 `(k)",
+]  # fmt: skip
+
+
+def test_a_branch_around_a_call_is_taken():
+    lines = [line.format("CALL.REL.NOINC `(.L_x_3)") for line in RECIPROCAL]
+    found = trace(lines, [GlobalBuffer("x", 4)])
+    assert found.blocks == [0, 3, 4] and not found.unknown_branches
+    without = [line.format("FADD R3, R3, R3") for line in RECIPROCAL]
+    assert (
+        trace(without, [GlobalBuffer("x", 4)]).blocks == [0, 1, 3]
+        and len(trace(without, [GlobalBuffer("x", 4)]).unknown_branches) == 1
+    )
+
+
 def test_trips_can_be_given():
     assert trace(SPIN, [GlobalBuffer("flag", 4)], trips={0x40: 5}).passes()[1] == 5
 

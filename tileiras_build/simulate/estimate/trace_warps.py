@@ -5,7 +5,8 @@ A warp is traced from its first instruction to its last. Only the backward slice
 executions of a basic block and assumed to continue alike. Waits succeed at once. Divergent lanes run one group after the
 other, the group with the lowest program counter first, and reconverge when they reach the same instruction, as in hardware.
 A branch whose condition depends on memory is assumed not taken, so that slow paths are skipped and loops end; such branches
-are reported.
+are reported. One around a call is taken: ptxas calls functions of its own for operands out of an approximation's range, such as the
+denormal ones of a reciprocal.
 """
 
 from __future__ import annotations
@@ -239,9 +240,22 @@ class WarpWalk:
         return branching
 
     def _guess(self, last: Instruction) -> bool:
+        if last.address not in self.tracer.trips and self._is_around_call(last):
+            return True
         self.trace.unknown_branches[last.number] += 1
         self.taken[last.number] += 1
         return self.taken[last.number] % (self.tracer.trips.get(last.address, 1)) != 0
+
+    def _is_around_call(self, last: Instruction) -> bool:
+        """Whether a branch leads around a call of a function of this kernel."""
+        if (
+            last.target is None
+            or last.target <= last.number
+            or (number := self.code.block_at.get(last.number + 1)) is None
+        ):
+            return False
+        end = self.code.instructions[self.code.blocks[number][-1]]
+        return end.opcode == "CALL" and end.target is not None and end.number < last.target
 
     def _jump(self, last: Instruction, group: _LaneGroup) -> None:
         if last.opcode in ("EXIT", "KILL"):
