@@ -59,6 +59,7 @@ from .spill_to_shared import SpillToShared
 from .split_k import SplitK
 from .split_mma_issue import SplitMmaIssue
 from .swap_operands import SwapOperands
+from .unroll_scans import UnrollScans
 from .use_tma_stores import UseTmaStores
 from .use_two_cta_mma import UseTwoCtaMma
 
@@ -100,6 +101,7 @@ PASSES = (
     OverlapMmas,  # after HoistAsyncMmaIssue, which moves a dot with its barrier; before AllocateSharedMemory
     SoftwarePipelineLoads,  # after AssignLayouts: operand fragments determine the placement of stages
     CopyOperandsAhead,  # after SoftwarePipelineLoads, whose waits count copies; before PrefetchGatheredTiles: the rest goes to registers
+    UnrollScans,  # after CopyOperandsAhead, which looks for loops; before PrefetchGatheredTiles: their loads are those of the loop around
     PrefetchGatheredTiles,  # after SpecializeWarps: only loops of asynchronous MMAs; after SoftwarePipelineLoads, which changes loops
     LoadBeforeReductions,  # after PrefetchGatheredTiles, whose loads have the registers first; before SpillToShared, which counts them
     LoadBeforeWaits,  # after OverlapMmas and PrefetchGatheredTiles, which move and replace loads; before LimitConversionScratch: it moves conversions
