@@ -34,6 +34,7 @@ from .load_before_reductions import LoadBeforeReductions
 from .load_before_waits import LoadBeforeWaits
 from .load_for_each_dot import LoadForEachDot
 from .load_rows_once import LoadRowsOnce
+from .load_slices import LoadSlices
 from .loop_over_batches import LoopOverBatches
 from .loop_over_tile_slices import LoopOverTileSlices
 from .mark_read_only_loads import MarkReadOnlyLoads
@@ -74,6 +75,7 @@ PASSES = (
     InlineSingleIterations,  # after HoistViews, which looks for loops; before LoadRowsOnce and passes that count the tiles of a block
     LoadRowsOnce,  # after HoistViews: loads of the same memory have the same view; before ElideBoundsChecks: indices become constants
     ElideBoundsChecks,  # after HoistViews: each tensor has one memory reference; before passes that copy accesses or recompute their indices
+    LoadSlices,  # after ElideBoundsChecks: it scales indices, and clamps those that need a check; before passes that choose copies
     NarrowTf32Dots,  # before LegalizeDot, which counts on final types, and PlanCtaCluster
     LegalizeDot,  # before AssignLayouts: it changes operand types
     PackFp4,  # after LegalizeDot: only dots with hardware scaling read fp4 pairs; before PlanCtaCluster and SelectMemoryAtoms

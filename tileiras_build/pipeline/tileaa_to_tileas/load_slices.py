@@ -1,0 +1,125 @@
+"""Load each slice of a tile of which the program reads slices alone.
+
+In:    nv_tileas loads of tiles whose only users are extract_slice at constant indices, such as the halves of a head that a rotation
+       exchanges, in loops, and beside dots.
+Out:   a load of each slice, through a view of smaller tiles. Threads would exchange the elements of a slice through shared memory. Other
+       kernels wait for DRAM meanwhile, and have fewer bounds checks for the whole tile.
+After: elide_bounds_checks (indices that no check needs to clamp), hoist_views. Before: all passes that choose copies.
+Sound: a slice has the same elements. Its index is that of the tile in slices: one that could overflow there is clamped to
+       a tile past the end. The loads depend on the same token, and no token orders a write after them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import SSAValue
+
+from ...ir.casting import as_op, parent_block, tile_type, unwrap
+from ...ir.dialects.fast_xdsl import set_type, walk
+from ...ir.dialects.nv_tileaa.types import TiledViewType
+from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
+from ...ir.dialects.op_definition import TableOp
+from ..analysis.access_vectorization import ViewAccessInfo
+from ..analysis.axis_info import AxisAnalysis
+from ..analysis.enclosing_control_flow import is_in_counted_loop
+from ..analysis.integer_ranges import BoundsCheck, constant_of
+from ..analysis.op_queries import TILED_LOAD, has_dots, is_tile
+from ..analysis.scalar_slice import writes_after
+from ..common.cse import merge
+from ..common.llvm_element_types import element_of
+from ..job import Job
+from ..pass_manager import EdgePass
+from .op_insertion import Inserter, insertion_before
+from .subtile_indices import clamped_index, relax_checks_past_end, scaled_index
+
+SLICE = "nv_tileas.extract_slice"
+BlockTileOp = COUNTERPARTS["nv_tileaa.block_tile"]
+MIN_LINE_BYTES = 32  # of a slice: a sector of DRAM
+
+
+class LoadSlices(EdgePass):
+    """A load for each slice."""
+
+    name = "tileas-load-slices"
+
+    def run_on_function(self, func: TableOp, job: Job) -> None:
+        everywhere = has_dots(func)
+        loads = [as_op(op) for op in walk(func) if op.name == TILED_LOAD and (everywhere or is_in_counted_loop(op))]
+        found = {load: slices for load in loads if (slices := _slices(load))}
+        for load, slices in found.items():
+            _load_each(load, slices)
+        if found:
+            merge(func.regions[0].blocks[0], lambda op: op.__class__ is BlockTileOp)
+
+
+def _slices(load: TableOp) -> list[TableOp]:
+    """The readers of a tile, if all of them are slices that a load of their own reads as well as the whole tile."""
+    users = [use.operation for use in load.value.uses]
+    if any(user.name != SLICE for user in users):
+        return []
+    slices = [as_op(user) for user in users]
+    return slices if _may_load_parts(load) and all(_is_loadable(load, one) for one in slices) else []
+
+
+def _may_load_parts(load: TableOp) -> bool:
+    view = load.view.type
+    if view.kind.data == "gather" or load.mem_semantic != "weak" or list(view.steps) != list(view.tile):
+        return False
+    return not list(load.result_token.uses) or (load.token is not None and not writes_after(load.result_token))
+
+
+def _is_loadable(load: TableOp, part: TableOp) -> bool:
+    """Whether a slice is a tile at constant indices, with lines that fill sectors."""
+    if not is_tile(part.result) or any(constant_of(index) is None for index in part.indices):
+        return False
+    order = ViewAccessInfo(load.view, AxisAnalysis()).order
+    shape = tile_type(part.result).get_shape()
+    return bool(order) and shape[order[0]] * element_of(part.result.type).bits >= 8 * MIN_LINE_BYTES
+
+
+def _load_each(load: TableOp, slices: Sequence[TableOp]) -> None:
+    insert, loaded = insertion_before(load), dict[tuple[int, ...], SSAValue]()
+    for part in sorted(slices, key=_place):
+        if (place := _place(part)) not in loaded:
+            loaded[place] = _load_part(load, part, place, insert)
+        part.result.replace_all_uses_with(loaded[place])
+        part.detach()
+        part.erase()
+    if list(load.result_token.uses):
+        load.result_token.replace_all_uses_with(load.token)
+    load.detach()
+    load.erase()
+
+
+def _place(part: TableOp) -> tuple[int, ...]:
+    return tuple(unwrap(constant_of(index)) for index in part.indices)
+
+
+def _load_part(load: TableOp, part: TableOp, place: Sequence[int], insert: Inserter) -> SSAValue:
+    """The slice at ``place``, counted in slices."""
+    shape, own = tile_type(part.result).get_shape(), as_op(load.clone())
+    cut = [dim for dim, whole in enumerate(load.view.type.tile) if whole != shape[dim]]
+    first = [name for name, _ in load.operand_groups].index("coords")
+    for dim in cut:
+        ratio = load.view.type.tile[dim] // shape[dim]
+        scaled = scaled_index(clamped_index(load, dim, insert), ratio, insert)
+        own.operands[first + dim] = insert.binary("add", scaled, place[dim])
+    relax_checks_past_end(own, cut, replaced_check=BoundsCheck.ANY)
+    own.operands[0] = _view_of_slices(own, shape, cut)
+    set_type(own.value, tile_type(part.result))
+    insert(own)
+    return own.value
+
+
+def _view_of_slices(load: TableOp, shape: Sequence[int], cut: Sequence[int]) -> SSAValue:
+    """The view of smaller tiles. Where a tile may stick out of the array, one of its slices may lie outside."""
+    old, view = load.view.type, as_op(load.view.owner)
+    inside = ViewAccessInfo(load.view, AxisAnalysis()).in_bounds()
+    outside = [dim for dim in cut if not inside[dim]]
+    relax_checks_past_end(load, outside, replaced_check=BoundsCheck.NONE)
+    kind = "strided" if outside else old.kind.data
+    type = TiledViewType.of(kind, old.source, list(shape), old.dim_map, list(shape), padding=old.padding.data)
+    made = BlockTileOp.make([view.operands[0]], [type], dict(view.attributes))
+    parent_block(view).insert_op_after(made, view)
+    return made.results[0]
