@@ -131,6 +131,10 @@ class MmaFamily(ABC, Generic[Row]):
         """The swizzles in which an instruction reads operands that are contiguous along m or n."""
         return ()
 
+    def partial_registers(self, dot: TableOp, job: Job) -> int:
+        """Registers of a thread, at least, for partial accumulators beside the result of a dot."""
+        return 0
+
     def adds_partial_sums(self, row: Row) -> bool:
         """Whether threads add accumulators of parts of k, which take registers of their own."""
         return False

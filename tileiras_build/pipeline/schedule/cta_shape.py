@@ -400,7 +400,9 @@ def _rows(dot: TableOp) -> int:
 
 def _loop_registers(func: TableOp, job: Job) -> int:
     family = _family_that_fits(func, job)
-    return live_tile_registers(func, family, lambda dot: family.lhs_stays_in_smem(dot, job))
+    parts = max((family.partial_registers(dot, job) for dot in dots_in(func) if is_in_counted_loop(dot)), default=0)
+    live = live_tile_registers(func, family, lambda dot: family.lhs_stays_in_smem(dot, job))
+    return live + parts * WARP * choose_warps(func, job)
 
 
 def _family_that_fits(func: TableOp, job: Job) -> MmaFamily:

@@ -57,6 +57,7 @@ CASES = [
     _case("wide", 128, 256, 128),
     _case("tall", 256, 128, 64),
     _case("coarse", 64, 32, 128, "float8_e5m2"),
+    _case("square_by_2", 128, 128, 64, kernel=matmul.replace_hints(occupancy=2)),
     _case("started", 64, 64, 128, kernel=started),
     _case("scaled", 64, 64, 128, kernel=scaled),
 ]

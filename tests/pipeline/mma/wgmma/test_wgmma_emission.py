@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from tests.compiled_once import by_another_compiler
-from tests.emulated_kernels import assembled, cases, compiled, run
+from tests.emulated_kernels import assembled, cases, compiled, run, scheduled_kernel
 from tileiras_build import driver
 from tileiras_build.core.errors import InternalError
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.mma.wgmma import family
+from tileiras_build.pipeline.schedule.schedule_attribute import schedule_of
 from tileiras_build.target import sass_listing
 from tileiras_build.target.targets import find_target
 
@@ -115,6 +116,12 @@ def test_accumulators_that_a_loop_changes():
         part = slice(step * k, (step + 1) * k)
         expected = 2 * expected + a[:, part] @ b[part]
     np.testing.assert_array_equal(found, expected)
+
+
+def test_fewer_ctas_share_an_sm_where_parts_have_no_registers():
+    """The hint of two would leave the dot to mma.sync."""
+    kernel = scheduled_kernel(KERNELS, "square_by_2", "sm_90")
+    assert (schedule_of(kernel).occupancy, "wgmma" in str(kernel)) == (1, True)
 
 
 def test_one_part_from_zero_is_not_promoted():

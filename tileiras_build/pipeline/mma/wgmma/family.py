@@ -10,6 +10,7 @@ from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import wgmma_tiling
 from ....ir.layouts.wgmma_layout import A_VIA_REGISTERS_SWIZZLES, MAX_COLUMNS, ROWS, WARPS, WgmmaTiling
 from ....target.mma_atoms import ELEMENT_BITS, WGMMA_ATOMS, WgmmaAtom
+from ....target.sm_limits import WARP
 from ....target.targets import Target
 from ...analysis.axis_info import AxisAnalysis
 from ...analysis.enclosing_control_flow import enclosing_kernel, is_accumulation_loop, is_zero
@@ -61,8 +62,8 @@ class Wgmma(MmaFamily[WgmmaAtom]):
         read = in_shared if in_shared is not None else via_registers(loaded, atom)
         if read is None:
             return None
-        promotion, interval = None, max(atom.promotion_interval, job.fp8_promotion_interval)
-        if atom.promotion_interval and not (k <= interval and is_zero(op.acc)):
+        promotion = None
+        if (interval := _promotion_interval(op, atom, job)) is not None:
             shared = in_shared is not None and (0 in (*loaded, *written) or is_stationary(op, job))
             registers += 0 if shared else tiling.groups_n * m * k * tiling.element_bits // 32
             promotion = _promotion(op, tiling, interval, registers, job)
@@ -74,6 +75,12 @@ class Wgmma(MmaFamily[WgmmaAtom]):
 
     def mn_major(self, row: WgmmaAtom) -> tuple[str, ...]:
         return row.mn_major
+
+    def partial_registers(self, dot: TableOp, job: Job) -> int:
+        atom = row_for_types(dot, job.target)
+        if atom is None or _promotion_interval(dot, atom, job) is None:
+            return 0
+        return ROWS * min(MIN_COLUMNS, dot.result.type.get_shape()[1]) // (WARP * WARPS)
 
     def adds_partial_sums(self, row: WgmmaAtom) -> bool:
         return bool(row.promotion_interval)
@@ -115,6 +122,13 @@ class Wgmma(MmaFamily[WgmmaAtom]):
 
     def description(self, op: TableOp) -> tuple[str, dict[str, Any]]:
         return self.row_of(op).ptx.partition(".m64")[0], {"Atom": op.mma}
+
+
+def _promotion_interval(op: TableOp, atom: WgmmaAtom, job: Job) -> int | None:
+    """Elements along k that the tensor core accumulates in one part; None where it accumulates all of a dot."""
+    interval = max(atom.promotion_interval, job.fp8_promotion_interval)
+    k = op.lhs.type.get_shape()[1]
+    return None if not atom.promotion_interval or (k <= interval and is_zero(op.acc)) else interval
 
 
 def _promotion(op: TableOp, tiling: WgmmaTiling, interval: int, regs: int, job: Job) -> AccumulatorPromotion | None:
