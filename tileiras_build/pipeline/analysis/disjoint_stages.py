@@ -11,18 +11,46 @@ these, not where it was issued. In a loop, a range within one iteration begins w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from enum import Enum
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...ir.casting import as_op
+from ...ir.casting import as_op, defining_table_op
 from ...ir.dialects.nv_tileas.ops import ConsumerWaitOp, LocalStoreOp
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import MmaRole, is_agent_switch, is_async_mma, is_loop, traits_of
 from ..mma.dots import accumulates_in_registers
-from .buffer_liveness import LiveRange, blocks_around, has_all
+from .buffer_liveness import LiveRange, blocks_around, has_all, rings_of_loops
 from .enclosing_control_flow import enclosing_kernel
 from .scratch_memory_sizes import STAGE_ALIGNMENT
+
+
+class Sharing(Enum):
+    """Which stage buffers may share bytes."""
+
+    NONE = "no others"
+    LOOPS = "those of loops one after another"
+    ITERATION = "those that hold tiles at different times of an iteration, too: other warps are waited for in each"
+
+
+def buffers_bytes(rings: Sequence[TableOp], most: int) -> int:
+    """Bytes of shared memory of stage buffers, of which as few share bytes as ``most`` allows; all of these where more are needed."""
+    sizes = (_align(place_buffers(rings, 0, sharing)[1]) for sharing in Sharing)
+    return next((size for size in sizes if size <= most), most)
+
+
+def place_buffers(rings: Sequence[TableOp], end: int, sharing: Sharing) -> tuple[dict[TableOp, int], int]:
+    """Offsets from ``end`` on, and the end, aligned; those of loops whose warps read their own copies start at the same offset."""
+    alone, loops = rings_of_loops(rings)
+    offsets, start = (
+        place_by_live_ranges(alone, end, sharing) if sharing is not Sharing.NONE else place_side_by_side(alone, end)
+    )
+    placed = [place_side_by_side(loop, start) for loop in loops]
+    for found, _ in placed:
+        offsets |= found
+    offsets |= {ring: offsets[defining_table_op(ring.over)] for ring in rings if ring.over is not None}
+    return offsets, max((end for _, end in placed), default=start)
 
 
 def place_side_by_side(rings: Iterable[TableOp], end: int) -> tuple[dict[TableOp, int], int]:
@@ -34,15 +62,14 @@ def place_side_by_side(rings: Iterable[TableOp], end: int) -> tuple[dict[TableOp
     return offsets, end
 
 
-def place_by_live_ranges(rings: Iterable[TableOp], end: int) -> tuple[dict[TableOp, int], int]:
+def place_by_live_ranges(rings: Iterable[TableOp], end: int, sharing: Sharing) -> tuple[dict[TableOp, int], int]:
     """The same, first fit: the largest first, beside those that hold tiles at the same time."""
-    ranges, placed = {ring: written_range(ring) for ring in rings}, dict[TableOp, range]()
+    ranges, placed = {ring: written_range(ring, sharing) for ring in rings}, dict[TableOp, range]()
     for ring in sorted(ranges, key=lambda ring: -ring.result.type.size_bytes):
         taken = [bytes for other, bytes in placed.items() if _interfere(ranges[ring], ranges[other])]
         placed[ring] = _first_fit(taken, ring.result.type.size_bytes, _align(end))
-    return {ring: bytes.start for ring, bytes in placed.items()}, max(
-        (bytes.stop for bytes in placed.values()), default=end
-    )
+    offsets = {ring: bytes.start for ring, bytes in placed.items()}
+    return offsets, max((bytes.stop for bytes in placed.values()), default=end)
 
 
 def _first_fit(taken: Iterable[range], size: int, start: int) -> range:
@@ -62,7 +89,7 @@ def _interfere(one: LiveRange | None, other: LiveRange | None) -> bool:
 
 
 # ---- live ranges ---------------------------------------------------------------------------------------------------
-def written_range(ring: TableOp) -> LiveRange | None:
+def written_range(ring: TableOp, sharing: Sharing) -> LiveRange | None:
     """The live range of a ring that threads write for MMAs; None of others, and where the end is not known. A pair of CTAs waits for MMAs
     that read the stages of both.
     """
@@ -75,7 +102,10 @@ def written_range(ring: TableOp) -> LiveRange | None:
     if len(ends) < len(mmas) or not all(map(_is_of_compute_warps, users)):
         return None
     blocks = [block for block in blocks_around(users[0]) if has_all(block, users)]
-    around = next(block for block in blocks if not _is_in_loop(block) or _writes_first(block, ring, users))
+    in_iteration = sharing is Sharing.ITERATION
+    around = next(
+        block for block in blocks if not _is_in_loop(block) or in_iteration and _writes_first(block, ring, users)
+    )
     inside = blocks[blocks.index(around) :]
     return LiveRange.within(next(block for block in inside if has_all(block, ends)), [*users, *ends])
 

@@ -20,7 +20,6 @@ from ..common.llvm_element_types import element_of
 from ..job import Job
 from ..schedule.schedule_attribute import schedule_of
 from .access_vectorization import VECTOR_BYTES
-from .buffer_liveness import rings_of_loops
 from .convert_layout_op_plans import DEFAULT_CHUNK_BYTES, conversion_plan
 from .enclosing_control_flow import enclosing_kernel
 from .op_queries import is_tile
@@ -38,17 +37,6 @@ STORE, STORE_BY_TMA = "nv_tileas.tiled_store", AsyncTiledTmaStoreOp.name
 def align_to_banks(size: int) -> int:
     """Round scratch up to whole rows of all banks."""
     return -(-size // ALIGNMENT) * ALIGNMENT
-
-
-def buffer_bytes(ring: TableOp) -> int:
-    """Bytes of shared memory of an alloc_tensor."""
-    return -(-ring.result.type.size_bytes // STAGE_ALIGNMENT) * STAGE_ALIGNMENT
-
-
-def buffers_bytes(rings: Iterable[TableOp]) -> int:
-    """The same of all, of which some share bytes."""
-    alone, loops = rings_of_loops(rings)
-    return sum(map(buffer_bytes, alone)) + max((sum(map(buffer_bytes, loop)) for loop in loops), default=0)
 
 
 def spill_bytes(regs: int, warps: int) -> int:

@@ -7,29 +7,27 @@ from typing import NamedTuple
 
 from xdsl.ir import Operation
 
-from ...ir.casting import as_op, defining_table_op
+from ...ir.casting import as_op
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ..common.optimization_hints import occupancy
 from ..job import Job
 from ..schedule.schedule import CHUNK_BYTES
 from ..schedule.schedule_attribute import schedule_of
-from .buffer_liveness import LiveRange, rings_of_loops
-from .disjoint_stages import place_by_live_ranges, place_side_by_side
+from .buffer_liveness import LiveRange
+from .disjoint_stages import Sharing, buffers_bytes, place_buffers
 from .kernel_lifetime_storage import lifetime_storage_of
 from .resource_model import MAX_CTAS_PER_SM
-from .scratch_memory_sizes import ALIGNMENT, SIZES, STAGE_ALIGNMENT, STORE_BY_TMA, buffers_bytes
+from .scratch_memory_sizes import ALIGNMENT, SIZES, STAGE_ALIGNMENT, STORE_BY_TMA
 
 
 class SharedMemoryPlan(NamedTuple):
-    """Offsets of scratch, and of stage buffers and storage of the whole kernel; ``total`` bytes of all. ``by_live_ranges``: whether stage
-    buffers share bytes where they hold tiles at different times.
-    """
+    """Offsets of scratch, and of stage buffers and storage of the whole kernel; ``total`` bytes of all. ``sharing``: of stage buffers."""
 
     scratch: Mapping[TableOp, int]
     others: Mapping[TableOp, int]
     total: int
-    by_live_ranges: bool = False
+    sharing: Sharing = Sharing.NONE
 
 
 def scratch_users(func: Operation, job: Job, limit: int | None = None) -> dict[TableOp, int]:
@@ -54,7 +52,8 @@ def plan_shared_memory(func: Operation, users: Mapping[TableOp, int], job: Job) 
     held = _Held.of(func, users)
     smallest = held.placed(0)
     if not _fits(smallest, job):
-        return held.placed(0, by_live_ranges=True)
+        plans = [held.placed(0, sharing) for sharing in (Sharing.LOOPS, Sharing.ITERATION)]
+        return next((plan for plan in plans if _fits(plan, job)), plans[-1])
     if not users:
         return smallest
     ctas = job.target.ctas_with(smallest.total, occupancy(func, job) or MAX_CTAS_PER_SM)
@@ -85,18 +84,18 @@ class _Held(NamedTuple):
         others = {op: size for op, size in users.items() if op not in while_live}
         return cls(rings, while_live, others, list(lifetime_storage_of(func)))
 
-    def placed(self, most: int, *, by_live_ranges: bool = False) -> SharedMemoryPlan:
+    def placed(self, most: int, sharing: Sharing = Sharing.NONE) -> SharedMemoryPlan:
         """Offset 0 is scratch that is used while stage buffers are live, then the stage buffers, then kernel-lifetime storage.
         Other scratch overlaps the first two. ``most``: the bytes above which less is placed side by side.
         """
         _, storage = place_storage(self.storage, 0)
-        first, end = _place_scratch(self.while_live, most - storage - buffers_bytes(self.rings))
-        buffers, end = _place_buffers(self.rings, end, by_live_ranges=by_live_ranges)
+        first, end = _place_scratch(self.while_live, most - storage - buffers_bytes(self.rings, most))
+        buffers, end = place_buffers(self.rings, end, sharing)
         # The tiles of TMA stores were sized for the bytes that stage buffers leave: two of them must fit.
         has_tma_stores = any(op.name == STORE_BY_TMA for op in self.others)
         second, other_end = _place_scratch(self.others, end if self.rings and has_tma_stores else most - storage)
         stored, total = place_storage(self.storage, max(end, other_end))
-        return SharedMemoryPlan(first | second, buffers | stored, total, by_live_ranges)
+        return SharedMemoryPlan(first | second, buffers | stored, total, sharing)
 
 
 def _place_scratch(users: Mapping[TableOp, int], limit: int) -> tuple[dict[TableOp, int], int]:
@@ -109,17 +108,6 @@ def _place_scratch(users: Mapping[TableOp, int], limit: int) -> tuple[dict[Table
     alternate = first + second <= limit
     offsets = {op: first if alternate and number % 2 else 0 for number, op in enumerate(users)}
     return offsets, first + second if alternate else max(first, second)
-
-
-def _place_buffers(rings: Sequence[TableOp], end: int, *, by_live_ranges: bool) -> tuple[dict[TableOp, int], int]:
-    """Stage buffers after the scratch that is used while they hold tiles; those of loops one after another start at the same offset."""
-    alone, loops = rings_of_loops(rings)
-    offsets, start = (place_by_live_ranges if by_live_ranges else place_side_by_side)(alone, end)
-    placed = [place_side_by_side(loop, start) for loop in loops]
-    for found, _ in placed:
-        offsets |= found
-    offsets |= {ring: offsets[defining_table_op(ring.over)] for ring in rings if ring.over is not None}
-    return offsets, max((end for _, end in placed), default=start)
 
 
 def place_storage(storage: Iterable[tuple[TableOp, int, int]], end: int) -> tuple[dict[TableOp, int], int]:

@@ -28,8 +28,9 @@ from ...ir.dialects.fast_xdsl import string_of, walk
 from ...ir.dialects.nv_tileas.types import BufferType
 from ...ir.dialects.op_definition import TableOp
 from ..analysis.buffer_liveness import LiveRange
+from ..analysis.disjoint_stages import buffers_bytes
 from ..analysis.kernel_lifetime_storage import lifetime_storage_of
-from ..analysis.scratch_memory_sizes import buffers_bytes, chunk_limit
+from ..analysis.scratch_memory_sizes import chunk_limit
 from ..analysis.shared_memory_plan import (
     SharedMemoryPlan,
     available_shared_memory,
@@ -84,7 +85,7 @@ class _ScratchLimit:
         # Located first: the live range may begin at an operation that the next lines fuse.
         self.while_buffers_live = {op for op in walk(func) if any(live_range.covers(op) for live_range in live_ranges)}
         self.otherwise = limit - place_storage(lifetime_storage_of(func), 0)[1]
-        self.limit_with_buffers = self.otherwise - buffers_bytes(rings)
+        self.limit_with_buffers = self.otherwise - buffers_bytes(rings, self.otherwise)
 
     def __call__(self, op: Operation) -> int:
         return self.limit_with_buffers if op in self.while_buffers_live else self.otherwise
@@ -103,7 +104,7 @@ def _check_size(plan: SharedMemoryPlan, users: Mapping[TableOp, int], job: Job) 
 def _largest(plan: SharedMemoryPlan, users: Mapping[TableOp, int]) -> list[tuple[str, int]]:
     """What takes most bytes: stages of tiles of one form, and the operation with the largest scratch."""
     held = Counter[str]()
-    for ring in (as_op(op) for op in plan.others if op.name == "nv_tileas.alloc_tensor"):
+    for ring in (op for op in plan.others if op.name == "nv_tileas.alloc_tensor" and op.over is None):
         held[f"for stages of {_text(ring.result.type)}"] += ring.result.type.size_bytes
     if users:
         op = max(users, key=lambda op: users[op])

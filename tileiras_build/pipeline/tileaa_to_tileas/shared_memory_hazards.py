@@ -53,8 +53,9 @@ class SmemRegion:
 
     @classmethod
     def of_stage_buffer(cls, ring: TableOp, reader: Reader) -> SmemRegion:
-        start = ring.shared_offset
-        return cls(start, start + ring.result.type.size_bytes, reader, ring)
+        """One of a ring over another one is that other's: mbarriers order what is read of both."""
+        start, under = ring.shared_offset, ring if ring.over is None else defining_table_op(ring.over)
+        return cls(start, start + ring.result.type.size_bytes, reader, under)
 
     def overlaps(self, other: SmemRegion) -> bool:
         is_one_ring = self.ring is not None and self.ring is other.ring

@@ -1,18 +1,21 @@
 """Whether shared memory has space for the operands of a dot beside those of others, before any of them has stages.
 
 A tile that threads write for several dots, or that TMA loads for a dot and for threads, takes its bytes once, as in
-``warp_specialization/shared_stages.py``.
+``warp_specialization/shared_stages.py``; tiles that threads write in loops one after another take the same bytes, as in
+``disjoint_stages.py``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
 
-from ...ir.casting import parent_block
+from xdsl.ir import Operation
+
+from ...ir.casting import as_op, parent_block
 from ...ir.dialects.op_definition import TableOp
 from ..analysis.chained_dots import is_computed_by_dot
 from ..analysis.dot_operand_chains import dot_operand_load
-from ..analysis.enclosing_control_flow import enclosing_kernel
+from ..analysis.enclosing_control_flow import enclosing_kernel, enclosing_loops
 from ..analysis.op_queries import dots_in
 from ..analysis.resource_model import STAGES_SMEM_OVERHEAD, two_stages_fit
 from ..analysis.scratch_memory_sizes import ALIGNMENT
@@ -42,7 +45,7 @@ def stages_fit(op: TableOp, bytes: int, held: Collection[int], job: Job, residen
         return False
     for dots in _sharing_dots(op):
         beside = sum(_resident_bytes(dot) for dot in dots if dot is not op) + _pipeline_bytes(dots)
-        if _stage_bytes(dots, {op: held}) + beside + extra <= job.target.max_shared_memory:
+        if _stage_bytes(dots, {op: held}, in_turn=True) + beside + extra <= job.target.max_shared_memory:
             return True
     return False
 
@@ -80,33 +83,57 @@ def _all_fit(dots: Sequence[TableOp], job: Job) -> bool:
     return _stage_bytes(dots) + STAGES_SMEM_OVERHEAD <= job.target.max_shared_memory
 
 
-def _stage_bytes(dots: Sequence[TableOp], held: Mapping[TableOp, Collection[int]] | None = None) -> int:
+def _stage_bytes(
+    dots: Sequence[TableOp], held: Mapping[TableOp, Collection[int]] | None = None, *, in_turn: bool = False
+) -> int:
     """The bytes of one stage of the operands of some dots, and of what threads read to write them, those of the same tile once. ``held``: the
-    operands of a dot that shared memory holds; of others, those that it might.
+    operands of a dot that shared memory holds; of others, those that it might. ``in_turn``: loops one after another share those that
+    threads write.
     """
-    tiles, known = dict[Hashable, int](), held or {}
+    loaded, by_loop, known = dict[Hashable, int](), dict[TableOp | None, dict[Hashable, int]](), held or {}
+    in_turn = in_turn and loops_in_turn(list(map(enclosing_loops, dots)), enclosing_kernel(dots[0]))
     for dot in dots:
-        tiles |= _tiles(dot, known.get(dot, (0, 1)))
-    return sum(tiles.values())
+        loop = enclosing_loops(dot)[-1] if in_turn else None
+        of_loaded, of_written = _tiles(dot, known.get(dot, (0, 1)))
+        loaded |= of_loaded
+        by_loop.setdefault(loop, {}).update(of_written)
+    return sum(loaded.values()) + max((sum(written.values()) for written in by_loop.values()), default=0)
+
+
+def loops_in_turn(loops: Sequence[Sequence[TableOp]], kernel: Operation) -> bool:
+    """Whether one CTA runs the innermost of the loops around each dot one after another: none is inside another one."""
+    if not all(loops) or as_op(kernel).num_ctas is not None:
+        return False
+    innermost = {around[-1] for around in loops}
+    return all(innermost.isdisjoint(around[:-1]) for around in loops)
 
 
 def _pipeline_bytes(dots: Sequence[TableOp]) -> int:
     """The mbarriers of accumulators, and of stages: one for all dots that share tiles; and the address of tensor memory."""
     tiles, count = set[Hashable](), 1
     for dot in dots:
-        count += 1 + tiles.isdisjoint(own := _tiles(dot, (0, 1)))
-        tiles |= own.keys()
+        own = set[Hashable]().union(*_tiles(dot, (0, 1)))
+        count += 1 + tiles.isdisjoint(own)
+        tiles |= own
     return count * ALIGNMENT
 
 
-def _tiles(dot: TableOp, held: Collection[int]) -> dict[Hashable, int]:
-    """The tiles of a dot's stage, and the bytes of each. One that threads write is that of other dots, too, where TMA loads tiles for all of them."""
-    tiles, is_loaded = dict[Hashable, int](), bool(own_sources(dot)) or any(is_tma_operand(dot, one) for one in (0, 1))
+def _tiles(dot: TableOp, held: Collection[int]) -> tuple[dict[Hashable, int], dict[Hashable, int]]:
+    """The tiles of a dot's stage that are loaded or copied, and those that threads write, with the bytes of each. A tile that threads write is
+    that of other dots, too, where TMA loads tiles for all of them.
+    """
+    loaded = {tile_key(load): tile_bytes(load.value) for load in _read_by_threads(dot)}
+    written, is_loaded = (
+        dict[Hashable, int](),
+        bool(own_sources(dot)) or any(is_tma_operand(dot, one) for one in (0, 1)),
+    )
     for index in (index for index in held if _has_stages(dot, index)):
         found = None if is_stored(dot, index) else dot_operand_load(dot, index)
-        written = dot.operands[index] if is_loaded and shares_stages(dot) else (dot, index)
-        tiles[written if found is None else tile_key(found[0])] = tile_bytes(dot.operands[index])
-    return tiles | {tile_key(load): tile_bytes(load.value) for load in _read_by_threads(dot)}
+        key = dot.operands[index] if is_loaded and shares_stages(dot) else (dot, index)
+        is_written = found is None and index not in (dot.copied or ())
+        place = written if is_written else loaded
+        place[key if found is None else tile_key(found[0])] = tile_bytes(dot.operands[index])
+    return loaded, written
 
 
 def _read_by_threads(dot: TableOp) -> list[TableOp]:

@@ -44,6 +44,7 @@ from ...ir.dialects.op_traits import (
     traits_of,
 )
 from ...ir.layouts.tmem_layout import WARPS
+from ..analysis.disjoint_stages import Sharing
 from ..analysis.enclosing_control_flow import enclosing_loops, has_no_early_exit
 from ..analysis.memory_semantics import acquires
 from ..analysis.op_queries import ASYNC_COPIES, is_pure
@@ -150,7 +151,9 @@ def _has_resources(sites: Sequence[Operation], acts: Sequence[TableOp], func: Ta
     write them.
     """
     plan = plan_shared_memory(func, scratch_users(func, job), job)
-    if plan.by_live_ranges or plan.total + ONE_STAGE.size_bytes * len(sites) > available_shared_memory(func, job):
+    if plan.sharing is not Sharing.NONE or plan.total + ONE_STAGE.size_bytes * len(sites) > available_shared_memory(
+        func, job
+    ):
         return False
     if func.partition_registers is None:
         return _leaves_registers(func, job)

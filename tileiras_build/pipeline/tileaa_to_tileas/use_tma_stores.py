@@ -43,6 +43,7 @@ from ...ir.layouts import MatrixAccess, SharedAccess, SharedRoundTrip, TileChunk
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.buffer_liveness import LiveRange
 from ..analysis.convert_layout_op_plans import conversion_plan
+from ..analysis.disjoint_stages import buffers_bytes
 from ..analysis.disjoint_stores import iterations_store_disjoint_tiles
 from ..analysis.kernel_lifetime_storage import lifetime_storage_bytes
 from ..analysis.op_queries import ASYNC_COPIES
@@ -50,7 +51,6 @@ from ..analysis.scalar_slice import accesses_after, may_depend_on, tokens_after
 from ..analysis.scratch_memory_sizes import (
     STAGE_ALIGNMENT,
     align_to_banks,
-    buffers_bytes,
     chunk_limit,
     max_chunk_bytes,
 )
@@ -167,8 +167,8 @@ class _Store:
         SM; never more than a CTA has.
         """
         rings = [as_op(op) for op in walk(self.func) if op.name == "nv_tileas.alloc_tensor"]
-        whole, beside = buffers_bytes(rings), lifetime_storage_bytes(self.func)
-        target = self.job.target
+        target, beside = self.job.target, lifetime_storage_bytes(self.func)
+        whole = buffers_bytes(rings, target.max_shared_memory - beside)
         most, ctas = target.max_shared_memory, target.ctas_with(whole + beside, target.sm_limits.ctas)
         total = target.shared_memory_of(ctas) - beside
         filled = whole if any(LiveRange.of(ring).covers(self.op) for ring in rings) else 0

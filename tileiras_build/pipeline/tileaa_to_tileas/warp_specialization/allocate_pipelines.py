@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile
@@ -47,6 +48,7 @@ from ...schedule.shared_memory import limit_chunks, smaller_chunks
 from ...schedule.stage_counts import StageBudget
 from ..chunked_layout_conversions import limit_conversion_chunks
 from ..op_insertion import insert_before
+from ..shared_memory_of_dots import loops_in_turn
 from ..software_pipelining.cp_async_loads import cp_async_load
 from ..tma_descriptors import descriptor_of
 from .operand_tiles import TmaOperandLoad
@@ -173,7 +175,7 @@ class PipelineAllocation:
 
     def _limit_scratch(self, body: Block) -> None:
         """Convert layouts in smaller chunks until one stage fits beside scratch. Stored results of asynchronous MMAs, which read a stage while
-        threads go on, go through small chunks for ``STAGES_IN_TIME``.
+        threads go on, go through small chunks for ``STAGES_IN_TIME``. Where no size fits, tiles of loops one after another share bytes.
         """
         func = as_op(self.func)
         sizes = [chunk_limit(func), *smaller_chunks(func, self.job)]
@@ -181,10 +183,16 @@ class PipelineAllocation:
         small = is_async and converts_only_stored(self._live_ops(body), self.job)
         tried = [(STAGES_IN_TIME, size) for size in sizes if small and (size or SMALL_CHUNK_BYTES) >= SMALL_CHUNK_BYTES]
         tried += [(1, size) for size in sizes]
-        fitting = (size for least, size in tried if self._stages_with_scratch(body, size) >= least)
-        if (size := next(fitting, sizes[-1])) != chunk_limit(func):
+        several = [(least, size, False) for least, size in tried] + [(1, size, True) for size in sizes]
+        fitting = (
+            (size, in_turn)
+            for least, size, in_turn in several
+            if self._stages_with_scratch(body, size, in_turn) >= least
+        )
+        size, in_turn = next(fitting, (sizes[-1], False))
+        if size != chunk_limit(func):
             limit_chunks(func, unwrap(size))
-        self._stages_with_scratch(body)
+        self._stages_with_scratch(body, in_turn=in_turn)
 
     def _limit_chunks(self, body: Block) -> None:
         """Convert layouts in small chunks while a mainloop is live."""
@@ -192,8 +200,10 @@ class PipelineAllocation:
             if isinstance(op, ConvertLayoutOp):
                 limit_conversion_chunks(op, SMALL_CHUNK_BYTES, self.job)
 
-    def _stages_with_scratch(self, body: Block, chunks: int | None = None) -> int:
-        """The stages beside scratch, for ``chunks`` of so many bytes in place of those that the kernel has."""
+    def _stages_with_scratch(self, body: Block, chunks: int | None = None, in_turn: bool = False) -> int:
+        """The stages beside scratch, for ``chunks`` of so many bytes in place of those that the kernel has. ``in_turn``: one, where tiles that
+        threads write in loops one after another share bytes.
+        """
         firsts = [group[0] for group in self.groups]
         several = [first for first in firsts if not first.is_written_behind_wait] or firsts
         size = sum(first.stage_bytes for first in several)
@@ -219,11 +229,23 @@ class PipelineAllocation:
             stages, self.ctas = choose_stages(size, used, self._most_ctas(most, size, used, body), self.job, min_count)
             if stages >= min_count:
                 break
+        if in_turn and not stages:
+            used -= self._bytes_written_in_turn()
+            stages, self.ctas = min(1, choose_stages(size, used, 1, self.job, 1)[0]), 1
         cap = min(max_stages_of(mainloop) for mainloop in self.mainloops)
         if isfinite(tiles := max(map(most_tiles, self.groups))):
             cap = min(cap, int(tiles))
         self.budget = StageBudget(max(1, min(stages, cap)), size, used, self.ctas, cap)
         return min(stages, cap)
+
+    def _bytes_written_in_turn(self) -> int:
+        """The bytes that tiles of loops one after another have in common, where stages are placed by live ranges (``disjoint_stages.py``)."""
+        if not loops_in_turn([mainloop.loops for mainloop in self.mainloops], self.func):
+            return 0
+        written = Counter[TableOp]()
+        for first in (group[0] for group in self.groups):
+            written[first.loops[-1]] += first.written_bytes
+        return written.total() - max(written.values())
 
     def _most_ctas(self, few: int, size: int, used_bytes: int, body: Block) -> int:
         """CTAs per SM, ``few`` or more: where threads wait for a dot in each iteration, as they read its result, others run meanwhile."""

@@ -269,8 +269,14 @@ class Mainloop:
     @property
     def stage_bytes(self) -> int:
         """Bytes of a stage, of all its readers."""
-        stored = (one.bytes * reader._buffers_by_stage(one) for reader, one in self.stored_of_stage)
-        return sum(stored) + sum(load.box.tile_bytes for load in self.tma_loads)
+        copied = (one.bytes * reader._buffers_by_stage(one) for reader, one in self.stored_of_stage if one.is_copied)
+        return self.written_bytes + sum(copied) + sum(load.box.tile_bytes for load in self.tma_loads)
+
+    @property
+    def written_bytes(self) -> int:
+        """Those of them for tiles that threads write."""
+        stored = ((reader, one) for reader, one in self.stored_of_stage if not one.is_copied)
+        return sum(one.bytes * reader._buffers_by_stage(one) for reader, one in stored)
 
     @property
     def stored_of_stage(self) -> list[tuple[Mainloop, StoredOperand]]:

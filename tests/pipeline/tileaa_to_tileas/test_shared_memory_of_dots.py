@@ -1,0 +1,34 @@
+"""Loops one after another whose computed operands share the bytes that a GPU has: each dot has the instruction that reads them there."""
+
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+
+from tests.emulated_kernels import compiled, run, scheduled_case
+from tileiras_build.ir.casting import as_op
+from tileiras_build.pipeline.verifiers.shared_memory_allocation import verify_shared_memory_allocation
+
+KERNELS = Path(__file__).with_name("linear_attention_gradients.py")
+STEPS, ROWS, DEPTH = 2, 64, 128
+
+
+def test_each_dot_of_two_loops_reads_shared_memory():
+    text = compiled(KERNELS, "gradients", "sm_90").tileas
+    assert text.count("nv_tileas.async.dot ") == 11 and "nv_tileas.dot " not in text
+    module = scheduled_case(KERNELS, "gradients", "sm_90")
+    rings = [as_op(op) for op in module.walk() if op.name == "nv_tileas.alloc_tensor"]
+    assert len({ring.shared_offset for ring in rings}) < len(rings)
+    assert verify_shared_memory_allocation(module) > 0
+
+
+def test_results_of_two_loops_that_share_bytes():
+    shape = (STEPS * ROWS, DEPTH)
+    q, k, v, do = (np.random.default_rng(seed).integers(-1, 2, shape).astype(ml_dtypes.bfloat16) for seed in range(4))
+    outs = [np.zeros(shape, ml_dtypes.bfloat16) for _ in range(3)]
+    found = run(KERNELS, "gradients", "sm_90", [2 * q, k, v, do, *outs])[4:]
+    q, k, v, do = (values.astype(np.float32) for values in (q, k, v, do))
+    causal = np.tri(STEPS * ROWS, dtype=np.float32)
+    weights, scores = causal * (q @ k.T), causal * (do @ v.T)
+    for values, want in zip(found, (scores @ k, scores.T @ q, weights.T @ do), strict=True):
+        np.testing.assert_allclose(values.astype(np.float32), want, rtol=2.0**-5, atol=2.0**-5 * np.abs(want).max())
