@@ -19,8 +19,15 @@ def middle_argmax(x, out):
     ct.store(out, index=(0, 0), tile=ct.argmax(tile, axis=1))
 
 
+@ct.kernel
+def middle_total(x, out):
+    tile = ct.load(x, index=(0, 0, 0), shape=SHAPE).astype(ct.float32)
+    ct.store(out, index=(0, 0), tile=ct.sum(tile, axis=1))
+
+
 X = Array("float16", 3, stride_divisible_by=8, shape_divisible_by=2)
 CASES = [
     Case("middle_max", middle_max, (X, Array("float16", 2))),
+    Case("middle_total", middle_total, (X, Array("float32", 2))),
     Case("middle_argmax", middle_argmax, (X, Array("int32", 2))),
 ]

@@ -27,8 +27,9 @@ from ...common.llvm_type_constructors import I1
 from ..emission.function_builder import Value
 from ..emission.kernel_emitter import Handler, KernelEmitter
 from ..memory.shared_memory import load_shared, store_shared
-from .reduce import combiner, distinct_tuples, shuffle
-from .reduce_across_warps import Tuple
+from .lane_shuffle import shuffle
+from .reduce import combiner, distinct_tuples
+from .scatter_across_lanes import Tuple
 
 Held = dict[int, Tuple]
 """One scalar per operand, by register."""

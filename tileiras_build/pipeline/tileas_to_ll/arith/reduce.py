@@ -19,14 +19,15 @@ from ....target.targets import Target
 from ...analysis.foldable_f16_extensions import MIN_MAX_REDUCTIONS, unextended_reduction_source
 from ...common.llvm_element_types import Element, element_of
 from ...common.llvm_type_constructors import FLOAT, I32
-from ..data_movement.convert_layout import as_register, from_register, join_registers, split_registers
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import WARP, InstructionBuilder
 from ..emission.kernel_emitter import Handler, KernelEmitter
 from ..emission.register_values import materialize
 from ..emission.value_map import ValueMap
+from .lane_shuffle import shuffle
 from .packed_min_max import combine_pairs
-from .reduce_across_warps import Combine, Tuple, reduce_across_warps
+from .reduce_across_warps import reduce_across_warps
+from .scatter_across_lanes import Combine, LaneScatter, Tuple
 
 # Registers whose indices differ in these low bits are combined last.
 NEIGHBORS = 2
@@ -55,16 +56,6 @@ def combiner(e: KernelEmitter, op: TableOp) -> Combine:
     return combine
 
 
-def shuffle(b: InstructionBuilder, element: Element, value: Value, mode: ShuffleMode, argument: Value) -> Value:
-    """``value`` of another lane: XOR with a lane mask, or IDX with a lane index."""
-    if element.bits == 64:
-        words = split_registers(b, element, value)
-        return join_registers(b, element, [b.shuffle(mode, word, argument) for word in words])
-    if element.type == FLOAT:
-        return b.shuffle(mode, value, argument, FLOAT)
-    return from_register(b, element, b.shuffle(mode, as_register(b, element, value), argument))
-
-
 # ---- reduce --------------------------------------------------------------------------------------
 def emit_reduce(e: KernelEmitter, op: TableOp) -> None:
     axis = int_attr(op, "axis")
@@ -72,13 +63,28 @@ def emit_reduce(e: KernelEmitter, op: TableOp) -> None:
     elements = [element_of(source.type) for source in op.sources]
     combine, along = combiner(e, op), layout.bits_along(axis)
     held = _combine_in_thread(e, op, layout, along["register"], combine)
-    held = dict(zip(held, _across_lanes(e, op, list(held.values()), along["lane"], elements, combine)))
+    results = list(held)
+    scatter = _scatter(e, op, layout, axis, results, elements)
+    held = scatter.combine(e, held, elements, combine)
+    remaining = along["lane"] & ~scatter.lanes
+    held = dict(zip(held, _across_lanes(e, op, list(held.values()), remaining, elements, combine)))
     if along["warp"]:
-        held = reduce_across_warps(e, op, held, layout, axis, elements, combine)
+        held = reduce_across_warps(e, op, held, results, scatter, layout, axis, elements, combine)
     if e.tmem is not None and not along["lane"] and not along["warp"]:
         # A reduction that LLVM sinks to its use would keep its elements in registers during the wait for MMAs.
         held = {r: tuple(_in_this_thread(e.b, value) for value in values) for r, values in held.items()}
     _set_results(e.values, op, held, layout, axis)
+
+
+def _scatter(
+    e: KernelEmitter, op: TableOp, layout: LinearLayout, axis: int, results: list[int], elements: list[Element]
+) -> LaneScatter:
+    """The steps across lanes that leave each lane a part of the results."""
+    along = layout.bits_along(axis)
+    in_one_instruction = along["lane"] == WARP - 1 and _kind_of_warp(e.target, op, elements) is not None
+    if not along["warp"] or in_one_instruction:
+        return LaneScatter()
+    return LaneScatter.of(op, layout, axis, results)
 
 
 def _combine_in_thread(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,32 +15,32 @@ from ...common.llvm_element_types import Element
 from ..emission.function_builder import Value
 from ..emission.kernel_emitter import KernelEmitter
 from ..memory.shared_memory import holder_of, load_shared, store_shared
-
-Tuple = tuple[Value, ...]
-Combine = Callable[[Sequence[Tuple], Sequence[Tuple]], list[Tuple]]
+from .scatter_across_lanes import Combine, LaneScatter, Tuple
 
 
 def reduce_across_warps(
     e: KernelEmitter,
     op: TableOp,
     held: dict[int, Tuple],
+    results: Collection[int],
+    scatter: LaneScatter,
     layout: LinearLayout,
     axis: int,
     elements: list[Element],
     combine: Combine,
 ) -> dict[int, Tuple]:
-    """The results of the registers in ``held``, which has what each warp has combined of its own elements."""
+    """The results of the registers ``results``; ``held`` has what each warp has combined of its own elements, scattered by ``scatter``."""
     partials = _Partials.of(op, layout, axis, elements)
-    vectors = partials.vectors(held)
     if "sync_before" in op.attributes:
         e.memory.barrier()
-    partials.store(e, held, vectors)
+    partials.store(e, held, scatter)
     e.memory.barrier()
+    vectors = partials.vectors(results, partials.reduced.lanes)
     bases = [_address(e, partials.reduced.lanes, partials.reduced.warps, element.bytes) for element in elements]
     found: dict[int, Tuple] = {}
     for vector in vectors:
         found.update(zip(vector, partials.load(e, vector, bases, combine)))
-    return {register: found[register] for register in held}
+    return {register: found[register] for register in results}
 
 
 @dataclass(frozen=True)
@@ -67,32 +67,35 @@ class _Partials:
         """The bits of the warp's number along the axis."""
         return bit_positions(self.along["warp"])
 
-    def vectors(self, held: dict[int, Tuple]) -> list[list[int]]:
+    def vectors(self, held: Collection[int], lanes: Sequence[int]) -> list[list[int]]:
         """The registers of each access: as many neighbors as fit into one and are aligned in all threads."""
         offsets = self.reduced.register_offsets
         registers = {offsets[register]: register for register in held}
         width = VECTOR_BYTES // max(element.bytes for element in self.elements)
-        while width > 1 and not self._is_aligned(width, registers):
+        while width > 1 and not self._is_aligned(width, registers, lanes):
             width //= 2
         firsts = [offset for offset in registers if offset % width == 0]
         return [[registers[first + number] for number in range(width)] for first in firsts]
 
-    def _is_aligned(self, width: int, offsets: Collection[int]) -> bool:
+    def _is_aligned(self, width: int, offsets: Collection[int], lanes: Sequence[int]) -> bool:
         """Whether vectors of ``width`` elements are aligned in all threads and warps, and those at ``offsets`` complete."""
-        images = [*self.reduced.lanes, *self.reduced.warps, self.reduced.size]
+        images = [*lanes, *self.reduced.warps, self.reduced.size]
         starts = [start // element.bytes for element, start in zip(self.elements, self.starts)]
         complete = all(offset ^ number in offsets for offset in offsets for number in range(width))
         return complete and not any(place % width for place in images + starts)
 
-    def store(self, e: KernelEmitter, held: dict[int, Tuple], vectors: list[list[int]]) -> None:
+    def store(self, e: KernelEmitter, held: dict[int, Tuple], scatter: LaneScatter) -> None:
         """Store what this warp has combined, by one of the threads that hold it."""
         free_warps = self.layout.free_bits("warp") & ~self.along["warp"]
-        holder = holder_of(e.threads, self.layout.free_bits("lane") | self.along["lane"], free_warps)
+        free_lanes = self.layout.free_bits("lane") | self.along["lane"] & ~scatter.lanes
+        holder = holder_of(e.threads, free_lanes, free_warps)
+        lanes = scatter.lane_images(self.reduced)
+        vectors = self.vectors(held, lanes)
         warps = list(self.reduced.warps)
         for place, position in enumerate(self.warps):
             warps[position] = self.reduced.size << place
         for number, (element, start) in enumerate(zip(self.elements, self.starts)):
-            thread = _address(e, self.reduced.lanes, warps, element.bytes)
+            thread = _address(e, lanes, warps, element.bytes)
             for vector in vectors:
                 values = [held[register][number] for register in vector]
                 offset = self.reduced.register_offsets[vector[0]] * element.bytes
