@@ -16,6 +16,7 @@ from . import libnvvm
 from .drop_equal_variants import drop_equal_variants
 from .embedded_metadata import named_string, read_manifest, read_serialization
 from .fix_line_directives import LineDirectives
+from .hoist_mma_waits import hoist_mma_waits
 from .hoist_setmaxnreg import hoist_setmaxnreg
 from .libdevice_request import PROVIDED
 from .llvm_ir_checks import check_module
@@ -71,7 +72,8 @@ class _Nvptx:
 
     def run(self, module: llvm.ModuleRef, machine: llvm.TargetMachine, made_for: Serialization) -> str:
         run_passes(module, machine, made_for.opt_level, self._pipeline, self._lines.text)
-        return _number_calls(hoist_setmaxnreg(self._lines.restore(machine.emit_assembly(module))))
+        ptx = self._lines.restore(machine.emit_assembly(module))
+        return _number_calls(hoist_mma_waits(hoist_setmaxnreg(ptx)))
 
 
 def _number_calls(ptx: str) -> str:
