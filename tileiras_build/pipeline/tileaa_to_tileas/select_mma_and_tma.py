@@ -28,7 +28,7 @@ from ..analysis.chained_dots import is_computed_by_dot
 from ..analysis.copied_operands import copyable_operands, has_other_readers, leaves_columns, written_operands
 from ..analysis.dot_operand_chains import dot_operand_load
 from ..analysis.enclosing_control_flow import enclosing_kernel, is_in_counted_loop, only_accumulates
-from ..analysis.op_queries import dots_in, has_dots
+from ..analysis.op_queries import LOADS, dots_in, has_dots
 from ..analysis.resource_model import MIN_WARPS, choose_warps, two_stages_fit
 from ..analysis.stored_operands import (
     MATRIX_BITS,
@@ -266,8 +266,9 @@ def _select_written(
     """
     if op.lhs_scale is not None or as_op(enclosing_kernel(op)).num_ctas is not None:
         return None
-    if not leaves_columns(parent_block(op), family):
-        return None
+    loads = any(one.name in LOADS for one in parent_block(op).ops)
+    if loads and not leaves_columns(parent_block(op), family):
+        return None  # no other CTA would run while threads wait for what they load
     if family.row_for(op, job.target) is None:
         return None
     return _select_copied_beside(loaded, family, op, loaded, job, warps, computes=True)
