@@ -96,3 +96,8 @@ def test_a_wrong_value_is_reported(tmp_path, monkeypatch):
 )
 def test_tiles_at_different_times_share_the_bytes_that_a_gpu_has(make, seed, target, tmp_path):
     assert list(map(str, compare_kernel(make(seed), (target,), tmp_path, races=True))) == []
+
+
+def test_left_operands_that_tensor_memory_cannot_hold_stay_in_shared_memory(tmp_path):
+    """A left operand of 64 rows beside others that leave no columns."""
+    assert list(map(str, compare_kernel(random_kernel(1301000, large=True), ("sm_100",), tmp_path, races=True))) == []

@@ -92,11 +92,12 @@ def free_columns(op: TableOp, job: Job, warps: int, loaded: Collection[int]) -> 
         if columns_of_kernel(op, warps, loaded) <= ALL_COLUMNS:
             break
         row = cast(Tcgen05Atom, row_of(dot))
-        own = _left_columns(dot, row, warps)
         if is_computed and _may_be_stored(dot, row):
+            own = _left_columns(dot, row, warps)
             dot.stored, dot.tmem_columns = (0,), dot.tmem_columns - own
             moved.append((dot, None, own))
         elif not is_computed and (held := _operand(dot, row, job)) is not None:
+            own = _left_columns(dot, row, warps)
             _keep(dot, held, own)
             moved.append((dot, held[0], own))
     kept, stage = _smem_of_loops(op)
