@@ -30,6 +30,13 @@ def test_rows_whose_last_half_is_outside(sm):
     np.testing.assert_array_equal(found, rotated(x))
 
 
+def test_slices_of_two_shapes_with_equal_indices():
+    x = values(64, 128)
+    found = run(KERNELS, "of_two_shapes", "sm_90", [x, np.full((64, 128), np.nan, np.float16)], (2, 1, 1))[1]
+    first, second = np.split(x.reshape(64, 2, 2, 32), 2, axis=2)
+    np.testing.assert_array_equal(found, np.concatenate([first - second, first], axis=2).reshape(64, 128))
+
+
 @pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
 def test_operands_of_a_dot(sm):
     q, x = values(64, 64), values(128, 64)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
 from ...ir.casting import as_op, parent_block, tile_type, unwrap
@@ -35,6 +36,7 @@ from .subtile_indices import clamped_index, relax_checks_past_end, scaled_index
 
 SLICE = "nv_tileas.extract_slice"
 BlockTileOp = COUNTERPARTS["nv_tileaa.block_tile"]
+Place = tuple[int, ...]
 MIN_LINE_BYTES = 32  # of a slice: a sector of DRAM
 
 
@@ -79,11 +81,12 @@ def _is_loadable(load: TableOp, part: TableOp) -> bool:
 
 
 def _load_each(load: TableOp, slices: Sequence[TableOp]) -> None:
-    insert, loaded = insertion_before(load), dict[tuple[int, ...], SSAValue]()
+    insert, loaded = insertion_before(load), dict[tuple[Place, Sequence[int]], SSAValue]()
     for part in sorted(slices, key=_place):
-        if (place := _place(part)) not in loaded:
-            loaded[place] = _load_part(load, part, place, insert)
-        part.result.replace_all_uses_with(loaded[place])
+        key = place, shape = _place(part), tile_type(part.result).get_shape()
+        if key not in loaded:
+            loaded[key] = _load_part(load, place, shape, insert)
+        part.result.replace_all_uses_with(loaded[key])
         part.detach()
         part.erase()
     if list(load.result_token.uses):
@@ -92,13 +95,14 @@ def _load_each(load: TableOp, slices: Sequence[TableOp]) -> None:
     load.erase()
 
 
-def _place(part: TableOp) -> tuple[int, ...]:
+def _place(part: TableOp) -> Place:
+    """The place of a slice, counted in slices of its shape."""
     return tuple(unwrap(constant_of(index)) for index in part.indices)
 
 
-def _load_part(load: TableOp, part: TableOp, place: Sequence[int], insert: Inserter) -> SSAValue:
-    """The slice at ``place``, counted in slices."""
-    shape, own = tile_type(part.result).get_shape(), as_op(load.clone())
+def _load_part(load: TableOp, place: Place, shape: Sequence[int], insert: Inserter) -> SSAValue:
+    """The slice of a shape at a place."""
+    own = as_op(load.clone())
     cut = [dim for dim, whole in enumerate(load.view.type.tile) if whole != shape[dim]]
     first = [name for name, _ in load.operand_groups].index("coords")
     for dim in cut:
@@ -107,7 +111,7 @@ def _load_part(load: TableOp, part: TableOp, place: Sequence[int], insert: Inser
         own.operands[first + dim] = insert.binary("add", scaled, place[dim])
     relax_checks_past_end(own, cut, replaced_check=BoundsCheck.ANY)
     own.operands[0] = _view_of_slices(own, shape, cut)
-    set_type(own.value, tile_type(part.result))
+    set_type(own.value, TensorType(tile_type(load.value).element_type, shape))
     insert(own)
     return own.value
 
