@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import takewhile
 from math import isfinite
 
 from xdsl.dialects.builtin import IntAttr, IntegerAttr, i32
@@ -23,7 +21,6 @@ from ....ir.dialects.nv_tileas.ops import (
     PipelineOfWarpgroupOp,
 )
 from ....ir.dialects.nv_tileas.types import BufferType, PipelineType, TmemType
-from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts.tmem_layout import ALL_COLUMNS, PAIR, allocated_columns
 from ...analysis.enclosing_control_flow import continued_dot, is_defined_in_loop, only_accumulates, summed_dots
 from ...analysis.resource_model import (
@@ -48,7 +45,6 @@ from ...schedule.shared_memory import limit_chunks, smaller_chunks
 from ...schedule.stage_counts import StageBudget
 from ..chunked_layout_conversions import limit_conversion_chunks
 from ..op_insertion import insert_before
-from ..shared_memory_of_dots import loops_in_turn
 from ..software_pipelining.cp_async_loads import cp_async_load
 from ..tma_descriptors import descriptor_of
 from .operand_tiles import TmaOperandLoad
@@ -62,8 +58,14 @@ from .pipelines import (
     query_tiles_of,
     stationary_operands_of,
 )
-from .shared_stages import accumulator_sharing_groups, most_tiles, stage_sharing_groups
-from .stage_limits import bytes_of_copied_scales, bytes_of_loaded_scales, max_stages_of, min_stages_of
+from .shared_stages import accumulator_sharing_groups, most_tiles, set_stages, stage_sharing_groups, summed_in_tmem
+from .stage_limits import (
+    bytes_of_copied_scales,
+    bytes_of_loaded_scales,
+    bytes_written_in_turn,
+    max_stages_of,
+    min_stages_of,
+)
 from .tmem_column_allocator import ColumnAllocator, columns_of
 from .united_rings import STAGES_IN_TIME, UnitedRing, places_in, united_ring
 
@@ -116,7 +118,7 @@ class PipelineAllocation:
         written = self._create_written(first, stages) if first.is_written_by_pair else None
         for one in group:
             one.written = written
-            _set_stages(one, stages, is_reused=len(one.loops) > 1 or bool(others))
+            set_stages(one, stages, is_reused=len(one.loops) > 1 or bool(others))
 
     def _united_ring(self, counts: dict[Mainloop, int]) -> UnitedRing | None:
         """The ring of tiles of several loops; none where the schedule says how many stages each has."""
@@ -201,9 +203,7 @@ class PipelineAllocation:
                 limit_conversion_chunks(op, SMALL_CHUNK_BYTES, self.job)
 
     def _stages_with_scratch(self, body: Block, chunks: int | None = None, in_turn: bool = False) -> int:
-        """The stages beside scratch, for ``chunks`` of so many bytes in place of those that the kernel has. ``in_turn``: one, where tiles that
-        threads write in loops one after another share bytes.
-        """
+        """The stages beside scratch in ``chunks`` of so many bytes. ``in_turn``: one, where what threads write in turn shares bytes."""
         firsts = [group[0] for group in self.groups]
         several = [first for first in firsts if not first.is_written_behind_wait] or firsts
         size = sum(first.stage_bytes for first in several)
@@ -230,22 +230,13 @@ class PipelineAllocation:
             if stages >= min_count:
                 break
         if in_turn and not stages:
-            used -= self._bytes_written_in_turn()
+            used -= bytes_written_in_turn(self.groups, self.func)
             stages, self.ctas = min(1, choose_stages(size, used, 1, self.job, 1)[0]), 1
         cap = min(max_stages_of(mainloop) for mainloop in self.mainloops)
         if isfinite(tiles := max(map(most_tiles, self.groups))):
             cap = min(cap, int(tiles))
         self.budget = StageBudget(max(1, min(stages, cap)), size, used, self.ctas, cap)
         return min(stages, cap)
-
-    def _bytes_written_in_turn(self) -> int:
-        """The bytes that tiles of loops one after another have in common, where stages are placed by live ranges (``disjoint_stages.py``)."""
-        if not loops_in_turn([mainloop.loops for mainloop in self.mainloops], self.func):
-            return 0
-        written = Counter[TableOp]()
-        for first in (group[0] for group in self.groups):
-            written[first.loops[-1]] += first.written_bytes
-        return written.total() - max(written.values())
 
     def _most_ctas(self, few: int, size: int, used_bytes: int, body: Block) -> int:
         """CTAs per SM, ``few`` or more: where threads wait for a dot in each iteration, as they read its result, others run meanwhile."""
@@ -411,7 +402,7 @@ class PipelineAllocation:
     def _accumulator(
         self, mainloop: Mainloop, tile: SSAValue, operand: SSAValue | None, buffers: int
     ) -> TmemAccumulator:
-        summed = self._summed(mainloop)
+        summed = summed_in_tmem(mainloop, self.mainloops)
         stays = only_accumulates(mainloop.dot) and summed == summed_dots(mainloop.dot) and not mainloop.dot.rescaled
         waited = stays and operand is not None and is_defined_in_loop(mainloop.dot.lhs, mainloop.loops[-1])
         rescaled, warps = mainloop.dot.rescaled, self.warps // self.query_tiles
@@ -425,18 +416,9 @@ class PipelineAllocation:
             parts.append(part)
         return parts[0] if len(parts) == 1 else self._of_warpgroups(parts)
 
-    def _summed(self, mainloop: Mainloop) -> list[TableOp]:
-        """The dots that accumulate one after the other in tensor memory, of which a dot is one: those of a chain up to the next whose
-        instruction accumulates elsewhere.
-        """
-        dots, found = summed_dots(mainloop.dot), {one.dot for one in self.mainloops if one.consumers}
-        place = dots.index(mainloop.dot)
-        before = takewhile(found.__contains__, reversed(dots[:place]))
-        return [*reversed([*before]), *takewhile(found.__contains__, dots[place:])]
-
     def _added_to(self, mainloop: Mainloop) -> Mainloop | None:
         """The mainloop of the dot to whose accumulators a dot adds."""
-        dots = self._summed(mainloop)
+        dots = summed_in_tmem(mainloop, self.mainloops)
         before = dots[: dots.index(mainloop.dot)]
         if not before:
             return self._continued(mainloop)
@@ -461,11 +443,3 @@ class PipelineAllocation:
     def _of_warpgroup(self, of_each: Sequence[Pipeline]) -> SSAValue:
         pipelines = [one.pipeline for one in of_each]
         return self._add(PipelineOfWarpgroupOp.make([pipelines], [pipelines[0].type]))
-
-
-def _set_stages(mainloop: Mainloop, stages: Pipeline, is_reused: bool) -> None:
-    """Set the stages of all readers, and the buffers of tiles that other loads fill."""
-    for reader in mainloop.readers:
-        reader.loaded, reader.is_reused = stages, is_reused
-        for load in reader.loads:
-            load.buffer = load.buffer if load.first is None else load.first.buffer

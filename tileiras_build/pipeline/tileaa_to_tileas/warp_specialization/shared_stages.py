@@ -12,6 +12,7 @@ Sound: the loads have the same view and coordinates, and TMA was selected for ea
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from itertools import takewhile
 from math import inf, prod
 
 from xdsl.ir import Operation
@@ -21,13 +22,13 @@ from ....ir.dialects.op_definition import TableOp
 from ...analysis.axis_info import AxisAnalysis
 from ...analysis.chained_dots import stationary_lhs_load
 from ...analysis.dot_buffer_sharing import accumulator_sharing_class, stage_sharing_class
-from ...analysis.enclosing_control_flow import enclosing_control_flow
+from ...analysis.enclosing_control_flow import enclosing_control_flow, summed_dots
 from ...analysis.integer_ranges import trips_of
 from ...analysis.stored_operands import shares_stages
 from ...analysis.tma_operands import tile_key
 from ...mma.family import family_of
 from .operand_tiles import StoredOperand, TmaOperandLoad
-from .pipelines import Mainloop, StationaryOperand
+from .pipelines import Mainloop, Pipeline, StationaryOperand
 
 
 def share_stages(mainloops: list[Mainloop]) -> None:
@@ -134,3 +135,21 @@ def _grouped(mainloops: list[Mainloop], keys: Sequence[Hashable]) -> list[list[M
     for key, mainloop in zip(keys, mainloops, strict=True):
         groups.setdefault(key, []).append(mainloop)
     return list(groups.values())
+
+
+def set_stages(mainloop: Mainloop, stages: Pipeline, is_reused: bool) -> None:
+    """Set the stages of all readers, and the buffers of tiles that other loads fill."""
+    for reader in mainloop.readers:
+        reader.loaded, reader.is_reused = stages, is_reused
+        for load in reader.loads:
+            load.buffer = load.buffer if load.first is None else load.first.buffer
+
+
+def summed_in_tmem(mainloop: Mainloop, mainloops: list[Mainloop]) -> list[TableOp]:
+    """The dots that accumulate one after the other in tensor memory, of which a dot is one: those of a chain up to the next whose
+    instruction accumulates elsewhere.
+    """
+    dots, found = summed_dots(mainloop.dot), {one.dot for one in mainloops if one.consumers}
+    place = dots.index(mainloop.dot)
+    before = takewhile(found.__contains__, reversed(dots[:place]))
+    return [*reversed([*before]), *takewhile(found.__contains__, dots[place:])]

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from math import prod
+
+from xdsl.ir import Operation
 
 from ....ir.dialects.op_definition import TableOp
 from ...analysis.resource_model import (
@@ -15,6 +19,7 @@ from ...analysis.resource_model import (
 from ...analysis.scale_stage_counts import smem_scale_groups
 from ...analysis.scratch_memory_sizes import STAGE_ALIGNMENT
 from ...common.llvm_element_types import element_of
+from ..shared_memory_of_dots import loops_in_turn
 from .pipelines import Mainloop
 
 
@@ -41,3 +46,15 @@ def bytes_of_copied_scales(dot: TableOp) -> int:
     bytes = (prod(value.type.get_shape()) * element_of(value.type).bytes for value in scales)
     groups = smem_scale_groups(dot.scale_steps, MAX_CP_ASYNC_STAGES)
     return sum(-(-groups * size // STAGE_ALIGNMENT) * STAGE_ALIGNMENT for size in bytes)
+
+
+def bytes_written_in_turn(groups: Sequence[Sequence[Mainloop]], func: Operation) -> int:
+    """The bytes that tiles of loops one after another have in common, where stages are placed by live ranges (``disjoint_stages.py``).
+    ``groups``: of mainloops that share buffers.
+    """
+    if not loops_in_turn([mainloop.loops for group in groups for mainloop in group], func):
+        return 0
+    written = Counter[TableOp]()
+    for first in (group[0] for group in groups):
+        written[first.loops[-1]] += first.written_bytes
+    return written.total() - max(written.values())
