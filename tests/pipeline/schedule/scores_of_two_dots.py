@@ -25,6 +25,9 @@ def _matrix(dtype: str) -> Array:
 
 
 CASES = [
-    Case(f"rows_{rows}", latent, (*[_matrix("float8_e4m3fn")] * 5, _matrix("float32"), rows, 64, 64))
-    for rows in (64, 128)
+    *(
+        Case(f"rows_{rows}", latent, (*[_matrix("float8_e4m3fn")] * 5, _matrix("float32"), rows, 64, 64))
+        for rows in (64, 128)
+    ),
+    Case("halves", latent, (*[_matrix("float16")] * 5, _matrix("float32"), 256, 128, 64)),
 ]

@@ -70,6 +70,12 @@ def test_one_warpgroup_computes_scores_while_another_multiplies(rows, sm, ctas):
     assert (schedule.occupancy or 1) == ctas
 
 
+def test_rows_of_scores_of_two_dots_in_tensor_memory_are_halved():
+    """Where columns of all dots are counted, none is refused for them afterwards."""
+    schedule = schedule_of(scheduled_kernel(SCORES_OF_TWO_DOTS, "halves", "sm_100"))
+    assert schedule.tile_slices == 2
+
+
 def test_results_of_scores_of_two_dots():
     rng = np.random.default_rng(0)
     shapes = [(64, 64)] * 2 + [(128, 64)] * 2 + [(64, 128)]

@@ -59,11 +59,13 @@ def _arguments_of(value: SSAValue, block: Block) -> Iterator[SSAValue]:
 
 
 def _live_for_dot(dot: TableOp, family: MmaFamily, in_tmem_or_smem: Callable[[TableOp], bool]) -> Iterator[SSAValue]:
-    """The accumulator, unless it is in tensor memory or another dot goes on with it, and a loop-invariant left operand."""
+    """The accumulator, unless it only accumulates in tensor memory, or another dot goes on with it in registers, and a loop-invariant
+    left operand. What several dots add up in tensor memory has columns for each, where rows are halved for less.
+    """
     in_tensor_memory = family.accumulator is Storage.TENSOR
     if dot.rescaled:
         return
-    if not (in_tensor_memory and only_accumulates(dot)) and summed_dots(dot)[-1] is dot:
+    if not only_accumulates(dot) if in_tensor_memory else summed_dots(dot)[-1] is dot:
         yield dot.result
     if not in_tensor_memory and not is_lhs_computed_in_loop(dot) and not in_tmem_or_smem(dot):
         yield dot.lhs
