@@ -10,12 +10,13 @@ from tileiras_build.pipeline.schedule.schedule_attribute import schedule_of
 from tileiras_build.pipeline.verifiers.mbarrier_pipelines import verify_pipelines
 
 KERNELS = Path(__file__).with_name("state_dots.py")
+WITHOUT_MMA_WARP = '{"schedule": {"mma_warp": false}}'
 SHOWN = ("async.umma", "tmem_load", "tmem_store", "local_store", "barrier")
 
 
 def events(name: str) -> list[str]:
-    """What the loop of a kernel does with operands and accumulators, in order."""
-    text = compiled(KERNELS, name, "sm_100").tileas
+    """What the loop of a kernel does with operands and accumulators, in order, where its threads issue the MMAs."""
+    text = compiled(KERNELS, name, "sm_100", schedule=WITHOUT_MMA_WARP).tileas
     loop = text[text.rindex("nv_tileas.for ") : text.rindex("nv_tileas.continue")]
     names = [line.strip().partition("nv_tileas.")[2].split(" ")[0] for line in loop.splitlines()]
     return [name for name in names if name in SHOWN]

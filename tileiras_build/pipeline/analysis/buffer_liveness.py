@@ -11,7 +11,7 @@ from ...ir.casting import ancestor_in, unwrap
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import ConsumerWaitOp
 from ...ir.dialects.op_definition import TableOp
-from ...ir.dialects.op_traits import is_agent_switch
+from ...ir.dialects.op_traits import is_agent_switch, is_async_mma
 from .op_queries import is_own
 
 WAIT = ConsumerWaitOp.name
@@ -45,9 +45,11 @@ class LiveRange:
     def _extended_by_partition(cls, block: Block, users: list[Operation]) -> LiveRange:
         """Another partition may fill the buffer from its start, until the last tile is read here.
 
-        If a third partition reads the tiles, a wait here for its results ends the range.
+        If a third partition reads the tiles, a wait here for its results ends the range, even where threads access the stages, too.
         """
-        here = [op for op in users if ancestor_in(op, block)] or [op for op in walk(block) if op.name == WAIT]
+        here = [op for op in users if ancestor_in(op, block)]
+        if not here or any(is_async_mma(op) for op in users if op not in here):
+            here += [op for op in walk(block) if op.name == WAIT]
         lifted = {ancestor_in(op, block) for op in here}
         return cls(block, unwrap(block.first_op), [op for op in block.ops if op in lifted][-1])
 

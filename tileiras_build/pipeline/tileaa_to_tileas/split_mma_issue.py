@@ -4,17 +4,22 @@ In:    kernels with a producer and a consumer partition. A thread of the consume
        threads; in a loop with several dots, threads read an accumulator.
 Out:   a third partition, one thread that issues them: the control flow around them, and the waits for stages that TMA fills. A barrier
        that an MMA follows is a pipeline: each warp arrives (async.pipeline.producer_commit), and only the issuer waits. Warps no longer
-       wait for each other, or for the issue of an MMA.
+       wait for each other, or for the issue of an MMA. Where threads read such a stage too, or write an operand beside it, they wait for
+       it as well.
 After: mark_read_only_loads (no later pass moves or adds MMAs and barriers). Before: allocate_shared_memory (mbarriers are in shared memory).
-Sound: the issuer passes a barrier once all warps have arrived, so an MMA follows what it followed before. MMAs keep their order. Only the
-       issuer waits for what TMA loads, which no thread of the consumer reads. Barriers also stay where threads exchange what is no
-       scratch: tiles of tensor memory between eight warps, stages that they write and read, global memory that tokens order. A warp
-       arrives again only after the issuer has waited for the last arrival: it has waited for an MMA that follows it.
+Sound: the issuer passes a barrier once all warps have arrived, so an MMA follows what it followed before. MMAs keep their order. Barriers
+       also stay where threads exchange what is no scratch: tiles of tensor memory between eight warps, stages that they write and read,
+       global memory that tokens order. A warp arrives again only after the issuer has waited for the last arrival: it has waited for an
+       MMA that follows it. A stage is released by the completion of its last MMA, alone, as before: a warp that waits for the stage, or
+       that accesses it, arrives behind that, and the issuer waits for the arrival before it issues that MMA (``_Stages``). So nothing is
+       loaded over what a thread still accesses, and no thread that waits is a phase late. Stages that threads fill alone they acquire
+       themselves, and the issuer waits for their arrival.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import takewhile
 
 from xdsl.dialects.builtin import IntAttr, IntegerAttr, i32
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
@@ -29,7 +34,9 @@ from ...ir.dialects.nv_tileas.ops import (
     CreatePipelineOp,
     LocalLoadOp,
     LocalStoreOp,
+    ProducerAcquireOp,
     ProducerCommitOp,
+    ProducerTailOp,
 )
 from ...ir.dialects.nv_tileas.types import BufferType, PipelineType, TmemType
 from ...ir.dialects.op_definition import TableOp
@@ -88,7 +95,10 @@ def _split(switch: TableOp, func: TableOp, job: Job) -> bool:
     sites: list[Operation] = [op for op in inside if isinstance(op, BarrierOp) and _reaches(op, _is_issue)]
     exchanges, slice = _Exchanges(body, func), _slice_of(acts, body)
     kept = {site for site in sites if _reaches(site, exchanges)}
-    if slice is None or any(map(enclosing_loops, kept)) or not all(map(_is_waited_for, sites)):
+    if slice is None or not all(map(_is_waited_for, sites)):
+        return False
+    stages = _Stages(inside, acts)
+    if not stages.are_handed_over(sites):
         return False
     if not _has_resources(sites, acts, func, job):
         return False
@@ -97,7 +107,7 @@ def _split(switch: TableOp, func: TableOp, job: Job) -> bool:
         dot.recomputed = True
     issuer = _Issuer(handed, slice).run(body)
     _Computing(handed, kept).run(body)
-    _erase(acts, body)
+    _erase([op for op in acts if op not in stages.waits], body)
     _replace(switch, issuer, func)
     return True
 
@@ -132,18 +142,12 @@ def _is_read_in(dot: TableOp, loop: TableOp) -> bool:
 
 
 def _is_supported(switch: TableOp, acts: Sequence[TableOp], func: TableOp) -> bool:
-    """Whether one CTA has all of it, and threads access no stages that TMA fills, or that the completion of MMAs releases."""
+    """Whether one CTA has all of it, and no thread leaves a loop or the kernel early."""
     dots = [op for op in acts if is_async_mma(op)]
     if func.num_ctas is not None or any(dot.lhs_scale is not None or dot.acc_stage is not None for dot in dots):
         return False
     inside = list(walk(switch.regions[-1]))
-    if any(is_return(op) or is_loop(op) and not has_no_early_exit(op) for op in inside):
-        return False
-    rings = {as_op(op).pipeline for op in acts if isinstance(op, ConsumerWaitOp)}
-    rings |= {load.buffer for ring in rings for load in _loads_of(ring)}
-    rings |= {dot.pipeline for dot in dots if dot.pipeline is not None}
-    touched = (op for op in inside if op not in acts and not is_pure(op))
-    return not any(value in rings for op in touched for value in op.operands)
+    return not any(is_return(op) or is_loop(op) and not has_no_early_exit(op) for op in inside)
 
 
 def _has_resources(sites: Sequence[Operation], acts: Sequence[TableOp], func: TableOp, job: Job) -> bool:
@@ -246,10 +250,62 @@ def _handoff(switch: TableOp, warps: int) -> Pipeline:
     return Pipeline(insert_before(CreatePipelineOp.make([], [ONE_STAGE], attributes), switch))
 
 
+class _Stages:
+    """The stages that MMAs read and threads access: TMA fills them, or threads alone."""
+
+    def __init__(self, inside: Sequence[Operation], acts: Sequence[TableOp]):
+        waited = {as_op(op).pipeline for op in acts if isinstance(op, ConsumerWaitOp)}
+        released = {op.pipeline for op in acts if is_async_mma(op) and op.pipeline is not None}
+        self.pipelines = {pipeline: pipeline for pipeline in waited | released}
+        self.pipelines |= {load.buffer: pipeline for pipeline in waited for load in _loads_of(pipeline)}
+        own = set(acts)
+        others = (op for op in inside if op not in own and not is_pure(op))
+        self.accesses = {op: pipeline for op in others for pipeline in self._accessed(op)}
+        self.waits = [op for op in acts if isinstance(op, ConsumerWaitOp) and op.pipeline in self.accesses.values()]
+
+    def _accessed(self, op: Operation) -> set[SSAValue]:
+        return {self.pipelines[value] for value in op.operands if value in self.pipelines}
+
+    def are_handed_over(self, sites: Collection[Operation]) -> bool:
+        """Whether warps arrive between what they do with a stage and the MMA that releases it."""
+        waits = {wait: wait.pipeline for wait in self.waits}
+        return all(
+            _is_drain(op) or _is_access(op) and _arrives(op, pipeline, sites)
+            for op, pipeline in (self.accesses | waits).items()
+        )
+
+
+def _is_drain(op: Operation) -> bool:
+    """Whether threads wait at their end for the release of what they have filled."""
+    return isinstance(op, ProducerTailOp)
+
+
+def _is_access(op: Operation) -> bool:
+    """Whether threads wait for a stage, or read or write it, and do not release it."""
+    return (
+        isinstance(op, (LocalLoadOp, LocalStoreOp, ConsumerWaitOp))
+        or isinstance(op, ProducerAcquireOp)
+        and op.by_readers
+    )
+
+
+def _arrives(op: Operation, pipeline: SSAValue, sites: Collection[Operation]) -> bool:
+    """Whether a barrier of the operation's block follows it, before any MMA that releases a stage of the pipeline."""
+    for following in _behind(op):
+        if following in sites:
+            return True
+        if any(is_async_mma(inner) and as_op(inner).pipeline is pipeline for inner in walk(following)):
+            return False
+    return False
+
+
 def _is_waited_for(site: Operation) -> bool:
-    """Whether a warp has waited for an MMA behind a barrier before it comes there again: for the first one whose completion threads wait
-    for, with no such wait before it. Each is waited for before the next one on its accumulator is issued.
+    """Whether a warp has waited for an MMA behind a barrier before it comes there again: one of the block is issued and then waited for
+    in front of the barrier, or else the first one behind it whose completion threads wait for, with no such wait before it. Each is
+    waited for before the next one on its accumulator is issued.
     """
+    if any(_waits_in_order(_before(site))):
+        return True
     passed: list[Operation] = []
     for op in _behind(site):
         if _is_issue(op) and as_op(op).ready is not None:
@@ -257,6 +313,20 @@ def _is_waited_for(site: Operation) -> bool:
             return not any(isinstance(one, ConsumerWaitOp) and as_op(one).pipeline is ready for one in passed)
         passed += walk(op)
     return False
+
+
+def _waits_in_order(ops: Iterable[Operation]) -> Iterator[bool]:
+    """For each wait for an MMA, whether one of the operations before it has issued that."""
+    issued: set[SSAValue] = set()
+    for op in ops:
+        if isinstance(op, ConsumerWaitOp):
+            yield op.pipeline in issued
+        elif _is_issue(op) and as_op(op).ready is not None:
+            issued.add(as_op(op).ready)
+
+
+def _before(place: Operation) -> Iterator[Operation]:
+    return takewhile(lambda op: op is not place, parent_block(place).ops)
 
 
 # ---- the partitions ----------------------------------------------------------------------------------

@@ -14,6 +14,8 @@ stages is a queue of items. Item n is in stage n mod S with phase (n div S) mod 
   other phase.
 - If no partition acquires the stages of a pipeline (accumulators, left operands that warps write in chunks), a stage is
   refilled only by a partition that has waited for something that follows the last wait for that stage.
+- If one partition releases what another one waits for, reads or writes, that happens before; no MMA reads an operand before threads
+  have written it.
 - Scales in tensor memory are those of an MMA's iteration, and are not overwritten too early (``tmem_scale_hazards.py``).
 - If a partition of its own issues MMAs, its accumulators are items, too: an MMA accumulates into an item that is
   acquired and not yet filled, each item is filled once, and consumers read items that they waited for and have not released.
@@ -28,12 +30,13 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, Region, SSAValue
 
-from ...ir.casting import as_op, defining_op, int_attr
+from ...ir.casting import as_op, defining_op, int_attr, unwrap
 from ...ir.dialects.op_traits import is_async_mma
 from .assumed_loop_bounds import assumed_bounds
 from .control_flow_paths import kernels_of
-from .partition_interpreter import OF_WARPGROUP, PIPELINE, KernelPipelines, PartitionInterpreter, stages_of
-from .pipeline_events import EventCounts
+from .kernel_pipelines import OF_WARPGROUP, PIPELINE, KernelPipelines, RegionPipelines
+from .partition_interpreter import PartitionInterpreter, stages_of
+from .pipeline_events import EventCounts, PipelineEvent
 from .tmem_column_lifetimes import TmemColumnLifetimes, unread
 
 # Trip counts of the outermost loops of a run, and of inner loops.
@@ -54,8 +57,8 @@ def verify_pipelines(module: ModuleOp) -> int:
                 bounds = assumed_bounds(kernel, trips)
                 for arm in BRANCHES:
                     runs = [
-                        (PartitionInterpreter(kernel, trips, arm, pipelines, bounds, group), region)
-                        for region, group in partitions
+                        (PartitionInterpreter(kernel, trips, arm, pipelines, bounds, of_region, group), region)
+                        for region, of_region, group in partitions
                     ]
                     _check(runs)
                     columns += [run.columns for run, _ in runs]
@@ -64,11 +67,12 @@ def verify_pipelines(module: ModuleOp) -> int:
     return count
 
 
-def _partitions(kernel: Operation, switch: Operation) -> list[tuple[Region, int]]:
-    """The regions of a switch with a warpgroup that runs each; the consumer's with each that has pipelines of its own."""
+def _partitions(kernel: Operation, switch: Operation) -> list[tuple[Region, RegionPipelines, int]]:
+    """The regions of a switch, their pipelines, and a warpgroup that runs each; the consumer's with each that has pipelines of its own."""
     own = (len(op.operands) for op in kernel.walk() if op.name == OF_WARPGROUP)
     *others, consumer = switch.regions
-    return [*((region, 0) for region in others), *((consumer, group) for group in range(next(own, 1)))]
+    groups = [*((region, 0) for region in others), *((consumer, group) for group in range(next(own, 1)))]
+    return [(region, RegionPipelines.of(region), group) for region, group in groups]
 
 
 def _trip_counts_of_scale_groups(kernel: Operation) -> list[tuple[int, int]]:
@@ -157,9 +161,11 @@ def _advance_all(
 
 
 def _check_overwrites(partitions: list[PartitionInterpreter]) -> None:
-    """Check that no partition refills a stage while another is stalled before its wait, in pipelines without acquires."""
+    """Check that no partition refills a stage while another is stalled before its wait, in pipelines without acquires, and that
+    none releases an item while another is stalled before its wait for it, or its access to it.
+    """
     for number, run in enumerate(partitions):
-        if any(map(run.waits_without_acquire, run.events)):
+        if any(run.waits_without_acquire(event) or run.is_guarded(event) for event in run.events):
             _stall(partitions, number)
 
 
@@ -168,10 +174,26 @@ def _stall(partitions: list[PartitionInterpreter], number: int) -> None:
     stalled, done = partitions[number], _event_counts(partitions)
     limits, at = [len(run.events) for run in partitions], [0] * len(partitions)
     for position, event in enumerate(stalled.events):
-        if stalled.waits_without_acquire(event):
-            at = _advance_all(partitions, done, [*limits[:number], position, *limits[number + 1 :]], at)
-            if done.count("fill", event.pipeline) >= event.count + stages_of(event.pipeline):
-                stalled.fail(f"item {event.count - 1} is filled again before it is waited for")
+        refilled, released = stalled.waits_without_acquire(event), stalled.is_guarded(event)
+        if not refilled and not released:
+            continue
+        at = _advance_all(partitions, done, [*limits[:number], position, *limits[number + 1 :]], at)
+        if refilled and done.count("fill", event.pipeline) >= event.count + stages_of(event.pipeline):
+            stalled.fail(f"item {event.count - 1} is filled again before it is waited for")
+        if released:
+            others = [one for index, run in enumerate(partitions) if index != number for one in run.events[: at[index]]]
+            _check_released(stalled, event, done.count("release", event.pipeline), others)
+
+
+def _check_released(
+    stalled: PartitionInterpreter, event: PipelineEvent, released: int, others: list[PipelineEvent]
+) -> None:
+    """Check that no other partition has released an item before this event, or read what it stores."""
+    if released > unwrap(event.item):
+        stalled.fail(f"item {event.item} is released before the {event.kind} of other threads")
+    read = ((one.buffer, one.item) for one in others if one.kind == "read")
+    if event.kind == "store" and (event.buffer, event.item) in read:
+        stalled.fail(f"item {event.item} is read before other threads store it")
 
 
 def _producers(pipeline: SSAValue) -> int:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import cache
 
 from xdsl.ir import Operation, SSAValue
@@ -18,17 +17,15 @@ from ...ir.casting import as_op, cast, int_attr, unwrap
 from ...ir.dialects.nv_tileas.ops import is_written_by_pair
 from ...ir.dialects.nv_tileas.types import PipelineType
 from ...ir.dialects.op_definition import TableOp
-from ...ir.dialects.op_traits import MmaRole, traits_of, traits_of_name
+from ...ir.dialects.op_traits import MmaRole, traits_of_name
 from .integer_interpreter import IntegerInterpreter
+from .kernel_pipelines import LOCAL_STORE, OF_WARPGROUP, PIPELINE, STORE_SCALES, KernelPipelines, RegionPipelines
 from .pipeline_events import PipelineEvent
-from .tmem_column_lifetimes import TmemColumnLifetimes, columns_of_several_partitions, is_tracked
+from .tmem_column_lifetimes import TmemColumnLifetimes, is_tracked
 from .tmem_scale_hazards import TmemScaleFactors
 
-PIPELINE = "nv_tileas.async.pipeline."
-OF_WARPGROUP = PIPELINE + "of_warpgroup"
 TMEM_LOAD, TMEM_STORE, TMEM_SCALE = (f"nv_tileas.tmem_{name}" for name in ("load", "store", "scale"))
-LOCAL_STORE, COPIES = "nv_tileas.local_store", ("nv_tileas.async_tiled_load", "nv_tileas.async_load")
-STORE_SCALES, COPY_SCALES = "nv_tileas.store_scales", "nv_tileas.async.copy_scales"
+COPY_SCALES = "nv_tileas.async.copy_scales"
 COMPARE = {
     "eq": lambda a, b: a == b, "ne": lambda a, b: a != b, "slt": lambda a, b: a < b, "ult": lambda a, b: a < b,
     "sge": lambda a, b: a >= b, "uge": lambda a, b: a >= b,
@@ -37,25 +34,6 @@ ARITHMETIC = {
     "arith.addi": lambda a, b: a + b, "arith.subi": lambda a, b: a - b, "arith.muli": lambda a, b: a * b,
     "arith.shrui": lambda a, b: a >> b, "arith.andi": lambda a, b: a & b, "arith.remui": lambda a, b: a % b,
 }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class KernelPipelines:
-    """The pipeline of each buffer and of each accumulator with stages, the pipelines whose stages a partition acquires, the columns
-    of tensor memory that several partitions access, and the buffers of operands that are written before a loop, or copied ahead, which
-    ``cp_async_buffers`` checks.
-    """
-
-    pipelines: dict[SSAValue, SSAValue]
-    accumulators: dict[SSAValue, SSAValue]
-    acquired: set[SSAValue]
-    shared_columns: set[int]
-    without_items: set[SSAValue | None]
-
-    @classmethod
-    def of(cls, kernel: Operation) -> KernelPipelines:
-        found = _buffer_pipelines(kernel), _accumulator_pipelines(kernel), _acquired_pipelines(kernel)
-        return cls(*found, columns_of_several_partitions(kernel), set(map(_buffer_without_items, kernel.walk())))
 
 
 class PartitionInterpreter(IntegerInterpreter):
@@ -70,6 +48,7 @@ class PartitionInterpreter(IntegerInterpreter):
         arm: int,
         kernel_pipelines: KernelPipelines,
         assumed: dict[SSAValue, int],
+        region: RegionPipelines,
         group: int = 0,
     ):
         super().__init__(kernel, trips[0], arm)
@@ -80,7 +59,7 @@ class PartitionInterpreter(IntegerInterpreter):
         self.committed: set[SSAValue] = set()  # pipelines whose items a commit releases
         self.drained: set[SSAValue] = set()  # pipelines whose last release this partition waits for
         self.in_flight: list[set[tuple[SSAValue, int]]] = []
-        self.group = group
+        self.group, self.region = group, region
         self.own: dict[SSAValue, SSAValue] = {}  # the pipelines of this warpgroup
         self.scales = TmemScaleFactors(self)
         self.columns, self.shared_columns = TmemColumnLifetimes(self), kernel_pipelines.shared_columns
@@ -89,6 +68,8 @@ class PartitionInterpreter(IntegerInterpreter):
         self.events: list[PipelineEvent] = []
         self.unsynchronized: set[SSAValue] = set()  # buffers that threads have written since the last barrier
         self.without_items = kernel_pipelines.without_items
+        self.released_elsewhere = kernel_pipelines.released - region.released
+        self.filled_by_readers = kernel_pipelines.filled_by_readers
         self.pipelines, self.accumulators = kernel_pipelines.pipelines, kernel_pipelines.accumulators
         self.reused, self.assumed = kernel_pipelines.acquired, assumed
         for op in kernel.regions[0].blocks[0].ops:
@@ -114,6 +95,10 @@ class PartitionInterpreter(IntegerInterpreter):
             step(self, as_op(op))
         elif len(op.results) == 1:
             self.known_integers[op.results[0]] = self.evaluate(op)
+
+    def is_guarded(self, event: PipelineEvent) -> bool:
+        """Whether the event must happen before another partition releases an item."""
+        return event.item is not None and self._is_released_elsewhere(event.pipeline)
 
     def waits_without_acquire(self, event: PipelineEvent) -> bool:
         """Whether the event waits for an item of another partition in a pipeline whose stages no partition acquires."""
@@ -151,7 +136,8 @@ class PartitionInterpreter(IntegerInterpreter):
         """A stage or an accumulator may be overwritten once its previous item is released."""
         pipeline, item = op.pipeline, self.acquired[op.pipeline]
         self._expect(op, item)
-        self.events.append(PipelineEvent("acquire", pipeline, "release", item + 1 - pipeline.type.stages.data))
+        guarded = item if self._is_released_elsewhere(pipeline) else None
+        self.events.append(PipelineEvent("acquire", pipeline, "release", item + 1 - pipeline.type.stages.data, guarded))
         self.acquired[pipeline] += 1
 
     def drain(self, op: TableOp) -> None:
@@ -168,9 +154,11 @@ class PartitionInterpreter(IntegerInterpreter):
         if pipeline in self.filled and self.filled[pipeline] <= item:
             self.fail(f"accumulator {item} is waited for before its MMAs are issued")
         stages = stages_of(pipeline)
-        if pipeline in self.reused and pipeline not in self.filled and item - self.released[pipeline] >= stages:
+        elsewhere = self._is_released_elsewhere(pipeline)
+        held = 0 if elsewhere else item - self.released[pipeline]
+        if pipeline in self.reused and pipeline not in self.filled and held >= stages:
             self.fail(f"item {item} is waited for while {stages} others are not released")
-        self.events.append(PipelineEvent("wait", pipeline, "fill", item + 1))
+        self.events.append(PipelineEvent("wait", pipeline, "fill", item + 1, item if elsewhere else None))
         self.scales.finish(self.readers.pop((pipeline, item), {}))
         if not op.by_issuer:
             self.columns.wait((pipeline, item), stages)
@@ -220,11 +208,30 @@ class PartitionInterpreter(IntegerInterpreter):
 
     def _item(self, op: TableOp, buffer: SSAValue, stage: int | None) -> tuple[SSAValue, int]:
         pipeline = self.pipelines[buffer]
-        held = range(self.released[pipeline], self.waited[pipeline])
-        item = next((item for item in held if item % stages_of(pipeline) == stage), None)
+        item = next((item for item in self._held(pipeline) if item % stages_of(pipeline) == stage), None)
         if item is None:
             self.fail(f"{op.name} reads stage {stage}, which holds no item that was waited for and is not released")
+        if op.name == LOCAL_STORE or buffer not in self.region.written:
+            self._access(op, buffer, pipeline, item)
         return pipeline, item
+
+    def _held(self, pipeline: SSAValue) -> range:
+        """The items that a partition may access. Other threads tell the one that only releases them what they have filled."""
+        waited, stages = self.waited.get(pipeline, 0), stages_of(pipeline)
+        if self._is_released_elsewhere(pipeline):
+            return range(max(0, waited - stages), waited)
+        first = self.released.get(pipeline, 0)
+        told = pipeline in self.filled_by_readers and pipeline not in self.region.waited
+        return range(first, first + stages if told else waited)
+
+    def _is_released_elsewhere(self, pipeline: SSAValue) -> bool:
+        """Whether a partition that fills stages, or waits for them, has them released by another one."""
+        return pipeline in self.region.waited and pipeline in self.released_elsewhere
+
+    def _access(self, op: TableOp, buffer: SSAValue, pipeline: SSAValue, item: int) -> None:
+        """An access of one partition to what another one releases, or writes."""
+        kind = "store" if op.name == LOCAL_STORE else "read"
+        self.events.append(PipelineEvent(kind, pipeline, item=item, buffer=buffer))
 
     def read(self, op: TableOp) -> None:
         """Read a stage that another partition fills; ``cp_async_buffers`` checks stages that this one fills."""
@@ -364,45 +371,6 @@ class PartitionInterpreter(IntegerInterpreter):
 
 def stages_of(pipeline: SSAValue) -> int:
     return cast(PipelineType, pipeline.type).stages.data
-
-
-def _buffer_pipelines(kernel: Operation) -> dict[SSAValue, SSAValue]:
-    """The pipeline of each buffer: that of the TMA loads to it, or for scales that of the operation after their store."""
-    loads = [as_op(op) for op in kernel.walk() if op.name == "nv_tileas.async.tiled_tma_load"]
-    stored = [as_op(op) for op in kernel.walk() if op.name == LOCAL_STORE]
-    operands = {store.buffer: store.pipeline for store in stored if store.pipeline is not None}
-    stores = [as_op(op) for op in kernel.walk() if op.name == STORE_SCALES]
-    scales = {store.buffer: as_op(store.next_op).pipeline for store in stores}
-    return {load.buffer: load.pipeline for load in loads} | scales | operands
-
-
-def _buffer_without_items(op: Operation) -> SSAValue | None:
-    """The buffer that an operation fills, if its places are not those of a pipeline's items."""
-    if op.name in COPIES or (op.name == LOCAL_STORE and as_op(op).pipeline is None):
-        return as_op(op).buffer
-    return None
-
-
-def _acquired_pipelines(kernel: Operation) -> set[SSAValue]:
-    """The pipelines in which a partition waits until a stage is empty."""
-    return {
-        as_op(op).pipeline
-        for op in kernel.walk()
-        if _step_of(op) in (PartitionInterpreter.acquire, PartitionInterpreter.overwrite)
-    }
-
-
-def _accumulator_pipelines(kernel: Operation) -> dict[SSAValue, SSAValue]:
-    """The pipeline of each accumulator with stages: the one that the first commit after its MMAs fills."""
-    found: dict[SSAValue, SSAValue] = {}
-    acc = None
-    for op in kernel.walk():
-        role = traits_of(op).mma
-        if MmaRole.ISSUE in role and not op.results:
-            acc = as_op(op).acc
-        elif MmaRole.COMMIT in role and as_op(op).token is not None and acc is not None:
-            found[acc] = as_op(op).ready
-    return found
 
 
 STEPS = {

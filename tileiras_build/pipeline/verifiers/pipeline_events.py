@@ -27,12 +27,17 @@ class EventCounts:
 
 @dataclass(frozen=True)
 class PipelineEvent:
-    """A step of a partition in a pipeline, possible after ``count`` events of the kind ``needs``."""
+    """A step of a partition in a pipeline, possible after ``count`` events of the kind ``needs``.
+
+    ``item``: what it waits for, or accesses in a stage of ``buffer``, where another partition releases that.
+    """
 
     kind: str
     pipeline: SSAValue
     needs: str = ""
     count: int = 0
+    item: int | None = None
+    buffer: SSAValue | None = None
 
     def may_happen(self, done: EventCounts) -> bool:
         return self.count <= 0 or done.count(self.needs, self.pipeline) >= self.count

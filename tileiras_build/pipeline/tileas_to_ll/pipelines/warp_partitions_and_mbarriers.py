@@ -19,7 +19,7 @@ from xdsl.traits import IsTerminator, Pure
 from ....ir.casting import as_op, defining_op, int_array_attr, int_attr, parent_block, parent_op, unwrap
 from ....ir.dialects import gpu_ext as gpu
 from ....ir.dialects.fast_xdsl import walk
-from ....ir.dialects.nv_tileas.ops import BarrierOp, ClusterReduceOp, is_written_by_pair
+from ....ir.dialects.nv_tileas.ops import BarrierOp, ClusterReduceOp, ProducerCommitOp, is_written_by_pair
 from ....ir.dialects.nv_tileas.types import MBARRIER_BYTES
 from ....ir.dialects.nvgpu import ops_barrier as nvgpu
 from ....ir.dialects.nvgpu.ops_tma import TmaPrefetchDescriptorOp
@@ -247,10 +247,10 @@ def _is_of_mma(op: Operation) -> bool:
 
 
 def _sync_before_mma(op: TableOp) -> bool:
-    """Whether a barrier of all threads is between a wait and the next MMA of its block."""
+    """Whether a barrier of all threads, or what another partition has in its place, is between a wait and the next MMA of its block."""
     following = op.next_op
     while following is not None and not releases_on_completion(following):
-        if following.name == BarrierOp.name:
+        if isinstance(following, BarrierOp) or isinstance(following, ProducerCommitOp) and following.ordered:
             return True
         following = following.next_op
     return False
