@@ -29,6 +29,15 @@ def shares(x, out, N: ConstInt):
 
 
 @ct.kernel
+def shares_by_pointers(x, out, N: ConstInt):
+    """The same by pointers."""
+    place = ct.arange(N, dtype=ct.int32)
+    for row in range(ct.bid(0), x.shape[0], ct.num_blocks(0)):
+        tile = ct.gather(x, (row, place)).astype(ct.float32)
+        ct.scatter(out, (row, place), tile / ct.sum(tile, axis=0, keepdims=True))
+
+
+@ct.kernel
 def by_pointers(x, y, out, T: ConstInt):
     """What is loaded by pointers, multiplied and added."""
     place, total = ct.arange(T, dtype=ct.int32), ct.zeros((T,), dtype=ct.float32)
@@ -106,6 +115,31 @@ def totals_of_known_parts(x, out, T: ConstInt):
     ct.store(out, (ct.bid(0),), ct.sum(total, axis=1))
 
 
+@ct.kernel
+def recurrence(keys, values, weights, out, K: ConstInt, V: ConstInt):
+    """Each step decays a state, adds the product of a key and what the state lacks of a value, and stores what a query finds of it."""
+    state = ct.zeros((K, V), dtype=ct.float32)
+    for step in range(keys.shape[0]):
+        key = ct.load(keys, (step, 0), (1, K)).astype(ct.float32).reshape((K, 1))
+        value = ct.load(values, (step, ct.bid(0)), (1, V)).astype(ct.float32)
+        state = state * ct.load(weights, (step,), (1,)).reshape((1, 1))
+        state = state + key * (value - ct.sum(state * key, axis=0, keepdims=True))
+        ct.store(out, (step, ct.bid(0)), ct.sum(state * key, axis=0, keepdims=True))
+
+
+@ct.kernel
+def scores(keys, values, out, T: ConstInt, D: ConstInt):
+    """Of one query of ones: totals of weighted values, with the maximum so far."""
+    most, total = ct.full((1, 1), -math.inf, dtype=ct.float32), ct.zeros((1, D), dtype=ct.float32)
+    for part in range(ct.cdiv(keys.shape[0], T)):
+        score = ct.sum(ct.load(keys, (part, 0), (T, D)).astype(ct.float32), axis=1, keepdims=True)
+        larger = ct.maximum(most, ct.max(score, axis=0, keepdims=True))
+        weighted = ct.exp(score - larger) * ct.load(values, (part, 0), (T, D)).astype(ct.float32)
+        total = total * ct.exp(most - larger) + ct.sum(weighted, axis=0, keepdims=True)
+        most = larger
+    ct.store(out, (0, 0), total)
+
+
 def _array(type: str, rank: int, columns: int = 1) -> Array:
     return Array(type, rank, stride_divisible_by=8, shape_divisible_by=(*[1] * (rank - 1), columns))
 
@@ -125,5 +159,8 @@ CASES = [
     Case("four_parts", totals_of_known_parts, (_array(F32, 2), _array(F32, 1), 64)),
     Case("wide_parts", totals_of_parts, (_array(F32, 2), _array(F32, 1), 512)),
     Case("two_totals", two_totals, (Array(F16, 2, stride_divisible_by=4), _array(F32, 2), _array(F32, 2), 1024)),
+    Case("recurrence", recurrence, (_array(F16, 2), _array(F16, 2), _array(F32, 1), _array(F32, 2), 128, 128)),
+    Case("scores", scores, (_array(F16, 2), _array(F16, 2), _array(F32, 2), 64, 128)),
+    Case("row_by_pointers", shares_by_pointers, (_array(F16, 2, 8), _array(F32, 2, 8), 2048)),
     Case("parts", totals_of_parts, (_array(F32, 2), _array(F32, 1), 128)),
 ]

@@ -128,6 +128,39 @@ def test_stages_leave_shared_memory_for_other_ctas():
     assert list(stages.values()) == [(8,), (5,), (3,)]
 
 
+def test_two_stages_suffice_where_an_iteration_takes_as_long_as_a_load():
+    """Three would leave two CTAs per SM."""
+    assert schedule_of(scheduled_kernel(KERNELS, "scores", "sm_100")).cp_async_stages == (2,)
+    keys, values = _values(192, 128, type=np.float16) / 8, _values(192, 128, type=np.float16)
+    found = run(KERNELS, "scores", "sm_100", [keys, values, np.zeros((1, 128), np.float32)], (1, 1, 1))[2]
+    score = keys.astype(np.float32).sum(axis=1, keepdims=True)
+    expected = (np.exp(score - score.max()) * values).sum(axis=0)
+    np.testing.assert_allclose(found[0], expected, rtol=1e-4)
+
+
+def test_stages_of_rows_leave_shared_memory_for_all_threads():
+    """Of 8 CTAs of 8 warps, whose threads have registers for their part of a row."""
+    kernel = scheduled_kernel(KERNELS, "row_by_pointers", "sm_100")
+    assert (kernel.num_warps, schedule_of(kernel).cp_async_stages) == (8, (6,))
+
+
+@pytest.mark.parametrize("sm", TARGETS)
+@pytest.mark.parametrize("steps", [1, 5])
+def test_steps_that_take_as_long_as_a_load(sm, steps):
+    """Threads load the few elements of the next step to registers."""
+    assert not _is_copied("recurrence", sm)
+    [loop] = [as_op(op) for op in scheduled_kernel(KERNELS, "recurrence", sm).walk() if op.name == "nv_tileas.for"]
+    assert len(loop.initial) == 4  # the state, and what the next step needs
+    keys, values = _values(steps, 128, type=np.float16) / 64, _values(steps, 128, type=np.float16)
+    weights, state = _values(steps) / 10, np.zeros((128, 128), np.float32)
+    found = run(KERNELS, "recurrence", sm, [keys, values, weights, np.zeros((steps, 128), np.float32)], (1, 1, 1))[3]
+    for step in range(steps):
+        key, value = keys[step].astype(np.float32)[:, None], values[step].astype(np.float32)
+        state = state * weights[step]
+        state = state + key * (value - (state * key).sum(axis=0))
+        np.testing.assert_allclose(found[step], (state * key).sum(axis=0), rtol=1e-4, atol=1e-4)
+
+
 # ---- the verifier
 def _refused(op: str, change: Callable[[TableOp], None], name: str = "columns_f16") -> None:
     """Whether the verifier refuses a kernel with one operation changed."""

@@ -277,6 +277,13 @@ def describe(func: TableOp, job: Job) -> Kernel:
     )
 
 
+def work_of_iteration(loop: Operation, target: Target) -> float:
+    """Instructions of single threads on the elements of one iteration of a loop without dots."""
+    found = _Description(target, 1)
+    found.add(loop.regions[0].blocks[0], 1.0)
+    return sum(found.rest.values())
+
+
 def _shares_left(func: TableOp) -> bool:
     """Whether the CTAs of a cluster load the same tiles for the left operand of a dot, and others for the right one."""
     dots = dots_in(func)

@@ -6,25 +6,37 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil
 
+from xdsl.ir import Operation
+
 from ...ir.casting import unwrap
+from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
+from ...target.sm_limits import WARP
 from ...target.targets import Target
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.copied_operands import copyable_operands
+from ..analysis.op_queries import REDUCE
 from ..analysis.resource_model import (
     MAX_CP_ASYNC_STAGES,
     MAX_OWN_STAGES,
     MIN_OWN_STAGES,
     MIN_STAGES,
+    UNSPILLABLE_REG_OVERHEAD,
     choose_stages,
+    ctas_beside_own_stages,
     max_copied_stages,
     max_stages,
+    registers_left,
 )
+from ..analysis.row_registers import row_words
 from ..analysis.tma_operands import tma_operand
+from ..common.optimization_hints import hint
 from ..job import Job
 from ..mma.family import MmaFamily
 from .choose import Candidate, Limit, Resource
 from .cost import default_gpu
+from .iteration_latency import least_own_stages
+from .schedule_file import requested
 
 SHOWN_ABOVE = 2  # candidates that do not fit, as explained
 LOADED = 2  # times the latency of an idle DRAM: that of a busy one
@@ -66,6 +78,26 @@ def own_stages(size: int, target: Target) -> int:
         return MAX_CP_ASYNC_STAGES
     ahead = ceil(LOADED * gpu.dram_latency * gpu.dram_bytes / gpu.sm_count / size)
     return min(max(1 + ahead, MIN_OWN_STAGES), MAX_OWN_STAGES)
+
+
+def fitting_own_stages(size: int, used: int, kernel: TableOp, loop: Operation, job: Job) -> tuple[int, int]:
+    """The stages of ``size`` bytes that each thread reads itself, and the CTAs per SM that have them: all that an SM has threads for, if they
+    have enough stages, and registers for a row.
+    """
+    ctas, most = ctas_beside_own_stages(kernel, loop, job), _ctas_with_rows(kernel, loop, job)
+    if most > ctas and (stages := (job.target.shared_memory_of(most) - used) // size) >= MIN_OWN_STAGES:
+        return stages, most
+    return choose_stages(size, used, ctas, job, least_own_stages(loop, kernel, job.target))
+
+
+def _ctas_with_rows(kernel: TableOp, loop: Operation, job: Job) -> int:
+    """The CTAs per SM of a loop over rows as far as an SM has threads; 0 where these lack registers for rows, or their number is asked for."""
+    asked = requested(job).occupancy or hint(kernel, job, "occupancy")
+    if asked or not (words := row_words(kernel)) or not any(op.name == REDUCE for op in walk(loop)):
+        return 0
+    limits, warps = job.target.sm_limits, kernel.num_warps
+    ctas = min(limits.ctas, limits.threads // (WARP * warps))
+    return ctas if words // (WARP * warps) <= registers_left(UNSPILLABLE_REG_OVERHEAD, warps, ctas, job.target) else 0
 
 
 def written_stages(

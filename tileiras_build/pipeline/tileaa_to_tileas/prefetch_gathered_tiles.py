@@ -2,7 +2,8 @@
 to registers.
 
 In:    counted loops of a kernel with partitions that load tiles, and issue asynchronous MMAs; of a kernel without dots, loops over rows,
-       and loops that load indices of elements which they also write. Loops that load single elements before inner loops of MMAs.
+       loops that load indices of elements which they also write, and those that compute for as long as a load of few elements takes. Loops that
+       load single elements before inner loops of MMAs.
 Out:   the same loops; each iteration loads the tiles of a later one, as far as threads have registers for them, and do not compute addresses
        for as long as a load takes, but none past the loop's end, and the loop carries those in between. The first ones are loaded before the loop.
 After: specialize_warps, software_pipeline_loads (other loads have their copies). Before: hoist_bounds_checks,
@@ -17,7 +18,7 @@ from collections.abc import Callable
 from itertools import takewhile
 from math import inf
 
-from xdsl.dialects.builtin import TensorType, i1, i32
+from xdsl.dialects.builtin import TensorType, i1
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...ir.casting import as_op, terminator, tile_size, tile_type, unwrap
@@ -30,10 +31,10 @@ from ...target.gpu_rates import SM_PARTITIONS
 from ...target.sm_limits import WARP
 from ..analysis.access_vectorization import pointer_vector
 from ..analysis.axis_info import AxisAnalysis
-from ..analysis.copied_operands import depends_on_index_alone, follows_no_write_in
+from ..analysis.copied_operands import follows_no_write_in
 from ..analysis.dot_loop_registers import tile_registers
 from ..analysis.enclosing_control_flow import has_no_early_exit, is_grid_wait
-from ..analysis.integer_ranges import BoundsCheck, width
+from ..analysis.integer_ranges import BoundsCheck
 from ..analysis.op_queries import (
     LOADS,
     POINTER_LOAD,
@@ -53,25 +54,28 @@ from ..analysis.resource_model import (
     row_registers,
 )
 from ..analysis.row_registers import row_words
-from ..common.llvm_element_types import element_of
 from ..common.optimization_hints import hint, occupancy
 from ..job import Job
 from ..pass_manager import EdgePass
 from ..schedule.cost import default_gpu
 from .op_insertion import insert_before, insertion_before
+from .software_pipelining.loads_to_registers import (
+    MAX_REGISTERS_OF_VIEWS,
+    TWO_VERSIONS,
+    disabling_dim,
+    may_load_next_iteration,
+    may_run_ahead,
+)
 from .software_pipelining.loop_continuation import LoopContinuation
 from .software_pipelining.loop_iteration import LoopIteration, before_first_trip, replace_loop
-from .software_pipelining.own_stages import is_same_for_all
+from .software_pipelining.own_stages import is_same_for_all, loads_of_iteration
 from .subtile_indices import bounds_checks_of
 
 CreateTokenOp, SplatOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("create_mem_token", "splat"))
 DISTANCE = 1  # iterations
-MAX_REGISTERS = 32  # of a thread for one tile: twice as many would be carried
-MAX_REGISTERS_OF_VIEWS = 4  # the same for tiles of views beside MMAs: scales; TMA or cp.async copy larger ones
 MAX_ELEMENTS_OF_ROWS = 16  # of a thread, of all tiles of views that a loop over rows loads ahead: each has a register
 # The same where the hint of the loads expects that much traffic of DRAM (of 10), which fewer CTAs with more bytes in flight keep busy.
 MAX_ELEMENTS_OF_HEAVY_ROWS, HEAVY_TRAFFIC = 64, 8
-_TWO_VERSIONS = {"has_boundary_tile", "full_tile_version"}
 
 
 class PrefetchGatheredTiles(EdgePass):
@@ -88,14 +92,9 @@ class PrefetchGatheredTiles(EdgePass):
             multiplies = any(map(is_async_mma, block.ops))
             if not (multiplies or is_without_dots) or any(map(is_grid_wait, walk(loop))):
                 continue
-            loads = [as_op(op) for op in block.ops if op.name in LOADS and _may_run_ahead(as_op(op), block, multiplies)]
-            rows = _of_rows(func, loop, loads, job) if has_rows else []
-            chosen = (
-                _beside_mmas(func, loop, loads, job)
-                if multiplies
-                else rows or _of_indices(block, loads) or _beside_inner_loops(block, loads)
-            )
-            if chosen:
+            loads = [as_op(op) for op in block.ops if op.name in LOADS and may_run_ahead(as_op(op), block, multiplies)]
+            choose = _beside_mmas if multiplies else _of_rows if has_rows else _of_others
+            if chosen := choose(func, loop, loads, job):
                 _Prefetch(loop, chosen).run()
 
 
@@ -148,12 +147,18 @@ def _of_rows(func: TableOp, loop: TableOp, loads: list[TableOp], job: Job) -> li
     block = loop.regions[0].blocks[0]
     rows = [load for load in loads if load.name == POINTER_LOAD] + _of_views(loads, block, job)
     if not any(op.name == REDUCE for op in block.ops) or not is_program_dependent(loop.operands[0]):
-        return []
+        return _of_others(func, loop, loads, job)
     if any(load not in rows for load in _loads_of_reduced(block)):
-        return []
+        return _of_others(func, loop, loads, job)
     words = row_words(func) + sum(tile_registers(load.value) for load in rows if is_tile(load.value))
     held = registers_at_launch(func.num_warps * (occupancy(func, job) or 1), job.target)
-    return rows if row_registers(words, func.num_warps) <= held else []
+    return rows if row_registers(words, func.num_warps) <= held else _of_others(func, loop, loads, job)
+
+
+def _of_others(func: TableOp, loop: TableOp, loads: list[TableOp], job: Job) -> list[TableOp]:
+    """The loads of another loop without dots that run ahead."""
+    block = loop.regions[0].blocks[0]
+    return _of_indices(block, loads) or _beside_inner_loops(block, loads) or _of_steps(func, loop, loads, job)
 
 
 def _of_indices(block: Block, loads: list[TableOp]) -> list[TableOp]:
@@ -176,6 +181,14 @@ def _beside_inner_loops(block: Block, loads: list[TableOp]) -> list[TableOp]:
     return single if len(single) <= MAX_REGISTERS_OF_VIEWS else []
 
 
+def _of_steps(func: TableOp, loop: TableOp, loads: list[TableOp], job: Job) -> list[TableOp]:
+    """The loads of a loop whose iteration computes for as long as they take, with the single elements beside them."""
+    if any(map(is_async_mma, walk(func))):
+        return []
+    needed = loads_of_iteration(loop.regions[0].blocks[0])
+    return loads if may_load_next_iteration(loop, needed, func, job) else []
+
+
 def _loads_of_reduced(block: Block) -> list[TableOp]:
     """The loads of tiles before the first reduction of a block, each iteration its own."""
     before = takewhile(lambda op: op.name != REDUCE, block.ops)
@@ -187,25 +200,11 @@ def _of_views(loads: list[TableOp], block: Block, job: Job) -> list[TableOp]:
     """The loads of views that a loop over rows may do ahead; none where a thread would carry many elements, which leave registers for
     fewer CTAs. Tiles with two versions would be loaded in branches, where a thread waits for them.
     """
-    tiles = [load for load in loads if load.name == TILED_LOAD and not _TWO_VERSIONS & load.attributes.keys()]
+    tiles = [load for load in loads if load.name == TILED_LOAD and not TWO_VERSIONS & load.attributes.keys()]
     tiles = [load for load in tiles if not is_same_for_all(load, block)]
     carried = sum(layout_of(load.value).num_registers for load in tiles)
     heavy = all((hint(load, job, "latency") or 0) >= HEAVY_TRAFFIC for load in tiles)
     return tiles if carried <= (MAX_ELEMENTS_OF_HEAVY_ROWS if heavy else MAX_ELEMENTS_OF_ROWS) else []
-
-
-def _may_run_ahead(load: TableOp, block: Block, multiplies: bool) -> bool:
-    """Whether a load may be executed for a later iteration, and a thread has registers for it. Single elements are loaded beside rows."""
-    if not depends_on_index_alone(load, block):
-        return False
-    if not is_tile(load.value):
-        return not multiplies
-    bits, most = element_of(load.value.type).bits, MAX_REGISTERS
-    if load.name == TILED_LOAD:
-        if _disabling_dim(load) is None:
-            return False
-        most = MAX_REGISTERS_OF_VIEWS if multiplies else most
-    return layout_of(load.value).num_registers * bits <= most * 32
 
 
 class _Prefetch:
@@ -249,7 +248,7 @@ def _load(iteration: LoopIteration, load: TableOp, distance: int, enabled: SSAVa
 
 def _load_of_view(iteration: LoopIteration, load: TableOp, distance: int, enabled: SSAValue) -> SSAValue:
     """The tile; one out of bounds, which no thread reads, where there is no such iteration."""
-    insert, dim = iteration.insert, unwrap(_disabling_dim(load))
+    insert, dim = iteration.insert, unwrap(disabling_dim(load))
     coords = [iteration.at(coord, distance) for coord in load.coords]
     outside = insert.constant(-1, coords[dim].type)
     coords[dim] = insert.select(enabled, coords[dim], outside)
@@ -262,12 +261,6 @@ def _load_of_view(iteration: LoopIteration, load: TableOp, distance: int, enable
         BoundsCheck.ANY if index == dim else check for index, check in enumerate(bounds_checks_of(load))
     ]
     return insert(ahead)
-
-
-def _disabling_dim(load: TableOp) -> int | None:
-    """A dimension whose index is a scalar that -1 puts out of bounds."""
-    dims = (dim for dim, coord in enumerate(load.coords) if not is_tile(coord) and width(coord) >= i32.width.data)
-    return next(dims, None)
 
 
 def _load_of_pointers(iteration: LoopIteration, load: TableOp, distance: int, enabled: SSAValue) -> SSAValue:

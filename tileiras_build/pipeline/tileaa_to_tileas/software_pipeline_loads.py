@@ -10,7 +10,8 @@ Out:   asynchronous copies, several iterations ahead, into buffers of nv_tileas.
        registers and stages of several CTAs fit and no copy ends inside a vector: it limits the registers that ptxas
        assigns.
        Without dots, each warp copies its own elements, and waits for its own copies alone: there is no barrier, and no thread has
-       registers for tiles in flight (``software_pipelining/own_stages.py``).
+       registers for tiles in flight (``software_pipelining/own_stages.py``). Loops whose iterations compute for as long as a load of few elements
+       takes have no stages: ``prefetch_gathered_tiles`` loads those to registers.
 After: assign_layouts (operand fragments are known). Before: allocate_shared_memory (stages need shared memory).
 Sound: a loop is changed only if nothing in it writes memory, so a load may move before earlier iterations. A copy past
        the last iteration is disabled and leaves zeros in a stage that is not read; its coordinates are computed without
@@ -63,10 +64,12 @@ from ..common.optimization_hints import hint, occupancy
 from ..job import Job
 from ..pass_manager import EdgePass
 from ..schedule.choose import Candidate, is_listening, select
+from ..schedule.iteration_latency import least_own_stages
 from ..schedule.schedule_attribute import set_knobs
 from ..schedule.schedule_file import requested
-from ..schedule.stage_counts import StageBudget, own_stages
+from ..schedule.stage_counts import StageBudget, fitting_own_stages, own_stages
 from .software_pipelining.cp_async_loads import CpAsyncLoad, cp_async_load
+from .software_pipelining.loads_to_registers import may_load_next_iteration
 from .software_pipelining.multi_dot_prefetch_loop import SingleStageLoop
 from .software_pipelining.multistage_loop import MultistageLoop
 from .software_pipelining.own_stages import OwnCopy, OwnStagesLoop, loads_of_iteration
@@ -135,13 +138,16 @@ def _pipeline_rows(loop: TableOp, job: Job, chosen: list[int]) -> None:
 
 
 def _choose_own_stages(kernel: TableOp, loop: TableOp, copies: list[OwnCopy], place: int, job: Job) -> int:
-    """As many stages as keep DRAM busy, of those that fit beside another CTA, or the requested ones; 0 for few, and for fewer iterations."""
-    wanted, size = _requested(job, place), sum(copy.bytes for copy in copies)
-    used, most = _used_shared_memory(kernel, loop, set(), job), ctas_beside_own_stages(kernel, loop, job)
-    fitting, ctas = choose_stages(size, used, most, job, MIN_OWN_STAGES)
+    """As many stages as keep DRAM busy, of those that fit beside other CTAs, or the requested ones; 0 for few, and for fewer iterations."""
+    wanted, size, loads = _requested(job, place), sum(copy.bytes for copy in copies), [copy.load for copy in copies]
+    used = _used_shared_memory(kernel, loop, set(), job)
+    fitting, ctas = fitting_own_stages(size, used, kernel, loop, job)
     preferred = min(fitting, own_stages(size, job.target))
-    is_short = is_unrolled(loop, [copy.load for copy in copies]) or (trips_of(loop) or MIN_OWN_STAGES) < MIN_OWN_STAGES
-    if is_short or preferred < MIN_OWN_STAGES or ctas < min(most, MIN_CTAS_BESIDE_OWN_STAGES):
+    is_short = is_unrolled(loop, loads) or (trips_of(loop) or MIN_OWN_STAGES) < MIN_OWN_STAGES
+    least = least_own_stages(loop, kernel, job.target)
+    if is_short or preferred < least or may_load_next_iteration(loop, loads, kernel, job):
+        preferred = 0
+    if ctas < min(ctas_beside_own_stages(kernel, loop, job), MIN_CTAS_BESIDE_OWN_STAGES):
         preferred = 0
     if wanted is None and not is_listening():
         return preferred
