@@ -58,8 +58,11 @@ def rings_of(text):
 
 
 @pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
-@pytest.mark.parametrize(("name", "stages", "buffers"), [("scores_and_values", 4, 2), ("values_of_scores", 3, 1)])
-def test_loops_with_two_stages_each_have_one_ring(name, stages, buffers, sm):
+@pytest.mark.parametrize(
+    ("name", "stages", "buffers"),
+    [("scores_and_values", 4, 2), ("values_of_scores", 3, 1), ("scores_and_values_of_three", 7, 2)],
+)
+def test_loops_with_few_stages_each_have_one_ring(name, stages, buffers, sm):
     text = compiled(KERNELS, name, sm).tileas
     assert rings_of(text) == [stages]
     assert text.count("= nv_tileas.alloc_tensor %") == buffers

@@ -44,5 +44,6 @@ HALF, FLOAT = (Array(dtype, 2, stride_divisible_by=16) for dtype in ("float16", 
 CASES = [
     Case("scores_and_values", scores_and_values, (*(HALF,) * 3, FLOAT, 128, 64, 128, 4)),
     Case("values_of_scores", values_of_scores, (*(HALF,) * 3, FLOAT, 128, 128, 128, 3)),
+    Case("scores_and_values_of_three", scores_and_values, (*(HALF,) * 3, FLOAT, 128, 128, 64, 4)),
     Case("scores_and_values_short", scores_and_values, (*(HALF,) * 3, FLOAT, 64, 32, 64, 3)),
 ]

@@ -6,7 +6,7 @@ four stages takes two more tiles there.
 
 In:    the groups of mainloops that share stages (``shared_stages.py``), with the stages that each would have.
 Out:   the groups that share a ring, the one with the largest stages first, and its stages; none where the producer would not get
-       further ahead.
+       further ahead, or each group has more than ``STAGES_IN_TIME``.
 Sound: dots of one ring are in blocks of their own, which no later pass interchanges, so all partitions pass through the ring in program order.
        A tile of another form has the bytes of one of the first group's. A stage is filled when its dots, of whichever loop, have released it.
 """
@@ -42,7 +42,7 @@ def united_ring(groups: Sequence[Group], counts: Mapping[Mainloop, int], bytes: 
     """The ring of groups that would have ``counts`` stages. Shared memory has so many ``bytes`` for all stages, a ring ``most`` stages."""
     members = _members([group[0] for group in groups if all(map(_may_share, group))])
     loop = _common_loop([one for group in groups for one in group])
-    if loop is None or len(members) < 2 or min(counts[one] for one in members) >= STAGES_IN_TIME:
+    if loop is None or len(members) < 2 or min(counts[one] for one in members) > STAGES_IN_TIME:
         return None
     alone = sum(counts[group[0]] * group[0].stage_bytes for group in groups if group[0] not in members)
     stages = min((bytes - alone) // united_bytes(members), most * len(members))
