@@ -30,3 +30,9 @@ def test_a_wait_stays_behind_other_instructions(other):
 def test_other_waits_stay():
     text = "\n".join([LABEL, *INTEGERS, BEGIN, WAIT.replace(" 0;", " 1;"), END])
     assert hoist_mma_waits(text) == text
+
+
+def test_an_mma_that_is_waited_for_at_once_stays_behind_its_operands():
+    mma = "\twgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%r4, %r5}, {%r6, %r7}, %rd1, 1, 1, 1, 1; "
+    text = "\n".join([LABEL, "\tmov.b32 \t%r6, %r2;", BEGIN, mma + WAIT.strip(), END])
+    assert hoist_mma_waits(text) == text

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-WAIT = ".wait_group.sync.aligned 0;"  # of MMAs: copies wait without .sync
+WAIT = "\twgmma.wait_group.sync.aligned 0;"
 BEGIN, END = "\t// begin inline asm", "\t// end inline asm"
 _LABEL = re.compile(r"(\$\w+):")
 # Integer instructions that only write registers, and line directives.
@@ -26,7 +26,7 @@ def hoist_mma_waits(ptx: str) -> str:
     lines: list[str] = []
     for line in ptx.split("\n"):
         lines.append(line)
-        if line == END and lines[-2].endswith(WAIT) and lines[-3] == BEGIN:
+        if lines[-3:] == [BEGIN, WAIT, END]:
             _hoist_last(lines)
     return "\n".join(lines)
 
