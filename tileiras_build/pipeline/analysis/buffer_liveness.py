@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from xdsl.ir import Block, Operation
+from xdsl.ir import Block, Operation, SSAValue
 
-from ...ir.casting import ancestor_in, unwrap
+from ...ir.casting import ancestor_in, as_op, unwrap
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import ConsumerWaitOp
 from ...ir.dialects.op_definition import TableOp
-from ...ir.dialects.op_traits import is_agent_switch, is_async_mma
+from ...ir.dialects.op_traits import MmaRole, is_agent_switch, is_async_mma, traits_of
+from ..mma.dots import accumulates_in_registers
+from .enclosing_control_flow import enclosing_kernel
 from .op_queries import is_own
 
 WAIT = ConsumerWaitOp.name
@@ -19,7 +21,9 @@ WAIT = ConsumerWaitOp.name
 
 @dataclass(frozen=True)
 class LiveRange:
-    """The range in which a stage buffer holds tiles: from its first to its last use in one block."""
+    """The range in which a stage buffer holds tiles: from its first use in one block to the last one, or to the wait for the last MMA that
+    reads it: one may be in flight in the next iteration.
+    """
 
     block: Block
     first: Operation
@@ -28,6 +32,7 @@ class LiveRange:
     @classmethod
     def of(cls, ring: TableOp) -> LiveRange:
         users = [use.operation for use in ring.result.uses if use.operation.name != ring.name] or [ring]
+        users += _ends_of_reads(users)
         block = next(block for block in blocks_around(users[0]) if has_all(block, users))
         switch = unwrap(ancestor_in(users[0], block))
         if is_agent_switch(switch):
@@ -86,3 +91,56 @@ def blocks_around(op: Operation) -> Iterator[Block]:
     while place is not None and (block := place.parent) is not None:
         yield block
         place = place.parent_op()
+
+
+# ---- MMAs in flight ------------------------------------------------------------------------------------------------
+def _ends_of_reads(users: Iterable[Operation]) -> list[Operation]:
+    """Where the compute warps have waited for the MMAs among the users of a buffer; all of their waits where that is not known."""
+    found = list[Operation]()
+    for mma in filter(is_async_mma, users):
+        block = _block_of_compute_warps(mma)
+        end = end_of_reads(as_op(mma)) if ancestor_in(mma, block) else None
+        found += [op for op in walk(block) if op.name == WAIT] if end is None else [end]
+    return found
+
+
+def _block_of_compute_warps(op: Operation) -> Block:
+    """The last partition of the switch around an operation, or the kernel's block."""
+    around = (block.parent_op() for block in blocks_around(op))
+    switch = next((place for place in around if place is not None and is_agent_switch(place)), None)
+    return enclosing_kernel(op).regions[0].blocks[0] if switch is None else switch.regions[-1].blocks[0]
+
+
+def end_of_reads(mma: TableOp) -> Operation | None:
+    """Where threads have waited for an MMA, behind it or behind a loop around it; None where the wait is not known."""
+    if mma.results and mma.pending == 0:
+        return mma
+    ready: set[SSAValue | None] = set() if mma.results else {mma.ready}
+    place: Operation | None = mma
+    while place is not None and not is_agent_switch(place):
+        for op in _behind(place):
+            if MmaRole.COMMIT in traits_of(op).mma:
+                ready.add(as_op(op).ready)
+            elif _waits_for_registers(op) if mma.results else _waits_for_all(op, ready):
+                return op
+        place = place.parent_op()
+    return None
+
+
+def _waits_for_registers(op: Operation) -> bool:
+    """Whether an operation waits for all MMAs that accumulate in registers."""
+    waits = MmaRole.WAIT in traits_of(op).mma or accumulates_in_registers(op)
+    return waits and as_op(op).pending == 0
+
+
+def _waits_for_all(op: Operation, ready: set[SSAValue | None]) -> bool:
+    """Whether all threads wait for the MMAs that fill one of some pipelines. In one of several stages, later MMAs may be in flight."""
+    if op.name != ConsumerWaitOp.name or (wait := as_op(op)).pipeline not in ready:
+        return False
+    return not wait.by_issuer and wait.pipeline.type.stages.data == 1
+
+
+def _behind(op: Operation) -> Iterator[Operation]:
+    while (following := op.next_op) is not None:
+        yield following
+        op = following

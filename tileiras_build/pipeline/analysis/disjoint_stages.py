@@ -17,11 +17,10 @@ from enum import Enum
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...ir.casting import as_op, defining_table_op
-from ...ir.dialects.nv_tileas.ops import ConsumerWaitOp, LocalStoreOp
+from ...ir.dialects.nv_tileas.ops import LocalStoreOp
 from ...ir.dialects.op_definition import TableOp
-from ...ir.dialects.op_traits import MmaRole, is_agent_switch, is_async_mma, is_loop, traits_of
-from ..mma.dots import accumulates_in_registers
-from .buffer_liveness import LiveRange, blocks_around, has_all, rings_of_loops
+from ...ir.dialects.op_traits import is_agent_switch, is_async_mma, is_loop
+from .buffer_liveness import LiveRange, blocks_around, end_of_reads, has_all, rings_of_loops
 from .enclosing_control_flow import enclosing_kernel
 from .scratch_memory_sizes import STAGE_ALIGNMENT
 
@@ -98,7 +97,7 @@ def written_range(ring: TableOp, sharing: Sharing) -> LiveRange | None:
     mmas = [op for op in users if is_async_mma(op)]
     if not stores or len(stores) + len(mmas) < len(users) or as_op(enclosing_kernel(ring)).num_ctas is not None:
         return None
-    ends = [end for op in mmas if (end := _end_of_reads(op)) is not None]
+    ends = [end for op in mmas if (end := end_of_reads(op)) is not None]
     if len(ends) < len(mmas) or not all(map(_is_of_compute_warps, users)):
         return None
     blocks = [block for block in blocks_around(users[0]) if has_all(block, users)]
@@ -137,38 +136,3 @@ def _is_in_loop(block: Block) -> bool:
     while around is not None and not is_loop(around):
         around = around.parent_op()
     return around is not None
-
-
-def _end_of_reads(mma: TableOp) -> Operation | None:
-    """Where threads have waited for an MMA, behind it or behind a loop around it; None where the wait is not known."""
-    if mma.results and mma.pending == 0:
-        return mma
-    ready: set[SSAValue | None] = set() if mma.results else {mma.ready}
-    place: Operation | None = mma
-    while place is not None and not is_agent_switch(place):
-        for op in _behind(place):
-            if MmaRole.COMMIT in traits_of(op).mma:
-                ready.add(as_op(op).ready)
-            elif _waits_for_registers(op) if mma.results else _waits_for_all(op, ready):
-                return op
-        place = place.parent_op()
-    return None
-
-
-def _waits_for_registers(op: Operation) -> bool:
-    """Whether an operation waits for all MMAs that accumulate in registers."""
-    waits = MmaRole.WAIT in traits_of(op).mma or accumulates_in_registers(op)
-    return waits and as_op(op).pending == 0
-
-
-def _waits_for_all(op: Operation, ready: set[SSAValue | None]) -> bool:
-    """Whether all threads wait for the MMAs that fill one of some pipelines. In one of several stages, later MMAs may be in flight."""
-    if op.name != ConsumerWaitOp.name or (wait := as_op(op)).pipeline not in ready:
-        return False
-    return not wait.by_issuer and wait.pipeline.type.stages.data == 1
-
-
-def _behind(op: Operation) -> Iterator[Operation]:
-    while (following := op.next_op) is not None:
-        yield following
-        op = following
