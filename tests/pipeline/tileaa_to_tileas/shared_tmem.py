@@ -53,10 +53,28 @@ def differing(q, states, added, out, D: ConstInt, V: ConstInt):
         ct.store(out, (0, place), total)
 
 
+@ct.kernel
+def shorter(a, b, c, d, added, out, D: ConstInt):
+    """added = a @ b + c @ d + a @ d, out = a @ b + c @ d, by D columns of a and c."""
+    total = ct.zeros((ROWS, D), dtype=ct.float32)
+    for step in range(ct.num_tiles(a, axis=1, shape=(ROWS, D))):
+        left, right = ct.load(a, (0, step), (ROWS, D)), ct.load(d, (step, 0), (D, D))
+        total = ct.mma(left, ct.load(b, (step, 0), (D, D)), total)
+        total = ct.mma(ct.load(c, (0, step), (ROWS, D)), right, total)
+        total = ct.mma(left, right, total)
+    ct.store(added, (0, 0), total)
+    total = ct.zeros((ROWS, D), dtype=ct.float32)
+    for step in range(ct.num_tiles(a, axis=1, shape=(ROWS, D))):
+        total = ct.mma(ct.load(a, (0, step), (ROWS, D)), ct.load(b, (step, 0), (D, D)), total)
+        total = ct.mma(ct.load(c, (0, step), (ROWS, D)), ct.load(d, (step, 0), (D, D)), total)
+    ct.store(out, (0, 0), total)
+
+
 half, single = (Array(dtype, 2, stride_divisible_by=8, alignment=16) for dtype in ("float16", "float32"))
 CASES = [
     Case("scan", scan, (half, half, half, half, single, 128, 64, 256)),
     Case("scan_narrow", scan, (half, half, half, half, single, 128, 64, 64)),
     Case("twice", twice, (half, half, half, Array("float32", 2), single, 128, 256)),
     Case("differing", differing, (half, half, single, single, 128, 64)),
+    Case("shorter", shorter, (half, half, half, half, single, single, 64)),
 ]

@@ -80,5 +80,15 @@ def test_results_of_differing():
     np.testing.assert_array_equal(found, [2 * first, 3 * second])
 
 
+def test_results_of_a_shorter_chain():
+    """The second of three dots that are added has not the accumulator of the second of two."""
+    a, c = matrix(128, 128, 10), matrix(128, 128, 11)
+    b, d = matrix(128, 64, 12), matrix(128, 64, 13)
+    outputs = [np.full((128, 64), np.nan, np.float32) for _ in range(2)]
+    found = run(KERNELS, "shorter", "sm_100", [a, b, c, d, *outputs], (1, 1, 1))[4:]
+    left, both = a.astype(np.float64), a.astype(np.float64) @ b + c.astype(np.float64) @ d
+    np.testing.assert_array_equal(found, [both + left @ d, both])
+
+
 def test_verifier_of_pipelines():
     assert verify_pipelines(scheduled_case(KERNELS, "scan", "sm_100")) > 0

@@ -204,3 +204,48 @@ nv_tileaa.func @k {
   }
   nv_tileaa.return
 }
+
+// ---- blocks_on_the_diagonal_are_masked
+nv_tileaa.func @k {
+^bb0(%row: i32, %end: i32, %x: f32, %start: tensor<64x64xf32>):
+  %one = arith.constant 1 : i32
+  %range = nv_tileaa.make_range : tensor<64xi32>
+  %across = nv_tileaa.view %range : (tensor<64xi32>) -> tensor<1x64xi32>
+  %down = nv_tileaa.view %range : (tensor<64xi32>) -> tensor<64x1xi32>
+  %far = nv_tileaa.broadcast %across : (tensor<1x64xi32>) -> tensor<64x64xi32>
+  %near = nv_tileaa.broadcast %down : (tensor<64x1xi32>) -> tensor<64x64xi32>
+  %first = nv_tileaa.splat %row : (i32) -> tensor<64x64xi32>
+  %rows = arith.addi %first, %near : tensor<64x64xi32>
+  %other = nv_tileaa.splat %x : (f32) -> tensor<64x64xf32>
+  %sum = nv_tileaa.for %row, %end, %one initial(%start) : (i32, i32, i32, tensor<64x64xf32>) -> tensor<64x64xf32> {
+  ^bb1(%i: i32, %total: tensor<64x64xf32>):
+    %here = nv_tileaa.splat %i : (i32) -> tensor<64x64xi32>
+    %columns = arith.addi %here, %far : tensor<64x64xi32>
+    %seen = arith.cmpi %rows, %columns {predicate = "sge"} : (tensor<64x64xi32>, tensor<64x64xi32>) -> tensor<64x64xi1>
+    %masked = arith.select %seen, %total, %other : (tensor<64x64xi1>, tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    nv_tileaa.continue %masked : (tensor<64x64xf32>) -> ()
+  }
+  nv_tileaa.return
+}
+// ==>
+nv_tileaa.func @k {
+^bb0(%row: i32, %end: i32, %x: f32, %start: tensor<64x64xf32>):
+  %one = arith.constant 1 : i32
+  %range = nv_tileaa.make_range : tensor<64xi32>
+  %across = nv_tileaa.view %range : (tensor<64xi32>) -> tensor<1x64xi32>
+  %down = nv_tileaa.view %range : (tensor<64xi32>) -> tensor<64x1xi32>
+  %far = nv_tileaa.broadcast %across : (tensor<1x64xi32>) -> tensor<64x64xi32>
+  %near = nv_tileaa.broadcast %down : (tensor<64x1xi32>) -> tensor<64x64xi32>
+  %first = nv_tileaa.splat %row : (i32) -> tensor<64x64xi32>
+  %rows = arith.addi %first, %near : tensor<64x64xi32>
+  %other = nv_tileaa.splat %x : (f32) -> tensor<64x64xf32>
+  %sum = nv_tileaa.for %row, %end, %one initial(%start) : (i32, i32, i32, tensor<64x64xf32>) -> tensor<64x64xf32> {
+  ^bb0(%i: i32, %total: tensor<64x64xf32>):
+    %here = nv_tileaa.splat %i : (i32) -> tensor<64x64xi32>
+    %columns = arith.addi %here, %far : tensor<64x64xi32>
+    %seen = arith.cmpi %rows, %columns {predicate = "sge"} : (tensor<64x64xi32>, tensor<64x64xi32>) -> tensor<64x64xi1>
+    %masked = arith.select %seen, %total, %other : (tensor<64x64xi1>, tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    nv_tileaa.continue %masked : (tensor<64x64xf32>) -> ()
+  }
+  nv_tileaa.return
+}

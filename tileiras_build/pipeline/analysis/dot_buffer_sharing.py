@@ -54,7 +54,8 @@ def accumulator_sharing_class(dots: Iterable[tuple[TableOp, Iterable[int]]]) -> 
     """A key for each (dot, loaded operands) of a kernel, in program order.
 
     Dots with equal keys have equal loads and instructions, each in a loop of its own in one block: the n-th such dot of
-    one loop has the key of the n-th of another, and so have those to whose results they add.
+    one loop has the key of the n-th of another, and so have those to whose results they add. Another dot adds to the results of all of them, or
+    of none.
     """
     every = {dot: tuple(loaded) for dot, loaded in dots}
     continuing = _first_of_continuing(every)
@@ -63,7 +64,8 @@ def accumulator_sharing_class(dots: Iterable[tuple[TableOp, Iterable[int]]]) -> 
 
 def _accumulator_key(dot: TableOp, every: Mapping[TableOp, Iterable[int]]) -> Hashable:
     summed = [one for one in summed_dots(dot) if one in every]
-    return tuple(_sharing_key(one, every[one]) for one in (dot, *summed[: summed.index(dot)]))
+    is_added_to = summed[-1] is not dot
+    return is_added_to, *(_sharing_key(one, every[one]) for one in (dot, *summed[: summed.index(dot)]))
 
 
 def _first_of_continuing(dots: Iterable[TableOp]) -> dict[TableOp, TableOp]:

@@ -3,8 +3,8 @@
 In:    nv_tileaa operations. Loops with an arith.select of large tiles whose condition compares coordinates
        (``analysis/axis_info.py``): causal masks, boundary tiles.
 Out:   the select, and the operations that only its condition uses, in the second region of an ``if``. The first region
-       yields the unmasked tile; it executes if scalars prove that the condition holds for every element. Conditions of
-       constants that do not hold for all stay as they are.
+       yields the unmasked tile; it executes if scalars prove that the condition holds for every element. Conditions that
+       hold for all elements in no iteration stay as they are.
 After: cse (equal conditions are merged). Before: all passes that match loops.
 Sound: without overflow, the maximum of one side and the minimum of the other decide for all elements. If the scalar
        plus the largest coordinate would overflow, the select is executed.
@@ -12,17 +12,18 @@ Sound: without overflow, the maximum of one side and the minimum of the other de
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from math import prod
 
 from xdsl.dialects.builtin import ModuleOp, i1
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
 from ...ir.casting import as_op, parent_block, tile_type, unwrap
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileaa.ops import IfOp, YieldOp
 from ...ir.dialects.op_definition import TableOp
-from ...ir.dialects.op_traits import is_loop
+from ...ir.dialects.op_traits import is_counted_loop, is_loop
 from ..analysis.op_queries import is_tile
 from ..analysis.scalar_plus_constant_tiles import VIEW_LIKE_OPS, ScalarPlusConstants
 from ..common.cse import is_pure
@@ -74,10 +75,19 @@ def _comparisons(condition: SSAValue) -> list[tuple[str, ScalarPlusConstants, Sc
 
 
 def _may_hold(predicate: str, small: ScalarPlusConstants, large: ScalarPlusConstants) -> bool:
-    """Whether a comparison may hold for all elements; one of constants alone, as of a triangle, does not in any iteration."""
-    if small.scalars or large.scalars:
+    """Whether a comparison may hold for all elements. One of constants alone, as of a triangle, does not in any iteration, and neither does
+    that of a loop's index with its first value: a block on the diagonal is masked.
+    """
+    if Counter(map(_first_value, small.scalars)) != Counter(large.scalars):
         return True
     return small.max < large.min + (predicate == "sle")
+
+
+def _first_value(scalar: SSAValue) -> SSAValue:
+    """The first value, and the smallest, of the index of a loop; another scalar itself."""
+    loop = scalar.block.parent_op() if isinstance(scalar, BlockArgument) else None
+    is_index = loop is not None and is_counted_loop(loop) and scalar is loop.regions[0].blocks[0].args[0]
+    return as_op(loop).lower if is_index else scalar
 
 
 def _comparison(op: TableOp) -> list[tuple[str, ScalarPlusConstants, ScalarPlusConstants]] | None:
