@@ -101,3 +101,8 @@ def test_tiles_at_different_times_share_the_bytes_that_a_gpu_has(make, seed, tar
 def test_left_operands_that_tensor_memory_cannot_hold_stay_in_shared_memory(tmp_path):
     """A left operand of 64 rows beside others that leave no columns."""
     assert list(map(str, compare_kernel(random_kernel(1301000, large=True), ("sm_100",), tmp_path, races=True))) == []
+
+
+def test_a_loop_goes_on_with_what_another_family_has_added(tmp_path):
+    """Of the loop before, tensor memory has a part of the dots that are added: the loop was erased as the read of its accumulator."""
+    assert list(map(str, compare_kernel(random_loops(20001), ("sm_100",), tmp_path, races=True))) == []

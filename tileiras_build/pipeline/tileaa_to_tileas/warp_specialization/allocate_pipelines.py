@@ -402,8 +402,7 @@ class PipelineAllocation:
     def _accumulator(
         self, mainloop: Mainloop, tile: SSAValue, operand: SSAValue | None, buffers: int
     ) -> TmemAccumulator:
-        summed = summed_in_tmem(mainloop, self.mainloops)
-        stays = only_accumulates(mainloop.dot) and summed == summed_dots(mainloop.dot) and not mainloop.dot.rescaled
+        summed, stays = summed_in_tmem(mainloop, self.mainloops), self._stays_in_loop(mainloop)
         waited = stays and operand is not None and is_defined_in_loop(mainloop.dot.lhs, mainloop.loops[-1])
         rescaled, warps = mainloop.dot.rescaled, self.warps // self.query_tiles
         by_warps = self.has_mma_issuer or rescaled or mainloop.releases_accumulator
@@ -427,7 +426,14 @@ class PipelineAllocation:
     def _continued(self, mainloop: Mainloop) -> Mainloop | None:
         """The mainloop of the loop before whose accumulators in tensor memory a dot takes over."""
         before = continued_dot(mainloop.dot)
-        return next((one for one in self.mainloops if one.consumers and one.dot is before), None)
+        found = next((one for one in self.mainloops if one.consumers and one.dot is before), None)
+        return found if found is not None and all(map(self._stays_in_loop, (found, mainloop))) else None
+
+    def _stays_in_loop(self, mainloop: Mainloop) -> bool:
+        """Whether accumulators stay in tensor memory for all of a loop: no instruction that accumulates elsewhere adds to them."""
+        dot = mainloop.dot
+        summed = summed_in_tmem(mainloop, self.mainloops)
+        return only_accumulates(dot) and summed == summed_dots(dot) and not dot.rescaled
 
     def _tmem_columns_of(self, mainloop: Mainloop) -> tuple[int, int]:
         """Columns of tensor memory for the left operand (0 where it is loaded) and for accumulators of its own."""
