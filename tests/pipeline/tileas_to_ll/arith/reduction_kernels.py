@@ -25,9 +25,17 @@ def middle_total(x, out):
     ct.store(out, index=(0, 0), tile=ct.sum(tile, axis=1))
 
 
+@ct.kernel
+def count_of_dot(x, y, out):
+    dot = ct.mma(ct.load(x, (0, 0), (128, 16)), ct.load(y, (0, 0), (16, 64)), ct.zeros((128, 64), ct.float32))
+    ct.store(out, index=(0,), tile=ct.sum((dot > 0).astype(ct.float32), axis=0))
+
+
 X = Array("float16", 3, stride_divisible_by=8, shape_divisible_by=2)
+MATRIX = Array("float16", 2, stride_divisible_by=8, shape_divisible_by=8)
 CASES = [
     Case("middle_max", middle_max, (X, Array("float16", 2))),
     Case("middle_total", middle_total, (X, Array("float32", 2))),
+    Case("count_of_dot", count_of_dot, (MATRIX, MATRIX, Array("float32", 1))),
     Case("middle_argmax", middle_argmax, (X, Array("int32", 2))),
 ]

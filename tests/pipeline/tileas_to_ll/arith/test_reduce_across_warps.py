@@ -27,3 +27,15 @@ def test_each_access_has_as_many_neighbors_as_fit():
     assert text.count("ld.shared.v4.b32") == 4 * 2
     pairs = compiled(KERNELS, "middle_argmax", "sm_90").ptx  # halves, and their positions of four bytes
     assert re.findall(r"ld\.shared\.\S*", pairs) == ["ld.shared.v2.b32", "ld.shared.v4.b32"] * (4 * 2 * 2)
+
+
+def test_lanes_combine_many_results():
+    """Each lane loads its 2 of 64 results from 4 warps; the warp then loads all 64 of its own place, 4 at a time."""
+    text = compiled(KERNELS, "count_of_dot", "sm_100").ptx
+    assert (text.count("ld.shared"), text.count("ld.shared.v4"), text.count("bar.warp.sync")) == (2 * 4 + 16, 16, 1)
+
+
+def test_results_that_lanes_combine():
+    x, y = (np.random.default_rng(0).integers(-4, 4, shape).astype(np.float16) for shape in ((128, 16), (16, 64)))
+    found = run(KERNELS, "count_of_dot", "sm_100", [x, y, np.zeros(64, np.float32)])[2]
+    np.testing.assert_array_equal(found, (x.astype(np.float32) @ y.astype(np.float32) > 0).sum(axis=0))

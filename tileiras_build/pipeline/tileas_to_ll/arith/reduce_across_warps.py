@@ -1,4 +1,8 @@
-"""The last step of a reduction: every warp along the axis stores its partial results; every thread combines those of its elements."""
+"""The last step of a reduction: every warp along the axis stores its partial results; every thread combines those of its elements.
+
+Where the lanes of a warp have parts of many results, each lane combines only its part: it stores that in its warp's place
+of shared memory, after a barrier, and all threads of the warp load from there.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,17 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ....ir.casting import int_attr
+from ....ir.dialects.nvvm.warp_sync import BarWarpSyncOp
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import LinearLayout
 from ....ir.layouts.f2_linear_algebra import bits as bit_positions
+from ....ir.layouts.shared_layout import BANK_BYTES
+from ....target.gpu_rates import SHARED_BYTES_PER_CLOCK, SM_PARTITIONS
 from ...analysis.access_vectorization import VECTOR_BYTES
 from ...common.llvm_element_types import Element
+from ...schedule.cost import BARRIER_LATENCY, default_gpu
 from ..emission.function_builder import Value
+from ..emission.instruction_builder import WARP
 from ..emission.kernel_emitter import KernelEmitter
 from ..memory.shared_memory import holder_of, load_shared, store_shared
 from .scatter_across_lanes import Combine, LaneScatter, Tuple
@@ -35,12 +44,13 @@ def reduce_across_warps(
         e.memory.barrier()
     partials.store(e, held, scatter)
     e.memory.barrier()
-    vectors = partials.vectors(results, partials.reduced.lanes)
-    bases = [_address(e, partials.reduced.lanes, partials.reduced.warps, element.bytes) for element in elements]
-    found: dict[int, Tuple] = {}
-    for vector in vectors:
-        found.update(zip(vector, partials.load(e, vector, bases, combine)))
-    return {register: found[register] for register in results}
+    if scatter.steps and partials.lanes_combine(e, results, held):
+        totals = partials.totals(e, list(held), scatter.lane_images(partials.reduced), partials.reduced.warps, combine)
+        e.memory.barrier()
+        partials.store(e, totals, scatter)
+        e.b.issue(BarWarpSyncOp, -1)
+        return partials.totals(e, results, partials.reduced.lanes, partials.own_part(), None)
+    return partials.totals(e, results, partials.reduced.lanes, partials.reduced.warps, combine)
 
 
 @dataclass(frozen=True)
@@ -91,28 +101,61 @@ class _Partials:
         holder = holder_of(e.threads, free_lanes, free_warps)
         lanes = scatter.lane_images(self.reduced)
         vectors = self.vectors(held, lanes)
-        warps = list(self.reduced.warps)
-        for place, position in enumerate(self.warps):
-            warps[position] = self.reduced.size << place
         for number, (element, start) in enumerate(zip(self.elements, self.starts)):
-            thread = _address(e, lanes, warps, element.bytes)
+            thread = _address(e, lanes, self.own_part(), element.bytes)
             for vector in vectors:
                 values = [held[register][number] for register in vector]
                 offset = self.reduced.register_offsets[vector[0]] * element.bytes
                 store_shared(e.b, element, values, thread, start + offset, holder)
 
-    def load(self, e: KernelEmitter, vector: list[int], bases: list[Value], combine: Combine) -> Sequence[Tuple]:
-        """The results of a vector of registers: those of the warps, combined in order."""
+    def own_part(self) -> list[int]:
+        """``reduced.warps`` with the places of what each warp along the axis has combined."""
+        warps = list(self.reduced.warps)
+        for place, position in enumerate(self.warps):
+            warps[position] = self.reduced.size << place
+        return warps
+
+    def lanes_combine(self, e: KernelEmitter, results: Collection[int], kept: Collection[int]) -> bool:
+        """Whether it is faster that each lane combines the results ``kept``, and the warp then reads all of them.
+
+        Else each thread combines all ``results``. The combined ones need a place of each warp, a barrier, and two more accesses.
+        """
+        gpu = default_gpu(e.target)
+        if gpu is None or self.layout.free_bits("warp") & ~self.along["warp"]:
+            return False
+        parts, fewer = 1 << len(self.warps), len(results) - len(kept)
+        vectors = len(results) * (parts - 1) * sum(element.bytes for element in self.elements)
+        scalars = len(kept) * (parts + 1) * sum(max(element.bytes, BANK_BYTES) for element in self.elements)
+        of_warp = (vectors - scalars) * WARP / SHARED_BYTES_PER_CLOCK + fewer * (parts - 1) / SM_PARTITIONS
+        return of_warp * e.num_warps > BARRIER_LATENCY + 2 * gpu.shared_latency
+
+    def totals(
+        self,
+        e: KernelEmitter,
+        results: Collection[int],
+        lanes: Sequence[int],
+        warps: Sequence[int],
+        combine: Combine | None,
+    ) -> dict[int, Tuple]:
+        """``results`` of threads with those images: those of the warps ``combine``d, or of the part that ``warps`` selects."""
+        bases = [_address(e, lanes, warps, element.bytes) for element in self.elements]
+        found: dict[int, Tuple] = {}
+        for vector in self.vectors(results, lanes):
+            found.update(zip(vector, self.load(e, vector, bases, combine)))
+        return {register: found[register] for register in results}
+
+    def load(self, e: KernelEmitter, vector: list[int], bases: list[Value], combine: Combine | None) -> Sequence[Tuple]:
+        """The results of a vector of registers: those of the warps, combined in order, or one without ``combine``."""
         first, width = self.reduced.register_offsets[vector[0]], len(vector)
         total: Sequence[Tuple] = ()
-        for part in range(1 << len(self.warps)):
+        for part in range(1 << len(self.warps) if combine else 1):
             place = part * self.reduced.size + first
             columns = [
                 load_shared(e.b, element, width, base, start + place * element.bytes)
                 for element, base, start in zip(self.elements, bases, self.starts)
             ]
             loaded = list(zip(*columns))
-            total = combine(loaded, total) if total else loaded
+            total = combine(loaded, total) if combine and total else loaded
         return total
 
 

@@ -68,7 +68,7 @@ class LaneScatter:
         for position, bit in self.steps:
             upper = e.b.compare("ne", e.b.and_(e.threads.lane, 1 << position), 0)
             lower = [register for register in held if not register & bit]
-            step = {}
+            step: dict[int, Tuple] = {}
             for start in range(0, len(lower), GROUP):
                 registers = lower[start : start + GROUP]
                 kept, sent = [], []
