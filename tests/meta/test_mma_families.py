@@ -18,6 +18,7 @@ DIALECT_CONVERSIONS = (
     "tileas_to_ll/convert_cute_to_llvm/",
     "tileas_to_ll/convert_nvgpu_and_gpu_to_nvvm/",
     "verifiers/cluster_peer_lifetime.py",  # reads NVVM's operations, after these conversions
+    "ll_to_ptx/hoist_mma_waits.py",  # reads PTX, after these conversions
 )
 OF_FAMILY = re.compile(rf"mma/({'|'.join({row.family for row in MMA_ROWS})}|{FALLBACK_FAMILY})/")
 
