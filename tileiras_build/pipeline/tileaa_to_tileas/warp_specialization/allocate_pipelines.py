@@ -22,7 +22,7 @@ from ....ir.dialects.nv_tileas.ops import (
 )
 from ....ir.dialects.nv_tileas.types import BufferType, PipelineType, TmemType
 from ....ir.layouts.tmem_layout import ALL_COLUMNS, PAIR, allocated_columns
-from ...analysis.enclosing_control_flow import continued_dot, is_defined_in_loop, only_accumulates, summed_dots
+from ...analysis.enclosing_control_flow import is_defined_in_loop, only_accumulates
 from ...analysis.resource_model import (
     MAX_CP_ASYNC_STAGES,
     MIN_STAGES,
@@ -58,7 +58,15 @@ from .pipelines import (
     query_tiles_of,
     stationary_operands_of,
 )
-from .shared_stages import accumulator_sharing_groups, most_tiles, set_stages, stage_sharing_groups, summed_in_tmem
+from .shared_stages import (
+    accumulator_sharing_groups,
+    continued_mainloop,
+    most_tiles,
+    set_stages,
+    stage_sharing_groups,
+    stays_in_tmem,
+    summed_in_tmem,
+)
 from .stage_limits import (
     bytes_of_copied_scales,
     bytes_of_loaded_scales,
@@ -340,7 +348,7 @@ class PipelineAllocation:
             operand = tensor_memory.reuse_last() if group[0].dot.rescaled else None
             before = self._added_to(group[0]) or self._first_of(of_group.shared_accumulators)
             for mainloop in group:
-                mainloop.continues = self._continued(mainloop) is not None
+                mainloop.continues = continued_mainloop(mainloop, self.mainloops) is not None
             tile = tensor_memory.allocate(buffers * accumulators) if before is None else before.accumulator.tile
             if (shared := self._first_of(of_group.shared_left)) is not None:
                 operand = shared.accumulator.lhs_tile
@@ -402,7 +410,7 @@ class PipelineAllocation:
     def _accumulator(
         self, mainloop: Mainloop, tile: SSAValue, operand: SSAValue | None, buffers: int
     ) -> TmemAccumulator:
-        summed, stays = summed_in_tmem(mainloop, self.mainloops), self._stays_in_loop(mainloop)
+        summed, stays = summed_in_tmem(mainloop, self.mainloops), stays_in_tmem(mainloop, self.mainloops)
         waited = stays and operand is not None and is_defined_in_loop(mainloop.dot.lhs, mainloop.loops[-1])
         rescaled, warps = mainloop.dot.rescaled, self.warps // self.query_tiles
         by_warps = self.has_mma_issuer or rescaled or mainloop.releases_accumulator
@@ -420,20 +428,8 @@ class PipelineAllocation:
         dots = summed_in_tmem(mainloop, self.mainloops)
         before = dots[: dots.index(mainloop.dot)]
         if not before:
-            return self._continued(mainloop)
+            return continued_mainloop(mainloop, self.mainloops)
         return next((one for one in self.mainloops if one.dot is before[-1]), None)
-
-    def _continued(self, mainloop: Mainloop) -> Mainloop | None:
-        """The mainloop of the loop before whose accumulators in tensor memory a dot takes over."""
-        before = continued_dot(mainloop.dot)
-        found = next((one for one in self.mainloops if one.consumers and one.dot is before), None)
-        return found if found is not None and all(map(self._stays_in_loop, (found, mainloop))) else None
-
-    def _stays_in_loop(self, mainloop: Mainloop) -> bool:
-        """Whether accumulators stay in tensor memory for all of a loop: no instruction that accumulates elsewhere adds to them."""
-        dot = mainloop.dot
-        summed = summed_in_tmem(mainloop, self.mainloops)
-        return only_accumulates(dot) and summed == summed_dots(dot) and not dot.rescaled
 
     def _tmem_columns_of(self, mainloop: Mainloop) -> tuple[int, int]:
         """Columns of tensor memory for the left operand (0 where it is loaded) and for accumulators of its own."""

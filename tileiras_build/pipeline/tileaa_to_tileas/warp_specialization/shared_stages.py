@@ -22,7 +22,7 @@ from ....ir.dialects.op_definition import TableOp
 from ...analysis.axis_info import AxisAnalysis
 from ...analysis.chained_dots import stationary_lhs_load
 from ...analysis.dot_buffer_sharing import accumulator_sharing_class, stage_sharing_class
-from ...analysis.enclosing_control_flow import enclosing_control_flow, summed_dots
+from ...analysis.enclosing_control_flow import continued_dot, enclosing_control_flow, only_accumulates, summed_dots
 from ...analysis.integer_ranges import trips_of
 from ...analysis.stored_operands import shares_stages
 from ...analysis.tma_operands import tile_key
@@ -153,3 +153,16 @@ def summed_in_tmem(mainloop: Mainloop, mainloops: list[Mainloop]) -> list[TableO
     place = dots.index(mainloop.dot)
     before = takewhile(found.__contains__, reversed(dots[:place]))
     return [*reversed([*before]), *takewhile(found.__contains__, dots[place:])]
+
+
+def stays_in_tmem(mainloop: Mainloop, mainloops: list[Mainloop]) -> bool:
+    """Whether an accumulator stays in tensor memory for all of a loop: no instruction that accumulates elsewhere adds to it."""
+    dot = mainloop.dot
+    return only_accumulates(dot) and summed_in_tmem(mainloop, mainloops) == summed_dots(dot) and not dot.rescaled
+
+
+def continued_mainloop(mainloop: Mainloop, mainloops: list[Mainloop]) -> Mainloop | None:
+    """The mainloop of the loop before whose accumulators in tensor memory a dot takes over."""
+    before = continued_dot(mainloop.dot)
+    found = next((one for one in mainloops if one.consumers and one.dot is before), None)
+    return found if found and all(stays_in_tmem(one, mainloops) for one in (found, mainloop)) else None
