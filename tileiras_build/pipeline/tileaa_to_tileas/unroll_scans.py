@@ -75,7 +75,8 @@ def _unroll(loop: TableOp, loads: list[TableOp]) -> None:
     first = LoopIteration(block, [loop.lower, *loop.initial], insertion_before(_place(loop, loads)), loop.step)
     ahead = [_load(first, loads, trip) for trip in range(unwrap(trips_of(loop)))]
     for trip, loaded in enumerate(ahead):
-        known = {**dict(zip(carried, values, strict=True)), **loaded, counter: first.index(trip)}
+        known: dict[SSAValue, SSAValue] = {**loaded, counter: first.index(trip)}
+        known.update(zip(carried, values, strict=True))
         for op in body:
             if op not in loads:
                 insert(op.clone(known))
