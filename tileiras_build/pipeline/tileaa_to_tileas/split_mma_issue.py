@@ -142,11 +142,16 @@ def _is_read_in(dot: TableOp, loop: TableOp) -> bool:
 
 
 def _is_supported(switch: TableOp, acts: Sequence[TableOp], func: TableOp) -> bool:
-    """Whether one CTA has all of it, and no thread leaves a loop or the kernel early."""
+    """Whether one CTA has all of it, no thread leaves a loop or the kernel early, and none copies operands: the verifier of copies follows
+    the threads that issue MMAs.
+    """
     dots = [op for op in acts if is_async_mma(op)]
     if func.num_ctas is not None or any(dot.lhs_scale is not None or dot.acc_stage is not None for dot in dots):
         return False
     inside = list(walk(switch.regions[-1]))
+    copied = {as_op(op).buffer for op in inside if op.name in ASYNC_COPIES}
+    if any(dot.lhs in copied or dot.rhs in copied for dot in dots):
+        return False
     return not any(is_return(op) or is_loop(op) and not has_no_early_exit(op) for op in inside)
 
 
