@@ -106,3 +106,8 @@ def test_left_operands_that_tensor_memory_cannot_hold_stay_in_shared_memory(tmp_
 def test_a_loop_goes_on_with_what_another_family_has_added(tmp_path):
     """Of the loop before, tensor memory has a part of the dots that are added: the loop was erased as the read of its accumulator."""
     assert list(map(str, compare_kernel(random_loops(20001), ("sm_100",), tmp_path, races=True))) == []
+
+
+def test_columns_of_a_chain_whose_last_dots_accumulate_elsewhere(tmp_path):
+    """The first one continues the accumulator of the loop before, but in columns of its own."""
+    assert list(map(str, prove_kernel(random_loops(1600478), ("sm_100",), tmp_path))) == []

@@ -6,7 +6,8 @@ one loop to the next, so that the tiles of the second one are loaded while the f
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Collection, Container, Hashable, Iterable, Mapping
+from itertools import takewhile
 
 from xdsl.ir import Operation
 
@@ -63,16 +64,37 @@ def accumulator_sharing_class(dots: Iterable[tuple[TableOp, Iterable[int]]]) -> 
 
 
 def _accumulator_key(dot: TableOp, every: Mapping[TableOp, Iterable[int]]) -> Hashable:
-    summed = [one for one in summed_dots(dot) if one in every]
-    is_added_to = summed[-1] is not dot
-    return is_added_to, *(_sharing_key(one, every[one]) for one in (dot, *summed[: summed.index(dot)]))
+    summed = summed_within(dot, every)
+    is_added_to, is_whole = summed[-1] is not dot, len(summed) == len(summed_dots(dot))
+    before = summed[: summed.index(dot)]
+    return is_added_to, is_whole, *(_sharing_key(one, every[one]) for one in (dot, *before))
 
 
-def _first_of_continuing(dots: Iterable[TableOp]) -> dict[TableOp, TableOp]:
+def summed_within(dot: TableOp, found: Container[TableOp]) -> list[TableOp]:
+    """The dots that accumulate one after the other in the same columns, of which a dot is one: those of a chain up to the next one that is not
+    among ``found``.
+    """
+    dots = summed_dots(dot)
+    place = dots.index(dot)
+    before = takewhile(found.__contains__, reversed(dots[:place]))
+    return [*reversed([*before]), *takewhile(found.__contains__, dots[place:])]
+
+
+def continued_within(dot: TableOp, found: Container[TableOp]) -> TableOp | None:
+    """The dot of the loop before whose columns a dot takes over, if all dots of both chains are among ``found``: otherwise the accumulators pass
+    from one loop to the next in registers.
+    """
+    before = continued_dot(dot)
+    if before is None or not all(one in found for one in (*summed_dots(before), *summed_dots(dot))):
+        return None
+    return before
+
+
+def _first_of_continuing(dots: Collection[TableOp]) -> dict[TableOp, TableOp]:
     """Of dots whose accumulators live from one loop to the next, the first one: no others may have these columns."""
     found: dict[TableOp, TableOp] = {}
     for dot in dots:
-        if (before := continued_dot(dot)) is not None:
+        if (before := continued_within(dot, dots)) is not None:
             first = found.get(before, before)
             found |= {one: first for one in (*summed_dots(before), *summed_dots(dot))}
     return found

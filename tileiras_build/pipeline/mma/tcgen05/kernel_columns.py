@@ -6,8 +6,8 @@ from collections.abc import Collection
 
 from ....ir.casting import unwrap
 from ....ir.dialects.op_definition import TableOp
-from ...analysis.dot_buffer_sharing import accumulator_sharing_class
-from ...analysis.enclosing_control_flow import continued_dot, enclosing_kernel, summed_dots
+from ...analysis.dot_buffer_sharing import accumulator_sharing_class, continued_within, summed_within
+from ...analysis.enclosing_control_flow import enclosing_kernel
 from ...analysis.op_queries import dots_in
 from ...analysis.tma_operands import is_tma_operand
 from ..shared_columns import TmemColumns, share_columns
@@ -41,11 +41,11 @@ def _columns_of(dots: list[TableOp], loaded: Collection[int], warps: int) -> Tme
 
 
 def adds_in_tmem(op: TableOp) -> bool:
-    """Whether a dot adds to the columns of another one, of its loop or of the one before."""
-    dots = summed_dots(op)
-    place = dots.index(op)
-    before = dots[place - 1] if place > 0 else continued_dot(op)
-    return before is not None and before.tmem_columns is not None
+    """Whether a dot adds to the columns of another one, of its loop or of the one before. A later dot of its chain that has no instruction yet
+    counts as one that accumulates elsewhere.
+    """
+    found = {op, *(dot for dot in dots_in(enclosing_kernel(op)) if dot.tmem_columns is not None)}
+    return summed_within(op, found)[0] is not op or continued_within(op, found) is not None
 
 
 def _shared_columns(tiles: TmemColumns) -> int:

@@ -12,7 +12,6 @@ Sound: the loads have the same view and coordinates, and TMA was selected for ea
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from itertools import takewhile
 from math import inf, prod
 
 from xdsl.ir import Operation
@@ -21,8 +20,13 @@ from ....ir.casting import parent_block, unwrap
 from ....ir.dialects.op_definition import TableOp
 from ...analysis.axis_info import AxisAnalysis
 from ...analysis.chained_dots import stationary_lhs_load
-from ...analysis.dot_buffer_sharing import accumulator_sharing_class, stage_sharing_class
-from ...analysis.enclosing_control_flow import continued_dot, enclosing_control_flow, only_accumulates, summed_dots
+from ...analysis.dot_buffer_sharing import (
+    accumulator_sharing_class,
+    continued_within,
+    stage_sharing_class,
+    summed_within,
+)
+from ...analysis.enclosing_control_flow import enclosing_control_flow, only_accumulates, summed_dots
 from ...analysis.integer_ranges import trips_of
 from ...analysis.stored_operands import shares_stages
 from ...analysis.tma_operands import tile_key
@@ -146,13 +150,8 @@ def set_stages(mainloop: Mainloop, stages: Pipeline, is_reused: bool) -> None:
 
 
 def summed_in_tmem(mainloop: Mainloop, mainloops: list[Mainloop]) -> list[TableOp]:
-    """The dots that accumulate one after the other in tensor memory, of which a dot is one: those of a chain up to the next whose
-    instruction accumulates elsewhere.
-    """
-    dots, found = summed_dots(mainloop.dot), {one.dot for one in mainloops if one.consumers}
-    place = dots.index(mainloop.dot)
-    before = takewhile(found.__contains__, reversed(dots[:place]))
-    return [*reversed([*before]), *takewhile(found.__contains__, dots[place:])]
+    """The dots that accumulate one after the other in tensor memory, of which a dot is one."""
+    return summed_within(mainloop.dot, _consumed_dots(mainloops))
 
 
 def stays_in_tmem(mainloop: Mainloop, mainloops: list[Mainloop]) -> bool:
@@ -163,6 +162,9 @@ def stays_in_tmem(mainloop: Mainloop, mainloops: list[Mainloop]) -> bool:
 
 def continued_mainloop(mainloop: Mainloop, mainloops: list[Mainloop]) -> Mainloop | None:
     """The mainloop of the loop before whose accumulators in tensor memory a dot takes over."""
-    before = continued_dot(mainloop.dot)
-    found = next((one for one in mainloops if one.consumers and one.dot is before), None)
-    return found if found and all(stays_in_tmem(one, mainloops) for one in (found, mainloop)) else None
+    before = continued_within(mainloop.dot, _consumed_dots(mainloops))
+    return next((one for one in mainloops if one.dot is before), None)
+
+
+def _consumed_dots(mainloops: list[Mainloop]) -> set[TableOp]:
+    return {one.dot for one in mainloops if one.consumers}
