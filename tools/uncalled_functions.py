@@ -61,7 +61,8 @@ SAMPLE = {
 # scales; ping-pong of warpgroups, accumulators that stay in tensor memory; dots that load more than shared memory holds in
 # one step, or accumulate more than registers hold; rows that are spilled to shared memory; loads behind stores;
 # accumulators that are read again; accumulators of several loops, or operands of one, in the same columns of tensor memory; tiles that threads
-# load beside scores; scans across warps; windows that end with an array.
+# load beside scores; scans across warps; windows that end with an array; loops that scan sizes; tiles that dots read by slices; loops that fill
+# one ring of stages.
 TILE_KERNELS = {
     "tilebc_to_tileaa/guarded_loops.py": {"sm_90": ["window"]},
     "tileas_to_ll/tile_kernels.py": {
@@ -91,6 +92,11 @@ TILE_KERNELS = {
     "tileaa_to_tileas/shared_tmem.py": {"sm_100": ["twice"]},
     "tileaa_to_tileas/state_dots.py": {"sm_90": ["of_results"], "sm_100": ["linear_attention", "gradients"]},
     "tileaa_to_tileas/biased_scores.py": {"sm_100": ["biased"]},
+    "tileaa_to_tileas/scanned_sizes.py": {"sm_100": ["of_experts"]},
+    "tileaa_to_tileas/sliced_tiles.py": {"sm_90": ["dots"]},
+    "tileaa_to_tileas/newton_schulz.py": {"sm_100": ["orthogonalize"]},
+    "tileas_to_ll/arith/reduction_kernels.py": {"sm_100": ["count_of_dot"]},
+    "tileaa_to_tileas/united_rings.py": {"sm_90": ["scores_and_values"]},
 }
 OPERAND_FORMS = {"sm_90": ["bitcast", "right_int8_scaled", "left_gathered"]}
 SCHEDULED = {"matmul_f16_nn": "sm_90", "attention_f16": "sm_100"}

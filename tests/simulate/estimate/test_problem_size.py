@@ -1,8 +1,7 @@
 """Launches from problem sizes: grids of tile blocks, and which variant they select."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from tileiras_build.core.errors import InvalidInput
 from tileiras_build.manifest.launch_manifest import Argument, Grid, Launch, Parameter

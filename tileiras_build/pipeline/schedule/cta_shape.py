@@ -149,14 +149,17 @@ def _ctas_without_loop(func: TableOp, job: Job) -> int | None:
 
 
 def _ctas_of_one_warpgroup(func: TableOp, job: Job) -> int | None:
-    """Two CTAs per SM for a kernel of one warpgroup that computes a left operand of a dot from another dot in a loop, with accumulators
-    in registers, where both have registers and stages; else None. One warpgroup multiplies while the other computes.
+    """Two CTAs per SM for a kernel of one warpgroup that computes a left operand of a dot from another dot in a loop, and adds parts of
+    accumulators, where both have registers and stages; else None. One warpgroup multiplies while the other computes. Without such parts
+    MMAs are in flight beside what a warpgroup computes itself (``defer_mma_waits.py``).
     """
     family = fastest_family(job.target)
     if family.async_ops is None or family.accumulator is Storage.TENSOR or choose_warps(func, job) != WARPGROUP:
         return None
     dots = [dot for dot in dots_in(func) if is_in_counted_loop(dot)]
     if not any(is_computed_by_dot(dot.lhs, parent_block(dot)) for dot in dots) or not all(_parts(dots, family)):
+        return None
+    if not any(family.partial_registers(dot, job) for dot in dots):
         return None
     if MIN_STAGES * memories_of_loops(func, job)[0] > job.target.shared_memory_of(OVERLAPPING_CTAS):
         return None
