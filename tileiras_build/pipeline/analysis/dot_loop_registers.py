@@ -11,6 +11,7 @@ from ...ir.casting import as_op, parent_block, tile_type
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import LayoutTrait, is_counted_loop, traits_of
+from ...ir.layouts.wgmma_layout import ROWS
 from ..common.llvm_element_types import element_of
 from ..mma.family import MmaFamily, Storage
 from .dot_buffer_sharing import is_lhs_computed_in_loop
@@ -59,13 +60,15 @@ def _arguments_of(value: SSAValue, block: Block) -> Iterator[SSAValue]:
 
 
 def _live_for_dot(dot: TableOp, family: MmaFamily, in_tmem_or_smem: Callable[[TableOp], bool]) -> Iterator[SSAValue]:
-    """The accumulator, unless it only accumulates in tensor memory, or another dot goes on with it in registers, and a loop-invariant
-    left operand. What several dots add up in tensor memory has columns for each, where rows are halved for less.
+    """The accumulator, unless it only accumulates in tensor memory, or another dot goes on with it in the registers of one warpgroup, and a
+    loop-invariant left operand. What several dots add up in tensor memory has columns for each, where rows are halved for less. Rows of
+    two warpgroups have registers for each dot, so that both warpgroups get them and alternate at the tensor core.
     """
     in_tensor_memory = family.accumulator is Storage.TENSOR
     if dot.rescaled:
         return
-    if not only_accumulates(dot) if in_tensor_memory else summed_dots(dot)[-1] is dot:
+    goes_on = summed_dots(dot)[-1] is not dot and dot.result.type.get_shape()[-2] <= ROWS
+    if not only_accumulates(dot) if in_tensor_memory else not goes_on:
         yield dot.result
     if not in_tensor_memory and not is_lhs_computed_in_loop(dot) and not in_tmem_or_smem(dot):
         yield dot.lhs
