@@ -11,7 +11,6 @@ from ...ir.casting import as_op, parent_block, tile_type
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import LayoutTrait, is_counted_loop, traits_of
-from ...ir.layouts.wgmma_layout import ROWS
 from ..common.llvm_element_types import element_of
 from ..mma.family import MmaFamily, Storage
 from .dot_buffer_sharing import is_lhs_computed_in_loop
@@ -67,7 +66,8 @@ def _live_for_dot(dot: TableOp, family: MmaFamily, in_tmem_or_smem: Callable[[Ta
     in_tensor_memory = family.accumulator is Storage.TENSOR
     if dot.rescaled:
         return
-    goes_on = summed_dots(dot)[-1] is not dot and dot.result.type.get_shape()[-2] <= ROWS
+    rows_of_warpgroup = family.tile_steps[0][0]
+    goes_on = summed_dots(dot)[-1] is not dot and dot.result.type.get_shape()[-2] <= rows_of_warpgroup
     if not only_accumulates(dot) if in_tensor_memory else not goes_on:
         yield dot.result
     if not in_tensor_memory and not is_lhs_computed_in_loop(dot) and not in_tmem_or_smem(dot):
