@@ -20,9 +20,13 @@ def test_totals(sm):
     np.testing.assert_array_equal(found, x.astype(np.float32).sum(axis=1))
 
 
-@pytest.mark.parametrize("name", ["middle_total", "middle_max"])
-def test_each_step_halves_the_results(name):
-    assert compiled(KERNELS, name, "sm_90").ptx.count("shfl.sync") == SHUFFLES
+def test_each_step_halves_the_results():
+    assert compiled(KERNELS, "middle_total", "sm_90").ptx.count("shfl.sync") == SHUFFLES
+
+
+def test_each_lane_has_all_results_of_16_bits():
+    """So that it stores vectors."""
+    assert compiled(KERNELS, "middle_max", "sm_90").ptx.count("shfl.sync") == 2 * 16
 
 
 def test_operands_of_other_combinations_keep_their_order():

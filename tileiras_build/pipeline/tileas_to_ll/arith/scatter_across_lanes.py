@@ -14,7 +14,7 @@ from ....ir.dialects.gpu_ext import ShuffleMode
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import LinearLayout
 from ....ir.layouts.f2_linear_algebra import bits as bit_positions
-from ...common.llvm_element_types import Element
+from ...common.llvm_element_types import Element, element_of
 from ..emission.function_builder import Value
 from ..emission.kernel_emitter import KernelEmitter
 from .lane_shuffle import shuffle
@@ -30,6 +30,7 @@ COMMUTATIVE = frozenset({
 })  # fmt: skip
 # Results that a step combines together: enough to hide a shuffle's latency, few enough to need no further registers.
 GROUP = 8
+WORD_BITS = 32
 
 
 @dataclass(frozen=True)
@@ -40,9 +41,12 @@ class LaneScatter:
 
     @classmethod
     def of(cls, op: TableOp, layout: LinearLayout, axis: int, registers: Collection[int]) -> LaneScatter:
-        """As many steps as there are lanes along ``axis`` and bits in the numbers of ``registers``."""
+        """As many steps as there are lanes along ``axis`` and bits in the numbers of ``registers``. None of elements of less than a word:
+        a lane with all of them stores and loads vectors.
+        """
         varying = _independent_bits(registers)
-        if varying is None or not _is_commutative(op):
+        narrow = any(element_of(result.type).bits < WORD_BITS for result in op.results)
+        if varying is None or narrow or not _is_commutative(op):
             return cls()
         offsets = layout.drop_dim(axis).register_offsets
         # Neighbors, which are computed one after the other, are halved first.
