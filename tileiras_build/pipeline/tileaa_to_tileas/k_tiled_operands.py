@@ -10,17 +10,11 @@ from xdsl.ir import Operation, SSAValue
 
 from ...ir.casting import as_op, tile_type
 from ...ir.dialects.fast_xdsl import set_type
-from ...ir.dialects.nv_tileaa.types import TiledViewType
-from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ...ir.dialects.op_definition import TableOp
-from ..analysis.access_vectorization import ViewAccessInfo
-from ..analysis.axis_info import AxisAnalysis
-from ..analysis.integer_ranges import BoundsCheck
 from ..analysis.scale_lines import FIRST_SCALE
 from ..common.llvm_element_types import element_of
-from .subtile_indices import relax_checks_past_end
+from .subtile_indices import cut_view
 
-BlockTileOp = COUNTERPARTS["nv_tileaa.block_tile"]
 FACTORS, SCALES = (0, 1), (FIRST_SCALE, FIRST_SCALE + 1)  # operands of a dot
 
 
@@ -42,7 +36,7 @@ class KTiledOperand:
 
     def split_k(self, factor: int) -> None:
         """Load a k tile that is ``factor`` times shorter. The coordinate along k then counts shorter tiles."""
-        _cut_view(self, factor)
+        cut_view(self.load, {self.k_dim: factor})
         for value, dim in self.k_dims.items():
             set_type(value, with_shorter_dim(tile_type(value), dim, factor))
 
@@ -80,22 +74,6 @@ def _source_dim(link: Operation, dim: int) -> int | None:
         place for place, extent in enumerate(before) if extent == after[dim] and prod(before[place + 1 :]) == inner
     ]
     return places[0] if places else None
-
-
-def _cut_view(operand: KTiledOperand, factor: int) -> None:
-    load, dim = operand.load, operand.k_dim
-    old, view = load.view.type, load.view.owner
-    tile, steps = list(old.tile), list(old.steps)
-    tile[dim], steps[dim] = tile[dim] // factor, steps[dim] // factor
-    # Where an old tile stuck out, a new one may lie outside.
-    kind = old.kind.data
-    if not ViewAccessInfo(load.view, AxisAnalysis()).in_bounds()[dim]:
-        kind = "strided"
-        relax_checks_past_end(load, [dim], replaced_check=BoundsCheck.NONE)
-    type = TiledViewType.of(kind, old.source, tile, old.dim_map, steps, padding=old.padding.data)
-    new_view = BlockTileOp.make([view.operands[0]], [type], dict(view.attributes))
-    view.parent.insert_op_after(new_view, view)
-    load.operands[0] = new_view.results[0]
 
 
 def with_shorter_dim(type: TensorType, dim: int, factor: int) -> TensorType:

@@ -16,10 +16,8 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
-from ...ir.casting import as_op, parent_block, tile_type, unwrap
+from ...ir.casting import as_op, tile_type, unwrap
 from ...ir.dialects.fast_xdsl import set_type, walk
-from ...ir.dialects.nv_tileaa.types import TiledViewType
-from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ...ir.dialects.op_definition import TableOp
 from ..analysis.access_vectorization import ViewAccessInfo
 from ..analysis.axis_info import AxisAnalysis
@@ -32,10 +30,9 @@ from ..common.llvm_element_types import element_of
 from ..job import Job
 from ..pass_manager import EdgePass
 from .op_insertion import Inserter, insertion_before
-from .subtile_indices import clamped_index, relax_checks_past_end, scaled_index
+from .subtile_indices import BlockTileOp, clamped_index, cut_view, relax_checks_past_end, scaled_index
 
 SLICE = "nv_tileas.extract_slice"
-BlockTileOp = COUNTERPARTS["nv_tileaa.block_tile"]
 Place = tuple[int, ...]
 MIN_LINE_BYTES = 32  # of a slice: a sector of DRAM
 
@@ -102,28 +99,14 @@ def _place(part: TableOp) -> Place:
 
 def _load_part(load: TableOp, place: Place, shape: Sequence[int], insert: Inserter) -> SSAValue:
     """The slice of a shape at a place."""
-    own = as_op(load.clone())
-    cut = [dim for dim, whole in enumerate(load.view.type.tile) if whole != shape[dim]]
+    own, whole = as_op(load.clone()), load.view.type.tile
+    ratios = {dim: extent // shape[dim] for dim, extent in enumerate(whole) if extent != shape[dim]}
     first = [name for name, _ in load.operand_groups].index("coords")
-    for dim in cut:
-        ratio = load.view.type.tile[dim] // shape[dim]
+    for dim, ratio in ratios.items():
         scaled = scaled_index(clamped_index(load, dim, insert), ratio, insert)
         own.operands[first + dim] = insert.binary("add", scaled, place[dim])
-    relax_checks_past_end(own, cut, replaced_check=BoundsCheck.ANY)
-    own.operands[0] = _view_of_slices(own, shape, cut)
+    relax_checks_past_end(own, ratios, replaced_check=BoundsCheck.ANY)
+    cut_view(own, ratios)
     set_type(own.value, TensorType(tile_type(load.value).element_type, shape))
     insert(own)
     return own.value
-
-
-def _view_of_slices(load: TableOp, shape: Sequence[int], cut: Sequence[int]) -> SSAValue:
-    """The view of smaller tiles. Where a tile may stick out of the array, one of its slices may lie outside."""
-    old, view = load.view.type, as_op(load.view.owner)
-    inside = ViewAccessInfo(load.view, AxisAnalysis()).in_bounds()
-    outside = [dim for dim in cut if not inside[dim]]
-    relax_checks_past_end(load, outside, replaced_check=BoundsCheck.NONE)
-    kind = "strided" if outside else old.kind.data
-    type = TiledViewType.of(kind, old.source, list(shape), old.dim_map, list(shape), padding=old.padding.data)
-    made = BlockTileOp.make([view.operands[0]], [type], dict(view.attributes))
-    parent_block(view).insert_op_after(made, view)
-    return made.results[0]
