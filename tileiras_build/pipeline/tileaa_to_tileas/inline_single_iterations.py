@@ -9,6 +9,8 @@ Sound: a loop of one trip is its iteration with the first value of its counter.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from xdsl.ir import Operation, SSAValue
 
 from ...ir.casting import as_op, parent_block, unwrap
@@ -57,17 +59,18 @@ def has_trips(op: Operation, most: int) -> bool:
     return unwrap(constant_of(op.operands[0])) >= 0  # a negative bound of an unsigned loop is another number
 
 
-def unroll(loop: TableOp) -> None:
-    """Replace a loop by its iterations."""
+def unroll(loop: TableOp, loaded: Sequence[Mapping[SSAValue, SSAValue]] = ()) -> None:
+    """Replace a loop by its iterations. ``loaded``: of each what stands for results of the loop's loads, which are dropped."""
     counter, *carried = loop.regions[0].blocks[0].args
     lower, step = unwrap(constant_of(loop.lower)), unwrap(constant_of(loop.step))
     insert, values = insertion_before(loop), list[SSAValue](loop.initial)
     *body, end = loop.regions[0].blocks[0].ops
     for trip in range(unwrap(trips_of(loop))):
-        known: dict[SSAValue, SSAValue] = dict(zip(carried, values))
+        known: dict[SSAValue, SSAValue] = {**(loaded[trip] if loaded else {}), **dict(zip(carried, values))}
         known[counter] = insert.constant(lower + trip * step, counter.type)
         for op in body:
-            insert(op.clone(known))
+            if known.keys().isdisjoint(op.results):
+                insert(op.clone(known))
         values = [known.get(value, value) for value in end.operands]
     for result, value in zip(loop.results, values):
         result.replace_all_uses_with(value)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from xdsl.ir import Operation, SSAValue
 
 from ...ir.casting import as_op, defining_op, parent_op, tile_size, unwrap
-from ...ir.dialects.fast_xdsl import erase, walk
+from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import BarrierOp
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import has_side_effects, is_async_mma, is_counted_loop, is_loop, is_mma
@@ -24,7 +24,7 @@ from ..analysis.op_queries import LOADS, TILED_LOAD, is_outside, is_tile, operat
 from ..analysis.unrolled_loops import MAX_UNROLLED_LOADS
 from ..job import Job
 from ..pass_manager import EdgePass
-from .inline_single_iterations import has_trips
+from .inline_single_iterations import has_trips, unroll
 from .op_insertion import insertion_before
 from .software_pipelining.loop_iteration import LoopIteration
 
@@ -69,22 +69,11 @@ def _is_ready(load: TableOp) -> bool:
 
 def _unroll(loop: TableOp, loads: list[TableOp]) -> None:
     """Replace a loop by the loads of all its iterations, and the iterations."""
-    block, insert, values = loop.regions[0].blocks[0], insertion_before(loop), list[SSAValue](loop.initial)
-    counter, *carried = block.args
-    *body, end = block.ops
+    block = loop.regions[0].blocks[0]
     first = LoopIteration(block, [loop.lower, *loop.initial], insertion_before(_place(loop, loads)), loop.step)
     ahead = [_load(first, loads, trip) for trip in range(unwrap(trips_of(loop)))]
-    for trip, loaded in enumerate(ahead):
-        known: dict[SSAValue, SSAValue] = {**loaded, counter: first.index(trip)}
-        known.update(zip(carried, values, strict=True))
-        for op in body:
-            if op not in loads:
-                insert(op.clone(known))
-        values = [known.get(value, value) for value in end.operands]
     as_op(defining_op(ahead[-1][loads[-1].value])).ends_block = True
-    for result, value in zip(loop.results, values, strict=True):
-        result.replace_all_uses_with(value)
-    erase(loop)
+    unroll(loop, ahead)
 
 
 def _load(first: LoopIteration, loads: list[TableOp], trip: int) -> dict[SSAValue, SSAValue]:
