@@ -5,6 +5,7 @@ Each function raises InternalError[ir-shape] where the IR does not have the expe
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import prod
 from typing import TypeGuard
 
@@ -60,6 +61,13 @@ def parent_block(op: Operation) -> Block:
 def next_op(op: Operation) -> Operation:
     """The next operation of the block."""
     return unwrap(op.next_op)
+
+
+def ops_behind(op: Operation) -> Iterator[Operation]:
+    """The operations behind one in its block, in order."""
+    while (following := op.next_op) is not None:
+        yield following
+        op = following
 
 
 def terminator(block: Block) -> Operation:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...ir.casting import ancestor_in, as_op, unwrap
+from ...ir.casting import ancestor_in, as_op, ops_behind, unwrap
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import ConsumerWaitOp
 from ...ir.dialects.op_definition import TableOp
@@ -98,13 +98,13 @@ def _ends_of_reads(users: Iterable[Operation]) -> list[Operation]:
     """Where the compute warps have waited for the MMAs among the users of a buffer; all of their waits where that is not known."""
     found = list[Operation]()
     for mma in filter(is_async_mma, users):
-        block = _block_of_compute_warps(mma)
+        block = block_of_compute_warps(mma)
         end = end_of_reads(as_op(mma)) if ancestor_in(mma, block) else None
         found += [op for op in walk(block) if op.name == WAIT] if end is None else [end]
     return found
 
 
-def _block_of_compute_warps(op: Operation) -> Block:
+def block_of_compute_warps(op: Operation) -> Block:
     """The last partition of the switch around an operation, or the kernel's block."""
     around = (block.parent_op() for block in blocks_around(op))
     switch = next((place for place in around if place is not None and is_agent_switch(place)), None)
@@ -118,7 +118,7 @@ def end_of_reads(mma: TableOp) -> Operation | None:
     ready: set[SSAValue | None] = set() if mma.results else {mma.ready}
     place: Operation | None = mma
     while place is not None and not is_agent_switch(place):
-        for op in _behind(place):
+        for op in ops_behind(place):
             if MmaRole.COMMIT in traits_of(op).mma:
                 ready.add(as_op(op).ready)
             elif _waits_for_registers(op) if mma.results else _waits_for_all(op, ready):
@@ -138,9 +138,3 @@ def _waits_for_all(op: Operation, ready: set[SSAValue | None]) -> bool:
     if op.name != ConsumerWaitOp.name or (wait := as_op(op)).pipeline not in ready:
         return False
     return not wait.by_issuer and wait.pipeline.type.stages.data == 1
-
-
-def _behind(op: Operation) -> Iterator[Operation]:
-    while (following := op.next_op) is not None:
-        yield following
-        op = following

@@ -16,11 +16,11 @@ from enum import Enum
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...ir.casting import as_op, defining_table_op
+from ...ir.casting import ancestor_in, as_op, defining_table_op
 from ...ir.dialects.nv_tileas.ops import LocalStoreOp
 from ...ir.dialects.op_definition import TableOp
-from ...ir.dialects.op_traits import is_agent_switch, is_async_mma, is_loop
-from .buffer_liveness import LiveRange, blocks_around, end_of_reads, has_all, rings_of_loops
+from ...ir.dialects.op_traits import is_async_mma, is_loop
+from .buffer_liveness import LiveRange, block_of_compute_warps, blocks_around, end_of_reads, has_all, rings_of_loops
 from .enclosing_control_flow import enclosing_kernel
 from .scratch_memory_sizes import STAGE_ALIGNMENT
 
@@ -111,11 +111,7 @@ def written_range(ring: TableOp, sharing: Sharing) -> LiveRange | None:
 
 def _is_of_compute_warps(op: Operation) -> bool:
     """Whether the last partition, whose warps write stages, executes an operation."""
-    return all(
-        block is around.regions[-1].blocks[0]
-        for block in blocks_around(op)
-        if (around := block.parent_op()) is not None and is_agent_switch(around)
-    )
+    return ancestor_in(op, block_of_compute_warps(op)) is not None
 
 
 def _writes_first(block: Block, ring: TableOp, users: list[TableOp]) -> bool:

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ...ir.casting import ancestor_in, as_op, parent_block, terminator, type_as
+from ...ir.casting import ancestor_in, as_op, ops_behind, parent_block, terminator, type_as
 from ...ir.dialects import arith
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS, AsyncTiledTmaLoadOp, ConsumerReleaseOp, ConsumerWaitOp
@@ -267,21 +267,13 @@ def _precedes_loop(load: Operation, loads: Collection[Operation]) -> bool:
 def _stages_held_past(position: Operation) -> Counter[SSAValue]:
     """The number of stages of each ring that are released only after ``position``, in the same or the next iteration."""
     loop = position.parent_op()
-    later = [] if loop is None else [op for op in _ops_after(loop) if not is_counted_loop(op)]
-    ops = [*_ops_after(position), *later]
+    later = [] if loop is None else [op for op in ops_behind(loop) if not is_counted_loop(op)]
+    ops = [*ops_behind(position), *later]
     return _count(ops, _is_a(ConsumerWaitOp)) | _count(ops, _is_a(ConsumerReleaseOp)) | _count(ops, is_async_mma)
 
 
 def _is_a(kind: type[Operation]) -> Callable[[Operation], bool]:
     return lambda op: isinstance(op, kind)
-
-
-def _ops_after(position: Operation) -> list[Operation]:
-    found = []
-    while (following := position.next_op) is not None:
-        position = following
-        found.append(position)
-    return found
 
 
 def _count(ops: Sequence[Operation], is_of_kind: Callable[[Operation], bool]) -> Counter[SSAValue]:

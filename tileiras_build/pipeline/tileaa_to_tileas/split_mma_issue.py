@@ -24,7 +24,7 @@ from itertools import takewhile
 from xdsl.dialects.builtin import IntAttr, IntegerAttr, i32
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
-from ...ir.casting import ancestor_in, as_op, defining_op, int_array_attr, parent_block
+from ...ir.casting import ancestor_in, as_op, defining_op, int_array_attr, ops_behind, parent_block
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import (
     AgentSwitchOp,
@@ -217,19 +217,13 @@ def _reaches(barrier: Operation, is_reached: Callable[[Operation], bool]) -> boo
     """Whether an operation of a kind may follow a barrier, with no other barrier between them."""
     place: Operation | None = barrier
     while place is not None:
-        if (found := _first_of(_behind(place), is_reached)) is not None:
+        if (found := _first_of(ops_behind(place), is_reached)) is not None:
             return found
         around = place.parent_op()
         if around is not None and is_loop(around) and _first_of(parent_block(place).ops, is_reached):
             return True
         place = None if around is None or is_agent_switch(around) else around
     return False
-
-
-def _behind(place: Operation) -> Iterator[Operation]:
-    while (following := place.next_op) is not None:
-        place = following
-        yield place
 
 
 def _first_of(ops: Iterable[Operation], is_reached: Callable[[Operation], bool]) -> bool | None:
@@ -296,7 +290,7 @@ def _is_access(op: Operation) -> bool:
 
 def _arrives(op: Operation, pipeline: SSAValue, sites: Collection[Operation]) -> bool:
     """Whether a barrier of the operation's block follows it, before any MMA that releases a stage of the pipeline."""
-    for following in _behind(op):
+    for following in ops_behind(op):
         if following in sites:
             return True
         if any(is_async_mma(inner) and as_op(inner).pipeline is pipeline for inner in walk(following)):
@@ -312,7 +306,7 @@ def _is_waited_for(site: Operation) -> bool:
     if any(_waits_in_order(_before(site))):
         return True
     passed: list[Operation] = []
-    for op in _behind(site):
+    for op in ops_behind(site):
         if _is_issue(op) and as_op(op).ready is not None:
             ready = as_op(op).ready
             return not any(isinstance(one, ConsumerWaitOp) and as_op(one).pipeline is ready for one in passed)
