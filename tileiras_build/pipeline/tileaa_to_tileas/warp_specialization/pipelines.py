@@ -270,7 +270,12 @@ class Mainloop:
     def stage_bytes(self) -> int:
         """Bytes of a stage, of all its readers."""
         copied = (one.bytes * reader._buffers_by_stage(one) for reader, one in self.stored_of_stage if one.is_copied)
-        return self.written_bytes + sum(copied) + sum(load.box.tile_bytes for load in self.tma_loads)
+        return self.written_bytes + sum(copied) + self.loaded_bytes
+
+    @property
+    def loaded_bytes(self) -> int:
+        """Those of them for tiles that TMA loads."""
+        return sum(load.box.tile_bytes for load in self.tma_loads)
 
     @property
     def written_bytes(self) -> int:

@@ -56,7 +56,7 @@ def united_ring(groups: Sequence[Group], counts: Mapping[Mainloop, int], bytes: 
 
 def united_bytes(members: Sequence[Mainloop]) -> int:
     """Bytes of a stage: the tiles that TMA loads have the same, those that threads write their own."""
-    return members[0].stage_bytes + sum(one.stage_bytes - _loaded_bytes(one) for one in members[1:])
+    return members[0].stage_bytes + sum(one.written_bytes for one in members[1:])
 
 
 def places_in(first: Mainloop, other: Mainloop) -> list[int] | None:
@@ -76,13 +76,9 @@ def _members(firsts: list[Mainloop]) -> list[Mainloop]:
     """The groups whose tiles fit the stages of the largest, which comes first, and who release them alike."""
     if not firsts:
         return []
-    largest = max(firsts, key=_loaded_bytes)
+    largest = max(firsts, key=lambda one: one.loaded_bytes)
     alike = (one for one in firsts if one is not largest and one.consumers == largest.consumers)
     return [largest, *(one for one in alike if places_in(largest, one) is not None)]
-
-
-def _loaded_bytes(mainloop: Mainloop) -> int:
-    return sum(load.box.tile_bytes for load in mainloop.tma_loads)
 
 
 def _may_share(mainloop: Mainloop) -> bool:
@@ -125,4 +121,4 @@ def _ahead(fills: Sequence[Mainloop], rings: Mapping[Mainloop, tuple[Mainloop, i
             if not left[ring]:
                 return bytes
             left[ring] -= 1
-            bytes += _loaded_bytes(first)
+            bytes += first.loaded_bytes
