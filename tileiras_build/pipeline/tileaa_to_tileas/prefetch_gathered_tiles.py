@@ -93,8 +93,9 @@ class PrefetchGatheredTiles(EdgePass):
             if not (multiplies or is_without_dots) or any(map(is_grid_wait, walk(loop))):
                 continue
             loads = [as_op(op) for op in block.ops if op.name in LOADS and may_run_ahead(as_op(op), block, multiplies)]
-            choose = _beside_mmas if multiplies else _of_rows if has_rows else _of_others
-            if chosen := choose(func, loop, loads, job):
+            rows = _of_rows(func, loop, loads, job) if has_rows else []
+            chosen = _beside_mmas(func, loop, loads, job) if multiplies else rows or _of_others(func, loop, loads, job)
+            if chosen:
                 _Prefetch(loop, chosen).run()
 
 
@@ -147,12 +148,12 @@ def _of_rows(func: TableOp, loop: TableOp, loads: list[TableOp], job: Job) -> li
     block = loop.regions[0].blocks[0]
     rows = [load for load in loads if load.name == POINTER_LOAD] + _of_views(loads, block, job)
     if not any(op.name == REDUCE for op in block.ops) or not is_program_dependent(loop.operands[0]):
-        return _of_others(func, loop, loads, job)
+        return []
     if any(load not in rows for load in _loads_of_reduced(block)):
-        return _of_others(func, loop, loads, job)
+        return []
     words = row_words(func) + sum(tile_registers(load.value) for load in rows if is_tile(load.value))
     held = registers_at_launch(func.num_warps * (occupancy(func, job) or 1), job.target)
-    return rows if row_registers(words, func.num_warps) <= held else _of_others(func, loop, loads, job)
+    return rows if row_registers(words, func.num_warps) <= held else []
 
 
 def _of_others(func: TableOp, loop: TableOp, loads: list[TableOp], job: Job) -> list[TableOp]:
