@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import re
 
+from .hoist_setmaxnreg import OF_ALL_TYPES
+
 WAIT = "\twgmma.wait_group.sync.aligned 0;"
 BEGIN, END = "\t// begin inline asm", "\t// end inline asm"
 _LABEL = re.compile(r"(\$\w+):")
 # Integer instructions that only write registers, and line directives.
-_INTEGER = re.compile(
-    r"\t(?:\.loc\b|(?:add|and|bfe|bfi|cvt|lop3|mad|max|min|mov|mul|neg|not|or|prmt|selp|setp|shf|shl|shr|sub|xor)"
-    r"(?!\S*\.b?f(?:16|32|64))\.)"
-)
+_INTEGER = re.compile(rf"\t(?:\.loc\b|(?:{OF_ALL_TYPES})(?!\S*\.b?f(?:16|32|64))\.)")
 
 
 def hoist_mma_waits(ptx: str) -> str:

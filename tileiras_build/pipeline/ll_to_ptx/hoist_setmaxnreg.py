@@ -11,9 +11,8 @@ import re
 
 SETMAXNREG = "setmaxnreg.inc"
 # Instructions that only write registers, without side effects.
-_PLAIN = re.compile(
-    r"\t(?:abs|add|and|bfe|bfi|cvt|cvta|fma|ld\.param|lop3|mad|max|min|mov|mul|neg|not|or|prmt|selp|setp|shf|shl|shr|sub|xor)\."
-)
+OF_ALL_TYPES = "add|and|bfe|bfi|cvt|lop3|mad|max|min|mov|mul|neg|not|or|prmt|selp|setp|shf|shl|shr|sub|xor"
+_PLAIN = re.compile(rf"\t(?:abs|cvta|fma|ld\.param|{OF_ALL_TYPES})\.")
 
 
 def hoist_setmaxnreg(ptx: str) -> str:
