@@ -39,8 +39,10 @@ nv_tileaa.func @k attributes {num_warps = 1 : i32} {
   %3, %4 = nv_tileas.tiled_load %view coords(%2) {mem_semantic = "weak", ends_block} : (!view0, i32) -> (!tile_1xi32, !nv_tileaa.mem_token)
   %all = nv_tileas.for %zero, %n, %one initial(%zero) : i32 {
   ^bb0(%tile: i32, %sum: i32):
+    %5 = arith.constant 0 : i32
     %size = nv_tileas.extract_slice %0 indices(%zero) : (!tile_1xi32, i32) -> i32
     %y = arith.addi %sum, %size : i32
+    %6 = arith.constant 1 : i32
     %size_1 = nv_tileas.extract_slice %3 indices(%zero) : (!tile_1xi32, i32) -> i32
     %y_1 = arith.addi %y, %size_1 : i32
     nv_tileas.continue %y_1 : (i32) -> ()
@@ -86,10 +88,12 @@ nv_tileaa.func @k attributes {num_warps = 1 : i32} {
     %5 = arith.addi %4, %tile : i32
     %6 = nv_tileas.addptr %sizes, %5 : (!nv_tileaa.ptr<i32>, i32) -> !nv_tileaa.ptr<i32>
     %7, %8 = nv_tileas.load %6 {mem_semantic = "weak", ends_block} : (!nv_tileaa.ptr<i32>) -> (i32, !nv_tileaa.mem_token)
-    %place = arith.addi %zero, %tile : i32
+    %9 = arith.constant 0 : i32
+    %place = arith.addi %9, %tile : i32
     %at = nv_tileas.addptr %sizes, %place : (!nv_tileaa.ptr<i32>, i32) -> !nv_tileaa.ptr<i32>
     %y = arith.addi %sum, %2 : i32
-    %place_1 = arith.addi %4, %tile : i32
+    %10 = arith.constant 1 : i32
+    %place_1 = arith.addi %10, %tile : i32
     %at_1 = nv_tileas.addptr %sizes, %place_1 : (!nv_tileaa.ptr<i32>, i32) -> !nv_tileaa.ptr<i32>
     %y_1 = arith.addi %y, %7 : i32
     nv_tileas.continue %y_1 : (i32) -> ()
