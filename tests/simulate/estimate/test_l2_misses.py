@@ -71,6 +71,13 @@ def test_what_a_cta_reads_again_is_read_once():
     assert read(ROW_MAJOR, 1, load(0, 2, 24)) == read(ROW_MAJOR, 1)
 
 
+def test_ctas_that_begin_along_one_line_share_what_is_left_of_it():
+    """CTA x reads three tiles from its own on, two of which the next one reads, too: 16 and two; and three times one."""
+    begin = ["S2R R2, SR_CTAID.Y", "S2R R3, SR_CTAID.X", "IADD3 R4, PT, PT, R3, 0x3, RZ", ".L_x_0:"]
+    after = ["IADD3 R3, PT, PT, R3, 0x1, RZ", "ISETP.GE.AND P0, PT, R3, R4, PT", "@!P0 BRA `(.L_x_0)"]
+    assert round(read(begin, 1, after)) == SIDE * (SIDE + 2 + 3)
+
+
 def test_loads_at_unknown_places_are_read_once():
     """Of the other operand a wave reads one tile, and so do all waves."""
     assert read(UNKNOWN, 1) == 2 * SIDE

@@ -15,17 +15,22 @@ LINES = [
 ]  # fmt: skip
 
 
-def places(cta, warps):
+def places(cta, warps, of=LoadPlaces.of_cta):
     """By opcode and number; the last load's address is loaded."""
     machine_code, words = code(*LINES), launch(grid=(8, 1, 1), block=(64, 1, 1))
     wanted = [one.number for one in machine_code.instructions if one.opcode in ("UTMALDG", "LDG")]
-    found = LoadPlaces(machine_code, words, Constants.of(words, LAYOUT, {}), wanted).of_cta(cta, warps)
+    found = of(LoadPlaces(machine_code, words, Constants.of(words, LAYOUT, {}), wanted), cta, warps)
     return [(machine_code.instructions[number].opcode, place) for number, place in sorted(found.items())]
 
 
 def test_the_first_copy_counts():
     assert places((0, 0, 0), [0]) == [("UTMALDG", (0, 0, 0x180))]
     assert places((3, 0, 0), [0]) == [("UTMALDG", (0, 3 * 128, 0x180))]
+
+
+def test_steps_are_those_from_the_first_to_the_second():
+    """Loads that one warp executes once have none."""
+    assert places((3, 0, 0), [0, 1], LoadPlaces.steps_of_cta) == [("UTMALDG", (64, 0, 0))]
 
 
 def test_addresses_that_are_loaded_are_unknown():

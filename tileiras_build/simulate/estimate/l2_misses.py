@@ -3,7 +3,7 @@
 The CTAs that run at once read the same tile at about the same time, once from DRAM. What the next wave reads again hits if L2
 has kept it: tiles of this wave up to the capacity, then a part of all others. How L2 replaces lines is not published; each
 part is taken to stay in the proportion in which it fits. Two waves stand for all, at a third of the launch: groups of tile blocks
-often begin at its half.
+often begin at its half. CTAs that begin at different places of one line, as causal attention does, read what they have in common once.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def reads_with_misses(
     for stream in streams:
         if all(stream.load in places for places in (*first, *second)):
             tiles.add(
-                stream.bytes / waves.tiles_of_cta,
-                *({places[stream.load] for places in wave} for wave in (first, second)),
+                stream.bytes / waves.tiles_of_cta / stream.visits,
+                *([stream.run(places[stream.load]) for places in wave] for wave in (first, second)),
             )
             unknown -= stream.requested
     missed = tiles.missed(waves.count, machine.l2_capacity, once) + max(unknown, 0.0) / work.l2_reads * once
@@ -62,15 +62,36 @@ def reads_with_misses(
 
 
 @dataclass(frozen=True)
+class _Run:
+    """Places of a line, one step apart: from ``begin`` to before ``end``, in steps."""
+
+    line: Place
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True)
 class _Stream:
     """What a CTA reads by one TMA instruction, or from one array; ``load`` by ``warp`` stands for it. ``bytes`` are those
-    ``requested``, but once where several instructions read the same.
+    ``requested``, but once where several instructions read the same. They are of ``visits`` places, ``step`` apart; without one
+    the places count as one.
     """
 
     load: int
     warp: int
     bytes: float
     requested: float
+    step: Place = ()
+    visits: int = 1
+
+    def run(self, first: Place) -> _Run:
+        """The places that a CTA reads from its first on."""
+        axis = next((axis for axis, step in enumerate(self.step) if step), None)
+        if axis is None:
+            return _Run(first, 0, 1)
+        begin = first[axis] // self.step[axis]
+        line = tuple(at - begin * step for at, step in zip(first, self.step, strict=True))
+        return _Run(line, begin, begin + self.visits)
 
 
 def _streams(kernel: KernelModel, launch: Launch, constants: Constants, cluster: Cluster) -> Iterator[_Stream]:
@@ -87,14 +108,22 @@ def _streams(kernel: KernelModel, launch: Launch, constants: Constants, cluster:
     loads = [number for of_array in sizes.values() for number in of_array]
     copies = {number: size / len(cluster) for number, size in copied.items() if number in warps}
     tracer = LoadPlaces(kernel.code, launch, constants, [*loads, *copies])
-    places = tracer.of_cta(ctas_at(launch, (0, 0, 0))[0], {warps[number] for number in (*loads, *copies)})
+    begin = ctas_at(launch, (0, 0, 0))[0], {warps[number] for number in (*loads, *copies)}
+    places = tracer.of_cta(*begin)
+    # A persistent CTA's steps are those from tile block to tile block, too.
+    steps = {} if launch.tile_programs else tracer.steps_of_cta(*begin)
+
+    def stream(load: int, size: float, requested: float) -> _Stream:
+        step, warp = steps.get(load, ()), warps[load]
+        visits = cluster[0][warp].observed[load].executions if any(step) else 1
+        return _Stream(load, warp, size, requested, step, visits)
+
     for same in _same_places(copies, places):
-        first = same[0]
-        yield _Stream(first, warps[first], max(copies[one] for one in same), sum(copies[one] for one in same))
+        yield stream(same[0], max(copies[one] for one in same), sum(copies[one] for one in same))
     for of_array in sizes.values():
         most = max(of_array, key=lambda number: of_array[number])
         once = sum(max(of_array[one] for one in same) for same in _same_places(of_array, places))
-        yield _Stream(most, warps[most], float(once), float(sum(of_array.values())))
+        yield stream(most, float(once), float(sum(of_array.values())))
 
 
 def _same_places(loads: Iterable[int], places: Mapping[int, Place]) -> list[list[int]]:
@@ -113,11 +142,12 @@ class _WaveTiles:
     common: float = 0.0
     new: float = 0.0
 
-    def add(self, size: float, first: set[Place], second: set[Place]) -> None:
+    def add(self, size: float, first: list[_Run], second: list[_Run]) -> None:
         """Add a stream with ``size`` bytes for each place."""
-        self.first += size * len(first)
-        self.common += size * len(first & second)
-        self.new += size * len(second - first)
+        one, other, both = map(_distinct_places, (first, second, first + second))
+        self.first += size * one
+        self.common += size * (one + other - both)
+        self.new += size * (both - one)
 
     def missed(self, waves: float, capacity: float, arrays: float) -> float:
         """What so many waves read from DRAM, where the arrays have more bytes than L2 holds."""
@@ -126,6 +156,15 @@ class _WaveTiles:
         kept = min(1.0, capacity / max(self.first, 1.0))
         others = max(0.0, capacity - self.first) / max(arrays - self.first, 1.0)
         return self.first + (waves - 1) * (self.common * (1 - kept) + self.new * (1 - min(others, 1.0)))
+
+
+def _distinct_places(runs: Iterable[_Run]) -> int:
+    found, ends = 0, dict[Place, int]()
+    for run in sorted(set(runs), key=lambda run: run.begin):
+        covered = max(ends.get(run.line, run.begin), run.begin)
+        ends[run.line] = max(covered, run.end)
+        found += ends[run.line] - covered
+    return found
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,9 @@
-"""Where CTAs load: the coordinates of the first copy of each TMA instruction, the first address of each other load.
+"""Where CTAs load: the coordinates of the first copy of each TMA instruction, the first address of each other load, and the steps
+to the second.
 
-Two CTAs whose first places are the same load the same tiles from there on. A trace ends as soon as all wanted loads have been
-seen, so it costs little beside a whole one (``trace_warps.py``).
+Two CTAs whose first places are the same load the same tiles from there on; two whose first places are some steps apart load the
+same ones but those. A trace ends as soon as all wanted loads have been seen, so it costs little beside a whole one
+(``trace_warps.py``).
 """
 
 from __future__ import annotations
@@ -30,7 +32,15 @@ class LoadPlaces(Tracer):
         """The known places of loads by some warps of a CTA, by instruction number."""
         found: dict[int, Place] = {}
         for number in warps:
-            found = _PlacesWalk(self, cta, number).places() | found
+            found = {load: seen[0] for load, seen in _PlacesWalk(self, cta, number).places(1).items()} | found
+        return found
+
+    def steps_of_cta(self, cta: Shape, warps: Iterable[int]) -> dict[int, Place]:
+        """The known differences of the second place of a load and its first, by instruction number."""
+        found: dict[int, Place] = {}
+        for number in warps:
+            seen = _PlacesWalk(self, cta, number).places(2)
+            found |= {load: _difference(*places) for load, places in seen.items() if len(places) == 2}
         return found
 
     def _recorded(self) -> frozenset[int]:
@@ -48,21 +58,26 @@ class LoadPlaces(Tracer):
 class _PlacesWalk(WarpWalk):
     """One warp, up to its first loads."""
 
-    def places(self) -> dict[int, Place]:
-        """The known places, by instruction number."""
-        self.found: dict[int, list[int | None]] = {}
-        wanted = len(self.tracer.recorded_opcodes)
-        while self.groups and len(self.found) < wanted and len(self.trace.blocks) < MAX_BLOCKS:
+    def places(self, count: int) -> dict[int, list[Place]]:
+        """The known first ``count`` places, by instruction number."""
+        self.found: dict[int, list[list[int | None]]] = {}
+        self.count = count
+        wanted = len(self.tracer.recorded_opcodes) * count
+        while self.groups and sum(map(len, self.found.values())) < wanted and len(self.trace.blocks) < MAX_BLOCKS:
             self._pass_block(self._next())
         return {
-            number: tuple(word for word in words if word is not None)
-            for number, words in self.found.items()
-            if None not in words
+            number: [tuple(word for word in words if word is not None) for words in seen]
+            for number, seen in self.found.items()
+            if not any(None in words for words in seen)
         }
 
     def _observe(self, one: Instruction) -> None:
-        if one.number in self.tracer.recorded_opcodes and one.number not in self.found:
-            self.found[one.number] = _place(self.warp, one)
+        if one.number in self.tracer.recorded_opcodes and len(self.found.setdefault(one.number, [])) < self.count:
+            self.found[one.number].append(_place(self.warp, one))
+
+
+def _difference(first: Place, second: Place) -> Place:
+    return tuple(after - before for before, after in zip(first, second, strict=True))
 
 
 def _place(warp: Warp, one: Instruction) -> list[int | None]:
