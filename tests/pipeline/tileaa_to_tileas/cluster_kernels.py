@@ -172,6 +172,17 @@ def convolved(x, index, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
         ct.scatter(out, (out.shape[0] - 1 - row[:, None], column[None, :]), acc.astype(out.dtype))
 
 
+def stored_at_each_step(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = a @ b with its rows in reverse: what is added up so far, in the same place after each step."""
+    row, column = ct.arange(M, dtype=ct.int32), ct.arange(N, dtype=ct.int32)
+    acc = ct.zeros((M, N), dtype=ct.float32)
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+        x = ct.load(a, (0, k), (M, K), padding_mode=ZERO)
+        y = ct.load(b, (k, 0), (K, N), padding_mode=ZERO)
+        acc = ct.mma(x, y, acc)
+        ct.scatter(out, (M - 1 - row[:, None], column[None, :]), acc)
+
+
 def summed(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
     """out += a @ b, each part of k by a step of its own, whose acquiring and releasing atomics the next step follows."""
     columns, parts = ct.cdiv(out.shape[1], N), ct.num_tiles(a, axis=1, shape=(M, 2 * K))
@@ -261,6 +272,7 @@ KERNELS = {
     "turned": (turned, (Array("int32", 2), 32, 16)),
     "convolved": (convolved, (Array("float16", 1), LINE, F16, F16, 128, 64, 64)),
     "convolved_high": (convolved, (Array("float16", 1), LINE, F16, F16, 256, 64, 64)),
+    "stored_at_each_step": (stored_at_each_step, (F16, F16, _rows("float32"), 16, 64, 64)),
     "summed": (summed, (F16, F16, _rows("float32"), 128, 128, 32)),
     "pair_beside": (matmul_beside, (F16, F16, F16, 256, 128, 64)),
     "pair_beside_columns": (matmul_beside, (F16, _columns("float16"), F16, 128, 64, 64)),
@@ -302,6 +314,7 @@ CASES = [
     _case("overwritten_2"), _case("overwritten_4"),
     _case("turned_2"), _case("turned_4"),
     _case("convolved_2"), _case("convolved_high_2"), _case("convolved_4"),
+    _case("stored_at_each_step_2"), _case("stored_at_each_step_4"),
     _case("summed_2"), _case("summed_4"), _case("pair_beside_2"), _case("pair_beside_columns_2"),
     _case("row_reduction_2"), _case("row_reduction_4"),
     _case("said_2"), _case("said_4"),

@@ -238,6 +238,15 @@ def test_atomics_that_synchronize_with_other_blocks(sm, ctas):
     assert clusters(f"summed_{ctas}", sm) == (ctas, None)
 
 
+@pytest.mark.parametrize(("sm", "ctas"), [("sm_90", 2), ("sm_100", 2), ("sm_100", 4)])
+def test_a_barrier_of_the_cluster_that_comes_again_at_once(sm, ctas):
+    """A warp that passes it arrives at the same mbarrier of another CTA again while other warps of its CTA may be behind."""
+    a, b = integers((16, 256), np.float16), integers((256, 64), np.float16)
+    out = run(KERNELS, f"stored_at_each_step_{ctas}", sm, [a, b, np.zeros((16, 64), np.float32)])[2]
+    np.testing.assert_array_equal(out, (a.astype(np.float32) @ b.astype(np.float32))[::-1])
+    assert clusters(f"stored_at_each_step_{ctas}", sm) == (ctas, None)
+
+
 # ---- kernels that stay whole ---------------------------------------------------------------------
 WHOLE = {
     "row_reduction": "no tile that the kernel writes can be sharded",

@@ -35,7 +35,7 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22targe
     %3 = llvm.icmp "eq" %1, %2 : i32
     %4 = llvm.mlir.addressof @global_smem : !llvm.ptr<3>
     %5 = llvm.mlir.constant(0) : i64
-    %6 = llvm.mlir.constant(132 : i32) : i32
+    %6 = llvm.mlir.constant(129 : i32) : i32
     %7 = llvm.mlir.constant(5 : i32) : i32
     %8 = llvm.lshr %1, %7 : i32
     %9 = llvm.mlir.constant(32 : i32) : i32
@@ -49,16 +49,17 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22targe
     %18 = nvvm.read.ptx.sreg.cluster.ctarank : i32
     %19 = llvm.icmp "ne" %17, %18 : i32
     %20 = llvm.mlir.constant(2 : i32) : i32
-    %21 = llvm.icmp "ult" %17, %20 : i32
+    %21 = llvm.icmp "ult" %1, %20 : i32
     %22 = llvm.and %21, %19 : i1
     %23 = llvm.mlir.constant(1 : i32) : i32
+    %24 = llvm.mlir.constant(128 : i32) : i32
     llvm.cond_br %3, ^bb1, ^bb2
   ^bb1:
-    %24 = llvm.getelementptr %4[%5] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
-    %25 = builtin.unrealized_conversion_cast %24 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %26 = builtin.unrealized_conversion_cast %2 : i32 to index
-    %27 = builtin.unrealized_conversion_cast %6 : i32 to index
-    nvgpu.mbarrier.init %25[%26], %27 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %25 = llvm.getelementptr %4[%5] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
+    %26 = builtin.unrealized_conversion_cast %25 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %27 = builtin.unrealized_conversion_cast %2 : i32 to index
+    %28 = builtin.unrealized_conversion_cast %6 : i32 to index
+    nvgpu.mbarrier.init %26[%27], %28 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
     nvvm.fence.mbarrier.init
     llvm.br ^bb2
   ^bb2:
@@ -66,25 +67,25 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22targe
     nvvm.cluster.wait {aligned}
     llvm.cond_br %13, ^bb3, ^bb6
   ^bb3:
-    %28 = nvvm.elect.sync %14 : (i32) -> !llvm.struct<(i32, i1)>
-    %29 = llvm.extractvalue %28[1] : !llvm.struct<(i32, i1)>
-    llvm.cond_br %29, ^bb4, ^bb5
+    %29 = nvvm.elect.sync %14 : (i32) -> !llvm.struct<(i32, i1)>
+    %30 = llvm.extractvalue %29[1] : !llvm.struct<(i32, i1)>
+    llvm.cond_br %30, ^bb4, ^bb5
   ^bb4:
     llvm.br ^bb9
   ^bb5:
     llvm.br ^bb9
   ^bb6:
-    %30 = llvm.inttoptr %15 : i32 to !llvm.ptr<3>
-    %31 = nvvm.mbarrier.arrive.shared %30 : !llvm.ptr<3> -> i64
-    nvvm.bar.warp.sync %14 : (i32) -> ()
-    %32 = llvm.and %17, %23 : i32
-    %33 = nvvm.mapa %15 rank(%32) : i32
-    %34 = llvm.inttoptr %33 : i32 to !llvm.ptr<7>
-    nvvm.mbarrier.arrive %34 predicate(%22) {releases} : (i1, !llvm.ptr<7>) -> ()
+    %31 = llvm.inttoptr %15 : i32 to !llvm.ptr<3>
+    %32 = nvvm.mbarrier.arrive.shared %31 : !llvm.ptr<3> -> i64
+    nvvm.barrier.cta.sync.aligned.count %23, %24 : (i32, i32) -> ()
+    %33 = llvm.and %17, %23 : i32
+    %34 = nvvm.mapa %15 rank(%33) : i32
+    %35 = llvm.inttoptr %34 : i32 to !llvm.ptr<7>
+    nvvm.mbarrier.arrive %35 predicate(%22) {releases} : (i1, !llvm.ptr<7>) -> ()
     llvm.br ^bb7
   ^bb7:
-    %35 = nvvm.mbarrier.try_wait.cluster %30, %31 : (!llvm.ptr<3>, i64) -> i1
-    llvm.cond_br %35, ^bb8, ^bb7
+    %36 = nvvm.mbarrier.try_wait.cluster %31, %32 : (!llvm.ptr<3>, i64) -> i1
+    llvm.cond_br %36, ^bb8, ^bb7
   ^bb8:
     llvm.br ^bb9
   ^bb9:

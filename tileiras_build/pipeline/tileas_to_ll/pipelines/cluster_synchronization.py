@@ -11,8 +11,8 @@ CLUSTER_REDUCE_BARRIERS = 2  # of all threads of the cluster, in a ``cluster_red
 
 
 def arrivals_of_cluster(warps: int, ctas: int) -> int:
-    """The arrivals at the mbarrier of a barrier of the cluster: of each thread of the CTA, and of each warp of the others."""
-    return warps * (WARP + ctas - 1)
+    """The arrivals at the mbarrier of a barrier of the cluster: of each thread of the CTA, and of a thread of each other one."""
+    return warps * WARP + ctas - 1
 
 
 def peer_address(b: InstructionBuilder, address: Value, *rank: Value) -> Value:
