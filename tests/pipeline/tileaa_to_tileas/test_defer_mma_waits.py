@@ -84,6 +84,17 @@ def test_a_dot_of_copied_tiles_stays_behind_the_wait_for_them(name):
     np.testing.assert_array_equal(out, want)
 
 
+def test_a_barrier_that_is_behind_a_wait_for_copies_stays_there():
+    """It is that of the dot as well, whose operand threads have written."""
+    assert verify_cp_async_buffers(scheduled_case(TILES, "scores_beside_copies", "sm_90")) > 0
+    rng = np.random.default_rng(0)
+    shapes = ((256, 32), (128, 32), (128, 64), (256, 128), (128, 64))
+    q, k, v, a, b = (rng.integers(-1, 2, shape).astype(np.int8) for shape in shapes)
+    out = run(TILES, "scores_beside_copies", "sm_90", [q, k, v, a, b, np.zeros((256, 64), np.int32)])[5]
+    wide = [array.astype(np.int32) for array in (q, k, v, a, b)]
+    np.testing.assert_array_equal(out, np.minimum(wide[0] @ wide[1].T, 1) @ wide[2] + wide[3] @ wide[4])
+
+
 @pytest.mark.parametrize("reference", [linear_attention, of_results])
 @pytest.mark.parametrize("chunks", [1, 4])
 def test_results(reference, chunks):

@@ -141,11 +141,26 @@ def scores_of_copies(a, b, q, k, v, out, T: ConstInt, GATHERS: ct.Constant[bool]
     ct.store(out, (ct.bid(0), 0), total)
 
 
+@ct.kernel
+def scores_beside_copies(q, k, v, a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = min(q @ k.T, 1) @ v + a @ b of i8, where threads copy b's tiles ahead and write v to another buffer, transposed."""
+    left, total = _tile(q, ct.bid(0), 0, (M, K)), ct.zeros((M, N), dtype=ct.int32)
+    other = ct.zeros((M, N), dtype=ct.int32)
+    for j in range(ct.num_tiles(v, axis=0, shape=(K, N))):
+        keys = ct.load(k, (0, j), (K, K), order="F", padding_mode=ZERO)
+        scores = ct.minimum(ct.mma(left, keys, ct.zeros((M, K), dtype=ct.int32)), 1)
+        total = ct.mma(scores.astype(v.dtype), _tile(v, j, 0, (K, N)), total)
+        x = ct.load(a, (ct.bid(0), j), (M, K), padding_mode=ZERO, allow_tma=False)
+        other = ct.mma(x, _tile(b, j, 0, (K, N)), other)
+    ct.store(out, (ct.bid(0), 0), total + other)
+
+
 def _tile(array, row, column, shape):
     return ct.load(array, (row, column), shape, padding_mode=ZERO)
 
 
 INPUT, OUTPUT = Array("float16", 2, stride_divisible_by=8), Array("float32", 2, stride_divisible_by=4)
+BYTES = Array("int8", 2, stride_divisible_by=16)
 EVEN = Array("float16", 2, stride_divisible_by=8, shape_divisible_by=8)
 BY_WORDS = Array("float16", 2, stride_divisible_by=2)  # as TMA loads none
 CASES = [
@@ -159,6 +174,11 @@ CASES = [
     Case("matmul_and_squares", matmul_and_squares, (INPUT, INPUT, OUTPUT, 128, 64, 64)),
     Case("scores_of_gathered_rows", scores_of_copies, (*[EVEN] * 5, OUTPUT, 64, True)),
     Case("scores_of_copied_tiles", scores_of_copies, (*[EVEN] * 5, OUTPUT, 64, False)),
+    Case(
+        "scores_beside_copies",
+        scores_beside_copies,
+        (*[BYTES] * 5, Array("int32", 2, stride_divisible_by=4), 256, 64, 32),
+    ),
     Case("attention_and_squares", attention_and_squares, (*[INPUT] * 3, OUTPUT, 128, 128, 64)),
     Case("two_accumulators", two_accumulators, (*[INPUT] * 3, OUTPUT, 128, 64, 64)),
     Case("two_accumulators_of_two_warpgroups", two_accumulators, (*[INPUT] * 3, OUTPUT, 128, 128, 64)),

@@ -9,7 +9,8 @@ Sound: MMAs complete in the order of issue, and of one shape may accumulate in t
        9.7.15.7.1); none is in flight past the block, an operation with regions, or a wait for another
        pipeline while a stage is to be released. What moves passes no wait for its stages, but with a dot (``own_waits``), no wait for
        copies (async_wait) where threads copy what it reads, no other
-       access of its buffers, and no operation that reads the accumulator that it overwrites. The barrier behind what threads write moves with the dot.
+       access of its buffers, and no operation that reads the accumulator that it overwrites. The barrier behind what threads write moves with the dot, and
+       stays where it was, too, if it passes other accesses of memory, or a wait for copies.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...ir.casting import as_op, parent_block, terminator
 from ...ir.dialects.fast_xdsl import walk
-from ...ir.dialects.nv_tileas.ops import ConsumerReleaseOp, ConsumerWaitOp, LocalStoreOp
+from ...ir.dialects.nv_tileas.ops import AsyncWaitOp, BarrierOp, ConsumerReleaseOp, ConsumerWaitOp, LocalStoreOp
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_agent_switch, is_counted_loop
 from ..analysis.dot_loop_registers import tile_registers
@@ -37,7 +38,7 @@ from .issue_behind import is_copied, move_after, ops_between, own_waits, rings_o
 from .op_insertion import insert_before
 from .overlap_mmas import computation_of, move_store
 from .rotate_mma_loop import BARRIER, is_scalar
-from .stage_releases import barrier_before, erase_repeated_barriers
+from .stage_releases import barrier_before, erase_repeated_barriers, needs_barrier
 
 # Asynchronous operations that order nothing but stages, which are looked at, and results.
 KNOWN = frozenset(
@@ -133,7 +134,10 @@ def _issue_ahead(block: Block) -> None:
             continue  # threads would wait for that one earlier
         place = _behind_dots(needed[-1] if needed else _dots(block)[0], [dot, *barrier])
         later = ops_between(place, dot)
-        if any(not is_scalar(op) for op in later if op in kept):
+        passed = [op for op in later if op in kept]
+        if not all(is_scalar(op) or isinstance(op, AsyncWaitOp) for op in passed):
+            if barrier and any(map(needs_barrier, passed)):
+                insert_before(BarrierOp.make([], []), dot)
             move_after(place, [*(op for op in later if op in computed), *barrier, dot])
 
 

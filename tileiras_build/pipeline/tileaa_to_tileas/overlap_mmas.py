@@ -45,7 +45,7 @@ from .issue_behind import (
 )
 from .op_insertion import insert_before
 from .rotate_mma_loop import BARRIER, is_scalar, scalars_behind
-from .stage_releases import barrier_before, erase_repeated_barriers, users_of_released_stage
+from .stage_releases import barrier_before, erase_repeated_barriers, needs_barrier, users_of_released_stage
 
 
 class OverlapMmas(EdgePass):
@@ -87,7 +87,7 @@ def _issue_early(dot: TableOp, barrier: Operation) -> None:
     if place is None or scalars is None:
         return
     moved = [op for op in (*passed, *ops_between(barrier, dot)) if op in scalars]
-    if _is_needed_behind(dot):
+    if _is_needed_behind(dot) or any(map(needs_barrier, passed)):
         insert_before(BarrierOp.make([], []), dot)
     move_after(place, [*moved, barrier, dot])
 

@@ -8,9 +8,11 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...ir.casting import as_op, parent_block
 from ...ir.dialects.fast_xdsl import walk
+from ...ir.dialects.nv_tileas.ops import ConsumerReleaseOp, ConsumerWaitOp
 from ...ir.dialects.nv_tileas.types import BufferType
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_async_mma
+from ..analysis.op_queries import is_pure
 from .rotate_mma_loop import BARRIER, is_scalar
 
 
@@ -36,6 +38,13 @@ def barrier_before(dot: Operation) -> list[Operation]:
     """The barrier before an MMA, with only scalar operations in between."""
     op = previous_op(dot)
     return [op] if op is not None and op.name == BARRIER else []
+
+
+def needs_barrier(op: Operation) -> bool:
+    """Whether what an operation does in memory needs a barrier behind it, before other threads rely on it."""
+    if is_pure(op) or is_async_mma(op) or isinstance(op, (ConsumerWaitOp, ConsumerReleaseOp)):
+        return False
+    return op.name != BARRIER
 
 
 def erase_repeated_barriers(block: Block, orders_nothing: Callable[[Operation], bool]) -> None:
