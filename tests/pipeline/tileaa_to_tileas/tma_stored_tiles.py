@@ -2,7 +2,7 @@
 
 import cuda.tile as ct
 
-from tileiras_build.frontend.export_cutile import Array, Case
+from tileiras_build.frontend.export_cutile import Array, Case, Scalar
 
 ConstInt = ct.Constant[int]
 ZERO = ct.PaddingMode.ZERO
@@ -94,6 +94,17 @@ def signalled(a, b, out, flag, M: ConstInt, N: ConstInt, K: ConstInt):
 
 
 @ct.kernel
+def signalled_in_turn(a, b, out, more, flag, steps, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = a @ b and more = its negative; before each tile of rows others may read the last ones ``steps`` times, or never."""
+    for row in range(ct.num_tiles(a, axis=0, shape=(M, K))):
+        tile = _dot(a, b, row, 0, M, N, K).astype(out.dtype)
+        for step in range(steps):
+            ct.atomic_add(flag, (0,), 1, memory_order=ct.MemoryOrder.ACQ_REL)
+        ct.store(out, (row, 0), tile)
+        ct.store(more, (row, 0), -tile)
+
+
+@ct.kernel
 def forbidden(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
     """out = a @ b without TMA for the store."""
     row, column = ct.bid(0), ct.bid(1)
@@ -116,6 +127,7 @@ def _two(name, kernel, tiles) -> Case:
     return Case(name, kernel, (*(rows("float16"),) * 4, *tiles))
 
 
+BY_8_BYTES = Array("float16", 2, stride_divisible_by=4)  # which threads load
 CASES = [
     _case("f16", matmul, (128, 128, 64)),
     _case("bf16_wide", matmul, (128, 256, 64), "bfloat16"),
@@ -135,6 +147,11 @@ CASES = [
     _two("read_back", read_back, (128, 128, 64)),
     _case("written_before", written_before, (128, 64, 64)),
     Case("signalled", signalled, (*(rows("float16"),) * 3, Array("int32", 1), 128, 64, 64)),
+    Case(
+        "signalled_in_turn",
+        signalled_in_turn,
+        (*(BY_8_BYTES,) * 2, *(rows("float16"),) * 2, Array("int32", 1), Scalar("int32"), 128, 64, 64),
+    ),
     _case("forbidden", forbidden, (128, 128, 64)),
     _case("unaligned", matmul, (128, 128, 64), result=unaligned),
 ]

@@ -54,6 +54,15 @@ def test_what_the_passes_make_is_proved(name, sm):
     verify_token_barriers(module)
 
 
+def test_a_token_that_only_an_access_which_waits_carries():
+    """Where no access runs between them, the stores of the next iteration follow none before them."""
+    module = module_of("signalled_in_turn", "sm_100")
+    assert verify_tma_stores(module) == 2
+    for wait in find(module, "async.tma_store_wait", read=False):
+        only_reads(wait)
+    refused(module, "comes after nv_tileas.async.tiled_tma_store and does not wait until it has written")
+
+
 @pytest.mark.parametrize("name", ["f16", "twice"])
 def test_a_kernel_that_ends_while_tma_reads(name):
     module = module_of(name)

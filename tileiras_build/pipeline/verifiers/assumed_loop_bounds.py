@@ -17,18 +17,43 @@ def _is_inside_loop(op: Operation) -> bool:
 
 
 def assumed_bounds(kernel: Operation, trips: tuple[int, int]) -> dict[SSAValue, int]:
-    """Assumed values of unknown bounds: from 0 in steps of 1, with ``trips`` trips from the lower bound.
+    """Assumed values of unknown bounds: from 0 in steps of 1, with ``trips`` trips from the lower bound, or to the upper one where
+    that is known, as that of another loop or a constant.
 
     A loop may start some steps after another loop of the same program, at that loop's bound plus an offset.
     """
     assumed: dict[SSAValue, int] = {}
-    for loop in (op for op in kernel.walk() if op.name == LOOPS[0]):
-        lower, upper, step = loop.operands[:3]
-        for value, number in ((lower, 0), (_first(lower), 0), (step, 1)):
-            assumed.setdefault(value, number)
-        first, width = (_constant(value, assumed[value]) for value in (_first(lower), step))
-        assumed.setdefault(upper, first + trips[_is_inside_loop(loop)] * width)
+    loops = [op for op in kernel.walk() if op.name == LOOPS[0]]
+    while loops:
+        # Loops that share a bound follow one another, in either order.
+        loop = next((loop for loop in loops if _is_known(loop, assumed)), loops[0])
+        loops.remove(loop)
+        _assume(loop, trips[_is_inside_loop(loop)], assumed)
     return assumed
+
+
+def _is_known(loop: Operation, assumed: dict[SSAValue, int]) -> bool:
+    """Whether a bound is a constant, or assumed for other loops."""
+    return any(
+        value in assumed or _constant(value) is not None for value in (_first(loop.operands[0]), loop.operands[1])
+    )
+
+
+def _assume(loop: Operation, trips: int, assumed: dict[SSAValue, int]) -> None:
+    """Assume the unknown bounds of a loop."""
+    lower, upper, step = loop.operands[:3]
+    first = _first(lower)
+    length = trips * _known(step, assumed, 1)
+    last = assumed.get(upper, _constant(upper))
+    start = _known(first, assumed, 0 if last is None else last - length)
+    assumed.setdefault(lower, start)
+    assumed.setdefault(upper, start + length)
+
+
+def _known(value: SSAValue, assumed: dict[SSAValue, int], other: int) -> int:
+    """The value of a constant, or what is assumed, ``other`` from now on where nothing is."""
+    constant = _constant(value)
+    return assumed.setdefault(value, other) if constant is None else constant
 
 
 def _first(value: SSAValue) -> SSAValue:
@@ -37,8 +62,8 @@ def _first(value: SSAValue) -> SSAValue:
     return value
 
 
-def _constant(value: SSAValue, other: int) -> int:
-    """The value of a constant, or ``other``."""
+def _constant(value: SSAValue) -> int | None:
+    """The value of a constant, None of another value."""
     if not isinstance(value.owner, Operation) or value.owner.name != "arith.constant":
-        return other
+        return None
     return cast(IntegerAttr, defining_op(value).properties["value"]).value.data

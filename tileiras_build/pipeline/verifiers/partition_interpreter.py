@@ -27,8 +27,8 @@ from .tmem_scale_hazards import TmemScaleFactors
 TMEM_LOAD, TMEM_STORE, TMEM_SCALE = (f"nv_tileas.tmem_{name}" for name in ("load", "store", "scale"))
 COPY_SCALES = "nv_tileas.async.copy_scales"
 COMPARE = {
-    "eq": lambda a, b: a == b, "ne": lambda a, b: a != b, "slt": lambda a, b: a < b, "ult": lambda a, b: a < b,
-    "sge": lambda a, b: a >= b, "uge": lambda a, b: a >= b,
+    "eq": lambda a, b: a == b, "ne": lambda a, b: a != b, "slt": lambda a, b: a < b, "sge": lambda a, b: a >= b,
+    "ult": lambda a, b: a % 2**32 < b % 2**32, "uge": lambda a, b: a % 2**32 >= b % 2**32,
 }  # fmt: skip
 ARITHMETIC = {
     "arith.addi": lambda a, b: a + b, "arith.subi": lambda a, b: a - b, "arith.muli": lambda a, b: a * b,

@@ -7,7 +7,8 @@ So every path from a store is followed
 - to the next wait: the kernel does not end on it, and nothing on it uses the store's bytes of shared memory;
 - from there to the next barrier: nothing on it writes to those bytes, unless it begins with a barrier;
 - to the next wait for writes, and from there to the next barrier: neither part contains an access that a token orders
-  after the store, nor a fence; the store itself is allowed, if each iteration of its loop stores different tiles.
+  after the store, in the first part one that the path itself carries there, nor a fence; the store itself is allowed, if each
+  iteration of its loop stores different tiles.
 
 Stages that another partition fills may overlap a store only if no path leads back to a use of the buffer, or, if a
 third partition reads it, to a wait for its results: then the partitions have finished with the buffer.
@@ -16,6 +17,8 @@ A violation raises ``InternalError`` with id ``tma-store-verifier`` that names b
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
@@ -92,21 +95,21 @@ def _buffers(op: Operation) -> list[SSAValue]:
 
 
 def _check_writing(kernel: Operation, paths: ControlFlowPaths, store: TableOp, tokens: TokenPaths) -> None:
-    def relies(op: Operation) -> bool:
+    def relies(op: Operation, stops: Callable[[Operation], bool]) -> bool:
         ordered = op.name in ACCESSES and store in tokens.predecessors[op] and not is_disjoint(op)
-        return op.name == FENCE or (ordered and tokens.carries_token(store, op, _never))
+        return op.name == FENCE or (ordered and tokens.carries_token(store, op, stops))
 
     def is_disjoint(op: Operation) -> bool:
         return op is store and iterations_store_disjoint_tiles(store)
 
     written = []
     for op in paths.reachable_from(store, _is_full_wait):
-        if relies(op):
+        if relies(op, _is_full_wait):
             _fail(kernel, f"{op.name} comes after {store.name} and does not wait until it has written", store)
         written += [op] * _is_full_wait(op)
     for wait in written:
         for op in paths.reachable_from(wait, lambda op: op.name == BARRIER):
-            if relies(op):
+            if relies(op, _never):
                 _fail(kernel, f"{op.name} comes after {store.name} with no barrier between the wait and it", store)
 
 
