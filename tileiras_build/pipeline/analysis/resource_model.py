@@ -185,7 +185,7 @@ def registers_allow_mma_warp(regs: int, func: Operation, job: Job, warps: int) -
     """Whether, besides two non-compute warps, the compute warps have registers for ``regs`` 32-bit words."""
     if uses_setmaxnreg(func, job, warps):
         return True
-    return _registers_needed(regs, warps) <= registers_at_launch((warps + 2) * (occupancy(func, job) or 1), job.target)
+    return registers_needed(regs, warps) <= registers_at_launch((warps + 2) * (occupancy(func, job) or 1), job.target)
 
 
 def scale_load_registers(groups: int, regs: int, func: Operation, job: Job, warps: int) -> int | None:
@@ -199,7 +199,7 @@ def scale_load_registers(groups: int, regs: int, func: Operation, job: Job, warp
     own = others = min(launched, needed + SCALE_LOAD_SPARE_REGISTERS)
     if uses_setmaxnreg(func, job, warps):
         others = setmaxnreg_split(warps, job.target, ctas, own)[1]
-    return own if own >= needed and _registers_needed(regs, warps) <= others else None
+    return own if own >= needed and registers_needed(regs, warps) <= others else None
 
 
 def registers_allow_fragment_prefetch(kernel: TableOp, dot: TableOp, registers: int, job: Job) -> bool:
@@ -218,9 +218,9 @@ def registers_allow_fragment_prefetch(kernel: TableOp, dot: TableOp, registers: 
 def exceeds_registers_of_partition(regs: int, kernel: TableOp, job: Job) -> bool:
     """Whether the computing threads of a kernel have too few registers for ``regs`` 32-bit words, besides all else."""
     if kernel.partition_registers is not None:
-        return _registers_needed(regs, kernel.num_warps) > kernel.partition_registers[1]
+        return registers_needed(regs, kernel.num_warps) > kernel.partition_registers[1]
     warps = kernel.num_warps + (kernel.producer_warps or 0)
-    return _registers_needed(regs, kernel.num_warps) > registers_at_launch(
+    return registers_needed(regs, kernel.num_warps) > registers_at_launch(
         warps * (occupancy(kernel, job) or 1), job.target
     )
 
@@ -249,7 +249,7 @@ def live_registers_fit(regs: int, warps: int, target: Target, ctas: int = 1) -> 
 
 def registers_fit_with_setmaxnreg(regs: int, warps: int, ctas: int, target: Target) -> bool:
     """``registers_fit`` if producer threads release registers."""
-    return _registers_needed(regs, warps) <= setmaxnreg_split(warps, target, ctas)[1]
+    return registers_needed(regs, warps) <= setmaxnreg_split(warps, target, ctas)[1]
 
 
 def registers_fit(regs: int, warps: int, ctas: int, target: Target) -> bool:
@@ -262,7 +262,7 @@ def registers_fit(regs: int, warps: int, ctas: int, target: Target) -> bool:
 
 def registers_of_thread(regs: int, warps: int, ctas: int, target: Target) -> tuple[int, int]:
     """The registers that a thread needs for its share of ``regs`` 32-bit words, and that it has (``registers_fit``)."""
-    return _registers_needed(regs, warps), registers_at_launch((warps + target.has("tma")) * ctas, target)
+    return registers_needed(regs, warps), registers_at_launch((warps + target.has("tma")) * ctas, target)
 
 
 def registers_at_launch(warps: int, target: Target) -> int:
@@ -275,7 +275,7 @@ def _round_to_allocation_unit(registers: int, target: Target) -> int:
     return registers // unit * unit
 
 
-def _registers_needed(regs: int, warps: int) -> int:
+def registers_needed(regs: int, warps: int) -> int:
     """Registers of a thread for its share of ``regs`` 32-bit words, and all else."""
     return regs // (WARP * warps) + ASYNC_MMA_REG_OVERHEAD
 

@@ -55,7 +55,8 @@ from ..analysis.disjoint_stages import Sharing
 from ..analysis.enclosing_control_flow import enclosing_loops, has_no_early_exit
 from ..analysis.memory_semantics import acquires
 from ..analysis.op_queries import ASYNC_COPIES, is_pure
-from ..analysis.resource_model import registers_at_launch
+from ..analysis.peak_registers import peak_of_block
+from ..analysis.resource_model import PRODUCER_REGISTERS, registers_at_launch, registers_needed, setmaxnreg_split
 from ..analysis.scalar_slice import TOKEN, ScalarSlice, may_depend_on
 from ..analysis.shared_memory_plan import available_shared_memory, plan_shared_memory, scratch_users
 from ..common.llvm_element_types import element_of
@@ -70,7 +71,6 @@ from .warp_specialization.consumer import Consumer
 from .warp_specialization.partition_slice import PartitionSlice
 from .warp_specialization.pipelines import Pipeline, PipelineState
 
-MAX_RESIDENT_STEPS = 4  # of an operand in shared memory, for an issuer with the registers of a producer
 STEP_BITS = 256  # of k of an instruction
 ONE_STAGE, LOAD = PipelineType(IntAttr(1)), "nv_tileas.tmem_load"
 
@@ -102,6 +102,8 @@ def _split(switch: TableOp, func: TableOp, job: Job) -> bool:
         return False
     if not _has_resources(sites, acts, func, job):
         return False
+    if (registers := _partition_registers(acts, func, job)) is not None:
+        func.partition_registers = registers
     handed = {site: _handoff(switch, func.num_warps) for site in sites}
     for dot in filter(is_async_mma, acts):
         dot.recomputed = True
@@ -164,20 +166,36 @@ def _has_resources(sites: Sequence[Operation], acts: Sequence[TableOp], func: Ta
         func, job
     ):
         return False
-    if func.partition_registers is None:
-        return _leaves_registers(func, job)
-    return all(_resident_steps(dot) <= MAX_RESIDENT_STEPS for dot in acts if is_async_mma(dot))
+    return _leaves_registers(func, _partition_registers(acts, func, job), job)
 
 
-def _leaves_registers(func: TableOp, job: Job) -> bool:
-    """Whether threads have as many registers with a further warp: its partition of the SM has registers for one."""
+def _leaves_registers(func: TableOp, registers: Sequence[int] | None, job: Job) -> bool:
+    """Whether threads have as many registers with a further warp: its partition of the SM has registers for one. An issuer in the warpgroup
+    of the producer takes only what the live tiles of threads leave.
+    """
     warps, ctas = func.num_warps + func.producer_warps, occupancy(func, job) or 1
-    with_issuer, without = (registers_at_launch((warps + more) * ctas, job.target) for more in (1, 0))
-    return with_issuer == without
+    if registers is None:
+        with_issuer, without = (registers_at_launch((warps + more) * ctas, job.target) for more in (1, 0))
+        return with_issuer == without
+    bodies = (loop.regions[0].blocks[0] for loop in walk(func) if is_loop(loop))
+    live = max(peak_of_block(body, job.target, counts_inner=False) for body in bodies)
+    return min(registers_needed(live, func.num_warps), func.partition_registers[1]) <= registers[1]
+
+
+def _partition_registers(acts: Iterable[TableOp], func: TableOp, job: Job) -> list[int] | None:
+    """The registers of partitions with an issuer: ptxas keeps the low word of a descriptor for each instruction along k of a left operand
+    that stays in shared memory, beside the registers of a producer.
+    """
+    if func.partition_registers is None:
+        return None
+    unit, steps = job.target.sm_limits.register_unit, sum(map(_resident_steps, filter(is_async_mma, acts)))
+    return setmaxnreg_split(
+        func.num_warps, job.target, occupancy(func, job) or 1, PRODUCER_REGISTERS - (-steps // unit) * unit
+    )
 
 
 def _resident_steps(dot: TableOp) -> int:
-    """The instructions along k of a dot whose left operand stays in shared memory: ptxas keeps a descriptor for each."""
+    """The instructions along k of a dot whose left operand stays in shared memory."""
     type = dot.lhs.type
     if not isinstance(type, BufferType) or type.stages.data > 1:
         return 0
