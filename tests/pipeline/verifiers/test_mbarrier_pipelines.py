@@ -79,6 +79,31 @@ def test_a_producer_that_loads_fewer_items(sm):
     refused(module, "items")
 
 
+@pytest.mark.parametrize("sm", SMS)
+def test_a_stage_that_expects_other_bytes(sm):
+    module = module_of("f16_columns", sm)
+    load = find(module, "tiled_tma_load")[0]
+    load.pipeline.owner.attributes["bytes"] = IntegerAttr(load.buffer.type.placement.data.size_bytes, i32)
+    refused(module, "expects .* bytes, and TMA copies")
+
+
+def test_a_stage_of_a_united_ring_that_expects_the_bytes_of_another_tile():
+    """Two loops fill one ring, with tiles of other bytes."""
+    module = scheduled_case(KERNELS.with_name("united_rings.py"), "values_of_scores", "sm_100")
+    [acquire] = [op for op in find(module, "producer_acquire") if op.bytes is not None]
+    del acquire.attributes["bytes"]
+    refused(module, "expects .* bytes, and TMA copies")
+
+
+@pytest.mark.parametrize("sm", SMS)
+def test_a_load_to_a_stage_that_is_not_acquired(sm):
+    module = module_of("f16_columns", sm)
+    acquire, load = find(module, "producer_acquire")[0], find(module, "tiled_tma_load")[0]
+    acquire.detach()
+    load.parent.insert_op_after(acquire, load)
+    refused(module, "tiled_tma_load of item -1 has token")
+
+
 def test_an_accumulator_that_is_read_before_its_commit():
     module = module_of("f16_columns", "sm_100")
     find(module, "umma_commit")[0].detach()

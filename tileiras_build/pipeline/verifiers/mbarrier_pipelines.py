@@ -6,6 +6,7 @@ stages is a queue of items. Item n is in stage n mod S with phase (n div S) mod 
 
 - The n-th acquire and the n-th wait are for item n, and both partitions have equally many.
 - An item is read only after its wait and before its release. It is released only when no MMA that reads it is in flight.
+- TMA copies as many bytes to an item as its acquire expects.
 - Releases are in order and in time: the wait for item n follows the release of item n - S, else no partition could
   fill it.
 - If commits or other CTAs release items, the partition that fills the stages drains the pipeline before it ends, as an
@@ -85,6 +86,9 @@ def _check(runs: list[tuple[PartitionInterpreter, Region]]) -> None:
     for partition, region in runs:
         partition.block(region.blocks[0])
     partitions = [partition for partition, _ in runs]
+    for run in partitions:
+        for pipeline in run.acquired:
+            run.check_copies(pipeline)
     for pipeline in {pipeline for run in partitions for pipeline in (*run.acquired, *run.waited)}:
         _check_balance(pipeline, partitions)
     _check_commits(partitions)

@@ -13,7 +13,7 @@ from functools import cache
 
 from xdsl.ir import Operation, SSAValue
 
-from ...ir.casting import as_op, cast, int_attr, unwrap
+from ...ir.casting import as_op, cast, defining_op, int_attr, unwrap
 from ...ir.dialects.nv_tileas.ops import is_written_by_pair
 from ...ir.dialects.nv_tileas.types import PipelineType
 from ...ir.dialects.op_definition import TableOp
@@ -58,6 +58,8 @@ class PartitionInterpreter(IntegerInterpreter):
         self.filled: dict[SSAValue, int] = defaultdict(int)
         self.committed: set[SSAValue] = set()  # pipelines whose items a commit releases
         self.drained: set[SSAValue] = set()  # pipelines whose last release this partition waits for
+        self.expected: dict[SSAValue, int] = {}  # the bytes that the item acquired last expects, and those that TMA copies to it
+        self.copied_bytes: dict[SSAValue, int] = defaultdict(int)
         self.in_flight: list[set[tuple[SSAValue, int]]] = []
         self.group, self.region = group, region
         self.own: dict[SSAValue, SSAValue] = {}  # the pipelines of this warpgroup
@@ -126,11 +128,26 @@ class PartitionInterpreter(IntegerInterpreter):
             self.fail(f"{op.name} of item {item} has token {token}, not {want}")
 
     def acquire(self, op: TableOp) -> None:
+        self.check_copies(op.pipeline)
         self.overwrite(op)
+        of_threads = op.by_readers or is_written_by_pair(op.pipeline)
+        self.expected[op.pipeline] = 0 if of_threads else op.bytes or int_attr(defining_op(op.pipeline), "bytes")
+        self.copied_bytes[op.pipeline] = 0
         if not is_written_by_pair(op.pipeline):  # else a commit fills the stage
             self.events.append(PipelineEvent("fill", op.pipeline))
         if op.by_readers:  # of the stage: they wait for nobody to fill it
             self.waited[op.pipeline] += 1
+
+    def copy(self, op: TableOp) -> None:
+        """Copy a tile to the item that was acquired last."""
+        self._expect(op, self.acquired[op.pipeline] - 1)
+        self.copied_bytes[op.pipeline] += op.buffer.type.placement.data.size_bytes
+
+    def check_copies(self, pipeline: SSAValue) -> None:
+        """Check that the last item of a pipeline is full once TMA has copied its tiles."""
+        expected, copied = self.expected.get(pipeline, 0), self.copied_bytes.get(pipeline, 0)
+        if expected != copied:
+            self.fail(f"item {self.acquired[pipeline] - 1} expects {expected} bytes, and TMA copies {copied} to it")
 
     def overwrite(self, op: TableOp) -> None:
         """A stage or an accumulator may be overwritten once its previous item is released."""
@@ -377,6 +394,7 @@ STEPS = {
     OF_WARPGROUP: PartitionInterpreter.choose_pipeline,
     PIPELINE + "advance": PartitionInterpreter.advance,
     PIPELINE + "producer_acquire": PartitionInterpreter.acquire,
+    "nv_tileas.async.tiled_tma_load": PartitionInterpreter.copy,
     PIPELINE + "producer_tail": PartitionInterpreter.drain,
     PIPELINE + "consumer_wait": PartitionInterpreter.wait,
     PIPELINE + "consumer_release": PartitionInterpreter.release,
