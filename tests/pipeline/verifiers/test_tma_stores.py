@@ -135,11 +135,20 @@ def test_a_ring_that_is_still_filled():
     module = module_of("persistent")
     [store] = find(module, "async.tiled_tma_store")
     store.attributes["scratch_offset"] = find(module, "alloc_tensor")[0].attributes["shared_offset"]
-    refused(module, "async.dot uses a ring in the bytes of nv_tileas.async.tiled_tma_store, which came before")
+    message = "async.dot uses a ring in the bytes of nv_tileas.async.tiled_tma_store, which came before"
+    refused(module, message, verify_shared_memory_allocation)
 
 
 def test_a_ring_that_other_threads_still_read():
     module = module_of("f16")
     [store] = find(module, "async.tiled_tma_store", sync_before=True)
     del store.attributes["sync_before"]
+    refused(module, "may write where nv_tileas.async.dot still reads a ring", verify_shared_memory_allocation)
+
+
+def test_a_ring_that_mmas_in_flight_still_read():
+    """A barrier alone does not complete them."""
+    module = module_of("f16")
+    [wait] = find(module, "async.dot_wait")
+    wait.attributes["pending"] = IntegerAttr(1, i32)
     refused(module, "may write where nv_tileas.async.dot still reads a ring", verify_shared_memory_allocation)

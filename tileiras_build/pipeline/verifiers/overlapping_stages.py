@@ -55,15 +55,20 @@ def _users(ring: Operation) -> set[Operation]:
 
 def _reached_before_end(op: Operation, paths: ControlFlowPaths, is_cta_barrier: Stops) -> set[Operation]:
     """The operations that may run while an access, or what it issues, is not over for all threads."""
+    reached, ends = reached_in_flight(op, paths)
+    return reached | {later for end in ends for later in paths.reachable_from(end, is_cta_barrier)}
+
+
+def reached_in_flight(op: Operation, paths: ControlFlowPaths) -> tuple[set[Operation], set[Operation]]:
+    """The operations that may run while what an access issues is in flight, and those after which it is over for their thread alone."""
     if not is_async_mma(op):
-        return set(paths.reachable_from(op, is_cta_barrier))
+        return set(), {op}
     if op.results:
-        reached, waits = _until({op}, _waits_for_registers, paths)
-        return reached | {later for wait in waits for later in paths.reachable_from(wait, is_cta_barrier)}
+        return _until({op}, _waits_for_registers, paths)
     reached, stops = _until({op}, lambda one: _waits_for(one, as_op(op).ready) or _commits(one), paths)
     for commit in filter(_commits, stops):
         reached |= _until({commit}, partial(_waits_for, pipeline=as_op(commit).ready), paths)[0]
-    return reached
+    return reached, set()
 
 
 def _until(starts: set[Operation], stops: Stops, paths: ControlFlowPaths) -> tuple[set[Operation], set[Operation]]:

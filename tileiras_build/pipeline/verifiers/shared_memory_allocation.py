@@ -6,9 +6,10 @@ to the next barrier, its own or another operation's; an operation on the path mu
 it begins with a barrier. The region is free after an operation that ends with a barrier.
 
 Kernel-lifetime storage overlaps nothing; stage buffers overlap each other where ``overlapping_stages.py`` finds no fault, and no other
-storage. ``cp_async_buffers.py`` and
-``tma_stores.py`` prove that scratch may overlap a buffer; this module proves that a barrier follows the last read of
-the buffer's tiles.
+storage. ``cp_async_buffers.py`` and ``tma_stores.py`` prove that scratch may overlap a buffer; this module proves that a barrier follows the
+last read of the buffer's tiles, the MMAs in flight among them once they are waited for. Scratch may overlap stages that another partition
+fills only if no path leads back to a use of the buffer, or, if a third partition reads it, to a wait for its results: then the partitions
+have finished with the buffer.
 
 Not verified: that a region is as large as its operation needs; the emulator faults otherwise.
 
@@ -16,6 +17,9 @@ A violation raises ``InternalError`` with id ``scratch-verifier`` that names bot
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
@@ -28,12 +32,12 @@ from ...ir.dialects.op_traits import is_async_mma
 from ...ir.layouts.tmem_layout import PAIR
 from ...target.sm_limits import WARP
 from ..common.llvm_element_types import element_of
-from .control_flow_paths import control_flow_paths, kernels_of
-from .overlapping_stages import overlapping_stages_faults
+from .control_flow_paths import AGENT_SWITCH, ControlFlowPaths, control_flow_paths, kernels_of
+from .overlapping_stages import overlapping_stages_faults, reached_in_flight
 
 BARRIERS, STAGE_BUFFER, BUFFER = ("nv_tileas.barrier",), "nv_tileas.alloc_tensor", "nv_tileas.buffer"
-# Each thread waits for MMAs in tensor memory itself; a wait for one of these covers its own warps only.
 STAGE_READ, LOAD = "nv_tileas.local_load", "nv_tileas.async.tiled_tma_load"
+MMA_WAIT = "nv_tileas.async.pipeline.consumer_wait"
 ALIGNMENT = 16
 
 
@@ -47,12 +51,14 @@ def _check_kernel(kernel: Operation) -> int:
     users = [op for op in paths.successors if "scratch_offset" in op.attributes]
     for op in users:
         _check_inside(kernel, op)
-        for other in paths.reachable_from(op, _is_cta_barrier):
-            if "scratch_offset" in other.attributes and "sync_before" not in other.attributes and _overlap(op, other):
+        _check_stage_buffers(kernel, paths, op)
+        for other in _reached_before_barrier(op, paths):
+            if "scratch_offset" in other.attributes and _overlap(op, other):
                 _fail(kernel, f"{_text(other)} may write where {_text(op)} is still being read")
-    for op in (op for op in paths.successors if op.name == STAGE_READ or is_async_mma(op) and op.results):
-        for other in paths.reachable_from(op, _is_cta_barrier):
-            if "scratch_offset" in other.attributes and "sync_before" not in other.attributes and _reads(op, other):
+    for op in (op for op in paths.successors if op.name == STAGE_READ or is_async_mma(op)):
+        in_flight, ends = reached_in_flight(op, paths)
+        for other in chain(in_flight, *(_reached_before_barrier(end, paths) for end in ends)):
+            if "scratch_offset" in other.attributes and _reads(op, other):
                 _fail(kernel, f"{_text(other)} may write where {op.name} still reads a ring")
     storage = [op for op in paths.successors if "shared_offset" in op.attributes]
     _check_storage(kernel, users, storage)
@@ -60,6 +66,34 @@ def _check_kernel(kernel: Operation) -> int:
     for fault in overlapping_stages_faults(rings, paths, _is_cta_barrier):
         _fail(kernel, fault)
     return len(users)
+
+
+def _check_stage_buffers(kernel: Operation, paths: ControlFlowPaths, user: Operation) -> None:
+    """Check that no other partition uses a stage buffer that overlaps an operation's scratch from then on."""
+    loaded = {value for op in kernel.walk() if op.name == LOAD for value in op.operands}
+    foreign_buffers = {buffer for op in _disjoint_regions(kernel) for buffer in _buffers(op) if buffer in loaded}
+    for op in paths.reachable_from(user, lambda op: False):
+        # The results are computed from buffers that only another partition reads.
+        for buffer in (
+            foreign_buffers if op.name == MMA_WAIT else [buffer for buffer in _buffers(op) if buffer in loaded]
+        ):
+            if overlap(_stage_region(defining_op(buffer)), scratch_region(user)):
+                _fail(kernel, f"{op.name} uses a ring in the bytes of {user.name}, which came before")
+
+
+def _disjoint_regions(kernel: Operation) -> list[Operation]:
+    """The operations of partitions that are neither producer nor consumer."""
+    switches = [op for op in kernel.walk() if op.name == AGENT_SWITCH]
+    return [op for switch in switches for region in switch.regions[1:-1] for op in region.walk()]
+
+
+def _buffers(op: Operation) -> list[SSAValue]:
+    return [value for value in op.operands if value.type.name == BUFFER]
+
+
+def _reached_before_barrier(op: Operation, paths: ControlFlowPaths) -> Iterator[Operation]:
+    """The operations that may run after another one before all threads synchronize."""
+    return (other for other in paths.reachable_from(op, _is_cta_barrier) if "sync_before" not in other.attributes)
 
 
 def _check_storage(kernel: Operation, users: list[Operation], storage: list[Operation]) -> None:
@@ -128,8 +162,7 @@ def scratch_region(op: Operation) -> range:
 
 def _reads(op: Operation, other: Operation) -> bool:
     """Whether an operation reads a stage buffer that overlaps another operation's scratch."""
-    rings = (defining_op(value) for value in op.operands if value.type.name == BUFFER)
-    return any(overlap(_stage_region(ring), scratch_region(other)) for ring in rings)
+    return any(overlap(_stage_region(defining_op(buffer)), scratch_region(other)) for buffer in _buffers(op))
 
 
 def _stage_region(ring: Operation) -> range:

@@ -10,8 +10,7 @@ So every path from a store is followed
   after the store, in the first part one that the path itself carries there, nor a fence; the store itself is allowed, if each
   iteration of its loop stores different tiles.
 
-Stages that another partition fills may overlap a store only if no path leads back to a use of the buffer, or, if a
-third partition reads it, to a wait for its results: then the partitions have finished with the buffer.
+``shared_memory_allocation.py`` proves that the partitions have finished with the stages that a store overlaps.
 
 A violation raises ``InternalError`` with id ``tma-store-verifier`` that names both operations.
 """
@@ -21,21 +20,20 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
 from ...core.errors import InternalError
 from ...ir.casting import as_op, cast, defining_op, int_attr, str_attr
 from ...ir.dialects.nv_tileas.types import BufferType
 from ...ir.dialects.op_definition import TableOp
 from ..analysis.disjoint_stores import iterations_store_disjoint_tiles
-from .control_flow_paths import AGENT_SWITCH, RETURN, ControlFlowPaths, control_flow_paths, kernels_of
+from .control_flow_paths import RETURN, ControlFlowPaths, control_flow_paths, kernels_of
 from .shared_memory_allocation import overlap, scratch_region
 from .token_barriers import BARRIER, FENCE
 from .token_dependencies import ACCESSES, TokenPaths
 
 STORE, WAIT = "nv_tileas.async.tiled_tma_store", "nv_tileas.async.tma_store_wait"
-STAGE_BUFFER, BUFFER, COPY = "nv_tileas.alloc_tensor", "nv_tileas.buffer", "nv_tileas.async_tiled_load"
-MMA_WAIT = "nv_tileas.async.pipeline.consumer_wait"
+COPY = "nv_tileas.async_tiled_load"
 PATTERN_BYTES = 1024  # period of the longest swizzle
 
 
@@ -54,7 +52,6 @@ def _check_kernel(kernel: Operation) -> int:
         if scratch_region(store).start % PATTERN_BYTES:
             _fail(kernel, f"{store.name} copies from an address that is not aligned to the swizzle", store)
         _check_reading(kernel, paths, store)
-        _check_stage_buffers(kernel, paths, store)
         _check_writing(kernel, paths, store, tokens)
     return len(stores)
 
@@ -70,28 +67,6 @@ def _check_reading(kernel: Operation, paths: ControlFlowPaths, store: Operation)
         for op in paths.reachable_from(wait, _is_cta_barrier):
             if _touches(op, store) and "sync_before" not in op.attributes:
                 _fail(kernel, f"{op.name} comes before a barrier after the wait for reads of {store.name}", store)
-
-
-def _check_stage_buffers(kernel: Operation, paths: ControlFlowPaths, store: Operation) -> None:
-    loaded = {value for op in kernel.walk() if op.name == "nv_tileas.async.tiled_tma_load" for value in op.operands}
-    foreign_buffers = {buffer for op in _disjoint_regions(kernel) for buffer in _buffers(op) if buffer in loaded}
-    for op in paths.reachable_from(store, lambda op: False):
-        # The results are computed from buffers that only another partition reads.
-        for buffer in (
-            foreign_buffers if op.name == MMA_WAIT else [buffer for buffer in _buffers(op) if buffer in loaded]
-        ):
-            if overlap(_stage_buffer_of(defining_op(buffer)), scratch_region(store)):
-                _fail(kernel, f"{op.name} uses a ring in the bytes of {store.name}, which came before", store)
-
-
-def _disjoint_regions(kernel: Operation) -> list[Operation]:
-    """The operations of partitions that are neither producer nor consumer."""
-    switches = [op for op in kernel.walk() if op.name == AGENT_SWITCH]
-    return [op for switch in switches for region in switch.regions[1:-1] for op in region.walk()]
-
-
-def _buffers(op: Operation) -> list[SSAValue]:
-    return [value for value in op.operands if value.type.name == BUFFER]
 
 
 def _check_writing(kernel: Operation, paths: ControlFlowPaths, store: TableOp, tokens: TokenPaths) -> None:
