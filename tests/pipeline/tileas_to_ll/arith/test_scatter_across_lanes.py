@@ -32,3 +32,7 @@ def test_each_lane_has_all_results_of_16_bits():
 def test_operands_of_other_combinations_keep_their_order():
     """An argmax compares pairs; each lane has all of its 16 results in both steps, each a value and a place."""
     assert compiled(KERNELS, "middle_argmax", "sm_90").ptx.count("shfl.sync") == 2 * 16 * 2
+
+
+def test_an_operation_on_one_of_the_elements_depends_on_their_order():
+    assert compiled(KERNELS, "middle_doubles", "sm_90").ptx.count("shfl.sync") == 2 * 16

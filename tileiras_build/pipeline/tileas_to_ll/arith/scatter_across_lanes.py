@@ -105,5 +105,9 @@ def _independent_bits(registers: Collection[int]) -> list[int] | None:
 
 
 def _is_commutative(op: TableOp) -> bool:
-    body = list(op.regions[0].blocks[0].ops)
-    return len(body) == 2 and body[0].name in COMMUTATIVE
+    """Whether each combination is one operation on the two elements, in either order."""
+    block = op.regions[0].blocks[0]
+    combination, *others = block.ops
+    if len(others) != 1 or combination.name not in COMMUTATIVE:
+        return False
+    return set(combination.operands) == set(block.args) and list(others[0].operands) == list(combination.results)
