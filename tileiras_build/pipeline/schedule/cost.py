@@ -20,7 +20,6 @@ from ...target.gpu_rates import (
     L2_BYTES_PER_CLOCK,
     SHARED_BYTES_PER_CLOCK,
     SM_PARTITIONS,
-    TMA_LATENCY,
 )
 from ...target.occupancy import occupancy
 from ...target.shared_sm import batch_clocks
@@ -36,20 +35,26 @@ from ..analysis.resource_model import (
 from ..mma.family import MmaFamily, Storage, families_of, family_named
 from .kernel import ASSUMED_EXTENT, Dot, Kernel
 from .schedule import Schedule
+from .stage_waits import (
+    BARRIER_LATENCY,
+    LOADED_LATENCY,
+    MMA_LATENCY,
+    STEP_OVERHEAD,
+    fill_clocks,
+    trip_at_once,
+    trip_in_flight,
+)
 
 TENSOR, FMA, ALU, SPECIAL = "tensor pipe", "FMA pipe", "ALU pipe", "special functions"
 ISSUE, SHARED, L2, DRAM, LATENCY = "issue slots", "shared memory", "L2", "DRAM", "latency"
 PIPES = {"tensor": TENSOR, "FMA": FMA}  # of families
 THREADS = (FMA, ALU, SPECIAL, ISSUE)  # what threads do between MMAs: at the same time, as others issue where one waits
-LOADED_LATENCY = 1.4  # of L2 under load, times the idle one
 ITERATIONS = 4  # the clock depends on the load, and that on the clock
 LATENCY_BINDS = 1.15  # times the largest demand: what takes longer waits
 FEWEST_LATE_WORDS = 8  # of a thread: two accesses of 16 bytes
 STEP_BYTES = 32  # of a row of operands, in one instruction of a warp
 # Cycles of a trip until the MMAs of a partition's only warp run, where fragments are read ahead: from `estimate`, on sm_120.
 FIRST_FRAGMENT = 100
-MMA_LATENCY, BARRIER_LATENCY = 33, 20  # cycles of an MMA that warps execute [Luo et al., arXiv 2402.13499]
-STEP_OVERHEAD = 30  # cycles of a trip: wait for a stage, issue, release
 CHAIN_LATENCY = 400  # cycles of a trip in which asynchronous chained dots wait: fitted (benchmarks/schedule_cost.py)
 LAUNCH_OVERHEAD = 500  # cycles of a CTA before its first load: parameters, barriers, descriptors
 # Instructions of each warp besides those of its elements: parameters, indices, addresses; and its part of a reduction: shuffles,
@@ -334,7 +339,9 @@ class _Model:
             return 0.0
         filled, stages = self._fill(bytes), max(self.stages, 1)
         if self.is_async and self.families[0].accumulator is Storage.REGISTERS and not dot.is_chained and stages > 1:
-            return filled / (stages - 1)  # one is held until the next MMA has been issued
+            at_once = trip_at_once(trip, filled, stages, max(1, self.warps // SM_PARTITIONS))
+            in_flight = trip_in_flight(trip, filled, stages)
+            return in_flight if dot.written else min(in_flight, at_once)
         held = trip * dot.multiply_adds / sum(other.multiply_adds for other in self.kernel.dots)
         return (filled + held) / stages
 
@@ -363,9 +370,8 @@ class _Model:
 
     def _fill(self, bytes: float) -> float:
         """The cycles from a load to its data."""
-        copies = TMA_LATENCY if self.schedule.num_stages else 0
-        cluster = CLUSTER_LATENCY if self.schedule.multicast or self.schedule.two_cta_mma else 0
-        return LOADED_LATENCY * self.gpu.l2_latency + copies + cluster + bytes / L2_BYTES_PER_CLOCK
+        in_cluster = bool(self.schedule.multicast or self.schedule.two_cta_mma)
+        return fill_clocks(bytes, self.gpu, by_tma=bool(self.schedule.num_stages), in_cluster=in_cluster)
 
     def _rest_alone(self, rest: Mapping[str, float]) -> float:
         """The cycles before the first load, of loads, and of work after the loop; stores need not be waited for."""

@@ -53,6 +53,7 @@ from .warp_specialization.allocate_pipelines import PipelineAllocation
 from .warp_specialization.consumer import Consumer
 from .warp_specialization.epilogue import Epilogue, FmhaSoftmax
 from .warp_specialization.mma_issuer import FmhaMmaIssuer, MmaIssuer, TmemConsumer
+from .warp_specialization.mma_waits import waits_at_once
 from .warp_specialization.partition_slice import PartitionSlice
 from .warp_specialization.pipelines import (
     Mainloop,
@@ -114,6 +115,8 @@ class _WarpSpecializer:
         slices = self._slices(loads)
         body = self._outline(self._scalar_slice(moved))
         self.allocation.run(body)
+        for mainloop in self.mainloops:
+            mainloop.waits_at_once = waits_at_once(mainloop, self.warps, self.job.target)
         partitions = [slice.run(body) for slice in slices]
         self.consumer(self.mainloops).run(body)
         regions = [Region(partition) for partition in (*partitions, body)]

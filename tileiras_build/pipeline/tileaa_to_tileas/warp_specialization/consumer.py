@@ -392,6 +392,8 @@ def _may_stay_in_flight(mainloop: Mainloop) -> bool:
     and the next iteration has another one. Partial accumulators are added at once.
     """
     dot = mainloop.dot
+    if mainloop.waits_at_once:
+        return False
     whole = element_of(dot.result.type).bits == 32 and not dot.promotion
     least = MIN_STAGES + mainloop.computes_from_stages
     return mainloop.stages.stage_count >= least and is_accumulation_loop(dot) and whole

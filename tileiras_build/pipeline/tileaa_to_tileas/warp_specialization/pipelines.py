@@ -195,7 +195,7 @@ class Mainloop:
     ``continues``: it adds to what a dot of the loop before has left in its accumulators.
     ``rows``: the tile of rows that an issuer has of its dot, and the number of tiles.
     ``written``: the pipeline by which the threads of a pair of CTAs hand over the operands that they write to the one that issues MMAs; its
-    stages are those of the operands.
+    stages are those of the operands. ``waits_at_once``: no MMA stays in flight into the next iteration (``mma_waits.py``).
     """
 
     dot: TableOp
@@ -215,6 +215,7 @@ class Mainloop:
     rows: tuple[int, int] | None = None
     readers: list[Mainloop] = field(default_factory=list)
     written: Pipeline | None = None
+    waits_at_once: bool = False
 
     def __post_init__(self) -> None:
         self.readers = self.readers or [self]

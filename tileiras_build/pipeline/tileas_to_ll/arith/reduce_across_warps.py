@@ -19,7 +19,8 @@ from ....ir.layouts.shared_layout import BANK_BYTES
 from ....target.gpu_rates import SHARED_BYTES_PER_CLOCK, SM_PARTITIONS
 from ...analysis.access_vectorization import VECTOR_BYTES
 from ...common.llvm_element_types import Element
-from ...schedule.cost import BARRIER_LATENCY, default_gpu
+from ...schedule.cost import default_gpu
+from ...schedule.stage_waits import BARRIER_LATENCY
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import WARP
 from ..emission.kernel_emitter import KernelEmitter
