@@ -144,9 +144,9 @@ def of_a_sequence(q, k, v, ends, out, M: ConstInt, N: ConstInt, D: ConstInt):
     x = ct.load(q, (i, 0), (M, D))
     acc = ct.zeros((M, D), dtype=ct.float32)
     for j in range(ct.cdiv(end - start, N)):
-        y = ct.load(keys, (j, 0), (N, D), padding_mode=ZERO)
+        y = ct.load(keys, (j, 0), (N, D), padding_mode=ZERO, allow_tma=False)
         scores = ct.mma(x, ct.transpose(y), ct.zeros((M, N), dtype=ct.float32))
-        acc = ct.mma(scores.astype(v.dtype), ct.load(values, (j, 0), (N, D), padding_mode=ZERO), acc)
+        acc = ct.mma(scores.astype(v.dtype), ct.load(values, (j, 0), (N, D), padding_mode=ZERO, allow_tma=False), acc)
     ct.store(out, (i, 0), acc)
 
 
@@ -159,12 +159,14 @@ def in_two_loops(q, k, v, ends, out, M: ConstInt, N: ConstInt, D: ConstInt):
     x, whole = ct.load(q, (i, 0), (M, D)), (end - start) // N
     acc = ct.zeros((M, D), dtype=ct.float32)
     for j in range(whole):
-        scores = ct.mma(x, ct.transpose(ct.load(keys, (j, 0), (N, D))), ct.zeros((M, N), dtype=ct.float32))
-        acc = ct.mma(scores.astype(v.dtype), ct.load(values, (j, 0), (N, D)), acc)
+        scores = ct.mma(
+            x, ct.transpose(ct.load(keys, (j, 0), (N, D), allow_tma=False)), ct.zeros((M, N), dtype=ct.float32)
+        )
+        acc = ct.mma(scores.astype(v.dtype), ct.load(values, (j, 0), (N, D), allow_tma=False), acc)
     for j in range(whole, ct.cdiv(end - start, N)):
-        y = ct.load(keys, (j, 0), (N, D), padding_mode=ZERO)
+        y = ct.load(keys, (j, 0), (N, D), padding_mode=ZERO, allow_tma=False)
         scores = ct.mma(x, ct.transpose(y), ct.zeros((M, N), dtype=ct.float32))
-        acc = ct.mma(scores.astype(v.dtype), ct.load(values, (j, 0), (N, D), padding_mode=ZERO), acc)
+        acc = ct.mma(scores.astype(v.dtype), ct.load(values, (j, 0), (N, D), padding_mode=ZERO, allow_tma=False), acc)
     ct.store(out, (i, 0), acc)
 
 

@@ -47,7 +47,7 @@ class ViewAccessInfo:
     """The vector widths and bounds that are known for tiles of one view."""
 
     def __init__(self, view: SSAValue, analysis: AxisAnalysis):
-        self.type = view_type(view)
+        self.view, self.type = view, view_type(view)
         self.memref = defining_table_op(defining_op(view).operands[0])
         memory = self.type.source
         self.analysis = analysis

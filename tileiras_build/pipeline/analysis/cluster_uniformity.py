@@ -27,7 +27,7 @@ def has_uniform_trip_count(load: TableOp) -> bool:
 
 def _deciding_values(load: TableOp) -> list[SSAValue]:
     """The values that determine the address of a load, and how often it is executed."""
-    return [*load.coords, *_bounds(load)]
+    return [*load.coords, load.view, *_bounds(load)]
 
 
 def _bounds(load: TableOp) -> list[SSAValue]:

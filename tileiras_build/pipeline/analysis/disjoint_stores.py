@@ -38,7 +38,7 @@ def iterations_store_disjoint_tiles(store: TableOp) -> bool:
     out of bounds.
     """
     loops = _loops_around(store)
-    if len(loops) != 1 or not is_counted_loop(loops[0]) or is_defined_in_loop(store.desc, loops[0]):
+    if len(loops) != 1 or not is_counted_loop(loops[0]) or is_defined_in_loop(store.view, loops[0]):
         return False
     view, loop = store.view.type, loops[0]
     are_disjoint = all(step >= extent for step, extent in zip(view.steps, view.tile, strict=True))

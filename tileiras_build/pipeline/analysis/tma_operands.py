@@ -93,6 +93,8 @@ def with_tma_box(load: TableOp, chain: list[Operation], job: Job, analysis: Axis
     slice = ScalarSlice()
     if not all(slice.add(coord) and coord.type == i32 for coord in load.coords) or not follows_no_write(load.token):
         return None
+    if not slice.add(load.view):
+        return None
     if hint(load, job, "allow_tma") == 0 or is_overwritten_before_read(load, chain):
         return None
     box = tensor_box(load, chain, analysis)

@@ -1,7 +1,7 @@
 """Tiled loads and stores that TMA can perform, and their tensor maps.
 
 A tensor map is encoded on the host before the launch, so base, extents and strides of the tensor must be kernel
-parameters or constants (design, section 5). TMA requires a base of 16-byte alignment and strides that are multiples of
+parameters or constants (design, section 5), or it is a window of such a tensor (``tensor_windows.py``). TMA requires a base of 16-byte alignment and strides that are multiples of
 16 bytes (PTX ISA 9.0, section 5.5.8, "Tensor-map"), which assumptions in the module must guarantee.
 
 With a map of tf32 elements, TMA rounds f32 to tf32 when loading, to nearest even, and preserves infinities and NaNs.
@@ -15,13 +15,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from xdsl.dialects.builtin import IntegerAttr
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
-from ...ir.casting import defining_op, defining_table_op, int_array_attr, str_attr, unwrap
+from ...ir.casting import defining_table_op, int_array_attr, str_attr, unwrap
 from ...ir.dialects.fast_xdsl import string_of
 from ...ir.dialects.op_definition import TableOp
-from ...ir.dialects.op_traits import is_function
 from ...ir.layouts import SharedLayout
 from ...ir.layouts.matrix_descriptor import UNSWIZZLED, WIDE, WIDE_CHUNK
 from ...ir.layouts.shared_layout import VECTOR_BYTES
@@ -30,7 +28,9 @@ from ..common.llvm_element_types import element_of
 from .access_vectorization import ViewAccessInfo
 from .axis_info import AxisAnalysis
 from .dot_operand_chains import rounds_to_tf32
+from .host_values import HostInt, host_value
 from .op_queries import TILED_LOAD
+from .tensor_windows import has_window_map, is_window, tile_order
 
 TMA_ALIGNMENT = 16
 MAX_TENSOR_RANK, MAX_BOX_DIM = 5, 256
@@ -39,33 +39,8 @@ MAP_BYTES = 128  # size and alignment of a CUtensorMap (CUDA driver API, cuTenso
 LONGEST_LINE, SHORTEST_SWIZZLED_LINE, SHORTEST_LINE, PATTERN_LINES = 128, 32, 16, 8
 # Element types by their names in tensor maps; booleans and packed types have no row.
 MAP_ELEMENTS = {name: row.tma for name, row in ELEMENT_TYPES.items() if row.tma is not None}
-# Host expressions of integers (``host_value``), and the manifest's entry of a tensor map.
-HostInt = dict[str, int] | int | None
+# The manifest's entry of a tensor map.
 MapEntry = dict[str, HostInt | str | list[HostInt] | list[int]]
-FORWARDING_OPS = ("nv_tileas.assume", "nv_tileaa.assume", "nv_tileas.bitcast", "builtin.unrealized_conversion_cast")
-
-
-def host_value(value: SSAValue) -> HostInt:
-    """The host expression of a scalar: ``{"param": i}``, also shifted right (``over``), or a constant; None if only the
-    kernel can compute it.
-    """
-    shifted = 0
-    while not isinstance(value, BlockArgument):
-        op = defining_op(value)
-        if op.name == "arith.shrsi" and isinstance(bits := host_value(op.operands[1]), int):
-            shifted, value = shifted + bits, op.operands[0]
-            continue
-        if op.name == "arith.constant":
-            constant = op.properties["value"]
-            return constant.value.data >> shifted if isinstance(constant, IntegerAttr) else None
-        if op.name not in FORWARDING_OPS:
-            return None
-        value = op.operands[0]
-    parent = value.block.parent_op()
-    is_parameter = parent is not None and is_function(parent)
-    if not is_parameter:
-        return None
-    return {"param": value.index} | ({"over": 1 << shifted} if shifted else {})
 
 
 @dataclass(frozen=True)
@@ -117,7 +92,7 @@ def tensor_box(access: TableOp, chain: list[Operation], analysis: AxisAnalysis) 
     if access.name == TILED_LOAD and view.padding.data not in ("none", "zero"):
         return None
     facts = ViewAccessInfo(access.view, analysis)
-    if not _is_aligned(facts) or not _is_on_host(facts):
+    if not _is_aligned(facts) or not _has_map(facts):
         return None
     swizzle = access.swizzle if access.name == TILED_LOAD else None
     shortest = SHORTEST_LINE if access.name == TILED_LOAD else SHORTEST_SWIZZLED_LINE
@@ -129,7 +104,7 @@ def widened_box(load: TableOp, box: TensorBox) -> TensorBox | None:
     """The same box with chunks of 32 bytes swizzled; None where its lines are too short."""
     if box.swizzle != f"{LONGEST_LINE}B":
         return None
-    order = [load.view.type.dim_map.index(dim) for dim in box.dims]
+    order = tile_order(load.view.type, box.dims)
     placement = SharedLayout.boxed(load.view.type.tile, order, box.placement.element_bits, LONGEST_LINE, WIDE_CHUNK)
     return replace(box, swizzle=WIDE, placement=placement)
 
@@ -151,12 +126,14 @@ def _is_aligned(facts: ViewAccessInfo) -> bool:
     return facts.type.source.strides[fastest] == 1 and not any(alignment_faults(facts))
 
 
-def _is_on_host(facts: ViewAccessInfo) -> bool:
-    """Whether the host can compute the tensor map. Extents must also fit the 32-bit coordinates of TMA."""
-    values = [facts.memref.base, *facts.memref.sizes, *facts.memref.strides]
+def _has_map(facts: ViewAccessInfo) -> bool:
+    """Whether the host can encode a tensor map. Extents must also fit the 32-bit coordinates of TMA."""
     narrow = all(element_of(size.type).bits <= 32 for size in facts.memref.sizes)
     known = all(0 < size < 1 << 31 for size in facts.type.source.shape if size is not None)
-    return narrow and known and all(host_value(value) is not None for value in values)
+    if not (narrow and known) or any(host_value(value) is None for value in facts.memref.strides):
+        return False
+    fastest = facts.type.dim_map[facts.order[0]]
+    return not is_window(facts.view) or has_window_map(facts.view, fastest, MAX_TENSOR_RANK, facts.analysis)
 
 
 def _box(facts: ViewAccessInfo, bytes: int, swizzle: str | None, shortest: int) -> TensorBox | None:

@@ -11,6 +11,7 @@ from ...ir.layouts.matrix_descriptor import WIDE, WIDE_CHUNK
 from ...ir.layouts.shared_layout import VECTOR_BYTES
 from ...ir.layouts.tmem_layout import PAIR
 from ..analysis.dot_operand_chains import smem_layout_after_views
+from ..analysis.tensor_windows import tile_order
 from ..analysis.tma_operands import TmaOperand
 from ..analysis.tma_tensor_maps import LONGEST_LINE, PATTERN_LINES, SHORTEST_SWIZZLED_LINE, MapBox
 
@@ -58,7 +59,7 @@ def _majorness(placement: SharedLayout) -> bool | None:
 
 def _placed(view: TiledViewType, box: MapBox, element_bits: int, dim: int) -> SharedLayout | None:
     """Half a tile as TMA puts it into shared memory; None where TMA cannot."""
-    order = [view.dim_map.index(one) for one in box.dims]
+    order = tile_order(view, box.dims)
     tile, bytes, is_wide = halved(view.tile, dim), element_bits // 8, box.swizzle == WIDE
     line = min(LONGEST_LINE, tile[order[0]] * bytes)
     if line < (LONGEST_LINE if is_wide else SHORTEST_SWIZZLED_LINE) or prod(tile) * bytes % (line * PATTERN_LINES):

@@ -17,6 +17,7 @@ from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import AsyncTiledTmaLoadOp, MakeTiledTmaDescOp
 from ...ir.dialects.op_definition import TableOp
 from ..analysis.cluster_uniformity import has_uniform_trip_count, is_rank_dependent
+from ..analysis.tensor_windows import tile_order
 from ..analysis.tma_tensor_maps import PATTERN_LINES
 from ..job import Job
 from ..pass_manager import EdgePass
@@ -70,7 +71,7 @@ def _multicast_dim(load: TableOp, ctas: int) -> int | None:
 def _box(load: TableOp) -> tuple[list[int], list[int]]:
     """The tile's dimensions in the order of the tensor map, fastest first, and the box extents along them."""
     dims, box = load.desc.owner.dims, list(load.desc.owner.box)
-    return [load.view.type.dim_map.index(dim) for dim in dims], box
+    return tile_order(load.view.type, dims), box
 
 
 def _narrow(load: TableOp, dim: int, max_size: int) -> None:

@@ -48,7 +48,7 @@ from ..job import Job
 from ..pass_manager import EdgePass
 from ..schedule.schedule_attribute import is_declined, set_knobs
 from .op_insertion import insert_before
-from .tma_descriptors import hoist
+from .tma_descriptors import hoist_map
 from .warp_specialization.allocate_pipelines import PipelineAllocation
 from .warp_specialization.consumer import Consumer
 from .warp_specialization.epilogue import Epilogue, FmhaSoftmax
@@ -111,7 +111,7 @@ class _WarpSpecializer:
         loads = [operand_load.load for operand_load in self.operand_loads]
         moved = [*loads, *(copy.load for copy in self.scale_loads)]
         for load in moved:
-            hoist(load.view, self.entry)
+            hoist_map(load.view, self.entry)
         slices = self._slices(loads)
         body = self._outline(self._scalar_slice(moved))
         self.allocation.run(body)
@@ -170,8 +170,8 @@ class _WarpSpecializer:
         places = [*dots, *early_returns(self.func), *loads]
         for op in (*places, *filter(is_grid_wait, walk(self.func))):
             slice.add_control(op)
-        for coord in (coord for load in loads for coord in load.coords):
-            slice.add(coord)
+        for value in (value for load in loads for value in (*load.coords, load.view)):
+            slice.add(value)
         return slice
 
     def _set_warps(self) -> None:

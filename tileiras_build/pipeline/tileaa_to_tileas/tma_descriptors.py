@@ -4,19 +4,32 @@ from __future__ import annotations
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...ir.casting import defining_op, parent_op
-from ...ir.dialects.nv_tileas.ops import MakeTiledTmaDescOp
+from ...ir.casting import defining_op, parent_op, view_type
+from ...ir.dialects.nv_tileas.ops import COUNTERPARTS, MakeTiledTmaDescOp
 from ...ir.dialects.nv_tileas.types import TmaDescType
+from ..analysis.tensor_windows import WINDOW_DIMS, is_window, map_operands, map_type
 from ..analysis.tma_tensor_maps import TensorBox
 
+MakeMemRefOp = COUNTERPARTS["nv_tileaa.make_memref"]
 
-def hoist(value: SSAValue, entry: Block) -> None:
+
+def hoist_map(view: SSAValue, entry: Block) -> None:
+    """Move a view, or what the host knows of a window, to the block ``entry``."""
+    if not is_window(view):
+        _hoist(view, entry)
+        return
+    address, sizes, strides = map_operands(view)
+    for value in (address, *sizes, *strides):
+        _hoist(value, entry)
+
+
+def _hoist(value: SSAValue, entry: Block) -> None:
     """Move the operands of a TMA descriptor, which depend on kernel parameters only, to the block ``entry``."""
     op = value.owner
     if isinstance(op, Block) or op.parent is entry:
         return
     for operand in op.operands:
-        hoist(operand, entry)
+        _hoist(operand, entry)
     place = op
     while place.parent is not entry:
         place = parent_op(place)
@@ -26,14 +39,35 @@ def hoist(value: SSAValue, entry: Block) -> None:
 
 def descriptor_of(view: SSAValue, box: TensorBox, entry: Block, place: Operation) -> SSAValue:
     """The TMA descriptor of a view and a box; created before ``place`` of ``entry`` if there is none yet."""
-    memref = defining_op(view).operands[0]
+    memref, dims, extents = defining_op(view).operands[0], box.dims, box.box
+    if is_window(view):
+        rank = len(view_type(view).source.shape)
+        memref = _array_of(view, entry, place)
+        dims, extents = (*dims, *range(rank, rank + WINDOW_DIMS)), (*extents, *[1] * WINDOW_DIMS)
     descriptor = MakeTiledTmaDescOp.make(
-        [memref], [TmaDescType()], dims=box.dims, box=box.box, swizzle_mode=box.swizzle, rounds=box.rounds
+        [memref], [TmaDescType()], dims=dims, box=extents, swizzle_mode=box.swizzle, rounds=box.rounds
     )
+    return _found(descriptor, entry) or _inserted(descriptor, entry, place)
+
+
+def _array_of(view: SSAValue, entry: Block, place: Operation) -> SSAValue:
+    """The memory reference of the map of a window."""
+    memref = MakeMemRefOp.make(list(map_operands(view)), [map_type(view)])
+    return _found(memref, entry) or _inserted(memref, entry, place)
+
+
+def _found(op: Operation, entry: Block) -> SSAValue | None:
+    """The result of an equal operation of a block."""
     for other in entry.ops:
-        same = isinstance(other, MakeTiledTmaDescOp) and other.source is memref
-        if same and other.attributes == descriptor.attributes:
-            descriptor.erase()
-            return other.result
-    entry.insert_op_before(descriptor, place)
-    return descriptor.results[0]
+        same = (
+            other.name == op.name and other.attributes == op.attributes and other.results[0].type == op.results[0].type
+        )
+        if same and all(a is b for a, b in zip(other.operands, op.operands, strict=True)):
+            op.erase()
+            return other.results[0]
+    return None
+
+
+def _inserted(op: Operation, entry: Block, place: Operation) -> SSAValue:
+    entry.insert_op_before(op, place)
+    return op.results[0]

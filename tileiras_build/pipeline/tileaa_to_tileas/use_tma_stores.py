@@ -59,7 +59,7 @@ from ..common.llvm_element_types import element_of
 from ..common.optimization_hints import hint
 from ..job import Job
 from ..pass_manager import EdgePass
-from .tma_descriptors import descriptor_of, hoist
+from .tma_descriptors import descriptor_of, hoist_map
 
 STORE, CONVERSION = "nv_tileas.tiled_store", "nv_tileas.convert_layout"
 MAX_SLOTS = 2  # chunks of a tile in shared memory at once: one is written while the other is copied
@@ -233,7 +233,7 @@ RULES: tuple[Callable[[_Store], bool], ...] = (
 def _replace_store(store: _Store, entry: Block, switch: Operation) -> TableOp:
     """Replace a layout conversion and a store by a TMA store."""
     op, conversion, box = store.op, store.conversion, store.box
-    hoist(op.view.owner.operands[0], entry)
+    hoist_map(op.view, entry)
     descriptor = descriptor_of(op.view, box, entry, switch)
     parts, slots, moved = store.chunks
     atom = STMATRIX if isinstance(moved.copies[0], MatrixAccess) else ST_SHARED

@@ -41,6 +41,7 @@ from ...ir.layouts.matrix_descriptor import WIDE
 from ...ir.layouts.tmem_layout import PAIR
 from ..analysis.enclosing_control_flow import enclosing_kernel
 from ..analysis.integer_ranges import BoundsCheck
+from ..analysis.tensor_windows import tile_order
 from ..analysis.tma_tensor_maps import MapBox
 from ..job import Job
 from ..mma.dots import accumulates_in_tmem
@@ -84,7 +85,7 @@ def _box_of(load: TableOp) -> MapBox:
 
 def _order(load: TableOp) -> list[int]:
     """The tile's dimensions, fastest in memory first."""
-    return [load.view.type.dim_map.index(dim) for dim in load.desc.owner.dims]
+    return tile_order(load.view.type, load.desc.owner.dims)
 
 
 # ---- rewriting -------------------------------------------------------------------------------
@@ -138,7 +139,7 @@ def _load_half(load: TableOp, dim: int, half: SharedLayout) -> None:
     new_descriptor = MakeTiledTmaDescOp.make(operands, types, descriptor.attributes, box=box, swizzle_mode=swizzle)
     type_ = TiledViewType.of(old.kind.data, old.source, tile, old.dim_map, steps, padding=old.padding.data)
     view = BlockTileOp.make([load.view.owner.operands[0]], [type_])
-    load.operands[0] = insert_before(view, descriptor)
+    load.operands[0] = insert_before(view, load.view.owner)
     load.operands[1] = insert_before(new_descriptor, descriptor)
     if not list(descriptor.results[0].uses):
         descriptor.detach()

@@ -117,7 +117,7 @@ def _check_load(kernel: Operation, load: TableOp, differing: set[SSAValue]) -> N
     waits_for = load.pipeline.owner.attributes.get("ctas")
     if ctas < 2 or waits_for is None or waits_for.value.data != ctas:
         _fail(load, f"a stage that {ctas} CTAs fill is waited for by {waits_for.value.data if waits_for else 1}")
-    if any(coord in differing for coord in load.coords):
+    if any(value in differing for value in (load.view, *load.coords)):
         _fail(load, "its tile is not the same in every CTA")
     _check_stage_phases(kernel, load.pipeline, differing)
     _check_multicast_slices(load, ctas)

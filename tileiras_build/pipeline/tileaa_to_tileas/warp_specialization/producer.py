@@ -79,7 +79,14 @@ class Producer(PartitionSlice):
             state.acquire(stages, bytes=None if bytes == of_ring else bytes)
         for operand_load in (one for one in loads if one.load is op):
             coords, token = [self.value(coord) for coord in op.coords], state.tokens[stages]
-            operands = [op.view, operand_load.descriptor, coords, operand_load.buffer, stages.pipeline, token]
+            operands = [
+                self.value(op.view),
+                operand_load.descriptor,
+                coords,
+                operand_load.buffer,
+                stages.pipeline,
+                token,
+            ]
             state.insert(AsyncTiledTmaLoadOp.make(operands, [], location_of(op), index_checks=op.index_checks))
         if op is loads[-1].load:
             state.advance(stages)

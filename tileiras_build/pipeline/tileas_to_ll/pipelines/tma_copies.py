@@ -25,6 +25,7 @@ from ....ir.dialects.nvvm.cluster_sync_and_fences import FenceProxyAsyncOp
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import SharedLayout, TileChunks, tile_chunks
 from ....ir.layouts.matrix_descriptor import WIDE
+from ...analysis.tensor_windows import tile_order
 from ...analysis.tma_tensor_maps import TensorBox, map_box
 from ...common.llvm_element_types import element_of
 from ...common.llvm_type_constructors import CLUSTER, I16, I32, SHARED
@@ -36,6 +37,7 @@ from ..emission.thread_ids import ThreadIds
 from ..memory.shared_memory import store_registers
 from ..memory.tile_index_checks import TileBoundsChecks, computes_early
 from .cp_async import stage_address
+from .tma_windows import MappedTensor
 from .warp_partitions_and_mbarriers import barrier_of_pair, full_barrier, is_pair, mbarrier, stage_of
 
 # Added to a coordinate: the result is out of bounds for every tensor.
@@ -55,16 +57,16 @@ def emit_make_tiled_tma_desc(e: KernelEmitter, op: TableOp) -> None:
 
 
 def emit_async_tiled_tma_load(e: KernelEmitter, op: TableOp) -> None:
-    view = e.values.view(op.view)
+    view, tensor = e.values.view(op.view), MappedTensor(e, op)
     placement = op.buffer.type.placement.data
     box = box_of(op.desc.owner, placement)
-    tile_dims = [view.type.dim_map.index(dim) for dim in box.dims]
-    starts = _chunk_starts(e, op, view, tile_dims)
-    if (filled := _has_elements(e.b, view)) is not None:
+    tile_dims = tile_order(view.type, box.dims)
+    starts, slowest = tensor.coordinates(_chunk_starts(e, op, view, tile_dims), tile_dims), len(tile_dims) - 1
+    if (filled := _has_elements(e.b, tensor)) is not None:
         with computes_early(e.b, filled):
             beyond = e.b.select(filled, 0, OUT_OF_BOUNDS_COORDINATE, I32)
-        with computes_early(e.b, starts[-1], beyond):
-            starts[-1] = e.b.add(starts[-1], beyond)
+        with computes_early(e.b, starts[slowest], beyond):
+            starts[slowest] = e.b.add(starts[slowest], beyond)
     stage = stage_of(e.values, op)
     base = stage_address(e, op.buffer, stage)
     full = full_barrier(e, op, stage)
@@ -77,7 +79,7 @@ def emit_async_tiled_tma_load(e: KernelEmitter, op: TableOp) -> None:
         corner = tuple(extent if index == position else 0 for index, extent in enumerate(extents))
         starts[position] = e.b.add(starts[position], e.b.mul(e.threads.cta_rank, extents[position]))
         base = e.b.add(base, e.b.mul(e.threads.cta_rank, _offset_bytes(placement, tile_dims, corner)))
-    for corner in _corners(box, extents):
+    for corner in _corners(box, tensor.extents(extents)):
         place = e.b.add(base, _offset_bytes(placement, tile_dims, corner))
         coordinates = [e.b.add(start, step) for start, step in zip(starts, corner)]
         _load(
@@ -123,11 +125,11 @@ def _start_stores(
     e: KernelEmitter, op: TableOp, box: TensorBox, placed: Callable[[int], int | None], base: Value
 ) -> None:
     """Issue the copies of one chunk; none for a tensor without elements."""
-    view = e.values.view(op.view)
-    tile_dims = [view.type.dim_map.index(dim) for dim in box.dims]
-    starts = _chunk_starts(e, op, view, tile_dims)
-    extents = [view.type.tile[dim] for dim in tile_dims]
-    filled = _has_elements(e.b, view)
+    view, tensor = e.values.view(op.view), MappedTensor(e, op)
+    tile_dims = tile_order(view.type, box.dims)
+    starts = tensor.coordinates(_chunk_starts(e, op, view, tile_dims), tile_dims)
+    extents = tensor.extents([view.type.tile[dim] for dim in tile_dims])
+    filled = _has_elements(e.b, tensor)
     with nullcontext() if filled is None else e.b.if_then(filled):
         for corner in _corners(box, extents):
             if (offset := placed(_offset(box.placement, tile_dims, corner))) is not None:
@@ -147,9 +149,9 @@ def _chunk_starts(e: KernelEmitter, op: TableOp, view: TiledView, dims: Sequence
     return [indices.start(dim, e.values.scalar(op.coords[dim])) for dim in dims]
 
 
-def _has_elements(b: InstructionBuilder, view: TiledView) -> Value | None:
-    """Whether no extent of the tensor is 0 (the tensor map has 1 instead); None if that is known."""
-    sizes = [size for size in view.memory.sizes if isinstance(size, SSAValue)]
+def _has_elements(b: InstructionBuilder, tensor: MappedTensor) -> Value | None:
+    """Whether no extent of the map is 0 (it has 1 instead); None if that is known."""
+    sizes = tensor.known_sizes
     with computes_early(b, *sizes):
         return b.all_of([b.compare("ne", size, 0, size.type) for size in sizes])
 
