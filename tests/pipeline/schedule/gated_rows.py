@@ -45,6 +45,15 @@ def copied(a, out, TILE: ConstInt):
 
 
 @ct.kernel
+def bounded(a, weights, bias, out, TILE: ConstInt):
+    """Rows of a by functions that are bounded, times weights, with a bias: each value replaces the one before."""
+    columns = ct.arange(TILE, dtype=ct.int32)
+    by, more = ct.gather(weights, columns), ct.gather(bias, columns)
+    x = ct.gather(a, (ct.bid(0), columns))
+    ct.scatter(out, (ct.bid(0), columns), by * ct.tanh(x * 2.0) + more)
+
+
+@ct.kernel
 def reduced(a, out, TILE: ConstInt):
     """The total of each row."""
     columns, total = ct.arange(TILE, dtype=ct.int32), ct.zeros((TILE,), dtype=ct.float32)
@@ -75,6 +84,7 @@ CASES = [
     Case("gradients", gradients, (_matrix("float16", 2),) * 5 + (4096,)),
     Case("mixed", mixed, (_matrix("float16", 2),) * 3 + (1024,)),
     Case("bytes", gated, (_matrix("int8", 2),) * 3 + (5120, 4096)),
+    Case("bounded", bounded, (*(_matrix("float32", ndim) for ndim in (2, 1, 1, 2)), 2048)),
     Case("copied", copied, (_matrix("float16", 1),) * 2 + (16384,)),
     *(
         Case(name, kernel, (_matrix("float16", 2), _matrix("float16", 1), 2048))

@@ -22,11 +22,20 @@ def test_results(sm):
     np.testing.assert_array_equal(found, (a * a + 1) * a * b)
 
 
-def test_all_loads_come_first():
-    [listing] = read_listings(disassembled(KERNELS, "long", "sm_100"))
-    memory = [line.opcode for line in listing.lines if line.opcode in ("LDG", "F2FP", "STG")]
-    first = memory.index("F2FP")
+@pytest.mark.parametrize(("name", "computation"), [("long", "F2FP"), ("bounded", "MUFU")])
+def test_all_loads_come_first(name, computation):
+    [listing] = read_listings(disassembled(KERNELS, name, "sm_100"))
+    memory = [line.opcode for line in listing.lines if line.opcode in ("LDG", computation, "STG")]
+    first = memory.index(computation)
     assert memory[:first].count("LDG") == memory.count("LDG") > 4
+
+
+@pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
+def test_results_in_place(sm):
+    rng = np.random.default_rng(7)
+    a, by, more = (rng.normal(size=shape).astype(np.float32) for shape in ((2, 2048), 2048, 2048))
+    found = run(KERNELS, "bounded", sm, [a, by, more, np.zeros_like(a)], (2, 1, 1))[3]
+    np.testing.assert_allclose(found, by * np.tanh(2 * a) + more, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("sm", ["sm_90", "sm_100"])

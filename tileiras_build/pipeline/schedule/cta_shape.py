@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from xdsl.ir import Block
-
 from ...ir.casting import as_op, parent_block, tile_type, unwrap
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
-from ...ir.dialects.op_traits import is_counted_loop
 from ...ir.layouts.tmem_layout import ALL_COLUMNS, allocated_columns
 from ...target.sm_limits import WARP
 from ...target.targets import Target
 from ..analysis.access_vectorization import pointer_vector
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.chained_dots import is_computed_by_dot, stationary_lhs_load
-from ..analysis.dot_loop_registers import live_tile_registers, result_registers, tile_registers
+from ..analysis.dot_loop_registers import live_tile_registers, result_registers
 from ..analysis.enclosing_control_flow import enclosing_loops, is_in_counted_loop
-from ..analysis.op_queries import DOT, LOADS, POINTER_LOAD, REDUCE, dots_in, has_dots, is_tile
+from ..analysis.op_queries import POINTER_LOAD, dots_in, has_dots, is_tile
 from ..analysis.peak_registers import peak_of_block, peak_registers
 from ..analysis.resource_model import (
     MAX_WARPS,
@@ -32,7 +29,6 @@ from ..analysis.resource_model import (
     ctas_by_row_registers,
     largest_tile,
     live_registers_fit,
-    reduces_only,
     registers_at_launch,
     registers_fit,
     registers_left,
@@ -43,7 +39,6 @@ from ..analysis.resource_model import (
 from ..analysis.row_registers import late_words, row_and_single_words, row_words
 from ..analysis.stored_operands import is_invariant, stored_bytes
 from ..analysis.tma_operands import is_prefetchable_once, may_prefetch_in_loop, tma_operand
-from ..common.llvm_element_types import element_of
 from ..common.optimization_hints import hint
 from ..job import Job
 from ..mma.family import MmaFamily, Storage, families_of, fastest_family
@@ -52,6 +47,7 @@ from .candidates import Candidates
 from .choose import Candidate, Limit, Resource, WholeSchedule, cheapest, choose, hear, hear_kernel, is_listening
 from .cost import cost
 from .kernel import describe
+from .loads_in_flight import EXCHANGES, ctas_with_loads_in_flight
 from .loop_memories import memories_of_loops
 from .row_candidates import RowCandidates
 from .schedule import Schedule
@@ -68,9 +64,6 @@ SHARES_ELEMENTS = frozenset(
 ROWS_OF_WARP = 16  # of an mma.sync
 NARROW_ELEMENTS, NARROW_LOADS = 4, 16  # of a thread whose accesses have one each
 OVERLAPPING_CTAS = 2  # per SM, that overlap one another
-# Kernels whose elements are not independent of each other, words of a thread that ptxas loads one after the other, and threads of an SM
-# that have registers for them.
-EXCHANGES, MANY_WORDS, THREADS_WITH_LOADS = frozenset({DOT, REDUCE, "nv_tileas.scan"}), 16, 1024
 ELEMENTWISE_WARPS = 16  # of an SM, four for each scheduler: fewer leave it idle while they wait for SFU and loads
 EXPLAINED_CTAS = 4  # CTAs per SM up to which candidates are explained where none is chosen
 
@@ -110,7 +103,7 @@ def choose_cta_shape(func: TableOp, job: Job) -> None:
     elif late_words(func) and (words := row_and_single_words(func)):
         ctas = ctas_by_row_registers(words, choose_warps(func, job), job.target)
         set_knobs(func, occupancy=ctas if ctas > 1 else None)
-    elif (ctas := _ctas_with_loads_in_flight(func, job)) > 1:
+    elif (ctas := ctas_with_loads_in_flight(func, job)) > 1:
         set_knobs(func, occupancy=ctas)
     elif is_listening():
         hear(func, "occupancy", None, _occupancies(func, EXPLAINED_CTAS, job, _registers_of_stationary(func, job)))
@@ -354,47 +347,6 @@ def _warps_of_live_elements(func: TableOp, job: Job) -> int | None:
     while warps < MAX_WARPS and row_registers(words, warps) > available:
         warps *= 2
     return warps if warps > usual else None
-
-
-def _ctas_with_loads_in_flight(func: TableOp, job: Job) -> int:
-    """CTAs per SM for which a thread has registers for all that it loads in a block at once, of a kernel that stores element-wise results
-    of it, or reduces it in a loop; 1 for other kernels, and where little is loaded. ptxas would issue loads late to have fewer registers,
-    and too few bytes would be in flight.
-    """
-    warps = choose_warps(func, job)
-    if job.opt_level == 0:
-        return 1
-    blocks = _blocks_with_loads_in_flight(func, warps, job.target)
-    words = max((_words_of_loads_in_flight(block, warps, job.target) for block in blocks), default=0)
-    if not words:
-        return 1
-    return min(THREADS_WITH_LOADS // (WARP * warps), ctas_by_row_registers(words, warps, job.target))
-
-
-def _blocks_with_loads_in_flight(func: TableOp, warps: int, target: Target) -> list[Block]:
-    """The blocks that store element-wise results, where DRAM is fast: many threads keep others busy. Of a kernel that reduces tiles the loops
-    that store nothing, unless threads hold what they load across a reduction: ptxas loads that at once.
-    """
-    operations = walk(func)
-    if EXCHANGES.isdisjoint(op.name for op in operations):
-        storing = (parent_block(op) for op in operations if op.name in STORES)
-        return list(dict.fromkeys(storing)) if target.sm_limits.has_fast_dram else []
-    if not reduces_only(operations) or row_words(func) >= MANY_WORDS * WARP * warps:
-        return []
-    loops = [op for op in operations if is_counted_loop(op)]
-    return [loop.regions[0].blocks[0] for loop in loops if not any(op.name in STORES for op in walk(loop))]
-
-
-def _words_of_loads_in_flight(block: Block, warps: int, target: Target) -> int:
-    """The registers of all threads that are live at once in a block that loads at least ``MANY_WORDS`` for each thread; 0 for other blocks,
-    for copies, and where bytes are loaded, which have a register each while they are computed with.
-    """
-    tiles = [as_op(op).value for op in block.ops if op.name in LOADS and is_tile(as_op(op).value)]
-    loaded = sum(map(tile_registers, tiles))
-    if loaded < MANY_WORDS * WARP * warps or any(element_of(tile.type).bits < 16 for tile in tiles):
-        return 0
-    words = peak_of_block(block, target)
-    return words if words > loaded else 0
 
 
 def _rows(dot: TableOp) -> int:

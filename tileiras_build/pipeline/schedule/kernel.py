@@ -412,14 +412,15 @@ def _instructions(op: Operation, target: Target) -> dict[str, float]:
         return {}
     if all(_is_rearranged(value) for value in op.operands):
         return {}
-    return {pipe: _size(op.results[0]) * count for pipe, count in _instructions_of_element(op, target).items()}
+    return {pipe: _size(op.results[0]) * count for pipe, count in instructions_of_element(op, target).items()}
 
 
 def _is_rearranged(value: SSAValue) -> bool:
     return isinstance(value.owner, Operation) and value.owner.name in REARRANGING
 
 
-def _instructions_of_element(op: Operation, target: Target) -> dict[str, float]:
+def instructions_of_element(op: Operation, target: Target) -> dict[str, float]:
+    """Instructions by pipe on one element of an element-wise operation."""
     name, element = op.name.partition(".")[2], element_of(op.results[0].type)
     if name == "fp_to_fp" and (needed := _conversion(op)) is not None and not target.has(needed):
         return EMULATED[needed]
