@@ -98,7 +98,10 @@ OPERATIONS = {
     "floordivsi": lambda a, b: a // b, "ceildivsi": lambda a, b: -(-a // b), "divsi": lambda a, b: int(a / b),
     "divui": lambda a, b: a % 2**32 // (b % 2**32), "remsi": lambda a, b: a - b * int(a / b),
     "remui": lambda a, b: a % 2**32 % (b % 2**32), "andi": lambda a, b: a & b,
+    "shli": lambda a, b: a << b, "shrsi": lambda a, b: a >> b,
 }  # fmt: skip
+
+DIVISIONS, SHIFTS = ("floordivsi", "ceildivsi", "divsi", "divui", "remsi", "remui"), ("shli", "shrsi")
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
@@ -113,6 +116,24 @@ def test_ranges_have_all_results(name, bounds):
     least, most = IntegerRanges()(func.regions[0].blocks[0].last_op.prev_op.results[0])
     for a in range(bounds[0][0], bounds[0][1] + 1):
         for b in range(bounds[1][0], bounds[1][1] + 1):
-            if b or name not in ("floordivsi", "ceildivsi", "divsi", "divui", "remsi", "remui"):
+            if b > 0 or name not in SHIFTS and (b or name not in DIVISIONS):
                 found = (OPERATIONS[name](a, b) + 2**31) % 2**32 - 2**31
                 assert least <= found <= most, (a, b)
+
+
+def test_elements_of_tiles():
+    """Four bits of words, as unpacked weights are, less those of other words; views keep ranges."""
+    lines = """  %es = nv_tileas.splat %any : (i32) -> tensor<4x1xi32>
+  %ns = nv_tileas.make_range : tensor<8xi32>
+  %ms = arith.constant 15 : i32
+  %qs = nv_tileas.splat %ms : (i32) -> tensor<4x8xi32>
+  %rs = nv_tileas.view %ns : (tensor<8xi32>) -> tensor<1x8xi32>
+  %ss = nv_tileas.broadcast %rs : (tensor<1x8xi32>) -> tensor<4x8xi32>
+  %bs = nv_tileas.broadcast %es : (tensor<4x1xi32>) -> tensor<4x8xi32>
+  %hs = arith.shrsi %bs, %ss : tensor<4x8xi32>
+  %os = arith.andi %hs, %qs : tensor<4x8xi32>
+  %ls = arith.subi %os, %ss : tensor<4x8xi32>
+"""
+    last = module(lines).regions[0].blocks[0].last_op.prev_op
+    assert IntegerRanges()(last.results[0]) == (-7, 15)
+    assert IntegerRanges()(last.operands[0]) == (0, 15)

@@ -1,6 +1,6 @@
 """Ranges of the integers of a program, and the tile indices that they prove in bounds.
 
-A range is that of a scalar as a signed integer of its type; operations that may wrap around have the full range.
+A range is that of a scalar, or of all elements of a tile, as a signed integer of its type; operations that may wrap around have the full range.
 Besides constants, tensor extents bound indices: the index of a loop up to ``ceil(size / step)`` is below the number of
 tiles that are ``step`` apart. Parameters may have any value of their type, and grids any size that the hardware
 supports, as launch arguments are unknown.
@@ -14,12 +14,23 @@ from enum import IntEnum
 from xdsl.dialects.builtin import IntegerAttr, IntegerType
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
-from ...ir.casting import as_op, cast, defining_op, defining_table_op, int_attr, memref_type, view_type
+from ...ir.casting import (
+    as_op,
+    cast,
+    defining_op,
+    defining_table_op,
+    int_attr,
+    memref_type,
+    tile_size,
+    tile_type,
+    view_type,
+)
 from ...ir.dialects.cuda_tile.attrs import BoundedAttr
 from ...ir.dialects.nv_tileaa.types import TiledViewType
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_counted_loop
 from ...manifest.manifest_constants import MAX_GRID_CTAS
+from .op_queries import is_tile
 
 Range = tuple[int, int]
 # (size, step): a bound ceil(size / step), inclusive or exclusive, with the value that is the size.
@@ -36,8 +47,9 @@ class BoundsCheck(IntEnum):
 
 
 def width(value: SSAValue) -> int:
-    """The bit width of an integer."""
-    return cast(IntegerType, value.type).width.data
+    """The bit width of an integer, or of a tile's elements."""
+    type = tile_type(value).element_type if is_tile(value) else value.type
+    return cast(IntegerType, type).width.data
 
 
 def full_range(value: SSAValue) -> Range:
@@ -253,10 +265,18 @@ def _shifted(rule: Rule) -> Rule:
     """A shift, as multiplication or division by a power of two."""
 
     def shifted(ranges: IntegerRanges, op: Operation, value: SSAValue) -> Range:
-        amount = constant_of(op.operands[1])
-        return rule(ranges, op, value) if amount is not None and 0 <= amount < width(value) else full_range(value)
+        least, most = ranges(op.operands[1])
+        return rule(ranges, op, value) if least >= 0 and most < width(value) else full_range(value)
 
     return shifted
+
+
+def _positions(_ranges: IntegerRanges, _op: Operation, value: SSAValue) -> Range:
+    return 0, tile_size(value) - 1
+
+
+def _same(ranges: IntegerRanges, op: Operation, _: SSAValue) -> Range:
+    return ranges(op.operands[0])
 
 
 def _ceiling(a: int, c: int) -> int:
@@ -272,7 +292,9 @@ RANGES: dict[str, Rule] = {
     "assume": _assumed,
     "extsi": _widened,
     "extui": _widened,
-    "trunci": lambda ranges, op, _: ranges(op.operands[0]),
+    "trunci": _same,
+    **dict.fromkeys(("splat", "broadcast", "view", "permute", "convert_layout"), _same),
+    "make_range": _positions,
     "addi": _corners(lambda a, c: a + c),
     "subi": _corners(lambda a, c: a - c),
     "muli": _corners(lambda a, c: a * c),

@@ -13,6 +13,7 @@ from ...ir.layouts import LinearLayout, SharedLayout, matrix_operand
 from ...ir.layouts.matrix_descriptor import WIDE_CHUNK
 from ...ir.layouts.shared_layout import VECTOR_BYTES
 from ..common.llvm_element_types import element_of
+from ..mma.family import family_of
 from .dot_operand_chains import dot_operand_load
 from .enclosing_control_flow import enclosing_kernel, is_defined_in_loop
 from .op_queries import DOT, LOADS, POINTER_LOAD, TILED_LOAD, is_tile, operands_of, operations_behind, tiles
@@ -80,10 +81,17 @@ def own_sources(dot: TableOp) -> list[TableOp]:
 
 
 def _sources(dot: TableOp) -> list[TableOp]:
-    computed = [load for index in dot.stored or () for load in source_loads(dot, index)]
+    computed = [load for index in _computed_operands(dot) for load in source_loads(dot, index)]
     direct = [unwrap(dot_operand_load(dot, index))[0] for index in (0, 1) if is_tma_operand(dot, index)]
     loads = [*computed, *(other for load in direct for other in loads_of_same_tile(load, dot))]
     return [load for load in dict.fromkeys(loads) if load.read_by_threads]
+
+
+def _computed_operands(dot: TableOp) -> Sequence[int]:
+    """The operands that threads write to shared memory; of an instruction that reads fragments, those that they compute."""
+    if family_of(dot).async_ops is None:
+        return [index for index in (0, 1) if not is_tma_operand(dot, index)]
+    return dot.stored or ()
 
 
 def shares_stages(dot: TableOp) -> bool:

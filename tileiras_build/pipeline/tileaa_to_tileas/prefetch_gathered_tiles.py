@@ -1,7 +1,7 @@
 """Load what a loop gathers for its MMAs, small tiles of views, rows that a loop reduces, indices, and lengths of inner loops, an iteration ahead,
 to registers.
 
-In:    counted loops of a kernel with partitions that load tiles, and issue asynchronous MMAs; of a kernel without dots, loops over rows,
+In:    counted loops of dots, which threads or tensor memory accumulate; of a kernel without dots, loops over rows,
        loops that load indices of elements which they also write, and those that compute for as long as a load of few elements takes. Loops that
        load single elements before inner loops of MMAs.
 Out:   the same loops; each iteration loads the tiles of a later one, as far as threads have registers for them, and do not compute addresses
@@ -36,6 +36,7 @@ from ..analysis.dot_loop_registers import tile_registers
 from ..analysis.enclosing_control_flow import has_no_early_exit, is_grid_wait
 from ..analysis.integer_ranges import BoundsCheck
 from ..analysis.op_queries import (
+    DOT,
     LOADS,
     POINTER_LOAD,
     REDUCE,
@@ -89,7 +90,7 @@ class PrefetchGatheredTiles(EdgePass):
         has_rows = is_without_dots and reduces_only(operations) and has_rows_in_loop(func, operations)
         for loop in [op for op in operations if is_counted_loop(op) and has_no_early_exit(op)]:
             block = loop.regions[0].blocks[0]
-            multiplies = any(map(is_async_mma, block.ops))
+            multiplies = any(map(_multiplies, block.ops))
             if not (multiplies or is_without_dots) or any(map(is_grid_wait, walk(loop))):
                 continue
             loads = [as_op(op) for op in block.ops if op.name in LOADS and may_run_ahead(as_op(op), block, multiplies)]
@@ -97,6 +98,10 @@ class PrefetchGatheredTiles(EdgePass):
             chosen = _beside_mmas(func, loop, loads, job) if multiplies else rows or _of_others(func, loop, loads, job)
             if chosen:
                 _Prefetch(loop, chosen).run()
+
+
+def _multiplies(op: Operation) -> bool:
+    return op.name == DOT or is_async_mma(op)
 
 
 def _beside_mmas(func: TableOp, loop: TableOp, loads: list[TableOp], job: Job) -> list[TableOp]:

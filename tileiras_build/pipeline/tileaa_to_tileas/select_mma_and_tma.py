@@ -233,7 +233,21 @@ def _select_loaded(
         return None
     if not leaves_shared_memory(op, bytes, job):
         return None
-    return family.select(op, loaded, job, warps)
+    read = family.select(op, loaded, job, warps)
+    if read is not None and family.async_ops is None and op.lhs_scale is None:
+        _load_sources(op, read, family, job)
+    return read
+
+
+def _load_sources(op: TableOp, read: Mapping[int, TmaOperand], family: MmaFamily, job: Job) -> None:
+    """Let TMA load the tiles from which threads compute the other fragments, too, where a CTA has stages for all."""
+    if as_op(enclosing_kernel(op)).num_ctas is not None:
+        return
+    sources = _sources(op, read, family, job) or []
+    bytes = sum(box.tile_bytes for _, _, box in (*read.values(), *sources))
+    if sources and two_stages_fit(bytes, job) and leaves_shared_memory(op, bytes, job):
+        for load, _, _ in sources:
+            load.tma = load.read_by_threads = True
 
 
 def _select_copied(
@@ -383,8 +397,8 @@ def _writes_words(op: TableOp, index: int, loaded: Collection[int]) -> bool:
 
 def _sources(op: TableOp, direct: Mapping[int, TmaOperand], family: MmaFamily, job: Job) -> list[TmaOperand] | None:
     """The loads by TMA of the tiles from which threads compute the other operands, beside small ones that threads load; None where
-    it cannot load one of them: an instruction that reads fragments has such tiles copied ahead. It takes several times as long as one
-    that accumulates in tensor memory, for which threads load those, too.
+    it cannot load one of them: an instruction that reads fragments has operands copied ahead. It takes several times as long as one
+    that accumulates in tensor memory, for which threads load those, too, as they do for fragments that they compute.
     """
     analysis, boxed = AxisAnalysis(), list[TmaOperand]()
     for index in (one for one in (0, 1) if one not in direct):
@@ -393,7 +407,7 @@ def _sources(op: TableOp, direct: Mapping[int, TmaOperand], family: MmaFamily, j
                 continue
             if (found := with_tma_box(load, [], job, analysis)) is not None:
                 boxed.append(found)
-            elif family.accumulator is Storage.TENSOR or is_gather(load):
+            elif family.accumulator is Storage.TENSOR or family.async_ops is None or is_gather(load):
                 continue
             elif LARGEST_SHARE * tile_bytes(load.value) > stored_bytes(op, index):
                 return None

@@ -38,6 +38,7 @@ from .bytes_to_halves import halves_of_bytes
 from .elementwise_rule_helpers import Rule, Scalar, binary, issued, register_type, rounded_half
 from .exp2_polynomial import exp2_of_pair, uses_polynomial
 from .f32_pairs import in_pairs, pair
+from .small_integers import halves_of_small_integers
 
 INTEGER_BINARY = {
     "arith.addi": "add",
@@ -95,6 +96,8 @@ def _results(e: KernelEmitter, op: Operation, calls: Sequence[tuple[Value, ...]]
         return [*exp2_of_pair(e.b, pair(e.b, first, second)), *(scalar(*arguments) for arguments in others)]
     if e.computes_where_fewer_remain and (words := _packed_floats(e, op, calls)):
         return words
+    if (small := halves_of_small_integers(e, op, calls)) is not None:
+        return small
     if len(calls) > 1 and (on_pairs := float_arithmetic.on_pairs(e, op)) is not None:
         return in_pairs(e.b, calls, on_pairs, scalar)
     return [scalar(*arguments) for arguments in calls]

@@ -1,0 +1,64 @@
+"""TMA loads packed weights for threads that compute fragments from them, which convert two at once."""
+
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from tests.emulated_kernels import compiled, run
+from tests.pipeline.tileaa_to_tileas.packed_weights import NIBBLE, K, M, N
+
+KERNELS = Path(__file__).with_name("packed_weights.py")
+STEPS, COLUMNS = 5, 2 * N
+TARGETS = ["sm_80", "sm_90", "sm_100", "sm_120"]
+TYPES = {"f16": (np.float16, 1e-2), "bf16": (ml_dtypes.bfloat16, 8e-2)}
+
+
+def _packed(values: np.ndarray, bits: int) -> np.ndarray:
+    """Words of the values along the last axis, the first in the lowest bits."""
+    parts = values.astype(np.uint32).reshape(*values.shape[:-1], -1, 32 // bits)
+    return (parts << (np.arange(32 // bits, dtype=np.uint32) * np.uint32(bits))).sum(-1, dtype=np.uint32).view(np.int32)
+
+
+def _along_k(values: np.ndarray, bits: int) -> np.ndarray:
+    return np.ascontiguousarray(_packed(values.T, bits).T)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", TYPES)
+def test_grouped(name, target):
+    dtype, tolerance = TYPES[name]
+    rng = np.random.default_rng(0)
+    x = (rng.standard_normal((M, STEPS * K)) / 16).astype(dtype)
+    w, z = rng.integers(0, 16, (STEPS * K, COLUMNS)), rng.integers(0, 16, (STEPS, COLUMNS))
+    scales = (rng.random((STEPS, COLUMNS)) / 8).astype(dtype)
+    arrays = [x, _along_k(w, NIBBLE), scales, _packed(z, NIBBLE), np.zeros((M, COLUMNS), np.float32)]
+    found = run(KERNELS, f"grouped_{name}", target, arrays, (COLUMNS // N, 1, 1))[-1]
+    weights = (w - np.repeat(z, K, 0)).astype(dtype) * np.repeat(scales, K, 0)
+    expected = x.astype(np.float32) @ weights.astype(np.float32)
+    np.testing.assert_allclose(found, expected, atol=tolerance)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_ternary(target):
+    rng = np.random.default_rng(1)
+    x = rng.integers(-8, 8, (M, STEPS * K)).astype(np.float16)
+    w = rng.integers(0, 3, (STEPS * K, COLUMNS))
+    arrays = [x, _along_k(w, 2), np.zeros((M, COLUMNS), np.float32)]
+    found = run(KERNELS, "ternary_f16", target, arrays, (COLUMNS // N, 1, 1))[-1]
+    np.testing.assert_array_equal(found, x.astype(np.float32) @ (w - 1).astype(np.float32))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_two_are_converted_by_one_addition(target):
+    ptx = compiled(KERNELS, "grouped_f16", target).ptx
+    assert "cvt.rn.f16.s32" not in ptx and ptx.count("add.rn.f16x2") == K * N // 128 // 2
+
+
+@pytest.mark.parametrize("target", TARGETS[1:])
+def test_tma_loads_the_words(target):
+    """Boxes of 128 bytes a line: two of x, two of the words."""
+    ptx = compiled(KERNELS, "ternary_f16", target).ptx
+    assert ptx.count("cp.async.bulk.tensor.2d.shared") == 4
+    assert "ld.global" not in ptx
