@@ -56,9 +56,10 @@ def test_two_are_converted_by_one_addition(target):
     assert "cvt.rn.f16.s32" not in ptx and ptx.count("add.rn.f16x2") == K * N // 128 // 2
 
 
+@pytest.mark.parametrize("name, boxes, others", [("ternary_f16", 4, 0), ("grouped_f16", 5, 2)])
 @pytest.mark.parametrize("target", TARGETS[1:])
-def test_tma_loads_the_words(target):
-    """Boxes of 128 bytes a line: two of x, two of the words."""
-    ptx = compiled(KERNELS, "ternary_f16", target).ptx
-    assert ptx.count("cp.async.bulk.tensor.2d.shared") == 4
-    assert "ld.global" not in ptx
+def test_tma_loads_the_words(name, boxes, others, target):
+    """Boxes of 128 bytes a line, two of x, two of the words; one of the scales. Rows of 32 bytes are loaded by threads, before the loop and in it."""
+    ptx = compiled(KERNELS, name, target).ptx
+    assert ptx.count("cp.async.bulk.tensor.2d.shared") == boxes
+    assert ptx.count("ld.global") == others

@@ -88,7 +88,9 @@ def is_copied_by_tma(dot: TableOp, job: Job) -> bool:
     return may_prefetch_in_loop(dot) and all(tma_operand(dot, index, job, analysis) is not None for index in (0, 1))
 
 
-def with_tma_box(load: TableOp, chain: list[Operation], job: Job, analysis: AxisAnalysis) -> TmaOperand | None:
+def with_tma_box(
+    load: TableOp, chain: list[Operation], job: Job, analysis: AxisAnalysis, *, for_threads: bool = False
+) -> TmaOperand | None:
     """A load, the chain to a dot and the TMA box of the tile."""
     slice = ScalarSlice()
     if not all(slice.add(coord) and coord.type == i32 for coord in load.coords) or not follows_no_write(load.token):
@@ -97,7 +99,7 @@ def with_tma_box(load: TableOp, chain: list[Operation], job: Job, analysis: Axis
         return None
     if hint(load, job, "allow_tma") == 0 or is_overwritten_before_read(load, chain):
         return None
-    box = tensor_box(load, chain, analysis)
+    box = tensor_box(load, chain, analysis, for_threads=for_threads)
     return None if box is None else (load, chain, box)
 
 

@@ -32,7 +32,7 @@ from .host_values import HostInt, host_value
 from .op_queries import TILED_LOAD
 from .tensor_windows import has_window_map, is_window, tile_order
 
-TMA_ALIGNMENT = 16
+TMA_ALIGNMENT, UNSWIZZLED_ALIGNMENT = 16, 128  # of what TMA reads, and of where it writes in shared memory
 MAX_TENSOR_RANK, MAX_BOX_DIM = 5, 256
 MAP_BYTES = 128  # size and alignment of a CUtensorMap (CUDA driver API, cuTensorMapEncodeTiled)
 # Bytes of a line. The shortest is not swizzled; it is for operands of MMAs, and stores have longer ones.
@@ -74,10 +74,12 @@ class TensorBox(MapBox):
         return prod(self.box)
 
 
-def tensor_box(access: TableOp, chain: list[Operation], analysis: AxisAnalysis) -> TensorBox | None:
+def tensor_box(
+    access: TableOp, chain: list[Operation], analysis: AxisAnalysis, *, for_threads: bool = False
+) -> TensorBox | None:
     """The TMA box of a ``tiled_load`` whose result passes through ``chain`` to an operand, or of a ``tiled_store``.
 
-    None if TMA cannot copy the tile.
+    None if TMA cannot copy the tile. ``for_threads``: no MMA reads it, and it may have fewer lines than a pattern of swizzling.
     """
     view = access.view.type
     element = element_of(access.value.type)
@@ -97,6 +99,8 @@ def tensor_box(access: TableOp, chain: list[Operation], analysis: AxisAnalysis) 
     swizzle = access.swizzle if access.name == TILED_LOAD else None
     shortest = SHORTEST_LINE if access.name == TILED_LOAD else SHORTEST_SWIZZLED_LINE
     box = _box(facts, element.bytes, swizzle, shortest)
+    if box is None and for_threads:
+        box = _whole_box(facts, element.bytes)
     return box if box is None else replace(box, rounds=any(rounds_to_tf32(link) for link in chain))
 
 
@@ -148,6 +152,17 @@ def _box(facts: ViewAccessInfo, bytes: int, swizzle: str | None, shortest: int) 
     placement = SharedLayout.boxed(tile, order, 8 * bytes, line, WIDE_CHUNK if swizzle == WIDE else VECTOR_BYTES)
     box = (line // bytes, *_lines_of_box([tile[dim] for dim in order[1:]]))
     return TensorBox(tuple(facts.type.dim_map[dim] for dim in order), box, swizzle, False, placement)
+
+
+def _whole_box(facts: ViewAccessInfo, bytes: int) -> TensorBox | None:
+    """The box of a tile whose stages are aligned as TMA needs it without swizzling, as of scales."""
+    tile, order = facts.type.tile, facts.order
+    row, is_aligned = tile[order[0]], prod(tile) * bytes % UNSWIZZLED_ALIGNMENT == 0
+    if not is_aligned or row > MAX_BOX_DIM or row * bytes % TMA_ALIGNMENT:
+        return None
+    box = tuple(_lines_of_box([tile[dim] for dim in order]))
+    placement = SharedLayout.plain(tile, order, 8 * bytes)
+    return TensorBox(tuple(facts.type.dim_map[dim] for dim in order), box, UNSWIZZLED, False, placement)
 
 
 def _lines_of_box(extents: list[int]) -> Iterator[int]:

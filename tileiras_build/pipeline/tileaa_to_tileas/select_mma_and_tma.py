@@ -405,7 +405,7 @@ def _sources(op: TableOp, direct: Mapping[int, TmaOperand], family: MmaFamily, j
         for load in source_loads(op, index):
             if load.tma or any(load is one for one, _, _ in boxed):
                 continue
-            if (found := with_tma_box(load, [], job, analysis)) is not None:
+            if (found := with_tma_box(load, [], job, analysis, for_threads=True)) is not None:
                 boxed.append(found)
             elif family.accumulator is Storage.TENSOR or family.async_ops is None or is_gather(load):
                 continue

@@ -36,7 +36,7 @@ class TmaOperandLoad:
 
     @classmethod
     def of(cls, index: int, load: TableOp, chain: list[Operation], analysis: AxisAnalysis) -> TmaOperandLoad:
-        return cls(index, load, chain, unwrap(tensor_box(load, chain, analysis)))
+        return cls(index, load, chain, unwrap(tensor_box(load, chain, analysis, for_threads=index < 0)))
 
     @property
     def element(self) -> Attribute:
