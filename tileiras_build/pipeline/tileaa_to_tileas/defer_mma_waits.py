@@ -22,7 +22,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...ir.casting import as_op, parent_block, terminator
 from ...ir.dialects.fast_xdsl import walk
-from ...ir.dialects.nv_tileas.ops import AsyncWaitOp, BarrierOp, ConsumerReleaseOp, ConsumerWaitOp, LocalStoreOp
+from ...ir.dialects.nv_tileas.ops import AsyncWaitOp, ConsumerReleaseOp, ConsumerWaitOp, LocalStoreOp
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_agent_switch, is_counted_loop
 from ..analysis.dot_loop_registers import tile_registers
@@ -137,7 +137,7 @@ def _issue_ahead(block: Block) -> None:
         passed = [op for op in later if op in kept]
         if not all(is_scalar(op) or isinstance(op, AsyncWaitOp) for op in passed):
             if barrier and any(map(needs_barrier, passed)):
-                insert_before(BarrierOp.make([], []), dot)
+                insert_before(barrier[0].clone(), dot)
             move_after(place, [*(op for op in later if op in computed), *barrier, dot])
 
 

@@ -20,7 +20,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...ir.casting import as_op, parent_block, terminator
 from ...ir.dialects.fast_xdsl import walk
-from ...ir.dialects.nv_tileas.ops import BarrierOp, ConsumerWaitOp, LocalLoadOp, TmemStoreOp
+from ...ir.dialects.nv_tileas.ops import ConsumerWaitOp, LocalLoadOp, TmemStoreOp
 from ...ir.dialects.nv_tileas.types import TmemType
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_agent_switch, is_async_mma
@@ -88,7 +88,7 @@ def _issue_early(dot: TableOp, barrier: Operation) -> None:
         return
     moved = [op for op in (*passed, *ops_between(barrier, dot)) if op in scalars]
     if _is_needed_behind(dot) or any(map(needs_barrier, passed)):
-        insert_before(BarrierOp.make([], []), dot)
+        insert_before(barrier.clone(), dot)
     move_after(place, [*moved, barrier, dot])
 
 

@@ -48,16 +48,16 @@ def needs_barrier(op: Operation) -> bool:
 
 
 def erase_repeated_barriers(block: Block, orders_nothing: Callable[[Operation], bool]) -> None:
-    """Erase the barriers of a block since the last of which ``orders_nothing`` holds for each operation."""
-    is_behind_barrier = False
+    """Erase the barriers of a block since the last of which ``orders_nothing`` holds for each operation, and that are of no more CTAs."""
+    last: TableOp | None = None
     for op in list(block.ops):
         if op.name != BARRIER:
-            is_behind_barrier = is_behind_barrier and orders_nothing(op)
-        elif is_behind_barrier:
+            last = last if orders_nothing(op) else None
+        elif last is not None and (last.cluster or not as_op(op).cluster):
             op.detach()
             op.erase()
         else:
-            is_behind_barrier = True
+            last = as_op(op)
 
 
 def may_release(readers: Sequence[Operation]) -> bool:
