@@ -45,6 +45,7 @@ PASS_VERIFIERS: Mapping[str, tuple[str, ...]] = {
     "tileas-reload-accumulators": (PIPELINES,),
     "tileas-allocate-shared-memory": (CP_ASYNC_BUFFERS, SHARED_MEMORY, TMA_STORES),
     "tileas-split-mma-issue": (BARRIERS, PIPELINES, CP_ASYNC_BUFFERS),
+    "tileas-delay-mma-waits": (PIPELINES,),
     "tileas-ping-pong-warpgroups": (BARRIERS, CLUSTERS, PIPELINES, CP_ASYNC_BUFFERS, SHARED_MEMORY, TMA_STORES),
     "convert-nvgpu-and-gpu-to-nvvm": (PEERS,),
 }

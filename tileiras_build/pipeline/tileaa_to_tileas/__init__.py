@@ -17,6 +17,7 @@ from .cluster_grid import ClusterGrid
 from .convert_tileaa_to_tileas import ConvertTileAAToTileAS
 from .copy_operands_ahead import CopyOperandsAhead
 from .defer_mma_waits import DeferMmaWaits
+from .delay_mma_waits import DelayMmaWaits
 from .drop_unit_batches import DropUnitBatches
 from .elide_bounds_checks import ElideBoundsChecks
 from .expand_block_scales import ExpandBlockScales
@@ -117,6 +118,7 @@ PASSES = (
     SpillToShared,  # after SelectMemoryAtoms: no later pass adds tiles
     MarkReadOnlyLoads,  # after SpillToShared: no later pass adds accesses, and lazy loads are known
     SplitMmaIssue,  # after MarkReadOnlyLoads: no later pass moves or adds MMAs and barriers; before AllocateSharedMemory: it makes mbarriers
+    DelayMmaWaits,  # after SplitMmaIssue: arrivals are in place of barriers; before AllocateSharedMemory, whose barriers depend on the order
     LoadBeforeComputation,  # after MarkReadOnlyLoads: no later pass moves loads
     AllocateSharedMemory,  # sizes depend on layouts, barriers on the final order: later passes change neither
     PingPongWarpgroups,  # after AllocateSharedMemory: an exclusive section contains no barrier
