@@ -1,5 +1,7 @@
 """Kernels that reduce tiles: rows of several lengths, and a loop over rows."""
 
+import math
+
 import cuda.tile as ct
 
 from tileiras_build.frontend.export_cutile import Array, Case
@@ -109,6 +111,20 @@ def labeled(x, labels, out, N: ConstInt):
     ct.scatter(out, rows, total - ct.gather(x, (rows, ct.gather(labels, rows)), padding_value=0).astype(ct.float32))
 
 
+@ct.kernel
+def divergences(x, y, out, N: ConstInt):
+    """The terms of a divergence, by parts of rows: seven tiles of floats are live at once."""
+    columns = ct.arange(N, dtype=ct.int32)
+    for part in range(ct.cdiv(x.shape[1], N)):
+        places = (ct.bid(0), columns + part * N)
+        left = ct.gather(x, places, padding_value=-math.inf)
+        right = ct.gather(y, places, padding_value=-math.inf)
+        most = ct.maximum(ct.max(left, keepdims=True), ct.max(right, keepdims=True))
+        p, q = ct.exp(left - most) * ct.exp(most) * 0.5, ct.exp(right - most) * ct.exp(most) * 0.5
+        mean = p + q
+        ct.scatter(out, places, p * left + q * right - mean * ct.log(mean))
+
+
 ROWS, ROW = (Array("float16", n, stride_divisible_by=16, shape_divisible_by=(1, 16)[-n:]) for n in (2, 1))
 FLOATS = Array("float32", 2, stride_divisible_by=4)
 ODD = Array("float16", 2)
@@ -127,5 +143,6 @@ CASES = [
     Case("looped_gathers", looped_gathers, (Array("int32", 2), Array("int32", 2), 7, 128)),
     Case("updated", updated, (FLOATS, Array("float32", 1), Array("float32", 1), Array("float32", 1), 64, 128)),
     Case("labeled", labeled, (ROWS, Array("int32", 1), Array("float32", 1), 256)),
+    Case("divergences", divergences, (FLOATS, FLOATS, FLOATS, 4096)),
     Case("parts", gathered, (FLOATS, Array("float32", 1), FLOATS, 4096, 1024)),
 ]

@@ -57,6 +57,17 @@ def test_single_elements_that_are_loaded_late_have_registers(sm):
     np.testing.assert_array_equal(out, x / np.float16(4) * weights)
 
 
+def test_what_is_live_at_once_has_registers():
+    """Two warps hold the rows that wait for maxima, and not what they compute from these."""
+    kernel = explained("divergences", "sm_90")
+    assert "a thread needs" in by_warps(kernel)[2]["refused"] and kernel["schedule"]["num_warps"] == 4
+    rng = np.random.default_rng(3)
+    x, y = (np.log(rng.uniform(0.1, 1, (2, 5000))).astype(np.float32) for _ in range(2))
+    found = run(KERNELS, "divergences", "sm_90", [x, y, np.zeros_like(x)], (2, 1, 1))[2]
+    p, q = np.exp(x) / 2, np.exp(y) / 2
+    np.testing.assert_allclose(found, p * x + q * y - (p + q) * np.log(p + q), atol=1e-6)
+
+
 def test_rows_by_pointers_are_counted_as_their_elements():
     """Weights are the same for all programs, pointers are not stored, and a row that registers hold is loaded once."""
     with listening() as heard:

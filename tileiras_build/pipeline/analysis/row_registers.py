@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import accumulate
 
+from xdsl.dialects.builtin import AnyFloat
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...ir.casting import as_op, defining_op, parent_block, tile_size
+from ...ir.casting import as_op, defining_op, parent_block, tile_size, tile_type
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_combiner_region, is_rematerializable, is_view_like
@@ -68,6 +70,26 @@ def held_words(func: Operation) -> int:
     blocks = dict.fromkeys(parent_block(op) for op in walk(func) if op.name == REDUCE)
     inner = (block for block in blocks if block is not func.regions[0].blocks[0])
     return max((sum(map(tile_registers, _held(block))) for block in inner), default=0)
+
+
+def peak_words(func: Operation) -> int:
+    """32-bit words of the floats that are live at once in a block with a reduction, of all threads: ptxas computes many elements of a thread
+    at the same time, and keeps what each of them still needs. Pointers and indices follow from one of a vector.
+    """
+    blocks = dict.fromkeys(parent_block(op) for op in walk(func) if op.name == REDUCE)
+    return max((_peak_of(list(block.ops)) for block in blocks), default=0)
+
+
+def _peak_of(ops: list[Operation]) -> int:
+    positions = {op: position for position, op in enumerate(ops)}
+    changes = [0] * (len(ops) + 1)
+    results = (result for op in ops if not is_rematerializable(op) for result in op.results)
+    for tile in results:
+        begin, end = positions[defining_op(tile)], _last_use(tile, positions)
+        if end > begin and is_tile(tile) and isinstance(tile_type(tile).element_type, AnyFloat):
+            changes[begin] += tile_registers(tile)
+            changes[end] -= tile_registers(tile)
+    return max(accumulate(changes))
 
 
 def _held(block: Block) -> set[SSAValue]:

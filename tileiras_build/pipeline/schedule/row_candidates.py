@@ -25,7 +25,14 @@ from ..analysis.resource_model import (
     registers_at_launch,
     row_registers,
 )
-from ..analysis.row_registers import held_words, late_words, row_and_single_words, row_words, single_words
+from ..analysis.row_registers import (
+    held_words,
+    late_words,
+    peak_words,
+    row_and_single_words,
+    row_words,
+    single_words,
+)
 from ..analysis.scratch_memory_sizes import spill_bytes
 from ..common.optimization_hints import occupancy
 from ..job import Job
@@ -101,6 +108,11 @@ class RowCandidates:
         return held_words(self.func) if self.is_free else 0
 
     @cached_property
+    def peak_words(self) -> int:
+        """Of the floats that are live at once, where the warps are free."""
+        return peak_words(self.func) if self.is_free else 0
+
+    @cached_property
     def size(self) -> int:
         """Elements of the largest tile."""
         return largest_tile(walk(self.func))
@@ -134,9 +146,10 @@ class RowCandidates:
 
     def _registers(self, warps: int) -> int:
         """Registers of a thread for a row, what a loop carries beside it and what is loaded after its reductions, or for a tile that is
-        reduced.
+        reduced; or for all that is live at once where it computes with them.
         """
-        return row_registers(max(self.words + self.held_words + self.late_words, self.size), warps)
+        waiting = row_registers(max(self.words + self.held_words + self.late_words, self.size), warps)
+        return max(waiting, self.peak_words // (WARP * warps))
 
     # ---- what follows ----------------------------------------------------------------------------
     def _expected(self, warps: int) -> Schedule:
