@@ -58,6 +58,13 @@ def windowed_dims(view: SSAValue) -> dict[int, int]:
     return {dim: type.tile[type.dim_map.index(dim)] for dim in dynamic if host_value(next(sizes)) is None}
 
 
+def narrow_strides(view: SSAValue) -> set[int]:
+    """The dimensions of a memory reference whose strides have 32 bits at most."""
+    memref = _memref(view)
+    dynamic = (dim for dim, stride in enumerate(view_type(view).source.strides) if stride is None)
+    return {dim for dim, stride in zip(dynamic, memref.strides) if element_of(stride.type).bits <= 32}
+
+
 def map_operands(view: SSAValue) -> tuple[SSAValue, list[SSAValue], list[SSAValue]]:
     """The address, the extents and the strides that the host knows."""
     memref = _memref(view)

@@ -13,7 +13,7 @@ from xdsl.ir import SSAValue
 
 from ....ir.casting import unwrap
 from ....ir.dialects.op_definition import TableOp
-from ...analysis.tensor_windows import FAR_BYTES, UNIT_BYTES, UNITS
+from ...analysis.tensor_windows import UNIT_BYTES, UNITS, narrow_strides
 from ...common.llvm_element_types import element_of
 from ...common.llvm_type_constructors import I32, I64
 from ..emission.compile_time_memrefs import MemRef, TiledView
@@ -30,6 +30,7 @@ class MappedTensor:
         self.view: TiledView = e.values.view(op.view)
         self.mapped: MemRef = e.values.memref(op.desc.owner.source)
         self.is_window = len(self.mapped.sizes) > len(self.view.memory.sizes)
+        self.narrow = narrow_strides(op.view)
 
     @property
     def known_sizes(self) -> list[SSAValue]:
@@ -51,10 +52,9 @@ class MappedTensor:
             if self._is_cut(dim):
                 found[place] = self._shifted(starts[place], dim)
                 elements = self.b.widen(self.b.binary("sub", starts[place], found[place]))
-                distance = self.b.add(distance, self.b.mul(elements, self._bytes(dim), I64), I64)
-        units = self.b.binary("lshr", distance, UNIT_BYTES.bit_length() - 1, I64)
-        far = self.b.binary("lshr", distance, FAR_BYTES.bit_length() - 1, I64)
-        return [*found, *(self.b.cast("trunc", self.b.binary("and", one, UNITS - 1, I64), I32) for one in (units, far))]
+                distance = self.b.add(distance, self.b.mul(elements, self._units(dim), I64), I64)
+        far = self.b.binary("lshr", distance, UNITS.bit_length() - 1, I64)
+        return [*found, *(self.b.and_(self.b.cast("trunc", one, I32), UNITS - 1) for one in (distance, far))]
 
     def _is_cut(self, dim: int) -> bool:
         return self.view.memory.type.shape[dim] is None and self.mapped.type.shape[dim] is not None
@@ -69,10 +69,18 @@ class MappedTensor:
         return b.binary("sub", most, left)
 
     def _distance(self) -> Value:
-        """Bytes from the array's address to that of the tensor."""
+        """Units from the array's address to that of the tensor."""
         from_, to = (self.b.cast("ptrtoint", one.base, I64) for one in (self.mapped, self.view.memory))
-        return self.b.binary("sub", to, from_, I64)
+        return self._in_units(self.b.binary("sub", to, from_, I64))
 
-    def _bytes(self, dim: int) -> Value:
-        """Bytes between neighbors along a dimension."""
-        return self.b.mul(self.view.memory.strides[dim], element_of(self.view.memory.type.element_type).bytes, I64)
+    def _units(self, dim: int) -> Value:
+        """Units between neighbors along a dimension: of 32 bits as the stride is, which products of 64 bits take."""
+        memory = self.view.memory
+        bytes = self.b.mul(memory.strides[dim], element_of(memory.type.element_type).bytes, I64)
+        if isinstance(bytes, int):
+            return bytes // UNIT_BYTES
+        units = self._in_units(bytes)
+        return self.b.widen(self.b.cast("trunc", units, I32)) if dim in self.narrow else units
+
+    def _in_units(self, bytes: SSAValue) -> SSAValue:
+        return self.b.binary("ashr", bytes, UNIT_BYTES.bit_length() - 1, I64)
