@@ -1,6 +1,6 @@
 """Issue the loads of a kernel before it computes with their tiles.
 
-In:    kernels without dots, loops and branches, whose loads are done by threads; tiles with layouts.
+In:    kernels without dots, and without loops and branches behind a load, whose loads are done by threads; tiles with layouts.
 Out:   all loads stand behind the first one, with the pure operations that compute their operands. ``ends_block`` on the last of them: ptxas
        gives a thread 32 registers where it can, and would compute with one tile before it loads the next. Fewer bytes are in flight then.
        Kernels that compute little, that load at addresses which they load, or whose threads lack registers for what they load, or for
@@ -22,7 +22,7 @@ from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import LayoutTrait, is_async_mma, is_combiner_region, is_mma, traits_of
 from ...target.sm_limits import WARP
 from ..analysis.op_queries import LOADS, REDUCE, is_tile
-from ..analysis.resource_model import registers_at_launch
+from ..analysis.resource_model import STORES, registers_at_launch
 from ..analysis.row_registers import row_words
 from ..common.llvm_element_types import element_of
 from ..common.optimization_hints import hint
@@ -44,17 +44,20 @@ class LoadBeforeComputation(EdgePass):
     name = "tileas-load-before-computation"
 
     def run_on_function(self, func: TableOp, job: Job) -> None:
-        if job.opt_level == 0 or not _is_straight(func):
-            return
         loads = [as_op(op) for op in func.regions[0].blocks[0].ops if op.name in LOADS]
-        if loads and all(map(_may_move, loads)) and _is_worthwhile(func, loads, job):
+        if job.opt_level == 0 or not loads or not _is_straight(func, loads[0]):
+            return
+        if all(map(_may_move, loads)) and _is_worthwhile(func, loads, job):
             _load_first(loads)
 
 
-def _is_straight(func: TableOp) -> bool:
-    """Whether a kernel has no dots, loops and branches."""
-    inner = (op for op in walk(func) if op is not func)
-    return not any(op.regions and not is_combiner_region(op) or is_mma(op) or is_async_mma(op) for op in inner)
+def _is_straight(func: TableOp, first: TableOp) -> bool:
+    """Whether a kernel has no dots, no loops and branches behind its first load, and no other loads before."""
+    inner = [op for op in walk(func) if op is not func]
+    branches = [op for op in func.regions[0].blocks[0].ops if op.regions and not is_combiner_region(op)]
+    if any(is_mma(op) or is_async_mma(op) for op in inner) or not all(op.is_before_in_block(first) for op in branches):
+        return False
+    return not any(op.name in LOADS for branch in branches for op in walk(branch))
 
 
 def _may_move(load: TableOp) -> bool:
@@ -66,15 +69,19 @@ def _is_worthwhile(func: TableOp, loads: Sequence[TableOp], job: Job) -> bool:
     """Whether ptxas would order the accesses of a thread otherwise, and the thread has registers for what they load."""
     operations, words = list(func.regions[0].blocks[0].ops), sum(map(_words, loads))
     first = next((op for op in operations if op.name == REDUCE), None)
-    if (
-        sum(map(_accesses, loads)) < 2 or first is None and _chosen_ctas(func, job)
-    ):  # chosen so that ptxas loads all at once
+    is_chosen = first is None and _chosen_ctas(func, job)  # so that ptxas loads all at once that stands before a store
+    if sum(map(_accesses, loads)) < 2 or is_chosen and not _follows_store(loads[-1]):
         return False
     late = sum(_words(load) for load in loads if first and is_tile(load.value) and first.is_before_in_block(load))
     row, registers = row_words(func) // (WARP * func.num_warps), _registers(func, job)
     if words > max(registers - REG_OVERHEAD, row) or late and row + late > registers - REG_OVERHEAD:
         return False
     return words >= MANY_WORDS or words * sum(map(_operations, operations)) >= MANY_OPERATIONS
+
+
+def _follows_store(load: TableOp) -> bool:
+    """Whether a store stands before a load of its block."""
+    return any(op.name in STORES and op.is_before_in_block(load) for op in parent_block(load).ops)
 
 
 def _load_first(loads: Sequence[TableOp]) -> None:
@@ -105,12 +112,17 @@ def _chosen_ctas(func: TableOp, job: Job) -> int | None:
 
 def _words(load: TableOp) -> int:
     """Registers of a thread for what it loads: whole ones for each access."""
-    return _accesses(load) * -(-(load.vector or 1) * element_of(load.value.type).bits // REGISTER_BITS)
+    return _accesses(load) * -(-_vector(load) * element_of(load.value.type).bits // REGISTER_BITS)
 
 
 def _accesses(load: TableOp) -> int:
     """How many accesses a thread loads a tile with."""
-    return layout_of(load.value).num_registers // (load.vector or 1) if is_tile(load.value) else 1
+    return layout_of(load.value).num_registers // _vector(load) if is_tile(load.value) else 1
+
+
+def _vector(load: TableOp) -> int:
+    """Elements of an access: no more than a thread has."""
+    return min(load.vector or 1, layout_of(load.value).num_registers) if is_tile(load.value) else 1
 
 
 def _operations(op: Operation) -> int:
