@@ -51,6 +51,31 @@ def test_ternary(target):
 
 
 @pytest.mark.parametrize("target", TARGETS)
+def test_four_in_each_byte(target):
+    rng = np.random.default_rng(2)
+    x = rng.integers(-128, 128, (M, STEPS * K)).astype(np.int8)
+    w = rng.integers(0, 4, (COLUMNS, STEPS * K))
+    packed = (w.reshape(COLUMNS, -1, 4) << np.arange(0, 8, 2)).sum(-1).astype(np.uint8)
+    arrays = [x, packed, np.zeros((M, COLUMNS), np.int32)]
+    found = run(KERNELS, "crumbs", target, arrays, (COLUMNS // N, 1, 1))[-1]
+    np.testing.assert_array_equal(found, x.astype(np.int64) @ (w - 1).T)
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_100"])
+def test_bytes_of_words(target):
+    """All pairs of bytes."""
+    x, y = (part.astype(np.int8).ravel() for part in np.meshgrid(np.arange(-128, 128), np.arange(-128, 128)))
+    outputs = [np.zeros_like(x) for _ in range(4)]
+    added, subtracted, signs, mixed = run(KERNELS, "bytes_in_place", target, [x, y, *outputs], (x.size // 2048, 1, 1))[
+        2:
+    ]
+    np.testing.assert_array_equal(added, x + y)
+    np.testing.assert_array_equal(subtracted, x - y)
+    np.testing.assert_array_equal(signs, (x << 4).astype(np.int8) >> 4)
+    np.testing.assert_array_equal(mixed, ((x ^ y) | 64) & -4)
+
+
+@pytest.mark.parametrize("target", TARGETS)
 def test_two_are_converted_by_one_addition(target):
     ptx = compiled(KERNELS, "grouped_f16", target).ptx
     assert "cvt.rn.f16.s32" not in ptx and ptx.count("add.rn.f16x2") == K * N // 128 // 2

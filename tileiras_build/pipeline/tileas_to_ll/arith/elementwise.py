@@ -38,6 +38,7 @@ from .bytes_to_halves import halves_of_bytes
 from .elementwise_rule_helpers import Rule, Scalar, binary, issued, register_type, rounded_half
 from .exp2_polynomial import exp2_of_pair, uses_polynomial
 from .f32_pairs import in_pairs, pair
+from .packed_bytes import bytes_of_words
 from .small_integers import halves_of_small_integers
 
 INTEGER_BINARY = {
@@ -68,8 +69,8 @@ Compute = Callable[[Sequence[tuple[Value, ...]]], Sequence[RegisterValue]]
 
 def emit_elementwise(e: KernelEmitter, op: Operation) -> None:
     """Apply the rule of ``op`` to every register, or to two at once where the rule has a packed form."""
-    if (halves := halves_of_bytes(e, op)) is not None:
-        e.values.set(op.results[0], halves)
+    if (lanes := halves_of_bytes(e, op) or bytes_of_words(e, op)) is not None:
+        e.values.set(op.results[0], lanes)
     else:
         emit_with(e, op, op.operands, partial(_results, e, op))
 
@@ -155,8 +156,8 @@ FOLDED = {"add": lambda x, y: x + y, "sub": lambda x, y: x - y, "mul": lambda x,
 def _integer_binary(e: KernelEmitter, op: Operation) -> Scalar:
     instruction = INTEGER_BINARY[op.name]
     plain, fold = binary(e.b, op, instruction), FOLDED.get(instruction)
-    width = op.results[0].type
-    if fold is None or not isinstance(width, IntegerType) or width.width.data < 32:
+    width = register_type(op.results[0])
+    if fold is None or not isinstance(width, IntegerType) or width.width.data < 8:
         return plain
 
     def folded(x: Value, y: Value) -> Value:

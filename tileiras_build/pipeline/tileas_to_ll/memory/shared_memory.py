@@ -61,7 +61,7 @@ def store_registers(
     for vector in access.vectors:
         base, offset = _address(e, access, vector.xor, scratch, start)
         values = [registers[register] for register in vector.registers]
-        words = whole_words(e.b, values)
+        words = whole_words(e.b, values) or _words_of_bytes(e.b, element, values)
         stored: Sequence[Value] = words or [materialize(e.b, value) for value in values]
         store_shared(e.b, REGISTER_TYPE if words else element, stored, base, offset + vector.add, holder)
 
@@ -236,7 +236,7 @@ def pack_register(b: InstructionBuilder, element: Element, values: Sequence[Regi
         value == PackedLane(first.word, i, element) for i, value in enumerate(values)
     ):
         return materialize(b, first.word)
-    if element.bits == 8 and (known := _bytes_of_two(b, values)) is not None:
+    if element.bits == 8 and (known := _bytes_of_words(b, values)) is not None:
         return known
     scalars = [materialize(b, value) for value in values]
     type = element.crossing_type
@@ -255,14 +255,35 @@ def pack_register(b: InstructionBuilder, element: Element, values: Sequence[Regi
     return word
 
 
-def _bytes_of_two(b: InstructionBuilder, values: Sequence[RegisterValue]) -> Value | None:
-    """A word of four bytes from two other words, by one permutation; None where they come from more."""
+def _words_of_bytes(b: InstructionBuilder, element: Element, values: Sequence[RegisterValue]) -> list[Value]:
+    """The words of bytes that all are in words; none of others."""
+    is_packed = element.bits == 8 and all(isinstance(value, PackedLane) for value in values)
+    return pack_registers(b, element, values) if is_packed and len(values) % BYTES == 0 else []
+
+
+def _bytes_of_words(b: InstructionBuilder, values: Sequence[RegisterValue]) -> Value | None:
+    """A word of four bytes from two other words, by one permutation, or by three from more; None where bytes are in no word."""
     parts = [value for value in values if isinstance(value, PackedLane)]
     if len(values) != BYTES or len(parts) != BYTES:
         return None
     words = list(dict.fromkeys(part.word for part in parts))
-    if len(words) != 2:
-        return None
-    selector = sum((words.index(part.word) * BYTES + part.position) << 4 * i for i, part in enumerate(parts))
-    first, second = (materialize(b, word) for word in words)
-    return b.issue(PrmtOp, first, second, selector, type=I32)
+    if len(words) <= 2:
+        return _permuted(b, words[0], words[-1], [words.index(part.word) * BYTES + part.position for part in parts])
+    (low, first), (high, second) = _pair_of_bytes(b, *parts[:2]), _pair_of_bytes(b, *parts[2:])
+    return _permuted(b, low, high, [2 * first, 2 * first + 1, BYTES + 2 * second, BYTES + 2 * second + 1])
+
+
+def _pair_of_bytes(b: InstructionBuilder, low: PackedLane, high: PackedLane) -> tuple[Value, int]:
+    """A word with a half of two bytes, and the place of the half. The other half has the bytes beside them, as another word needs them where
+    bytes of words are transposed.
+    """
+    start = low.position & 2
+    if low.position != high.position:
+        return _permuted(b, low.word, high.word, [low.position, BYTES + high.position, 0, 0]), 0
+    return _permuted(b, low.word, high.word, [start, BYTES + start, start + 1, BYTES + start + 1]), low.position & 1
+
+
+def _permuted(b: InstructionBuilder, first: RegisterValue, second: RegisterValue, bytes: Sequence[int]) -> Value:
+    """Four of the eight bytes of two words."""
+    selector = sum(place << 4 * position for position, place in enumerate(bytes))
+    return b.issue(PrmtOp, materialize(b, first), materialize(b, second), selector, type=I32)
