@@ -136,7 +136,7 @@ nv_tileaa.func @k {
   nv_tileaa.return
 }
 
-// ---- tensor_memory
+// ---- transposed_tiles_beside_tensor_memory
 // run: tileas-hoist-views sm_100
 nv_tileaa.func @k {
 ^bb0(%n: i32):
@@ -156,9 +156,9 @@ nv_tileaa.func @k {
   %zero = arith.constant 0 : i32
   %one = arith.constant 1 : i32
   %x = nv_tileas.splat %n : (i32) -> tensor<16x8xi32>
+  %y = nv_tileas.permute %x {permutation = array<i32: 1, 0>} : (tensor<16x8xi32>) -> tensor<8x16xi32>
   nv_tileas.for %zero, %n, %one : (i32, i32, i32) -> () {
   ^bb0(%i: i32):
-    %y = nv_tileas.permute %x {permutation = array<i32: 1, 0>} : (tensor<16x8xi32>) -> tensor<8x16xi32>
     nv_tileas.continue
   }
   nv_tileaa.return

@@ -2,8 +2,8 @@
 
 In:    nv_tileas memory references and views, anywhere in the program.
 Out:   those that depend on no value of a loop are created once before it, and equal ones once. Loads of one tile, and consecutive
-       loops that load from one array, then use the same view, and can share stages in shared memory. For ``wgmma`` transposed and
-       reshaped tiles, too: threads write such a right operand to shared memory once.
+       loops that load from one array, then use the same view, and can share stages in shared memory. For asynchronous MMAs
+       transposed and reshaped tiles, too: threads write such a right operand to shared memory once.
 After: convert_tileaa_to_tileas, retype_bitcast_loads (it makes a view for each load). Before: all passes that compare views.
 Sound: a memory reference or a view computes nothing and accesses no memory, so it can be created unconditionally. So can a tile with
        the same elements at other indices.
@@ -45,12 +45,10 @@ class HoistViews(EdgePass):
 
 
 def _writes_right_operands_once(job: Job) -> bool:
-    """Whether threads write a right operand from before a loop to shared memory there, and have its registers in the loop: `wgmma`.
-    `mma.sync` would keep fragments of both. Where accumulators are in tensor memory, MMAs of such operands are issued an iteration ahead,
-    and the loop has its first iteration apart: gradients of keys take a tenth more by `estimate`.
+    """Whether threads write a right operand from before a loop to shared memory there: asynchronous MMAs read it. `mma.sync` would keep
+    fragments of both.
     """
-    family = fastest_family(job.target)
-    return Storage.REGISTERS not in family.b_storage and family.accumulator is not Storage.TENSOR
+    return Storage.REGISTERS not in fastest_family(job.target).b_storage
 
 
 def _is_retyped_base(op: Operation) -> bool:
