@@ -68,6 +68,16 @@ def test_a_transposing_layout_of_bytes_is_read_by_ldmatrix():
     assert bank_conflicts(squeezed, SharedLayout.boxed((128, 64), (0, 1), 8, 128, 16)) <= 2
 
 
-@pytest.mark.parametrize("shape,bits", [((128, 64), 16), ((8, 64), 8), ((2, 32), 32), ((2, 64, 64), 8)])
+def test_a_transposing_layout_widens_halves_to_words_without_bank_conflicts():
+    layout = transposing((64, 128), (1, 0), 16, 8)
+    read, written = (
+        SharedLayout.boxed((64, 128), (1, 0), 16, 128, 16),
+        SharedLayout.boxed((64, 128), (0, 1), 32, 128, 16),
+    )
+    assert bank_conflicts(layout, read) == 1 == bank_conflicts(layout, written)
+    assert layout.is_injective and layout.is_surjective and layout.contiguous((1, 0)) == 8
+
+
+@pytest.mark.parametrize("shape,bits", [((128, 64), 64), ((16, 64), 16), ((8, 64), 8), ((2, 32), 32), ((2, 64, 64), 8)])
 def test_other_tiles_have_no_transposing_layout(shape, bits):
     assert transposing(shape, tuple(range(len(shape)))[::-1], bits, 4) is None

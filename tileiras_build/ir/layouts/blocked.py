@@ -63,6 +63,7 @@ def coalesced(
 # Of a transposing layout by element bits: the (place in ``order``, bit) of each register bit and of each lane bit.
 TRANSPOSING = {
     32: (((1, 0), (1, 1)), ((0, 0), (0, 1), (0, 2), (0, 3), (0, 4))),
+    16: (((0, 0), (0, 1), (0, 2)), ((1, 0), (1, 1), (1, 2), (1, 3), (1, 4))),
     8: (((0, 0), (1, 0), (1, 1)), ((1, 2), (1, 3), (0, 1), (0, 2), (0, 3))),
 }
 
@@ -71,8 +72,9 @@ def transposing(shape: tuple[int, ...], order: Sequence[int], element_bits: int,
     """The layout in which threads read a tile from shared memory along ``order[0]``, and write it along ``order[1]``.
 
     A warp reads 32 neighboring words, one for each lane, and writes four words of a lane at once: both without bank conflicts if
-    lines are swizzled. Bytes are read in pairs by ldmatrix (``ldmatrix_access.py``), and four of a lane are written at once. None for
-    other elements, and for tiles that are too small or have more dimensions.
+    lines are swizzled. Halves of words become words: a lane reads eight of its own line at once, and a warp writes 32 neighbors.
+    Bytes are read in pairs by ldmatrix (``ldmatrix_access.py``), and four of a lane are written at once. None for other elements,
+    and for tiles that are too small or have more dimensions.
     """
     dims = [dim for dim in order if shape[dim] > 1]
     if element_bits not in TRANSPOSING or len(dims) != 2:

@@ -335,7 +335,10 @@ def _select_stored(
     mn_major = family.mn_major(row)
     for direct, stored, sources in _stored_ways(op, loaded, family, job):
         across = [(index, load) for index in stored for load in loads_across_k(op, index, sources, mn_major)]
-        transposed = [load for index, load in across if may_transpose(op, index, load, warps)]
+        # Right operands of few rows are written as fast from the layout that threads load them in.
+        computed = loads_across_k(op, 0, sources, mn_major, computed=True) if 0 in stored else []
+        others = [(0, load) for load in computed]
+        transposed = [load for index, load in (*across, *others) if may_transpose(op, index, load, warps)]
         if any(load not in transposed and not _writes_words(op, index, loaded) for index, load in across):
             continue
         own = [source for source in sources if not _is_loaded_for_others(source[0], op)]
