@@ -43,10 +43,12 @@ def transposing_layout(load: TableOp, num_warps: int) -> LinearLayout | None:
 
 
 def may_transpose(dot: TableOp, index: int, load: TableOp, num_warps: int) -> bool:
-    """Whether threads have such a layout, for elements as wide as those of the operand, or of half a word where those are words."""
+    """Whether threads have such a layout, for elements as wide as those of the operand, or of half a word where those of a left one are
+    words.
+    """
     loaded, written = (element_of(value.type).bits for value in (load.value, dot.operands[index]))
     return (
-        written == (WORD_BITS if loaded == WORD_BITS // 2 else loaded)
+        written == (WORD_BITS if index == 0 and loaded == WORD_BITS // 2 else loaded)
         and transposing_layout(load, num_warps) is not None
     )
 
