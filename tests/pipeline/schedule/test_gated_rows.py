@@ -1,6 +1,4 @@
-"""Threads have registers for all that they load at once, else ptxas loads late: of element-wise kernels where DRAM is fast, and of loops
-that reduce it.
-"""
+"""Threads have registers for all that they load at once, else ptxas loads late: of element-wise kernels, and of loops that reduce it."""
 
 from pathlib import Path
 
@@ -22,9 +20,10 @@ def test_results(sm):
     np.testing.assert_array_equal(found, (a * a + 1) * a * b)
 
 
+@pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
 @pytest.mark.parametrize(("name", "computation"), [("long", "F2FP"), ("bounded", "MUFU")])
-def test_all_loads_come_first(name, computation):
-    [listing] = read_listings(disassembled(KERNELS, name, "sm_100"))
+def test_all_loads_come_first(name, computation, sm):
+    [listing] = read_listings(disassembled(KERNELS, name, sm))
     memory = [line.opcode for line in listing.lines if line.opcode in ("LDG", computation, "STG")]
     first = memory.index(computation)
     assert memory[:first].count("LDG") == memory.count("LDG") > 4
@@ -75,13 +74,5 @@ def test_values_of_an_iteration_are_live_in_the_loop_alone(sm):
 
 @pytest.mark.parametrize("name", ["short", "bytes", "copied", "held"])
 def test_other_kernels_keep_the_registers_that_ptxas_chooses(name):
-    _has_no_limit(name, "sm_100")
-
-
-def test_slow_memory_needs_fewer_bytes_in_flight():
-    _has_no_limit("long", "sm_90")
-
-
-def _has_no_limit(name: str, sm: str):
-    assert schedule_of(scheduled_kernel(KERNELS, name, sm)).occupancy is None
-    assert ".maxnreg" not in str(compiled(KERNELS, name, sm).ptx)
+    assert schedule_of(scheduled_kernel(KERNELS, name, "sm_100")).occupancy is None
+    assert ".maxnreg" not in str(compiled(KERNELS, name, "sm_100").ptx)

@@ -36,21 +36,20 @@ def ctas_with_loads_in_flight(func: TableOp, job: Job) -> int:
     warps = choose_warps(func, job)
     if job.opt_level == 0:
         return 1
-    blocks = _blocks_with_loads_in_flight(func, warps, job.target)
+    blocks = _blocks_with_loads_in_flight(func, warps)
     words = max((_words_of_loads_in_flight(block, warps, job.target) for block in blocks), default=0)
     if not words:
         return 1
     return min(THREADS_WITH_LOADS // (WARP * warps), ctas_by_row_registers(words, warps, job.target))
 
 
-def _blocks_with_loads_in_flight(func: TableOp, warps: int, target: Target) -> list[Block]:
-    """The blocks that store element-wise results, where DRAM is fast: many threads keep others busy. Of a kernel that reduces tiles the loops
-    that store nothing, unless threads hold what they load across a reduction: ptxas loads that at once.
+def _blocks_with_loads_in_flight(func: TableOp, warps: int) -> list[Block]:
+    """The blocks that store element-wise results. Of a kernel that reduces tiles the loops that store nothing, unless threads hold what they
+    load across a reduction: ptxas loads that at once.
     """
     operations = walk(func)
     if EXCHANGES.isdisjoint(op.name for op in operations):
-        storing = (parent_block(op) for op in operations if op.name in STORES)
-        return list(dict.fromkeys(storing)) if target.sm_limits.has_fast_dram else []
+        return list(dict.fromkeys(parent_block(op) for op in operations if op.name in STORES))
     if not reduces_only(operations) or row_words(func) >= MANY_WORDS * WARP * warps:
         return []
     loops = [op for op in operations if is_counted_loop(op)]
