@@ -59,7 +59,7 @@ def _blocks_with_loads_in_flight(func: TableOp, warps: int) -> list[Block]:
 def _words_of_loads_in_flight(block: Block, warps: int, target: Target) -> int:
     """The registers of all threads that are live at once in a block that loads at least ``MANY_WORDS`` for each thread; 0 for other blocks,
     for those that compute little with what they load in place, as copies do, and where bytes are loaded, which have a register each while
-    they are computed with.
+    they are computed with. Where DRAM is slow, also for those that store what they compute in more registers: many threads keep others busy.
     """
     tiles = [as_op(op).value for op in block.ops if op.name in LOADS and is_tile(as_op(op).value)]
     loaded = sum(map(tile_registers, tiles))
@@ -68,7 +68,8 @@ def _words_of_loads_in_flight(block: Block, warps: int, target: Target) -> int:
     peak, work = peak_of_block(block, target), sum(instructions(op, target) for op in block.ops)
     in_place = sum(tile_registers(tile) for tile in tiles if tile_size(tile) > 1)
     is_busy = in_place * work >= MANY_INSTRUCTIONS * WARP * warps
-    return peak if peak > loaded or peak >= in_place and is_busy else 0
+    may_grow = target.sm_limits.has_fast_dram or not any(op.name in STORES for op in block.ops)
+    return peak if may_grow and peak > loaded or is_busy and in_place <= peak <= loaded else 0
 
 
 def instructions(op: Operation, target: Target) -> float:
