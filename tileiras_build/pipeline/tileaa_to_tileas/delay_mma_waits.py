@@ -8,7 +8,7 @@ After: split_mma_issue (arrivals are in place of barriers). Before: allocate_sha
 Sound: waits of a pipeline keep their order and number. The wait passes nothing that touches columns of tensor memory or buffers of the MMA,
        of one that it alone completes as it has no wait, or of one that another delayed wait completes. An arrival that it passes is for an
        MMA for which threads wait once in an iteration, at its place, so a warp arrives again only after the issuer has waited for its last
-       arrival.
+       arrival. Each iteration of the loop is executed to its end.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import ConsumerWaitOp, ProducerCommitOp
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_agent_switch, is_async_mma, is_counted_loop
-from ..analysis.enclosing_control_flow import enclosing_loops
+from ..analysis.enclosing_control_flow import enclosing_loops, has_no_early_exit
 from ..job import Job
 from ..pass_manager import EdgePass
 from ..schedule.schedule_attribute import schedule_of
@@ -45,7 +45,7 @@ class DelayMmaWaits(EdgePass):
         for switch in [as_op(op) for op in walk(func) if is_agent_switch(op)]:
             *others, computing = switch.regions
             dots = [as_op(op) for region in others for op in walk(region) if is_async_mma(op)]
-            for loop in [as_op(op) for op in walk(computing) if is_counted_loop(op)]:
+            for loop in [as_op(op) for op in walk(computing) if is_counted_loop(op) and has_no_early_exit(op)]:
                 _Loop(loop, dots).run()
 
 
