@@ -29,3 +29,9 @@ def test_loops_that_share_bounds(loops, trips):
     for loop in (op for op in func.walk() if op.name == "nv_tileas.for"):
         lower, upper = (assumed.get(bound, 8) for bound in loop.operands[:2])
         assert upper - lower == 2 * trips
+
+
+def test_a_loop_until_break_may_count_to_the_first_bound():
+    func = kernel(LOOPS[0][1:])
+    lower = next(op for op in func.walk() if op.name == "nv_tileas.for").operands[0]
+    assert assumed_bounds(func, (3, 3))[lower] == 6

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 from xdsl.dialects.builtin import IntegerAttr, i32
 
-from tests.emulated_kernels import scheduled_case
+from tests.emulated_kernels import compiled, scheduled_case
 from tileiras_build.core.errors import InternalError
+from tileiras_build.pipeline.tile_ir_text_format import parse
 from tileiras_build.pipeline.verifiers.mbarrier_pipelines import verify_pipelines
 
 KERNELS = Path(__file__).parents[2] / "pipeline" / "tileaa_to_tileas" / "dots_of_loaded_tiles.py"
@@ -192,3 +193,20 @@ def test_chunks_that_are_written_before_the_last_ones_were_waited_for():
     for wait in [op for op in first.parent.ops if op.name.endswith("consumer_wait")]:
         wait.detach()
     refused(module, "item 0 is filled again before it is waited for")
+
+
+@pytest.mark.parametrize(
+    ("place", "message"), [(1, None), (2, "writes over an operand of an MMA that is not waited for")]
+)
+def test_scratch_over_the_stages_of_an_mma(place, message):
+    """An MMA is in flight from its issue, in an iteration, to the wait for it in the next one."""
+    artifacts = compiled(
+        KERNELS.with_name("rotated_dots.py"), "weighted_short", "sm_100", schedule='{"schedule": {"mma_warp": false}}'
+    )
+    module = parse(artifacts.tileas.encode(), "k.tileas")
+    scratch, ring = find(module, "nv_tileas.barrier")[place], find(module, "async.umma")[0].rhs.owner
+    scratch.attributes |= {"scratch_offset": ring.attributes["shared_offset"], "scratch_bytes": IntegerAttr(128, i32)}
+    if message is None:
+        assert verify_pipelines(module) > 0
+    else:
+        refused(module, message)

@@ -17,8 +17,8 @@ def _is_inside_loop(op: Operation) -> bool:
 
 
 def assumed_bounds(kernel: Operation, trips: tuple[int, int]) -> dict[SSAValue, int]:
-    """Assumed values of unknown bounds: from 0 in steps of 1, with ``trips`` trips from the lower bound, or to the upper one where
-    that is known, as that of another loop or a constant.
+    """Assumed values of unknown bounds: in steps of 1, with ``trips`` trips from the lower bound, or to the upper one where that is
+    known, as that of another loop or a constant. The first lower bound is the number of trips: a loop until break may count up to it.
 
     A loop may start some steps after another loop of the same program, at that loop's bound plus an offset.
     """
@@ -45,7 +45,7 @@ def _assume(loop: Operation, trips: int, assumed: dict[SSAValue, int]) -> None:
     first = _first(lower)
     length = trips * _known(step, assumed, 1)
     last = assumed.get(upper, _constant(upper))
-    start = _known(first, assumed, 0 if last is None else last - length)
+    start = _known(first, assumed, length if last is None else last - length)
     assumed.setdefault(lower, start)
     assumed.setdefault(upper, start + length)
 

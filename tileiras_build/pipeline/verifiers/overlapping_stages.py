@@ -7,7 +7,7 @@ them to a read of the other, threads write the tile that is read. Both are of co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from functools import partial
 from itertools import permutations
 
@@ -16,6 +16,7 @@ from xdsl.ir import Operation, SSAValue
 from ...ir.casting import as_op, cast, int_attr
 from ...ir.dialects.nv_tileas.ops import ConsumerWaitOp, LocalLoadOp, LocalStoreOp
 from ...ir.dialects.nv_tileas.types import BufferType
+from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import MmaRole, is_async_mma, traits_of
 from .control_flow_paths import ControlFlowPaths
 
@@ -63,23 +64,35 @@ def reached_in_flight(op: Operation, paths: ControlFlowPaths) -> tuple[set[Opera
     """The operations that may run while what an access issues is in flight, and those after which it is over for their thread alone."""
     if not is_async_mma(op):
         return set(), {op}
-    if op.results:
-        return _until({op}, _waits_for_registers, paths)
-    reached, stops = _until({op}, lambda one: _waits_for(one, as_op(op).ready) or _commits(one), paths)
-    for commit in filter(_commits, stops):
-        reached |= _until({commit}, partial(_waits_for, pipeline=as_op(commit).ready), paths)[0]
-    return reached, set()
+    return _until_registers(op, paths) if op.results else (_until_complete(as_op(op), paths), set())
 
 
-def _until(starts: set[Operation], stops: Stops, paths: ControlFlowPaths) -> tuple[set[Operation], set[Operation]]:
-    """The operations reached from some up to those that stop, and the latter, also among the former."""
-    stopped = {op for op in starts if stops(op)}
-    reached = {later for op in starts - stopped for later in paths.reachable_from(op, stops)}
-    return reached, stopped | {op for op in reached if stops(op)}
+def _until_registers(op: Operation, paths: ControlFlowPaths) -> tuple[set[Operation], set[Operation]]:
+    """The operations reached from an MMA up to the waits for all that accumulate in registers, and these waits."""
+    if _waits_for_registers(op):
+        return set(), {op}
+    reached = set(paths.reachable_from(op, _waits_for_registers))
+    return reached, set(filter(_waits_for_registers, reached))
 
 
-def _commits(op: Operation) -> bool:
-    return MmaRole.COMMIT in traits_of(op).mma
+def _until_complete(op: TableOp, paths: ControlFlowPaths) -> set[Operation]:
+    """The operations reached from an MMA in tensor memory up to a wait for it, or for what completes after it: an MMA, or a commit, behind it."""
+    waiting = [(later, _ready_of(op)) for later in paths.successors[op]]
+    seen: set[tuple[Operation, frozenset[SSAValue]]] = set()
+    while waiting:
+        if (state := waiting.pop()) in seen:
+            continue
+        seen.add(state)
+        one, ready = state
+        if not _waits_for(one, ready):
+            waiting += [(later, ready | _ready_of(one)) for later in paths.successors[one]]
+    return {one for one, _ in seen}
+
+
+def _ready_of(op: Operation) -> frozenset[SSAValue]:
+    """The pipeline that an MMA in tensor memory, or a commit, fills, if it does."""
+    completes = MmaRole.COMMIT in traits_of(op).mma or is_async_mma(op) and not op.results
+    return frozenset({as_op(op).ready} - {None}) if completes else frozenset()
 
 
 def _waits_for_registers(op: Operation) -> bool:
@@ -87,9 +100,9 @@ def _waits_for_registers(op: Operation) -> bool:
     return waits and "pending" in op.attributes and int_attr(op, "pending") == 0
 
 
-def _waits_for(op: Operation, pipeline: SSAValue | None) -> bool:
-    """Whether all threads wait for the last MMA that fills a pipeline: one of several stages may be full before."""
-    if op.name != ConsumerWaitOp.name or as_op(op).pipeline is not pipeline or as_op(op).by_issuer:
+def _waits_for(op: Operation, ready: Container[SSAValue]) -> bool:
+    """Whether all threads wait for the last MMA that fills one of some pipelines: one of several stages may be full before."""
+    if op.name != ConsumerWaitOp.name or as_op(op).pipeline not in ready or as_op(op).by_issuer:
         return False
     return as_op(op).pipeline.type.stages.data == 1
 

@@ -15,12 +15,13 @@ from xdsl.ir import Operation, SSAValue
 
 from ...ir.casting import as_op, cast, defining_op, int_attr, unwrap
 from ...ir.dialects.nv_tileas.ops import is_written_by_pair
-from ...ir.dialects.nv_tileas.types import PipelineType
+from ...ir.dialects.nv_tileas.types import BufferType, PipelineType
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import MmaRole, traits_of_name
 from .integer_interpreter import IntegerInterpreter
 from .kernel_pipelines import LOCAL_STORE, OF_WARPGROUP, PIPELINE, STORE_SCALES, KernelPipelines, RegionPipelines
 from .pipeline_events import PipelineEvent
+from .shared_memory_allocation import overlap, scratch_region, stage_region
 from .tmem_column_lifetimes import TmemColumnLifetimes, is_tracked
 from .tmem_scale_hazards import TmemScaleFactors
 
@@ -67,6 +68,7 @@ class PartitionInterpreter(IntegerInterpreter):
         self.own: dict[SSAValue, SSAValue] = {}  # the pipelines of this warpgroup
         self.scales = TmemScaleFactors(self)
         self.columns, self.shared_columns = TmemColumnLifetimes(self), kernel_pipelines.shared_columns
+        self.multiplied: dict[SSAValue, int] = {}  # operands, by the last MMA in tensor memory that reads them
         self.readers: dict[tuple[SSAValue, int], dict] = {}  # the MMAs that had read scales when an item was filled
         self.copied: dict[SSAValue, SSAValue] = {}  # the pipeline of each tile of scales that tcgen05.cp fills
         self.events: list[PipelineEvent] = []
@@ -94,6 +96,7 @@ class PartitionInterpreter(IntegerInterpreter):
     def step(self, op: Operation) -> None:
         """Evaluate integers, and follow the items of pipelines."""
         if "scratch_offset" in op.attributes:  # all threads synchronize in it
+            self._check_scratch(op)
             self.columns.barrier()
         if (step := _step_of(op)) is not None:
             step(self, as_op(op))
@@ -283,12 +286,21 @@ class PartitionInterpreter(IntegerInterpreter):
         stage, the last one releases it.
         """
         self._items(op)
+        self.columns.issued += 1
+        self.multiplied.update(dict.fromkeys((op.lhs, op.rhs), self.columns.issued))
         if is_tracked(op, self.shared_columns):
             self.columns.issue(op)
         if op.pipeline is not None:
             self._release_stage(op)
         if op.ready is not None:
             self._fill_item(op.ready)
+
+    def _check_scratch(self, op: Operation) -> None:
+        """Check that no MMA in tensor memory that this partition has issued still reads the bytes of an operation's scratch."""
+        in_flight = (buffer for buffer, number in self.multiplied.items() if number > self.columns.complete)
+        rings = (defining_op(buffer) for buffer in in_flight if isinstance(buffer.type, BufferType))
+        if any(overlap(stage_region(ring), scratch_region(op)) for ring in rings):
+            self.fail(f"{op.name} writes over an operand of an MMA that is not waited for")
 
     def _release_stage(self, op: TableOp) -> None:
         self._expect(op, self.released[op.pipeline])

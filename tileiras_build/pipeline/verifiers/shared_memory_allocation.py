@@ -7,7 +7,8 @@ it begins with a barrier. The region is free after an operation that ends with a
 
 Kernel-lifetime storage overlaps nothing; stage buffers overlap each other where ``overlapping_stages.py`` finds no fault, and no other
 storage. ``cp_async_buffers.py`` and ``tma_stores.py`` prove that scratch may overlap a buffer; this module proves that a barrier follows the
-last read of the buffer's tiles, the MMAs in flight among them once they are waited for. Scratch may overlap stages that another partition
+last read of the buffer's tiles, MMAs that accumulate in registers among them once they are waited for (``partition_interpreter.py`` follows
+those in tensor memory). Scratch may overlap stages that another partition
 fills only if no path leads back to a use of the buffer, or, if a third partition reads it, to a wait for its results: then the partitions
 have finished with the buffer.
 
@@ -55,7 +56,7 @@ def _check_kernel(kernel: Operation) -> int:
         for other in _reached_before_barrier(op, paths):
             if "scratch_offset" in other.attributes and _overlap(op, other):
                 _fail(kernel, f"{_text(other)} may write where {_text(op)} is still being read")
-    for op in (op for op in paths.successors if op.name == STAGE_READ or is_async_mma(op)):
+    for op in (op for op in paths.successors if op.name == STAGE_READ or is_async_mma(op) and op.results):
         in_flight, ends = reached_in_flight(op, paths)
         for other in chain(in_flight, *(_reached_before_barrier(end, paths) for end in ends)):
             if "scratch_offset" in other.attributes and _reads(op, other):
@@ -77,7 +78,7 @@ def _check_stage_buffers(kernel: Operation, paths: ControlFlowPaths, user: Opera
         for buffer in (
             foreign_buffers if op.name == MMA_WAIT else [buffer for buffer in _buffers(op) if buffer in loaded]
         ):
-            if overlap(_stage_region(defining_op(buffer)), scratch_region(user)):
+            if overlap(stage_region(defining_op(buffer)), scratch_region(user)):
                 _fail(kernel, f"{op.name} uses a ring in the bytes of {user.name}, which came before")
 
 
@@ -119,7 +120,7 @@ def _check_over(kernel: Operation, op: Operation, region: range) -> None:
     under = defining_op(op.operands[0])
     pipelines = [_pipelines_of_loads(value) for value in (op.results[0], under.results[0])]
     stages = {cast(BufferType, ring.results[0].type).stages for ring in (op, under)}
-    if region != _stage_region(under) or len(stages) > 1:
+    if region != stage_region(under) or len(stages) > 1:
         _fail(kernel, f"the stages of [{region.start}, {region.stop}) are not those of the buffer that it lies over")
     if len(set().union(*pipelines)) != 1:
         _fail(kernel, f"[{region.start}, {region.stop}) has tiles of several pipelines")
@@ -162,10 +163,10 @@ def scratch_region(op: Operation) -> range:
 
 def _reads(op: Operation, other: Operation) -> bool:
     """Whether an operation reads a stage buffer that overlaps another operation's scratch."""
-    return any(overlap(_stage_region(defining_op(buffer)), scratch_region(other)) for buffer in _buffers(op))
+    return any(overlap(stage_region(defining_op(buffer)), scratch_region(other)) for buffer in _buffers(op))
 
 
-def _stage_region(ring: Operation) -> range:
+def stage_region(ring: Operation) -> range:
     if "shared_offset" not in ring.attributes:
         return range(0)
     start = int_attr(ring, "shared_offset")

@@ -100,7 +100,7 @@ class TmemColumnLifetimes:
 
     # ---- MMAs --------------------------------------------------------------------------------------------------
     def issue(self, op: TableOp) -> None:
-        """Read the left operand and add to the accumulator, or overwrite it, some time after."""
+        """Read the left operand and add to the accumulator, or overwrite it, some time after: by the MMA that was issued last."""
         tiles = [tile for tile in (op.lhs, op.acc) if isinstance(tile.type, TmemType)]
         columns = {column for tile in tiles for column in _columns(tile)}
         if self.stored & columns:
@@ -110,7 +110,6 @@ class TmemColumnLifetimes:
         if op.acc is not tiles[0]:
             self._read(op, op.lhs)
         self._write(op, op.acc, added=self.run.known_integers.get(op.accumulate) != 0)
-        self.issued += 1
         self.multiplying.update(dict.fromkeys(columns, self.issued))
 
     def complete_with(self, item: tuple[SSAValue, int]) -> None:
