@@ -4,6 +4,7 @@ from pathlib import Path
 
 import ml_dtypes
 import numpy as np
+import pytest
 
 from tests.emulated_kernels import compiled, run, scheduled_case
 from tileiras_build.ir.casting import as_op
@@ -31,4 +32,22 @@ def test_results_of_two_loops_that_share_bytes():
     causal = np.tri(STEPS * ROWS, dtype=np.float32)
     weights, scores = causal * (q @ k.T), causal * (do @ v.T)
     for values, want in zip(found, (scores @ k, scores.T @ q, weights.T @ do), strict=True):
+        np.testing.assert_allclose(values.astype(np.float32), want, rtol=2.0**-5, atol=2.0**-5 * np.abs(want).max())
+
+
+WIDE_HEADS = Path(__file__).with_name("wide_head_gradients.py")
+KEYS, HEAD = 128, 256
+
+
+@pytest.mark.parametrize("name", ["gradients", "transposed"])
+def test_fragments_have_no_stage_beside_operands_that_stay_in_shared_memory(name):
+    draw = np.random.default_rng(0)
+    q, k, v, do = (draw.integers(-1, 2, (KEYS, HEAD)).astype(ml_dtypes.bfloat16) for _ in range(4))
+    of_rows = draw.integers(8, 12, (2, KEYS)).astype(np.float32)
+    outs = [np.zeros((KEYS, HEAD), ml_dtypes.bfloat16) for _ in range(2)]
+    found = run(WIDE_HEADS, name, "sm_100", [q / 8, k, v, do, of_rows, *outs])[5:]
+    q, k, v, do = ((q / 8).astype(np.float32), *(values.astype(np.float32) for values in (k, v, do)))
+    weights = np.exp2(k @ q.T - of_rows[0])
+    scores = weights * (v @ do.T - of_rows[1])
+    for values, want in zip(found, (scores @ q, weights @ do), strict=True):
         np.testing.assert_allclose(values.astype(np.float32), want, rtol=2.0**-5, atol=2.0**-5 * np.abs(want).max())

@@ -231,7 +231,7 @@ def _select_loaded(
     # A right operand may be computed; one that is loaded is loaded, or else nothing is.
     if not loaded or (1 not in loaded and dot_operand_load(op, 1) is not None) or not two_stages_fit(bytes, job):
         return None
-    if not leaves_shared_memory(op, bytes, job):
+    if not leaves_shared_memory(op, bytes, family, job):
         return None
     read = family.select(op, loaded, job, warps)
     if read is not None and family.async_ops is None and op.lhs_scale is None:
@@ -245,7 +245,7 @@ def _load_sources(op: TableOp, read: Mapping[int, TmaOperand], family: MmaFamily
         return
     sources = _sources(op, read, family, job) or []
     bytes = sum(box.tile_bytes for _, _, box in (*read.values(), *sources))
-    if sources and two_stages_fit(bytes, job) and leaves_shared_memory(op, bytes, job):
+    if sources and two_stages_fit(bytes, job) and leaves_shared_memory(op, bytes, family, job):
         for load, _, _ in sources:
             load.tma = load.read_by_threads = True
 

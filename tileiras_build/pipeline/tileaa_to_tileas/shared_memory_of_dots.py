@@ -30,7 +30,7 @@ from ..analysis.stored_operands import (
 )
 from ..analysis.tma_operands import is_tma_operand, tile_key
 from ..job import Job
-from ..mma.family import family_of
+from ..mma.family import MmaFamily, family_of
 from ..schedule.schedule import CHUNK_BYTES
 
 
@@ -61,12 +61,12 @@ def _sharing_dots(op: TableOp) -> list[list[TableOp]]:
     return [dots, [dot for dot in dots if dot is op or _is_async(dot)]]
 
 
-def leaves_shared_memory(op: TableOp, bytes: int, job: Job) -> bool:
-    """Whether shared memory has space for loaded operands beside the dots that were selected before, where it has none for all dots:
-    threads load them to registers otherwise.
+def leaves_shared_memory(op: TableOp, bytes: int, family: MmaFamily, job: Job) -> bool:
+    """Whether shared memory has space for the operands that are loaded for an instruction of a family beside the dots that were selected
+    before, where it has none for all dots: threads load them to registers otherwise.
     """
     dots = dots_in(enclosing_kernel(op))
-    if not any(map(_is_async, dots)) or _all_fit(dots, job):
+    if not any(map(_is_async, dots)) or _all_fit(op, bytes, dots, family, job):
         return True
     taken = [dot for dot in dots if _is_async(dot) or any(is_tma_operand(dot, index) for index in (0, 1))]
     used = _stage_bytes(taken) + sum(map(_resident_bytes, taken)) + STAGES_SMEM_OVERHEAD * (len(taken) + 1)
@@ -78,9 +78,13 @@ def _is_async(dot: TableOp) -> bool:
     return dot.mma is not None and family_of(dot).async_ops is not None
 
 
-def _all_fit(dots: Sequence[TableOp], job: Job) -> bool:
-    """Whether shared memory has space for a stage of each dot of a kernel."""
-    return _stage_bytes(dots) + STAGES_SMEM_OVERHEAD <= job.target.max_shared_memory
+def _all_fit(op: TableOp, bytes: int, dots: Sequence[TableOp], family: MmaFamily, job: Job) -> bool:
+    """Whether shared memory has space for a stage of each dot of a kernel, beside operands from before the loop. Dots of one family share
+    tiles: fragments have stages of their own.
+    """
+    sharing, own = (dots, 0) if family.async_ops is not None else ([dot for dot in dots if dot is not op], bytes)
+    needed = _stage_bytes(sharing) + own + sum(map(_resident_bytes, dots)) + _pipeline_bytes(dots)
+    return needed + STAGES_SMEM_OVERHEAD + CHUNK_BYTES[-1] <= job.target.max_shared_memory
 
 
 def _stage_bytes(
@@ -143,8 +147,9 @@ def _read_by_threads(dot: TableOp) -> list[TableOp]:
 
 
 def _resident_bytes(dot: TableOp) -> int:
-    """The bytes of operands from before the loop that threads write to shared memory."""
-    return sum(stored_bytes(dot, index) for index in dot.stored or () if is_invariant(dot, index))
+    """The bytes of operands from before the loop that threads write to shared memory, or that TMA loads to it once."""
+    loaded = tile_bytes(dot.lhs) if dot.stationary else 0
+    return loaded + sum(stored_bytes(dot, index) for index in dot.stored or () if is_invariant(dot, index))
 
 
 def _has_stages(dot: TableOp, index: int) -> bool:
