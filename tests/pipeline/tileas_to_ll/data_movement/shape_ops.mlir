@@ -70,31 +70,73 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22targe
     %3 = llvm.and %1, %2 : i32
     %4 = llvm.mlir.constant(1 : i32) : i32
     %5 = llvm.shl %3, %4 : i32
-    %6 = llvm.mlir.constant(3 : i32) : i32
-    %7 = llvm.shl %3, %6 : i32
-    %8 = llvm.mlir.addressof @global_smem : !llvm.ptr<3>
-    %9 = llvm.ptrtoint %8 : !llvm.ptr<3> to i32
-    %10 = llvm.add %7, %9 : i32
-    %11 = llvm.mlir.constant(-1 : i32) : i32
-    %12 = llvm.mlir.constant(32 : i32) : i32
-    %13 = llvm.mlir.constant(4 : i32) : i32
-    %14 = llvm.mlir.constant(2 : i32) : i32
-    %15 = llvm.shl %3, %14 : i32
-    %16 = llvm.add %5, %4 : i32
-    nvvm.st %10 values(%5, %16) {space = "shared"} : (i32, i32, i32) -> ()
-    nvvm.bar.warp.sync %11 : (i32) -> ()
-    %17 = llvm.mul %a0, %12 : i32
-    %18 = llvm.mul %17, %13 : i32
-    %19 = llvm.add %18, %9 : i32
-    %20 = llvm.add %19, %15 : i32
-    %21 = nvvm.ld %20 {space = "shared"} : i32
-    nvvm.st %10 values(%5, %16) {offset = 256 : i64, space = "shared"} : (i32, i32, i32) -> ()
-    nvvm.bar.warp.sync %11 : (i32) -> ()
-    nvvm.st %20 values(%21) {offset = 256 : i64, space = "shared"} : (i32, i32) -> ()
-    nvvm.bar.warp.sync %11 : (i32) -> ()
-    %22 = nvvm.ld %10 {offset = 256 : i64, space = "shared"} : (i32) -> !llvm.struct<(i32, i32)>
-    %23 = llvm.extractvalue %22[0] : !llvm.struct<(i32, i32)>
-    %24 = llvm.extractvalue %22[1] : !llvm.struct<(i32, i32)>
+    %6 = llvm.mlir.constant(16 : i32) : i32
+    %7 = llvm.and %1, %6 : i32
+    %8 = llvm.shl %7, %4 : i32
+    %9 = llvm.mlir.constant(32 : i32) : i32
+    %10 = llvm.mlir.constant(3 : i32) : i32
+    %11 = llvm.shl %3, %10 : i32
+    %12 = llvm.mlir.addressof @global_smem : !llvm.ptr<3>
+    %13 = llvm.ptrtoint %12 : !llvm.ptr<3> to i32
+    %14 = llvm.add %11, %13 : i32
+    %15 = llvm.mlir.constant(-1 : i32) : i32
+    %16 = llvm.mlir.constant(4 : i32) : i32
+    %17 = llvm.mlir.constant(2 : i32) : i32
+    %18 = llvm.shl %3, %17 : i32
+    %19 = llvm.add %5, %4 : i32
+    %20 = llvm.mul %a0, %9 : i32
+    %21 = llvm.icmp "eq" %8, %20 : i32
+    nvvm.st %14 values(%5, %19) predicate(%21) {space = "shared"} : (i32, i32, i32, i1) -> ()
+    nvvm.bar.warp.sync %15 : (i32) -> ()
+    %22 = llvm.mul %20, %16 : i32
+    %23 = llvm.add %22, %13 : i32
+    %24 = llvm.add %23, %18 : i32
+    %25 = nvvm.ld %24 {space = "shared"} : i32
+    nvvm.st %14 values(%5, %19) {offset = 256 : i64, space = "shared"} : (i32, i32, i32) -> ()
+    nvvm.bar.warp.sync %15 : (i32) -> ()
+    nvvm.st %24 values(%25) {offset = 256 : i64, space = "shared"} : (i32, i32) -> ()
+    nvvm.bar.warp.sync %15 : (i32) -> ()
+    %26 = nvvm.ld %14 {offset = 256 : i64, space = "shared"} : (i32) -> !llvm.struct<(i32, i32)>
+    %27 = llvm.extractvalue %26[0] : !llvm.struct<(i32, i32)>
+    %28 = llvm.extractvalue %26[1] : !llvm.struct<(i32, i32)>
+    llvm.return
+  }
+}
+
+// ---- threads_with_elements_of_several_slices_write_all
+!tile = tensor<64xi32, #cute.layout<(64), (32,1,2):(1,0,32)>>
+!part = tensor<32xi32, #cute.layout<(32), (32,1,1):(1,0,0)>>
+nv_tileaa.func @k attributes {num_warps = 1 : i32, shared_bytes = 256 : i32} {
+^bb0(%n: i32):
+  %x = nv_tileas.make_range : !tile
+  %y = nv_tileas.extract_slice %x indices(%n) {scratch_bytes = 256 : i32, scratch_offset = 0 : i32} : (!tile, i32) -> !part
+  nv_tileaa.return
+}
+// ==>
+gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22target\22: \22sm_80\22, \22kernels\22: {\22k\22: {\22params\22: [{\22name\22: \22arg0\22, \22kind\22: \22i32\22, \22size\22: 4, \22offset\22: 0, \22role\22: \22scalar\22, \22argument\22: 0}], \22param_sizes\22: [4], \22arguments\22: [{\22name\22: \22arg0\22, \22kind\22: \22scalar\22, \22param\22: 0}], \22grid\22: {\22axes\22: []}, \22threads_per_cta\22: 32, \22shared_memory\22: {\22static\22: 256, \22dynamic\22: 0}, \22cluster\22: [1, 1, 1], \22tensor_maps\22: []}}}"} {
+  llvm.mlir.global internal @global_smem() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<256 x i8>
+  llvm.func @k(%a0: i32) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 32>} {
+    %0 = gpu.thread_id x
+    %1 = arith.index_cast %0 : index to i32
+    %2 = llvm.mlir.constant(31 : i32) : i32
+    %3 = llvm.and %1, %2 : i32
+    %4 = llvm.mlir.constant(32 : i32) : i32
+    %5 = llvm.mlir.constant(2 : i32) : i32
+    %6 = llvm.shl %3, %5 : i32
+    %7 = llvm.mlir.addressof @global_smem : !llvm.ptr<3>
+    %8 = llvm.ptrtoint %7 : !llvm.ptr<3> to i32
+    %9 = llvm.add %6, %8 : i32
+    %10 = llvm.mlir.constant(-1 : i32) : i32
+    %11 = llvm.mlir.constant(4 : i32) : i32
+    %12 = llvm.add %3, %4 : i32
+    nvvm.st %9 values(%3) {space = "shared"} : (i32, i32) -> ()
+    nvvm.st %9 values(%12) {offset = 128 : i64, space = "shared"} : (i32, i32) -> ()
+    nvvm.bar.warp.sync %10 : (i32) -> ()
+    %13 = llvm.mul %a0, %4 : i32
+    %14 = llvm.mul %13, %11 : i32
+    %15 = llvm.add %14, %8 : i32
+    %16 = llvm.add %15, %6 : i32
+    %17 = nvvm.ld %16 {space = "shared"} : i32
     llvm.return
   }
 }

@@ -17,7 +17,7 @@ from ....ir.dialects.cute import layout_of
 from ....ir.dialects.fast_xdsl import string_of
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import LinearLayout, SharedLayout, shared_access
-from ...analysis.slice_chunk_bits import slice_to_whole_index
+from ...analysis.slice_chunk_bits import inner_bits, slice_to_whole_index
 from ...common.llvm_element_types import Element, element_of, value_bits
 from ...common.llvm_type_constructors import GLOBAL, I1, I32, I64, integer
 from ..emission.element_constants import constant_element
@@ -131,7 +131,7 @@ def emit_cat(e: KernelEmitter, op: TableOp) -> None:
 
 # ---- slices --------------------------------------------------------------------------------------
 def emit_extract_slice(e: KernelEmitter, op: TableOp) -> None:
-    """Through shared memory: the whole tile is written, the slice is read at its position."""
+    """Through shared memory: the threads of a slice write the elements that they hold, the slice is read at its position."""
     source, result = op.source, op.result
     layout, element = layout_of(source), element_of(source.type)
     if layout.size == 1:
@@ -144,13 +144,28 @@ def emit_extract_slice(e: KernelEmitter, op: TableOp) -> None:
     placement = SharedLayout.plain(layout.shape, tuple(range(layout.rank - 1, -1, -1)), element.bits)
     if "sync_before" in op.attributes:
         e.memory.barrier()
-    store_registers(e, shared_access(layout, placement), element, e.values.packed(source), scratch)
+    own = _holds_slice(e, op, layout)
+    store_registers(e, shared_access(layout, placement), element, e.values.packed(source), scratch, only=own)
     e.memory.barrier()
     e.values.set(result, _read_slice(e, op, layout.shape, element, scratch))
 
 
 def _count(result: SSAValue) -> int:
     return layout_of(result).num_registers if isinstance(result.type, TensorType) else 1
+
+
+def _holds_slice(e: KernelEmitter, op: TableOp, layout: LinearLayout) -> Value | None:
+    """Whether all registers of a thread are in the slice, else none is; None where registers are in several slices."""
+    part = _slice_shape(op.result, layout)
+    outer = layout.size - 1 & ~inner_bits(layout.shape, part)
+    if not outer or any(offset & outer for offset in layout.register_offsets):
+        return None
+    lanes, warps = (tuple(image & outer for image in images) for images in (layout.lanes, layout.warps))
+    return e.b.compare("eq", e.threads.linear(lanes, warps), slice_start(e.values, op.indices, layout.shape, part))
+
+
+def _slice_shape(result: SSAValue, layout: LinearLayout) -> tuple[int, ...]:
+    return tuple(result.type.get_shape()) if isinstance(result.type, TensorType) else (1,) * layout.rank
 
 
 def _read_slice(e: KernelEmitter, op: TableOp, shape: tuple[int, ...], element: Element, scratch: int) -> list[Value]:

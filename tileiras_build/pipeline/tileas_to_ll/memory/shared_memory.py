@@ -53,11 +53,14 @@ def store_registers(
     registers: Sequence[RegisterValue],
     scratch: int,
     start: Value | None = None,
+    only: Value | None = None,
 ) -> None:
-    """Write the registers of this thread to the region at byte ``scratch``; ``start`` is its address if that is dynamic."""
+    """Write the registers of this thread to the region at byte ``scratch``; ``start`` is its address if that is dynamic. ``only``: the
+    condition under which other threads read what this one writes. A warp stores whole matrices.
+    """
     if isinstance(access, MatrixAccess):
         return _store_matrices(e, access, element, registers, scratch, start)
-    holder = holder_of(e.threads, access.free_lanes, access.free_warps)
+    holder = e.b.all_of([holder_of(e.threads, access.free_lanes, access.free_warps), only])
     for vector in access.vectors:
         base, offset = _address(e, access, vector.xor, scratch, start)
         values = [registers[register] for register in vector.registers]
