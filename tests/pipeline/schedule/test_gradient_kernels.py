@@ -58,14 +58,14 @@ def test_keys_and_values_stay_in_shared_memory_where_tensor_memory_is_full():
     assert 'mma = ["tcgen05", "tcgen05", "tcgen05", "tcgen05"]' in built.tileas
     before_loops = built.tileas[built.tileas.index("agent_switch") :].split("nv_tileas.for")[0]
     assert before_loops.count("tiled_tma_load") == 1
-    last_loop = built.tileas[built.tileas.rindex("nv_tileas.for") :]
-    issued_ahead = re.findall(r"nv_tileas\.if [^{]*\{[^}]* lhs_stage\(", last_loop)
+    _producer, issuer, _threads = built.tileas[built.tileas.index("agent_switch") :].split("nv_tileas.for ")[1:]
+    issued_ahead = re.findall(r"nv_tileas\.if [^{]*\{[^}]* lhs_stage\(", issuer)
     assert len(issued_ahead) == 1  # the scores of the next iteration
 
 
 def test_computed_operands_are_written_there_where_accumulators_fill_tensor_memory():
     built = compiled(KERNELS, "square_gradients", "sm_100")
-    assert 'mma = ["tcgen05", "tcgen05", "tcgen05", "tcgen05"], num_stages = 1' in built.tileas
+    assert 'mma = ["tcgen05", "tcgen05", "tcgen05", "tcgen05"], mma_warp = true, num_stages = 1' in built.tileas
 
 
 @pytest.mark.parametrize(

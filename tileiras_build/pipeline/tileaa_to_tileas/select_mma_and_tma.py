@@ -62,7 +62,7 @@ from ..schedule.shared_memory import tma_limit
 from ..schedule.tmem_chains import choose_chains
 from .halve_copied_rhs import halve_copied_rhs
 from .one_trip_loops import OneTripLoop
-from .shared_memory_of_dots import leaves_shared_memory, stages_fit
+from .shared_memory_of_dots import all_stages_fit, leaves_shared_memory, stages_fit
 
 LARGEST_SHARE = 8  # tiles of at most 1/8 of a computed operand's bytes, as scales are, may be loaded by threads
 WORD_BITS, LINE_WORDS = 32, 32  # of a line of swizzled shared memory, whose banks several lanes write at once
@@ -401,14 +401,16 @@ def _writes_words(op: TableOp, index: int, loaded: Collection[int]) -> bool:
 def _sources(op: TableOp, direct: Mapping[int, TmaOperand], family: MmaFamily, job: Job) -> list[TmaOperand] | None:
     """The loads by TMA of the tiles from which threads compute the other operands, beside small ones that threads load; None where
     it cannot load one of them: an instruction that reads fragments has operands copied ahead. It takes several times as long as one
-    that accumulates in tensor memory, for which threads load those, too, as they do for fragments that they compute.
+    that accumulates in tensor memory, for which threads load those, too, as they do for fragments that they compute. Tiles of few lines
+    must not take the space of operands of other dots.
     """
     analysis, boxed = AxisAnalysis(), list[TmaOperand]()
+    takes_few_lines = family.async_ops is None or all_stages_fit(op, job)
     for index in (one for one in (0, 1) if one not in direct):
         for load in source_loads(op, index):
             if load.tma or any(load is one for one, _, _ in boxed):
                 continue
-            if (found := with_tma_box(load, [], job, analysis, for_threads=True)) is not None:
+            if (found := with_tma_box(load, [], job, analysis, for_threads=takes_few_lines)) is not None:
                 boxed.append(found)
             elif family.accumulator is Storage.TENSOR or family.async_ops is None or is_gather(load):
                 continue

@@ -50,6 +50,13 @@ def stages_fit(op: TableOp, bytes: int, held: Collection[int], job: Job, residen
     return False
 
 
+def all_stages_fit(op: TableOp, job: Job) -> bool:
+    """Whether shared memory has space for a stage of each dot of the kernel, wherever its operands come from."""
+    dots = dots_in(enclosing_kernel(op))
+    beside = sum(map(_resident_bytes, dots)) + _pipeline_bytes(dots) + CHUNK_BYTES[-1]
+    return _stage_bytes(dots, in_turn=True) + beside <= job.target.max_shared_memory
+
+
 def _sharing_dots(op: TableOp) -> list[list[TableOp]]:
     """The dots that shared memory must have space for beside a dot: all of the kernel. Where it has none for all of them, those that were
     selected before, if the loop computes the right operand: for fragments, too, it would pass through shared memory. A loaded one is
