@@ -117,7 +117,7 @@ class _Loop:
         """How many more MMAs are issued before a loop than threads wait for before theirs."""
         order = list(walk(_switch_of(self.loop)))
         places = {op: place for place, op in enumerate(order)}
-        issued = sum(places[dot] < places[block.first_op] for dot in self.dots if dot.ready is ready)
+        issued = sum(places[dot] < places[unwrap(block.first_op)] for dot in self.dots if dot.ready is ready)
         waits = (op for op in users(ready) if isinstance(op, ConsumerWaitOp))
         return issued - sum(places[op] < places[self.loop] for op in waits)
 

@@ -31,11 +31,11 @@ def bytes_of_words(e: KernelEmitter, op: Operation) -> list[RegisterValue] | Non
     element = element_of(op.results[0].type)
     if element.bits != BYTE_BITS or element.per_byte > 1:
         return None
-    columns = [_words(e.b, e.values.packed(operand)) for operand in op.operands]
-    if None in columns or len(columns[0]) != len(columns[1]) or all(isinstance(word, int) for word in columns[0]):
+    left, right = (_words(e.b, e.values.packed(operand)) for operand in op.operands)
+    if left is None or right is None or len(left) != len(right) or all(isinstance(word, int) for word in left):
         return None
-    words = [rule(e.b, left, right) for left, right in zip(*columns)]
-    if None in words:
+    words = [word for pair in zip(left, right) if (word := rule(e.b, *pair)) is not None]
+    if len(words) != len(left):
         return None
     return [PackedLane(e.b.of(word, I32), place, element) for word in words for place in range(BYTES)]
 
