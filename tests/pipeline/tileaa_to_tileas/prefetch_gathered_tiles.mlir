@@ -391,3 +391,94 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
   }
   nv_tileaa.return
 }
+
+// ---- words_beside_a_dot_that_threads_compute
+#columns = #cute.layout<(1,8), ((4,8),4,2):((2,0),0,1)>
+!m = !nv_tileaa.memref<f32, [?, ?], [?, 1]>
+!v = !nv_tileaa.tiled_view<partition, !m, tile = [1, 8], dim_map = [0, 1], steps = [1, 8], sparse = -1, padding = zero>
+!scale = tensor<1x8xf32, #columns>
+!left = tensor<64x16xf16>
+!right = tensor<16x8xf16>
+!result = tensor<64x8xf32>
+nv_tileaa.func @k attributes {num_warps = 4 : i32} {
+^bb0(%view: !v, %a: !left, %b: !right, %zeros: !result, %n: i32):
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %result = nv_tileas.for %zero, %n, %one initial(%zeros) : (i32, i32, i32, !result) -> !result {
+  ^bb1(%i: i32, %c: !result):
+    %s, %t = nv_tileas.tiled_load %view coords(%i, %zero) {mem_semantic = "weak"} : (!v, i32, i32) -> (!scale, !nv_tileaa.mem_token)
+    %twice = nv_tileas.addf %s, %s {rounding_mode = "nearest_even"} : (!scale, !scale) -> !scale
+    %d = nv_tileas.dot %a, %b, %c : (!left, !right, !result) -> !result
+    nv_tileas.continue %d : (!result) -> ()
+  }
+  nv_tileaa.return
+}
+// ==>
+!memref0 = !nv_tileaa.memref<f32, [?, ?], [?, 1]>
+!view0 = !nv_tileaa.tiled_view<partition, !memref0, tile = [1, 8], dim_map = [0, 1], steps = [1, 8], sparse = -1, padding = zero>
+#layout0 = #cute.layout<(1,8), ((4,8),4,2):((2,0),0,1)>
+!tile_1x8xf32 = tensor<1x8xf32, #layout0>
+nv_tileaa.func @k attributes {num_warps = 4 : i32} {
+^bb0(%view: !view0, %a: tensor<64x16xf16>, %b: tensor<16x8xf16>, %zeros: tensor<64x8xf32>, %n: i32):
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %0 = arith.cmpi %zero, %n {predicate = "slt"} : (i32, i32) -> i1
+  %1 = arith.constant -1 : i32
+  %2 = arith.select %0, %zero, %1 : (i1, i32, i32) -> i32
+  %3, %4 = nv_tileas.tiled_load %view coords(%2, %zero) {mem_semantic = "weak", index_checks = array<i32: 2, 2>} : (!view0, i32, i32) -> (!tile_1x8xf32, !nv_tileaa.mem_token)
+  %5 = arith.addi %zero, %one : i32
+  %6 = arith.cmpi %5, %n {predicate = "slt"} : (i32, i32) -> i1
+  %7 = arith.andi %0, %6 : i1
+  %result, %8 = nv_tileas.for %zero, %n, %one initial(%zeros, %3) : (i32, i32, i32, tensor<64x8xf32>, !tile_1x8xf32) -> (tensor<64x8xf32>, !tile_1x8xf32) {
+  ^bb0(%i: i32, %c: tensor<64x8xf32>, %s: !tile_1x8xf32):
+    %9 = arith.addi %i, %one : i32
+    %10 = arith.cmpi %9, %n {predicate = "slt"} : (i32, i32) -> i1
+    %11 = arith.constant -1 : i32
+    %12 = arith.select %10, %9, %11 : (i1, i32, i32) -> i32
+    %13, %14 = nv_tileas.tiled_load %view coords(%12, %zero) {mem_semantic = "weak", index_checks = array<i32: 2, 2>} : (!view0, i32, i32) -> (!tile_1x8xf32, !nv_tileaa.mem_token)
+    %twice = nv_tileas.addf %s, %s {rounding_mode = "nearest_even"} : !tile_1x8xf32
+    %d = nv_tileas.dot %a, %b, %c : (tensor<64x16xf16>, tensor<16x8xf16>, tensor<64x8xf32>) -> tensor<64x8xf32>
+    nv_tileas.continue %d, %13 : (tensor<64x8xf32>, !tile_1x8xf32) -> ()
+  }
+  nv_tileaa.return
+}
+
+// ---- parts_of_words_stay_beside_a_dot_that_threads_compute
+#columns = #cute.layout<(1,8), ((4,8),4,2):((2,0),0,1)>
+!m = !nv_tileaa.memref<f16, [?, ?], [?, 1]>
+!v = !nv_tileaa.tiled_view<partition, !m, tile = [1, 8], dim_map = [0, 1], steps = [1, 8], sparse = -1, padding = zero>
+!scale = tensor<1x8xf16, #columns>
+!left = tensor<64x16xf16>
+!right = tensor<16x8xf16>
+!result = tensor<64x8xf32>
+nv_tileaa.func @k attributes {num_warps = 4 : i32} {
+^bb0(%view: !v, %a: !left, %b: !right, %zeros: !result, %n: i32):
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %result = nv_tileas.for %zero, %n, %one initial(%zeros) : (i32, i32, i32, !result) -> !result {
+  ^bb1(%i: i32, %c: !result):
+    %s, %t = nv_tileas.tiled_load %view coords(%i, %zero) {mem_semantic = "weak"} : (!v, i32, i32) -> (!scale, !nv_tileaa.mem_token)
+    %twice = nv_tileas.addf %s, %s {rounding_mode = "nearest_even"} : (!scale, !scale) -> !scale
+    %d = nv_tileas.dot %a, %b, %c : (!left, !right, !result) -> !result
+    nv_tileas.continue %d : (!result) -> ()
+  }
+  nv_tileaa.return
+}
+// ==>
+!memref0 = !nv_tileaa.memref<f16, [?, ?], [?, 1]>
+!view0 = !nv_tileaa.tiled_view<partition, !memref0, tile = [1, 8], dim_map = [0, 1], steps = [1, 8], sparse = -1, padding = zero>
+#layout0 = #cute.layout<(1,8), ((4,8),4,2):((2,0),0,1)>
+!tile_1x8xf16 = tensor<1x8xf16, #layout0>
+nv_tileaa.func @k attributes {num_warps = 4 : i32} {
+^bb0(%view: !view0, %a: tensor<64x16xf16>, %b: tensor<16x8xf16>, %zeros: tensor<64x8xf32>, %n: i32):
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %result = nv_tileas.for %zero, %n, %one initial(%zeros) : (i32, i32, i32, tensor<64x8xf32>) -> tensor<64x8xf32> {
+  ^bb0(%i: i32, %c: tensor<64x8xf32>):
+    %s, %t = nv_tileas.tiled_load %view coords(%i, %zero) {mem_semantic = "weak"} : (!view0, i32, i32) -> (!tile_1x8xf16, !nv_tileaa.mem_token)
+    %twice = nv_tileas.addf %s, %s {rounding_mode = "nearest_even"} : !tile_1x8xf16
+    %d = nv_tileas.dot %a, %b, %c : (tensor<64x16xf16>, tensor<16x8xf16>, tensor<64x8xf32>) -> tensor<64x8xf32>
+    nv_tileas.continue %d : (tensor<64x8xf32>) -> ()
+  }
+  nv_tileaa.return
+}

@@ -55,6 +55,7 @@ from ..analysis.resource_model import (
     row_registers,
 )
 from ..analysis.row_registers import row_words
+from ..common.llvm_element_types import element_of
 from ..common.optimization_hints import hint, occupancy
 from ..job import Job
 from ..pass_manager import EdgePass
@@ -74,6 +75,7 @@ from .subtile_indices import bounds_checks_of
 
 CreateTokenOp, SplatOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("create_mem_token", "splat"))
 DISTANCE = 1  # iterations
+WORD_BITS = 32
 MAX_ELEMENTS_OF_ROWS = 16  # of a thread, of all tiles of views that a loop over rows loads ahead: each has a register
 # The same where the hint of the loads expects that much traffic of DRAM (of 10), which fewer CTAs with more bytes in flight keep busy.
 MAX_ELEMENTS_OF_HEAVY_ROWS, HEAVY_TRAFFIC = 64, 8
@@ -107,11 +109,14 @@ def _multiplies(op: Operation) -> bool:
 def _beside_mmas(func: TableOp, loop: TableOp, loads: list[TableOp], job: Job) -> list[TableOp]:
     """The loads of a loop of MMAs that run ahead: small ones, as of scales, and others as far as threads have registers for them,
     each element in one, beside what is live there. Not those whose addresses take as long as a load: the first ones arrive meanwhile.
+    Where threads multiply, not parts of words either: a loop carries each in a register, and they pack and unpack them in between.
     """
     block = loop.regions[0].blocks[0]
+    least_bits = 0 if any(map(is_async_mma, block.ops)) else WORD_BITS
     words, found, latency = peak_of_block(block, job.target), list[TableOp](), _latency(job)
     for load in loads:
-        if _issue_clocks(load, block, func.num_warps) >= latency:
+        is_part = element_of(load.value.type).bits < least_bits
+        if is_part or _issue_clocks(load, block, func.num_warps) >= latency:
             continue
         elements = layout_of(load.value).num_registers
         words += WARP * func.num_warps * elements
