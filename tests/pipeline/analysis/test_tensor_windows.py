@@ -1,4 +1,4 @@
-"""Slices between rows that a kernel loads, through tensor maps of their arrays: numbers with races, and which loads TMA executes."""
+"""Slices between rows that a kernel loads, through tensor maps of their arrays: results with races, and which loads TMA executes."""
 
 from itertools import pairwise
 from pathlib import Path

@@ -65,14 +65,14 @@ def _words_of_loads_in_flight(block: Block, warps: int, target: Target) -> int:
     loaded = sum(map(tile_registers, tiles))
     if loaded < MANY_WORDS * WARP * warps or any(element_of(tile.type).bits < 16 for tile in tiles):
         return 0
-    peak, work = peak_of_block(block, target), sum(instructions(op, target) for op in block.ops)
+    peak, work = peak_of_block(block, target), sum(_instructions(op, target) for op in block.ops)
     in_place = sum(tile_registers(tile) for tile in tiles if tile_size(tile) > 1)
     is_busy = in_place * work >= MANY_INSTRUCTIONS * WARP * warps
     may_grow = target.sm_limits.has_fast_dram or not any(op.name in STORES for op in block.ops)
     return peak if may_grow and peak > loaded or is_busy and in_place <= peak <= loaded else 0
 
 
-def instructions(op: Operation, target: Target) -> float:
+def _instructions(op: Operation, target: Target) -> float:
     """Instructions of a thread on each element of a tile of floats; 0 for conversions, and what computes no elements of such."""
     if traits_of(op).layouts is not LayoutTrait.ELEMENTWISE or op.name == "nv_tileas.fp_to_fp":
         return 0

@@ -13,7 +13,7 @@ Sound: waits of a pipeline keep their order and number. The wait passes nothing 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
@@ -23,7 +23,7 @@ from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import ConsumerWaitOp, ProducerCommitOp
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_agent_switch, is_async_mma, is_counted_loop
-from ..analysis.enclosing_control_flow import enclosing_loops, has_no_early_exit
+from ..analysis.enclosing_control_flow import enclosing_kernel, enclosing_loops, has_no_early_exit
 from ..job import Job
 from ..pass_manager import EdgePass
 from ..schedule.schedule_attribute import schedule_of
@@ -76,12 +76,6 @@ class _Pair:
         return IfOp.make([condition], [token.type], {}, [Region(waiting), Region(never)])
 
 
-def _switch_of(op: Operation) -> Operation:
-    while not is_agent_switch(op):
-        op = unwrap(op.parent_op())
-    return op
-
-
 @dataclass(eq=False)
 class _Loop:
     """A loop of warps that compute, all MMAs of other partitions, and the pipelines whose waits were delayed."""
@@ -111,12 +105,12 @@ class _Loop:
         later = [
             dot.ready for dot in issued[1 + max(map(issued.index, set(dots) & set(issued))) :] if dot.ready in waited
         ]
-        return any(self._lead(ready, block) == self._lead(wait.pipeline, block) for ready in later)
+        places = {op: place for place, op in enumerate(walk(enclosing_kernel(self.loop)))}
+        lead = self._lead(wait.pipeline, block, places)
+        return any(self._lead(ready, block, places) == lead for ready in later)
 
-    def _lead(self, ready: SSAValue, block: Block) -> int:
+    def _lead(self, ready: SSAValue, block: Block, places: Mapping[Operation, int]) -> int:
         """How many more MMAs are issued before a loop than threads wait for before theirs."""
-        order = list(walk(_switch_of(self.loop)))
-        places = {op: place for place, op in enumerate(order)}
         issued = sum(places[dot] < places[unwrap(block.first_op)] for dot in self.dots if dot.ready is ready)
         waits = (op for op in users(ready) if isinstance(op, ConsumerWaitOp))
         return issued - sum(places[op] < places[self.loop] for op in waits)
@@ -183,12 +177,9 @@ class _Loop:
             or len(users(token)) != 1
         ):
             return None
-        found = [
-            as_op(op) for op in users(pipeline) if isinstance(op, ConsumerWaitOp) and op.parent is self.loop.parent
-        ]
-        waits = [
-            wait for wait in found if wait.operands[1] is advance.operands[1] and wait.is_before_in_block(self.loop)
-        ]
+        found = (op for op in users(pipeline) if isinstance(op, ConsumerWaitOp) and op.parent is self.loop.parent)
+        same = (as_op(op) for op in found if op.operands[1] is advance.operands[1])
+        waits = [wait for wait in same if wait.is_before_in_block(self.loop)]
         return _Pair(waits[0], as_op(advance)) if len(waits) == 1 else None
 
     def _needs(self, op: Operation, pipeline: SSAValue) -> bool:

@@ -53,8 +53,7 @@ def stages_fit(op: TableOp, bytes: int, held: Collection[int], job: Job, residen
 def all_stages_fit(op: TableOp, job: Job) -> bool:
     """Whether shared memory has space for a stage of each dot of the kernel, wherever its operands come from."""
     dots = dots_in(enclosing_kernel(op))
-    beside = sum(map(_resident_bytes, dots)) + _pipeline_bytes(dots) + CHUNK_BYTES[-1]
-    return _stage_bytes(dots, in_turn=True) + beside <= job.target.max_shared_memory
+    return _stage_bytes(dots, in_turn=True) + _bytes_beside_stages(dots) <= job.target.max_shared_memory
 
 
 def _sharing_dots(op: TableOp) -> list[list[TableOp]]:
@@ -90,8 +89,13 @@ def _all_fit(op: TableOp, bytes: int, dots: Sequence[TableOp], family: MmaFamily
     tiles: fragments have stages of their own.
     """
     sharing, own = (dots, 0) if family.async_ops is not None else ([dot for dot in dots if dot is not op], bytes)
-    needed = _stage_bytes(sharing) + own + sum(map(_resident_bytes, dots)) + _pipeline_bytes(dots)
-    return needed + STAGES_SMEM_OVERHEAD + CHUNK_BYTES[-1] <= job.target.max_shared_memory
+    needed = _stage_bytes(sharing) + own + _bytes_beside_stages(dots)
+    return needed + STAGES_SMEM_OVERHEAD <= job.target.max_shared_memory
+
+
+def _bytes_beside_stages(dots: Sequence[TableOp]) -> int:
+    """The bytes of operands from before the loop, of mbarriers, and of a chunk of scratch."""
+    return sum(map(_resident_bytes, dots)) + _pipeline_bytes(dots) + CHUNK_BYTES[-1]
 
 
 def _stage_bytes(

@@ -100,10 +100,10 @@ def _split(switch: TableOp, func: TableOp, job: Job) -> bool:
     stages = _Stages(inside, acts)
     if not stages.are_handed_over(sites):
         return False
-    if not _has_resources(sites, acts, func, job):
+    registers = _partition_registers(acts, func, job)
+    if not _has_resources(sites, registers, func, job):
         return False
-    if (registers := _partition_registers(acts, func, job)) is not None:
-        func.partition_registers = registers
+    func.partition_registers = registers
     handed = {site: _handoff(switch, func.num_warps) for site in sites}
     for dot in filter(is_async_mma, acts):
         dot.recomputed = True
@@ -157,8 +157,8 @@ def _is_supported(switch: TableOp, acts: Sequence[TableOp], func: TableOp) -> bo
     return not any(is_return(op) or is_loop(op) and not has_no_early_exit(op) for op in inside)
 
 
-def _has_resources(sites: Sequence[Operation], acts: Sequence[TableOp], func: TableOp, job: Job) -> bool:
-    """Whether a CTA has shared memory for the mbarriers, and registers for a further warp. Stages that share bytes are read by warps that
+def _has_resources(sites: Sequence[Operation], registers: Sequence[int] | None, func: TableOp, job: Job) -> bool:
+    """Whether a CTA has shared memory for the mbarriers, and threads registers beside a further warp, where partitions have ``registers``. Stages that share bytes are read by warps that
     write them.
     """
     plan = plan_shared_memory(func, scratch_users(func, job), job)
@@ -166,7 +166,7 @@ def _has_resources(sites: Sequence[Operation], acts: Sequence[TableOp], func: Ta
         func, job
     ):
         return False
-    return _leaves_registers(func, _partition_registers(acts, func, job), job)
+    return _leaves_registers(func, registers, job)
 
 
 def _leaves_registers(func: TableOp, registers: Sequence[int] | None, job: Job) -> bool:
@@ -189,9 +189,8 @@ def _partition_registers(acts: Iterable[TableOp], func: TableOp, job: Job) -> li
     if func.partition_registers is None:
         return None
     unit, steps = job.target.sm_limits.register_unit, sum(map(_resident_steps, filter(is_async_mma, acts)))
-    return setmaxnreg_split(
-        func.num_warps, job.target, occupancy(func, job) or 1, PRODUCER_REGISTERS - (-steps // unit) * unit
-    )
+    own = PRODUCER_REGISTERS + -(-steps // unit) * unit
+    return setmaxnreg_split(func.num_warps, job.target, occupancy(func, job) or 1, own)
 
 
 def _resident_steps(dot: TableOp) -> int:

@@ -42,9 +42,8 @@ def barrier_before(dot: Operation) -> list[Operation]:
 
 def needs_barrier(op: Operation) -> bool:
     """Whether what an operation does in memory needs a barrier behind it, before other threads rely on it."""
-    if is_pure(op) or is_async_mma(op) or isinstance(op, (ConsumerWaitOp, ConsumerReleaseOp)):
-        return False
-    return op.name != BARRIER
+    orders_or_issues = is_async_mma(op) or isinstance(op, (ConsumerWaitOp, ConsumerReleaseOp)) or op.name == BARRIER
+    return not (orders_or_issues or is_pure(op))
 
 
 def erase_repeated_barriers(block: Block, orders_nothing: Callable[[Operation], bool]) -> None:

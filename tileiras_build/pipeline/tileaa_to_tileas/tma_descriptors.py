@@ -47,17 +47,16 @@ def descriptor_of(view: SSAValue, box: TensorBox, entry: Block, place: Operation
     descriptor = MakeTiledTmaDescOp.make(
         [memref], [TmaDescType()], dims=dims, box=extents, swizzle_mode=box.swizzle, rounds=box.rounds
     )
-    return _found(descriptor, entry) or _inserted(descriptor, entry, place)
+    return _unique(descriptor, entry, place)
 
 
 def _array_of(view: SSAValue, entry: Block, place: Operation) -> SSAValue:
     """The memory reference of the map of a window."""
-    memref = MakeMemRefOp.make(list(map_operands(view)), [map_type(view)])
-    return _found(memref, entry) or _inserted(memref, entry, place)
+    return _unique(MakeMemRefOp.make(list(map_operands(view)), [map_type(view)]), entry, place)
 
 
-def _found(op: Operation, entry: Block) -> SSAValue | None:
-    """The result of an equal operation of a block."""
+def _unique(op: Operation, entry: Block, place: Operation) -> SSAValue:
+    """The result of an operation of a block: of an equal one, else of this one, inserted before ``place``."""
     for other in entry.ops:
         same = (
             other.name == op.name and other.attributes == op.attributes and other.results[0].type == op.results[0].type
@@ -65,9 +64,5 @@ def _found(op: Operation, entry: Block) -> SSAValue | None:
         if same and all(a is b for a, b in zip(other.operands, op.operands, strict=True)):
             op.erase()
             return other.results[0]
-    return None
-
-
-def _inserted(op: Operation, entry: Block, place: Operation) -> SSAValue:
     entry.insert_op_before(op, place)
     return op.results[0]

@@ -59,9 +59,8 @@ class PartitionInterpreter(IntegerInterpreter):
         self.filled: dict[SSAValue, int] = defaultdict(int)
         self.committed: set[SSAValue] = set()  # pipelines whose items a commit releases
         self.drained: set[SSAValue] = set()  # pipelines whose last release this partition waits for
-        self.expected: dict[
-            SSAValue, int
-        ] = {}  # the bytes that the item acquired last expects, and those that TMA copies to it
+        # The bytes that the item acquired last expects, and those that TMA copies to it.
+        self.expected: dict[SSAValue, int] = {}
         self.copied_bytes: dict[SSAValue, int] = defaultdict(int)
         self.in_flight: list[set[tuple[SSAValue, int]]] = []
         self.group, self.region = group, region

@@ -50,9 +50,11 @@ def verify_shared_memory_allocation(module: ModuleOp) -> int:
 def _check_kernel(kernel: Operation) -> int:
     paths = control_flow_paths(kernel)
     users = [op for op in paths.successors if "scratch_offset" in op.attributes]
+    filled = {value for op in kernel.walk() if op.name == LOAD for value in _buffers(op)}
+    foreign = {buffer for op in _disjoint_regions(kernel) for buffer in _buffers(op) if buffer in filled}
     for op in users:
         _check_inside(kernel, op)
-        _check_stage_buffers(kernel, paths, op)
+        _check_stage_buffers(kernel, paths, op, filled, foreign)
         for other in _reached_before_barrier(op, paths):
             if "scratch_offset" in other.attributes and _overlap(op, other):
                 _fail(kernel, f"{_text(other)} may write where {_text(op)} is still being read")
@@ -69,15 +71,14 @@ def _check_kernel(kernel: Operation) -> int:
     return len(users)
 
 
-def _check_stage_buffers(kernel: Operation, paths: ControlFlowPaths, user: Operation) -> None:
-    """Check that no other partition uses a stage buffer that overlaps an operation's scratch from then on."""
-    loaded = {value for op in kernel.walk() if op.name == LOAD for value in op.operands}
-    foreign_buffers = {buffer for op in _disjoint_regions(kernel) for buffer in _buffers(op) if buffer in loaded}
+def _check_stage_buffers(
+    kernel: Operation, paths: ControlFlowPaths, user: Operation, filled: set[SSAValue], foreign: set[SSAValue]
+) -> None:
+    """Check that no other partition uses a stage buffer that overlaps an operation's scratch from then on. ``filled``: the buffers that
+    TMA fills; ``foreign``: those of them that only another partition reads, and that results of its MMAs are computed from.
+    """
     for op in paths.reachable_from(user, lambda op: False):
-        # The results are computed from buffers that only another partition reads.
-        for buffer in (
-            foreign_buffers if op.name == MMA_WAIT else [buffer for buffer in _buffers(op) if buffer in loaded]
-        ):
+        for buffer in foreign if op.name == MMA_WAIT else filled.intersection(_buffers(op)):
             if overlap(stage_region(defining_op(buffer)), scratch_region(user)):
                 _fail(kernel, f"{op.name} uses a ring in the bytes of {user.name}, which came before")
 

@@ -17,7 +17,8 @@ from ...common.llvm_type_constructors import I32
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import KernelEmitter
-from ..emission.register_values import PackedLane, RegisterValue, materialize
+from ..emission.register_values import PackedLane, RegisterValue
+from ..memory.packed_loads import whole_words
 
 BYTES, BYTE_BITS, EACH = 4, 8, 0x01010101
 HIGHEST, LOWER = 0x80 * EACH, 0x7F * EACH
@@ -49,10 +50,8 @@ def _words(b: InstructionBuilder, lanes: Sequence[RegisterValue]) -> list[Value]
 
 
 def _word(b: InstructionBuilder, lanes: Sequence[RegisterValue]) -> Value | None:
-    first = lanes[0]
-    if isinstance(first, PackedLane):
-        whole = [PackedLane(first.word, place, first.element) for place in range(BYTES)]
-        return materialize(b, first.word) if list(lanes) == whole else None
+    if words := whole_words(b, lanes):
+        return words[0]
     known = [_constant(lane) for lane in lanes]
     parts = [byte & 0xFF for byte in known if byte is not None]
     return int.from_bytes(bytes(parts), "little") if len(parts) == BYTES else None

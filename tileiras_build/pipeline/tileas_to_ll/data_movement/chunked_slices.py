@@ -44,6 +44,12 @@ def slice_start(
     return start
 
 
+def slice_shape(op: TableOp) -> tuple[int, ...]:
+    """The shape of what an extract_slice reads: one element where its result is a scalar."""
+    source, result = op.source.type, op.result.type
+    return tuple(result.get_shape()) if isinstance(result, TensorType) else (1,) * len(source.get_shape())
+
+
 @dataclass(frozen=True)
 class _Elements:
     """The elements of a thread's registers: the thread's part of the packed index, XOR one of ``offsets``."""
@@ -179,8 +185,7 @@ def extract_in_chunks(e: KernelEmitter, op: TableOp) -> list[Value]:
     """The registers of an extract_slice."""
     is_tile = isinstance(op.result.type, TensorType)
     shape = tuple(op.source.type.get_shape())
-    part = tuple(op.result.type.get_shape()) if is_tile else (1,) * len(shape)
-    exchange = _ChunkedExchange(e, op, element_of(op.source.type), shape, part)
+    exchange = _ChunkedExchange(e, op, element_of(op.source.type), shape, slice_shape(op))
     source = layout_of(op.source)
     stored = _Elements.of(e, source)
     wanted = _Elements.of(e, layout_of(op.result), exchange.widen) if is_tile else _Elements(e, (), (), (0,))

@@ -26,7 +26,7 @@ from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import Handler, KernelEmitter
 from ..memory.element_coordinates import ElementCoordinates
 from ..memory.shared_memory import holder_of, load_registers, load_shared, store_registers, store_shared
-from .chunked_slices import extract_in_chunks, insert_in_chunks, slice_start
+from .chunked_slices import extract_in_chunks, insert_in_chunks, slice_shape, slice_start
 
 
 def element_bits(data: bytes, index: int, size: int) -> int:
@@ -156,7 +156,7 @@ def _count(result: SSAValue) -> int:
 
 def _holds_slice(e: KernelEmitter, op: TableOp, layout: LinearLayout) -> Value | None:
     """Whether all registers of a thread are in the slice, else none is; None where registers are in several slices."""
-    part = _slice_shape(op.result, layout)
+    part = slice_shape(op)
     outer = layout.size - 1 & ~inner_bits(layout.shape, part)
     if not outer or any(offset & outer for offset in layout.register_offsets):
         return None
@@ -164,17 +164,11 @@ def _holds_slice(e: KernelEmitter, op: TableOp, layout: LinearLayout) -> Value |
     return e.b.compare("eq", e.threads.linear(lanes, warps), slice_start(e.values, op.indices, layout.shape, part))
 
 
-def _slice_shape(result: SSAValue, layout: LinearLayout) -> tuple[int, ...]:
-    return tuple(result.type.get_shape()) if isinstance(result.type, TensorType) else (1,) * layout.rank
-
-
 def _read_slice(e: KernelEmitter, op: TableOp, shape: tuple[int, ...], element: Element, scratch: int) -> list[Value]:
-    result = op.result
-    is_tile = isinstance(result.type, TensorType)
-    part = tuple(result.type.get_shape()) if is_tile else (1,) * len(shape)
+    result, part = op.result, slice_shape(op)
     start = e.b.mul(slice_start(e.values, op.indices, shape, part), element.bytes)
     base = e.b.add(start, e.memory.shared_base)
-    if not is_tile:
+    if not isinstance(result.type, TensorType):
         return load_shared(e.b, element, 1, base, scratch)
     layout = layout_of(result)
     thread = _distributed(e, layout, shape, element)

@@ -74,7 +74,7 @@ class MappedTensor:
         return self._in_units(self.b.binary("sub", to, from_, I64))
 
     def _units(self, dim: int) -> Value:
-        """Units between neighbors along a dimension: of 32 bits as the stride is, which products of 64 bits take."""
+        """Units between neighbors along a dimension: of 32 bits as the stride is, which multiplications to 64 bits take."""
         memory = self.view.memory
         bytes = self.b.mul(memory.strides[dim], element_of(memory.type.element_type).bytes, I64)
         if isinstance(bytes, int):
