@@ -97,8 +97,8 @@ def peer_launch(launch: Launch, kernel: KernelModel) -> Launch:
     return replace(launch, block=block, cluster=kernel.cluster, shared_memory=0, order=ROW_MAJOR)
 
 
-def peer_cubin(code: bytes, target: str) -> bytes:
-    """tileiras' cubin of bytecode. Raises FileNotFoundError where it is not installed, CalledProcessError where it refuses."""
+def peer_cubin(code: bytes, target: str, seconds: float | None = None) -> bytes:
+    """tileiras' cubin of bytecode. Raises FileNotFoundError where it is not installed, CalledProcessError where it refuses, TimeoutExpired after ``seconds``."""
     program = find_peer()
     if program is None:
         raise FileNotFoundError("tileiras is not installed")
@@ -106,7 +106,7 @@ def peer_cubin(code: bytes, target: str) -> bytes:
         source, cubin = Path(folder, "k.tilebc"), Path(folder, "k.cubin")
         source.write_bytes(code)
         command = [program, f"--gpu-name={target}", "-O3", str(source), "-o", str(cubin)]
-        subprocess.run(command, capture_output=True, check=True)
+        subprocess.run(command, capture_output=True, check=True, timeout=seconds)
         return cubin.read_bytes()
 
 

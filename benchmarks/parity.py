@@ -5,7 +5,8 @@
 A row has the family of instructions, the instructions in all, those of local memory, and the clocks of the model
 (docs/report.md), ours / tileiras'. Without files the kernels are those of ``operand_forms.py``, at m = n = 4096, k = 1024.
 Of files and folders the kernels with a dot count, with ``--all`` those without one, too, each program once; their arrays are guessed by their ranks, which both
-compilers get alike. Of a kernel with variants the one counts that this launch takes. Figures of tileiras are kept in ``parity.json``, by kernel and target, with a digest of the bytecode; ``--peer`` runs tileiras for those that are missing, and writes them there.
+compilers get alike, unless a launch is recorded beside the file (``record_launches.py``). Of a kernel with variants the one counts that this launch takes.
+Figures of tileiras are kept in ``parity.json``, or ``--figures FILE``, by kernel and target, with a digest of the bytecode; ``--peer`` runs tileiras for those that are missing, and writes them there.
 Exit status 1 if a family is slower than tileiras', local memory has more than 8 instructions more, or the clocks are more than 1.05 of its.
 """
 
@@ -24,6 +25,7 @@ from pathlib import Path
 from statistics import median
 
 import compile_speed
+from recorded_launches import RecordedLaunch
 from result_table import result_table
 
 from tileiras_build import driver
@@ -58,6 +60,7 @@ GUESSED_SHAPES = {
 GUESSED_SCALAR, GUESSED_GRID = "1024", (32, 32, 1)
 MORE_LOCAL_MEMORY, MORE_CLOCKS = 8, 1.05
 MODEL_SECONDS = 20  # of processor time: guessed arguments may make loops without end
+PEER_SECONDS = 600
 SUFFIXES, ENTRY = (".tilebc", ".tileirbc", ".mlir"), "cuda_tile.entry"
 DOTS = {"cuda_tile.mmaf", "cuda_tile.mmai", "cuda_tile.mmaf_scaled"}
 
@@ -81,6 +84,15 @@ class Figures:
     instructions: int
     local_memory: int
     clocks: int | None
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel's bytecode, and its launch if that is recorded."""
+
+    name: str
+    code: bytes
+    launch: RecordedLaunch | None = None
 
 
 Peer = dict[str, tuple[str, Figures]]
@@ -135,14 +147,14 @@ class Row:
 def main() -> int:
     """Print the table."""
     options = _options()
-    known = _read_peer_figures()
+    known = _read_peer_figures(options.figures)
     rows = []
-    for name, code in _kernels(options):
+    for kernel in _kernels(options):
         for target in parse_targets(options.sm):
-            rows.append(_row(name, code, target, known, options.peer))
+            rows.append(_row(kernel, target, known, options.peer))
             print("\t".join(rows[-1].cells()), file=sys.stderr, flush=True)
         if options.peer:
-            _write_peer_figures(known)
+            _write_peer_figures(known, options.figures)
     rows.sort(key=lambda row: row.badness, reverse=True)
     header = ("kernel", "sm", "family", "instructions", "local memory", "clocks", "ratio")
     print(result_table(header, [row.cells() for row in rows[: options.worst]], options.markdown))
@@ -171,18 +183,18 @@ def _medians(compared: list[Row]) -> str:
     return f" Medians: {median(instructions):.2f} of its instructions, {median(clocks):.2f} of its clocks ({len(clocks)} kernels)."
 
 
-def _read_peer_figures() -> Peer:
-    found = json.loads(PEER_FIGURES.read_text()) if PEER_FIGURES.exists() else {}
+def _read_peer_figures(file: Path) -> Peer:
+    found = json.loads(file.read_text()) if file.exists() else {}
     return {name: (digest, Figures(*figures)) for name, (digest, *figures) in found.items()}
 
 
-def _write_peer_figures(known: Peer) -> None:
+def _write_peer_figures(known: Peer, file: Path) -> None:
     """A line for each kernel."""
     lines = (
         f"{json.dumps(name)}: {json.dumps([digest, *asdict(figures).values()])}"
         for name, (digest, figures) in sorted(known.items())
     )
-    PEER_FIGURES.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    file.write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
 def _options() -> argparse.Namespace:
@@ -192,28 +204,32 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--only", action="append", metavar="PATTERN", help="kernels whose names match, * for anything")
     parser.add_argument("--all", action="store_true", help="of files and folders, kernels without dots, too")
     parser.add_argument("--peer", action="store_true", help="run tileiras where its figures are missing, and keep them")
+    parser.add_argument(
+        "--figures", type=Path, default=PEER_FIGURES, metavar="FILE", help="the file of tileiras' figures"
+    )
     parser.add_argument("--worst", type=int, metavar="N", help="print the N worst rows")
     parser.add_argument("--markdown", action="store_true", help="as docs/measurements.md has it")
     return parser.parse_args()
 
 
-def _kernels(options: argparse.Namespace) -> Iterator[tuple[str, bytes]]:
-    """The name and bytecode of each kernel."""
+def _kernels(options: argparse.Namespace) -> Iterator[Kernel]:
     from tileiras_build.frontend.export_cutile import export_kernels
 
-    found = _read(options.files, options.all) if options.files else export_kernels(FORMS)
+    forms = {} if options.files else export_kernels(FORMS)
+    found = _read(options.files, options.all) if options.files else [Kernel(*form) for form in forms.items()]
     patterns = options.only or ["*"]
-    return ((name, code) for name, code in found.items() if any(fnmatch.fnmatch(name, one) for one in patterns))
+    return (kernel for kernel in found if any(fnmatch.fnmatch(kernel.name, one) for one in patterns))
 
 
-def _read(paths: list[Path], takes_all: bool) -> dict[str, bytes]:
-    """The kernels of files and folders that have a dot, or all; of equal programs the first."""
+def _read(paths: list[Path], takes_all: bool) -> list[Kernel]:
+    """The kernels of files and folders that have a dot, or all; of equal programs with equal launches the first."""
     files = [file for path in paths for file in (sorted(path.rglob("*")) if path.is_dir() else [path])]
-    found: dict[str, tuple[str, bytes]] = {}
+    found: dict[str, Kernel] = {}
     for file in files:
         if file.suffix in SUFFIXES and (code := _code(file, takes_all)) is not None:
-            found.setdefault(disassemble(code), (f"{file.parent.name}/{file.stem}", code))
-    return dict(found.values())
+            kernel = Kernel(f"{file.parent.name}/{file.stem}", code, RecordedLaunch.of(file))
+            found.setdefault(f"{disassemble(code)}{kernel.launch}", kernel)
+    return list(found.values())
 
 
 def _code(file: Path, without_dot: bool) -> bytes | None:
@@ -226,37 +242,37 @@ def _code(file: Path, without_dot: bool) -> bytes | None:
     return code if names.count(ENTRY) == 1 and (without_dot or not DOTS.isdisjoint(names)) else None
 
 
-def _row(name: str, code: bytes, target: Target, known: Peer, runs_peer: bool) -> Row:
+def _row(kernel: Kernel, target: Target, known: Peer, runs_peer: bool) -> Row:
     try:
-        artifacts = driver.compile(code, target.name)
+        artifacts = driver.compile(kernel.code, target.name)
     except TileirasError as error:
-        return Row(name, target.name, error.id, None)
-    kernel, manifest, launch = _launched(name, read_launch_manifest(artifacts.manifest).kernels, target)
-    ours = _figures(artifacts.cubin, kernel, launch and _in_ctas(launch, manifest.cluster))
-    return Row(name, target.name, ours, _theirs(name, code, target, (kernel, launch), known, runs_peer))
+        return Row(kernel.name, target.name, error.id, None)
+    symbol, manifest, launch = _launched(kernel, read_launch_manifest(artifacts.manifest).kernels, target)
+    ours = _figures(artifacts.cubin, symbol, launch and _in_ctas(launch, manifest.cluster))
+    return Row(kernel.name, target.name, ours, _theirs(kernel, target, (symbol, launch), known, runs_peer))
 
 
 def _theirs(
-    name: str, code: bytes, target: Target, launched: tuple[str, Launch | None], known: Peer, runs_peer: bool
+    kernel: Kernel, target: Target, launched: tuple[str, Launch | None], known: Peer, runs_peer: bool
 ) -> Figures | None:
     """Tileiras' figures, from the file or by running it; ``launched``: our kernel, and its launch in tile blocks."""
-    key, digest = f"{name} {target.name}", hashlib.sha256(code).hexdigest()[:16]
+    key, digest = f"{kernel.name} {target.name}", hashlib.sha256(kernel.code).hexdigest()[:16]
     if key in known and known[key][0] == digest:
         return known[key][1]
     if not runs_peer:
         return None
     try:
-        found = _peer_figures(compile_speed.peer_cubin(code, target.name), *launched)
-    except (FileNotFoundError, subprocess.CalledProcessError):
+        found = _peer_figures(compile_speed.peer_cubin(kernel.code, target.name, PEER_SECONDS), *launched)
+    except (FileNotFoundError, subprocess.SubprocessError):
         return None
     known[key] = (digest, found)
     return found
 
 
-def _launched(name: str, manifests: Mapping[str, Manifest], target: Target) -> tuple[str, Manifest, Launch | None]:
+def _launched(kernel: Kernel, manifests: Mapping[str, Manifest], target: Target) -> tuple[str, Manifest, Launch | None]:
     """The kernel or variant that a launch takes, its manifest, and the launch in tile blocks; None where the model has no answer."""
     symbol, general = next((symbol, one) for symbol, one in manifests.items() if one.variant_of is None)
-    settings, grid = _problem(name, general)
+    settings, grid = _problem(kernel, general)
     try:
         symbol = launched_kernel(manifests, symbol, settings, grid)
         found = launch_of_manifest(manifests[symbol], settings, grid, gpu_model(target).sm_count)
@@ -265,9 +281,12 @@ def _launched(name: str, manifests: Mapping[str, Manifest], target: Target) -> t
     return symbol, manifests[symbol], found
 
 
-def _problem(name: str, manifest: Manifest) -> tuple[dict[str, str], Shape]:
-    """The arguments and the grid of a kernel: a form's problem, or a guess."""
-    shapes = [f"{M}x{K}", f"{N}x{K}" if TRANSPOSED in name else f"{K}x{N}", f"{M}x{N}"]
+def _problem(kernel: Kernel, manifest: Manifest) -> tuple[dict[str, str], Shape]:
+    """The arguments and the grid of a kernel: the recorded ones, a form's problem, or a guess."""
+    if kernel.launch is not None:
+        return kernel.launch.settings(manifest), kernel.launch.grid
+    name, shapes = kernel.name, [f"{M}x{K}", f"{K}x{N}", f"{M}x{N}"]
+    shapes = [shapes[0], f"{N}x{K}", shapes[2]] if TRANSPOSED in name else shapes
     shapes = [f"2x{shape}" for shape in shapes] if name == BATCHED else shapes
     if "/" in name:
         shapes, grid = [], GUESSED_GRID

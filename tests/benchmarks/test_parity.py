@@ -20,7 +20,7 @@ def parity(monkeypatch):
     import parity
 
     yield parity
-    for name in ("parity", "compile_speed"):
+    for name in ("parity", "compile_speed", "recorded_launches"):
         sys.modules.pop(name, None)
 
 
@@ -59,7 +59,7 @@ def test_the_summary_counts_each_fault(parity):
 def test_of_variants_the_one_counts_that_the_launch_takes(parity):
     made = compiled("matmul", "sm_90", stop_at="cubin")
     manifests = read_launch_manifest(made.manifest).kernels
-    symbol, manifest, launch = parity._launched("files/matmul", manifests, find_target("sm_90"))
+    symbol, manifest, launch = parity._launched(parity.Kernel("files/matmul", b""), manifests, find_target("sm_90"))
     assert len(manifests) == 3 and symbol == "matmul__aligned__cluster2" and manifest is manifests[symbol]
     assert (parity._in_ctas(launch, manifest.cluster).grid, launch.cluster) == (parity.GUESSED_GRID, (2, 1, 1))
     taken, general = (parity._figures(made.cubin, name, None) for name in (symbol, "matmul"))
