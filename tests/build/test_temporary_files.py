@@ -74,8 +74,8 @@ def test_real_kernels_leave_nothing(tmp_path, temporary):
 
 
 def wait_until(condition) -> None:
-    """Some seconds at most: what is waited for is in progress."""
-    for _ in range(600):
+    """A minute and a half at most, on a busy machine: what is waited for is in progress."""
+    for _ in range(1800):
         if condition():
             return
         time.sleep(0.05)

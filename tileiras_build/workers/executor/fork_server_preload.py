@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from ...core.user_tmp import remove_dead_scratch
 from ..lazy_class_creation import COMPILER, enable
 
-_TIMEOUT_SECONDS = 10.0  # seconds
+_TIMEOUT_SECONDS = 60.0  # on a busy machine a process that was killed takes many seconds to end
 PRELOAD = (
     "tileiras_build.workers.executor.preload"  # the module that it imports; builds with other stages may use another
 )
