@@ -3,7 +3,8 @@
     RECORD_TO=FOLDER pytest -p record_launches -p tileiras_build.cutile.pytest --tile-device cpu --tile-sm 100 TESTS
 
 A plugin of pytest (``PYTHONPATH=benchmarks``). FOLDER gets NAME.tilebc and NAME.json of each kernel and each launch of other arguments, as cuTile's front end
-compiles it for the target. As kernels write nothing, tests that compare results fail.
+compiles it for the target. As kernels write nothing, tests that compare results fail. RECORD_AND_RUN=PATTERN names kernels that run too (a regular expression):
+those that write the integers by which a later kernel finds its rows.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import os
+import re
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -27,6 +29,7 @@ from tileiras_build.launch.runtime.pack_arguments import ArrayView
 
 MOST_VALUES = 1 << 16  # elements of an array of integers that a recording keeps
 FOLDER = Path(os.environ["RECORD_TO"])
+RUN = os.environ.get("RECORD_AND_RUN")
 
 
 def launch(session: Session, stream: object, grid: Any, kernel: Any, arguments: Any, programmatic: bool) -> None:
@@ -45,6 +48,8 @@ def launch(session: Session, stream: object, grid: Any, kernel: Any, arguments: 
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(code)
     made.write(file)
+    if RUN and re.search(RUN, name):
+        session.launch(stream, grid, kernel, arguments, programmatic)
 
 
 def _recorded(value: Value) -> list[RecordedArray | int | float]:

@@ -27,6 +27,19 @@ def test_scale():
     rows = np.array([3, 1, 2, 0], np.int32)
     ct.launch(0, (4, 1, 1), scale, (x, rows, y, 2.0, 32))
     assert y.sum() == 0
+
+
+@ct.kernel
+def reverse(rows):
+    row = ct.bid(0)
+    ct.scatter(rows, row, ct.num_blocks(0) - 1 - row)
+
+
+def test_rows_of_another_kernel():
+    x, y = np.ones((4, 32), np.float32), np.zeros((4, 32), np.float32)
+    rows = np.zeros(4, np.int32)
+    ct.launch(0, (4, 1, 1), reverse, (rows,))
+    ct.launch(0, (4, 1, 1), scale, (x, rows, y, 2.0, 32))
 '''
 
 
@@ -57,19 +70,31 @@ def test_arguments_become_settings_by_name(recorded_launches, tmp_path):
         recorded_launches.RecordedLaunch("matmul", (2, 4, 1), arrays[:2]).settings(manifest)
 
 
-def test_a_suite_is_recorded_without_running(recorded_launches, tmp_path):
-    (tmp_path / "test_scale.py").write_text(SUITE)
+def record(folder, test, **environment):
+    """The folder of the launches that a test of ``SUITE`` makes."""
+    (folder / "test_scale.py").write_text(SUITE)
     found = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "record_launches",
-         "-p", "tileiras_build.cutile.pytest", "--tile-device", "cpu", "--tile-sm", "100", "test_scale.py"],
-        cwd=tmp_path, capture_output=True, text=True, check=False,
-        env=os.environ | {"PYTHONPATH": str(FOLDER), "RECORD_TO": str(tmp_path / "made")},
+         "-p", "tileiras_build.cutile.pytest", "--tile-device", "cpu", "--tile-sm", "100", f"test_scale.py::{test}"],
+        cwd=folder, capture_output=True, text=True, check=False,
+        env=os.environ | {"PYTHONPATH": str(FOLDER), "RECORD_TO": str(folder / "made")} | environment,
     )  # fmt: skip
     assert found.returncode == 0, found.stdout + found.stderr
-    [file] = (tmp_path / "made").glob("scale-*.tilebc")
+    return folder / "made"
+
+
+def test_a_suite_is_recorded_without_running(recorded_launches, tmp_path):
+    [file] = record(tmp_path, "test_scale").glob("scale-*.tilebc")
     launch = recorded_launches.RecordedLaunch.of(file)
     array = recorded_launches.RecordedArray
     assert launch.grid == (4, 1, 1)
     assert launch.arguments == [
         array([8, 32], [64, 1], []), array([4], [1], [3, 1, 2, 0]), array([4, 32], [32, 1], []), 2.0,
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("pattern, rows", [("reverse", [3, 2, 1, 0]), ("", [0, 0, 0, 0])])
+def test_kernels_that_write_indices_run_by_name(recorded_launches, tmp_path, pattern, rows):
+    made = record(tmp_path, "test_rows_of_another_kernel", RECORD_AND_RUN=pattern)
+    [file] = made.glob("scale-*.tilebc")
+    assert recorded_launches.RecordedLaunch.of(file).arguments[1] == recorded_launches.RecordedArray([4], [1], rows)
