@@ -8,6 +8,7 @@ from ..common.cse import Cse
 from ..job import Job
 from ..pass_manager import run_passes
 from .convert_cudatile_to_tileaa import ConvertCudaTileToTileAA
+from .drop_unused_values import DropUnusedValues
 from .drop_variants import DropVariants
 from .make_persistent import MakePersistent
 from .narrow_guarded_loops import NarrowGuardedLoops
@@ -18,6 +19,7 @@ PASSES = (
     ConvertCudaTileToTileAA,  # first: all later passes match nv_tileaa
     DropVariants,  # before all others: they need not work on what is dropped
     Cse,  # front ends repeat constants and assumptions at each use
+    DropUnusedValues,  # before passes that match loops
     SwizzleGrid,  # after Cse: unused program ids are erased
     NarrowGuardedLoops,  # after Cse: equal scalars are one value; before SkipFullTileMasks: masks stand in loops themselves
     SkipFullTileMasks,  # after Cse: equal masks are one operation
