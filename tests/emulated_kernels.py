@@ -40,9 +40,9 @@ def compiled(path: Path, name: str, sm: str, **options):
     return compiled_once.compiled(bytecode(path, name), sm, **options)
 
 
-def scheduled_case(path: Path, name: str, sm: str) -> ModuleOp:
+def scheduled_case(path: Path, name: str, sm: str, schedule: str = "") -> ModuleOp:
     """One case as scheduled tile IR, a new module at each call."""
-    return scheduled_module(bytecode(path, name), sm)
+    return scheduled_module(bytecode(path, name), sm, schedule)
 
 
 def scheduled_kernel(path: Path, name: str, sm: str) -> TableOp:
@@ -51,14 +51,14 @@ def scheduled_kernel(path: Path, name: str, sm: str) -> TableOp:
     return as_op(func)
 
 
-def scheduled_module(data: bytes, sm: str) -> ModuleOp:
+def scheduled_module(data: bytes, sm: str, schedule: str = "") -> ModuleOp:
     """The same of bytecode. Printing this module and reading it again would cost four times as much as making it."""
-    return _scheduled(data, sm).clone()
+    return _scheduled(data, sm, schedule).clone()
 
 
 @lru_cache(maxsize=64)
-def _scheduled(data: bytes, sm: str) -> ModuleOp:
-    job = Job(find_target(sm))
+def _scheduled(data: bytes, sm: str, schedule: str) -> ModuleOp:
+    job = Job(find_target(sm), schedule=schedule)
     return tileaa_to_tileas.lower(tilebc_to_tileaa.lower(read_module(data), job), job)
 
 

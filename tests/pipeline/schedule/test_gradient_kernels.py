@@ -63,9 +63,11 @@ def test_keys_and_values_stay_in_shared_memory_where_tensor_memory_is_full():
     assert len(issued_ahead) == 1  # the scores of the next iteration
 
 
-def test_computed_operands_are_written_there_where_accumulators_fill_tensor_memory():
+def test_computed_operands_overwrite_scores_where_accumulators_fill_tensor_memory():
+    """So shared memory holds two stages of queries and output gradients beside keys and values."""
     built = compiled(KERNELS, "square_gradients", "sm_100")
-    assert 'mma = ["tcgen05", "tcgen05", "tcgen05", "tcgen05"], mma_warp = true, num_stages = 1' in built.tileas
+    assert 'mma = ["tcgen05", "tcgen05", "tcgen05", "tcgen05"], mma_warp = true, num_stages = 2' in built.tileas
+    assert "parts = 2 : i32" in built.tileas
 
 
 @pytest.mark.parametrize(

@@ -69,6 +69,7 @@ class TmemTile:
     """A tile of 64, 128 or more rows in tensor memory, distributed over warps: ``groups_m`` x ``groups_n`` times four of them.
 
     ``min_step``: the fewest columns from 128 rows to the next. ``of_pair``: 64 rows are one CTA's half of an MMA of a pair.
+    ``apart``: these, too, are divided among warps that have other columns, each of which has its own at the start of its part.
     ``shares_rows``: four threads share each of 128 rows.
     """
 
@@ -80,6 +81,7 @@ class TmemTile:
     min_step: int = 0
     of_pair: bool = False
     shares_rows: bool = False
+    apart: bool = False
 
     @cached_property
     def layout(self) -> LinearLayout:
@@ -153,6 +155,16 @@ class TmemTile:
     def tmem_columns_per_warp(self) -> int:
         """Columns of tensor memory that one warp moves."""
         return self.tmem_columns // self.groups_n
+
+    @property
+    def warp_step(self) -> int:
+        """Columns of tensor memory from those of a warp to those of the next one with other columns."""
+        return (self.tmem_step if self.apart else self.tmem_columns) // self.groups_n
+
+    def column_of(self, column: int) -> int:
+        """The column of tensor memory of a column of the tile, from those of its row on."""
+        part, inside = divmod(column * self.element_bits // COLUMN_BITS, self.tmem_columns_per_warp)
+        return part * self.warp_step + inside
 
     @property
     def tiles_per_warp(self) -> int:

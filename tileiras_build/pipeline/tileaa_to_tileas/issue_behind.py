@@ -158,6 +158,11 @@ def shares_columns(one: SSAValue, other: SSAValue) -> bool:
     return first < second + count and second < first + size
 
 
+def has_parts_of(tile: SSAValue, other: SSAValue) -> bool:
+    """Whether each warp has only columns of a tile that it has of the other one."""
+    return defining_table_op(tile).parts is not None and _columns(tile) == _columns(other)
+
+
 def _columns(tile: SSAValue) -> tuple[int, int]:
     """The first column of a tile in tensor memory, and how many it has."""
     return defining_table_op(tile).column, type_as(tile, TmemType).columns.data

@@ -13,7 +13,8 @@ Sound: the issuer passes a barrier once all warps have arrived, so an MMA follow
        MMA that follows it. A stage is released by the completion of its last MMA, alone, as before: a warp that waits for the stage, or
        that accesses it, arrives behind that, and the issuer waits for the arrival before it issues that MMA (``_Stages``). So nothing is
        loaded over what a thread still accesses, and no thread that waits is a phase late. Stages that threads fill alone they acquire
-       themselves, and the issuer waits for their arrival.
+       themselves, and the issuer waits for their arrival. Behind all MMAs they wait for what is loaded once: results may be stored over it,
+       and a loop without iterations has no MMA that they have waited for.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ from ..common.optimization_hints import occupancy
 from ..job import Job
 from ..mma.dots import accumulates_in_tmem
 from ..pass_manager import EdgePass
-from .issue_behind import shares_columns
+from .issue_behind import has_parts_of, shares_columns
 from .op_insertion import insert_before
 from .rotate_mma_loop import users
 from .warp_specialization.consumer import Consumer
@@ -97,7 +98,7 @@ def _split(switch: TableOp, func: TableOp, job: Job) -> bool:
     kept = {site for site in sites if _reaches(site, exchanges)}
     if slice is None or not all(map(_is_waited_for, sites)):
         return False
-    stages = _Stages(inside, acts)
+    stages = _Stages(inside, acts, body)
     if not stages.are_handed_over(sites):
         return False
     registers = _partition_registers(acts, func, job)
@@ -109,7 +110,8 @@ def _split(switch: TableOp, func: TableOp, job: Job) -> bool:
         dot.recomputed = True
     issuer = _Issuer(handed, slice).run(body)
     _Computing(handed, kept).run(body)
-    _erase([op for op in acts if op not in stages.waits], body)
+    _move_behind(stages.held, acts, body)
+    _erase([op for op in acts if op not in (*stages.waits, *stages.held)], body)
     _replace(switch, issuer, func)
     return True
 
@@ -158,13 +160,11 @@ def _is_supported(switch: TableOp, acts: Sequence[TableOp], func: TableOp) -> bo
 
 
 def _has_resources(sites: Sequence[Operation], registers: Sequence[int] | None, func: TableOp, job: Job) -> bool:
-    """Whether a CTA has shared memory for the mbarriers, and threads registers beside a further warp, where partitions have ``registers``. Stages that share bytes are read by warps that
-    write them.
+    """Whether a CTA has shared memory for the mbarriers, and threads registers beside a further warp, where partitions have ``registers``.
+    Stages that share bytes are read by warps that write them.
     """
-    plan = plan_shared_memory(func, scratch_users(func, job), job)
-    if plan.sharing is not Sharing.NONE or plan.total + ONE_STAGE.size_bytes * len(sites) > available_shared_memory(
-        func, job
-    ):
+    plan, mbarriers = plan_shared_memory(func, scratch_users(func, job), job), ONE_STAGE.size_bytes * len(sites)
+    if plan.sharing is not Sharing.NONE or plan.total + mbarriers > available_shared_memory(func, job):
         return False
     return _leaves_registers(func, registers, job)
 
@@ -227,7 +227,12 @@ class _Exchanges:
 def _tiles_with_columns_in_common(ops: Iterable[Operation]) -> set[SSAValue]:
     """The tiles of tensor memory that threads access, and that have a column in common with another one of these."""
     tiles = {value for op in ops if not is_async_mma(op) for value in op.operands if isinstance(value.type, TmemType)}
-    return {tile for tile in tiles if any(other is not tile and shares_columns(tile, other) for other in tiles)}
+    return {tile for tile in tiles if any(other is not tile and _may_exchange(tile, other) for other in tiles)}
+
+
+def _may_exchange(tile: SSAValue, other: SSAValue) -> bool:
+    """Whether a warp may write columns of a tile that another one has of the other tile."""
+    return shares_columns(tile, other) and not (has_parts_of(tile, other) or has_parts_of(other, tile))
 
 
 def _reaches(barrier: Operation, is_reached: Callable[[Operation], bool]) -> bool:
@@ -269,7 +274,7 @@ def _handoff(switch: TableOp, warps: int) -> Pipeline:
 class _Stages:
     """The stages that MMAs read and threads access: TMA fills them, or threads alone."""
 
-    def __init__(self, inside: Sequence[Operation], acts: Sequence[TableOp]):
+    def __init__(self, inside: Sequence[Operation], acts: Sequence[TableOp], body: Block):
         waited = {as_op(op).pipeline for op in acts if isinstance(op, ConsumerWaitOp)}
         released = {op.pipeline for op in acts if is_async_mma(op) and op.pipeline is not None}
         self.pipelines = {pipeline: pipeline for pipeline in waited | released}
@@ -277,7 +282,10 @@ class _Stages:
         own = set(acts)
         others = (op for op in inside if op not in own and not is_pure(op))
         self.accesses = {op: pipeline for op in others for pipeline in self._accessed(op)}
-        self.waits = [op for op in acts if isinstance(op, ConsumerWaitOp) and op.pipeline in self.accesses.values()]
+        waits = [op for op in acts if isinstance(op, ConsumerWaitOp)]
+        self.waits = [op for op in waits if op.pipeline in self.accesses.values()]
+        # What is loaded once, and no MMA releases.
+        self.held = [op for op in waits if op not in self.waits and op.pipeline not in released and op.parent is body]
 
     def _accessed(self, op: Operation) -> set[SSAValue]:
         return {self.pipelines[value] for value in op.operands if value in self.pipelines}
@@ -420,6 +428,15 @@ def _erase(acts: Collection[Operation], body: Block) -> None:
         if is_pure(op) and not op.regions and not is_loop_exit(op) and not any(users(result) for result in op.results):
             op.detach()
             op.erase()
+
+
+def _move_behind(waits: Iterable[Operation], acts: Iterable[Operation], body: Block) -> None:
+    """Move waits behind all MMAs."""
+    issuing = {ancestor_in(op, body) for op in acts if is_async_mma(op)}
+    *_, last = (op for op in body.ops if op in issuing)
+    for wait in waits:
+        wait.detach()
+        body.insert_op_after(wait, last)
 
 
 def _replace(switch: TableOp, issuer: Block, func: TableOp) -> None:

@@ -6,7 +6,8 @@ computed from. In a run:
 - Threads access columns only if the MMAs that access them are complete: an accumulator that was committed after these was
   waited for, or the next item of an operand stage that one of these released.
 - An MMA accesses columns that threads have written or read only after all threads synchronized.
-- Threads write columns that other threads read through another tile only after they synchronized; of four warps each has lanes of its own.
+- Threads write columns that other threads read through another tile only after they synchronized; of four warps each has lanes of its own, and
+  of more each has columns of its own in a tile in parts, and in one of as many columns in the same place.
 - What an MMA or a thread reads was written last through the same tile.
 - What an operation writes is read in some run: else another one overwrites it too early (``unread``).
 
@@ -21,7 +22,7 @@ from typing import NoReturn, Protocol
 
 from xdsl.ir import Operation, Region, SSAValue
 
-from ...ir.casting import cast, defining_op, int_attr, parent_op
+from ...ir.casting import as_op, cast, defining_op, int_attr, parent_op
 from ...ir.dialects.nv_tileas.types import TmemType
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_async_mma
@@ -76,8 +77,8 @@ class TmemColumnLifetimes:
         if op.enabled is not None and self.run.known_integers.get(op.enabled) == 0:
             return
         self._check_complete(op, op.dest)
-        others = any(self.loaded.get(column, op.dest) is not op.dest for column in _columns(op.dest))
-        if others and _warps_of_kernel(op) > WARPS:
+        others = [tile for column in _columns(op.dest) if (tile := self.loaded.get(column, op.dest)) is not op.dest]
+        if not all(_has_parts_of(op.dest, tile) for tile in others) and _warps_of_kernel(op) > WARPS:
             self.run.fail(f"{op.name} overwrites columns of another tile that other threads may still read")
         self.stored.update(_columns(op.dest))
         self._write(op, op.dest, added=op.enabled is not None and self.run.known_integers.get(op.enabled) is None)
@@ -169,6 +170,11 @@ def _warps_of_kernel(op: Operation) -> int:
     while "num_warps" not in op.attributes:
         op = parent_op(op)
     return int_attr(op, "num_warps")
+
+
+def _has_parts_of(tile: SSAValue, other: SSAValue) -> bool:
+    """Whether each warp writes only those columns of a tile that it reads of another one."""
+    return as_op(defining_op(tile)).parts is not None and _columns(tile) == _columns(other)
 
 
 def _columns_of(value: SSAValue) -> range:

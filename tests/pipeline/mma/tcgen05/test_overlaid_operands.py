@@ -1,4 +1,4 @@
-"""Left operands in the columns of the accumulator that they are computed from: where two CTAs then share an SM."""
+"""Left operands in the columns of the accumulator that they are computed from: where two CTAs then share an SM, or all tiles fit."""
 
 import re
 from pathlib import Path
@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 from tests.emulated_kernels import compiled, run, scheduled_case
+from tileiras_build.core.errors import InternalError
 from tileiras_build.pipeline.verifiers.mbarrier_pipelines import verify_pipelines
 
 KERNELS = Path(__file__).parents[2] / "tileaa_to_tileas" / "state_dots.py"
+SQUARE = Path(__file__).parents[2] / "schedule" / "gradient_kernels.py"
 
 
 def first_columns(text: str) -> list[int]:
@@ -46,3 +48,30 @@ def test_results_do_not_depend_on_columns(steps):
 
 def test_verifier_of_columns():
     assert verify_pipelines(scheduled_case(KERNELS, "gradients", "sm_100")) > 0
+
+
+def test_warps_that_share_lanes_overwrite_parts_of_their_own():
+    """Each of two warps has 32 of 64 columns of an operand at the start of its 64 columns of scores."""
+    module = scheduled_case(SQUARE, "square_gradients", "sm_100", schedule='{"schedule": {"mma_warp": false}}')
+    assert verify_pipelines(module) > 0
+    for op in module.walk():
+        op.attributes.pop("parts", None)
+    with pytest.raises(InternalError, match="overwrites columns of another tile that other threads may still read"):
+        verify_pipelines(module)
+
+
+@pytest.mark.parametrize("trips", [0, 1, 3])
+@pytest.mark.parametrize("schedule", [None, '{"schedule": {"mma_warp": false}}'])
+def test_results_do_not_depend_on_parts_of_columns(trips, schedule):
+    rng = np.random.default_rng(trips)
+    # Powers are 1 and 2, and all results are exact.
+    k, v = (rng.integers(0, 2, (128, 128)).astype(np.float16) for _ in range(2))
+    q, outer = np.zeros((384, 128), np.float16), rng.integers(-1, 2, (384, 128)).astype(np.float16)
+    q[np.arange(384), rng.integers(0, 128, 384)] = 1
+    q, outer = q[: 128 * trips], outer[: 128 * trips]
+    dk, dv = (np.full((128, 128), np.nan, np.float32) for _ in range(2))
+    found = run(SQUARE, "square_gradients", "sm_100", [q, k, v, outer, dk, dv], schedule=schedule)
+    left, right, x, y = (one.astype(np.float64) for one in (k, v, q, outer))
+    powers = np.exp2(left @ x.T)
+    np.testing.assert_array_equal(found[5], powers @ y)
+    np.testing.assert_array_equal(found[4], (powers * (right @ y.T)) @ x)

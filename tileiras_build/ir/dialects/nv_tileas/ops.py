@@ -324,9 +324,9 @@ AllocTmemOp = define(
     "nv_tileas.alloc_tmem",
     "source",
     "result",
-    "a tile in tensor memory, from ``column`` on",
+    "a tile in tensor memory, from ``column`` on, in so many ``parts`` of columns that are apart where the tile is wider",
     pure=False,
-    attributes={"column": I32},
+    attributes={"column": I32, "parts": I32.optional()},
     op_traits=NO_TILES,
 )
 TmemLoadOp = define(

@@ -75,6 +75,7 @@ from .rescale_emission import emit_tmem_scale
 from .tmem_access import (
     LANE_SHIFT,
     form_of,
+    in_columns_of,
     pointer_to,
     tile_of,
     tile_start,
@@ -113,7 +114,7 @@ def emit_tmem_store(e: KernelEmitter, op: TableOp) -> None:
 def _store(e: KernelEmitter, op: TableOp) -> None:
     element = element_of(op.value.type)
     bits, is_pair = COLUMN_BITS if op.accumulator else element.bits, op.accumulator and allocation_of(e).is_pair
-    tile = tile_of(op.value, bits, e.num_warps, is_pair=is_pair)
+    tile = in_columns_of(tile_of(op.value, bits, e.num_warps, is_pair=is_pair), op.dest)
     registers = e.values.packed_as(op.value, tile.layout)
     words = pack_registers(e.b, element, registers, COLUMN_BITS // tile.element_bits)
     e.b.issue(instructions.FenceAfterOp)  # MMAs of other threads may have read these columns
@@ -366,7 +367,8 @@ class _Umma:
     def _left(self, row: int, k: int) -> Value:
         """An operand in tensor memory, packed along k in 32-bit words."""
         first = row // ROWS * _row_step(self.op.lhs, self.mma.m)
-        column = cast(int, self.e.values[self.op.lhs]) + first + k * self.mma.element_bits // COLUMN_BITS
+        tile = unwrap(tmem_tile(self.mma.m, self.mma.k, self.mma.element_bits, self.e.num_warps))
+        column = cast(int, self.e.values[self.op.lhs]) + first + in_columns_of(tile, self.op.lhs).column_of(k)
         return pointer_to(self.e.b, self.e.b.add(allocation_of(self.e).base, column))
 
     def _advanced(self, operand: tuple[MatrixOperand, SSAValue], row: int, k: int) -> Value:

@@ -39,7 +39,7 @@ from ..dots import row_of
 from ..smem_operands import load_by_tma, readable_operand
 from .kernel_columns import columns_of_kernel
 from .overlaid_operands import CTAS as OVERLAID_CTAS
-from .overlaid_operands import overlay_operands
+from .overlaid_operands import overlaid_dots, overlay_operands
 
 _Moved = tuple[TableOp, TmaOperand, int]  # a dot, its left operand, and the columns that this leaves
 
@@ -66,7 +66,7 @@ def keep_in_smem(dot: TableOp, atom: Tcgen05Atom, job: Job) -> None:
 
 def _may_be_stored(dot: TableOp, atom: Tcgen05Atom) -> bool:
     """Whether threads may write a left operand to shared memory that a loop computes and tensor memory holds."""
-    if dot.stored or dot.copied or dot.stationary or dot.rescaled or dot.lhs_scale is not None:
+    if dot.stored or dot.copied or dot.stationary or dot.overlaid or dot.rescaled or dot.lhs_scale is not None:
         return False
     if as_op(enclosing_kernel(dot)).num_ctas is not None or dot_operand_load(dot, 0) is not None:
         return False
@@ -83,29 +83,35 @@ def _stored_fits(dot: TableOp, ctas: int, job: Job) -> bool:
 
 
 def free_columns(op: TableOp, job: Job, warps: int, loaded: Collection[int]) -> bool:
-    """Keep left operands of a kernel's dots in shared memory until tensor memory holds all other tiles, with those of ``op``: stationary ones, then
-    those that loops compute. None, and False, where it does not, or shared memory does not hold a stage beside them.
+    """Keep left operands of a kernel's dots elsewhere until tensor memory holds all other tiles, with those of ``op``: stationary ones in shared
+    memory, then those that loops compute in accumulators, or else in shared memory. None, and False, where it does not, or shared memory does not
+    hold a stage beside them.
     """
     moved: list[tuple[TableOp, TableOp | None, int]] = []
-    dots = [dot for dot in dots_in(enclosing_kernel(op)) if dot.tmem_columns is not None]
-    for dot, is_computed in [(dot, is_computed) for is_computed in (False, True) for dot in dots]:
+    kernel = enclosing_kernel(op)
+    dots = [dot for dot in dots_in(kernel) if dot.tmem_columns is not None]
+    for dot, way in [(dot, way) for way in ("stationary", "overlaid", "stored") for dot in dots]:
         if columns_of_kernel(op, warps, loaded) <= ALL_COLUMNS:
             break
-        row = cast(Tcgen05Atom, row_of(dot))
-        if is_computed and _may_be_stored(dot, row):
+        row, load = cast(Tcgen05Atom, row_of(dot)), None
+        if way == "stationary" and (held := _operand(dot, row, job)) is not None:
+            own, load = _left_columns(dot, row, warps), held[0]
+            _keep(dot, held, own)
+        elif way == "overlaid" and dot in (overlaid := dict(overlaid_dots(kernel, warps))):
+            dot.overlaid, own = True, overlaid[dot]
+            dot.tmem_columns -= own
+        elif way == "stored" and _may_be_stored(dot, row):
             own = _left_columns(dot, row, warps)
             dot.stored, dot.tmem_columns = (0,), dot.tmem_columns - own
-            moved.append((dot, None, own))
-        elif not is_computed and (held := _operand(dot, row, job)) is not None:
-            own = _left_columns(dot, row, warps)
-            _keep(dot, held, own)
-            moved.append((dot, held[0], own))
+        else:
+            continue
+        moved.append((dot, load, own))
     kept, stage = _smem_of_loops(op)
     fits = kept + stage + STAGES_SMEM_OVERHEAD * (len(dots) + 1) <= job.target.max_shared_memory
     if columns_of_kernel(op, warps, loaded) <= ALL_COLUMNS and fits:
         return True
     for dot, load, own in moved:
-        dot.stored = dot.stationary = None
+        dot.stored = dot.stationary = dot.overlaid = None
         dot.tmem_columns += own
         if load is not None:
             load.tma = load.swizzle = None

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, SSAValue
 
-from ....ir.casting import tile_type, typed, unwrap
+from ....ir.casting import as_op, defining_op, tile_type, type_as, typed, unwrap
 from ....ir.dialects.cute import layout_of
+from ....ir.dialects.nv_tileas.types import TmemType
 from ....ir.layouts import TmemTile, tmem_tile
 from ....ir.layouts.linear_layout import log2_exact
+from ....ir.layouts.tmem_layout import ROWS
 from ...common.llvm_type_constructors import HALF, I16, I32, TENSOR, vector
 from ...tileas_to_ll.emission.function_builder import Value
 from ...tileas_to_ll.emission.instruction_builder import InstructionBuilder
@@ -33,7 +37,7 @@ def warp_address(threads: ThreadIds, tile: TmemTile, start: Value, own_tile: int
     """Where this warp's part of a tile begins: words ``first`` and on of its tile number ``own`` of 64 or 128 rows, or of a half of its lanes."""
     images = [32 << LANE_SHIFT, 64 << LANE_SHIFT]
     images += [tile.tmem_step << bit for bit in range(log2_exact(tile.groups_m))]
-    images += [tile.tmem_columns_per_warp << bit for bit in range(log2_exact(tile.groups_n))]
+    images += [tile.warp_step << bit for bit in range(log2_exact(tile.groups_n))]
     with threads.b.at_function_start():
         part = threads.b.linear(threads.uniform_warp, images)
     lane, column = tile.lane_and_column(own_tile)
@@ -47,6 +51,13 @@ def tile_of(value: SSAValue, bits: int, num_warps: int, *, is_pair: bool = False
     if by_quads is not None and by_quads.layout.register_permutation(held) is not None:
         return by_quads
     return unwrap(tmem_tile(*shape, bits, num_warps, is_pair=is_pair))
+
+
+def in_columns_of(tile: TmemTile, place: SSAValue) -> TmemTile:
+    """How a tile lies in the columns of ``place``, which may be those of a wider one."""
+    if as_op(defining_op(place)).parts is None:
+        return tile
+    return replace(tile, min_step=type_as(place, TmemType).columns.data // max(1, tile.rows // ROWS), apart=True)
 
 
 def form_of(shape: str, repetitions: int) -> dict[str, bool | int | str]:

@@ -368,7 +368,7 @@ class PipelineAllocation:
         """The columns of a left operand, over those of the accumulator that it is computed from."""
         left, under = unwrap(tmem_tiles(mainloop.dot, self.warps)[0]), accumulator_under(mainloop.dot)
         below = next(one.accumulator.tile for one in self.mainloops if one.dot is under)
-        return tensor_memory.over(below, left.total_tmem_columns)
+        return tensor_memory.over(below, left.groups_n)
 
     def _first_of(self, columns: TmemColumns | None) -> Mainloop | None:
         """The mainloop of the first of the dots that have columns."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IntAttr, IntegerAttr, i32
-from xdsl.ir import Block, SSAValue
+from collections.abc import Mapping
 
-from ....ir.casting import defining_op, int_attr, terminator, unwrap
+from xdsl.dialects.builtin import IntAttr, IntegerAttr, i32
+from xdsl.ir import Attribute, Block, SSAValue
+
+from ....ir.casting import defining_op, int_attr, terminator, type_as, unwrap
 from ....ir.dialects.nv_tileas.ops import AllocTmemOp
 from ....ir.dialects.nv_tileas.types import TmemType
 from ...mma.tmem_tiles import tmem_tiles
@@ -27,12 +29,13 @@ class ColumnAllocator:
         """Allocate the columns that were allocated last."""
         return self._at(self.last, self.next - self.last)
 
-    def over(self, tile: SSAValue, columns: int) -> SSAValue:
-        """Allocate the first columns of a tile again."""
-        return self._at(int_attr(defining_op(tile), "column"), columns)
+    def over(self, tile: SSAValue, parts: int) -> SSAValue:
+        """Allocate the columns of a tile again, for one of fewer columns: a part of them at the start of each of these."""
+        columns = type_as(tile, TmemType).columns.data
+        return self._at(int_attr(defining_op(tile), "column"), columns, {"parts": IntegerAttr(parts, i32)})
 
-    def _at(self, first: int, columns: int) -> SSAValue:
-        attributes = {"column": IntegerAttr(first, i32)}
+    def _at(self, first: int, columns: int, parts: Mapping[str, Attribute] | None = None) -> SSAValue:
+        attributes = {"column": IntegerAttr(first, i32), **(parts or {})}
         tile = AllocTmemOp.make([self.memory], [TmemType(IntAttr(columns))], attributes)
         return insert_before(tile, terminator(self.entry))
 
