@@ -36,7 +36,7 @@ from .element_coordinates import ElementCoordinates
 from .ended_blocks import ending_block
 from .fp4_access import load_packed, store_packed
 from .lazy_loads import LazyLoads
-from .packed_loads import REGISTER_TYPE, load_packed_registers, stays_packed, unpacked_or_merged, whole_words
+from .packed_loads import REGISTER_TYPE, joined_later, load_packed_registers, merged, stays_packed, whole_words
 from .tile_index_checks import TileBoundsChecks, computes_early
 from .vector_access import Modifiers, load_vector, store_vector
 
@@ -247,17 +247,17 @@ def emit_tiled_load(e: KernelEmitter, op: TableOp) -> None:
     element = addresses.element
     vector = vector_of(op, layout, view.order)
 
-    def load(vector: int, masked: bool) -> list[Value]:
-        return _load_tile(e, op, addresses, vector, masked)
+    def load(width: int, masked: bool) -> list[Any]:
+        return joined_later(e.b, op, element, vector, _load_tile(e, op, addresses, width, masked))
 
     has_boundary_tile = "has_boundary_tile" in op.attributes and vector > element.per_byte
     if not has_boundary_tile and "full_tile_version" not in op.attributes:
-        e.values.set(op.value, load(vector, True))
+        e.values.set(op.value, _load_tile(e, op, addresses, vector, True))
         return
     # The choice is uniform. Rows whose length is no multiple of the vector are then still read in vectors.
     masked = element.per_byte if has_boundary_tile else vector
     branches = e.b.if_else(addresses.is_full_tile(), lambda: load(vector, False), lambda: load(masked, True))
-    e.values.set(op.value, unpacked_or_merged(e.b, element, branches))
+    e.values.set(op.value, merged(e.b, element, branches))
 
 
 def _load_tile(e: KernelEmitter, op: TableOp, addresses: TileAddresses, vector: int, masked: bool) -> list[Any]:
@@ -266,7 +266,7 @@ def _load_tile(e: KernelEmitter, op: TableOp, addresses: TileAddresses, vector: 
     if "cache" in op.attributes:
         modifiers = {**modifiers, "cache": str_attr(op, "cache")}
     fill = padding_bits(element, addresses.view.type.padding.data)
-    packed = fill == 0 and stays_packed(op, element, vector)
+    packed = (fill == 0 or not masked) and stays_packed(op, element, vector)
     lazy_loads = LazyLoads(e) if "lazy" in op.attributes else None
 
     def load(first: int) -> list[Any]:

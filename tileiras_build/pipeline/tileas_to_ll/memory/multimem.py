@@ -18,7 +18,7 @@ from ...common.llvm_element_types import Element
 from ..emission.function_builder import Value
 from ..emission.kernel_emitter import Handler, KernelEmitter
 from .global_memory import TileAddresses, accesses, load_once, modifiers_of, padding_bits, tile_addresses, vector_of
-from .packed_loads import unpacked_or_merged
+from .packed_loads import merged
 from .vector_access import Modifiers, fields, predicate, registers_type
 
 # (PTX's operation, signedness of its integers) of each reduction.
@@ -69,7 +69,7 @@ def emit_load_reduce(e: KernelEmitter, op: TableOp) -> None:
         return e.values.set(op.value, load(vector, True))
     narrow = multimem_word(element)
     branches = e.b.if_else(addresses.is_full_tile(), lambda: load(vector, False), lambda: load(narrow, True))
-    return e.values.set(op.value, unpacked_or_merged(e.b, element, branches))
+    return e.values.set(op.value, merged(e.b, element, branches))
 
 
 def _load_tile(

@@ -14,6 +14,7 @@ from ....ir.dialects.nv_tileas.ops import StoreScalesOp
 from ....ir.dialects.op_definition import TableOp
 from ...common.llvm_element_types import ELEMENTS, Element
 from ...common.llvm_type_constructors import I1, I32
+from ...common.llvm_type_constructors import vector as vector_of
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import InstructionBuilder
 from ..emission.register_values import PackedLane, RegisterValue, materialize
@@ -23,12 +24,15 @@ REGISTER_TYPE, BYTES = ELEMENTS["i32"], 4
 BYTE_BITS, HALF_BITS = 8, 16
 LOW_BITS, ONES = 0x7F7F7F7F, 0x01010101  # of each byte of a word: its seven low bits, and the number 1
 TILED_STORE = "nv_tileas.tiled_store"
+TWO_VERSIONS = frozenset({"full_tile_version", "has_boundary_tile"})  # attributes of such loads
 VIEW_LIKE_OPS = ("nv_tileas.permute", "nv_tileas.view")
 
 
 def stays_packed(op: TableOp, element: Element, vector: int) -> bool:
-    """Whether ``vector`` elements stay packed: bytes that are scales or copied, and halves that two versions of a load define."""
-    if "full_tile_version" in op.attributes and element.bits == HALF_BITS:
+    """Whether ``vector`` elements stay packed: bytes that are scales or copied, and halves that two versions of a load define, which would
+    take a register each where these join.
+    """
+    if element.bits == HALF_BITS and not TWO_VERSIONS.isdisjoint(op.attributes):
         return vector * HALF_BITS % REGISTER_TYPE.bits == 0
     return element.bits == BYTE_BITS and vector % BYTES == 0 and (_is_copied(op) or _is_stored_packed(op))
 
@@ -86,7 +90,7 @@ def _as_zeros_and_ones(b: InstructionBuilder, word: SSAValue) -> SSAValue:
     return b.binary("and", b.binary("lshr", b.binary("or", carries, word), 7), ONES)
 
 
-def unpacked_or_merged(
+def merged(
     b: InstructionBuilder, element: Element, branches: Sequence[tuple[Sequence[RegisterValue], Block]]
 ) -> list[RegisterValue]:
     """The registers of a tile that several versions of a load define: packed if the first version has them packed."""
@@ -98,6 +102,30 @@ def unpacked_or_merged(
     found = b.phis([REGISTER_TYPE.type] * len(edges[0][0]), edges)
     joint = dict(zip(edges[0][0], found, strict=True))
     return [replace(part, word=b.of(joint[materialize(b, part.word)], REGISTER_TYPE.type)) for part in first]
+
+
+def joined_later(
+    b: InstructionBuilder, op: TableOp, element: Element, vector: int, values: Sequence[RegisterValue]
+) -> list[RegisterValue]:
+    """The elements that one version of a load defines, of ``vector`` in an access of the other: as lanes of 32-bit words where they stay
+    packed; each run of elements that occurs several times is one word.
+    """
+    is_packed = any(isinstance(value, PackedLane) for value in values)
+    if is_packed or "lazy" in op.attributes or not stays_packed(op, element, vector):
+        return [*values]
+    per_word = REGISTER_TYPE.bits // element.bits
+    words: dict[tuple[RegisterValue, ...], SSAValue] = {}
+    lanes: list[RegisterValue] = []
+    for first in range(0, len(values), per_word):
+        if (part := tuple(values[first : first + per_word])) not in words:
+            words[part] = _joined(b, element, part)
+        lanes += [PackedLane(words[part], position, element) for position in range(per_word)]
+    return lanes
+
+
+def _joined(b: InstructionBuilder, element: Element, values: Sequence[RegisterValue]) -> SSAValue:
+    vector = b.vector([materialize(b, value) for value in values], vector_of(len(values), element.crossing_type))
+    return b.cast("bitcast", vector, REGISTER_TYPE.type)
 
 
 def _as_registers(b: InstructionBuilder, parts: Sequence[RegisterValue]) -> list[Value]:
