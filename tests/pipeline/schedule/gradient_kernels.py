@@ -58,11 +58,39 @@ def query_gradients(q, k, v, d_out, d_q, ROWS: ConstInt, COLUMNS: ConstInt, WIDT
     ct.store(d_q, (ct.bid(0), 0), grad_q)
 
 
+@ct.kernel
+def group_gradients(q, k, v, d_out, totals, d_k, d_v, ROWS: ConstInt, COLUMNS: ConstInt, WIDTH: ConstInt):
+    """Gradients of keys that several heads share: of queries from the keys' on, with a total for each row."""
+    first = ct.bid(0) * COLUMNS // ROWS
+    keys, values = ct.load(k, (ct.bid(0), 0), (COLUMNS, WIDTH)), ct.load(v, (ct.bid(0), 0), (COLUMNS, WIDTH))
+    grad_k = ct.zeros((COLUMNS, WIDTH), dtype=ct.float32)
+    grad_v = ct.zeros((COLUMNS, WIDTH), dtype=ct.float32)
+    zeros = ct.zeros((ROWS, COLUMNS), dtype=ct.float32)
+    for head in range(q.shape[0]):
+        for i in range(first, ct.cdiv(q.shape[1], ROWS)):
+            queries = ct.load(q, (head, i, 0), (1, ROWS, WIDTH)).reshape((ROWS, WIDTH))
+            outer = ct.load(d_out, (head, i, 0), (1, ROWS, WIDTH)).reshape((ROWS, WIDTH))
+            total = ct.load(totals, (head, i), (1, ROWS)).reshape((ROWS, 1))
+            places = (
+                i * ROWS + ct.arange(ROWS, dtype=ct.int32),
+                ct.bid(0) * COLUMNS + ct.arange(COLUMNS, dtype=ct.int32),
+            )
+            powers = ct.exp2(ct.mma(queries, ct.transpose(keys), zeros) - total)
+            powers = ct.where(places[0][:, None] >= places[1][None, :], powers, 0.0)
+            grad_v = ct.mma(ct.transpose(powers).astype(q.dtype), outer, grad_v)
+            inner = powers * (ct.mma(outer, ct.transpose(values), zeros) - total)
+            grad_k = ct.mma(ct.transpose(inner).astype(q.dtype), queries, grad_k)
+    ct.store(d_k, (ct.bid(0), 0), grad_k)
+    ct.store(d_v, (ct.bid(0), 0), grad_v)
+
+
 HALF, SINGLE = (Array(type, 2, stride_divisible_by=16, shape_divisible_by=(128, 64)) for type in ("float16", "float32"))
 OPERANDS = (HALF, HALF, HALF, HALF, SINGLE, SINGLE, ROWS, COLUMNS, WIDTH)
 QUERY_OPERANDS = tuple(
     Array(type, 2, stride_divisible_by=16, shape_divisible_by=64) for type in (*4 * ["float16"], "float32")
 )
+HEADS = Array("float16", 3, stride_divisible_by=16, shape_divisible_by=(1, 64, 128))
+GROUP_OPERANDS = (HEADS, HALF, HALF, HEADS, Array("float32", 2, stride_divisible_by=4), SINGLE, SINGLE)
 CASES = [
     Case("gradients", gradients, OPERANDS),
     Case("wide_gradients", wide_gradients, (HALF, HALF, HALF, HALF, SINGLE, SINGLE, 64, 128, 128)),
@@ -71,5 +99,6 @@ CASES = [
     Case("square_gradients", wide_gradients, (HALF, HALF, HALF, HALF, SINGLE, SINGLE, 128, 128, 128)),
     Case("query_gradients", query_gradients, (*QUERY_OPERANDS, 128, 128, 128)),
     Case("narrow_query_gradients", query_gradients, (*QUERY_OPERANDS, 64, 64, 128)),
+    Case("group_gradients", group_gradients, (*GROUP_OPERANDS, 128, 64, 128)),
     Case("shared_sm", gradients.replace_hints(occupancy=2), OPERANDS),
 ]

@@ -46,9 +46,11 @@ def test_no_second_cta_takes_registers_of_live_tiles():
     assert schedule_of(scheduled_kernel(KERNELS, "shared_sm", "sm_100")).occupancy == 1
 
 
-@pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
-def test_nothing_is_spilled_to_local_memory(sm):
-    [kernel] = assembled(KERNELS, "gradients", sm).manifest["kernels"].values()
+@pytest.mark.parametrize(
+    ("name", "sm"), [("gradients", "sm_90"), ("gradients", "sm_100"), ("group_gradients", "sm_100")]
+)
+def test_nothing_is_spilled_to_local_memory(name, sm):
+    [kernel] = assembled(KERNELS, name, sm).manifest["kernels"].values()
     assert kernel["resources"]["spill_stores"] == kernel["resources"]["spill_loads"] == 0
 
 
@@ -112,6 +114,23 @@ def test_results_of_a_dot_behind_the_others(name, sm, rows, trips):
     wide_q, wide_k, wide_v, wide_out = (operand.astype(np.float64) for operand in (q, k, v, d_out))
     expected = np.exp2(wide_q @ wide_k.T) * (wide_out @ wide_v.T) @ wide_k
     np.testing.assert_allclose(d_q, expected, rtol=2e-3, atol=2e-2)
+
+
+@pytest.mark.parametrize("heads", [1, 2])
+def test_results_of_keys_that_heads_share(heads):
+    """The second block of keys is seen by half of the first tile of queries, and all of the others."""
+    random = np.random.default_rng(3)
+    q, d_out = ((random.normal(size=(heads, 384, 128)) / 8).astype(np.float16) for _ in range(2))
+    k, v = ((random.normal(size=(128, 128)) / 8).astype(np.float16) for _ in range(2))
+    totals = random.normal(size=(heads, 384)).astype(np.float32)
+    zeros = np.zeros((128, 128), np.float32)
+    values = [q, k, v, d_out, totals, zeros, zeros.copy()]
+    *_, d_k, d_v = run(KERNELS, "group_gradients", "sm_100", values, grid=(2, 1, 1))
+    wide_q, wide_k, wide_v, wide_out = (operand.astype(np.float64) for operand in (q, k, v, d_out))
+    powers = np.exp2(wide_q @ wide_k.T - totals[..., None]) * (np.arange(384)[:, None] >= np.arange(128))
+    inner = powers * (wide_out @ wide_v.T - totals[..., None])
+    np.testing.assert_allclose(d_v, (powers.swapaxes(1, 2) @ wide_out).sum(axis=0), rtol=2e-3, atol=5e-2)
+    np.testing.assert_allclose(d_k, (inner.swapaxes(1, 2) @ wide_q).sum(axis=0), rtol=2e-3, atol=5e-2)
 
 
 @pytest.mark.parametrize(("name", "sm", "shape"), CASES)

@@ -25,7 +25,7 @@ from itertools import takewhile
 from xdsl.dialects.builtin import IntAttr, IntegerAttr, i32
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
-from ...ir.casting import ancestor_in, as_op, defining_op, int_array_attr, ops_behind, parent_block
+from ...ir.casting import ancestor_in, as_op, defining_op, ops_behind, parent_block
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import (
     AgentSwitchOp,
@@ -39,7 +39,7 @@ from ...ir.dialects.nv_tileas.ops import (
     ProducerCommitOp,
     ProducerTailOp,
 )
-from ...ir.dialects.nv_tileas.types import BufferType, PipelineType, TmemType
+from ...ir.dialects.nv_tileas.types import PipelineType, TmemType
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import (
     MmaRole,
@@ -54,14 +54,11 @@ from ...ir.dialects.op_traits import (
 from ...ir.layouts.tmem_layout import WARPS
 from ..analysis.disjoint_stages import Sharing
 from ..analysis.enclosing_control_flow import enclosing_loops, has_no_early_exit
+from ..analysis.issuer_registers import leaves_registers, partition_registers_with_issuer
 from ..analysis.memory_semantics import acquires
 from ..analysis.op_queries import ASYNC_COPIES, is_pure
-from ..analysis.peak_registers import peak_of_block
-from ..analysis.resource_model import PRODUCER_REGISTERS, registers_at_launch, registers_needed, setmaxnreg_split
 from ..analysis.scalar_slice import TOKEN, ScalarSlice, may_depend_on
 from ..analysis.shared_memory_plan import available_shared_memory, plan_shared_memory, scratch_users
-from ..common.llvm_element_types import element_of
-from ..common.optimization_hints import occupancy
 from ..job import Job
 from ..mma.dots import accumulates_in_tmem
 from ..pass_manager import EdgePass
@@ -72,7 +69,6 @@ from .warp_specialization.consumer import Consumer
 from .warp_specialization.partition_slice import PartitionSlice
 from .warp_specialization.pipelines import Pipeline, PipelineState
 
-STEP_BITS = 256  # of k of an instruction
 ONE_STAGE, LOAD = PipelineType(IntAttr(1)), "nv_tileas.tmem_load"
 
 
@@ -101,7 +97,7 @@ def _split(switch: TableOp, func: TableOp, job: Job) -> bool:
     stages = _Stages(inside, acts, body)
     if not stages.are_handed_over(sites):
         return False
-    registers = _partition_registers(acts, func, job)
+    registers = partition_registers_with_issuer(acts, sites, func, job)
     if not _has_resources(sites, registers, func, job):
         return False
     func.partition_registers = registers
@@ -166,39 +162,7 @@ def _has_resources(sites: Sequence[Operation], registers: Sequence[int] | None, 
     plan, mbarriers = plan_shared_memory(func, scratch_users(func, job), job), ONE_STAGE.size_bytes * len(sites)
     if plan.sharing is not Sharing.NONE or plan.total + mbarriers > available_shared_memory(func, job):
         return False
-    return _leaves_registers(func, registers, job)
-
-
-def _leaves_registers(func: TableOp, registers: Sequence[int] | None, job: Job) -> bool:
-    """Whether threads have as many registers with a further warp: its partition of the SM has registers for one. An issuer in the warpgroup
-    of the producer takes only what the live tiles of threads leave.
-    """
-    warps, ctas = func.num_warps + func.producer_warps, occupancy(func, job) or 1
-    if registers is None:
-        with_issuer, without = (registers_at_launch((warps + more) * ctas, job.target) for more in (1, 0))
-        return with_issuer == without
-    bodies = (loop.regions[0].blocks[0] for loop in walk(func) if is_loop(loop))
-    live = max(peak_of_block(body, job.target, counts_inner=False) for body in bodies)
-    return min(registers_needed(live, func.num_warps), func.partition_registers[1]) <= registers[1]
-
-
-def _partition_registers(acts: Iterable[TableOp], func: TableOp, job: Job) -> list[int] | None:
-    """The registers of partitions with an issuer: ptxas keeps the low word of a descriptor for each instruction along k of a left operand
-    that stays in shared memory, beside the registers of a producer.
-    """
-    if func.partition_registers is None:
-        return None
-    unit, steps = job.target.sm_limits.register_unit, sum(map(_resident_steps, filter(is_async_mma, acts)))
-    own = PRODUCER_REGISTERS + -(-steps // unit) * unit
-    return setmaxnreg_split(func.num_warps, job.target, occupancy(func, job) or 1, own)
-
-
-def _resident_steps(dot: TableOp) -> int:
-    """The instructions along k of a dot whose left operand stays in shared memory."""
-    type = dot.lhs.type
-    if not isinstance(type, BufferType) or type.stages.data > 1:
-        return 0
-    return int_array_attr(dot, "shape")[2] * element_of(type.element_type).bits // STEP_BITS
+    return leaves_registers(func, registers, job)
 
 
 # ---- barriers ----------------------------------------------------------------------------------------
