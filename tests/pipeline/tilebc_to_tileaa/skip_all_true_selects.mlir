@@ -249,3 +249,97 @@ nv_tileaa.func @k {
   }
   nv_tileaa.return
 }
+
+// ---- a_mask_that_names_what_is_masked_in_a_window
+nv_tileaa.func @k {
+^bb0(%first: i32, %end: i32, %x: f32, %start: tensor<64x64xf32>):
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %width = arith.constant 64 : i32
+  %range = nv_tileaa.make_range : tensor<64xi32>
+  %across = nv_tileaa.view %range : (tensor<64xi32>) -> tensor<1x64xi32>
+  %down = nv_tileaa.view %range : (tensor<64xi32>) -> tensor<64x1xi32>
+  %base = nv_tileaa.splat %first : (i32) -> tensor<64x1xi32>
+  %row = arith.addi %base, %down : tensor<64x1xi32>
+  %rows = nv_tileaa.broadcast %row : (tensor<64x1xi32>) -> tensor<64x64xi32>
+  %window = arith.constant 99 : i32
+  %windows = nv_tileaa.splat %window : (i32) -> tensor<64x1xi32>
+  %begin = arith.subi %row, %windows : tensor<64x1xi32>
+  %starts = nv_tileaa.broadcast %begin : (tensor<64x1xi32>) -> tensor<64x64xi32>
+  %nothing = arith.constant 0.0 : f32
+  %zeros = nv_tileaa.splat %nothing : (f32) -> tensor<64x64xf32>
+  %other = nv_tileaa.splat %x : (f32) -> tensor<64x64xf32>
+  %sum = nv_tileaa.for %zero, %end, %one initial(%start) : (i32, i32, i32, tensor<64x64xf32>) -> tensor<64x64xf32> {
+  ^bb1(%i: i32, %total: tensor<64x64xf32>):
+    %place = arith.muli %i, %width : i32
+    %where = nv_tileaa.splat %place : (i32) -> tensor<1x64xi32>
+    %column = arith.addi %where, %across : tensor<1x64xi32>
+    %columns = nv_tileaa.broadcast %column : (tensor<1x64xi32>) -> tensor<64x64xi32>
+    %late = arith.cmpi %columns, %rows {predicate = "sgt"} : (tensor<64x64xi32>, tensor<64x64xi32>) -> tensor<64x64xi1>
+    %early = arith.cmpi %columns, %starts {predicate = "slt"} : (tensor<64x64xi32>, tensor<64x64xi32>) -> tensor<64x64xi1>
+    %out = arith.ori %late, %early : tensor<64x64xi1>
+    %mask = arith.select %out, %other, %zeros : (tensor<64x64xi1>, tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    %masked = nv_tileaa.addf %total, %mask {rounding_mode = "nearest_even"} : tensor<64x64xf32>
+    nv_tileaa.continue %masked : (tensor<64x64xf32>) -> ()
+  }
+  nv_tileaa.return
+}
+// ==>
+nv_tileaa.func @k {
+^bb0(%first: i32, %end: i32, %x: f32, %start: tensor<64x64xf32>):
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %width = arith.constant 64 : i32
+  %range = nv_tileaa.make_range : tensor<64xi32>
+  %across = nv_tileaa.view %range : (tensor<64xi32>) -> tensor<1x64xi32>
+  %down = nv_tileaa.view %range : (tensor<64xi32>) -> tensor<64x1xi32>
+  %base = nv_tileaa.splat %first : (i32) -> tensor<64x1xi32>
+  %row = arith.addi %base, %down : tensor<64x1xi32>
+  %rows = nv_tileaa.broadcast %row : (tensor<64x1xi32>) -> tensor<64x64xi32>
+  %window = arith.constant 99 : i32
+  %windows = nv_tileaa.splat %window : (i32) -> tensor<64x1xi32>
+  %begin = arith.subi %row, %windows : tensor<64x1xi32>
+  %starts = nv_tileaa.broadcast %begin : (tensor<64x1xi32>) -> tensor<64x64xi32>
+  %nothing = arith.constant 0.000000e+00 : f32
+  %zeros = nv_tileaa.splat %nothing : (f32) -> tensor<64x64xf32>
+  %other = nv_tileaa.splat %x : (f32) -> tensor<64x64xf32>
+  %sum = nv_tileaa.for %zero, %end, %one initial(%start) : (i32, i32, i32, tensor<64x64xf32>) -> tensor<64x64xf32> {
+  ^bb0(%i: i32, %total: tensor<64x64xf32>):
+    %place = arith.muli %i, %width : i32
+    %0 = arith.constant 2147483584 : i32
+    %1 = arith.cmpi %place, %0 {predicate = "sle"} : (i32, i32) -> i1
+    %2 = arith.constant 2147483584 : i32
+    %3 = arith.cmpi %first, %2 {predicate = "sle"} : (i32, i32) -> i1
+    %4 = arith.constant 63 : i32
+    %5 = arith.addi %place, %4 : i32
+    %6 = arith.cmpi %5, %first {predicate = "sle"} : (i32, i32) -> i1
+    %7 = arith.constant 2147483584 : i32
+    %8 = arith.cmpi %place, %7 {predicate = "sle"} : (i32, i32) -> i1
+    %9 = arith.constant -2147483549 : i32
+    %10 = arith.cmpi %first, %9 {predicate = "sge"} : (i32, i32) -> i1
+    %11 = arith.constant -36 : i32
+    %12 = arith.addi %first, %11 : i32
+    %13 = arith.cmpi %12, %place {predicate = "sle"} : (i32, i32) -> i1
+    %14 = arith.andi %1, %3 : i1
+    %15 = arith.andi %14, %6 : i1
+    %16 = arith.andi %15, %8 : i1
+    %17 = arith.andi %16, %10 : i1
+    %18 = arith.andi %17, %13 : i1
+    %masked = nv_tileaa.if %18 : (i1) -> tensor<64x64xf32> {
+      %masked_1 = nv_tileaa.addf %total, %zeros {rounding_mode = "nearest_even"} : tensor<64x64xf32>
+      nv_tileaa.yield %masked_1 : (tensor<64x64xf32>) -> ()
+    } {
+      %where = nv_tileaa.splat %place : (i32) -> tensor<1x64xi32>
+      %column = arith.addi %where, %across : tensor<1x64xi32>
+      %columns = nv_tileaa.broadcast %column : (tensor<1x64xi32>) -> tensor<64x64xi32>
+      %late = arith.cmpi %columns, %rows {predicate = "sgt"} : (tensor<64x64xi32>, tensor<64x64xi32>) -> tensor<64x64xi1>
+      %early = arith.cmpi %columns, %starts {predicate = "slt"} : (tensor<64x64xi32>, tensor<64x64xi32>) -> tensor<64x64xi1>
+      %out = arith.ori %late, %early : tensor<64x64xi1>
+      %mask = arith.select %out, %other, %zeros : (tensor<64x64xi1>, tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+      %masked_2 = nv_tileaa.addf %total, %mask {rounding_mode = "nearest_even"} : tensor<64x64xf32>
+      nv_tileaa.yield %masked_2 : (tensor<64x64xf32>) -> ()
+    }
+    nv_tileaa.continue %masked : (tensor<64x64xf32>) -> ()
+  }
+  nv_tileaa.return
+}

@@ -11,7 +11,9 @@ from xdsl.ir import Operation, SSAValue
 
 from ...ir.casting import tile_type
 from ...ir.dialects.op_definition import TableOp
+from .integer_ranges import constant_of
 
+SIGNED = range(-(1 << 31), 1 << 31)
 VIEW_LIKE_OPS = frozenset({"broadcast", "view", "permute"})
 
 
@@ -50,9 +52,21 @@ def _add(op: TableOp) -> ScalarPlusConstants | None:
     return None if first is None or second is None else first.plus(second)
 
 
+def _subtract(op: TableOp) -> ScalarPlusConstants | None:
+    """A difference from constants."""
+    first, second = map(ScalarPlusConstants.of, op.operands)
+    if first is None or second is None:
+        return None
+    known = [number for scalar in second.scalars if (number := constant_of(scalar)) is not None]
+    least, most = first.min - second.max - sum(known), first.max - second.min - sum(known)
+    is_known = len(known) == len(second.scalars) and least in SIGNED and most in SIGNED
+    return ScalarPlusConstants(first.scalars, least, most) if is_known else None
+
+
 RULES: dict[str, Callable[[Any], ScalarPlusConstants | None]] = {
     "splat": _splat,
     "make_range": _range,
     "addi": _add,
+    "subi": _subtract,
     **dict.fromkeys(VIEW_LIKE_OPS, lambda op: ScalarPlusConstants.of(op.operands[0])),
 }

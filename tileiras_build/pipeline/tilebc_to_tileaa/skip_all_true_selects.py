@@ -1,13 +1,15 @@
 """Skip masks in iterations whose tile is unmasked as a whole.
 
 In:    nv_tileaa operations. Loops with an arith.select of large tiles whose condition compares coordinates
-       (``analysis/axis_info.py``): causal masks, boundary tiles.
+       (``analysis/axis_info.py``): causal masks, boundary tiles. It names the elements that stay or, as ``or`` of comparisons, those
+       that are masked.
 Out:   the select, and the operations that only its condition uses, in the second region of an ``if``. The first region
-       yields the unmasked tile; it executes if scalars prove that the condition holds for every element. Conditions that
-       hold for all elements in no iteration stay as they are.
+       yields the unmasked tile; it executes if scalars prove that the condition holds for every element, or for none. Where
+       the select is of constants, which a tile gets added, so does the addition, in both regions. Conditions that decide for
+       all elements in no iteration stay as they are.
 After: cse (equal conditions are merged). Before: all passes that match loops.
 Sound: without overflow, the maximum of one side and the minimum of the other decide for all elements. If the scalar
-       plus the largest coordinate would overflow, the select is executed.
+       plus the largest or the smallest coordinate would overflow, the select is executed. An addition is the same in both regions.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileaa.ops import IfOp, YieldOp
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_counted_loop, is_loop
+from ..analysis.enclosing_control_flow import is_zero
 from ..analysis.op_queries import is_tile
 from ..analysis.scalar_plus_constant_tiles import VIEW_LIKE_OPS, ScalarPlusConstants
 from ..common.cse import is_pure
@@ -31,9 +34,13 @@ from ..job import Job
 from ..pass_manager import EdgePass
 from ..rewriting.arith_builder import ArithBuilder
 
-SELECT, COMPARE, BOTH = "arith.select", "arith.cmpi", "arith.andi"
+SELECT, COMPARE = "arith.select", "arith.cmpi"
+JOINED = {True: "arith.andi", False: "arith.ori"}  # of conditions that hold for all elements, or for none
+INVERSE = {"slt": "sge", "sle": "sgt", "sgt": "sle", "sge": "slt"}
+ADDITIONS = frozenset({"nv_tileaa.addf", "nv_tileaa.subf"})
 MIN_ELEMENTS = 4096  # minimal elements for which a branch is cheaper than the comparisons and selects of a thread
-LARGEST = (1 << 31) - 1
+SMALLEST, LARGEST = -(1 << 31), (1 << 31) - 1
+Comparison = tuple[str, ScalarPlusConstants, ScalarPlusConstants]
 # A comparison that holds for all elements if it holds for the largest left and the smallest right operand -> itself; a
 # comparison in the other direction -> its mirror image.
 UPWARD, DOWNWARD = {"slt": "slt", "sle": "sle"}, {"sgt": "slt", "sge": "sle"}
@@ -48,9 +55,12 @@ class SkipFullTileMasks(EdgePass):
         if job.opt_level == 0:
             return
         for op in [op for op in walk(module) if op.name == SELECT and _is_profitable(op)]:
-            comparisons = _comparisons(op.operands[0])
-            if comparisons is not None and all(_may_hold(*comparison) for comparison in comparisons):
-                _guard(op, comparisons)
+            condition, *values = op.operands
+            for holds, kept in zip(JOINED, values, strict=True):
+                comparisons = _comparisons(condition, holds) if holds or _is_unmasked(kept) else None
+                if comparisons is not None and all(_may_hold(*comparison) for comparison in comparisons):
+                    _guard(op, kept, comparisons)
+                    break
 
 
 def _is_profitable(op: Operation) -> bool:
@@ -60,18 +70,31 @@ def _is_profitable(op: Operation) -> bool:
     return inside and is_tile(value) and is_tile(op.operands[0]) and prod(tile_type(value).get_shape()) >= MIN_ELEMENTS
 
 
+def _is_unmasked(tile: SSAValue) -> bool:
+    """Whether a tile has what no mask changes: different elements, or zeros that are added."""
+    scalar = _scalar_of(tile)
+    return scalar is None or is_zero(scalar)
+
+
+def _scalar_of(tile: SSAValue) -> SSAValue | None:
+    """The scalar that all elements of a tile are; None where they differ."""
+    while isinstance(op := tile.owner, Operation) and op.name.partition(".")[2] in {"splat", *VIEW_LIKE_OPS}:
+        tile = op.operands[0]
+    return None if is_tile(tile) else tile
+
+
 # ---- conditions --------------------------------------------------------------------------------------
-def _comparisons(condition: SSAValue) -> list[tuple[str, ScalarPlusConstants, ScalarPlusConstants]] | None:
-    """The comparisons whose conjunction is the mask: a predicate, and which operand must be smaller."""
+def _comparisons(condition: SSAValue, holds: bool) -> list[Comparison] | None:
+    """The comparisons whose conjunction says that a condition holds for an element, or does not."""
     op = condition.owner
     if not isinstance(op, Operation):
         return None
     if op.name.partition(".")[2] in VIEW_LIKE_OPS:
-        return _comparisons(op.operands[0])
-    if op.name == BOTH:
-        first, second = map(_comparisons, op.operands)
+        return _comparisons(op.operands[0], holds)
+    if op.name == JOINED[holds]:
+        first, second = (_comparisons(operand, holds) for operand in op.operands)
         return None if first is None or second is None else first + second
-    return _comparison(as_op(op)) if op.name == COMPARE else None
+    return _comparison(as_op(op), holds) if op.name == COMPARE else None
 
 
 def _may_hold(predicate: str, small: ScalarPlusConstants, large: ScalarPlusConstants) -> bool:
@@ -90,33 +113,47 @@ def _first_value(scalar: SSAValue) -> SSAValue:
     return as_op(loop).lower if is_index else scalar
 
 
-def _comparison(op: TableOp) -> list[tuple[str, ScalarPlusConstants, ScalarPlusConstants]] | None:
+def _comparison(op: TableOp, holds: bool) -> list[Comparison] | None:
     left, right = map(ScalarPlusConstants.of, op.operands)
-    if left is None or right is None or left.min < 0 or right.min < 0:
+    predicate = op.predicate if holds else INVERSE.get(op.predicate)
+    if left is None or right is None:
         return None
-    if op.predicate in UPWARD:
-        return [(UPWARD[op.predicate], left, right)]
-    return [(DOWNWARD[op.predicate], right, left)] if op.predicate in DOWNWARD else None
+    if predicate in UPWARD:
+        return [(UPWARD[predicate], left, right)]
+    return [(DOWNWARD[predicate], right, left)] if predicate in DOWNWARD else None
 
 
 # ---- rewriting ---------------------------------------------------------------------------------------
-def _guard(select: Operation, comparisons: list[tuple[str, ScalarPlusConstants, ScalarPlusConstants]]) -> None:
-    block, place = parent_block(select), ArithBuilder.before(select)
+def _guard(select: Operation, kept: SSAValue, comparisons: list[Comparison]) -> None:
+    """Execute a select behind an ``if`` whose first region yields what it has if the comparisons hold, ``kept``."""
+    place = ArithBuilder.before(select)
     conditions = [one for comparison in comparisons for one in _conditions(place, *comparison)]
     whole = conditions[0]
     for other in conditions[1:]:
         whole = place.binary("and", whole, other, i1)
-    as_it_is, masked = Block(), Block()
-    as_it_is.add_op(YieldOp.make([[select.operands[1]]], []))
-    made = IfOp.make([whole], [select.results[0].type], {}, [Region(as_it_is), Region(masked)])
-    block.insert_op_before(made, select)
-    select.results[0].replace_all_uses_with(made.results[0])
-    select.detach()
-    masked.add_op(select)
-    masked.add_op(YieldOp.make([[select.results[0]]], []))
+    addition = _addition(select, kept)
+    last, as_it_is, masked = addition or select, Block(), Block()
+    if addition is not None:
+        as_it_is.add_op(unmasked := addition.clone({select.results[0]: kept}))
+        kept = unmasked.results[0]
+    as_it_is.add_op(YieldOp.make([[kept]], []))
+    made = IfOp.make([whole], [last.results[0].type], {}, [Region(as_it_is), Region(masked)])
+    parent_block(last).insert_op_before(made, last)
+    last.results[0].replace_all_uses_with(made.results[0])
+    for op in dict.fromkeys((select, last)):
+        op.detach()
+        masked.add_op(op)
+    masked.add_op(YieldOp.make([[last.results[0]]], []))
     for op in _used_only_by(masked, made):
         op.detach()
         masked.insert_op_before(op, unwrap(masked.first_op))
+
+
+def _addition(select: Operation, kept: SSAValue) -> Operation | None:
+    """The operation, alone in the same block, that adds a select of constants to a tile: its result takes the registers of that tile."""
+    users = [use.operation for use in select.results[0].uses]
+    is_alone = len(users) == 1 and users[0].name in ADDITIONS and users[0].parent is select.parent
+    return users[0] if is_alone and _scalar_of(kept) is not None else None
 
 
 def _used_only_by(masked: Block, made: Operation) -> Iterator[Operation]:
@@ -135,7 +172,9 @@ def _conditions(
 ) -> list[SSAValue]:
     """The conditions under which a comparison of tiles holds for all elements."""
     first, second = _scalar(b, small), _scalar(b, large)
-    found = [b.compare("sle", first, LARGEST - small.max), b.compare("sle", second, LARGEST - large.max)]
+    sides = (first, small), (second, large)
+    found = [b.compare("sle", scalar, LARGEST - tile.max) for scalar, tile in sides if tile.max >= 0]
+    found += [b.compare("sge", scalar, SMALLEST - tile.min) for scalar, tile in sides if tile.min < 0]
     return [*found, b.compare(predicate, b.add(first, small.max), b.add(second, large.min))]
 
 

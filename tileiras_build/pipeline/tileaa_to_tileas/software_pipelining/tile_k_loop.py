@@ -31,6 +31,7 @@ MIN_K_BYTES, MIN_LINE_BYTES = 32, 64
 OPERANDS = 2  # of a dot, besides its accumulator
 # Shared memory reserved besides all stages: for layout conversions of accumulators, and slices.
 SMEM_OVERHEAD = 16 * 1024
+RING_STAGES = 4  # of tiles in flight: more than two stages of each operand have where there are few
 ContinueOp, CreateTokenOp, DotOp, ExtractSliceOp, ForOp = (
     COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("continue", "create_mem_token", "dot", "extract_slice", "for")
 )
@@ -42,7 +43,7 @@ def tile_k_loops(loop: TableOp, job: Job) -> None:
     if sum(dot.bytes_inside for dot in dots) <= job.target.max_shared_memory:
         return
     ctas = occupancy(enclosing_kernel(loop), job) or 1
-    while not two_stages_fit(ctas * sum(dot.bytes for dot in dots), job, used_bytes=ctas * SMEM_OVERHEAD):
+    while not _stages_fit(dots, ctas, job):
         cut = [dot for dot in dots if dot.may_shrink]
         if not cut:
             break
@@ -50,6 +51,16 @@ def tile_k_loops(loop: TableOp, job: Job) -> None:
     for dot in dots:
         if dot.factor > 1:
             dot.write()
+
+
+def _stages_fit(dots: list[_KLoop], ctas: int, job: Job) -> bool:
+    """Whether two stages of all operands fit, or some stages of one ring that dots share whose tiles are alike (``united_rings.py``)."""
+    overhead = ctas * SMEM_OVERHEAD
+    if two_stages_fit(ctas * sum(dot.bytes for dot in dots), job, used_bytes=overhead):
+        return True
+    ring = RING_STAGES * max(dot.bytes for dot in dots)
+    is_shared = job.target.has("tma") and len({dot.tile_bytes for dot in dots}) == 1 < len(dots)
+    return is_shared and ctas * ring + overhead <= job.target.max_shared_memory
 
 
 def tile_k_of_dot(dot: TableOp, job: Job) -> None:
@@ -75,6 +86,11 @@ class _KLoop:
     def bytes(self) -> int:
         """Bytes of the tiles that one k step loads."""
         return sum(operand.bytes for operand, _ in self.loaded.values()) // self.factor
+
+    @property
+    def tile_bytes(self) -> int:
+        """Those of the largest one."""
+        return max(operand.bytes for operand, _ in self.loaded.values()) // self.factor
 
     @property
     def bytes_inside(self) -> int:

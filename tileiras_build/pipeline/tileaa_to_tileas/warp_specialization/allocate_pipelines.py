@@ -34,6 +34,7 @@ from ...analysis.resource_model import (
 )
 from ...analysis.scale_stage_counts import tmem_scale_groups
 from ...analysis.scratch_memory_sizes import chunk_limit, converts_only_stored, largest_scratch
+from ...common.optimization_hints import hint
 from ...job import Job
 from ...mma.family import family_of
 from ...mma.shared_columns import TmemColumns, accumulator_under, share_columns
@@ -73,6 +74,7 @@ from .stage_limits import (
     bytes_written_in_turn,
     max_stages_of,
     min_stages_of,
+    stages_of_rings,
 )
 from .tmem_column_allocator import ColumnAllocator, columns_of
 from .united_rings import STAGES_IN_TIME, UnitedRing, places_in, united_ring
@@ -161,18 +163,13 @@ class PipelineAllocation:
         return choose(self.func, self.job, "num_stages", budget.candidates(budget.fitting, wanted, self.job))
 
     def _stages_of_groups(self, stages: int) -> dict[Mainloop, int]:
-        """The stages of each pipeline, by its first reader: of two, one more where shared memory is left and several dots read a stage. The
-        last of these may be an iteration behind the first (``rotate_mma_loop.py``), which would wait for a load otherwise.
-        """
-        counts = {group[0]: stages for group in self.groups}
-        if not stages == self.budget.fitting == MIN_STAGES:
-            return counts
-        left = self.job.target.shared_memory_of(self.ctas) - self.used_bytes - stages * self.budget.size
-        for first in counts:
-            if len(first.readers) > 1 and first.stage_bytes <= left:
-                counts[first] += 1
-                left -= first.stage_bytes
-        return counts
+        """The stages of each pipeline, by its first reader: more than ``stages`` of some where shared memory is left."""
+        firsts = [group[0] for group in self.groups]
+        if stages != self.budget.fitting:
+            return dict.fromkeys(firsts, stages)
+        used, target = self.used_bytes + stages * self.budget.size, self.job.target
+        ctas = target.ctas_with(used, MOST_CTAS_THAT_WAIT) if stages < MIN_STAGES else self.ctas
+        return stages_of_rings(firsts, stages, target.shared_memory_of(ctas) - used)
 
     def _budget_of_pair(self) -> StageBudget:
         """The budget, where each CTA of a pair loads half of the right operand (``use_two_cta_mma.py``): more stages fit."""
@@ -230,7 +227,7 @@ class PipelineAllocation:
         )
         min_count = min_stages(most) if self.shares_smem else max(map(min_stages_of, self.mainloops))
         if self._overlaps_ctas():
-            min_count = min(min_count, STAGES_OF_MANY_CTAS)
+            min_count = 1 if self._one_stage_is_asked_for() else min(min_count, STAGES_OF_MANY_CTAS)
         self.used_bytes = scratch + copied
         # Otherwise there would be no shared memory to copy other tiles ahead.
         for used in dict.fromkeys((self.used_bytes, scratch)):
@@ -255,6 +252,10 @@ class PipelineAllocation:
             most = min(most, ALL_COLUMNS // allocated_columns(sum(sum(one.own) for one in self.tiles)))
         stages, ctas = choose_stages(size, used_bytes, most, self.job, STAGES_OF_MANY_CTAS)
         return max(few, ctas) if stages >= STAGES_OF_MANY_CTAS else few
+
+    def _one_stage_is_asked_for(self) -> bool:
+        """Whether a hint asks for several CTAs per SM, of which each loads the tile of a dot while another one's is read."""
+        return len(self.groups) > 1 and (hint(self.func, self.job, "occupancy") or 1) > 1
 
     def _overlaps_ctas(self) -> bool:
         """Whether threads wait for a dot in each iteration, so that other CTAs hide the latency of loads, too."""

@@ -34,6 +34,20 @@ def max_stages_of(mainloop: Mainloop) -> int:
     return max_copied_stages(bool(mainloop.loads))
 
 
+def stages_of_rings(firsts: Sequence[Mainloop], stages: int, left: int) -> dict[Mainloop, int]:
+    """The stages of each ring, by its first reader: ``stages``, or one more where so many bytes are ``left``. Of a single one the next tile
+    is loaded only when MMAs have read this one. Of two the last of several dots that read a stage may be an iteration behind the first
+    (``rotate_mma_loop.py``), which would wait for a load otherwise.
+    """
+    counts = dict.fromkeys(firsts, stages)
+    for first in firsts:
+        is_short = stages < MIN_STAGES or (stages == MIN_STAGES and len(first.readers) > 1)
+        if is_short and first.stage_bytes <= left:
+            counts[first] += 1
+            left -= first.stage_bytes
+    return counts
+
+
 def bytes_of_loaded_scales(mainloop: Mainloop) -> int:
     """Shared memory for the block scales that scale load warps load for a dot."""
     bytes = (copy.columns.placement.size_bytes for copy in mainloop.scale_loads)

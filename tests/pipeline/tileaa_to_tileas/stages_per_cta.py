@@ -1,0 +1,42 @@
+"""Few rows of queries, of which the author asks for two CTAs per SM."""
+
+import cuda.tile as ct
+
+from tileiras_build.frontend.export_cutile import Array, Case
+
+ConstInt = ct.Constant[int]
+ZERO = ct.PaddingMode.ZERO
+
+
+@ct.kernel(occupancy=2)
+def decoded(q, k, v, out, M: ConstInt, N: ConstInt, W: ConstInt, D: ConstInt):
+    """out = max(q @ k.T, 0) @ v"""
+    queries, total = ct.load(q, (ct.bid(0), 0), (M, W), padding_mode=ZERO), ct.zeros((M, D), dtype=ct.float32)
+    for keys in range(ct.num_tiles(k, axis=0, shape=(N, W))):
+        tile = ct.load(k, (keys, 0), (N, W), padding_mode=ZERO).transpose()
+        scores = ct.maximum(ct.mma(queries, tile, ct.zeros((M, N), dtype=ct.float32)), 0.0).astype(ct.float16)
+        total = ct.mma(scores, ct.load(v, (keys, 0), (N, D), padding_mode=ZERO), total)
+    ct.store(out, (ct.bid(0), 0), total)
+
+
+@ct.kernel(occupancy=2)
+def absorbed(q, more, k, other, out, M: ConstInt, N: ConstInt, W: ConstInt, R: ConstInt):
+    """out = k.T @ max(k @ q + other @ more, 0), with the queries in columns"""
+    queries = ct.load(q, (0, ct.bid(0)), (W, M), padding_mode=ZERO)
+    rest = ct.load(more, (0, ct.bid(0)), (R, M), padding_mode=ZERO)
+    total = ct.zeros((W, M), dtype=ct.float32)
+    for keys in range(ct.num_tiles(k, axis=0, shape=(N, W))):
+        tile = ct.load(k, (keys, 0), (N, W), padding_mode=ZERO)
+        scores = ct.mma(tile, queries, ct.zeros((N, M), dtype=ct.float32))
+        scores = ct.mma(ct.load(other, (keys, 0), (N, R), padding_mode=ZERO), rest, scores)
+        values = ct.load(k, (keys, 0), (N, W), padding_mode=ZERO).transpose()
+        total = ct.mma(values, ct.maximum(scores, 0.0).astype(ct.float16), total)
+    ct.store(out, (0, ct.bid(0)), total)
+
+
+HALF, FLOAT = (Array(dtype, 2, stride_divisible_by=16) for dtype in ("float16", "float32"))
+CASES = [
+    Case("decoded", decoded, (*(HALF,) * 3, FLOAT, 16, 128, 128, 128)),
+    Case("decoded_to_wide_rows", decoded, (*(HALF,) * 3, FLOAT, 16, 128, 64, 256)),
+    Case("absorbed", absorbed, (*(HALF,) * 4, FLOAT, 16, 128, 512, 64)),
+]

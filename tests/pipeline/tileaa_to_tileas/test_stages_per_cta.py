@@ -1,0 +1,47 @@
+"""Stages of several dots with two CTAs per SM: one of each, or one ring of all; correct results and no race."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.emulated_kernels import compiled, run
+
+KERNELS = Path(__file__).with_name("stages_per_cta.py")
+SMS = ("sm_90", "sm_100", "sm_120")
+
+
+def matrix(rows, columns, seed):
+    return np.random.default_rng(seed).integers(-1, 2, (rows, columns)).astype(np.float16)
+
+
+@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize(("name", "width", "depth"), [("decoded", 128, 128), ("decoded_to_wide_rows", 64, 256)])
+def test_rows_of_values(name, width, depth, sm):
+    q, k, v = matrix(20, width, 1), matrix(296, width, 2), matrix(296, depth, 3)
+    found = run(KERNELS, name, sm, [q, k, v, np.full((20, depth), np.nan, np.float32)], (2, 1, 1))[3]
+    q, k, v = (one.astype(np.float64) for one in (q, k, v))
+    np.testing.assert_array_equal(found, np.maximum(q @ k.T, 0) @ v)
+
+
+@pytest.mark.parametrize("sm", SMS)
+def test_columns_of_values(sm):
+    q, more, k, other = matrix(512, 16, 1), matrix(64, 16, 2), matrix(200, 512, 3), matrix(200, 64, 4)
+    found = run(KERNELS, "absorbed", sm, [q, more, k, other, np.full((512, 16), np.nan, np.float32)])[4]
+    q, more, k, other = (one.astype(np.float64) for one in (q, more, k, other))
+    np.testing.assert_array_equal(found, k.T @ np.maximum(k @ q + other @ more, 0))
+
+
+@pytest.mark.parametrize(
+    ("name", "rings"),
+    [
+        ("decoded", [1, 1]),  # a third CTA fits beside two
+        ("decoded_to_wide_rows", [2, 1]),  # what two leave holds another tile of keys
+        ("absorbed", [5]),
+    ],
+)
+def test_stages(name, rings):
+    text = compiled(KERNELS, name, "sm_100").tileas
+    found = re.findall(r"async.pipeline.create .*bytes = [1-9].*pipeline<#builtin.int<(\d+)>>$", text, re.MULTILINE)
+    assert list(map(int, found)) == rings
