@@ -30,6 +30,29 @@ def matmul_converted(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
     ct.store(out, (row, column), acc.astype(out.dtype))
 
 
+def matmul_converted_both(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = a @ b, where both are converted to f16."""
+    row, column = ct.bid(0), ct.bid(1)
+    acc = ct.zeros((M, N), dtype=ct.float32)
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+        x = ct.load(a, (row, k), (M, K), padding_mode=ZERO).astype(ct.float16)
+        y = ct.load(b, (k, column), (K, N), padding_mode=ZERO).astype(ct.float16)
+        acc = ct.mma(x, y, acc)
+    ct.store(out, (row, column), acc)
+
+
+def matmul_gathered(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = a @ b, where b is gathered by rows and columns."""
+    row, column = ct.bid(0), ct.bid(1)
+    columns = column * N + ct.arange(N, dtype=ct.int32)
+    acc = ct.zeros((M, N), dtype=ct.float32)
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+        x = ct.load(a, (row, k), (M, K), padding_mode=ZERO)
+        y = ct.gather(b, ((k * K + ct.arange(K, dtype=ct.int32))[:, None], columns[None, :]))
+        acc = ct.mma(x, y, acc)
+    ct.store(out, (row, column), acc.astype(out.dtype))
+
+
 def matmul_tf32(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
     """out = a @ b, the operands rounded to tf32."""
     row, column = ct.bid(0), ct.bid(1)
@@ -254,6 +277,10 @@ KERNELS = {
     "pair_tf32_columns": (matmul_tf32, (_rows("float32"), _columns("float32"), _rows("float32"), 256, 64, 32)),
     "pair_persistent": (persistent, (F16, F16, F16, 256, 64, 64)),
     "converted": (matmul_converted, (F16, _rows("int8"), F16, 256, 64, 64)),
+    "converted_wide": (matmul_converted, (F16, _rows("int8"), F16, 128, 256, 64)),
+    "converted_turned": (matmul_converted, (F16, _columns("int8"), F16, 256, 128, 64)),
+    "converted_both": (matmul_converted_both, (_rows("float32"),) * 3 + (128, 64, 32)),
+    "gathered_right": (matmul_gathered, (F16, F16, F16, 128, 64, 64)),
     "pair_swapped": (matmul, (F16, F16, F16, 128, 256, 64)),
     "pair_swapped_f8": (matmul, (*BYTES, 128, 256, 64)),
     "pair_swapped_persistent": (persistent, (F16, F16, F16, 128, 256, 64)),
@@ -295,7 +322,7 @@ CASES = [
     _case("matmul_tall_2"), _case("matmul_tall_4"),
     _case("matmul_wide_2"), _case("matmul_wide_4"),
     _case("matmul_sliced_2"),
-    _case("converted_2"),
+    _case("converted_2"), _case("converted_4"), _case("converted_wide_2"), _case("converted_turned_2"), _case("converted_both_2"), _case("gathered_right_2"),
     _case("matmul_f8_2"), _case("matmul_f8_4"),
     _case("persistent_2"), _case("persistent_4"),
     _case("pair_columns_2"), _case("pair_wide_2"), _case("pair_high_2"), _case("pair_f8_2"), _case("pair_narrow_2"),

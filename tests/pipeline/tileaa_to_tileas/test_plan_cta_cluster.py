@@ -253,7 +253,13 @@ WHOLE = {
     "said": "nv_tileas.print would execute in each CTA",
     "counted_once": "nv_tileas.atomic_rmw would execute in each CTA",
 }
-CONVERTED = [("sm_90", 1, "wgmma.mma_async"), ("sm_100", 1, "tcgen05.mma"), ("sm_120", 2, "mma.sync")]
+PAIR, ONE, REGISTERS = "tcgen05.mma.cta_group::2", "tcgen05.mma.cta_group::1", "mma.sync"
+CONVERTED = [
+    ("converted_2", "sm_100", PAIR), ("converted_2", "sm_120", REGISTERS),
+    ("converted_4", "sm_100", PAIR), ("converted_wide_2", "sm_100", ONE), ("converted_turned_2", "sm_100", PAIR),
+    ("converted_both_2", "sm_90", "wgmma.mma_async"), ("converted_both_2", "sm_100", PAIR),
+    ("gathered_right_2", "sm_90", "wgmma.mma_async"), ("gathered_right_2", "sm_100", PAIR),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "reason"), WHOLE.items())
@@ -262,12 +268,22 @@ def test_who_gets_no_cluster_and_why(name, reason, ctas):
     assert clusters(f"{name}_{ctas}", "sm_90") == (1, reason)
 
 
-@pytest.mark.parametrize(("sm", "used", "instruction"), CONVERTED)
-def test_threads_write_a_converted_right_operand_for_one_cta_alone(sm, used, instruction):
-    reason = "threads of a cluster write no right operand for " + instruction.split(".")[0]
-    assert clusters("converted_2", sm) == (used, reason if used == 1 else None)
-    assert instruction in compiled(KERNELS, "converted_2", sm).ptx
-    check_matmul("converted_2", sm, (278, 80, 144), (2, 2, 1))
+def test_one_cta_converts_a_right_operand_where_each_of_a_cluster_would_convert_all_of_it():
+    assert clusters("converted_2", "sm_90") == (
+        1,
+        "threads of a cluster would each compute a whole right operand for wgmma",
+    )
+    assert "wgmma.mma_async" in compiled(KERNELS, "converted_2", "sm_90").ptx
+    check_matmul("converted_2", "sm_90", (278, 80, 144), (2, 2, 1))
+
+
+@pytest.mark.parametrize(("name", "sm", "instruction"), CONVERTED)
+def test_threads_of_a_cluster_write_right_operands(name, sm, instruction):
+    """Those of a pair of CTAs half of the columns each."""
+    m, n, k = (argument for argument in cases(KERNELS)[name].arguments if isinstance(argument, int))
+    assert clusters(name, sm) == (int(name[-1]), None)
+    assert instruction in compiled(KERNELS, name, sm).ptx
+    check_matmul(name, sm, (m + 22, n + 16, 3 * k + 16), (2, 2, 1))
 
 
 def test_targets_without_clusters_ignore_the_hint():

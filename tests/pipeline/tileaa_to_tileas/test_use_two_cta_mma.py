@@ -74,7 +74,7 @@ def test_batches_of_matrices_whose_tiles_have_four_dimensions():
     np.testing.assert_array_equal(result, a @ b)
 
 
-WRITTEN = ("convolved", "convolved_high", "summed", "pair_beside")
+WRITTEN = ("convolved", "convolved_high", "summed", "pair_beside", "converted", "converted_both", "gathered_right")
 
 
 @pytest.mark.parametrize("name", WRITTEN)
@@ -101,6 +101,17 @@ def test_a_missing_step_between_the_threads_that_write_and_the_one_that_issues(n
     step.detach()
     with pytest.raises(InternalError, match=message):
         verify_pipelines(module)
+
+
+def test_threads_of_each_cta_wait_for_the_tiles_from_which_they_compute():
+    """TMA loads them for the threads of their own CTA, and commits of the first CTA release them in both."""
+    module = scheduled_case(KERNELS, "converted_2", "sm_100")
+    loaded, written = (op for op in module.walk() if op.name == "nv_tileas.async.pipeline.create" and op.pair)
+    assert loaded.in_each and not written.in_each and written.writers == 4
+    waits = [op for op in module.walk() if op.name.endswith("consumer_wait") and op.pipeline is loaded.results[0]]
+    assert [wait.by_issuer for wait in waits] == [False]
+    ptx = compiled(KERNELS, "converted_2", "sm_100").ptx
+    assert "shared::cta.global.tile.mbarrier::complete_tx::bytes.cta_group::2" not in ptx
 
 
 def tails_of(module):

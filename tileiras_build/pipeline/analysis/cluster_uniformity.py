@@ -20,6 +20,11 @@ def is_rank_dependent(load: TableOp) -> bool:
     return any(_derives_from_rank(value, set()) for value in _deciding_values(load))
 
 
+def is_same_in_cluster(tile: SSAValue) -> bool:
+    """Whether all CTAs of a cluster compute the same tile."""
+    return not _derives_from_rank(tile, set())
+
+
 def has_uniform_trip_count(load: TableOp) -> bool:
     """Whether all CTAs of a cluster execute a load equally often."""
     return not any(_derives_from_rank(value, set()) for value in _bounds(load))

@@ -44,10 +44,12 @@ class ShardingError(Exception):
 
 
 class Sharding:
-    """The sharded tiles. ``shard`` adds a tile and all that must be sharded with it, or raises ShardingError."""
+    """The sharded tiles. ``shard`` adds a tile and all that must be sharded with it, or raises ShardingError. ``last``: an operation that
+    reads shards as they are.
+    """
 
-    def __init__(self, ctas: int):
-        self.ctas = ctas
+    def __init__(self, ctas: int, last: Operation | None = None):
+        self.ctas, self.last = ctas, last
         self.dims: dict[SSAValue, int] = {}
         self.replicated: set[SSAValue] = set()
         # The operations that compute shards of their results.
@@ -57,7 +59,7 @@ class Sharding:
 
     def copy(self) -> Sharding:
         """A copy that can be extended independently."""
-        copy = Sharding(self.ctas)
+        copy = Sharding(self.ctas, self.last)
         copy.dims, copy.replicated = dict(self.dims), set(self.replicated)
         copy.operations, copy.remade = set(self.operations), dict(self.remade)
         return copy
@@ -86,7 +88,9 @@ class Sharding:
             raise ShardingError("a tile would be sharded along two dimensions")
         if value in self.replicated and value in self.dims:
             raise ShardingError("a tile would be both sharded and replicated")
-        return [] if known or dim is None else [(user, value, dim) for user in _defining_and_using_ops(value)]
+        if known or dim is None:
+            return []
+        return [(user, value, dim) for user in _defining_and_using_ops(value) if user is not self.last]
 
     def _rematerialize(self, op: Operation, value: SSAValue, dim: int | None) -> None:
         if dim is None:

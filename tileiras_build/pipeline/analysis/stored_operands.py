@@ -7,16 +7,18 @@ from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
-from ...ir.casting import as_op, parent_block, parent_op, tile_type, unwrap
+from ...ir.casting import as_op, defining_op, parent_block, parent_op, tile_type, unwrap
 from ...ir.dialects.op_definition import TableOp
 from ...ir.layouts import LinearLayout, SharedLayout, matrix_operand
 from ...ir.layouts.matrix_descriptor import WIDE_CHUNK
 from ...ir.layouts.shared_layout import VECTOR_BYTES
+from ...ir.layouts.tmem_layout import PAIR
 from ..common.llvm_element_types import element_of
 from ..mma.family import family_of
 from .dot_operand_chains import dot_operand_load
 from .enclosing_control_flow import enclosing_kernel, is_defined_in_loop
-from .op_queries import DOT, LOADS, POINTER_LOAD, TILED_LOAD, is_tile, operands_of, operations_behind, tiles
+from .op_queries import DOT, LOADS, POINTER_LOAD, TILED_LOAD, is_pure, is_tile, operands_of, operations_behind, tiles
+from .sharding_propagation import Sharding, ShardingError
 from .tma_operands import is_tma_operand, tile_key
 from .tma_tensor_maps import LONGEST_LINE, PATTERN_LINES, SHORTEST_LINE
 
@@ -59,6 +61,23 @@ def is_gather(op: Operation) -> bool:
     if op.name == POINTER_LOAD:
         return is_tile(op.results[0])
     return op.name == TILED_LOAD and as_op(op).view.type.kind.data == "gather"
+
+
+def half_of_computed_rhs(dot: TableOp, mn_major: tuple[str, ...]) -> Sharding | None:
+    """The tiles from which an iteration computes a right operand, divided by its columns; None where anything else reads them, too, or no
+    instruction reads half of the columns where threads would write them.
+    """
+    rows, columns = tile_type(dot.rhs).get_shape()
+    bits = element_of(dot.rhs.type).bits
+    halves = Sharding(PAIR, last=dot)
+    if not loads_by_threads(dot, 1) or not placements_of((rows, columns // PAIR), bits, 0, mn_major):
+        return None
+    try:
+        halves.shard(defining_op(dot.rhs), dot.rhs, 1)
+    except ShardingError:
+        return None
+    is_own = all(op.parent is dot.parent and (is_pure(op) or op.name in LOADS) for op in halves.operations)
+    return halves if is_own and not halves.dims.keys() & {dot.lhs, dot.acc} else None
 
 
 def _computation(dot: TableOp, index: int) -> list[Operation]:

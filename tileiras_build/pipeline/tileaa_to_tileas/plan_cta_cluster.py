@@ -12,7 +12,7 @@ Sound: the sharding follows the rules of analysis/sharding_propagation, under wh
        them. A store or an atomic that is not weak is executed once for each element, and its order holds for all CTAs, as such a barrier is
        before what releases and after what acquires. A kernel stays unsharded if it has other accesses that are not weak
        (CTAs could read different values), prints, or atomics that would execute more than once. It stays unsharded, too, where
-       threads compute the right operand of a dot: they write none for the instructions of a cluster, only for those of one CTA.
+       the threads of each CTA would compute the same right operand of a dot.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _limit(func: TableOp, ctas: int, job: Job) -> str | None:
     duplicate_cheap_tiles(divided)
     try:
         _check_serializer(job)
-        _check_right_operands(divided, job)
+        _check_right_operands(divided, ctas, job)
         sharding_of(divided, job, ctas, may_wait=True)
     except ShardingError as reason:
         return str(reason)
@@ -97,11 +97,16 @@ def _check_serializer(job: Job) -> None:
         raise ShardingError(f"{job.serializer} does not support clusters")
 
 
-def _check_right_operands(func: Operation, job: Job) -> None:
-    """Raise ShardingError where threads write an operand to shared memory for the dots of one CTA, and would for none of a cluster."""
+def _check_right_operands(func: Operation, ctas: int, job: Job) -> None:
+    """Raise ShardingError where the threads of each CTA would compute a right operand that those of one CTA compute once, unless pairs of CTAs
+    compute halves of it.
+    """
     family = fastest_family(job.target)
-    if tma_loads_allowed(func) and any(_needs_written_rhs(dot, family, job) for dot in dots_in(func)):
-        raise ShardingError(f"threads of a cluster write no right operand for {family.name}")
+    if not tma_loads_allowed(func):
+        return
+    written = [dot for dot in dots_in(func) if _needs_written_rhs(dot, family, job)]
+    if not all(family.gains_by_pairs_of_rows(dot, ctas, job) for dot in written):
+        raise ShardingError(f"threads of a cluster would each compute a whole right operand for {family.name}")
 
 
 def _needs_written_rhs(dot: TableOp, family: MmaFamily, job: Job) -> bool:
@@ -129,7 +134,7 @@ def _shard_over_ctas(func: Operation, job: Job, ctas: int, *, is_requested: bool
     duplicate_cheap_tiles(func)
     try:
         _check_serializer(job)
-        _check_right_operands(func, job)
+        _check_right_operands(func, ctas, job)
         sharding = best_sharding(func, job, min(ctas, MAX_CLUSTER_CTAS), may_wait=is_requested)
     except ShardingError as reason:
         as_op(func).num_ctas_declined = str(reason) if is_requested else None

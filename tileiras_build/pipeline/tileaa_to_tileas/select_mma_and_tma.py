@@ -60,7 +60,7 @@ from ..pass_manager import EdgePass
 from ..schedule.mma_choice import families_for
 from ..schedule.shared_memory import tma_limit
 from ..schedule.tmem_chains import choose_chains
-from .halve_copied_rhs import halve_copied_rhs
+from .halve_written_rhs import halve_written_rhs
 from .one_trip_loops import OneTripLoop
 from .shared_memory_of_dots import all_stages_fit, leaves_shared_memory, stages_fit
 
@@ -314,26 +314,28 @@ def _select_copied_beside(
     ):
         return None
     op.copied = copied
-    if op.pair and 1 in copied:
-        halve_copied_rhs(op, mn_major)
+    if op.pair:
+        halve_written_rhs(op, mn_major)
     return read
 
 
 def _select_stored(
     family: MmaFamily, op: TableOp, loaded: Mapping[int, TmaOperand], job: Job, warps: int
 ) -> Mapping[int, TmaOperand] | None:
-    """The same where threads write some of the operands to shared memory, from tiles that TMA loads to stages. The threads of a
-    cluster write the left operand of a pair of CTAs, from what they gather.
+    """The same where threads write some of the operands to shared memory, from tiles that TMA loads to stages. The threads of each
+    CTA of a pair write its rows of the left operand, and half of the columns of the right one.
     """
     if op.lhs_scale is not None:
         return None
     clustered = as_op(enclosing_kernel(op)).num_ctas is not None
-    if clustered and family.accumulator is not Storage.TENSOR:
-        return None
     if (row := family.row_for(op, job.target)) is None:
         return None
-    mn_major = family.mn_major(row)
-    for direct, stored, sources in _stored_ways(op, loaded, family, job):
+    mn_major, may_pair = family.mn_major(row), clustered and family.accumulator is Storage.TENSOR
+    tried = list(_stored_ways(op, loaded, family, job))
+    for is_pair, (direct, stored, sources) in [
+        *((True, way) for way in tried if may_pair),
+        *((False, way) for way in tried),
+    ]:
         across = [(index, load) for index in stored for load in loads_across_k(op, index, sources, mn_major)]
         # Right operands of few rows are written as fast from the layout that threads load them in.
         computed = loads_across_k(op, 0, sources, mn_major, computed=True) if 0 in stored else []
@@ -347,16 +349,18 @@ def _select_stored(
         resident = sum(stored_bytes(op, index) for index in stored if is_invariant(op, index))
         gathered = any(is_computed_from_gather(op, index) for index in stored)
         taken = any(load.read_by_threads for index in stored for load in source_loads(op, index))
-        if not (direct or sources or taken or gathered) or not stages_fit(op, bytes, (*direct, *stored), job, resident):
+        if not (direct or sources or taken or gathered or clustered):
             continue
-        if clustered and (stored != (0,) or sources or taken):
+        if not stages_fit(op, bytes, (*direct, *stored), job, resident):
             continue
         read = family.select(op, direct, job, warps, stored)
-        if clustered and read is not None and not op.pair:
+        if is_pair and read is not None and not op.pair:
             op.mma = op.stored = op.tmem_columns = None
         elif read is not None:
+            if op.pair:
+                halve_written_rhs(op, mn_major)
             for load, _, _ in sources:
-                load.tma = load.read_by_threads = True
+                load.tma = load.read_by_threads = with_tma_box(load, [], job, AxisAnalysis()) is not None
             for load in transposed:
                 load.transposed = True
             return read

@@ -42,8 +42,6 @@ class ShardedProgram:
         self.shards: dict[tuple[SSAValue, int], SSAValue] = {}
 
     def run(self) -> None:
-        for (op, index), dim in self.sharding.remade.items():
-            op.operands[index] = self._shard(op.operands[index], dim)
         whole = [op for op in walk(self.func) if is_store(op) and op not in self.sharding.operations]
         self.shard_tiles()
         for op in whole:
@@ -51,6 +49,8 @@ class ShardedProgram:
 
     def shard_tiles(self) -> None:
         """Let accesses and sharded tiles be of shards."""
+        for (op, index), dim in self.sharding.remade.items():
+            op.operands[index] = self._shard(op.operands[index], dim)
         for op in self.sharding.operations:
             if op.name in VIEW_ACCESSES:
                 self._access(as_op(op))

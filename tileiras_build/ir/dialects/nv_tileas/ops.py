@@ -188,6 +188,7 @@ CreatePipelineOp = define(
     "the mbarriers of a ring of stages",
     pure=False,
     # ``producers``: the partitions that fill each stage. ``writers``: the warps of each CTA of a pair that do, for its first CTA.
+    # ``in_each``: the threads of each CTA of a pair wait for what TMA loads for it, not the first CTA for the stages of both.
     attributes=LIFETIME_STORAGE
     | {
         "consumers": I32,
@@ -195,7 +196,7 @@ CreatePipelineOp = define(
         "producers": I32.optional(1),
         "writers": I32.optional(),
         "ctas": I32.optional(),
-        "pair": FLAG,
+        **dict.fromkeys(("pair", "in_each"), FLAG),
     },
     op_traits=NO_TILES,
 )
@@ -443,8 +444,7 @@ AgentSwitchOp = define(
 SCHEDULED = (
     ConvertLayoutOp, SpillOp, ReloadOp, CtaRankOp, ClusterReduceOp, BarrierOp, AllocTensorOp, AsyncTiledLoadOp, AsyncLoadOp, AsyncCommitOp,
     AsyncWaitOp, LocalLoadOp, LocalStoreOp, MakeTiledTmaDescOp, CreatePipelineOp, PipelineOfWarpgroupOp, ProducerAcquireOp, ProducerCommitOp,
-    ProducerTailOp, ConsumerWaitOp, ConsumerReleaseOp, AdvanceOp, AsyncTiledTmaLoadOp, AsyncTiledTmaStoreOp,
-    AsyncTmaStoreWaitOp, AsyncDotOp, AsyncDotWaitOp, CreateTmemOp, AllocTmemOp, TmemLoadOp, TmemStoreOp,
-    TmemScaleOp, StoreScalesOp, CopyScalesOp, AsyncUmmaOp, UmmaCommitOp, UmmaAcquireOp, UmmaReleaseOp,
-    SequenceOpenOp, SequenceWaitOp, SequenceArriveOp, SequenceCloseOp, AgentSwitchOp,
+    ProducerTailOp, ConsumerWaitOp, ConsumerReleaseOp, AdvanceOp, AsyncTiledTmaLoadOp, AsyncTiledTmaStoreOp, AsyncTmaStoreWaitOp, AsyncDotOp,
+    AsyncDotWaitOp, CreateTmemOp, AllocTmemOp, TmemLoadOp, TmemStoreOp, TmemScaleOp, StoreScalesOp, CopyScalesOp, AsyncUmmaOp, UmmaCommitOp,
+    UmmaAcquireOp, UmmaReleaseOp, SequenceOpenOp, SequenceWaitOp, SequenceArriveOp, SequenceCloseOp, AgentSwitchOp,
 )  # fmt: skip

@@ -11,10 +11,10 @@ from ....ir.dialects.op_traits import is_mma
 from ....ir.layouts.shared_layout import VECTOR_BYTES
 from ....ir.layouts.tmem_layout import PAIR, ROWS, has_pair_shape
 from ...analysis.axis_info import AxisAnalysis
-from ...analysis.cluster_uniformity import is_rank_dependent
+from ...analysis.cluster_uniformity import is_rank_dependent, is_same_in_cluster
 from ...analysis.copied_operands import half_of_copied_rhs, is_copyable
 from ...analysis.enclosing_control_flow import accumulates_from_zero, enclosing_kernel, is_in_counted_loop
-from ...analysis.stored_operands import is_computed_from_gather, source_loads
+from ...analysis.stored_operands import half_of_computed_rhs, loads_by_threads
 from ...analysis.tma_operands import TmaOperand, may_prefetch_in_loop, tma_loads_allowed, tma_operand
 from ...job import Job
 from ...schedule.schedule_attribute import schedule_of
@@ -41,9 +41,9 @@ def gains_by_rows(op: TableOp, ctas: int, mn_major: tuple[str, ...], job: Job) -
     if not tma_loads_allowed(enclosing_kernel(op)) or not may_prefetch_in_loop(op):
         return False
     left, right = (tma_operand(op, index, job, AxisAnalysis()) for index in (0, 1))
-    if right is None or half_of_operand(right) is None:
+    if (right is None or half_of_operand(right) is None) and half_of_computed_rhs(op, mn_major) is None:
         return False
-    return left is not None or is_computed_from_gather(op, 0) and not source_loads(op, 0)
+    return left is not None or loads_by_threads(op, 0)
 
 
 def is_of_pair(
@@ -58,7 +58,7 @@ def is_of_pair(
     if 0 not in stored and (0 not in read or not is_rank_dependent(read[0][0])):
         return False
     if 1 in stored:
-        return _is_copied_by_half(op, mn_major)
+        return _is_written_by_half(op, mn_major)
     return 1 in read and not is_rank_dependent(read[1][0]) and half_of_operand(read[1]) is not None
 
 
@@ -77,3 +77,10 @@ def _is_copied_by_half(op: TableOp, mn_major: tuple[str, ...]) -> bool:
         return False
     found = half_of_copied_rhs(op, mn_major)
     return found is not None and not is_rank_dependent(found[0])
+
+
+def _is_written_by_half(op: TableOp, mn_major: tuple[str, ...]) -> bool:
+    """Whether threads may write half of the right operand: copy it, or else compute it."""
+    if is_copyable(op, 1, mn_major, VECTOR_BYTES):
+        return _is_copied_by_half(op, mn_major)
+    return is_same_in_cluster(op.rhs) and half_of_computed_rhs(op, mn_major) is not None

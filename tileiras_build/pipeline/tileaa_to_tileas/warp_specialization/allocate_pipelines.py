@@ -306,6 +306,8 @@ class PipelineAllocation:
         written = Pipeline(self._pipeline(count, 1, 0)) if mainloop.loads else stages
         created = as_op(defining_op(written.pipeline))
         created.pair, created.writers = True, self.warps
+        if mainloop.reads_stages_of_pair:
+            as_op(defining_op(stages.pipeline)).in_each = True
         return written
 
     def _create(self, operand_loads: list[TmaOperandLoad], count: int, consumers: int) -> Pipeline:

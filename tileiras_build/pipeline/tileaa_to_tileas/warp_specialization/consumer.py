@@ -251,6 +251,8 @@ class Consumer:
         if first not in self.stages:
             if mainloop.written is not None:
                 state.acquire(mainloop.written)
+                if mainloop.reads_stages_of_pair:
+                    state.wait(mainloop.stages)
             else:
                 state.wait(mainloop.stages) if mainloop.is_loaded else state.acquire(mainloop.stages, by_readers=True)
             self.stages[first] = state.stage(mainloop.stages)
@@ -378,7 +380,7 @@ def _store_operands(mainloop: Mainloop, stage: SSAValue, state: PipelineState) -
 def _hand_over(mainloop: Mainloop, written: Pipeline, state: PipelineState) -> None:
     """Let the thread that issues the MMAs of a pair wait for what the threads of both CTAs have written, and TMA has loaded."""
     state.commit(written)
-    for pipeline in dict.fromkeys((written, mainloop.stages)):
+    for pipeline in dict.fromkeys((written, written if mainloop.reads_stages_of_pair else mainloop.stages)):
         state.wait(pipeline, by_issuer=True)
 
 

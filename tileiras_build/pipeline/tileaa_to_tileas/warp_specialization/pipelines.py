@@ -255,6 +255,11 @@ class Mainloop:
         return bool(self.dot.pair and self.stored)
 
     @property
+    def reads_stages_of_pair(self) -> bool:
+        """Whether the threads of each CTA of a pair read tiles from stages, and so wait for all that TMA loads for it."""
+        return self.is_written_by_pair and bool(self.sources)
+
+    @property
     def releases_accumulator(self) -> bool:
         """Whether the warps of both CTAs of a pair release the accumulator to the thread that issues the next MMA."""
         return self.reuses_accumulator and bool(self.dot.pair)

@@ -38,7 +38,7 @@ from ..memory.shared_memory import store_registers
 from ..memory.tile_index_checks import TileBoundsChecks, computes_early
 from .cp_async import stage_address
 from .tma_windows import MappedTensor
-from .warp_partitions_and_mbarriers import barrier_of_pair, full_barrier, is_pair, mbarrier, stage_of
+from .warp_partitions_and_mbarriers import barrier_of_pair, fills_for_first, full_barrier, mbarrier, stage_of
 
 # Added to a coordinate: the result is out of bounds for every tensor.
 OUT_OF_BOUNDS_COORDINATE = 1 << 30
@@ -70,7 +70,7 @@ def emit_async_tiled_tma_load(e: KernelEmitter, op: TableOp) -> None:
     stage = stage_of(e.values, op)
     base = stage_address(e, op.buffer, stage)
     full = full_barrier(e, op, stage)
-    pair = is_pair(op.pipeline)
+    pair = fills_for_first(op.pipeline)
     barrier = e.b.pointer(barrier_of_pair(e.threads, full) if pair else full, SHARED)
     extents = [view.type.tile[dim] for dim in tile_dims]
     if "multicast" in op.attributes:

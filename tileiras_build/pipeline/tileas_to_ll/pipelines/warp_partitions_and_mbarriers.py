@@ -130,8 +130,13 @@ def ctas_of(pipeline: SSAValue) -> int:
 
 
 def is_pair(pipeline: SSAValue) -> bool:
-    """Whether the first CTA of a pair waits for the stages of both."""
+    """Whether the MMAs of a pair of CTAs read, and release, the stages of both."""
     return "pair" in defining_op(pipeline).attributes
+
+
+def fills_for_first(pipeline: SSAValue) -> bool:
+    """Whether the first CTA of a pair waits for the stages of both."""
+    return is_pair(pipeline) and "in_each" not in defining_op(pipeline).attributes
 
 
 def uses_cluster_barriers(e: KernelEmitter) -> bool:
@@ -179,7 +184,7 @@ def emit_producer_acquire(e: KernelEmitter, op: TableOp) -> None:
     if op.by_readers or is_written_by_pair(op.pipeline):
         return
     bytes = op.bytes or op.pipeline.owner.bytes
-    if is_pair(op.pipeline):
+    if fills_for_first(op.pipeline):
         with e.b.if_then(e.threads.leads_pair):
             _expect(e.b, full_barrier(e, op, stage), 2 * bytes)
     else:
@@ -216,7 +221,7 @@ def emit_consumer_wait(e: KernelEmitter, op: TableOp) -> None:
     released_by_mma = _is_released_by_mma(op.pipeline)
     mma_only = op.by_issuer or released_by_mma and _has_only_mma(parent_block(op))
     with ExitStack() as waiting:
-        if is_pair(op.pipeline):
+        if fills_for_first(op.pipeline):
             waiting.enter_context(leading(e.threads))
         if mma_only:
             waiting.enter_context(e.threads.one_warp())
@@ -250,7 +255,9 @@ def _sync_before_mma(op: TableOp) -> bool:
     """Whether a barrier of all threads, or what another partition has in its place, is between a wait and the next MMA of its block."""
     following = op.next_op
     while following is not None and not releases_on_completion(following):
-        if isinstance(following, BarrierOp) or isinstance(following, ProducerCommitOp) and following.ordered:
+        if isinstance(following, BarrierOp):
+            return True
+        if isinstance(following, ProducerCommitOp) and (following.ordered or is_written_by_pair(following.pipeline)):
             return True
         following = following.next_op
     return False

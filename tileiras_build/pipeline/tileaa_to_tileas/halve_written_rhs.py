@@ -1,11 +1,11 @@
-"""Let each CTA of a pair copy half of the columns of a right operand that threads copy.
+"""Let each CTA of a pair write half of the columns of a right operand that threads copy, or compute.
 
 The MMA of a pair reads the halves of both CTAs (PTX ISA 9.0, section 9.7.16.10.5). ``use_two_cta_mma.py`` halves what TMA loads.
 """
 
 from __future__ import annotations
 
-from ...ir.casting import as_op, next_op
+from ...ir.casting import as_op, next_op, unwrap
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import CtaRankOp
 from ...ir.dialects.op_definition import TableOp
@@ -13,20 +13,26 @@ from ...ir.layouts.tmem_layout import PAIR
 from ..analysis.copied_operands import half_of_copied_rhs
 from ..analysis.enclosing_control_flow import enclosing_kernel
 from ..analysis.sharding_propagation import Sharding
+from ..analysis.stored_operands import half_of_computed_rhs, is_stored
 from .op_insertion import insertion_before
 from .sharded_program import ShardedProgram
 
 
-def halve_copied_rhs(dot: TableOp, mn_major: tuple[str, ...]) -> None:
-    """Shard the right operand of a dot of a pair, if threads copy it, by its columns."""
-    found = half_of_copied_rhs(dot, mn_major)
-    if found is None:
+def halve_written_rhs(dot: TableOp, mn_major: tuple[str, ...]) -> None:
+    """Shard the right operand of a dot of a pair, if threads write it, by its columns."""
+    if not is_stored(dot, 1):
         return
-    load, tiles = found
+    halves = half_of_computed_rhs(dot, mn_major)
+    if dot.copied is not None and 1 in dot.copied:
+        load, tiles = unwrap(half_of_copied_rhs(dot, mn_major))
+        halves = Sharding(PAIR)
+        halves.operations, halves.dims = {load}, dict(tiles)
+    _shard_in_pair(dot, unwrap(halves))
+
+
+def _shard_in_pair(dot: TableOp, halves: Sharding) -> None:
     kernel = as_op(enclosing_kernel(dot))
     rank = next(op for op in walk(kernel) if op.name == CtaRankOp.name)
     insert = insertion_before(next_op(rank))
     in_pair = rank.results[0] if kernel.num_ctas == PAIR else insert.binary("and", rank.results[0], PAIR - 1)
-    halves = Sharding(PAIR)
-    halves.operations, halves.dims = {load}, dict(tiles)
     ShardedProgram(kernel, halves, in_pair).shard_tiles()
