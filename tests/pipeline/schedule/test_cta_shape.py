@@ -70,10 +70,20 @@ def test_one_warpgroup_computes_scores_while_another_multiplies(rows, sm, ctas):
     assert (schedule.occupancy or 1) == ctas
 
 
-def test_rows_of_scores_of_two_dots_in_tensor_memory_are_halved():
-    """Where columns of all dots are counted, none is refused for them afterwards."""
+def test_scores_of_two_dots_in_tensor_memory():
+    """Two warpgroups hold what is live at once of 256 rows, and tensor memory the columns of all dots."""
     schedule = schedule_of(scheduled_kernel(SCORES_OF_TWO_DOTS, "halves", "sm_100"))
-    assert schedule.tile_slices == 2
+    assert (schedule.num_warps, schedule.tile_slices) == (8, None)
+    assert "mma.sync" not in compiled(SCORES_OF_TWO_DOTS, "halves", "sm_100").ptx
+
+
+def test_results_of_256_rows_of_scores_of_two_dots():
+    rng = np.random.default_rng(0)
+    shapes = [(256, 64)] * 2 + [(256, 64)] * 2 + [(64, 256)]
+    q, p, k, r, v = (rng.choice([-1, 0, 0, 0, 1], shape).astype(np.float16) for shape in shapes)
+    found = run(SCORES_OF_TWO_DOTS, "halves", "sm_100", [q, p, k, r, v, np.full((256, 64), np.nan, np.float32)])[5]
+    q32, p32, k32, r32, v32 = (one.astype(np.float32) for one in (q, p, k, r, v))
+    np.testing.assert_array_equal(found, (q32 @ k32.T + p32 @ r32.T) @ v32.T)
 
 
 def test_results_of_scores_of_two_dots():

@@ -1,4 +1,4 @@
-// A tile that two dots of an iteration read as it is, one of them its transpose, is loaded for each of them.
+// A tile that two dots of an iteration, or of no loop, read as it is, one of them its transpose, is loaded for each of them.
 // run: tileas-load-for-each-dot sm_100
 
 // ---- as_it_is_and_transposed
@@ -87,5 +87,37 @@ nv_tileaa.func @k {
     %f = nv_tileas.dot %y, %0, %e : (tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf32>) -> tensor<64x64xf32>
     nv_tileas.continue %f : (tensor<64x64xf32>) -> ()
   }
+  nv_tileaa.return
+}
+
+// ---- two_dots_in_no_loop
+!m = !nv_tileaa.memref<bf16, [?, ?], [4096, 1]>
+!v = !nv_tileaa.tiled_view<partition, !m, tile = [64, 64], dim_map = [0, 1], steps = [64, 64], sparse = -1, padding = zero>
+!t = tensor<64x64xbf16>
+!sum = tensor<64x64xf32>
+nv_tileaa.func @k {
+^bb0(%p: !nv_tileaa.ptr<bf16>, %n: i32, %right: !t, %zeros: !sum):
+  %base = nv_tileas.assume %p {predicate = #cuda_tile.div_by<16>} : !nv_tileaa.ptr<bf16>
+  %zero = arith.constant 0 : i32
+  %r = nv_tileas.make_memref %base sizes(%n, %n) strides() : (!nv_tileaa.ptr<bf16>, i32, i32) -> !m
+  %a = nv_tileas.block_tile %r : (!m) -> !v
+  %x, %t0 = nv_tileas.tiled_load %a coords(%n, %zero) {mem_semantic = "weak"} : (!v, i32, i32) -> (!t, !nv_tileaa.mem_token)
+  %e = nv_tileas.dot %x, %right, %zeros : (!t, !t, !sum) -> !sum
+  %f = nv_tileas.dot %x, %right, %e : (!t, !t, !sum) -> !sum
+  nv_tileaa.return
+}
+// ==>
+!memref0 = !nv_tileaa.memref<bf16, [?, ?], [4096, 1]>
+!view0 = !nv_tileaa.tiled_view<partition, !memref0, tile = [64, 64], dim_map = [0, 1], steps = [64, 64], sparse = -1, padding = zero>
+nv_tileaa.func @k {
+^bb0(%p: !nv_tileaa.ptr<bf16>, %n: i32, %right: tensor<64x64xbf16>, %zeros: tensor<64x64xf32>):
+  %base = nv_tileas.assume %p {predicate = #cuda_tile.div_by<16>} : !nv_tileaa.ptr<bf16>
+  %zero = arith.constant 0 : i32
+  %r = nv_tileas.make_memref %base sizes(%n, %n) : (!nv_tileaa.ptr<bf16>, i32, i32) -> !memref0
+  %a = nv_tileas.block_tile %r : (!memref0) -> !view0
+  %x, %t0 = nv_tileas.tiled_load %a coords(%n, %zero) {mem_semantic = "weak"} : (!view0, i32, i32) -> (tensor<64x64xbf16>, !nv_tileaa.mem_token)
+  %0, %1 = nv_tileas.tiled_load %a coords(%n, %zero) {mem_semantic = "weak"} : (!view0, i32, i32) -> (tensor<64x64xbf16>, !nv_tileaa.mem_token)
+  %e = nv_tileas.dot %0, %right, %zeros : (tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %f = nv_tileas.dot %x, %right, %e : (tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf32>) -> tensor<64x64xf32>
   nv_tileaa.return
 }

@@ -1,9 +1,9 @@
 """Columns of tensor memory that dots of a kernel share, beside those of dots with equal keys (``dot_buffer_sharing.py``).
 
 Dots that multiply the same left operand, which no innermost loop computes, share its columns: threads write it once, before the first
-loop. Where the columns would not suffice otherwise, so do accumulators that are live in different loops: each is read behind its
-loop, and a barrier stands before the next one. A left operand may overwrite the accumulator that it is computed from
-(``tcgen05/overlaid_operands.py``).
+loop. Where the columns would not suffice otherwise, for all CTAs that are to share an SM (``occupancy``), so do accumulators that are live in
+different loops: each is read behind its loop, and a barrier stands before the next one. A left operand may overwrite the accumulator that
+it is computed from (``tcgen05/overlaid_operands.py``).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from ...ir.layouts.tmem_layout import ALL_COLUMNS
 from ..analysis.dot_buffer_sharing import is_lhs_computed_in_loop
 from ..analysis.enclosing_control_flow import (
     continued_dot,
+    enclosing_kernel,
     enclosing_loops,
     is_defined_in_loop,
     is_zero,
@@ -27,6 +28,7 @@ from ..analysis.enclosing_control_flow import (
     summed_dots,
 )
 from ..analysis.op_queries import DOT, operations_behind
+from ..schedule.schedule_attribute import schedule_of
 
 
 @dataclass
@@ -58,7 +60,9 @@ def share_columns(groups: list[TmemColumns]) -> None:
         group.shared_left = next((one for one in groups[:index] if _has_same_left(one, group)), None)
     has_scales = any(dot.lhs_scale is not None for group in groups for dot in group.dots)
     # With all left operands in shared memory, a warp of its own may issue the MMAs, before accumulators are read.
-    if has_scales or not any(group.left for group in groups) or sum(sum(group.own) for group in groups) <= ALL_COLUMNS:
+    if has_scales or not any(group.left for group in groups):
+        return
+    if sum(sum(group.own) for group in groups) <= _columns_of_cta(groups):
         return
     continued = {continued_dot(dot) for group in groups for dot in group.dots}
     for index, group in enumerate(groups):
@@ -66,6 +70,12 @@ def share_columns(groups: list[TmemColumns]) -> None:
         first = next((one for one in earlier if _may_take(one, group, earlier)), None)
         if first is not None:
             group.shared_accumulators, group.shares_columns, first.shares_columns = first, True, True
+
+
+def _columns_of_cta(groups: list[TmemColumns]) -> int:
+    """The columns that each CTA has of those that are to share an SM."""
+    ctas = schedule_of(enclosing_kernel(groups[0].dots[0])).occupancy or 1
+    return ALL_COLUMNS // ctas
 
 
 def lhs_of(dot: TableOp) -> SSAValue:

@@ -15,7 +15,7 @@ from ..analysis.access_vectorization import pointer_vector
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.chained_dots import is_computed_by_dot, stationary_lhs_load
 from ..analysis.dot_loop_registers import live_tile_registers, result_registers
-from ..analysis.enclosing_control_flow import enclosing_loops, is_in_counted_loop
+from ..analysis.enclosing_control_flow import are_short, enclosing_loops, is_in_counted_loop
 from ..analysis.op_queries import POINTER_LOAD, dots_in, has_dots, is_tile
 from ..analysis.peak_registers import peak_of_block, peak_registers
 from ..analysis.resource_model import (
@@ -93,7 +93,7 @@ def choose_cta_shape(func: TableOp, job: Job) -> None:
         ctas := wanted.occupancy
         or hint(func, job, "occupancy")
         or told
-        or _ctas_without_loop(func, job)
+        or _ctas_of_short_loops(func, job)
         or _ctas_of_one_warpgroup(func, job)
     ):
         in_tmem = wanted.occupancy and (requested(job).tmem_accumulators or chains_in_tmem(func, job))
@@ -122,18 +122,22 @@ def _choose_cheapest(func: TableOp, job: Job) -> int | None:
     return found.more_ctas(best)
 
 
-def _ctas_without_loop(func: TableOp, job: Job) -> int | None:
-    """Two CTAs per SM for a kernel whose dots stand in no loop, where they fit and the cost is less: it overlaps nothing itself, and a
-    launch with producer warps would have all registers of an SM. Else None: how much shared memory more of them need is not known
-    before layouts.
+def _ctas_of_short_loops(func: TableOp, job: Job) -> int | None:
+    """Two CTAs per SM for a kernel whose dots stand in no loop, or in short ones with accumulators in tensor memory, where they fit and the
+    cost is less: it overlaps little itself, and a launch with producer warps would have all registers of an SM. Else None: how much
+    shared memory more of them need is not known before layouts.
     """
     dots, family = dots_in(func), fastest_family(job.target)
     if family.async_ops is None or not any(_parts(dots, family)) or not any(_is_loaded_once(dot, job) for dot in dots):
         return None
-    if any(map(enclosing_loops, dots)) or any(one.refused for one in _occupancies(func, OVERLAPPING_CTAS, job)):
+    loops = [loop for dot in dots for loop in enclosing_loops(dot)]
+    if loops and (family.accumulator is not Storage.TENSOR or not are_short(loops)):
+        return None
+    if any(one.refused for one in _occupancies(func, OVERLAPPING_CTAS, job)):
         return None
     kernel, warps = describe(func, job), choose_warps(func, job)
-    registers = peak_of_block(func.regions[0].blocks[0], job.target)
+    around = peak_of_block(func.regions[0].blocks[0], job.target, counts_inner=not loops)
+    registers = max(around, peak_registers(func, job.target))
     if not live_registers_fit(registers, warps, job.target, OVERLAPPING_CTAS):
         return None
     found = [Schedule(num_warps=warps, occupancy=ctas) for ctas in (1, OVERLAPPING_CTAS)]

@@ -1,7 +1,7 @@
-"""Give each dot of a loop a load of its own, of a tile that it reads as it is, and that other dots or threads read, too.
+"""Give each dot a load of its own, of a tile that it reads as it is, and that other dots or threads read, too.
 
-In:    nv_tileas loads by TMA, of tiles that become operands of dots of the same iteration, and from which threads may compute; loads by
-       cp.async, of tiles that only dots read.
+In:    nv_tileas loads by TMA, of tiles that become operands of dots of the same iteration, or of no loop, and from which threads may
+       compute; loads by cp.async, of tiles of a loop that only dots read.
 Out:   a load, and the operations that rename its elements, for each of these dots, where its instruction reads operands in shared
        memory. Otherwise threads would write the operands of all dots but one. One TMA load serves all of them, and the threads, where they
        read the tile from the same placement (``warp_specialization/shared_stages.py``).
@@ -33,7 +33,7 @@ from ..analysis.enclosing_control_flow import enclosing_kernel, is_in_counted_lo
 from ..analysis.op_queries import DOT, TILED_LOAD, has_dots
 from ..analysis.scalar_slice import writes_after
 from ..analysis.stored_operands import tile_bytes
-from ..analysis.tma_operands import may_prefetch_in_loop, tma_loads_allowed, with_tma_box
+from ..analysis.tma_operands import is_prefetchable_once, may_prefetch_in_loop, tma_loads_allowed, with_tma_box
 from ..job import Job
 from ..mma.dots import dot_shape
 from ..mma.family import MmaFamily, Storage, fastest_family
@@ -86,7 +86,7 @@ def _may_load_again(load: TableOp, readers: Sequence[_Reader], job: Job) -> bool
         return False
     if with_tma_box(load, [], job, AxisAnalysis()) is None:
         return _may_copy_again(load, readers, job)
-    if not all(one.dot.parent is load.parent and may_prefetch_in_loop(one.dot) for one in readers):
+    if not all(one.dot.parent is load.parent and _may_prefetch(one.dot) for one in readers):
         return False
     if as_op(enclosing_kernel(load)).num_ctas is None:
         return True
@@ -96,6 +96,10 @@ def _may_load_again(load: TableOp, readers: Sequence[_Reader], job: Job) -> bool
         return True
     again = (len(readers) - 1) * tile_bytes(load.value)
     return _multiplications(parent_block(load)) >= MIN_INTENSITY * (_loaded_bytes(parent_block(load)) + again)
+
+
+def _may_prefetch(dot: TableOp) -> bool:
+    return may_prefetch_in_loop(dot) or is_prefetchable_once(dot)
 
 
 def _may_copy_again(load: TableOp, readers: Sequence[_Reader], job: Job) -> bool:

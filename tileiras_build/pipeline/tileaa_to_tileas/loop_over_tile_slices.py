@@ -27,12 +27,13 @@ from ...ir.dialects.op_definition import TableOp
 from ..analysis.chained_dots import chained_dots_of
 from ..analysis.dot_loop_registers import live_tile_registers
 from ..analysis.op_queries import DOT, has_dots
+from ..analysis.peak_registers import peak_registers
 from ..analysis.resource_model import choose_warps, live_registers_fit
 from ..analysis.sharding_propagation import Sharding
 from ..analysis.tma_operands import tma_loads_allowed
 from ..common.cse import eliminate_dead_code, merge
 from ..job import Job
-from ..mma.family import fastest_family
+from ..mma.family import Storage, fastest_family
 from ..pass_manager import EdgePass
 from ..schedule.choose import Candidate, Limit, Resource, select
 from ..schedule.cta_shape import two_warpgroups
@@ -121,6 +122,8 @@ def _fits(func: TableOp, job: Job, warps: int) -> bool:
     if (most := family.max_chained_rows) and any(chain.rows > most for chain in chained_dots_of(func)):
         return False
     regs = live_tile_registers(func, family, lambda dot: family.lhs_stays_in_smem(dot, job))
+    if family.accumulator is Storage.TENSOR and (peak := peak_registers(func, job.target)):
+        regs = min(regs, peak)
     return live_registers_fit(regs, warps, job.target)
 
 

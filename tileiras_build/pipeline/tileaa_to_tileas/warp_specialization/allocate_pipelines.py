@@ -225,7 +225,7 @@ class PipelineAllocation:
             sum(bytes_of_copied_scales(mainloop.dot) for mainloop in self.mainloops if not mainloop.scale_loads)
             + self._copied_bytes()
         )
-        min_count = min_stages(most) if self.shares_smem else max(map(min_stages_of, self.mainloops))
+        min_count = min_stages(most) if self.shares_smem else max(min_stages_of(one, most) for one in self.mainloops)
         if self._overlaps_ctas():
             min_count = 1 if self._one_stage_is_asked_for() else min(min_count, STAGES_OF_MANY_CTAS)
         self.used_bytes = scratch + copied

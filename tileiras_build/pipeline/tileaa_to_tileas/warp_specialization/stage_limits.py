@@ -9,12 +9,14 @@ from math import prod
 from xdsl.ir import Operation
 
 from ....ir.dialects.op_definition import TableOp
+from ...analysis.enclosing_control_flow import are_short
 from ...analysis.resource_model import (
     MAX_CP_ASYNC_STAGES,
     MIN_STAGES,
     STAGES_SMEM_OVERHEAD,
     max_copied_stages,
     max_stages,
+    min_stages,
 )
 from ...analysis.scale_stage_counts import smem_scale_groups
 from ...analysis.scratch_memory_sizes import STAGE_ALIGNMENT
@@ -23,9 +25,13 @@ from ..shared_memory_of_dots import loops_in_turn
 from .pipelines import Mainloop
 
 
-def min_stages_of(mainloop: Mainloop) -> int:
-    """The stages that hide the latency of copies; those by TMA start only when an MMA has released a stage."""
-    return MAX_CP_ASYNC_STAGES if mainloop.dot.copied else MIN_STAGES
+def min_stages_of(mainloop: Mainloop, ctas: int) -> int:
+    """The stages that hide the latency of copies; those by TMA start only when an MMA has released a stage. The first load of short loops
+    is not hidden by more of them, but by other CTAs per SM.
+    """
+    if mainloop.dot.copied:
+        return MAX_CP_ASYNC_STAGES
+    return min_stages(ctas) if are_short(mainloop.loops) else MIN_STAGES
 
 
 def max_stages_of(mainloop: Mainloop) -> int:
