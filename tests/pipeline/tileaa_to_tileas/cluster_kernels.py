@@ -53,6 +53,17 @@ def matmul_gathered(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
     ct.store(out, (row, column), acc.astype(out.dtype))
 
 
+def gated(a, b, c, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = a @ b + 3 a @ c, both in one loop."""
+    row, column = ct.bid(0), ct.bid(1)
+    first, second = ct.zeros((M, N), dtype=ct.float32), ct.zeros((M, N), dtype=ct.float32)
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+        x = ct.load(a, (row, k), (M, K), padding_mode=ZERO)
+        first = ct.mma(x, ct.load(b, (k, column), (K, N), padding_mode=ZERO), first)
+        second = ct.mma(x, ct.load(c, (k, column), (K, N), padding_mode=ZERO), second)
+    ct.store(out, (row, column), first + 3 * second)
+
+
 def matmul_tf32(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
     """out = a @ b, the operands rounded to tf32."""
     row, column = ct.bid(0), ct.bid(1)
@@ -281,6 +292,7 @@ KERNELS = {
     "converted_turned": (matmul_converted, (F16, _columns("int8"), F16, 256, 128, 64)),
     "converted_both": (matmul_converted_both, (_rows("float32"),) * 3 + (128, 64, 32)),
     "gathered_right": (matmul_gathered, (F16, F16, F16, 128, 64, 64)),
+    "gated": (gated, (F16, F16, F16, _rows("float32"), 256, 64, 64)),
     "pair_swapped": (matmul, (F16, F16, F16, 128, 256, 64)),
     "pair_swapped_f8": (matmul, (*BYTES, 128, 256, 64)),
     "pair_swapped_persistent": (persistent, (F16, F16, F16, 128, 256, 64)),
@@ -323,6 +335,7 @@ CASES = [
     _case("matmul_wide_2"), _case("matmul_wide_4"),
     _case("matmul_sliced_2"),
     _case("converted_2"), _case("converted_4"), _case("converted_wide_2"), _case("converted_turned_2"), _case("converted_both_2"), _case("gathered_right_2"),
+    _case("gated_2"), _case("gated_4"),
     _case("matmul_f8_2"), _case("matmul_f8_4"),
     _case("persistent_2"), _case("persistent_4"),
     _case("pair_columns_2"), _case("pair_wide_2"), _case("pair_high_2"), _case("pair_f8_2"), _case("pair_narrow_2"),

@@ -286,6 +286,16 @@ def test_threads_of_a_cluster_write_right_operands(name, sm, instruction):
     check_matmul(name, sm, (m + 22, n + 16, 3 * k + 16), (2, 2, 1))
 
 
+@pytest.mark.parametrize(("sm", "ctas"), [("sm_90", 2), ("sm_90", 4), ("sm_100", 2), ("sm_120", 2)])
+def test_the_dots_of_a_loop_read_one_stage_of_a_tile(sm, ctas):
+    a, b, c = (integers(shape, np.float16) for shape in ((278, 208), (208, 80), (208, 80)))
+    out = run(KERNELS, f"gated_{ctas}", sm, [a, b, c, np.full((278, 80), 9, np.float32)], (2, 2, 1))[3]
+    a, b, c = (array.astype(np.float32) for array in (a, b, c))
+    np.testing.assert_array_equal(out, a @ b + 3 * (a @ c))
+    if sm != "sm_120":
+        assert compiled(KERNELS, f"gated_{ctas}", sm).tileas.count("async.tiled_tma_load ") == 3
+
+
 def test_targets_without_clusters_ignore_the_hint():
     assert clusters("matmul_2", "sm_80") == (1, None)
     check_matmul("matmul_2", "sm_80", (150, 80, 80), (2, 2, 1))

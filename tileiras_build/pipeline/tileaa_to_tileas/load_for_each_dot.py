@@ -41,7 +41,7 @@ from ..pass_manager import EdgePass
 from .op_insertion import insert_before
 
 # Multiplications for each loaded byte from which on L2 delivers a tile twice in the time that wgmma takes, for CTAs of clusters,
-# whose dots share no stages. Tensor memory gains in any case: its MMAs take less time than threads to write an operand.
+# whose dots share no stages with threads. Tensor memory gains in any case: its MMAs take less time than threads to write an operand.
 MIN_INTENSITY = 64
 
 

@@ -38,7 +38,7 @@ from .pipelines import Mainloop, Pipeline, StationaryOperand
 def share_stages(mainloops: list[Mainloop]) -> None:
     """Set the readers of each stage, and the operands that stay in shared memory."""
     _set_stationary_operands(mainloops)
-    sharing = [one for one in mainloops if shares_stages(one.dot)]
+    sharing = [one for one in mainloops if shares_stages(one.dot) or _shares_with_dots(one)]
     for position, mainloop in enumerate(sharing):
         for load in mainloop.loads:
             found = next(_loads_of_tile(load, mainloop, sharing[: position + 1]), None)
@@ -50,6 +50,11 @@ def share_stages(mainloops: list[Mainloop]) -> None:
             if written is not None:
                 other, stored.first = written
                 _unite(other, mainloop)
+
+
+def _shares_with_dots(mainloop: Mainloop) -> bool:
+    """Whether a dot of a cluster may read tiles from stages that other dots read, too, but no threads."""
+    return not (mainloop.sources or mainloop.dot.copied) and mainloop.dot.lhs_scale is None
 
 
 def _set_stationary_operands(mainloops: list[Mainloop]) -> None:
