@@ -131,6 +131,18 @@ STORES
 """
 
 
+@pytest.mark.parametrize(("values", "most"), [(40, 64), (90, 128)])
+def test_ctas_share_an_sm_unless_their_threads_would_spill(values, most):
+    """Two CTAs of 512 threads have 64 registers for each of them, and one has 128."""
+    loads = "\n".join(f"  ld.volatile.global.f32 %f{n}, [%d1+{4 * n}];" for n in range(values))
+    stores = "\n".join(f"  st.volatile.global.f32 [%d1+{4 * n}], %f{n};" for n in range(values))
+    text = SPILLING.replace("LOADS", loads).replace("STORES", stores).replace("1024", "512")
+    written = lower(text, Job(SM90))[1]["kernels"]["k"]["resources"]
+    assert written["registers"] <= 64 and bool(written["spill_stores"]) == (most > 64)  # as somebody wrote it
+    made = lower(text.replace(".visible", f"{NOTE}\n.visible"), Job(SM90))[1]["kernels"]["k"]["resources"]
+    assert made["registers"] <= most and made["spill_stores"] == made["spill_loads"] == 0
+
+
 def test_spills_and_stack_are_reported():
     loads = "\n".join(f"  ld.volatile.global.f32 %f{n}, [%d1+{4 * n}];" for n in range(120))
     stores = "\n".join(f"  st.volatile.global.f32 [%d1+{4 * n}], %f{119 - n};" for n in range(120))

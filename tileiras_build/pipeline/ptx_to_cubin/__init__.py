@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from ...core.errors import InternalError
 from ...manifest.manifest_constants import VERSION
 from ...manifest.ptx_manifest import manifest_of_ptx
@@ -10,6 +12,8 @@ from ...target.occupancy import occupancy
 from ..job import Job
 from .locate_ptxas import find_ptxas, ptxas_version
 from .run_ptxas import Assembled, assemble
+
+_MIN_CTAS = re.compile(r"(\.entry (\w+)\([^{]*?\.minnctapersm) \d+")
 
 __all__ = ["Cubin", "KernelResources", "complete_manifest", "find_ptxas", "lower", "ptxas_version", "read_cubin"]
 
@@ -20,10 +24,25 @@ def lower(ptx: str, job: Job) -> tuple[bytes, dict]:
     For a .ptx without a manifest comment the manifest has only the resources. Raises InvalidInput[ptxas, ptxas-missing,
     ptxas-crash, ptxas-io].
     """
-    assembled = assemble(ptx, job, find_ptxas(job.ptxas))
-    manifest = manifest_of_ptx(ptx) or {"version": VERSION, "target": job.target.arch, "kernels": {}}
+    made = manifest_of_ptx(ptx)
+    assembled = assemble(ptx, job, find_ptxas(job.ptxas)) if made is None else _with_few_spills(ptx, job)
+    manifest = made or {"version": VERSION, "target": job.target.arch, "kernels": {}}
     complete_manifest(manifest, assembled, job)
     return assembled.cubin, manifest
+
+
+def _with_few_spills(ptx: str, job: Job) -> Assembled:
+    """The cubin. Kernels whose CTAs share an SM at the price of spills leave registers for one CTA instead, if that spills less."""
+    ptxas = find_ptxas(job.ptxas)
+    found = assemble(ptx, job, ptxas)
+    spilling = {name for name, spills in found.spills.items() if any(spills)}
+    alone = _MIN_CTAS.sub(lambda match: f"{match[1]} 1" if match[2] in spilling else match[0], ptx) if spilling else ptx
+    other = found if alone == ptx else assemble(alone, job, ptxas)
+    return min(found, other, key=_spilled)
+
+
+def _spilled(assembled: Assembled) -> int:
+    return sum(map(sum, assembled.spills.values()))
 
 
 def complete_manifest(manifest: dict, assembled: Assembled, job: Job) -> None:

@@ -9,7 +9,8 @@ Out:   the scalars of the kernel, including scalar loads, then an agent_switch w
        MMA issuer issues them: accumulators are multibuffered, too, with two buffers if they fit, and the last region, the
        epilogue, only reads them. An issuer also issues chained dots whose accumulators stay in tensor memory. If a warp can
        load block scales in vectors, two scale loaders do so, and the issuer copies them to tensor memory. ``producer_warps``
-       on the kernel, and ``partition_registers`` if the roles have different register counts.
+       on the kernel, and ``partition_registers`` if the roles have different register counts, else ``ctas_of_stages``, the CTAs
+       per SM that stages leave shared memory for.
 After: assign_layouts, select_mma_and_tma. Before: software_pipeline_loads (other loads), allocate_shared_memory (stages
        need shared memory).
 Sound: all partitions evaluate the same conditions, which depend on scalars alone, run the same loops, leave them and
@@ -115,6 +116,7 @@ class _WarpSpecializer:
         slices = self._slices(loads)
         body = self._outline(self._scalar_slice(moved))
         self.allocation.run(body)
+        self._share_registers()
         for mainloop in self.mainloops:
             mainloop.waits_at_once = waits_at_once(mainloop, self.warps, self.job.target)
         partitions = [slice.run(body) for slice in slices]
@@ -182,6 +184,11 @@ class _WarpSpecializer:
             producer_registers = unwrap(self.scale_registers) if self.scale_loads else PRODUCER_REGISTERS
             ctas = occupancy(self.func, self.job) or 1
             self.func.partition_registers = setmaxnreg_split(self.warps, self.job.target, ctas, producer_registers)
+
+    def _share_registers(self) -> None:
+        """Leave registers for all CTAs whose stages share an SM: one alone has too few stages to hide the latency of loads."""
+        if self.func.partition_registers is None and occupancy(self.func, self.job) is None:
+            self.func.ctas_of_stages = self.allocation.ctas
 
     def _outline(self, slice: ScalarSlice) -> Block:
         """Move all but the scalars that partitions may share to a block of its own."""

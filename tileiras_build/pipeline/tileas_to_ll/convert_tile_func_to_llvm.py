@@ -181,7 +181,7 @@ def launch_bounds(spec: KernelSpecAttr, op: Operation, job: Job) -> dict[str, At
     bounds: dict[str, Attribute] = {
         "cute.kernel": UnitAttr(),
         "nvvm.reqntid": IntegerAttr(WARP * warps, i32),
-        "nvvm.minctasm": IntegerAttr(spec.num_ctas.data, i32),
+        "nvvm.minctasm": IntegerAttr(max(spec.num_ctas.data, _ctas_of_stages(op, job)), i32),
     }
     if limit := spec.max_registers.data or _register_limit(job.target, warps, _ctas_per_sm(op, job)):
         bounds["nvvm.maxnreg"] = IntegerAttr(limit, i32)
@@ -201,6 +201,11 @@ def _ctas_per_sm(op: Operation, job: Job) -> int | None:
     if wanted is None or "partition_registers" in op.attributes:
         return wanted
     return job.target.ctas_with(taken, wanted)
+
+
+def _ctas_of_stages(op: Operation, job: Job) -> int:
+    """The CTAs per SM that the stages of a kernel are for, or fewer where shared memory does not hold them."""
+    return job.target.ctas_with(int_attr(op, "shared_bytes", 0), int_attr(op, "ctas_of_stages", 1))
 
 
 def _register_limit(target: Target, warps: int, ctas: int | None) -> int | None:

@@ -280,6 +280,7 @@ KERNEL: Declared = {
     "num_warps": I32.optional(),
     "producer_warps": I32.optional(0),
     "partition_registers": I32S.optional(),
+    "ctas_of_stages": I32.optional(1),
     "schedule": SCHEDULE.optional(),
     "num_ctas": I32.optional(),
     "num_ctas_declined": TEXT.optional(),
