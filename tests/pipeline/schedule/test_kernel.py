@@ -4,9 +4,10 @@ import pytest
 
 from tests.examples.example_library import bytecode_of
 from tileiras_build import driver
+from tileiras_build.pipeline.analysis.loop_trips import ASSUMED_EXTENT
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.schedule.choose import listening
-from tileiras_build.pipeline.schedule.kernel import ASSUMED_EXTENT, Kernel
+from tileiras_build.pipeline.schedule.kernel import Kernel
 from tileiras_build.target.targets import find_target
 
 

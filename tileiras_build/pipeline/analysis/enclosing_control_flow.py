@@ -26,10 +26,7 @@ from ...ir.dialects.op_traits import (
     preserves_zero,
     waits_for_grid,
 )
-from .integer_ranges import trips_of
 from .op_queries import DOT
-
-FEW_TRIPS = 2  # of a loop that overlaps one load with one iteration, or nothing
 
 
 def is_accumulation_loop(dot: TableOp) -> bool:
@@ -133,11 +130,6 @@ def enclosing_control_flow(op: Operation) -> list[TableOp] | None:
 def enclosing_loops(op: Operation) -> list[TableOp]:
     """The loops around an operation, outermost first."""
     return [around for around in unwrap(enclosing_control_flow(op)) if is_loop(around)]
-
-
-def are_short(loops: list[TableOp]) -> bool:
-    """Whether loops are so short that most of a CTA's time is their first load and what follows them."""
-    return all(0 < (trips_of(loop) or 0) <= FEW_TRIPS for loop in loops)
 
 
 def branches_around(op: Operation) -> list[TableOp]:

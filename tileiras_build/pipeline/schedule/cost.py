@@ -25,6 +25,7 @@ from ...target.occupancy import occupancy
 from ...target.shared_sm import batch_clocks
 from ...target.sm_limits import RESERVED_SHARED_MEMORY, WARP
 from ...target.targets import Target
+from ..analysis.loop_trips import ASSUMED_EXTENT
 from ..analysis.resource_model import (
     MAX_REGISTERS,
     MIN_WARPS_FOR_SETMAXNREG,
@@ -33,7 +34,7 @@ from ..analysis.resource_model import (
     registers_at_launch,
 )
 from ..mma.family import MmaFamily, Storage, families_of, family_named
-from .kernel import ASSUMED_EXTENT, Dot, Kernel
+from .kernel import Dot, Kernel
 from .schedule import Schedule
 from .stage_waits import (
     BARRIER_LATENCY,

@@ -15,7 +15,8 @@ from ..analysis.access_vectorization import pointer_vector
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.chained_dots import is_computed_by_dot, stationary_lhs_load
 from ..analysis.dot_loop_registers import live_tile_registers, result_registers
-from ..analysis.enclosing_control_flow import are_short, enclosing_loops, is_in_counted_loop
+from ..analysis.enclosing_control_flow import enclosing_loops, is_in_counted_loop
+from ..analysis.loop_trips import are_short
 from ..analysis.op_queries import POINTER_LOAD, dots_in, has_dots, is_tile
 from ..analysis.peak_registers import peak_of_block, peak_registers
 from ..analysis.resource_model import (

@@ -24,7 +24,7 @@ from ...target.targets import Target
 from ..analysis.chained_dots import find_chained_dots
 from ..analysis.cluster_uniformity import is_rank_dependent
 from ..analysis.dot_operand_chains import dot_operand_load, source_load_of
-from ..analysis.integer_ranges import trips_of
+from ..analysis.loop_trips import loop_trips
 from ..analysis.op_queries import DOT, ELEMENTWISE, LOADS, REDUCE, TILED_LOAD, dots_in, element_kind, has_dots, is_tile
 from ..analysis.resource_model import choose_warps, is_program_dependent
 from ..analysis.row_registers import late_words, row_words
@@ -35,7 +35,6 @@ from ..mma.dots import FP4, FP4_PAIR, dot_shape, element_types
 from ..mma.family import scales_in_instruction
 from .schedule_attribute import schedule_of
 
-ASSUMED_EXTENT = 4096
 STORES = ("nv_tileas.tiled_store", "nv_tileas.store")
 REARRANGING = ("nv_tileas.broadcast", "nv_tileas.splat", "arith.constant")  # tiles with fewer different elements
 MAXIMA = ("arith.maxnumf", "arith.minnumf", "arith.maximumf", "arith.minimumf", "arith.maxsi", "arith.minsi")
@@ -323,7 +322,7 @@ class _Description:
             work[pipe] += trips * count  # type: ignore[assignment]
         self.reductions += op.name == REDUCE and not in_dot_loop
         if not is_combiner_region(op):
-            inner = trips * _trips(op) / (self.split_k if _multiplies(op) else 1) if is_loop(op) else trips
+            inner = trips * loop_trips(op) / (self.split_k if _multiplies(op) else 1) if is_loop(op) else trips
             if is_loop(op) and any(one.name in LOADS for one in op.regions[0].blocks[0].ops):
                 self.rounds += inner
             self.is_persistent |= is_loop(op) and any(map(_has_dots, op.regions[0].blocks[0].ops))
@@ -375,19 +374,6 @@ def _conversions(value: SSAValue, target: Target) -> float:
         total += sum(_instructions(op, target).values())
         waiting += op.operands
     return total
-
-
-def _trips(loop: Operation) -> float:
-    """How often a loop runs: known, or assumed."""
-    if (known := trips_of(loop)) is not None:
-        return known
-    inside = list(loop.regions[0].blocks[0].ops)
-    if dots := [as_op(op) for op in inside if op.name == DOT]:
-        return max(1.0, ASSUMED_EXTENT / (dot_shape(dots[-1])[3] * (2 if dots[-1].packed else 1)))
-    if has_dots(loop):
-        return 1.0
-    extents = [tile_type(op.results[0]).get_shape()[-1] for op in inside if op.name in LOADS and is_tile(op.results[0])]
-    return max(1.0, ASSUMED_EXTENT / max(extents)) if extents else 1.0
 
 
 def _bytes(value: SSAValue) -> int:

@@ -93,9 +93,9 @@ class _Needed:
     def drop_others(self) -> None:
         """Erase what is not needed."""
         kept = {op: (self._kept_values(op), self._kept_results(op)) for op in self.structures}
-        for op, (values, results) in kept.items():
-            for end in self.ends[op]:
-                places = values if is_loop(op) and not is_break(end) else results
+        for structure, (values, results) in kept.items():
+            for end in self.ends[structure]:
+                places = values if is_loop(structure) and not is_break(end) else results
                 end.operands = [end.operands[place] for place in places]
         for op in reversed(self.operations):
             if op in kept:

@@ -9,7 +9,7 @@ from math import prod
 from xdsl.ir import Operation
 
 from ....ir.dialects.op_definition import TableOp
-from ...analysis.enclosing_control_flow import are_short
+from ...analysis.loop_trips import are_short
 from ...analysis.resource_model import (
     MAX_CP_ASYNC_STAGES,
     MIN_STAGES,
