@@ -133,3 +133,39 @@ nv_tileaa.func @k {
   }
   nv_tileaa.return
 }
+
+// ---- a_loop_that_breaks_has_results_for_what_it_carries
+nv_tileaa.func @k {
+^bb0(%n: i32, %x: tensor<8xf32>):
+  %one = arith.constant 1 : i32
+  %a, %b, %c = nv_tileaa.loop %x, %n, %x : (tensor<8xf32>, i32, tensor<8xf32>) -> (tensor<8xf32>, i32, tensor<8xf32>) {
+  ^bb1(%p: tensor<8xf32>, %m: i32, %q: tensor<8xf32>):
+    %done = arith.cmpi %m, %one {predicate = "slt"} : (i32, i32) -> i1
+    nv_tileaa.if %done : (i1) -> () {
+      nv_tileaa.break %p, %m, %q : (tensor<8xf32>, i32, tensor<8xf32>) -> ()
+    } {
+      nv_tileaa.yield
+    }
+    %less = arith.subi %m, %one : i32
+    %square = nv_tileaa.mulf %q, %q {rounding_mode = "nearest_even"} : tensor<8xf32>
+    nv_tileaa.continue %x, %less, %square : (tensor<8xf32>, i32, tensor<8xf32>) -> ()
+  }
+  nv_tileaa.return %a : (tensor<8xf32>) -> ()
+}
+// ==>
+nv_tileaa.func @k {
+^bb0(%n: i32, %x: tensor<8xf32>):
+  %one = arith.constant 1 : i32
+  %a, %b = nv_tileaa.loop %x, %n : (tensor<8xf32>, i32) -> (tensor<8xf32>, i32) {
+  ^bb0(%p: tensor<8xf32>, %m: i32):
+    %done = arith.cmpi %m, %one {predicate = "slt"} : (i32, i32) -> i1
+    nv_tileaa.if %done : (i1) -> () {
+      nv_tileaa.break %p, %m : (tensor<8xf32>, i32) -> ()
+    } {
+      nv_tileaa.yield
+    }
+    %less = arith.subi %m, %one : i32
+    nv_tileaa.continue %x, %less : (tensor<8xf32>, i32) -> ()
+  }
+  nv_tileaa.return %a : (tensor<8xf32>) -> ()
+}

@@ -4,7 +4,8 @@ In:    nv_tileaa operations. Loops that carry a value which only its own next va
        result is not stored; loops and ifs with results that are not used.
 Out:   the same loops and ifs without these values, and no operation that computed them alone.
 After: cse. Before: all passes that match loops or count what they carry.
-Sound: a value is needed if an operation with effects, a bound or a condition uses it, or an operation that a needed value comes from.
+Sound: a value is needed if an operation with effects, a bound or a condition uses it, or an operation that a needed value comes from; so is
+       a loop's result where the value in its place is that the loop carries.
        Only pure operations are erased; a loop stays, also if it has no results any more, as it may have no end.
 """
 
@@ -81,13 +82,14 @@ class _Needed:
         assert isinstance(value, OpResult)
         if not is_structured_control_flow(value.op):
             return [operand for op in walk(value.op) for operand in op.operands]
-        if is_counted_loop(value.op):
-            return value.op.regions[0].blocks[0].args[value.index + 1], *self._carried(value.op, value.index)
-        return [end.operands[value.index] for end in self.ends[value.op] if is_break(end) or is_yield(end)]
+        if is_loop(value.op):
+            return self._carried(as_op(value.op), value.index)
+        return [end.operands[value.index] for end in self.ends[value.op]]
 
     def _carried(self, loop: TableOp, place: int) -> list[SSAValue]:
-        """A carried value's first value and its next ones."""
-        return [loop.initial[place], *(end.operands[place] for end in self.ends[loop] if not is_break(end))]
+        """A carried value, the loop's result in its place, and what both come from: passes take results for what a loop carries."""
+        groups = (_carried_arguments(loop), loop.results, loop.initial, *(end.operands for end in self.ends[loop]))
+        return [value for group in groups for value in group[place : place + 1]]
 
     # ---- rewriting -------------------------------------------------------------------------------------------------------
     def drop_others(self) -> None:
@@ -107,9 +109,6 @@ class _Needed:
         return [place for place, value in enumerate(_carried_arguments(op)) if value in self.values]
 
     def _kept_results(self, op: TableOp) -> list[int]:
-        """A counted loop's results are the values that it carries."""
-        if is_counted_loop(op):
-            return self._kept_values(op)
         return [place for place, value in enumerate(op.results) if value in self.values]
 
 
