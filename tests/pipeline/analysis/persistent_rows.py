@@ -32,6 +32,24 @@ def loaded(x, out, TILE: ConstInt):
 
 
 @ct.kernel
+def guarded(x, out, TILE: ConstInt):
+    """Three rows of each block, as far as there are so many."""
+    for part in range(3):
+        row = ct.bid(0) * 3 + part
+        if row < x.shape[0]:
+            values = ct.load(x, (row, 0), (1, TILE)).reshape((TILE,)).astype(ct.float32)
+            ct.store(out, (row, 0), softmax(values).astype(out.dtype).reshape((1, TILE)))
+
+
+@ct.kernel
+def parts_of_a_row(x, out, TILE: ConstInt):
+    """A softmax of each of two parts of the row of a block."""
+    for part in range(2):
+        values = ct.load(x, (ct.bid(0), part), (1, TILE)).reshape((TILE,)).astype(ct.float32)
+        ct.store(out, (ct.bid(0), part), softmax(values).astype(out.dtype).reshape((1, TILE)))
+
+
+@ct.kernel
 def one_row(x, out, TILE: ConstInt):
     """One row in each block."""
     values = ct.load(x, (ct.bid(0), 0), (1, TILE)).reshape((TILE,)).astype(ct.float32)
@@ -48,4 +66,6 @@ CASES = [
     *(_case(name, kernel, "float32", length) for name, kernel in SOFTMAXES.items() for length in (256, 1024, 4096)),
     _case("gathered_by_16", gathered.replace_hints(occupancy=16), "float32", 1024),
     _case("loaded", loaded, "float16", 1024),
+    _case("guarded", guarded, "float32", 1024),
+    _case("parts_of_a_row", parts_of_a_row, "float32", 1024),
 ]

@@ -129,6 +129,7 @@ WARPS = {
     "loaded_float32_256": 1, "loaded_float32_1024": 8, "loaded_float16_1024": 8,
     "one_row_float32_256": 1, "one_row_float32_1024": 1, "one_row_float32_4096": 2,
     "gathered_by_16_float32_1024": 4,
+    "guarded_float32_1024": 8, "parts_of_a_row_float32_1024": 1,
 }  # fmt: skip
 
 
@@ -140,7 +141,7 @@ def test_a_loop_over_rows_has_more_warps(name, warps):
 
 
 @pytest.mark.parametrize("sm", ["sm_80", "sm_90", "sm_100", "sm_120"])
-@pytest.mark.parametrize("name", ["gathered_float32_1024", "loaded_float16_1024"])
+@pytest.mark.parametrize("name", ["gathered_float32_1024", "loaded_float16_1024", "guarded_float32_1024"])
 def test_rows_of_a_loop(name, sm):
     dtype = np.float16 if "16_" in name else np.float32
     x = np.random.default_rng(3).normal(size=(5, 1024)).astype(dtype)

@@ -27,7 +27,7 @@ from ..schedule.schedule_attribute import schedule_of
 from ..schedule.schedule_file import requested
 from .chained_dots import has_scores
 from .dot_loop_registers import live_tile_registers
-from .op_queries import DOT, REDUCE, dots_in
+from .op_queries import DOT, REDUCE, dots_in, is_outside
 
 # ---- warps -----------------------------------------------------------------------------------------
 PROGRAM_ID, STORES = "nv_tileas.get_program_id", ("nv_tileas.store", "nv_tileas.tiled_store")
@@ -98,10 +98,19 @@ def _warps_of_step(steps: Sequence[tuple[int, int]], size: int) -> int:
 
 
 def has_rows_in_loop(func: Operation, operations: Sequence[Operation]) -> bool:
-    """Whether a loop from the CTA's number on, that the kernel itself has, reduces and stores a row in each iteration."""
-    loops = [op for op in operations if is_counted_loop(op) and is_program_dependent(op.operands[0])]
+    """Whether a loop over rows from the CTA's number on, that the kernel itself has, reduces and stores a row in each iteration."""
+    loops = [op for op in operations if is_counted_loop(op) and _counts_from_program(op)]
     return "persistent_axes" not in func.attributes and any(
         REDUCE in (names := {op.name for op in walk(loop)}) and not names.isdisjoint(STORES) for loop in loops
+    )
+
+
+def _counts_from_program(loop: Operation) -> bool:
+    """Whether a loop's counter, or what is added to it, begins with the CTA's number."""
+    block = loop.regions[0].blocks[0]
+    additions = (op for op in block.ops if op.name == "arith.addi" and block.args[0] in op.operands)
+    return is_program_dependent(loop.operands[0]) or any(
+        is_program_dependent(value) for op in additions for value in op.operands if is_outside(value, block)
     )
 
 
