@@ -2,7 +2,7 @@
 
 import cuda.tile as ct
 
-from tileiras_build.frontend.export_cutile import Array, Case
+from tileiras_build.frontend.export_cutile import Array, Case, Scalar
 
 ConstInt = ct.Constant[int]
 ROWS, COLUMNS, WIDTH = 128, 64, 64
@@ -84,6 +84,24 @@ def group_gradients(q, k, v, d_out, totals, d_k, d_v, ROWS: ConstInt, COLUMNS: C
     ct.store(d_v, (ct.bid(0), 0), grad_v)
 
 
+@ct.kernel
+def chosen_gradients(q, k, v, d_out, d_k, d_v, wanted, ROWS: ConstInt, COLUMNS: ConstInt, WIDTH: ConstInt):
+    """Gradients of keys and values where ``wanted`` is 1, else zeros: the results are stored behind the branch that loads them."""
+    grad_k = ct.zeros((COLUMNS, WIDTH), dtype=ct.float32)
+    grad_v = ct.zeros((COLUMNS, WIDTH), dtype=ct.float32)
+    zeros = ct.zeros((COLUMNS, ROWS), dtype=ct.float32)
+    if wanted == 1:
+        keys, values = ct.load(k, (ct.bid(0), 0), (COLUMNS, WIDTH)), ct.load(v, (ct.bid(0), 0), (COLUMNS, WIDTH))
+        for i in range(ct.num_tiles(q, axis=0, shape=(ROWS, WIDTH))):
+            queries, outer = ct.load(q, (i, 0), (ROWS, WIDTH)), ct.load(d_out, (i, 0), (ROWS, WIDTH))
+            powers = ct.exp2(ct.mma(keys, ct.transpose(queries), zeros))
+            grad_v = ct.mma(powers.astype(q.dtype), outer, grad_v)
+            inner = powers * ct.mma(values, ct.transpose(outer), zeros)
+            grad_k = ct.mma(inner.astype(q.dtype), queries, grad_k)
+    ct.store(d_k, (ct.bid(0), 0), grad_k)
+    ct.store(d_v, (ct.bid(0), 0), grad_v)
+
+
 HALF, SINGLE = (Array(type, 2, stride_divisible_by=16, shape_divisible_by=(128, 64)) for type in ("float16", "float32"))
 OPERANDS = (HALF, HALF, HALF, HALF, SINGLE, SINGLE, ROWS, COLUMNS, WIDTH)
 QUERY_OPERANDS = tuple(
@@ -100,5 +118,8 @@ CASES = [
     Case("query_gradients", query_gradients, (*QUERY_OPERANDS, 128, 128, 128)),
     Case("narrow_query_gradients", query_gradients, (*QUERY_OPERANDS, 64, 64, 128)),
     Case("group_gradients", group_gradients, (*GROUP_OPERANDS, 128, 64, 128)),
+    Case(
+        "chosen_gradients", chosen_gradients, (HALF, HALF, HALF, HALF, SINGLE, SINGLE, Scalar("int32"), 128, 128, 128)
+    ),
     Case("shared_sm", gradients.replace_hints(occupancy=2), OPERANDS),
 ]

@@ -145,3 +145,14 @@ def test_results(name, sm, shape):
     powers = np.exp2(wide_q @ wide_k.T)
     np.testing.assert_allclose(d_v, powers.T @ wide_out, rtol=2e-3, atol=2e-2)
     np.testing.assert_allclose(d_k, (powers * (wide_out @ wide_v.T)).T @ wide_q, rtol=2e-3, atol=2e-2)
+
+
+@pytest.mark.parametrize("wanted", [0, 1])
+@pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
+def test_results_overwrite_what_a_branch_has_loaded(sm, wanted):
+    """Its loop has no iteration, so that threads have waited for no MMA that reads it: only the issuer knows that the tile has arrived."""
+    q, keys = np.zeros((128, 128), np.float16)[:0], np.ones((128, 128), np.float16)
+    values = [q, keys, keys, q, *(np.full((128, 128), np.nan, np.float32) for _ in range(2)), wanted]
+    found = run(KERNELS, "chosen_gradients", sm, values)
+    assert not found[4].any() and not found[5].any()
+    assert sm != "sm_100" or "mma_warp = true" in compiled(KERNELS, "chosen_gradients", sm).tileas

@@ -13,7 +13,7 @@ Sound: the issuer passes a barrier once all warps have arrived, so an MMA follow
        MMA that follows it. A stage is released by the completion of its last MMA, alone, as before: a warp that waits for the stage, or
        that accesses it, arrives behind that, and the issuer waits for the arrival before it issues that MMA (``_Stages``). So nothing is
        loaded over what a thread still accesses, and no thread that waits is a phase late. Stages that threads fill alone they acquire
-       themselves, and the issuer waits for their arrival. Behind all MMAs they wait for what is loaded once: results may be stored over it,
+       themselves, and the issuer waits for their arrival. Behind all MMAs of its block they wait for what is loaded once: results may be stored over it,
        and a loop without iterations has no MMA that they have waited for.
 """
 
@@ -94,7 +94,7 @@ def _split(switch: TableOp, func: TableOp, job: Job) -> bool:
     kept = {site for site in sites if _reaches(site, exchanges)}
     if slice is None or not all(map(_is_waited_for, sites)):
         return False
-    stages = _Stages(inside, acts, body)
+    stages = _Stages(inside, acts)
     if not stages.are_handed_over(sites):
         return False
     registers = partition_registers_with_issuer(acts, sites, func, job)
@@ -106,7 +106,7 @@ def _split(switch: TableOp, func: TableOp, job: Job) -> bool:
         dot.recomputed = True
     issuer = _Issuer(handed, slice).run(body)
     _Computing(handed, kept).run(body)
-    _move_behind(stages.held, acts, body)
+    _move_behind(stages.held, acts)
     _erase([op for op in acts if op not in (*stages.waits, *stages.held)], body)
     _replace(switch, issuer, func)
     return True
@@ -238,7 +238,7 @@ def _handoff(switch: TableOp, warps: int) -> Pipeline:
 class _Stages:
     """The stages that MMAs read and threads access: TMA fills them, or threads alone."""
 
-    def __init__(self, inside: Sequence[Operation], acts: Sequence[TableOp], body: Block):
+    def __init__(self, inside: Sequence[Operation], acts: Sequence[TableOp]):
         waited = {as_op(op).pipeline for op in acts if isinstance(op, ConsumerWaitOp)}
         released = {op.pipeline for op in acts if is_async_mma(op) and op.pipeline is not None}
         self.pipelines = {pipeline: pipeline for pipeline in waited | released}
@@ -249,7 +249,8 @@ class _Stages:
         waits = [op for op in acts if isinstance(op, ConsumerWaitOp)]
         self.waits = [op for op in waits if op.pipeline in self.accesses.values()]
         # What is loaded once, and no MMA releases.
-        self.held = [op for op in waits if op not in self.waits and op.pipeline not in released and op.parent is body]
+        once = (op for op in waits if op.pipeline not in released and not enclosing_loops(op))
+        self.held = [op for op in once if op not in self.waits]
 
     def _accessed(self, op: Operation) -> set[SSAValue]:
         return {self.pipelines[value] for value in op.operands if value in self.pipelines}
@@ -394,13 +395,16 @@ def _erase(acts: Collection[Operation], body: Block) -> None:
             op.erase()
 
 
-def _move_behind(waits: Iterable[Operation], acts: Iterable[Operation], body: Block) -> None:
-    """Move waits behind all MMAs."""
-    issuing = {ancestor_in(op, body) for op in acts if is_async_mma(op)}
-    *_, last = (op for op in body.ops if op in issuing)
+def _move_behind(waits: Iterable[Operation], acts: Iterable[Operation]) -> None:
+    """Move waits behind all MMAs of their blocks."""
+    dots = list(filter(is_async_mma, acts))
     for wait in waits:
-        wait.detach()
-        body.insert_op_after(wait, last)
+        block = parent_block(wait)
+        issuing = {ancestor_in(dot, block) for dot in dots}
+        last = next((op for op in reversed(list(block.ops)) if op in issuing), None)
+        if last is not None and wait.is_before_in_block(last):
+            wait.detach()
+            block.insert_op_after(wait, last)
 
 
 def _replace(switch: TableOp, issuer: Block, func: TableOp) -> None:
