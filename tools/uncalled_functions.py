@@ -62,7 +62,7 @@ SAMPLE = {
 # one step, or accumulate more than registers hold; rows that are spilled to shared memory; loads behind stores;
 # accumulators that are read again; accumulators of several loops, or operands of one, in the same columns of tensor memory; tiles that threads
 # load beside scores; scans across warps; windows that end with an array; loops that scan sizes; tiles that dots read by slices; loops that fill
-# one ring of stages.
+# one ring of stages; accumulators of a nest of loops.
 TILE_KERNELS = {
     "tilebc_to_tileaa/guarded_loops.py": {"sm_90": ["window"]},
     "tileas_to_ll/tile_kernels.py": {
@@ -76,6 +76,7 @@ TILE_KERNELS = {
         "sm_100": ["fp4_pairs", "mxfp4_bytes_persistent", "nvfp4_bytes_onto", "nvfp4_bytes_large"],
         "sm_120": ["nvfp4_bytes_onto"],
     },
+    "schedule/gradient_kernels.py": {"sm_100": ["group_gradients"]},
     "schedule/large_tiles.py": {"sm_80": ["transpose_f32", "matmul_f32", "part_small", "replaced_small"]},
     "tileaa_to_tileas/cluster_kernels.py": {
         "sm_100": ["persistent_2", "attention_2", "convolved_2", "summed_2"],

@@ -20,7 +20,7 @@ def at(name, level):
 def test_a_kernel_keeps_its_marker_and_bounds(level):
     launch = compiled(bytecode_of(MATMUL), "sm_90", opt_level=level).manifest["kernels"][MATMUL]
     head = re.search(rf"^\.visible \.entry {MATMUL}\(.*?^\{{", at(MATMUL, level), re.MULTILINE | re.DOTALL)[0]
-    assert f".reqntid {launch['threads_per_cta']}" in head and ".minnctapersm 1" in head
+    assert f".reqntid {launch['threads_per_cta']}" in head and ".minnctapersm 2" in head
 
 
 @pytest.mark.seed("codegen-overview", "stage-optimization", "opt-preserve")

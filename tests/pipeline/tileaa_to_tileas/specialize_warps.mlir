@@ -51,7 +51,7 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
 !view2 = !nv_tileaa.tiled_view<partition, !memref1, tile = [128, 64], dim_map = [0, 1], steps = [128, 64], sparse = -1, padding = none>
 #layout0 = #cute.layout<(128,64), (32,4,64):(64,2048,1)>
 !tile_128x64xf32 = tensor<128x64xf32, #layout0>
-nv_tileaa.func @k attributes {num_warps = 4 : i32, producer_warps = 2 : i32, schedule = {mma_warp = true, num_stages = 9 : i32, accumulator_buffers = 2 : i32}} {
+nv_tileaa.func @k attributes {num_warps = 4 : i32, producer_warps = 2 : i32, schedule = {mma_warp = true, num_stages = 9 : i32, accumulator_buffers = 2 : i32}, ctas_of_stages = 2 : i32} {
 ^bb0(%p: !nv_tileaa.ptr<f16>, %q: !nv_tileaa.ptr<f16>, %r: !nv_tileaa.ptr<f32>, %n: i32, %s: i32, %steps: i32):
   %p16 = nv_tileas.assume %p {predicate = #cuda_tile.div_by<16>} : !nv_tileaa.ptr<f16>
   %q16 = nv_tileas.assume %q {predicate = #cuda_tile.div_by<16>} : !nv_tileaa.ptr<f16>
@@ -180,7 +180,7 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
 !view2 = !nv_tileaa.tiled_view<partition, !memref1, tile = [128, 64], dim_map = [0, 1], steps = [128, 64], sparse = -1, padding = none>
 #layout0 = #cute.layout<(128,64), (32,4,64):(64,2048,1)>
 !tile_128x64xf32 = tensor<128x64xf32, #layout0>
-nv_tileaa.func @k attributes {num_warps = 4 : i32, producer_warps = 1 : i32, schedule = {num_stages = 9 : i32, accumulator_buffers = 1 : i32}} {
+nv_tileaa.func @k attributes {num_warps = 4 : i32, producer_warps = 1 : i32, schedule = {num_stages = 9 : i32, accumulator_buffers = 1 : i32}, ctas_of_stages = 2 : i32} {
 ^bb0(%p: !nv_tileaa.ptr<f16>, %q: !nv_tileaa.ptr<f16>, %r: !nv_tileaa.ptr<f32>, %n: i32, %s: i32, %steps: i32):
   %p16 = nv_tileas.assume %p {predicate = #cuda_tile.div_by<16>} : !nv_tileaa.ptr<f16>
   %q16 = nv_tileas.assume %q {predicate = #cuda_tile.div_by<16>} : !nv_tileaa.ptr<f16>
@@ -291,7 +291,7 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
 !view2 = !nv_tileaa.tiled_view<partition, !memref1, tile = [128, 64], dim_map = [0, 1], steps = [128, 64], sparse = -1, padding = none>
 #layout0 = #cute.layout<(128,64), (32,4,64):(64,2048,1)>
 !tile_128x64xf32 = tensor<128x64xf32, #layout0>
-nv_tileaa.func @k attributes {num_warps = 4 : i32, producer_warps = 1 : i32, schedule = {num_stages = 9 : i32, accumulator_buffers = 1 : i32}} {
+nv_tileaa.func @k attributes {num_warps = 4 : i32, producer_warps = 1 : i32, schedule = {num_stages = 9 : i32, accumulator_buffers = 1 : i32}, ctas_of_stages = 2 : i32} {
 ^bb0(%p: !nv_tileaa.ptr<f16>, %q: !nv_tileaa.ptr<f16>, %r: !nv_tileaa.ptr<f32>, %n: i32, %s: i32, %steps: i32):
   %p16 = nv_tileas.assume %p {predicate = #cuda_tile.div_by<16>} : !nv_tileaa.ptr<f16>
   %q16 = nv_tileas.assume %q {predicate = #cuda_tile.div_by<16>} : !nv_tileaa.ptr<f16>
