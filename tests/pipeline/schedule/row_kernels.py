@@ -67,11 +67,11 @@ def weighted(x, weights, out, N: ConstInt):
 
 @ct.kernel
 def gradients(x, y, weights, out, by_weight, by_shift, COUNT: ConstInt, N: ConstInt):
-    """Of COUNT rows: each gradient less its share, and totals over the rows, which wait for each reduction."""
+    """Of the first COUNT rows, for one block: each gradient less its share, and totals over the rows, which wait for each reduction."""
     factors = ct.load(weights, (0,), (N,)).astype(ct.float32).reshape((1, N))
     weight, shift = ct.zeros((1, N), dtype=ct.float32), ct.zeros((1, N), dtype=ct.float32)
     for i in range(COUNT):
-        at = (ct.bid(0) * COUNT + i, 0)
+        at = (i, 0)
         row = ct.load(x, at, (1, N)).astype(ct.float32)
         gradient = ct.load(y, at, (1, N)).astype(ct.float32)
         scaled = gradient * factors
