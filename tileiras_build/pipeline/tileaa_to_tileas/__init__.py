@@ -48,6 +48,7 @@ from .ping_pong_warpgroups import PingPongWarpgroups
 from .plan_cta_cluster import PlanCtaCluster
 from .prefetch_fragments import PrefetchFragments
 from .prefetch_gathered_tiles import PrefetchGatheredTiles
+from .read_accumulators_late import ReadAccumulatorsLate
 from .reload_accumulators import ReloadAccumulators
 from .request_schedule import RequestSchedule
 from .retype_bitcast_loads import RetypeBitcastLoads
@@ -111,6 +112,7 @@ PASSES = (
     PrefetchFragments,  # after SoftwarePipelineLoads: all stage buffers have their readers; before SelectMemoryAtoms
     UseTmaStores,  # after SoftwarePipelineLoads: stage buffers have their sizes, and no later pass moves loads
     HoistBoundsChecks,  # after UseTmaStores: no later pass replaces accesses; before LimitConversionScratch: each loop has scratch of its own
+    ReadAccumulatorsLate,  # after UseTmaStores and HoistBoundsChecks: loops are final; before ReloadAccumulators, which reads again behind them
     ReloadAccumulators,  # after UseTmaStores: the operations behind loops are final; before LimitConversionScratch, which splits conversions
     LimitConversionScratch,  # before AllocateSharedMemory: it places the chunks
     SelectMemoryAtoms,  # after UseTmaStores and LimitConversionScratch: no later pass adds copies
