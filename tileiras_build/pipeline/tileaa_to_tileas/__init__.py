@@ -48,6 +48,7 @@ from .ping_pong_warpgroups import PingPongWarpgroups
 from .plan_cta_cluster import PlanCtaCluster
 from .prefetch_fragments import PrefetchFragments
 from .prefetch_gathered_tiles import PrefetchGatheredTiles
+from .read_accumulator_slices import ReadAccumulatorSlices
 from .read_accumulators_late import ReadAccumulatorsLate
 from .reload_accumulators import ReloadAccumulators
 from .request_schedule import RequestSchedule
@@ -113,6 +114,7 @@ PASSES = (
     UseTmaStores,  # after SoftwarePipelineLoads: stage buffers have their sizes, and no later pass moves loads
     HoistBoundsChecks,  # after UseTmaStores: no later pass replaces accesses; before LimitConversionScratch: each loop has scratch of its own
     ReadAccumulatorsLate,  # after UseTmaStores and HoistBoundsChecks: loops are final; before ReloadAccumulators, which reads again behind them
+    ReadAccumulatorSlices,  # after OverlapMmas: no later pass moves MMAs or reads; before ReloadAccumulators, which counts live tiles
     ReloadAccumulators,  # after UseTmaStores: the operations behind loops are final; before LimitConversionScratch, which splits conversions
     LimitConversionScratch,  # before AllocateSharedMemory: it places the chunks
     SelectMemoryAtoms,  # after UseTmaStores and LimitConversionScratch: no later pass adds copies

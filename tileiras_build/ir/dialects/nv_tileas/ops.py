@@ -296,8 +296,7 @@ AsyncDotOp = define(
     "nv_tileas.async.dot",
     "lhs rhs acc lhs_stage? rhs_stage?",
     "result",
-    "an asynchronous warpgroup MMA with operands in shared memory (lhs: or registers); ``pending``: wait until at most so many are "
-    "in flight",
+    "an asynchronous warpgroup MMA of operands in shared memory (lhs: or registers); ``pending``: wait until so many at most are in flight",
     pure=False,
     attributes=MMA | OPERAND_PLACEMENTS | {"mma": TEXT, "pending": I32.optional()},
     op_traits=OpTraits(LayoutTrait.CUSTOM, mma=MmaRole.MULTIPLY | MmaRole.ISSUE),
@@ -334,8 +333,9 @@ TmemLoadOp = define(
     "nv_tileas.tmem_load",
     "source stage?",
     "result",
-    "read accumulators, or those of a stage, into registers",
+    "read accumulators, or those of a stage, into registers; ``slice``: only some columns of a tile, the first of them, and how many the tile has",
     pure=False,
+    attributes={"slice": I64S.optional()},
     op_traits=CUSTOM_LAYOUT,
 )
 TmemStoreOp = define(

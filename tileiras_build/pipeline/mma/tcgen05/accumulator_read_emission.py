@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from xdsl.ir import SSAValue
@@ -30,9 +31,11 @@ ADDITIONS = frozenset(("nv_tileas.addf", "arith.addi"))
 def emit_tmem_load(e: KernelEmitter, op: TableOp) -> None:
     element = element_of(op.result.type)
     tile = tile_of(op.result, COLUMN_BITS, e.num_warps, is_pair=allocation_of(e).is_pair)
+    column, width = op.slice or (0, 0)
+    tile = replace(tile, min_step=width)
     e.b.issue(instructions.FenceAfterOp)
     loaded = []
-    start = tile_start(e, op.source, op.stage, tile.total_tmem_columns)
+    start = e.b.add(tile_start(e, op.source, op.stage, tile.total_tmem_columns), column)
     if op in e.sliced_reads:
         return _read_at_uses(e, op, tile, start)
     by_parts = _exceeds_registers_with_addend(e, op, tile.layout.num_registers) or _is_rounded_beyond_registers(e, op)

@@ -20,12 +20,13 @@ from ...analysis.access_vectorization import (
     multimem_word,
     pointer_vector,
 )
+from ...analysis.accumulator_slices import column_slice_layout, column_slices
 from ...analysis.kernel_target import kernel_target
 from ...analysis.op_queries import DOT, TILED_LOAD, is_tile
 from ...analysis.stored_operands import MATRIX_BITS, is_computed_from_loads, is_stored, source_loads
 from ...analysis.transposed_loads import transposing_layout
 from ...common.llvm_element_types import element_of
-from ...mma.family import family_of, family_with_fragments
+from ...mma.family import Storage, family_of, family_with_fragments, fastest_family
 from . import layout_inference_rules as rules
 from .equivalence_classes import LayoutClasses
 from .layout_constraints import has_free_layout
@@ -232,6 +233,12 @@ def _seed_reinterpret(classes: LayoutClasses, op: TableOp) -> None:
     classes.propagate_to(op.source, op.result, lambda layout: rules.reinterpreted(layout, narrow))
 
 
+def _seed_extract_slice(classes: LayoutClasses, op: TableOp) -> None:
+    """A slice of the columns of accumulators in tensor memory is read from there."""
+    if fastest_family(classes.job.target).accumulator is Storage.TENSOR and column_slices(op.source):
+        classes.propagate_to(op.source, op.result, lambda layout: column_slice_layout(op, layout, classes.num_warps))
+
+
 SEEDS = {
     "nv_tileas.tiled_load": _seed_tiled,
     "nv_tileas.tiled_store": _seed_tiled,
@@ -251,5 +258,6 @@ SEEDS = {
     "nv_tileas.reduce": _seed_reduce,
     "nv_tileas.cluster_reduce": _seed_cluster_reduce,
     "nv_tileas.cat": _seed_cat,
+    "nv_tileas.extract_slice": _seed_extract_slice,
     "nv_tileas.reinterpret": _seed_reinterpret,
 }
