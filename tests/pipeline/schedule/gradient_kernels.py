@@ -102,6 +102,23 @@ def chosen_gradients(q, k, v, d_out, d_k, d_v, wanted, ROWS: ConstInt, COLUMNS: 
     ct.store(d_v, (ct.bid(0), 0), grad_v)
 
 
+@ct.kernel
+def transposed_gradients(q, k, v, d_out, d_k, d_v, ROWS: ConstInt, COLUMNS: ConstInt, WIDTH: ConstInt, MOST: ConstInt):
+    """Gradients of keys and values whose scores have a row for each key, of at most MOST tiles of queries."""
+    keys, values = ct.load(k, (ct.bid(0), 0), (COLUMNS, WIDTH)), ct.load(v, (ct.bid(0), 0), (COLUMNS, WIDTH))
+    grad_k = ct.zeros((COLUMNS, WIDTH), dtype=ct.float32)
+    grad_v = ct.zeros((COLUMNS, WIDTH), dtype=ct.float32)
+    zeros = ct.zeros((COLUMNS, ROWS), dtype=ct.float32)
+    for i in range(min(ct.num_tiles(q, axis=0, shape=(ROWS, WIDTH)), MOST)):
+        queries, outer = ct.load(q, (i, 0), (ROWS, WIDTH)), ct.load(d_out, (i, 0), (ROWS, WIDTH))
+        powers = ct.exp2(ct.mma(keys, ct.transpose(queries), zeros))
+        grad_v = ct.mma(powers.astype(q.dtype), outer, grad_v)
+        inner = powers * ct.mma(values, ct.transpose(outer), zeros)
+        grad_k = ct.mma(inner.astype(q.dtype), queries, grad_k)
+    ct.store(d_k, (ct.bid(0), 0), grad_k)
+    ct.store(d_v, (ct.bid(0), 0), grad_v)
+
+
 HALF, SINGLE = (Array(type, 2, stride_divisible_by=16, shape_divisible_by=(128, 64)) for type in ("float16", "float32"))
 OPERANDS = (HALF, HALF, HALF, HALF, SINGLE, SINGLE, ROWS, COLUMNS, WIDTH)
 QUERY_OPERANDS = tuple(
@@ -121,5 +138,9 @@ CASES = [
     Case(
         "chosen_gradients", chosen_gradients, (HALF, HALF, HALF, HALF, SINGLE, SINGLE, Scalar("int32"), 128, 128, 128)
     ),
+    Case("transposed_gradients", transposed_gradients, (*OPERANDS[:6], 64, 64, 128, 1024)),
+    Case("transposed_narrow_tiles", transposed_gradients, (*OPERANDS[:6], 32, 64, 128, 1024)),
+    Case("transposed_narrow_tiles_of_window", transposed_gradients, (*OPERANDS[:6], 32, 64, 128, 4)),
+    Case("transposed_square_gradients", transposed_gradients, (*OPERANDS[:6], 128, 128, 128, 1024)),
     Case("shared_sm", gradients.replace_hints(occupancy=2), OPERANDS),
 ]

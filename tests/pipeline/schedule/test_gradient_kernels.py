@@ -42,6 +42,21 @@ def test_no_dot_is_an_iteration_behind_where_another_overlaps_the_conversion_of_
     assert ("nv_tileas.if" in tileas) == requested  # behind the loop: the last dot of the last iteration
 
 
+# One iteration behind: where threads exchange what they compute, where that overwrites scores, and where it takes less than MMAs.
+@pytest.mark.parametrize(
+    ("name", "is_rotated"),
+    [
+        ("square_gradients", True),
+        ("transposed_square_gradients", True),
+        ("transposed_narrow_tiles", True),
+        ("transposed_narrow_tiles_of_window", False),
+        ("transposed_gradients", False),
+    ],
+)
+def test_last_dot_of_tensor_memory_is_an_iteration_behind_unless_others_overlap_its_left_operand(name, is_rotated):
+    assert bool(schedule_of(scheduled_kernel(KERNELS, name, "sm_100")).rotate) == is_rotated
+
+
 def test_no_second_cta_takes_registers_of_live_tiles():
     assert schedule_of(scheduled_kernel(KERNELS, "shared_sm", "sm_100")).occupancy == 1
 
@@ -94,6 +109,10 @@ CASES = [
     ("wide_gradients", "sm_100", (1, 256, 128, 128)),
     ("tall_gradients", "sm_90", (1, 256, 128, 64)),
     ("square_gradients", "sm_100", (1, 256, 128, 128)),
+    ("transposed_gradients", "sm_100", (2, 128, 64, 128)),
+    ("transposed_gradients", "sm_100", (2, 384, 64, 128)),
+    ("transposed_narrow_tiles_of_window", "sm_100", (2, 128, 64, 128)),
+    ("transposed_gradients", "sm_90", (2, 128, 64, 128)),
 ]
 
 

@@ -14,7 +14,8 @@ from tileiras_build.pipeline.verifiers.mbarrier_pipelines import verify_pipeline
 
 FOLDER = Path(__file__).parent
 ROTATED, GRADIENTS = (FOLDER / f"{name}.py" for name in ("rotated_dots", "tiles_of_two_dots"))
-WAIT, STORE = "nv_tileas.async.pipeline.consumer_wait", "nv_tileas.tmem_store"
+TRANSPOSED = FOLDER.parent / "schedule" / "gradient_kernels.py"
+WAIT, STORE, LOAD = "nv_tileas.async.pipeline.consumer_wait", "nv_tileas.tmem_store", "nv_tileas.tmem_load"
 
 
 def consumer_loop(module: Operation) -> Operation:
@@ -45,7 +46,18 @@ def test_a_wait_behind_the_loop_takes_the_place_of_one_before_it():
     assert before and pipeline not in [as_op(op).pipeline for op in before]
 
 
-@pytest.mark.parametrize(("path", "name"), [(ROTATED, "of_two"), (ROTATED, "of_halves"), (GRADIENTS, "gradients")])
+def test_each_wait_stands_before_the_store_that_needs_it():
+    """The store of the last left operand does not make that of the first one wait for the last MMA."""
+    loop = consumer_loop(scheduled_case(TRANSPOSED, "transposed_gradients", "sm_100"))
+    ops = [op for op in loop.regions[0].blocks[0].ops if WAIT in names_in([op]) or op.name in (STORE, LOAD)]
+    events = [op.name if op.name in (STORE, LOAD) else WAIT for op in ops]
+    assert events == [WAIT, LOAD, WAIT, STORE, WAIT, LOAD, WAIT, STORE]
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [(ROTATED, "of_two"), (ROTATED, "of_halves"), (GRADIENTS, "gradients"), (TRANSPOSED, "transposed_gradients")],
+)
 def test_verifier_of_pipelines(path, name):
     assert verify_pipelines(scheduled_case(path, name, "sm_100")) > 0
 

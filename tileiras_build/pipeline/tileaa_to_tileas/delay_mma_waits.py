@@ -78,11 +78,11 @@ class _Pair:
 
 @dataclass(eq=False)
 class _Loop:
-    """A loop of warps that compute, all MMAs of other partitions, and the pipelines whose waits were delayed."""
+    """A loop of warps that compute, all MMAs of other partitions, and the pipelines whose waits were delayed, with their new places."""
 
     loop: TableOp
     dots: Sequence[TableOp]
-    delayed: set[SSAValue] = field(default_factory=set)
+    delayed: dict[SSAValue, Operation] = field(default_factory=dict)
 
     @property
     def body(self) -> Block:
@@ -130,11 +130,12 @@ class _Loop:
         passed += [*ops_behind(inside.advance), *front[: front.index(place)]]
         if any(self._needs(op, wait.pipeline) for op in passed if op is not terminator(self.body)):
             return
+        pipeline = wait.pipeline
         if before is None:
-            self._guard(inside, token, place)
+            self.delayed[pipeline] = self._guard(inside, token, place)
         else:
             self._move(inside, before, token, place)
-        self.delayed.add(wait.pipeline)
+            self.delayed[pipeline] = wait
 
     def _passed_before(self, before: _Pair | None) -> list[Operation]:
         return [] if before is None else ops_between(before.advance, self.loop)
@@ -147,8 +148,8 @@ class _Loop:
         before.move(result, unwrap(self.loop.next_op))
         inside.move(token, place)
 
-    def _guard(self, inside: _Pair, token: BlockArgument, place: Operation) -> None:
-        """Wait in all iterations but the first, and behind the loop if it has trips."""
+    def _guard(self, inside: _Pair, token: BlockArgument, place: Operation) -> Operation:
+        """Wait in all iterations but the first, and behind the loop if it has trips; the operation that waits in the loop."""
         loop, behind = self.loop, unwrap(self.loop.next_op)
         result = loop.results[token.index - 1]
         uses = list(result.uses)
@@ -163,6 +164,7 @@ class _Loop:
         for op in (inside.advance, inside.wait):
             op.detach()
             op.erase()
+        return advanced.owner
 
     def _operand_of(self, token: BlockArgument) -> int:
         return len(self.loop.operands) - len(self.loop.initial) + token.index - 1
@@ -184,20 +186,29 @@ class _Loop:
 
     def _needs(self, op: Operation, pipeline: SSAValue) -> bool:
         """Whether an operation must follow the wait for a pipeline."""
-        guarded = [dot for dot in self.dots if dot.ready is None or dot.ready is pipeline or dot.ready in self.delayed]
+        guarded = [dot for dot in self.dots if dot.ready is None or dot.ready is pipeline]
+        guarded += [dot for dot in self.dots if dot.ready in self.delayed and not self._follows(op, dot.ready)]
         for inner in walk(op):
             if any(touches(inner, dot) for dot in guarded):
                 return True
-            if isinstance(inner, ProducerCommitOp) and not self._is_waited_for_elsewhere(
-                as_op(inner).pipeline, pipeline
-            ):
+            if isinstance(inner, ProducerCommitOp) and not self._is_waited_for_elsewhere(as_op(inner), pipeline):
                 return True
         return False
 
-    def _is_waited_for_elsewhere(self, arrival: SSAValue, pipeline: SSAValue) -> bool:
-        """Whether threads wait in each iteration for an MMA that follows an arrival, and not by a delayed wait."""
-        followers = {ready for op in users(arrival) if isinstance(op, ConsumerWaitOp) for ready in _ready_behind(op)}
-        followers -= {pipeline, *self.delayed}
+    def _follows(self, op: Operation, ready: SSAValue) -> bool:
+        """Whether an operation of the loop is a delayed wait, or stands behind it."""
+        place, waits = ancestor_in(op, self.body), self.delayed[ready]
+        return place is not None and (place is waits or waits.is_before_in_block(place))
+
+    def _is_waited_for_elsewhere(self, arrival: TableOp, pipeline: SSAValue) -> bool:
+        """Whether threads wait in each iteration for an MMA that follows an arrival, if by a delayed wait, in front of the next arrival."""
+        followers = {
+            ready for op in users(arrival.pipeline) if isinstance(op, ConsumerWaitOp) for ready in _ready_behind(op)
+        }
+        followers.discard(pipeline)
+        if any(self._follows(arrival, ready) for ready in followers & set(self.delayed)):
+            return True
+        followers -= set(self.delayed)
         return any(isinstance(op, ConsumerWaitOp) and as_op(op).pipeline in followers for op in self.body.ops)
 
 

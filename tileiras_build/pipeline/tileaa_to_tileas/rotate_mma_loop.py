@@ -1,8 +1,8 @@
 """Rotate a loop of chained dots: its second dot overlaps the next iteration's computation of the left operand.
 
 In:    counted loops of the consumer partition with two asynchronous dots: the result of the first is converted to the
-       left operand of the second, which accumulates into a loop-carried accumulator. No dot before it accumulates in registers: such
-       an MMA overlaps that conversion already, as in gradients of keys and values, unless a schedule requests ``rotate``.
+       left operand of the second, which accumulates into a loop-carried accumulator. No other MMAs overlap that conversion already
+       (``analysis/dot_overlap.py``), as in gradients of keys and values, unless a schedule requests ``rotate``.
 Out:   a loop whose second stage (the second dot and its dependents) is one iteration behind. The first stage of the
        first iteration is before the loop; the second stage of the last iteration is after it, in an ``if`` that the
        loop has trips. Each iteration issues both dots before it waits for the first (async.dot without ``pending``,
@@ -31,6 +31,7 @@ from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_agent_switch, is_async_mma, is_counted_loop
 from ..analysis.chained_dots import loaded_tiles
 from ..analysis.dot_loop_registers import tile_registers
+from ..analysis.dot_overlap import overlaps_anyway
 from ..analysis.enclosing_control_flow import has_no_early_exit
 from ..analysis.op_queries import is_pure, is_tile, operations_behind
 from ..analysis.resource_model import MIN_STAGES, accumulators_fit
@@ -77,7 +78,8 @@ def _rotate(loop: TableOp, func: TableOp, job: Job) -> bool:
     """Rotate a loop; False where its operations do not allow it, threads lack registers, or it would overlap nothing more."""
     if (parts := _loop_stages(loop)) is None or not _fits(parts, func, job):
         return False
-    if _accumulates_before(parts) and not requested(job).rotate:
+    dots = [as_op(op) for op in (*parts.first_stage, parts.last_dot) if is_async_mma(op)]
+    if overlaps_anyway(loop, dots, _lhs_source(parts.last_dot)) and not requested(job).rotate:
         return False
     _rewrite(loop, parts)
     return True
@@ -324,12 +326,6 @@ def _fits(parts: _LoopStages, func: Operation, job: Job) -> bool:
         tiles += loaded_tiles(parts.block)  # those of operands are in stages
     regs = sum(tile_registers(tile) for tile in dict.fromkeys(tiles))
     return accumulators_fit(regs, func, job, as_op(func).num_warps)
-
-
-def _accumulates_before(parts: _LoopStages) -> bool:
-    """Whether a dot of the first stage adds to what the loop carries in registers, so that nothing in its iteration waits for it."""
-    dots = [as_op(op) for op in parts.first_stage if is_async_mma(op)]
-    return any(not accumulates_in_tmem(dot) and dot.acc in parts.block.args for dot in dots)
 
 
 def _results(dot: TableOp) -> list[SSAValue]:
