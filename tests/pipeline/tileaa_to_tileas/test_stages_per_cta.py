@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -33,12 +34,25 @@ def test_columns_of_values(sm):
     np.testing.assert_array_equal(found, k.T @ np.maximum(k @ q + other @ more, 0))
 
 
+@pytest.mark.parametrize("steps", [1, 2, 5])
+def test_scales_have_columns_for_each_stage_of_their_own_dot(steps):
+    """Otherwise a thread would overwrite those that an MMA in flight reads."""
+    random, k = np.random.default_rng(steps), 256 * steps
+    a, b = (random.integers(-2, 3, (256, k)).astype(ml_dtypes.float8_e4m3fn) for _ in range(2))
+    scales = [np.exp2(random.integers(-1, 2, (256, k // 32))).astype(ml_dtypes.float8_e8m0fnu) for _ in range(2)]
+    values = [a, scales[0], b, scales[1], np.full((256, 128), np.nan, np.float32)]
+    found = run(KERNELS, "scaled", "sm_100", values)[4]
+    x, y = (one.astype(np.float64) * np.repeat(scale.astype(np.float64), 32, 1) for one, scale in zip((a, b), scales))
+    np.testing.assert_array_equal(found, np.concatenate([x[:128] @ y[:128].T, x[128:] @ y[128:].T]))
+
+
 @pytest.mark.parametrize(
     ("name", "rings"),
     [
         ("decoded", [1, 1]),  # a third CTA fits beside two
         ("decoded_to_wide_rows", [2, 1]),  # what two leave holds another tile of keys
         ("absorbed", [5]),
+        ("scaled", [2, 1]),
     ],
 )
 def test_stages(name, rings):

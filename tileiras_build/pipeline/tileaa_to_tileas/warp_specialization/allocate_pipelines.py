@@ -114,7 +114,7 @@ class PipelineAllocation:
         for group in sorted(self.groups, key=lambda group: ring is None or group[0] is not ring.first):
             self._create_group(group, counts[group[0]], ring)
         if self.accumulators:
-            self._create_accumulators(self.accumulators, count)
+            self._create_accumulators(self.accumulators)
 
     def _create_group(self, group: list[Mainloop], count: int, ring: UnitedRing | None) -> None:
         """The stages of a group, its own or those of the ring that it shares with others."""
@@ -338,9 +338,9 @@ class PipelineAllocation:
         return self._add(CreatePipelineOp.make([], [PipelineType(IntAttr(stages))], attributes))
 
     # ---- accumulators in tensor memory -----------------------------------------------------------------------
-    def _create_accumulators(self, groups: list[list[Mainloop]], stages: int) -> None:
+    def _create_accumulators(self, groups: list[list[Mainloop]]) -> None:
         rings = [group[0] for group in groups]
-        scales = [self._scale_columns(mainloop, stages) for mainloop in rings]
+        scales = list(map(self._scale_columns, rings))
         buffers, columns = self._choose_columns([one.own for one in self.tiles], scales)
         tensor_memory = ColumnAllocator(self.entry, self._add(CreateTmemOp.make([], [TmemType(IntAttr(columns))])))
         for group, of_group, words in zip(groups, self.tiles, scales):
@@ -402,11 +402,11 @@ class PipelineAllocation:
             raise InternalError("tensor-memory", f"the dots of a kernel need {needed} columns, an SM has {ALL_COLUMNS}")
         return buffers, allocated_columns(needed)
 
-    def _scale_columns(self, mainloop: Mainloop, stages: int) -> list[int]:
+    def _scale_columns(self, mainloop: Mainloop) -> list[int]:
         """Columns of tensor memory for the scales of each operand, of all stages."""
         if mainloop.dot.lhs_scale is None:
             return []
-        steps = mainloop.dot.scale_steps
+        steps, stages = mainloop.dot.scale_steps, mainloop.stages.stage_count
         groups = mainloop.scale_groups if mainloop.scale_loads else tmem_scale_groups(steps, stages)
         return [groups * columns.tmem_columns for columns in scale_columns(mainloop.dot, self.warps)]
 
