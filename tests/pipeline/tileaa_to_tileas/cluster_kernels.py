@@ -64,6 +64,30 @@ def gated(a, b, c, out, M: ConstInt, N: ConstInt, K: ConstInt):
     ct.store(out, (row, column), first + 3 * second)
 
 
+def gated_left(a, b, c, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = b @ a + 3 c @ a, both in one loop."""
+    row, column = ct.bid(0), ct.bid(1)
+    first, second = ct.zeros((M, N), dtype=ct.float32), ct.zeros((M, N), dtype=ct.float32)
+    for k in range(ct.num_tiles(b, axis=1, shape=(M, K))):
+        rows, places = k * K + ct.arange(K, dtype=ct.int32), column * N + ct.arange(N, dtype=ct.int32)
+        x = ct.gather(a, (rows[:, None], places[None, :]))
+        first = ct.mma(ct.load(b, (row, k), (M, K), padding_mode=ZERO), x, first)
+        second = ct.mma(ct.load(c, (row, k), (M, K), padding_mode=ZERO), x, second)
+    ct.store(out, (row, column), first + 3 * second)
+
+
+def crossed(a, out, M: ConstInt, K: ConstInt):
+    """out = a @ a.T + 3 a @ a.T in two dots, of which the second has the tiles in the other order."""
+    row, column = ct.bid(0), ct.bid(1)
+    first, second = ct.zeros((M, M), dtype=ct.float32), ct.zeros((M, M), dtype=ct.float32)
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+        x = ct.load(a, (row, k), (M, K), padding_mode=ZERO)
+        y = ct.load(a, (column, k), (M, K), padding_mode=ZERO)
+        first = ct.mma(x, ct.transpose(y), first)
+        second = ct.mma(y, ct.transpose(x), second)
+    ct.store(out, (row, column), first + 3 * ct.transpose(second))
+
+
 def matmul_tf32(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
     """out = a @ b, the operands rounded to tf32."""
     row, column = ct.bid(0), ct.bid(1)
@@ -293,6 +317,8 @@ KERNELS = {
     "converted_both": (matmul_converted_both, (_rows("float32"),) * 3 + (128, 64, 32)),
     "gathered_right": (matmul_gathered, (F16, F16, F16, 128, 64, 64)),
     "gated": (gated, (F16, F16, F16, _rows("float32"), 256, 64, 64)),
+    "gated_left": (gated_left, (F16, F16, F16, _rows("float32"), 128, 64, 64)),
+    "crossed": (crossed, (F16, _rows("float32"), 128, 64)),
     "pair_swapped": (matmul, (F16, F16, F16, 128, 256, 64)),
     "pair_swapped_f8": (matmul, (*BYTES, 128, 256, 64)),
     "pair_swapped_persistent": (persistent, (F16, F16, F16, 128, 256, 64)),
@@ -335,7 +361,7 @@ CASES = [
     _case("matmul_wide_2"), _case("matmul_wide_4"),
     _case("matmul_sliced_2"),
     _case("converted_2"), _case("converted_4"), _case("converted_wide_2"), _case("converted_turned_2"), _case("converted_both_2"), _case("gathered_right_2"),
-    _case("gated_2"), _case("gated_4"),
+    _case("gated_2"), _case("gated_4"), _case("gated_left_2"), _case("crossed_2"), _case("crossed_4"),
     _case("matmul_f8_2"), _case("matmul_f8_4"),
     _case("persistent_2"), _case("persistent_4"),
     _case("pair_columns_2"), _case("pair_wide_2"), _case("pair_high_2"), _case("pair_f8_2"), _case("pair_narrow_2"),

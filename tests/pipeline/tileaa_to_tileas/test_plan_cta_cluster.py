@@ -296,6 +296,22 @@ def test_the_dots_of_a_loop_read_one_stage_of_a_tile(sm, ctas):
         assert compiled(KERNELS, f"gated_{ctas}", sm).tileas.count("async.tiled_tma_load ") == 3
 
 
+@pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
+def test_the_dots_of_a_loop_read_what_threads_wrote_once(sm):
+    b, c, a = (integers(shape, np.float16) for shape in ((150, 208), (150, 208), (208, 80)))
+    out = run(KERNELS, "gated_left_2", sm, [a, b, c, np.full((150, 80), 9, np.float32)], (2, 2, 1))[3]
+    a, b, c = (array.astype(np.float32) for array in (a, b, c))
+    np.testing.assert_array_equal(out, b @ a + 3 * (c @ a))
+
+
+@pytest.mark.parametrize(("sm", "ctas"), [("sm_90", 2), ("sm_90", 4), ("sm_100", 2), ("sm_100", 4)])
+def test_tiles_that_are_left_and_right_operands(sm, ctas):
+    a = integers((160, 208), np.float16)
+    out = run(KERNELS, f"crossed_{ctas}", sm, [a, np.full((160, 160), 9, np.float32)], (2, 2, 1))[1]
+    a = a.astype(np.float32)
+    np.testing.assert_array_equal(out, 4 * (a @ a.T))
+
+
 def test_targets_without_clusters_ignore_the_hint():
     assert clusters("matmul_2", "sm_80") == (1, None)
     check_matmul("matmul_2", "sm_80", (150, 80, 80), (2, 2, 1))
