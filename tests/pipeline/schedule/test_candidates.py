@@ -109,6 +109,22 @@ def test_fewer_ctas_are_expected_rather_than_a_single_stage():
     assert kernel["schedule"]["num_warps"] == 8
 
 
+def test_tiles_beside_a_loop_take_registers_of_another_cta():
+    """Threads hold the result and the tile that is added to it, as they store both together twice; a conversion takes no more registers."""
+    twice, once = (explained(KERNELS, name, "sm_100")[-1] for name in ("stored_twice", "square_in_a_cta"))
+    assert twice["schedule"]["num_warps"] == 8 and {one.get("ctas", 1) for one in twice["schedules"]} == {1}
+    assert once["schedule"]["num_warps"] == 4 and max(one.get("ctas", 1) for one in once["schedules"]) == 2
+
+
+@pytest.mark.parametrize("sm", ["sm_80", "sm_90", "sm_100", "sm_120"])
+def test_a_result_that_is_stored_twice(sm):
+    rng = np.random.default_rng(1)
+    a, b, c = (rng.integers(-2, 3, shape).astype(np.float16) for shape in ((144, 144), (144, 144), (144, 144)))
+    found = run(KERNELS, "stored_twice", sm, [a, b, c.copy(), np.full((144, 144), 9, np.float16)], (2, 2, 1))
+    np.testing.assert_array_equal(found[2], a @ b + c)
+    np.testing.assert_array_equal(found[3], (a @ b + c).T)
+
+
 def test_stages_hold_operands_as_they_are_loaded():
     """Threads convert fp8 to f16 after its stages, so that two CTAs per SM have two of 32 KiB each."""
     kernel = explained(BENCHMARKS, "matmul_f8e4m3_128x128x128", "sm_80")[0]

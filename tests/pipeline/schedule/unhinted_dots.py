@@ -55,6 +55,17 @@ def converted(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
     ct.store(out, (ct.bid(0), ct.bid(1)), acc.astype(out.dtype))
 
 
+def stored_twice(a, b, out, turned, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out += a @ b, and turned = out.T."""
+    acc = ct.zeros((M, N), dtype=ct.float32)
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+        x = ct.load(a, (ct.bid(0), k), (M, K), padding_mode=ZERO)
+        acc = ct.mma(x, ct.load(b, (k, ct.bid(1)), (K, N), padding_mode=ZERO), acc)
+    tile = (acc + ct.load(out, (ct.bid(0), ct.bid(1)), (M, N)).astype(ct.float32)).astype(out.dtype)
+    ct.store(out, (ct.bid(0), ct.bid(1)), tile)
+    ct.store(turned, (ct.bid(0), ct.bid(1)), tile, order=(1, 0))
+
+
 F16 = Array("float16", 2, stride_divisible_by=16, shape_divisible_by=16)
 UNALIGNED = Array("float16", 2)
 F8 = Array("float8_e4m3fn", 2, stride_divisible_by=16, shape_divisible_by=16)
@@ -67,6 +78,8 @@ def _case(name, m, n, kernel=matmul, array=F16, **hints) -> Case:
 CASES = [
     _case("doubled_unaligned", 256, 128, doubled, UNALIGNED, num_ctas=2),
     Case("converted", ct.kernel(converted), (F16, F8, F16, 128, 256, 64)),
+    Case("stored_twice", ct.kernel(stored_twice), (F16, F16, F16, F16, 128, 128, 64)),
+    _case("square_in_a_cta", 128, 128),
     _case("tall", 256, 128),
     _case("square", 256, 256),
     _case("narrow", 256, 64),

@@ -8,7 +8,7 @@ from itertools import accumulate
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...ir.casting import ancestor_in, as_op
+from ...ir.casting import ancestor_in, as_op, parent_block
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_traits import is_counted_loop, is_rematerializable, is_view_like
 from ...target.targets import Target
@@ -16,8 +16,8 @@ from ..common.llvm_element_types import element_of
 from ..mma.family import Storage, fastest_family
 from .dot_loop_registers import tile_registers
 from .dot_operand_chains import rounds_to_tf32
-from .enclosing_control_flow import only_accumulates
-from .op_queries import DOT, LOADS, is_tile
+from .enclosing_control_flow import enclosing_loops, only_accumulates
+from .op_queries import DOT, ELEMENTWISE, LOADS, element_kind, is_tile
 
 BROADCAST = "nv_tileas.broadcast"
 
@@ -39,6 +39,44 @@ def _blocks_of_dots(func: Operation) -> Iterator[Block]:
 def peak_of_block(block: Block, target: Target, *, counts_inner: bool = True) -> int:
     """The most registers that are live after an operation of a block, such as a loop's body."""
     return max(live_registers(block, target, counts_inner=counts_inner))
+
+
+def registers_beside_loops(dot: Operation, target: Target) -> int:
+    """The most registers of all threads that tiles need at once around the loops of a dot whose result is in tensor memory; 0 for other
+    families, whose result is in registers all the time.
+    """
+    if fastest_family(target).accumulator is not Storage.TENSOR:
+        return 0
+    return max((_peak_of_elements(parent_block(loop)) for loop in enclosing_loops(dot)), default=0)
+
+
+def _peak_of_elements(block: Block) -> int:
+    """The most registers that are live after an operation of a block, without what inner blocks define: threads compute element by element,
+    and keep what they compute from until the result is used otherwise.
+    """
+    positions: dict[Operation | Block, int] = {op: position for position, op in enumerate(block.ops)}
+    last_use: dict[SSAValue, int] = {}
+    for op in reversed(list(block.ops)):
+        position = positions[op]
+        end = max([position, *(last_use.get(_holder(one), 0) for one in op.results if _is_passed_on(one))])
+        for value in {_holder(value) for inner in walk(op) for value in inner.operands}:
+            last_use[value] = max(last_use.get(value, 0), end)
+    changes = [0] * (len(positions) + 1)
+    for value, last in last_use.items():
+        begin = positions.get(value.owner)
+        if begin is not None and not (_is_passed_on(value) or _is_recomputed(value)):
+            changes[begin] += tile_registers(value)
+            changes[last] -= tile_registers(value)
+    return max(accumulate(changes))
+
+
+def _is_passed_on(value: SSAValue) -> bool:
+    """Whether an element of a tile is computed from elements, and used at once: by one operation, or for other elements."""
+    op = value.owner
+    if not isinstance(op, Operation) or not is_tile(value) or element_kind(op) != ELEMENTWISE:
+        return False
+    users = {use.operation for use in value.uses}
+    return len(users) == 1 or all(user.parent is op.parent and element_kind(user) == ELEMENTWISE for user in users)
 
 
 def live_registers(block: Block, target: Target, *, counts_inner: bool = True) -> list[int]:

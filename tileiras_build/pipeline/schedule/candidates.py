@@ -26,6 +26,7 @@ from ..analysis.copied_operands import may_cp_async
 from ..analysis.dot_loop_registers import live_tile_registers
 from ..analysis.enclosing_control_flow import accumulates_from_zero, is_in_counted_loop
 from ..analysis.op_queries import dots_in
+from ..analysis.peak_registers import registers_beside_loops
 from ..analysis.resource_model import (
     FRAGMENT_REG_OVERHEAD,
     MAX_CP_ASYNC_STAGES,
@@ -84,6 +85,7 @@ class Candidates:
     def __init__(self, func: TableOp, dot: TableOp, job: Job):
         self.func, self.dot, self.job, self.target = func, dot, job, job.target
         self.usual, self.asked = choose_warps(func, job), func.num_warps or schedule_of(func).num_warps
+        self.registers_beside_loops = registers_beside_loops(dot, job.target)
 
     @cached_property
     def kernel(self) -> Kernel:
@@ -306,7 +308,7 @@ class Candidates:
             return "threads convert an operand, and write none for a pair", "operands of the type that is multiplied"
         if self.loads_scales and dot.m < PAIR * ROWS:
             return "the CTAs would divide the columns, whose block scales are not swapped", "tiles of 256 rows"
-        if self.loads_scales and _columns(dot) <= ALL_COLUMNS:
+        if self.loads_scales and dot_operands.columns(dot) <= ALL_COLUMNS:
             return (
                 "both CTAs would load the scales of all columns, and one has the tensor memory that it needs",
                 "num_ctas=2",
@@ -338,11 +340,13 @@ class Candidates:
         warps, ctas, dot = schedule.num_warps or 1, schedule.occupancy or 1, kernel.dots[0]
         is_asked = schedule_of(self.func).occupancy is not None
         least = ctas if is_asked or ctas > self._expected_ctas(kernel, warps) else 1
-        if not registers_fit(registers := self._registers(kernel), warps, least, self.target):
+        if not registers_fit(registers := self._share(self.registers, kernel), warps, least, self.target):
             needed, available = registers_of_thread(registers, warps, least, self.target)
             text = f"a thread needs {needed} for its part of the tiles, and has {available}"
             return Limit(Resource.REGISTERS, text), "more num_warps"
-        columns = ctas * allocated_columns(_columns(dot)) if self.family.accumulator is Storage.TENSOR else 0
+        columns = (
+            ctas * allocated_columns(dot_operands.columns(dot)) if self.family.accumulator is Storage.TENSOR else 0
+        )
         if columns > ALL_COLUMNS:
             text = f"{ctas} CTAs per SM need {columns} columns, an SM has {ALL_COLUMNS}"
             return Limit(Resource.TENSOR, text), "smaller tiles"
@@ -409,7 +413,8 @@ class Candidates:
         if asked := self._ctas_asked:
             return asked
         producers = WARPGROUP if uses_setmaxnreg(self.func, self.job, warps) else choose_strategy(self.job).uses_tma
-        ctas = ctas_by_accumulators(self._registers(kernel) // (WARP * warps), warps + producers, self.job)
+        ctas = ctas_by_accumulators(self._share(self.registers, kernel) // (WARP * warps), warps + producers, self.job)
+        ctas = ctas if registers_fit(self._share(self.registers_beside_loops, kernel), warps, ctas, self.target) else 1
         size = max(dot_operands.stage_bytes(kernel, self.dot, self.computed), 1)
         return choose_stages(size, self._beside(kernel), ctas, self.job)[1]
 
@@ -418,17 +423,17 @@ class Candidates:
         may_wait = kernel.is_persistent and self.copied and self.family.accumulator is Storage.TENSOR
         if not may_wait or is_declined(self.func, "mma_warp"):
             return False
-        return registers_allow_mma_warp(self._registers(kernel), self.func, self.job, warps)
+        return registers_allow_mma_warp(self._share(self.registers, kernel), self.func, self.job, warps)
 
     def _beside(self, kernel: Kernel) -> int:
         """Bytes of shared memory beside the stages of operands: also of results, where stages of the next tile are loaded meanwhile."""
         results = min(CHUNK_BYTES[0], int(kernel.stored)) if kernel.is_persistent and self.copied else 0
         return STAGES_SMEM_OVERHEAD + MAX_CP_ASYNC_STAGES * kernel.dots[0].scale_bytes + results
 
-    def _registers(self, kernel: Kernel) -> int:
-        """``registers`` of one CTA's share."""
+    def _share(self, registers: int, kernel: Kernel) -> int:
+        """Registers of one CTA's share."""
         share, whole = kernel.dots[0], self.kernel.dots[0]
-        return self.registers * (share.m * share.n) // (whole.m * whole.n)
+        return registers * (share.m * share.n) // (whole.m * whole.n)
 
     def _fragments_fit(self, dot: Dot, warps: int, ctas: int) -> bool:
         """Whether threads have registers for the fragments of two steps, which they read at once where they copied the operands."""
@@ -442,8 +447,3 @@ class Candidates:
             and Storage.REGISTERS in self.family.b_storage
             and needed <= registers_at_launch(warps * ctas, self.target)
         )
-
-
-def _columns(dot: Dot) -> int:
-    """Of accumulators, and of one stage of block scales, which tensor memory has four times."""
-    return -(-dot.m // ROWS) * dot.n + dot.scale_bytes // ROWS

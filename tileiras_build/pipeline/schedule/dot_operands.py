@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ...ir.casting import unwrap
 from ...ir.dialects.op_definition import TableOp
+from ...ir.layouts.tmem_layout import ROWS
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.copied_operands import written_operands
 from ..analysis.dot_operand_chains import dot_operand_load
@@ -24,7 +25,7 @@ from ..job import Job
 from ..mma.family import Storage, fastest_family
 from ..mma.smem_operands import readable_operand
 from ..pipelining_strategies import choose as choose_strategy
-from .kernel import Kernel, describe
+from .kernel import Dot, Kernel, describe
 
 
 def copies_both(dot: TableOp, job: Job) -> bool:
@@ -108,3 +109,8 @@ def stage_bytes(kernel: Kernel, dot: TableOp, computed: Collection[int]) -> int:
     written = sum((share.a_size(), share.b_size())[index] for index in computed)
     sources = {load for index in computed if dot_operand_load(dot, index) is None for load in source_loads(dot, index)}
     return kernel.stage_bytes + int(written) + sum(tile_bytes(load.value) for load in sources)
+
+
+def columns(dot: Dot) -> int:
+    """Columns of accumulators, and of one stage of block scales, which tensor memory has four times."""
+    return -(-dot.m // ROWS) * dot.n + dot.scale_bytes // ROWS
