@@ -6,12 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.emulated_kernels import compiled, run
+from tests.emulated_kernels import compiled, run, scheduled_case
+from tileiras_build.ir.dialects.fast_xdsl import walk
 from tileiras_build.pipeline.analysis.resource_model import (
     ASYNC_MMA_REG_OVERHEAD,
     STAGES_SMEM_OVERHEAD,
     choose_stages,
     choose_warps,
+    ctas_beside_own_stages,
     registers_allow_mma_warp,
     registers_fit,
     setmaxnreg_split,
@@ -127,9 +129,9 @@ ROWS = Path(__file__).with_name("persistent_rows.py")
 WARPS = {
     "gathered_float32_256": 1, "gathered_float32_1024": 8, "gathered_float32_4096": 8,
     "loaded_float32_256": 1, "loaded_float32_1024": 8, "loaded_float16_1024": 8,
-    "one_row_float32_256": 1, "one_row_float32_1024": 1, "one_row_float32_4096": 2,
+    "one_row_float32_256": 1, "one_row_float32_1024": 1, "one_row_float32_4096": 4,
     "gathered_by_16_float32_1024": 4,
-    "guarded_float32_1024": 8, "parts_of_a_row_float32_1024": 1,
+    "guarded_float32_1024": 8, "parts_of_a_row_float32_1024": 4,
 }  # fmt: skip
 
 
@@ -138,6 +140,15 @@ def test_a_loop_over_rows_has_more_warps(name, warps):
     """The launch has few CTAs; a hint says how many, which share the threads of an SM."""
     [kernel] = compiled(ROWS, name, "sm_90").manifest["kernels"].values()
     assert kernel["threads_per_cta"] == 32 * warps
+
+
+@pytest.mark.parametrize("warps", [1, 2, 4])
+def test_more_warps_than_usual_leave_as_many_ctas(warps):
+    """Parts of 1,024 elements usually have one warp."""
+    [kernel] = scheduled_case(ROWS, "parts_of_a_row_float32_1024", "sm_90").body.block.ops
+    kernel.num_warps = warps
+    [loop] = (op for op in walk(kernel) if op.name == "nv_tileas.for")
+    assert ctas_beside_own_stages(kernel, loop, JOB) == 32
 
 
 @pytest.mark.parametrize("sm", ["sm_80", "sm_90", "sm_100", "sm_120"])
