@@ -62,7 +62,7 @@ SAMPLE = {
 # one step, or accumulate more than registers hold; rows that are spilled to shared memory; loads behind stores;
 # accumulators that are read again; accumulators of several loops, or operands of one, in the same columns of tensor memory; tiles that threads
 # load beside scores; scans across warps; windows that end with an array; loops that scan sizes; tiles that dots read by slices; loops that fill
-# one ring of stages; accumulators of a nest of loops.
+# one ring of stages; accumulators of a nest of loops, that are rescaled in registers, and that are stored by slices.
 TILE_KERNELS = {
     "tilebc_to_tileaa/guarded_loops.py": {"sm_90": ["window"]},
     "tileas_to_ll/tile_kernels.py": {
@@ -98,6 +98,8 @@ TILE_KERNELS = {
     "tileaa_to_tileas/newton_schulz.py": {"sm_100": ["orthogonalize"]},
     "tileas_to_ll/arith/reduction_kernels.py": {"sm_100": ["count_of_dot"]},
     "tileaa_to_tileas/united_rings.py": {"sm_90": ["scores_and_values"]},
+    "tileaa_to_tileas/read_accumulators_late.py": {"sm_100": ["halved_from_0"]},
+    "tileaa_to_tileas/sliced_results.py": {"sm_100": ["halves"]},
 }
 OPERAND_FORMS = {"sm_90": ["bitcast", "right_int8_scaled", "left_gathered"]}
 SCHEDULED = {"matmul_f16_nn": "sm_90", "attention_f16": "sm_100"}

@@ -16,12 +16,13 @@ SLICE = "nv_tileas.extract_slice"
 
 def column_slices(tile: SSAValue) -> list[TableOp]:
     """The readers of a tile, if all of them are slices of all rows and known columns; else none."""
-    users = [as_op(use.operation) for use in tile.uses]
-    return users if all(map(_is_column_slice, users)) else []
+    users = [use.operation for use in tile.uses]
+    slices = [as_op(user) for user in users if user.name == SLICE]
+    return slices if len(slices) == len(users) and all(map(_is_column_slice, slices)) else []
 
 
 def _is_column_slice(user: TableOp) -> bool:
-    if user.name != SLICE or not is_tile(user.result):
+    if not is_tile(user.result):
         return False
     rows, own = tile_shape(user.source)[:-1], tile_shape(user.result)[:-1]
     return len(own) == 1 and own == rows and all(constant_of(index) is not None for index in user.indices)
