@@ -63,7 +63,9 @@ def test_matmuls(name, sm):
 def test_rows(sm):
     x = np.random.default_rng(5).normal(size=(8, 256)).astype(np.float32)
     found = run(KERNELS, "softmax", sm, [x, np.full_like(x, np.nan)], (8, 1, 1), persistent=1)[1]
-    np.testing.assert_array_equal(found, run(KERNELS, "softmax", sm, [x, np.full_like(x, np.nan)], (8, 1, 1))[1])
+    weights = np.exp(x.astype(np.float64) - x.max(axis=1, keepdims=True))
+    # Its number of warps, and so the order of additions, is its own.
+    np.testing.assert_allclose(found, weights / weights.sum(axis=1, keepdims=True), rtol=1e-6)
 
 
 @pytest.mark.parametrize("sm", GPUS)
