@@ -4,6 +4,7 @@ import pytest
 
 from tileiras_build.ir.casting import as_op
 from tileiras_build.ir.dialects.fast_xdsl import walk
+from tileiras_build.pipeline.analysis import loop_trips as loop_trips_module
 from tileiras_build.pipeline.analysis.loop_trips import loop_trips, most_trips
 from tileiras_build.pipeline.tile_ir_text_format import parse
 
@@ -68,3 +69,15 @@ def test_most_trips(bounds, most):
 def test_trips_are_the_known_ones_or_assumed():
     assert loop_trips(loop("%zero", "%100", "%64")) == 2
     assert loop_trips(loop("%zero", "%n", "%one")) == 1  # nothing is loaded
+
+
+def test_a_chain_of_additions_is_followed_once(monkeypatch):
+    """Each addition asks how far both operands are above the value below, and above zero."""
+    seen = []
+    rule = loop_trips_module.RULES["addi"]
+    monkeypatch.setitem(loop_trips_module.RULES, "addi", lambda *rest: seen.append(rest) or rule(*rest))
+    chain = [f"  %s{step + 1} = arith.addi %s{step}, %s{step} : i32\n" for step in range(10)]
+    text = HEAD + "  %s0 = arith.addi %start, %end : i32\n" + "".join(chain) + LOOP.format("%n", "%s10", "%one")
+    [found] = [as_op(op) for op in walk(parse(text.encode(), "k.tileaa")) if op.name == "nv_tileaa.for"]
+    assert most_trips(found) is None
+    assert len(seen) == 11 + 10  # above %n, and the operands of all but the last one above zero
