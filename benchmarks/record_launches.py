@@ -20,11 +20,9 @@ from typing import Any
 import numpy as np
 from recorded_launches import RecordedArray, RecordedLaunch
 
-from tileiras_build.cutile.flatten_arguments import Array, ArrayTable, Value, argument_signature
+from tileiras_build.cutile.flatten_arguments import Array, ArrayTable, Value
 from tileiras_build.cutile.session import Session
 from tileiras_build.cutile.validate_launch import checked
-from tileiras_build.frontend.argument_names_in_producer import Signature, render
-from tileiras_build.frontend.portable_source_names import with_producer
 from tileiras_build.launch.runtime.pack_arguments import ArrayView
 
 MOST_VALUES = 1 << 16  # elements of an array of integers that a recording keeps
@@ -33,15 +31,12 @@ RUN = os.environ.get("RECORD_AND_RUN")
 
 
 def launch(session: Session, stream: object, grid: Any, kernel: Any, arguments: Any, programmatic: bool) -> None:
-    """Record in place of ``Session.launch``."""
-    cutile = session.cutile
-    blocks = checked(stream, grid, kernel, arguments, cutile.kernel_class)
+    """Record in place of ``Session.enqueue``."""
+    blocks = checked(stream, grid, kernel, arguments, session.cutile.kernel_class)
     signature = session._signature(kernel, arguments)
-    exported = cutile.export(kernel, signature, session.device.target)
-    names = argument_signature(cutile.parameter_names(kernel), signature)
-    code = with_producer(exported.data, render({exported.entry: Signature(names, variants=True)}))
+    entry, code = session.compiler.bytecode(kernel, signature)
     values = session._values(kernel, signature, arguments, stream)
-    made = RecordedLaunch(exported.entry, blocks, [part for value in values for part in _recorded(value)])
+    made = RecordedLaunch(entry, blocks, [part for value in values for part in _recorded(value)])
     name = kernel._pyfunc.__name__
     digest = hashlib.sha256(code + repr(made).encode()).hexdigest()[:12]
     file = FOLDER / f"{name}-{digest}.tilebc"

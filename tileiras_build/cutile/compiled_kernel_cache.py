@@ -146,16 +146,20 @@ class KernelCompiler:
             "kernel", VERSION, origin, target, stop_at, options, installation_fingerprint(), *_read_files(stop_at)
         )
 
+    def bytecode(self, kernel: Any, signature: Any, later: int = 0) -> tuple[str, bytes]:
+        """The entry of a kernel for arguments of this signature, and its bytecode, with their names; ``later`` as in ``Signature``."""
+        exported = self._cutile.export(kernel, signature, self._device.target)
+        names = argument_signature(self._cutile.parameter_names(kernel), signature)
+        signatures = {exported.entry: Signature(names, variants=True, later=later)}
+        return exported.entry, with_producer(exported.data, render(signatures))
+
     def _exported(self, kernel: Any, signature: Any, ctas: int) -> CompiledKernel:
         target = self._device.target
-        exported = self._cutile.export(kernel, signature, target)
-        names = argument_signature(self._cutile.parameter_names(kernel), signature)
-        data = with_producer(exported.data, render({exported.entry: Signature(names, variants=True, later=ctas)}))
+        entry, data = self.bytecode(kernel, signature, ctas)
         job = Job(find_target(target), self._cutile.opt_level(self._cutile.options(kernel), target), lineinfo=True)
         job = job.with_tuning(self._tuning)
         try:
-            entry = exported.entry if ctas == 1 else split_name(exported.entry, ctas)
-            return self._compile_once(entry, data, job)
+            return self._compile_once(entry if ctas == 1 else split_name(entry, ctas), data, job)
         except TileirasError as error:
             _show_line(error)
             raise

@@ -27,19 +27,26 @@ def gradients(q, k, v, d_out, d_k, d_v, ROWS: ConstInt, COLUMNS: ConstInt, WIDTH
     ct.store(d_v, (ct.bid(0), 0), grad_v)
 
 
+def _add_gradients(q, d_out, keys, values, grad_k, grad_v, count, ROWS, COLUMNS, WIDTH):
+    """The gradients of a tile of keys and of values, by so many tiles of queries; the scores have a row for each key."""
+    zeros = ct.zeros((COLUMNS, ROWS), dtype=ct.float32)
+    for i in range(count):
+        queries, outer = ct.load(q, (i, 0), (ROWS, WIDTH)), ct.load(d_out, (i, 0), (ROWS, WIDTH))
+        powers = ct.exp2(ct.mma(keys, ct.transpose(queries), zeros))
+        grad_v = ct.mma(powers.astype(q.dtype), outer, grad_v)
+        inner = powers * ct.mma(values, ct.transpose(outer), zeros)
+        grad_k = ct.mma(inner.astype(q.dtype), queries, grad_k)
+    return grad_k, grad_v
+
+
 @ct.kernel
 def wide_gradients(q, k, v, d_out, d_k, d_v, ROWS: ConstInt, COLUMNS: ConstInt, WIDTH: ConstInt):
     """The same from scores with a row for each key, in f16: tensor memory holds no keys and values beside six other tiles."""
     keys, values = ct.load(k, (ct.bid(0), 0), (COLUMNS, WIDTH)), ct.load(v, (ct.bid(0), 0), (COLUMNS, WIDTH))
     grad_k = ct.zeros((COLUMNS, WIDTH), dtype=ct.float32)
     grad_v = ct.zeros((COLUMNS, WIDTH), dtype=ct.float32)
-    zeros = ct.zeros((COLUMNS, ROWS), dtype=ct.float32)
-    for i in range(ct.num_tiles(q, axis=0, shape=(ROWS, WIDTH))):
-        queries, outer = ct.load(q, (i, 0), (ROWS, WIDTH)), ct.load(d_out, (i, 0), (ROWS, WIDTH))
-        powers = ct.exp2(ct.mma(keys, ct.transpose(queries), zeros))
-        grad_v = ct.mma(powers.astype(q.dtype), outer, grad_v)
-        inner = powers * ct.mma(values, ct.transpose(outer), zeros)
-        grad_k = ct.mma(inner.astype(q.dtype), queries, grad_k)
+    count = ct.num_tiles(q, axis=0, shape=(ROWS, WIDTH))
+    grad_k, grad_v = _add_gradients(q, d_out, keys, values, grad_k, grad_v, count, ROWS, COLUMNS, WIDTH)
     ct.store(d_k, (ct.bid(0), 0), grad_k)
     ct.store(d_v, (ct.bid(0), 0), grad_v)
 
@@ -89,15 +96,10 @@ def chosen_gradients(q, k, v, d_out, d_k, d_v, wanted, ROWS: ConstInt, COLUMNS: 
     """Gradients of keys and values where ``wanted`` is 1, else zeros: the results are stored behind the branch that loads them."""
     grad_k = ct.zeros((COLUMNS, WIDTH), dtype=ct.float32)
     grad_v = ct.zeros((COLUMNS, WIDTH), dtype=ct.float32)
-    zeros = ct.zeros((COLUMNS, ROWS), dtype=ct.float32)
     if wanted == 1:
         keys, values = ct.load(k, (ct.bid(0), 0), (COLUMNS, WIDTH)), ct.load(v, (ct.bid(0), 0), (COLUMNS, WIDTH))
-        for i in range(ct.num_tiles(q, axis=0, shape=(ROWS, WIDTH))):
-            queries, outer = ct.load(q, (i, 0), (ROWS, WIDTH)), ct.load(d_out, (i, 0), (ROWS, WIDTH))
-            powers = ct.exp2(ct.mma(keys, ct.transpose(queries), zeros))
-            grad_v = ct.mma(powers.astype(q.dtype), outer, grad_v)
-            inner = powers * ct.mma(values, ct.transpose(outer), zeros)
-            grad_k = ct.mma(inner.astype(q.dtype), queries, grad_k)
+        count = ct.num_tiles(q, axis=0, shape=(ROWS, WIDTH))
+        grad_k, grad_v = _add_gradients(q, d_out, keys, values, grad_k, grad_v, count, ROWS, COLUMNS, WIDTH)
     ct.store(d_k, (ct.bid(0), 0), grad_k)
     ct.store(d_v, (ct.bid(0), 0), grad_v)
 
@@ -108,13 +110,8 @@ def transposed_gradients(q, k, v, d_out, d_k, d_v, ROWS: ConstInt, COLUMNS: Cons
     keys, values = ct.load(k, (ct.bid(0), 0), (COLUMNS, WIDTH)), ct.load(v, (ct.bid(0), 0), (COLUMNS, WIDTH))
     grad_k = ct.zeros((COLUMNS, WIDTH), dtype=ct.float32)
     grad_v = ct.zeros((COLUMNS, WIDTH), dtype=ct.float32)
-    zeros = ct.zeros((COLUMNS, ROWS), dtype=ct.float32)
-    for i in range(min(ct.num_tiles(q, axis=0, shape=(ROWS, WIDTH)), MOST)):
-        queries, outer = ct.load(q, (i, 0), (ROWS, WIDTH)), ct.load(d_out, (i, 0), (ROWS, WIDTH))
-        powers = ct.exp2(ct.mma(keys, ct.transpose(queries), zeros))
-        grad_v = ct.mma(powers.astype(q.dtype), outer, grad_v)
-        inner = powers * ct.mma(values, ct.transpose(outer), zeros)
-        grad_k = ct.mma(inner.astype(q.dtype), queries, grad_k)
+    count = min(ct.num_tiles(q, axis=0, shape=(ROWS, WIDTH)), MOST)
+    grad_k, grad_v = _add_gradients(q, d_out, keys, values, grad_k, grad_v, count, ROWS, COLUMNS, WIDTH)
     ct.store(d_k, (ct.bid(0), 0), grad_k)
     ct.store(d_v, (ct.bid(0), 0), grad_v)
 

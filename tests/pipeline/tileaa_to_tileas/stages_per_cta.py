@@ -36,7 +36,7 @@ def absorbed(q, more, k, other, out, M: ConstInt, N: ConstInt, W: ConstInt, R: C
 
 @ct.kernel
 def scaled(a, a_scale, b, b_scale, out, M: ConstInt, N: ConstInt, K: ConstInt):
-    """Two products of tiles of rows, with a scale for 32 elements: shared memory holds a second stage of one of them."""
+    """Two dots of tiles of rows, with a scale for 32 elements: shared memory holds a second stage of one of them."""
     first, second = ct.zeros((M, N), dtype=ct.float32), ct.zeros((M, N), dtype=ct.float32)
     for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
         x, x_scale = ct.load(a, (0, k), (M, K)), ct.load(a_scale, (0, k), (M, K // 32))

@@ -10,7 +10,8 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from ...ir.casting import as_op, defining_op, parent_op, unwrap
 from ...ir.dialects.nv_tileas.ops import CtaRankOp
 from ...ir.dialects.op_definition import TableOp
-from ...ir.dialects.op_traits import is_counted_loop, is_if, is_structured_control_flow
+from ...ir.dialects.op_traits import is_if, is_structured_control_flow
+from ..common.rebuilt_loops import control_operands
 from .enclosing_control_flow import exits_of
 from .sharding_propagation import loop_carried_group
 
@@ -48,9 +49,8 @@ def _bounds(load: TableOp) -> list[SSAValue]:
 def _control_values(op: TableOp) -> list[SSAValue]:
     """The condition of a branch; the bounds of a loop, and the conditions of branches that leave it or an iteration."""
     if is_if(op):
-        return [op.operands[0]]
-    bounds = [op.lower, op.upper, op.step] if is_counted_loop(op) else []
-    return bounds + [condition for exit in exits_of(op) for condition in _conditions_inside(exit, op)]
+        return control_operands(op)
+    return control_operands(op) + [condition for exit in exits_of(op) for condition in _conditions_inside(exit, op)]
 
 
 def _conditions_inside(op: Operation, loop: Operation) -> Iterator[SSAValue]:

@@ -385,11 +385,12 @@ def ctas_beside_own_stages(kernel: TableOp, loop: Operation, job: Job) -> int:
     """CTAs per SM that the stages of a loop which each thread reads itself leave shared memory for: those that are asked for, or few warps.
     Where a kernel that reduces has more warps than its largest tile usually gets, those are of as many CTAs, with as many bytes in flight.
     """
-    asked = requested(job).occupancy or hint(kernel, job, "occupancy")
+    if asked := requested(job).occupancy or hint(kernel, job, "occupancy"):
+        return asked
     reduces, operations, warps = any(op.name == REDUCE for op in walk(loop)), walk(kernel), kernel.num_warps
     if reduces_only(operations) and not has_rows_in_loop(kernel, operations):
         warps = min(warps, _warps_of_step(REDUCTION_WARP_STEPS, largest_tile(operations)))
-    return asked or max(1, (WARPS_THAT_REDUCE if reduces else WARPS_BESIDE_OWN_STAGES) // warps)
+    return max(1, (WARPS_THAT_REDUCE if reduces else WARPS_BESIDE_OWN_STAGES) // warps)
 
 
 def two_stages_fit(size: int, job: Job, k_splits: int = 1, used_bytes: int = 0) -> bool:

@@ -13,7 +13,7 @@ from ...ir.casting import tile_type
 from ...ir.dialects.op_definition import TableOp
 from .integer_ranges import constant_of
 
-SIGNED = range(-(1 << 31), 1 << 31)
+SMALLEST, LARGEST = -(1 << 31), (1 << 31) - 1  # integers of 32 bits
 VIEW_LIKE_OPS = frozenset({"broadcast", "view", "permute"})
 
 
@@ -59,7 +59,7 @@ def _subtract(op: TableOp) -> ScalarPlusConstants | None:
         return None
     known = [number for scalar in second.scalars if (number := constant_of(scalar)) is not None]
     least, most = first.min - second.max - sum(known), first.max - second.min - sum(known)
-    is_known = len(known) == len(second.scalars) and least in SIGNED and most in SIGNED
+    is_known = len(known) == len(second.scalars) and least >= SMALLEST and most <= LARGEST
     return ScalarPlusConstants(first.scalars, least, most) if is_known else None
 
 

@@ -23,6 +23,7 @@ from ...ir.dialects.op_traits import (
     waits_for_grid,
     writes_memory,
 )
+from ..common.rebuilt_loops import control_operands
 from .enclosing_control_flow import enclosing_control_flow, exits_of, loop_of
 from .memory_semantics import acquires, semantic_of
 from .op_queries import is_pure, is_tile
@@ -161,8 +162,7 @@ class ScalarSlice:
         self.control.add(op)
         if is_if(op):
             return self.add(op.condition)
-        bounds = (op.lower, op.upper, op.step) if is_counted_loop(op) else ()
-        return all([*map(self.add, bounds), *map(self.add_control, exits_of(op))])
+        return all([*map(self.add, control_operands(op)), *map(self.add_control, exits_of(op))])
 
     # ---- values ----------------------------------------------------------------------------------
     def add(self, value: SSAValue) -> bool:

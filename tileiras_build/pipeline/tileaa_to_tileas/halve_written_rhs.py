@@ -22,12 +22,15 @@ def halve_written_rhs(dot: TableOp, mn_major: tuple[str, ...]) -> None:
     """Shard the right operand of a dot of a pair, if threads write it, by its columns."""
     if not is_stored(dot, 1):
         return
-    halves = half_of_computed_rhs(dot, mn_major)
-    if dot.copied is not None and 1 in dot.copied:
-        load, tiles = unwrap(half_of_copied_rhs(dot, mn_major))
-        halves = Sharding(PAIR)
-        halves.operations, halves.dims = {load}, dict(tiles)
-    _shard_in_pair(dot, unwrap(halves))
+    is_copied = dot.copied is not None and 1 in dot.copied
+    _shard_in_pair(dot, _copied_half(dot, mn_major) if is_copied else unwrap(half_of_computed_rhs(dot, mn_major)))
+
+
+def _copied_half(dot: TableOp, mn_major: tuple[str, ...]) -> Sharding:
+    load, tiles = unwrap(half_of_copied_rhs(dot, mn_major))
+    halves = Sharding(PAIR)
+    halves.operations, halves.dims = {load}, dict(tiles)
+    return halves
 
 
 def _shard_in_pair(dot: TableOp, halves: Sharding) -> None:

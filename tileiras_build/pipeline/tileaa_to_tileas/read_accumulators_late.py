@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from ...ir.casting import ancestor_in, as_op, ops_behind, terminator, unwrap
 from ...ir.dialects.fast_xdsl import walk
@@ -32,6 +32,7 @@ from ...ir.dialects.nv_tileas.types import BufferType, TmemType
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import MmaRole, is_agent_switch, is_async_mma, is_counted_loop, traits_of
 from ..analysis.enclosing_control_flow import enclosing_kernel, has_no_early_exit
+from ..common.rebuilt_loops import control_operands, drop_carried, rebuilt
 from ..job import Job
 from ..pass_manager import EdgePass
 from .issue_behind import ops_between, shares_columns
@@ -186,16 +187,8 @@ def _reads_at_end(loop: TableOp) -> Iterator[_Read]:
 
 def _drop_carried(loop: TableOp, index: int) -> None:
     """Carry a value no longer that a loop does not use."""
-    body = loop.regions[0].blocks[0]
     kept = [place for place in range(len(loop.results)) if place != index]
-    last = terminator(body)
-    last.operands = [last.operands[place] for place in kept]
-    body.erase_arg(body.args[index + 1])
-    initial, types = [loop.initial[place] for place in kept], [loop.results[place].type for place in kept]
-    region = Region(loop.regions[0].detach_block(body))
-    made = type(loop).make([loop.lower, loop.upper, loop.step, initial], types, dict(loop.attributes), [region])
-    insert_before(made, loop)
-    for place, result in zip(kept, made.results):
-        loop.results[place].replace_all_uses_with(result)
+    drop_carried(loop.regions[0].blocks[0], {index})
+    insert_before(rebuilt(loop, [*control_operands(loop), [loop.initial[place] for place in kept]], kept), loop)
     loop.detach()
     loop.erase()

@@ -15,11 +15,11 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import BlockArgument, Operation, OpResult, Region, SSAValue
+from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 from xdsl.traits import IsTerminator, Pure
 
 from ...ir.casting import as_op
-from ...ir.dialects.fast_xdsl import erase, insert_before, replace_uses, walk
+from ...ir.dialects.fast_xdsl import erase, insert_before, walk
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import (
     is_break,
@@ -32,6 +32,7 @@ from ...ir.dialects.op_traits import (
     is_yield,
 )
 from ..common.cse import is_pure
+from ..common.rebuilt_loops import control_operands, rebuilt
 from ..job import Job
 from ..pass_manager import EdgePass
 
@@ -63,7 +64,7 @@ class _Needed:
 
     def _always_needed(self, op: Operation) -> Iterable[SSAValue]:
         if is_structured_control_flow(op):
-            return _bounds(as_op(op))
+            return control_operands(as_op(op))
         return () if _may_be_erased(op) or _ended_by(op) is not None else op.operands
 
     def _follow(self, found: list[SSAValue]) -> None:
@@ -127,13 +128,6 @@ def _ended_by(op: Operation) -> TableOp | None:
     return as_op(around) if is_yield(op) and around is not None and is_if(around) else None
 
 
-def _bounds(op: TableOp) -> list[SSAValue]:
-    """The operands that decide what runs."""
-    if is_loop(op):
-        return [op.lower, op.upper, op.step] if is_counted_loop(op) else []
-    return [op.condition]
-
-
 def _carried_arguments(op: TableOp) -> list[BlockArgument]:
     return list(op.regions[0].blocks[0].args[is_counted_loop(op) :]) if is_loop(op) else []
 
@@ -145,11 +139,7 @@ def _rebuild(op: TableOp, values: list[int], results: list[int]) -> None:
         return
     for place in sorted({*range(len(arguments))} - {*values}, reverse=True):
         arguments[place].block.erase_arg(arguments[place])
-    operands: list[SSAValue | list[SSAValue]] = [*_bounds(op)]
+    operands: list[SSAValue | list[SSAValue]] = [*control_operands(op)]
     operands += [[op.initial[place] for place in values]] if is_loop(op) else []
-    regions = [Region([region.detach_block(block) for block in list(region.blocks)]) for region in op.regions]
-    made = type(op).make(operands, [op.results[place].type for place in results], dict(op.attributes), regions)
-    insert_before(made, op)
-    for place, result in zip(results, made.results):
-        replace_uses(op.results[place], result)
+    insert_before(rebuilt(op, operands, results), op)
     erase(op)

@@ -28,7 +28,7 @@ from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_counted_loop, is_loop
 from ..analysis.enclosing_control_flow import is_zero
 from ..analysis.op_queries import is_tile
-from ..analysis.scalar_plus_constant_tiles import VIEW_LIKE_OPS, ScalarPlusConstants
+from ..analysis.scalar_plus_constant_tiles import LARGEST, SMALLEST, VIEW_LIKE_OPS, ScalarPlusConstants
 from ..common.cse import is_pure
 from ..job import Job
 from ..pass_manager import EdgePass
@@ -39,7 +39,6 @@ JOINED = {True: "arith.andi", False: "arith.ori"}  # of conditions that hold for
 INVERSE = {"slt": "sge", "sle": "sgt", "sgt": "sle", "sge": "slt"}
 ADDITIONS = frozenset({"nv_tileaa.addf", "nv_tileaa.subf"})
 MIN_ELEMENTS = 4096  # minimal elements for which a branch is cheaper than the comparisons and selects of a thread
-SMALLEST, LARGEST = -(1 << 31), (1 << 31) - 1
 Comparison = tuple[str, ScalarPlusConstants, ScalarPlusConstants]
 # A comparison that holds for all elements if it holds for the largest left and the smallest right operand -> itself; a
 # comparison in the other direction -> its mirror image.

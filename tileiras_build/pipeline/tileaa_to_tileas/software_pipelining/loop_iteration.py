@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from ....ir.casting import defining_op, terminator
-from ....ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ....ir.dialects.op_definition import TableOp
 from ...analysis.op_queries import is_outside
+from ...common.rebuilt_loops import control_operands, rebuilt
 from ..op_insertion import Inserter, insertion_before, loop_continues_at
-
-ForOp = COUNTERPARTS["nv_tileaa.for"]
 
 
 class LoopIteration:
@@ -73,14 +71,9 @@ def _clone(op: Operation, operands: list[SSAValue]) -> Operation:
 
 def replace_loop(loop: TableOp, initial: Sequence[SSAValue]) -> TableOp:
     """Replace a loop by one that carries more values, for which its body has arguments and passes values already."""
-    types = [*(result.type for result in loop.results), *(value.type for value in initial)]
-    region = loop.regions[0]
-    operands = [loop.lower, loop.upper, loop.step, [*loop.initial, *initial]]
-    body = Region(region.detach_block(region.blocks[0]))
-    new_op = ForOp.make(operands, types, dict(loop.attributes), [body])
+    operands: list[SSAValue | list[SSAValue]] = [*control_operands(loop), [*loop.initial, *initial]]
+    new_op = rebuilt(loop, operands, range(len(loop.results)), [value.type for value in initial])
     insertion_before(loop)(new_op)
-    for old, result in zip(loop.results, new_op.results):
-        old.replace_all_uses_with(result)
     loop.detach()
     loop.erase()
     return new_op

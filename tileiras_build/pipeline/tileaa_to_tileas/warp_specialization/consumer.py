@@ -6,7 +6,7 @@ Its warps issue warpgroup MMAs, or read operands to registers. ``mma_issuer.py``
 from __future__ import annotations
 
 from xdsl.dialects.builtin import TensorType, i32
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ....ir.casting import ancestor_in, as_op, defining_op, next_op, parent_block, terminator, tile_type, unwrap
 from ....ir.dialects.cute.shared_layout_attr import SharedLayoutAttr
@@ -21,7 +21,6 @@ from ....ir.dialects.nv_tileas.ops import (
 )
 from ....ir.dialects.op_definition import TableOp
 from ....ir.dialects.op_traits import (
-    is_counted_loop,
     is_if,
     is_loop,
     is_loop_exit,
@@ -33,6 +32,7 @@ from ...analysis.dot_operand_chains import rounds_to_tf32, smem_layout_after_vie
 from ...analysis.enclosing_control_flow import is_accumulation_loop, is_defined_in_loop
 from ...analysis.resource_model import MIN_STAGES
 from ...common.llvm_element_types import element_of
+from ...common.rebuilt_loops import control_operands, drop_carried, rebuilt
 from ...mma.family import Storage, family_of, register_mma_ops
 from ..layout_assignment.view_chain_layouts import fragment_at_load, layout_through_view, with_layout
 from ..op_insertion import (
@@ -183,14 +183,10 @@ class Consumer:
 
     def rebuild_loop(self, loop: TableOp, gone: set[int], pipelines: list[Pipeline], state: PipelineState) -> TableOp:
         """A loop with the body of ``loop`` that carries its values but ``gone``, and the tokens."""
-        block, kept = loop.regions[0].blocks[0], [index for index in range(len(loop.results)) if index not in gone]
-        last = terminator(block)
-        last.operands = [value for index, value in enumerate(last.operands) if index not in gone]
-        for index in sorted(gone, reverse=True):
-            block.erase_arg(block.args[1 + index])
+        kept = [index for index in range(len(loop.results)) if index not in gone]
+        drop_carried(loop.regions[0].blocks[0], gone)
         initial = [loop.initial[index] for index in kept] + [state.tokens[pipeline] for pipeline in pipelines]
-        bounds = [loop.lower, loop.upper, loop.step] if is_counted_loop(loop) else []
-        return self._rebuild(loop, [*bounds, initial], kept, pipelines, state)
+        return self._rebuild(loop, [*control_operands(loop), initial], kept, pipelines, state)
 
     def _rebuild(
         self,
@@ -201,13 +197,9 @@ class Consumer:
         state: PipelineState,
     ) -> TableOp:
         """A loop or branch with the regions of ``op`` that has its results ``kept`` and the tokens."""
-        types = [*(op.results[index].type for index in kept), *[i32] * len(pipelines)]
-        regions = [Region(region.detach_block(region.blocks[0])) for region in op.regions]
-        new_op = type(op).make(operands, types, dict(op.attributes), regions)
+        new_op = rebuilt(op, operands, kept, [i32] * len(pipelines))
         state.insert(new_op)
         state.tokens.update(zip(pipelines, new_op.results[len(kept) :]))
-        for index, result in zip(kept, new_op.results):
-            op.results[index].replace_all_uses_with(result)
         for mainloop in self.mainloops:
             mainloop.replace(op, new_op)
         return new_op
