@@ -12,7 +12,7 @@ from tests.pipeline.tileaa_to_tileas.test_cluster_grid import KERNELS, MULTICAST
 from tileiras_build.core.warning_classes import WARNINGS
 from tileiras_build.driver import explain_schedule
 from tileiras_build.frontend.argument_names_in_producer import PRODUCER
-from tileiras_build.frontend.export_cutile import export_with_variants, pack_arguments
+from tileiras_build.frontend.export_cutile import export_point, export_with_variants, pack_arguments
 from tileiras_build.frontend.portable_source_names import rewrite_strings
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.ll_to_ptx.drop_equal_variants import _ENTRY, _without_names
@@ -23,6 +23,7 @@ from tileiras_build.simulate import emulator
 from tileiras_build.target.targets import find_target
 
 CLUSTERED = "__cluster2"
+CHAINED = KERNELS.with_name("rotated_dots.py")
 
 
 @cache
@@ -178,3 +179,48 @@ def test_a_variant_that_is_compiled_later_is_the_same():
 
 def test_no_grids_without_variants():
     assert "split_k" not in compiled(asked_later(1), "sm_90", variants=0).manifest["kernels"]["by_rows"]
+
+
+# ---- query tiles at once ---------------------------------------------------------------------------
+AT_ONCE = "weighted_tall__query_tiles2"
+
+
+@cache
+def attention(name="weighted_tall"):
+    return once(("query tiles", name), lambda: export_point(CHAINED, cases(CHAINED)[name], variants=True))
+
+
+def test_a_variant_for_grids_that_leave_an_sm_to_each_tile_program():
+    """Its registers are those of 256 rows; the kernel has 128 rows, and another CTA beside it."""
+    found = split_kernels(attention(), "sm_100")
+    variant, general = found[AT_ONCE], found["weighted_tall"]
+    assert variant["variant_of"] == "weighted_tall" and variant["grid"]["programs"] == [{"least": 1, "most": 148}]
+    assert variant["threads_per_cta"] > general["threads_per_cta"] and "programs" not in general["grid"]
+
+
+@pytest.mark.parametrize(
+    ("name", "sm", "options"),
+    [
+        ("weighted", "sm_100", {}),  # tiles of 128 rows
+        ("squared_persistent_tall", "sm_100", {}),  # both at once for all grids
+        ("weighted_tall", "sm_90", {}),  # no tensor memory
+        ("weighted_tall", "sm_100", {"variants": 0}),
+        ("weighted_tall", "sm_100", {"schedule": '{"schedule": {"query_tiles": 1}}'}),
+    ],
+)
+def test_no_variant_of_query_tiles(name, sm, options):
+    assert not any("query_tiles" in one for one in split_kernels(attention(name), sm, **options))
+
+
+@pytest.mark.parametrize("name", [AT_ONCE, "weighted_tall"])
+def test_both_compute_the_same(name):
+    rng = np.random.default_rng(3)
+    values = (rng.integers(-1, 2, (rows, 64)).astype(np.float16) for rows in (256, 192, 192))
+    q, k, v, out = map(aligned, (*values, np.full((256, 64), np.nan, np.float32)))
+    memory = emulator.Memory()
+    for array in (q, k, v, out):
+        memory.map(array.ctypes.data, array.nbytes)
+    parameters = pack_arguments(cases(CHAINED)["weighted_tall"], [q, k, v, out])
+    emulator.launch(compiled(attention(), "sm_100"), name, (1, 1, 1), parameters, memory=memory, check_races=True)
+    scores = np.exp(q.astype(np.float64) @ k.T)
+    np.testing.assert_allclose(out, scores @ v / scores.sum(axis=1, keepdims=True), rtol=5e-3, atol=2e-3)

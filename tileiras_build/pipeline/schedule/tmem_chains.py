@@ -180,22 +180,29 @@ def _is_allowed(func: Operation, job: Job) -> bool:
 # ---- tiles of 256 rows -----------------------------------------------------------------------------
 def has_query_tiles(func: TableOp, job: Job) -> bool:
     """Choose whether a CTA computes both halves of tiles of 256 rows at once; False where the kernel has none that could."""
-    chains = chains_in_tmem(func, job)
-    if not chains or chains[0].query_tiles < TILES:
+    if not (found := _schedules(func, job)):
         return False
-    found = _schedules(func, chains[0], job)
     hear_schedules(func, found)
-    best = unwrap(cheapest(found)).schedule.query_tiles
+    best = schedule_of(func).query_tiles or unwrap(cheapest(found)).schedule.query_tiles
     order = sorted(range(1, TILES + 1), key=lambda tiles: tiles != best)
     return choose(func, job, "query_tiles", map(Candidate, order)) == TILES
 
 
-def _schedules(func: TableOp, chain: TmemChain, job: Job) -> list[WholeSchedule]:
+def may_have_query_tiles(func: TableOp, job: Job) -> bool:
+    """Whether a CTA computes one half of tiles of 256 rows after the other, and could compute both at once."""
+    found = _schedules(func, job)
+    return bool(found) and unwrap(cheapest(found)).schedule.query_tiles != TILES
+
+
+def _schedules(func: TableOp, job: Job) -> list[WholeSchedule]:
     """One half after the other, and both at once, which persistent kernels prefer: they are launched with a CTA for each SM, and
-    that leaves it to another one half of the time.
+    that leaves it to another one half of the time. None for kernels without such tiles.
     """
+    chains = chains_in_tmem(func, job)
+    if not chains or chains[0].query_tiles < TILES:
+        return []
     kernel = describe(func, job)
-    schedules = [_expected(chain, tiles, len(kernel.dots), job) for tiles in (1, TILES)]
+    schedules = [_expected(chains[0], tiles, len(kernel.dots), job) for tiles in (1, TILES)]
     if kernel.is_persistent:
         schedules.reverse()
     shares = (kernel.divided(TILES // (one.query_tiles or 1)) for one in schedules)

@@ -7,6 +7,8 @@ Out:   before each kernel of which clusters of neighbouring tile programs take l
        variant they are. A kernel that has an aligned variant gets none, but that variant does. A copy with ``split_k`` has the grids for
        which it takes less time (``schedule/split_k_grids.py``); where the trips of the loop follow from a parameter, each has its least value.
        With ``variants=1``, where the launcher has such copies compiled later, the kernel's signature has their grids; or the kernel becomes one.
+       Before kernels whose CTAs compute tiles of two query tiles by halves, so that another CTA of the SM computes meanwhile, a copy that
+       requests both at once (``query_tiles``), for grids with an SM for each tile program.
 After: request_schedule, pack_fp4 (operands of dots are final). Before: split_k, plan_cta_cluster, cluster_grid, which carry them out.
 Sound: the manifest records the cluster (``grid.cluster``), and a launcher takes its copy only for grids that it divides. A divided loop has
        the same result for each grid and each number of trips.
@@ -34,9 +36,11 @@ from ..schedule.candidates import NEIGHBOURS, Candidates
 from ..schedule.cost import default_gpu
 from ..schedule.schedule_attribute import schedule_of, set_knobs
 from ..schedule.split_k_grids import PARTS, split_grids
+from ..schedule.tmem_chains import TILES, may_have_query_tiles
 from .divided_k_loop import split
 
 CLUSTERED = f"__cluster{NEIGHBOURS}"
+AT_ONCE = f"__query_tiles{TILES}"
 SPLIT_LEVEL = 2  # of the option ``variants``
 # Of the parameter that the trips follow from: an extent along k.
 EXTENTS = tuple(1 << exponent for exponent in range(6, 16))
@@ -52,8 +56,8 @@ class AddGridVariants(EdgePass):
             return
         for func in list(_most_specific(module)):
             if (found := Candidates.of(func, job)) is None:
-                continue
-            if (parts := unwrap(signature_of(func)).later) > 1:
+                _add_query_tiles(func, job)
+            elif (parts := unwrap(signature_of(func)).later) > 1:
                 _become_split(func, found, parts, job)
             else:
                 _add_split(func, found, job)
@@ -86,6 +90,16 @@ def _add_clustered(func: TableOp, found: Candidates, job: Job) -> None:
     if job.target.has("tma_multicast") and found.best_neighbours() is not None:
         copy = _variant(func, func.sym_name + CLUSTERED)
         set_knobs(copy, grid_cluster=NEIGHBOURS)
+        parent_block(func).insert_op_before(copy, func)
+
+
+# ---- query tiles -----------------------------------------------------------------------------------
+def _add_query_tiles(func: TableOp, job: Job) -> None:
+    """Add the variant that computes both halves of its tiles at once, if the kernel computes one after the other."""
+    gpu = default_gpu(job.target)
+    if gpu is not None and may_have_query_tiles(func, job):
+        copy = _variant(func, func.sym_name + AT_ONCE, (Programs(1, gpu.sm_count),))
+        set_knobs(copy, query_tiles=TILES)
         parent_block(func).insert_op_before(copy, func)
 
 
