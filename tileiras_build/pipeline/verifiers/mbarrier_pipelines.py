@@ -17,6 +17,7 @@ stages is a queue of items. Item n is in stage n mod S with phase (n div S) mod 
   refilled only by a partition that has waited for something that follows the last wait for that stage.
 - If one partition releases what another one waits for, reads or writes, that happens before; no MMA reads an operand before threads
   have written it.
+- Threads access tensor memory, and operands, only where the MMAs of other partitions that access them are complete (``mma_access_order.py``).
 - Scales in tensor memory are those of an MMA's iteration, and are not overwritten too early (``tmem_scale_hazards.py``).
 - If a partition of its own issues MMAs, its accumulators are items, too: an MMA accumulates into an item that is
   acquired and not yet filled, each item is filled once, and consumers read items that they waited for and have not released.
@@ -36,8 +37,9 @@ from ...ir.dialects.op_traits import is_async_mma
 from .assumed_loop_bounds import assumed_bounds
 from .control_flow_paths import kernels_of
 from .kernel_pipelines import OF_WARPGROUP, PIPELINE, KernelPipelines, RegionPipelines
+from .mma_access_order import check_mma_access_order
 from .partition_interpreter import PartitionInterpreter, stages_of
-from .pipeline_events import EventCounts, PipelineEvent
+from .pipeline_events import EventCounts, PipelineEvent, advance_all
 from .tmem_column_lifetimes import TmemColumnLifetimes, unread
 
 # Trip counts of the outermost loops of a run, and of inner loops.
@@ -95,6 +97,7 @@ def _check(runs: list[tuple[PartitionInterpreter, Region]]) -> None:
     _check_drained(partitions)
     _check_deadlock(partitions)
     _check_overwrites(partitions)
+    check_mma_access_order(partitions)
 
 
 def _check_drained(partitions: list[PartitionInterpreter]) -> None:
@@ -136,32 +139,13 @@ def _check_balance(pipeline: SSAValue, partitions: list[PartitionInterpreter]) -
 
 def _check_deadlock(partitions: list[PartitionInterpreter]) -> None:
     """Check that every partition reaches its end, if each advances as far as mbarriers allow."""
-    done = _event_counts(partitions)
-    at = _advance_all(partitions, done, [len(run.events) for run in partitions], [0] * len(partitions))
+    runs = [run.events for run in partitions]
+    done = EventCounts(runs)
+    at = advance_all(runs, done, [*map(len, runs)], [0] * len(runs))
     for number, run in enumerate(partitions):
         if at[number] < len(run.events):
             event = run.events[at[number]]
             run.fail(f"deadlock: {event.kind} of item {done.count(event.kind, event.pipeline)} waits forever")
-
-
-def _event_counts(partitions: list[PartitionInterpreter]) -> EventCounts:
-    return EventCounts([run.events for run in partitions])
-
-
-def _advance_all(
-    partitions: list[PartitionInterpreter], done: EventCounts, limits: list[int], start: list[int]
-) -> list[int]:
-    """Advance every partition from ``start`` as far as possible, at most to ``limits``; return where each one is."""
-    at = list(start)
-    moving = True
-    while moving:
-        moving = False
-        for number, run in enumerate(partitions):
-            while at[number] < limits[number] and run.events[at[number]].may_happen(done):
-                done.add(number, run.events[at[number]])
-                at[number] += 1
-                moving = True
-    return at
 
 
 def _check_overwrites(partitions: list[PartitionInterpreter]) -> None:
@@ -175,13 +159,13 @@ def _check_overwrites(partitions: list[PartitionInterpreter]) -> None:
 
 def _stall(partitions: list[PartitionInterpreter], number: int) -> None:
     """Advance one partition step by step, and before each of its steps all others as far as possible."""
-    stalled, done = partitions[number], _event_counts(partitions)
-    limits, at = [len(run.events) for run in partitions], [0] * len(partitions)
+    stalled, runs = partitions[number], [run.events for run in partitions]
+    done, limits, at = EventCounts(runs), [*map(len, runs)], [0] * len(runs)
     for position, event in enumerate(stalled.events):
         refilled, released = stalled.waits_without_acquire(event), stalled.is_guarded(event)
         if not refilled and not released:
             continue
-        at = _advance_all(partitions, done, [*limits[:number], position, *limits[number + 1 :]], at)
+        at = advance_all(runs, done, [*limits[:number], position, *limits[number + 1 :]], at)
         if refilled and done.count("fill", event.pipeline) >= event.count + stages_of(event.pipeline):
             stalled.fail(f"item {event.count - 1} is filled again before it is waited for")
         if released:

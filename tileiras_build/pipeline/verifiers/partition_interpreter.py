@@ -20,6 +20,7 @@ from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import MmaRole, traits_of_name
 from .integer_interpreter import IntegerInterpreter
 from .kernel_pipelines import LOCAL_STORE, OF_WARPGROUP, PIPELINE, STORE_SCALES, KernelPipelines, RegionPipelines
+from .mma_access_order import MmaAccesses
 from .pipeline_events import PipelineEvent
 from .shared_memory_allocation import overlap, scratch_region, stage_region
 from .tmem_column_lifetimes import TmemColumnLifetimes, is_tracked
@@ -67,6 +68,7 @@ class PartitionInterpreter(IntegerInterpreter):
         self.own: dict[SSAValue, SSAValue] = {}  # the pipelines of this warpgroup
         self.scales = TmemScaleFactors(self)
         self.columns, self.shared_columns = TmemColumnLifetimes(self), kernel_pipelines.shared_columns
+        self.accesses = MmaAccesses(self)
         self.multiplied: dict[SSAValue, int] = {}  # operands, by the last MMA in tensor memory that reads them
         self.readers: dict[tuple[SSAValue, int], dict] = {}  # the MMAs that had read scales when an item was filled
         self.copied: dict[SSAValue, SSAValue] = {}  # the pipeline of each tile of scales that tcgen05.cp fills
@@ -266,6 +268,8 @@ class PartitionInterpreter(IntegerInterpreter):
             self._check_acquired("operands", op, op.pipeline)
         elif op.pipeline is not None:
             self._items(op)
+        else:
+            self.accesses.add_threads(op)
 
     def mma(self, op: TableOp) -> None:
         self.in_flight.append(self._items(op))
@@ -286,6 +290,7 @@ class PartitionInterpreter(IntegerInterpreter):
         """
         self._items(op)
         self.columns.issued += 1
+        self.accesses.add_mma(op)
         self.multiplied.update(dict.fromkeys((op.lhs, op.rhs), self.columns.issued))
         if is_tracked(op, self.shared_columns):
             self.columns.issue(op)
@@ -381,6 +386,7 @@ class PartitionInterpreter(IntegerInterpreter):
         if op.name == TMEM_STORE and op.chunk is not None:
             self._fill_chunk(op)
         tile = op.dest if op.name == TMEM_STORE else op.operands[0]
+        self.accesses.add_threads(op)
         if tile not in self.accumulators:
             return
         pipeline, stage = self.accumulators[tile], None if op.stage is None else self.known_integers.get(op.stage)
@@ -391,6 +397,7 @@ class PartitionInterpreter(IntegerInterpreter):
     def scale_accumulator(self, op: TableOp) -> None:
         if is_tracked(op, self.shared_columns):
             self.columns.scale(op)
+        self.accesses.add_threads(op)
 
     def _fill_chunk(self, op: TableOp) -> None:
         pipeline = self._pipeline(op.filled)

@@ -41,3 +41,19 @@ class PipelineEvent:
 
     def may_happen(self, done: EventCounts) -> bool:
         return self.count <= 0 or done.count(self.needs, self.pipeline) >= self.count
+
+
+def advance_all(
+    runs: Sequence[Sequence[PipelineEvent]], done: EventCounts, limits: Sequence[int], start: Sequence[int]
+) -> list[int]:
+    """Advance every partition from ``start`` as far as possible, at most to ``limits``; return where each one is."""
+    at = list(start)
+    moving = True
+    while moving:
+        moving = False
+        for number, events in enumerate(runs):
+            while at[number] < limits[number] and events[at[number]].may_happen(done):
+                done.add(number, events[at[number]])
+                at[number] += 1
+                moving = True
+    return at

@@ -152,7 +152,7 @@ def is_tracked(op: TableOp, shared: set[int]) -> bool:
     stage = getattr(op, "acc_stage" if is_async_mma(op) else "stage", None)
     if stage is not None or any(name in op.attributes for name in PARTS):
         return False
-    return shared.isdisjoint(column for value in op.operands for column in _columns_of(value))
+    return shared.isdisjoint(column for value in op.operands for column in columns_of(value))
 
 
 def columns_of_several_partitions(kernel: Operation) -> set[int]:
@@ -160,7 +160,7 @@ def columns_of_several_partitions(kernel: Operation) -> set[int]:
     partitions: dict[int, set[Region]] = {}
     for switch in (op for op in kernel.walk() if op.name == AGENT_SWITCH):
         for region in switch.regions:
-            for column in {column for op in region.walk() for value in op.operands for column in _columns_of(value)}:
+            for column in {column for op in region.walk() for value in op.operands for column in columns_of(value)}:
                 partitions.setdefault(column, set()).add(region)
     return {column for column, found in partitions.items() if len(found) > 1}
 
@@ -177,7 +177,7 @@ def _has_parts_of(tile: SSAValue, other: SSAValue) -> bool:
     return as_op(defining_op(tile)).parts is not None and _columns(tile) == _columns(other)
 
 
-def _columns_of(value: SSAValue) -> range:
+def columns_of(value: SSAValue) -> range:
     """The columns of a value, none where it is no tile in tensor memory."""
     return _columns(value) if isinstance(value.type, TmemType) else range(0)
 
