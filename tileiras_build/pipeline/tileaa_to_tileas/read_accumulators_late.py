@@ -6,8 +6,9 @@ Out:   the accumulator is stored before the loop, and waited for and read in fro
        iteration overlap its own, and no registers hold it beside what is computed before that use.
 After: use_tma_stores and hoist_bounds_checks (loops are final). Before: reload_accumulators (it looks at reads behind loops),
        limit_conversion_scratch, split_mma_issue.
-Sound: nothing but the loop uses the accumulator, its columns and its pipeline, which a commit fills before the loop. A thread stores and
-       reads elements of its own; a barrier stands between the new read and the next MMA. What now precedes the wait uses no buffers but by
+Sound: nothing but the loop uses the accumulator, its columns and its pipeline, which a commit fills before the loop. Where that runs again,
+       a barrier stands between the wait behind it and this commit, which one thread issues. A thread stores and reads elements of its own; a
+       barrier stands between the new read and the next MMA. What now precedes the wait uses no buffers but by
        MMAs, and no columns of an MMA that this wait alone completes. Each iteration of the loop is executed to its end.
 """
 
@@ -31,7 +32,7 @@ from ...ir.dialects.nv_tileas.ops import (
 from ...ir.dialects.nv_tileas.types import BufferType, TmemType
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import MmaRole, is_agent_switch, is_async_mma, is_counted_loop, traits_of
-from ..analysis.enclosing_control_flow import enclosing_kernel, has_no_early_exit
+from ..analysis.enclosing_control_flow import enclosing_kernel, enclosing_loops, has_no_early_exit
 from ..common.rebuilt_loops import control_operands, drop_carried, rebuilt
 from ..job import Job
 from ..pass_manager import EdgePass
@@ -100,6 +101,8 @@ class _Read:
         index, token = self.carried.index - 1, self.token.index - 1
         initial = [self.loop.initial[index], self.tile, None, None, None]
         insert_before(TmemStoreOp.make(initial, [], accumulator=True), self.loop)
+        if enclosing_loops(self.loop):  # all threads have waited behind the loop's last run
+            insert_before(BarrierOp.make([], []), self.loop)
         insert_before(self._commits()[0].clone(), self.loop)
         ended, uses = self.loop.results[token], list(self.loop.results[token].uses)
         behind = unwrap(self.loop.next_op)

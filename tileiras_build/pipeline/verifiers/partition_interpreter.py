@@ -216,6 +216,10 @@ class PartitionInterpreter(IntegerInterpreter):
         self.filled[pipeline] += 1
         self.events.append(PipelineEvent("fill", pipeline))
 
+    def _fill_by_commit(self, pipeline: SSAValue) -> None:
+        self.columns.commit((pipeline, self.filled[pipeline]), stages_of(pipeline))
+        self._fill_item(pipeline)
+
     def _items(self, op: TableOp) -> set[tuple[SSAValue, int]]:
         """The item of each stage that an operation reads. Each must be waited for and not released."""
         if hasattr(op, "stage"):
@@ -235,7 +239,8 @@ class PartitionInterpreter(IntegerInterpreter):
         if item is None:
             self.fail(f"{op.name} reads stage {stage}, which holds no item that was waited for and is not released")
         if op.name == LOCAL_STORE or buffer not in self.region.written:
-            self._access(op, buffer, pipeline, item)
+            kind = "store" if op.name == LOCAL_STORE else "read"
+            self.events.append(PipelineEvent(kind, pipeline, item=item, buffer=buffer))
         return pipeline, item
 
     def _held(self, pipeline: SSAValue) -> range:
@@ -250,11 +255,6 @@ class PartitionInterpreter(IntegerInterpreter):
     def _is_released_elsewhere(self, pipeline: SSAValue) -> bool:
         """Whether a partition that fills stages, or waits for them, has them released by another one."""
         return pipeline in self.region.waited and pipeline in self.released_elsewhere
-
-    def _access(self, op: TableOp, buffer: SSAValue, pipeline: SSAValue, item: int) -> None:
-        """An access of one partition to what another one releases, or writes."""
-        kind = "store" if op.name == LOCAL_STORE else "read"
-        self.events.append(PipelineEvent(kind, pipeline, item=item, buffer=buffer))
 
     def read(self, op: TableOp) -> None:
         """Read a stage that another partition fills; ``cp_async_buffers`` checks stages that this one fills."""
@@ -297,7 +297,7 @@ class PartitionInterpreter(IntegerInterpreter):
         if op.pipeline is not None:
             self._release_stage(op)
         if op.ready is not None:
-            self._fill_item(op.ready)
+            self._fill_by_commit(op.ready)
 
     def _check_scratch(self, op: Operation) -> None:
         """Check that no MMA in tensor memory that this partition has issued still reads the bytes of an operation's scratch."""
@@ -330,7 +330,7 @@ class PartitionInterpreter(IntegerInterpreter):
             self._expect(op, item, op.ready)
             if self.acquired[op.ready] != item + 1:
                 self.fail(f"accumulator {item} is filled and not acquired")
-        self._fill_item(op.ready)
+        self._fill_by_commit(op.ready)
 
     # ---- scales ------------------------------------------------------------------------------------------------
     def commit_copies(self, op: TableOp) -> None:

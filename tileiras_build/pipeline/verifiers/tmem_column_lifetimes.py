@@ -6,6 +6,7 @@ computed from. In a run:
 - Threads access columns only if the MMAs that access them are complete: an accumulator that was committed after these was
   waited for, or the next item of an operand stage that one of these released.
 - An MMA accesses columns that threads have written or read only after all threads synchronized.
+- A commit, which one thread issues, fills an item only after all threads synchronized behind their wait for the last one in its stage.
 - Threads write columns that other threads read through another tile only after they synchronized; of four warps each has lanes of its own, and
   of more each has columns of its own in a tile in parts, and in one of as many columns in the same place.
 - What an MMA or a thread reads was written last through the same tile.
@@ -59,6 +60,7 @@ class TmemColumnLifetimes:
     # Since the threads synchronized last: the columns that they have read, each through a tile, and written.
     loaded: dict[int, SSAValue] = field(default_factory=dict)
     stored: set[int] = field(default_factory=set)
+    waited: set[tuple[SSAValue, int]] = field(default_factory=set)  # since then, items
     # MMAs in the order of their issue: how many there are, how many are complete, and the last one that accesses each column.
     issued: int = 0
     complete: int = 0
@@ -98,6 +100,7 @@ class TmemColumnLifetimes:
         """Synchronize all threads."""
         self.loaded.clear()
         self.stored.clear()
+        self.waited.clear()
 
     # ---- MMAs --------------------------------------------------------------------------------------------------
     def issue(self, op: TableOp) -> None:
@@ -117,9 +120,16 @@ class TmemColumnLifetimes:
         """An item of a pipeline is filled, or its stage released, when all MMAs that were issued before are complete."""
         self.completed_by[item] = self.issued
 
+    def commit(self, item: tuple[SSAValue, int], stages: int) -> None:
+        """One thread fills an item once MMAs are complete: in its stage, no other thread may still wait for the item before."""
+        pipeline, number = item
+        if (pipeline, number - stages) in self.waited:
+            self.run.fail(f"item {number} may be filled while other threads wait for item {number - stages}")
+
     def wait(self, item: tuple[SSAValue, int], stages: int) -> None:
         """Wait for an item: also for what released its stage."""
         pipeline, number = item
+        self.waited.add(item)
         before = (self.completed_by.get((pipeline, one), 0) for one in (number, number - stages))
         self.complete = max(self.complete, *before)
 
