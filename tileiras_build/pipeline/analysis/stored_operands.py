@@ -17,7 +17,18 @@ from ..common.llvm_element_types import element_of
 from ..mma.family import family_of
 from .dot_operand_chains import dot_operand_load
 from .enclosing_control_flow import enclosing_kernel, is_defined_in_loop
-from .op_queries import DOT, LOADS, POINTER_LOAD, TILED_LOAD, is_pure, is_tile, operands_of, operations_behind, tiles
+from .op_queries import (
+    DOT,
+    LOADS,
+    POINTER_LOAD,
+    REDUCE,
+    TILED_LOAD,
+    is_pure,
+    is_tile,
+    operands_of,
+    operations_behind,
+    tiles,
+)
 from .sharding_propagation import Sharding, ShardingError
 from .tma_operands import is_tma_operand, tile_key
 from .tma_tensor_maps import LONGEST_LINE, PATTERN_LINES, SHORTEST_LINE
@@ -54,6 +65,11 @@ def loads_by_threads(dot: TableOp, index: int) -> bool:
 def is_computed_from_gather(dot: TableOp, index: int) -> bool:
     """Whether an operand is computed from a tile that the same iteration loads by a tile of addresses or coordinates."""
     return any(is_gather(op) for op in _computation(dot, index))
+
+
+def is_computed_from_reduction(dot: TableOp, index: int) -> bool:
+    """Whether an operand is computed from the result of a reduction of the same iteration."""
+    return any(op.name == REDUCE for op in _computation(dot, index))
 
 
 def is_gather(op: Operation) -> bool:

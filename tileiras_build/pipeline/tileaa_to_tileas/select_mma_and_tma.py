@@ -325,9 +325,9 @@ def _select_stored(
     """The same where threads write some of the operands to shared memory, from tiles that TMA loads to stages. The threads of each
     CTA of a pair write its rows of the left operand, and half of the columns of the right one.
     """
-    if op.lhs_scale is not None:
-        return None
     clustered = as_op(enclosing_kernel(op)).num_ctas is not None
+    if op.lhs_scale is not None and clustered:
+        return None
     if (row := family.row_for(op, job.target)) is None:
         return None
     mn_major, may_pair = family.mn_major(row), clustered and family.accumulator is Storage.TENSOR

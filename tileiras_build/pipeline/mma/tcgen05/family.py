@@ -82,7 +82,7 @@ class Tcgen05(MmaFamily[Tcgen05Atom]):
         target = kernel_target(op, job) if scaled else job.target
         in_shared = (*loaded, *(stored or ()))
         read = self._reads(op, loaded, target, stored is not None) if 1 in in_shared else None
-        if read is None or scaled and (stored is not None or not _has_scaled_shape(op, loaded)):
+        if read is None or scaled and not _has_scaled_shape(op, in_shared):
             return None
         atom = unwrap(self.row_for(op, target))
         op.pair = is_of_pair(op, read, stored or (), atom.mn_major, job)
@@ -157,9 +157,9 @@ def _has_shape(op: TableOp, atom: Tcgen05Atom) -> bool:
     return n % MIN_COLUMNS[HALF_ROWS] == 0 and (n <= MIN_COLUMNS[ROWS] or n % MIN_COLUMNS[min(m, ROWS)] == 0)
 
 
-def _has_scaled_shape(op: TableOp, loaded: Mapping[int, TmaOperand]) -> bool:
+def _has_scaled_shape(op: TableOp, in_shared: Collection[int]) -> bool:
     m, n = op.result.type.get_shape()
-    return 0 in loaded and m >= ROWS and n <= MAX_TMEM_COLUMNS
+    return 0 in in_shared and m >= ROWS and n <= MAX_TMEM_COLUMNS
 
 
 def _columns(

@@ -23,7 +23,14 @@ from ...analysis.access_vectorization import (
 from ...analysis.accumulator_slices import column_slice_layout, column_slices
 from ...analysis.kernel_target import kernel_target
 from ...analysis.op_queries import DOT, TILED_LOAD, is_tile
-from ...analysis.stored_operands import MATRIX_BITS, is_computed_from_loads, is_stored, source_loads
+from ...analysis.scale_lines import FIRST_SCALE
+from ...analysis.stored_operands import (
+    MATRIX_BITS,
+    is_computed_from_loads,
+    is_computed_from_reduction,
+    is_stored,
+    source_loads,
+)
 from ...analysis.transposed_loads import transposing_layout
 from ...common.llvm_element_types import element_of
 from ...mma.family import Storage, family_of, family_with_fragments, fastest_family
@@ -156,8 +163,11 @@ def _seed_dot(classes: LayoutClasses, op: TableOp) -> None:
     classes.prefer(op.result, accumulator, DOT_WEIGHT * tile_size(op.result))
     if layouts is not None and layouts.a is not None and _is_lhs_from_stages(op):
         classes.prefer(op.lhs, layouts.a, DOT_WEIGHT * tile_size(op.lhs))
-    for scale, layout in zip((op.lhs_scale, op.rhs_scale), layouts.scales if layouts else ()):
-        classes.prefer(scale, layout, DOT_WEIGHT * tile_size(scale))
+    for index, layout in enumerate(layouts.scales if layouts else (), FIRST_SCALE):
+        if not is_computed_from_reduction(
+            op, index
+        ):  # whose result a thread has less of, and which is converted at last, in bytes
+            classes.prefer(op.operands[index], layout, DOT_WEIGHT * tile_size(op.operands[index]))
 
 
 def _is_lhs_from_stages(op: TableOp) -> bool:
