@@ -188,6 +188,15 @@ def test_contiguous_is_the_vector_of_a_coalesced_layout(vector, order):
     assert layout.contiguous(order[::-1]) == 1
 
 
+def test_registers_in_the_order_of_memory():
+    """Also with copies of elements, and bits along another dimension."""
+    layout = LinearLayout((8, 16, 256, 1, 0, 2, 4), (32, 64, 128, 512, 1024), (0, 0), (16, 128))
+    ordered = layout.in_memory_order((1, 0))
+    assert ordered.registers == (1, 2, 4, 8, 16, 256, 0) and ordered.contiguous() == 32
+    assert layout.in_memory_order((0, 1)).contiguous((0, 1)) == 1 and ordered.equivalent(layout)
+    assert ordered.in_memory_order((1, 0)) == ordered
+
+
 @settings(max_examples=40)
 @given(layouts())
 def test_layouts_are_values(layout):

@@ -32,8 +32,9 @@ the same function (``cute_text.py``).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import takewhile
 from math import prod
 
 from . import f2_linear_algebra
@@ -325,6 +326,12 @@ class LinearLayout:
                 break
             count += 1
         return 1 << count
+
+    def in_memory_order(self, order: Sequence[int]) -> LinearLayout:
+        """The same elements in each thread, in registers such that ``contiguous`` is the most."""
+        first = list(takewhile(self.registers.__contains__, memory_bits(self.shape, order)))
+        registers = (*first, *(basis for basis in self.registers if basis not in first))
+        return self if registers == self.registers else replace(self, registers=registers)
 
     def bits_along(self, dim: int) -> dict[str, int]:
         """For each input the mask of bits that move along ``dim``: what a reduction or scan over ``dim`` combines."""

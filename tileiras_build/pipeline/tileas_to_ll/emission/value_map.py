@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import OpResult, SSAValue
 
 from ....core.errors import InternalError
-from ....ir.casting import cast
+from ....ir.casting import cast, unwrap
 from ....ir.dialects.cute import layout_of
 from ....ir.dialects.fast_xdsl import VALUES
 from ....ir.layouts import LinearLayout
@@ -77,6 +77,11 @@ class ValueMap:
     def set(self, value: SSAValue, registers: Sequence[RegisterValue]) -> None:
         """Map a tile to its registers. A scalar has one register, or several if it is a combination of elements."""
         self._mapped[value] = registers if isinstance(value.type, TensorType) or len(registers) > 1 else registers[0]
+
+    def set_from(self, value: SSAValue, layout: LinearLayout, registers: Sequence[RegisterValue]) -> None:
+        """Map a tile to its registers, which are in the order of ``layout``."""
+        names = range(len(registers)) if layout is layout_of(value) else layout.register_permutation(layout_of(value))
+        self.set(value, [registers[register] for register in unwrap(names)])
 
     # ---- scalars and views -------------------------------------------------------------------------
     def scalar(self, value: SSAValue) -> Value:

@@ -242,7 +242,7 @@ def load_once(layout: LinearLayout, vector: int, load: Callable[[int], Sequence[
 
 def emit_tiled_load(e: KernelEmitter, op: TableOp) -> None:
     view = e.values.view(op.view)
-    layout = layout_of(op.value)
+    layout = layout_of(op.value).in_memory_order(view.order)
     addresses = tile_addresses(e, op, view, layout)
     element = addresses.element
     vector = vector_of(op, layout, view.order)
@@ -252,12 +252,12 @@ def emit_tiled_load(e: KernelEmitter, op: TableOp) -> None:
 
     has_boundary_tile = "has_boundary_tile" in op.attributes and vector > element.per_byte
     if not has_boundary_tile and "full_tile_version" not in op.attributes:
-        e.values.set(op.value, _load_tile(e, op, addresses, vector, True))
+        e.values.set_from(op.value, layout, _load_tile(e, op, addresses, vector, True))
         return
     # The choice is uniform. Rows whose length is no multiple of the vector are then still read in vectors.
     masked = element.per_byte if has_boundary_tile else vector
     branches = e.b.if_else(addresses.is_full_tile(), lambda: load(vector, False), lambda: load(masked, True))
-    e.values.set(op.value, merged(e.b, element, branches))
+    e.values.set_from(op.value, layout, merged(e.b, element, branches))
 
 
 def _load_tile(e: KernelEmitter, op: TableOp, addresses: TileAddresses, vector: int, masked: bool) -> list[Any]:
