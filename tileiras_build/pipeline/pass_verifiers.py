@@ -42,6 +42,7 @@ PASS_VERIFIERS: Mapping[str, tuple[str, ...]] = {
     "tileas-prefetch-gathered-tiles": (BARRIERS, PIPELINES),
     # Its copies are in flight until a wait; AllocateSharedMemory assigns their addresses later.
     "tileas-use-tma-stores": (BARRIERS,),
+    "tileas-read-accumulators-late": (BARRIERS, PIPELINES),
     "tileas-read-accumulator-slices": (BARRIERS, PIPELINES),
     "tileas-reload-accumulators": (PIPELINES,),
     "tileas-allocate-shared-memory": (CP_ASYNC_BUFFERS, SHARED_MEMORY, TMA_STORES),

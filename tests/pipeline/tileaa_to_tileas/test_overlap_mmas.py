@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -9,7 +10,7 @@ from tests.emulated_kernels import compiled, run, scheduled_case, scheduled_kern
 from tileiras_build.pipeline.schedule.schedule_attribute import schedule_of
 from tileiras_build.pipeline.verifiers.mbarrier_pipelines import verify_pipelines
 
-KERNELS = Path(__file__).with_name("state_dots.py")
+KERNELS, SCALED = (Path(__file__).with_name(f"{name}.py") for name in ("state_dots", "dots_of_equal_scales"))
 WITHOUT_MMA_WARP = '{"schedule": {"mma_warp": false}}'
 SHOWN = ("async.umma", "tmem_load", "tmem_store", "local_store", "barrier")
 
@@ -184,3 +185,19 @@ def check_results(reference, chunks, sm):
 )
 def test_verifier_of_pipelines(name):
     assert verify_pipelines(scheduled_case(KERNELS, name, "sm_100")) > 0
+
+
+@pytest.mark.parametrize("columns", [32, 128])
+def test_scales_follow_the_wait_for_the_last_dot_of_their_columns(columns):
+    """The first dot does not wait for the second one of an iteration before: scales that are known stay behind the wait for its operands."""
+    name, random, k = f"of_{columns}", np.random.default_rng(columns), 128 * 9
+    assert verify_pipelines(scheduled_case(SCALED, name, "sm_100")) > 0
+    a, b = (random.integers(-2, 3, (rows, k)).astype(ml_dtypes.float8_e4m3fn) for rows in (256, 2 * columns))
+    scales = [
+        np.exp2(random.integers(-1, 2, (rows, k // 32))).astype(ml_dtypes.float8_e8m0fnu) for rows in (128, 2 * columns)
+    ]
+    found = run(SCALED, name, "sm_100", [a, scales[0], b, scales[1], np.full((128, columns), np.nan, np.float32)])[4]
+    x, y = (one.astype(np.float64).reshape(-1, k // 32, 32) for one in (a, b))
+    x, y = x * np.tile(scales[0].astype(np.float64), (2, 1))[..., None], y * scales[1].astype(np.float64)[..., None]
+    x, y = x.reshape(2, 128, k), y.reshape(2, columns, k)
+    np.testing.assert_array_equal(found, x[0] @ y[0].T - x[1] @ y[1].T)

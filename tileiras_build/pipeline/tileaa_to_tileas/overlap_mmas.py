@@ -13,7 +13,7 @@ Sound: the operations that a dot passes touch neither its operands nor its colum
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
@@ -21,7 +21,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from ...ir.casting import as_op, parent_block, terminator
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import ConsumerWaitOp, LocalLoadOp, TmemStoreOp
-from ...ir.dialects.nv_tileas.types import TmemType
+from ...ir.dialects.nv_tileas.types import BufferType, TmemType
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_agent_switch, is_async_mma
 from ..analysis.op_queries import is_pure, operations_behind
@@ -44,7 +44,7 @@ from .issue_behind import (
     waits_or_releases,
 )
 from .op_insertion import insert_before
-from .rotate_mma_loop import BARRIER, is_scalar, scalars_behind
+from .rotate_mma_loop import BARRIER, is_scalar, scalars_behind, users
 from .stage_releases import barrier_before, erase_repeated_barriers, needs_barrier, users_of_released_stage
 
 
@@ -155,12 +155,19 @@ def move_store(
     the MMAs in flight, blocks it. ``waited``: pipelines that must not be waited for or released on the way.
     """
     read = {as_op(op).buffer for op in computed if isinstance(op, LocalLoadOp)}
-    turned = {*waited, *(ring for buffer in (dest, *read) for ring in rings_of(buffer))}
+    turned = {*waited, *(ring for buffer in (dest, *_scaled_by(dest), *read) for ring in rings_of(buffer))}
     rest = [op for op in others if op not in computed]
     if any(_blocks_store(inner, dest, read, turned) for op in rest for inner in walk(op)):
         return False
     move_after(place, [*computed, store])
     return True
+
+
+def _scaled_by(dest: SSAValue) -> Iterator[SSAValue]:
+    """The operands of the MMAs that ``dest`` has the scales of: the wait for their stage is also that for the MMA which read its scales."""
+    for dot in map(as_op, filter(accumulates_in_tmem, users(dest))):
+        if dest in (dot.lhs_scale, dot.rhs_scale):
+            yield from (value for value in (dot.lhs, dot.rhs) if isinstance(value.type, BufferType))
 
 
 def computation_of(store: TableOp, passed: Sequence[Operation]) -> list[Operation] | None:
