@@ -51,7 +51,7 @@ def _operand_key(op: Operation) -> tuple:
     return op.__class__, *described, *[result.type for result in op.results]
 
 
-def _are_equal(a: Operation, b: Operation) -> bool:
+def are_equal(a: Operation, b: Operation) -> bool:
     """Whether two operations with the same key compute the same, regardless of their source location."""
     types = all([x.type == y.type for x, y in zip(a.results, b.results, strict=True)])
     return types and a.properties == b.properties and _attributes_key(a) == _attributes_key(b)
@@ -76,7 +76,7 @@ def _merge(block: Block, known: dict[tuple, list[Operation]], mergeable: Callabl
                     _merge(inner, known, mergeable)
             continue
         here = known.setdefault(_operand_key(op), [])
-        earlier = next((other for other in here if _are_equal(op, other)), None)
+        earlier = next((other for other in here if are_equal(op, other)), None)
         if earlier is None:
             here.append(op)
             added.append(here)

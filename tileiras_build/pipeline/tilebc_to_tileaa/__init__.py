@@ -12,6 +12,7 @@ from .drop_unused_values import DropUnusedValues
 from .drop_variants import DropVariants
 from .make_persistent import MakePersistent
 from .narrow_guarded_loops import NarrowGuardedLoops
+from .reroll_loops import RerollLoops
 from .skip_all_true_selects import SkipFullTileMasks
 from .swizzle_grid import SwizzleGrid
 
@@ -19,6 +20,7 @@ PASSES = (
     ConvertCudaTileToTileAA,  # first: all later passes match nv_tileaa
     DropVariants,  # before all others: they need not work on what is dropped
     Cse,  # front ends repeat constants and assumptions at each use
+    RerollLoops,  # after Cse: what iterations share is one value; before passes that match loops
     DropUnusedValues,  # before passes that match loops
     SwizzleGrid,  # after Cse: unused program ids are erased
     NarrowGuardedLoops,  # after Cse: equal scalars are one value; before SkipFullTileMasks: masks stand in loops themselves
