@@ -62,9 +62,10 @@ SAMPLE = {
 # one step, or accumulate more than registers hold; rows that are spilled to shared memory; loads behind stores;
 # accumulators that are read again; accumulators of several loops, or operands of one, in the same columns of tensor memory; tiles that threads
 # load beside scores; scans across warps; windows that end with an array; loops that scan sizes; tiles that dots read by slices; loops that fill
-# one ring of stages; accumulators of a nest of loops, that are rescaled in registers, and that are stored by slices.
+# one ring of stages; accumulators of a nest of loops, that are rescaled in registers, and that are stored by slices; rows of dots.
 TILE_KERNELS = {
     "tilebc_to_tileaa/guarded_loops.py": {"sm_90": ["window"]},
+    "tilebc_to_tileaa/unrolled_kernels.py": {"sm_90": ["matmul"]},
     "tileas_to_ll/tile_kernels.py": {
         "sm_80": ["slices_i32", "bytes_round_trip", "additions_bf16", "printing", "asserting"],
         "sm_90": ["compositions_i32_1x4096"],
