@@ -9,7 +9,7 @@ import pytest
 from tileiras_build.core.errors import InternalError, InvalidInput
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.ll_to_ptx import manifest_comment
-from tileiras_build.pipeline.ptx_to_cubin import find_ptxas, lower, read_cubin, run_ptxas
+from tileiras_build.pipeline.ptx_to_cubin import FEW_BYTES, find_ptxas, lower, read_cubin, run_ptxas
 from tileiras_build.target.targets import TARGETS
 
 SM90 = TARGETS["sm_90"]
@@ -115,38 +115,72 @@ def test_a_kernel_that_no_sm_has_registers_for():
     assert lower(text.replace(".maxnreg 224", ""), Job(SM90))[1]["kernels"]["k"]["resources"]["registers"] <= 168
 
 
-SPILLING = """.version 9.0
+BOUNDS = ".maxntid 1024 .minnctapersm 2"
+SPILLING = f""".version 9.0
 .target sm_90a
 .address_size 64
-.visible .entry k(.param .u64 p) .maxntid 1024 .minnctapersm 2
-{
-  .reg .f32 %f<200>;
+.visible .entry k(.param .u64 p) {BOUNDS}
+{{
+  .reg .f32 %f<240>;
   .reg .b64 %d<2>;
+  .reg .f64 %e<4>;
   ld.param.u64 %d1, [p];
 LOADS
   bar.sync 0;
+MMA
 STORES
   ret;
-}
+}}
 """
 
 
-@pytest.mark.parametrize(("values", "most"), [(40, 64), (90, 128)])
-def test_ctas_share_an_sm_unless_their_threads_would_spill(values, most):
-    """Two CTAs of 512 threads have 64 registers for each of them, and one has 128."""
+def holding(values: int, bounds: str) -> str:
+    """A kernel whose threads have so many values across a barrier."""
     loads = "\n".join(f"  ld.volatile.global.f32 %f{n}, [%d1+{4 * n}];" for n in range(values))
     stores = "\n".join(f"  st.volatile.global.f32 [%d1+{4 * n}], %f{n};" for n in range(values))
-    text = SPILLING.replace("LOADS", loads).replace("STORES", stores).replace("1024", "512")
+    text = SPILLING.replace("LOADS", loads).replace("STORES", stores).replace(BOUNDS, bounds)
+    return text.replace(
+        "MMA", "  mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%e0, %e1}, {%e2}, {%e3}, {%e0, %e1};"
+    )
+
+
+def made(text: str) -> dict:
+    """The resources of a kernel that this program wrote."""
+    return lower(text.replace(".visible", f"{NOTE}\n.visible"), Job(SM90))[1]["kernels"]["k"]["resources"]
+
+
+@pytest.mark.parametrize("bounds", [".maxntid 512 .minnctapersm 2", ".reqntid 512 .maxnreg 64"])
+@pytest.mark.parametrize(("values", "most"), [(40, 64), (90, 128)])
+def test_ctas_share_an_sm_unless_their_threads_would_spill(values, most, bounds):
+    """Two CTAs of 512 threads have 64 registers for each of them, and one has 128."""
+    text = holding(values, bounds)
     written = lower(text, Job(SM90))[1]["kernels"]["k"]["resources"]
     assert written["registers"] <= 64 and bool(written["spill_stores"]) == (most > 64)  # as somebody wrote it
-    made = lower(text.replace(".visible", f"{NOTE}\n.visible"), Job(SM90))[1]["kernels"]["k"]["resources"]
-    assert made["registers"] <= most and made["spill_stores"] == made["spill_loads"] == 0
+    assert made(text)["registers"] <= most and made(text)["spill_stores"] == made(text)["spill_loads"] == 0
+
+
+@pytest.mark.parametrize(("values", "most"), [(90, 96), (130, 168), (220, 255)])
+def test_as_many_ctas_share_an_sm_as_have_the_registers(values, most):
+    """Of the five CTAs of 128 threads that are asked for: five, three and two."""
+    found = made(holding(values, ".reqntid 128 .maxnreg 96"))
+    assert values < found["registers"] <= most and found["spill_stores"] == found["spill_loads"] == 0
+
+
+def test_some_spills_are_kept():
+    """A few bytes, those of warps that exchange registers, and of kernels without MMAs."""
+    found = made(holding(60, ".reqntid 512 .maxnreg 64"))
+    assert found["registers"] <= 64 and 0 < found["spill_stores"] + found["spill_loads"] <= FEW_BYTES
+    text = holding(90, ".reqntid 512 .maxnreg 64")
+    exchanging = text.replace("  bar.sync 0;", "  bar.sync 0;\n  setmaxnreg.dec.sync.aligned.u32 64;")
+    others = "\n".join(line for line in text.splitlines() if "mma.sync" not in line)
+    for kept in (exchanging, others):
+        assert made(kept)["registers"] <= 64 and made(kept)["spill_stores"]
 
 
 def test_spills_and_stack_are_reported():
     loads = "\n".join(f"  ld.volatile.global.f32 %f{n}, [%d1+{4 * n}];" for n in range(120))
     stores = "\n".join(f"  st.volatile.global.f32 [%d1+{4 * n}], %f{119 - n};" for n in range(120))
-    _, manifest = lower(SPILLING.replace("LOADS", loads).replace("STORES", stores), Job(SM90))
+    _, manifest = lower(SPILLING.replace("LOADS", loads).replace("STORES", stores).replace("MMA", ""), Job(SM90))
     resources = manifest["kernels"]["k"]["resources"]
     assert resources["registers"] == 32
     assert resources["spill_stores"] > 100 and resources["spill_loads"] > 100 and resources["stack"] > 100

@@ -9,11 +9,16 @@ from ...manifest.manifest_constants import VERSION
 from ...manifest.ptx_manifest import manifest_of_ptx
 from ...target.cubin_reader import Cubin, KernelResources, read_cubin
 from ...target.occupancy import occupancy
+from ...target.sm_limits import WARP
+from ...target.targets import Target
 from ..job import Job
 from .locate_ptxas import find_ptxas, ptxas_version
 from .run_ptxas import Assembled, assemble
 
-_MIN_CTAS = re.compile(r"(\.entry (\w+)\([^{]*?\.minnctapersm) \d+")
+_BOUND = re.compile(r"\.(minnctapersm|maxnreg) (\d+)")
+_THREADS = re.compile(r"\.reqntid (\d+)")
+_MMA = re.compile(r"[\s.]mma[._]")
+ENTRY, FEW_BYTES = ".entry ", 32  # of spills: for so few, as many CTAs share an SM as were asked for
 
 __all__ = ["Cubin", "KernelResources", "complete_manifest", "find_ptxas", "lower", "ptxas_version", "read_cubin"]
 
@@ -32,13 +37,44 @@ def lower(ptx: str, job: Job) -> tuple[bytes, dict]:
 
 
 def _with_few_spills(ptx: str, job: Job) -> Assembled:
-    """The cubin. Kernels whose CTAs share an SM at the price of spills leave registers for one CTA instead, if that spills less."""
+    """The cubin. Kernels whose CTAs share an SM at the price of spills leave registers for fewer CTAs instead, if those spill less."""
     ptxas = find_ptxas(job.ptxas)
-    found = assemble(ptx, job, ptxas)
-    spilling = {name for name, spills in found.spills.items() if any(spills)}
-    alone = _MIN_CTAS.sub(lambda match: f"{match[1]} 1" if match[2] in spilling else match[0], ptx) if spilling else ptx
-    other = found if alone == ptx else assemble(alone, job, ptxas)
-    return min(found, other, key=_spilled)
+    found = last = assemble(ptx, job, ptxas)
+    while (other := _for_fewer_ctas(ptx, last, job)) != ptx:
+        ptx, last = other, assemble(other, job, ptxas)
+        found = min(found, last, key=_spilled)
+    return found
+
+
+def _for_fewer_ctas(ptx: str, assembled: Assembled, job: Job) -> str:
+    """The PTX with registers for fewer CTAs per SM in each kernel that spills."""
+    head, *kernels = ptx.split(ENTRY)
+    spills = [sum(assembled.spills.get(kernel.partition("(")[0], ())) for kernel in kernels]
+    relieved = (_relieved(kernel, bytes, job.target) if bytes else kernel for kernel, bytes in zip(kernels, spills))
+    return ENTRY.join((head, *relieved))
+
+
+def _relieved(kernel: str, bytes: int, target: Target) -> str:
+    """A kernel for one CTA where its stages are for several, or for one less than is asked for.
+
+    Not where warps exchange the registers of those, or without MMAs: other kernels hide latencies by CTAs, which take less time by the model
+    than without spills, up to three times.
+    """
+    directives, brace, body = kernel.partition("{")
+    if (bound := _BOUND.search(directives)) is None:
+        return kernel
+    value, threads = 1, _THREADS.search(directives)
+    if bound[1] == "maxnreg":
+        if bytes <= FEW_BYTES or threads is None or "setmaxnreg" in body or _MMA.search(body) is None:
+            return kernel
+        value = _more_registers(int(bound[2]), -(-int(threads[1]) // WARP), target)
+    return f"{directives[: bound.start(2)]}{value}{directives[bound.end(2) :]}{brace}{body}"
+
+
+def _more_registers(limit: int, warps: int, target: Target) -> int:
+    """The registers of a thread if an SM holds one CTA less than with ``limit``."""
+    of_ctas = (target.sm_limits.registers_of(ctas * warps) for ctas in range(target.sm_limits.ctas, 0, -1))
+    return min(next((registers for registers in of_ctas if registers > limit), limit), target.max_registers)
 
 
 def _spilled(assembled: Assembled) -> int:
