@@ -126,6 +126,16 @@ def test_loads_that_come_after_a_store(sm):
     np.testing.assert_array_equal(found[3], np.roll(found[2], n // 2, axis=1))
 
 
+@pytest.mark.parametrize("sm", SMS)
+def test_copies_that_come_after_a_store(sm):
+    """They have no token at which threads could wait."""
+    m, n, k = sizes("multiplied")
+    a, b, out = operands("multiplied", m, n, k)
+    found = run(KERNELS, "multiplied", sm, [a, b, out, out.copy()])
+    np.testing.assert_array_equal(wide(found[2]), wide(a) @ wide(b))
+    np.testing.assert_allclose(wide(found[3]), wide(a) @ wide(found[2]), rtol=1e-3)
+
+
 @pytest.mark.parametrize("sm", SMS[:2])
 def test_a_store_that_comes_after_others(sm):
     m, n, k = sizes("written_before")

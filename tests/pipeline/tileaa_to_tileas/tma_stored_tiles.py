@@ -77,6 +77,17 @@ def read_back(a, b, out, more, M: ConstInt, N: ConstInt, K: ConstInt):
 
 
 @ct.kernel
+def multiplied(a, b, out, more, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = a @ b; more = a @ out, of which threads copy the tiles to shared memory."""
+    row = ct.bid(0)
+    ct.store(out, (row, 0), _dot(a, b, row, 0, M, N, K).astype(out.dtype))
+    acc = ct.zeros((M, N), dtype=ct.float32)
+    for k in range(ct.num_tiles(out, axis=1, shape=(M, K))):
+        acc = ct.mma(ct.load(a, (row, k), (M, K)), ct.load(out, (row, k), (K, N)), acc)
+    ct.store(more, (row, 0), acc.astype(more.dtype))
+
+
+@ct.kernel
 def written_before(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
     """out = out + a @ b, where all threads have just added one to out."""
     row = ct.bid(0)
@@ -144,6 +155,7 @@ CASES = [
     _case("persistent_wide", persistent, (128, 256, 64)),
     _case("overwritten", overwritten, (128, 64, 32)),
     _two("twice", twice, (128, 64, 32)),
+    _two("multiplied", multiplied, (64, 64, 64)),
     _two("read_back", read_back, (128, 128, 64)),
     _case("written_before", written_before, (128, 64, 64)),
     Case("signalled", signalled, (*(rows("float16"),) * 3, Array("int32", 1), 128, 64, 64)),

@@ -84,22 +84,17 @@ def accesses_after(token: SSAValue | None, seen: set[SSAValue] | None = None) ->
 
 def writes_after(token: SSAValue | None) -> list[Operation]:
     """The writes and fences that a token may order after it."""
-    return [op for op in _follow(token)[0] if writes_memory(op)]
+    return [op for op in _accesses_behind(token) if writes_memory(op)]
 
 
-def tokens_after(token: SSAValue | None) -> set[SSAValue]:
-    """A token, and all tokens that depend on it."""
-    return _follow(token)[1]
-
-
-def _follow(token: SSAValue | None) -> tuple[list[Operation], set[SSAValue]]:
-    """The accesses that a token may order after it, and the tokens on the way."""
+def _accesses_behind(token: SSAValue | None) -> list[Operation]:
+    """The accesses that a token may order after it."""
     waiting, seen, found = [token], set[SSAValue](), dict[Operation, None]()
     while waiting:
         for op in accesses_after(waiting.pop(), seen):
             found[op] = None
             waiting += [result for result in op.results if result.type.name == TOKEN]
-    return list(found), seen
+    return list(found)
 
 
 def _passed_to(op: Operation, index: int) -> list[SSAValue]:

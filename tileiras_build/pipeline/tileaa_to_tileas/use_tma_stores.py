@@ -9,7 +9,7 @@ After: specialize_warps (the kernel has tensor maps), software_pipeline_loads (n
 Before: allocate_shared_memory (it places the tiles, and waits before their bytes are reused).
 Sound: TMA, like a store to a view, writes no element outside the extents of the memory reference. If a token orders an
        access after the store, the thread that issued the copies waits until they are written, then all threads
-       synchronize. Copies by cp.async have no token to wait at, so a store before a loop with such copies stays with the threads.
+       synchronize. Copies by cp.async have no token to wait at, so a store before copies that a token ordered after a write stays with the threads.
        Accesses that must precede the store complete before the barrier of the store; a proxy fence follows
        it, for all memory (``after_accesses``) if these accesses are not TMA copies.
 """
@@ -35,7 +35,6 @@ from ...ir.dialects.nv_tileas.scheduling_attributes import ST_SHARED, STMATRIX
 from ...ir.dialects.op_definition import TableOp, location_of
 from ...ir.dialects.op_traits import (
     is_agent_switch,
-    is_loop,
     is_return,
     is_token_ordered,
 )
@@ -45,9 +44,10 @@ from ..analysis.buffer_liveness import LiveRange
 from ..analysis.convert_layout_op_plans import conversion_plan
 from ..analysis.disjoint_stages import buffers_bytes
 from ..analysis.disjoint_stores import iterations_store_disjoint_tiles
+from ..analysis.enclosing_control_flow import enclosing_loops
 from ..analysis.kernel_lifetime_storage import lifetime_storage_bytes
 from ..analysis.op_queries import ASYNC_COPIES
-from ..analysis.scalar_slice import accesses_after, may_depend_on, tokens_after
+from ..analysis.scalar_slice import accesses_after, may_depend_on
 from ..analysis.scratch_memory_sizes import (
     STAGE_ALIGNMENT,
     align_to_banks,
@@ -211,11 +211,10 @@ def _is_profitable(store: _Store) -> bool:
 
 
 def _is_before_no_copies(store: _Store) -> bool:
-    """Whether no token orders a loop with copies by cp.async after a store."""
-    after = tokens_after(store.op.result_token)
-    loops = (loop for loop in walk(store.func) if is_loop(loop) and any(op.name in ASYNC_COPIES for op in walk(loop)))
-    users = (op for loop in loops for op in walk(loop) if op is not store.op)
-    return after.isdisjoint(value for op in users for value in op.operands)
+    """Whether no copy by cp.async that a token ordered after a write may follow a store."""
+    ops, loops = list(walk(store.func)), enclosing_loops(store.op)
+    behind = [*ops[ops.index(store.op) :], *(walk(loops[0]) if loops else ())]
+    return not any(op.name in ASYNC_COPIES and as_op(op).after_write for op in behind)
 
 
 # Conditions for a TMA store, cheapest first; a rule may rely on those before it.

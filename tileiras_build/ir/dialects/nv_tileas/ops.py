@@ -119,18 +119,18 @@ AsyncTiledLoadOp = define(
     "nv_tileas.async_tiled_load",
     "view coords* buffer stage enabled",
     "",
-    "copy a tile of a view to a stage",
+    "copy a tile of a view to a stage; ``after_write``: which a token ordered after a write",
     pure=False,
-    attributes=VIEW_ACCESS | {"layout": LAYOUT},
+    attributes=VIEW_ACCESS | {"layout": LAYOUT, "after_write": FLAG},
     op_traits=OpTraits(LayoutTrait.NONE, MemoryEffect.COPY),
 )
 AsyncLoadOp = define(
     "nv_tileas.async_load",
     "pointer mask? other? buffer stage enabled",
     "",
-    "copy a tile that is loaded through pointers to a stage; ``other``, else zeros, where it is masked out",
+    "copy a tile that is loaded through pointers to a stage, as above; ``other``, else zeros, where it is masked out",
     pure=False,
-    attributes=POINTER_VECTOR,
+    attributes=POINTER_VECTOR | {"after_write": FLAG},
     op_traits=OpTraits(LayoutTrait.CUSTOM, MemoryEffect.COPY),
 )
 AsyncCommitOp = define(

@@ -13,6 +13,7 @@ from ....ir.dialects.op_definition import TableOp, location_of
 from ....ir.layouts import LinearLayout
 from ...analysis.enclosing_control_flow import is_zero
 from ...analysis.op_queries import POINTER_LOAD
+from ...analysis.scalar_slice import follows_no_write
 from ...common.cse import eliminate_dead_code
 from ..op_insertion import insertion_before
 from .async_stage_copies import emit_wait, next_stage
@@ -48,6 +49,7 @@ class AheadCopy:
             location_of(load),
             vector=self.vector,
             fastest=load.fastest,
+            after_write=not follows_no_write(load.token),
         )
 
     def _of_view(
@@ -64,6 +66,7 @@ class AheadCopy:
             layout=self.layout,
             vector=self.vector,
             has_boundary_tile=self.has_boundary_tile,
+            after_write=not follows_no_write(load.token),
         )
 
 

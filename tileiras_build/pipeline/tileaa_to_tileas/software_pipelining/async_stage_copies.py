@@ -20,6 +20,7 @@ from ....ir.dialects.nv_tileas.types import BufferType
 from ....ir.dialects.op_definition import TableOp, location_of
 from ....ir.dialects.op_traits import is_function
 from ...analysis.op_queries import is_outside
+from ...analysis.scalar_slice import follows_no_write
 from ...common.cse import eliminate_dead_code
 from ..layout_assignment.view_chain_layouts import layout_through_view, with_layout
 from ..op_insertion import Inserter, group_index, insert_before, insertion_before
@@ -127,6 +128,7 @@ def _copy(copied: CpAsyncLoad, coords: list[SSAValue], buffer: SSAValue, stage: 
         "layout": copied.cp_async_layout,
         "vector": copied.vector,
         "has_boundary_tile": copied.has_boundary_tile,
+        "after_write": not follows_no_write(load.token),
     }
     return AsyncTiledLoadOp.make([load.view, coords, buffer, stage, enabled], [], location_of(load), **attributes)
 
