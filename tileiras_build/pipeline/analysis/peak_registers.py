@@ -50,6 +50,16 @@ def registers_beside_loops(dot: Operation, target: Target) -> int:
     return max((_peak_of_elements(parent_block(loop)) for loop in enclosing_loops(dot)), default=0)
 
 
+def registers_of_epilogues(func: Operation, target: Target) -> int:
+    """The most registers of all threads that tiles need at once around the loops of dots whose results are in registers; 0 for families with
+    results in tensor memory, which threads read as they use them.
+    """
+    if fastest_family(target).accumulator is Storage.TENSOR:
+        return 0
+    loops = {loop for op in walk(func) if op.name == DOT for loop in enclosing_loops(op)}
+    return max((_peak_of_elements(parent_block(loop)) for loop in loops), default=0)
+
+
 def _peak_of_elements(block: Block) -> int:
     """The most registers that are live after an operation of a block, without what inner blocks define: threads compute element by element,
     and keep what they compute from until the result is used otherwise.

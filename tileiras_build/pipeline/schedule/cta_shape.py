@@ -18,7 +18,7 @@ from ..analysis.dot_loop_registers import live_tile_registers, result_registers
 from ..analysis.enclosing_control_flow import enclosing_loops, is_in_counted_loop
 from ..analysis.loop_trips import are_short
 from ..analysis.op_queries import POINTER_LOAD, dots_in, has_dots, is_tile
-from ..analysis.peak_registers import peak_of_block, peak_registers
+from ..analysis.peak_registers import peak_of_block, peak_registers, registers_of_epilogues
 from ..analysis.resource_model import (
     MAX_WARPS,
     MIN_STAGES,
@@ -297,13 +297,14 @@ def _warps_of_scores(func: TableOp, job: Job) -> int | None:
 
 
 def _warps_of_live_tiles(func: TableOp, job: Job) -> int | None:
-    """Two warpgroups where the tiles that are live at once in a loop of several dots exceed the registers of one; else None. More
-    warpgroups have half of the registers each.
+    """Two warpgroups where the tiles that are live at once in a loop of several dots, or around one, exceed the registers of one; else
+    None. More warpgroups have half of the registers each.
     """
     warps = two_warpgroups(func, job)
     if warps is None:
         return None
-    return None if live_registers_fit(peak_registers(func, job.target), WARPGROUP, job.target) else warps
+    live = max(peak_registers(func, job.target), registers_of_epilogues(func, job.target))
+    return None if live_registers_fit(live, WARPGROUP, job.target) else warps
 
 
 def two_warpgroups(func: TableOp, job: Job) -> int | None:
