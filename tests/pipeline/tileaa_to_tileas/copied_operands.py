@@ -78,6 +78,19 @@ def gathered(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
 
 
 @ct.kernel
+def gathered_both(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = a with neighbors exchanged @ b.T with neighbors exchanged: memory is contiguous along rows of one tile, along columns of the other."""
+    rows = ct.bid(0) * M + (ct.arange(M, dtype=ct.int32) ^ 1)
+    columns = ct.bid(1) * N + (ct.arange(N, dtype=ct.int32) ^ 1)
+    acc = ct.zeros((M, N), dtype=ct.float32)
+    for k in range(ct.cdiv(a.shape[1], K)):
+        depth = k * K + ct.arange(K, dtype=ct.int32)
+        left = ct.gather(a, (rows[:, None], depth[None, :]))
+        acc = ct.mma(left, ct.gather(b, (columns[None, :], depth[:, None])), acc)
+    ct.store(out, (ct.bid(0), ct.bid(1)), acc)
+
+
+@ct.kernel
 def convolved(x, taps, out, EDGE: ConstInt, CHANNELS: ConstInt, M: ConstInt, N: ConstInt, K: ConstInt):
     """out = the 3x3 convolution of square images x, of which each row of tiles has M pixels, with taps (9 * CHANNELS, N)."""
     pixels = ct.bid(0) * M + ct.arange(M, dtype=ct.int32)
@@ -258,6 +271,7 @@ CASES = [
     Case("convolved", convolved, (_images(), _whole(), OUT, 12, 16, *TILE)),
     Case("gathered", gathered, (_matrix(16), _matrix(16), OUT, *TILE)),
     Case("gathered_whole", gathered, (_whole(), _whole(), OUT, *TILE)),
+    Case("gathered_both", gathered_both, (_whole(), _whole(), OUT, 128, 128, 128)),
     Case("scaled", scaled, (_whole(), _whole(), Array("float32", 2), OUT, *TILE)),
     Case("of_a_sequence", of_a_sequence, (*[_matrix(16)] * 3, Array("int32", 1), OUT, 128, 32, 64)),
     Case("in_two_loops", in_two_loops, (*[_matrix(16)] * 3, Array("int32", 1), OUT, 128, 128, 128)),

@@ -59,6 +59,20 @@ def test_results(name, sm, depth):
     np.testing.assert_array_equal(found[:, :columns], expected(left, b))
 
 
+@pytest.mark.parametrize("sm", SMS)
+def test_gathers_along_rows_and_along_columns(sm):
+    a, b, out = integers(128, 256), integers(128, 256), np.zeros((128, 128), np.float32)
+    [*_, found] = run(KERNELS, "gathered_both", sm, [a, b, out])
+    swapped = np.arange(128) ^ 1
+    np.testing.assert_array_equal(found, expected(a[swapped], b[swapped].T))
+
+
+@pytest.mark.parametrize("sm", SMS[1:3])
+def test_both_gathers_copy_vectors(sm):
+    ptx = compiled(KERNELS, "gathered_both", sm).ptx
+    assert "cp.async.cg.shared.global" in ptx and not re.search(r"st\.shared\.[bu]16", ptx)
+
+
 def test_threads_convert_what_tma_does_not_load():
     a, b, out = integers(130, 72).astype(np.float32), integers(72, 72), np.zeros((130, 72), np.float32)
     np.testing.assert_array_equal(run(KERNELS, "converted", "sm_100", [a, b, out], (2, 2, 1))[2], expected(a, b))

@@ -2,12 +2,13 @@
 
 A kernel that gathers an operand of a dot computes its addresses and masks from rows and columns, and those of its result from the same
 ones. Elementwise operations have one layout, and the gather's is preferred to that of an accumulator, which would be converted in
-each iteration.
+each iteration. Nor does what two gathers share decide that both have one layout, where memory is contiguous along the rows of one and the columns of the other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from math import prod
 
 from xdsl.ir import Operation, SSAValue
@@ -16,6 +17,8 @@ from ....ir.casting import as_op, parent_block, parent_op, tile_type
 from ....ir.dialects.fast_xdsl import walk
 from ....ir.dialects.op_definition import TableOp
 from ....ir.dialects.op_traits import is_counted_loop
+from ...analysis.access_vectorization import pointer_vector
+from ...analysis.axis_info import AxisAnalysis
 from ...analysis.copied_operands import RENAMING
 from ...analysis.op_queries import DOT, POINTER_LOAD, is_pure, is_tile
 
@@ -34,9 +37,17 @@ def _is_operand(tile: SSAValue) -> bool:
 
 
 def separate_addresses(func: Operation) -> None:
-    """Clone the tiles of which gathers compute their addresses, element by element, for all other uses."""
+    """Clone the tiles of which gathers compute their addresses, element by element, for all other uses, among them gathers along another dimension."""
     gathers = [as_op(op) for op in walk(func) if op.name == POINTER_LOAD and is_tile(as_op(op).value)]
-    gathers = [op for op in gathers if is_gathered(op)]
+    along: dict[int, list[TableOp]] = defaultdict(list)
+    analysis = AxisAnalysis()
+    for gather in filter(is_gathered, gathers):
+        along[pointer_vector(gather, analysis)[1]].append(gather)
+    for alike in along.values():
+        _separate(func, alike)
+
+
+def _separate(func: Operation, gathers: Sequence[TableOp]) -> None:
     cone = {op for gather in gathers for op in _address_ops(gather)}
     for op in reversed([op for op in walk(func) if op in cone]):
         others = [use for use in op.results[0].uses if use.operation not in cone and use.operation not in gathers]
