@@ -5,6 +5,7 @@ import pytest
 from tests.simulate.estimate.handwritten import code, launch, parameter, trace
 from tileiras_build.core.errors import InvalidInput
 from tileiras_build.simulate.estimate import trace_warps as tracing
+from tileiras_build.simulate.estimate.backward_slice import tensor_memory_words
 from tileiras_build.simulate.estimate.constant_bank_values import GlobalBuffer
 from tileiras_build.simulate.estimate.cta_work_counts import WorkCounter
 from tileiras_build.target.gpu_models import GPUS
@@ -84,6 +85,16 @@ def test_a_branch_around_a_call_is_taken():
         trace(without, [GlobalBuffer("x", 4)]).blocks == [0, 1, 3]
         and len(trace(without, [GlobalBuffer("x", 4)]).unknown_branches) == 1
     )
+
+
+@pytest.mark.parametrize(
+    "writes", ["FADD2 R4, R8.F32x2.HI_LO, R8.F32x2.HI_LO", "LDTM.x2 R4, tmem[UR4]", "LDTM.16dp256bit.x1 R2, tmem[UR4]"]
+)
+def test_each_register_that_an_instruction_writes_is_unknown_then(writes):
+    """A branch on the second one would follow from what was there before."""
+    lines = ["MOV R5, 0x1", "LDG.E.64 R8, desc[UR4][R2.64]", writes, "ISETP.GT.AND P0, PT, R5, RZ, PT", "@P0 BRA `(.L_x_1)", "NOP",
+             ".L_x_1:", "EXIT"]  # fmt: skip
+    assert list(trace(lines, [GlobalBuffer("x", 4)]).unknown_branches) == [4]
 
 
 def test_trips_can_be_given():
@@ -208,3 +219,9 @@ def test_lanes_arrive_at_different_barriers():
     ]  # fmt: skip
     [words] = trace(lines).observed[2].recorded_words
     assert (words["place"], words["lanes"], words["place1"], words["lanes1"]) == (0, 16, 16, 16)
+
+
+@pytest.mark.parametrize(("shape", "words"), [("x8", 8), ("16dp256bit.x8", 32), ("16dp128bit.x2", 4)])
+def test_words_of_tensor_memory_follow_from_the_shape(shape, words):
+    [load] = code(f"LDTM.{shape} R4, tmem[UR4]").instructions
+    assert tensor_memory_words(load) == words

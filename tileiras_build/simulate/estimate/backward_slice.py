@@ -26,6 +26,8 @@ _PREDICATE_RESULTS = ("ISETP", "FSETP", "DSETP", "HSETP2", "PLOP3", "FCHK", "SYN
 _BARRIER_OPERAND = ("UTMALDG", "UBLKCP")  # the register after the shared memory address is the mbarrier
 _WIDE = frozenset({"WIDE", "HI", "64", "U64", "S64"})
 _SIZES = {"64": 2, "128": 4, "256": 8}
+_PAIRS = frozenset({"FADD2", "FMUL2", "FFMA2"})  # of 32-bit elements, in two registers
+_WORDS_OF_SHAPE = {"16dp128bit": 2, "16dp256bit": 4}  # of a thread in tensor memory; other shapes have one
 
 
 def _bit(operand: Operand, further: int = 0) -> int:
@@ -65,9 +67,19 @@ def written(one: Instruction) -> int:
 
 def width_of(one: Instruction) -> int:
     """The number of registers of each result."""
+    if one.opcode in _PAIRS:
+        return 2
+    if one.opcode == "LDTM":
+        return tensor_memory_words(one)
     if (one.opcode == "CS2R" and "32" not in one.modifiers) or "WIDE" in one.modifiers:
         return 2
     return next((count for size, count in _SIZES.items() if size in one.modifiers), 1)
+
+
+def tensor_memory_words(one: Instruction) -> int:
+    """The 32-bit words of each thread that LDTM and STTM move."""
+    repeats = next((int(modifier[1:]) for modifier in one.modifiers if modifier[:1] == "x"), 1)
+    return repeats * next((words for shape, words in _WORDS_OF_SHAPE.items() if shape in one.modifiers), 1)
 
 
 def read(one: Instruction) -> int:
@@ -75,7 +87,7 @@ def read(one: Instruction) -> int:
     found = _bit(one.guard) if one.guard else 0
     if one.opcode == "P2R":
         found |= sum(1 << _BASES[PREDICATE] + number for number in range(7))
-    wide = bool(_WIDE & set(one.modifiers)) or one.opcode in _BARRIER_OPERAND
+    wide = bool(_WIDE & set(one.modifiers)) or one.opcode in (*_BARRIER_OPERAND, *_PAIRS)
     results = results_of(one)
     for operand in one.operands[0 if one.opcode in _NO_RESULT else len(results) :]:
         found |= _reads(operand, wide)

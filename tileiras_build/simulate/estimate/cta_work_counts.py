@@ -10,6 +10,8 @@ from functools import cached_property
 
 from ...target.gpu_models import GpuModel
 from ...target.gpu_rates import SHARED_BYTES_PER_CLOCK, TENSOR_MEMORY_READ, TENSOR_MEMORY_WRITE
+from ...target.sm_limits import WARP
+from .backward_slice import tensor_memory_words
 from .instruction_throughput import WARPS_PER_WARPGROUP, MmaShape, is_mma, mma_shape, pipe_clocks
 from .memory_transactions import GLOBAL, LOADS, SECTOR_BYTES
 from .sass_parser import Instruction, MachineCode
@@ -197,6 +199,5 @@ def _copied_bytes(one: Instruction) -> int:
 
 
 def _tensor_memory_bytes(one: Instruction) -> int:
-    """Bytes of LDTM and STTM: a word for each of 32 lanes and each column."""
-    columns = next((int(modifier[1:]) for modifier in one.modifiers if modifier[:1] == "x"), 1)
-    return 32 * 4 * columns
+    """Bytes of LDTM and STTM."""
+    return WARP * 4 * tensor_memory_words(one)
