@@ -17,7 +17,7 @@ def _reads_between_stores(name: str) -> int:
     return sum("tcgen05.ld." in line for line in lines[first:])
 
 
-@pytest.mark.parametrize("name", ["gated", "with_rest"])
+@pytest.mark.parametrize("name", ["gated", "with_rest", "in_turn"])
 def test_elements_are_read_at_their_use(name):
     assert _reads_between_stores(name) > 1
     resources = assembled(KERNELS, name, "sm_100").manifest["kernels"][name]["resources"]
@@ -44,4 +44,12 @@ def test_results_beside_loaded_tiles(name, dtype, rows):
     rng = np.random.default_rng(3)
     a, b, c = (rng.normal(0, 0.25, shape).astype(np.float16) for shape in ((rows, 96), (96, 208), (rows, 208)))
     found = run(KERNELS, name, "sm_100", [a, b, c.astype(dtype), np.full((rows, 208), np.nan, dtype)])[3]
+    np.testing.assert_allclose(found, 0.5 * (a.astype(np.float64) @ b.astype(np.float64)) + c, rtol=2e-3, atol=2e-3)
+
+
+def test_tiles_one_after_the_other():
+    """Threads wait for one another behind their reads, before an MMA of the next tile writes the accumulator."""
+    rng = np.random.default_rng(3)
+    a, b, c = (rng.normal(0, 0.25, shape).astype(np.float16) for shape in ((720, 96), (96, 64), (720, 64)))
+    found = run(KERNELS, "in_turn", "sm_100", [a, b, c, np.full((720, 64), np.nan, np.float16)])[3]
     np.testing.assert_allclose(found, 0.5 * (a.astype(np.float64) @ b.astype(np.float64)) + c, rtol=2e-3, atol=2e-3)

@@ -14,6 +14,7 @@ from ....ir.dialects.nvvm import tcgen05 as instructions
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import TmemTile
 from ....ir.layouts.tmem_layout import COLUMN_BITS
+from ...analysis.enclosing_control_flow import enclosing_loops
 from ...common.llvm_element_types import element_of
 from ...tileas_to_ll.emission.function_builder import Value
 from ...tileas_to_ll.emission.kernel_emitter import KernelEmitter
@@ -61,6 +62,8 @@ def _read_at_uses(e: KernelEmitter, op: TableOp, tile: TmemTile, start: Value) -
         words = registers_type(repetitions * tile.shape.registers)
         loaded = e.b.issue(LoadTensorMemoryOp, address, type=words, **form_of(tile.shape.name, repetitions))
         e.b.issue(instructions.WaitLoadOp)
+        if enclosing_loops(op):  # MMAs of the next iteration
+            e.b.issue(instructions.FenceBeforeOp)
         return scalars_of(e.b, type, loaded)
 
     for own, first, repetitions in tile.pieces(SLICE_REGISTERS):
