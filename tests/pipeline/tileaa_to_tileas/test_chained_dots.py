@@ -124,6 +124,13 @@ def test_jumps_keep_parts_from_being_computed_together():
     assert text.count("trap;") == 2
 
 
+def test_a_rescaled_accumulator_is_in_one_basic_block_with_exponentials():
+    """From its first load to the first store of the left operand no label starts another block, so that ptxas interleaves both."""
+    loop = compiled(KERNELS, "weighted", "sm_100").ptx.partition("trap;")[0]
+    block = re.search(r"tcgen05\.ld\S+x16\.b32(?:(?!\n\$|bra).)*tcgen05\.st\S+\.x32\.b32", loop, re.DOTALL)
+    assert block and block[0].count("ex2.approx") >= 32 and "vote" not in loop
+
+
 def test_ptxas_sees_that_one_thread_issues_dots():
     """It does not where a loop, here a wait, is the first thing that this thread does."""
     text = compiled(KERNELS, "weighted", "sm_100").ptx

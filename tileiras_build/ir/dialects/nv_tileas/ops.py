@@ -350,9 +350,9 @@ TmemStoreOp = define(
 )
 TmemScaleOp = define(
     "nv_tileas.tmem_scale",
-    "tile factor enabled?",
+    "tile factor",
     "",
-    "multiply a tile by factors; skipped where all of a warp's are 1 or where not enabled",
+    "multiply a tile by factors",
     pure=False,
     op_traits=CUSTOM_LAYOUT,
 )

@@ -26,7 +26,6 @@ from ....ir.dialects.cute_nvgpu.ops import (
 )
 from ....ir.dialects.nv_tileas.types import BufferType, TmemType
 from ....ir.dialects.nvvm import tcgen05 as instructions
-from ....ir.dialects.nvvm.target_independent_intrinsics import TrapOp
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import (
     MatrixOperand,
@@ -71,7 +70,7 @@ from ...tileas_to_ll.pipelines.warp_partitions_and_mbarriers import (
 from ..dots import check_buffered_operands, operand_signs
 from .accumulator_read_emission import emit_tmem_load
 from .family import FAMILY
-from .rescale_emission import emit_tmem_scale
+from .rescale_emission import begin_chunk, emit_tmem_scale, is_behind_rescale
 from .tmem_access import (
     LANE_SHIFT,
     form_of,
@@ -131,8 +130,8 @@ def _store(e: KernelEmitter, op: TableOp) -> None:
 
 def _store_chunk(e: KernelEmitter, op: TableOp) -> None:
     """Store one chunk of the columns of each warp's lanes, then arrive at its mbarrier."""
-    if op.chunk == 0:
-        _begin_chunk(e, 0)
+    if op.chunk == 0 and not is_behind_rescale(op):
+        begin_chunk(e, 0)
     element, shape, parts = element_of(op.value.type), op.value.type.get_shape(), op.filled.type.stages.data
     tile = replace(unwrap(tmem_tile(*shape, element.bits, e.num_warps)), min_step=_row_step(op.dest, shape[0]))
     registers, per_word = e.values.packed_as(op.value, tile.layout), COLUMN_BITS // element.bits
@@ -147,7 +146,7 @@ def _store_chunk(e: KernelEmitter, op: TableOp) -> None:
             e.b.issue(StoreTensorMemoryOp, address, together, type=None, **form_of(tile.shape.name, repetitions))
         start += count
     if op.chunk + 1 < parts:
-        _begin_chunk(e, op.chunk + 1)
+        begin_chunk(e, op.chunk + 1)
     e.b.issue(instructions.WaitStoreOp)
     e.b.issue(instructions.FenceBeforeOp)
     arrive_of_warp(e.threads, barrier_in(e, op.filled, op.chunk))
@@ -156,16 +155,6 @@ def _store_chunk(e: KernelEmitter, op: TableOp) -> None:
 def _row_step(tile: SSAValue, rows: int) -> int:
     """Columns from 128 rows of a tile to the next, of those that it has."""
     return type_as(tile, TmemType).columns.data // max(1, rows // ROWS)
-
-
-def _begin_chunk(e: KernelEmitter, chunk: int) -> None:
-    """Start a basic block for a chunk: ptxas would interleave the computation of chunks within one block.
-
-    The block follows a branch that is never taken, as no tensor memory address is so large. ptxas merges equal
-    branches, so each tests another address.
-    """
-    with e.b.if_then(e.b.compare("eq", allocation_of(e).base, -1 - chunk)):
-        e.b.issue(TrapOp)
 
 
 def _store_scales(e: KernelEmitter, op: TableOp) -> None:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
-from ....ir.casting import unwrap
+from ....ir.casting import as_op, unwrap
 from ....ir.dialects.cute_nvgpu.ops import LoadTensorMemoryOp, StoreTensorMemoryOp
+from ....ir.dialects.nv_tileas.ops import TmemScaleOp, TmemStoreOp
 from ....ir.dialects.nvvm import tcgen05 as instructions
-from ....ir.dialects.nvvm.warp_sync import VoteAllOp
+from ....ir.dialects.nvvm.target_independent_intrinsics import TrapOp
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import TmemTile, tmem_tile
 from ....target.mma_atoms import ELEMENT_BITS
-from ...common.llvm_type_constructors import FLOAT, I1, I32
+from ...common.llvm_type_constructors import FLOAT, I32
 from ...tileas_to_ll.arith.f32_pairs import PAIR, has_pairs, in_pairs
 from ...tileas_to_ll.emission.function_builder import Value
 from ...tileas_to_ll.emission.kernel_emitter import KernelEmitter
+from ...tileas_to_ll.emission.register_values import PackedLane, RegisterValue, materialize
 from .tmem_access import form_of, pointer_to, registers_type, scalars_of, vector_of, warp_address
 from .tmem_allocation import allocation_of
 
@@ -26,28 +29,55 @@ REGISTERS_PER_STEP = 16
 
 
 def emit_tmem_scale(e: KernelEmitter, op: TableOp) -> None:
-    """Each warp loads its part of the tile, multiplies it and stores it back, unless all factors are 1."""
+    """Each warp loads its part of the tile, multiplies it and stores it back, in one basic block with the exponentials of the first chunk
+    that it stores next: the special function unit bounds those.
+    """
     shape = op.factor.type.get_shape()
     tile = unwrap(tmem_tile(*shape, ELEMENT_BITS["f32"], e.num_warps))
     factors = [e.b.of(value, FLOAT) for value in e.values.registers_as(op.factor, tile.layout)]
-    one = e.b.float_constant(1, FLOAT)
-    first, *others = [e.b.compare_floats("oeq", value, one) for value in dict.fromkeys(factors)]
-    unchanged = e.b.issue(VoteAllOp, -1, e.b.of(e.b.all_lanes(first, *others), I1), type=I1)
-    changes = e.b.xor(unchanged, 1, I1)
-    with e.b.if_then(e.b.all_lanes(changes, None if op.enabled is None else e.values.scalar(op.enabled))):
-        _scale(e, tile, e.b.add(allocation_of(e).base, e.values.scalar(op.tile)), factors)
+    start = e.b.add(allocation_of(e).base, e.values.scalar(op.tile))
+    begin_chunk(e, 0)
+    others = _first_chunk(e, as_op(unwrap(op.next_op))) if is_behind_rescale(op.next_op) else ()
+    _scale(e, tile, start, factors, others)
 
 
-def _scale(e: KernelEmitter, tile: TmemTile, start: Value, factors: list[SSAValue]) -> None:
-    """Rescale chunk by chunk: one is loaded while the previous one is multiplied."""
+def is_behind_rescale(store: Operation | None) -> bool:
+    """Whether an operation stores the first chunk of a tile, in a basic block with a rescaled accumulator."""
+    return isinstance(store, TmemStoreOp) and as_op(store).chunk == 0 and isinstance(store.prev_op, TmemScaleOp)
+
+
+def _first_chunk(e: KernelEmitter, store: TableOp) -> list[RegisterValue]:
+    """What each thread stores first, in words where it is packed."""
+    registers = e.values.packed(store.value)
+    count = len(registers) // store.filled.type.stages.data
+    return [value.word if isinstance(value, PackedLane) else value for value in registers[:count]]
+
+
+def begin_chunk(e: KernelEmitter, chunk: int) -> None:
+    """Start a basic block for a chunk: ptxas would interleave the computation of chunks within one block.
+
+    The block follows a branch that is never taken, as no tensor memory address is so large. ptxas merges equal
+    branches, so each tests another address.
+    """
+    with e.b.if_then(e.b.compare("eq", allocation_of(e).base, -1 - chunk)):
+        e.b.issue(TrapOp)
+
+
+def _scale(
+    e: KernelEmitter, tile: TmemTile, start: Value, factors: list[SSAValue], others: Sequence[RegisterValue] = ()
+) -> None:
+    """Rescale chunk by chunk: one is loaded while the previous one is multiplied, and an equal part of ``others`` is computed."""
     e.b.issue(instructions.FenceAfterOp)
     held: tuple[SSAValue, SSAValue] | None = None
-    for own, first, repetitions in tile.pieces(REGISTERS_PER_STEP):
+    pieces = list(tile.pieces(REGISTERS_PER_STEP))
+    for number, (own, first, repetitions) in enumerate(pieces):
         address = pointer_to(e.b, warp_address(e.threads, tile, start, own, first))
         form, type = form_of(tile.shape.name, repetitions), registers_type(repetitions * tile.shape.registers)
         loaded = e.b.issue(LoadTensorMemoryOp, address, type=type, **form)
         if held is not None:
             factors = _store_scaled(e, *held, factors, form)
+        for value in others[len(others) * number // len(pieces) : len(others) * (number + 1) // len(pieces)]:
+            materialize(e.b, value)
         e.b.issue(instructions.WaitLoadOp)
         held = address, loaded
     _store_scaled(e, *unwrap(held), factors, form)

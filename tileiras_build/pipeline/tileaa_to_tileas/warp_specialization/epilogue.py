@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from ....ir.casting import as_op, parent_block, terminator, unwrap
+from ....ir.casting import parent_block, terminator, unwrap
 from ....ir.dialects.nv_tileas.ops import BarrierOp, TmemLoadOp, TmemScaleOp, TmemStoreOp
 from ....ir.dialects.op_definition import TableOp
 from ...analysis.chained_dots import rescaled_accumulator
-from ...analysis.enclosing_control_flow import is_zero
 from ...analysis.op_queries import REDUCE, is_pure
-from ..op_insertion import is_not_first_iteration, is_zero_trip
+from ..op_insertion import is_zero_trip
 from .consumer import Consumer, erase_dot
 from .mma_issuer import TmemConsumer, store_initial_accumulator
 from .pipelines import Mainloop, Pipeline, PipelineState, StationaryOperand, accumulators_of
@@ -121,16 +120,14 @@ class FmhaSoftmax(TmemConsumer):
 
 
 def _rescale_accumulator(mainloop: Mainloop, state: PipelineState) -> None:
-    """Rescale the accumulator in place. No MMA accumulates into it then: the scores arrived after the last one."""
+    """Rescale the accumulator in place. No MMA accumulates into it then: the scores arrived after the last one. In the first iteration
+    nothing may have written it; then MMAs start from zero.
+    """
     dot, running = mainloop.dot, unwrap(rescaled_accumulator(mainloop.dot))
-    loop = as_op(parent_block(dot).parent_op())
     dot.operands[2] = running.argument
     if running.scale is None:
         return
-    is_later_iteration = None
-    if is_zero(loop.initial[running.argument.index - 1]):
-        is_later_iteration = state.insert(is_not_first_iteration(loop, parent_block(dot).args[0]))
-    state.insert(TmemScaleOp.make([mainloop.accumulator.tile, running.factor, is_later_iteration], []))
+    state.insert(TmemScaleOp.make([mainloop.accumulator.tile, running.factor], []))
     running.scale.detach()
     running.scale.erase()
 
