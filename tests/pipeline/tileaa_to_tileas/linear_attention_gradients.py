@@ -14,7 +14,8 @@ def _rows(array, step, T: ConstInt, D: ConstInt):
 
 
 @ct.kernel
-def gradients(q, k, v, do, dq, dk, dv, T: ConstInt, D: ConstInt):
+def gradients(q, k, v, do, dq, dk, dv, T: ConstInt, D: ConstInt, HALVED: ct.Constant[bool]):
+    """Those of half of the queries, which threads multiply, or of all."""
     steps, rows = ct.num_tiles(q, axis=0, shape=(T, D)), ct.arange(T, dtype=ct.int32)
     causal = rows[:, None] >= rows[None, :]
     state = ct.zeros((D, D), dtype=ct.float32)
@@ -30,7 +31,8 @@ def gradients(q, k, v, do, dq, dk, dv, T: ConstInt, D: ConstInt):
         step = steps - 1 - number
         queries = _rows(q, step, T, D)
         keys, values, grads = _rows(k, step, T, D), _rows(v, step, T, D), _rows(do, step, T, D)
-        queries = (queries.astype(ct.float32) * 0.5).astype(queries.dtype)
+        if HALVED:
+            queries = (queries.astype(ct.float32) * 0.5).astype(queries.dtype)
         weights = ct.where(causal, ct.mma(queries, keys.transpose(), ct.zeros((T, T), dtype=ct.float32)), 0.0)
         scores = ct.where(causal, ct.mma(grads, values.transpose(), ct.zeros((T, T), dtype=ct.float32)), 0.0)
         of_keys = ct.mma(scores.astype(queries.dtype).transpose(), queries, ct.zeros((T, D), dtype=ct.float32))
@@ -43,4 +45,4 @@ def gradients(q, k, v, do, dq, dk, dv, T: ConstInt, D: ConstInt):
 
 
 _ROWS = Array("bfloat16", 2, stride_divisible_by=8, shape_divisible_by=8)
-CASES = [Case("gradients", gradients, (*[_ROWS] * 7, 64, 128))]
+CASES = [Case(name, gradients, (*[_ROWS] * 7, 64, 128, name == "halved")) for name in ("halved", "whole")]

@@ -33,7 +33,7 @@ def overlaps_anyway(loop: TableOp, dots: Sequence[TableOp], left: SSAValue) -> b
     if not _is_kept(dots[-1]) or not any(_is_kept(dot) for dot in dots[:-1] if dot.acc is not dots[-1].acc):
         return False
     is_narrow = k_of(dots[-1]) < COVERING_COLUMNS
-    return _is_short(loop) or not (is_narrow or _is_converted(left) or _is_overwritten(dots))
+    return is_short(loop) or not (is_narrow or _is_converted(left) or _is_overwritten(dots))
 
 
 def _is_kept(dot: TableOp) -> bool:
@@ -45,7 +45,8 @@ def _is_kept(dot: TableOp) -> bool:
     return all(op is None or (accumulates_in_tmem(op) and not is_zero(op.accumulate)) for op in inside)
 
 
-def _is_short(loop: Operation) -> bool:
+def is_short(loop: Operation) -> bool:
+    """Whether a loop has so few iterations that what it runs once counts more than what each of them gains."""
     most = most_trips(loop)
     return most is not None and most <= SHORT_LOOP_TRIPS
 

@@ -2,8 +2,8 @@
 
 Dots that multiply the same left operand, which no innermost loop computes, share its columns: threads write it once, before the first
 loop. Where the columns would not suffice otherwise, for all CTAs that are to share an SM (``occupancy``), so do accumulators that are live in
-different loops: each is read behind its loop, and a barrier stands before the next one. A left operand may overwrite the accumulator that
-it is computed from (``tcgen05/overlaid_operands.py``).
+different loops: each is read behind its loop, and a barrier stands before the next one, or each is read in every iteration, and a barrier
+stands before each MMA. A left operand may overwrite the accumulator that it is computed from (``tcgen05/overlaid_operands.py``).
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def share_columns(groups: list[TmemColumns]) -> None:
     for index, group in enumerate(groups):
         group.shared_left = next((one for one in groups[:index] if _has_same_left(one, group)), None)
     has_scales = any(dot.lhs_scale is not None for group in groups for dot in group.dots)
-    # With all left operands in shared memory, a warp of its own may issue the MMAs, before accumulators are read.
-    if has_scales or not any(group.left for group in groups):
+    # With all left operands in shared memory, a warp of its own may issue the MMAs, before accumulators are read behind loops.
+    if has_scales or not any(group.left or not all(map(only_accumulates, group.dots)) for group in groups):
         return
     if sum(sum(group.own) for group in groups) <= _columns_of_cta(groups):
         return
@@ -116,15 +116,16 @@ def _may_take(first: TmemColumns, group: TmemColumns, earlier: list[TmemColumns]
     sharing = [first, *(one for one in earlier if one.shared_accumulators is first)]
     dots = [dot for one in sharing for dot in one.dots]
     if not all(
-        _is_read_behind_loop(dot) and dot.result.type.get_shape() == group.dots[0].result.type.get_shape()
+        _ends_with_loop(dot) and dot.result.type.get_shape() == group.dots[0].result.type.get_shape()
         for dot in (*dots, *group.dots)
     ):
         return False
     return all(_are_disjoint(parent_op(one), parent_op(other)) for one, other in product(dots, group.dots))
 
 
-def _is_read_behind_loop(dot: TableOp) -> bool:
-    return only_accumulates(dot) and len(summed_dots(dot)) == 1
+def _ends_with_loop(dot: TableOp) -> bool:
+    """Whether threads have read the accumulators of a dot behind its loop, or in each iteration."""
+    return not only_accumulates(dot) or len(summed_dots(dot)) == 1
 
 
 def _are_disjoint(one: Operation, other: Operation) -> bool:

@@ -1,16 +1,17 @@
-"""Issue the MMAs of a loop from a warp of its own, where threads read their results in each iteration.
+"""Issue the MMAs of a loop from a warp of its own, where threads read their results or write their operands in each iteration.
 
 In:    kernels with a producer and a consumer partition. A thread of the consumer issues the MMAs (async.umma), behind a barrier of all
-       threads; in a loop with several dots, threads read an accumulator.
+       threads; in a loop with several dots, threads read an accumulator, or in any long loop they write operands beside what TMA loads.
 Out:   a third partition, one thread that issues them: the control flow around them, and the waits for stages that TMA fills. A barrier
        that an MMA follows is a pipeline: each warp arrives (async.pipeline.producer_commit), and only the issuer waits. Warps no longer
        wait for each other, or for the issue of an MMA. Where threads read such a stage too, or write an operand beside it, they wait for
-       it as well.
+       it as well, and may arrive for as many iterations as there are stages before the issuer waits.
 After: mark_read_only_loads (no later pass moves or adds MMAs and barriers). Before: allocate_shared_memory (mbarriers are in shared memory).
 Sound: the issuer passes a barrier once all warps have arrived, so an MMA follows what it followed before. MMAs keep their order. Barriers
        also stay where threads exchange what is no scratch: tiles of tensor memory between eight warps, stages that they write and read,
        global memory that tokens order. A warp arrives again only after the issuer has waited for the last arrival: it has waited for an
-       MMA that follows it. A stage is released by the completion of its last MMA, alone, as before: a warp that waits for the stage, or
+       MMA that follows it. Or else it has waited for a stage that such an MMA released, and so many arrivals ago: those are a pipeline of
+       as many stages. A stage is released by the completion of its last MMA, alone, as before: a warp that waits for the stage, or
        that accesses it, arrives behind that, and the issuer waits for the arrival before it issues that MMA (``_Stages``). So nothing is
        loaded over what a thread still accesses, and no thread that waits is a phase late. Stages that threads fill alone they acquire
        themselves, and the issuer waits for their arrival. Behind all MMAs of its block they wait for what is loaded once: results may be stored over it,
@@ -25,7 +26,7 @@ from itertools import takewhile
 from xdsl.dialects.builtin import IntAttr, IntegerAttr, i32
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
-from ...ir.casting import ancestor_in, as_op, defining_op, ops_behind, parent_block
+from ...ir.casting import ancestor_in, as_op, defining_op, ops_behind, parent_block, type_as
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import (
     AgentSwitchOp,
@@ -53,6 +54,7 @@ from ...ir.dialects.op_traits import (
 )
 from ...ir.layouts.tmem_layout import WARPS
 from ..analysis.disjoint_stages import Sharing
+from ..analysis.dot_overlap import is_short
 from ..analysis.enclosing_control_flow import enclosing_loops, has_no_early_exit
 from ..analysis.issuer_registers import leaves_registers, partition_registers_with_issuer
 from ..analysis.memory_semantics import acquires
@@ -69,11 +71,11 @@ from .warp_specialization.consumer import Consumer
 from .warp_specialization.partition_slice import PartitionSlice
 from .warp_specialization.pipelines import Pipeline, PipelineState
 
-ONE_STAGE, LOAD = PipelineType(IntAttr(1)), "nv_tileas.tmem_load"
+LOAD = "nv_tileas.tmem_load"
 
 
 class SplitMmaIssue(EdgePass):
-    """A warp that issues the MMAs whose results threads read."""
+    """A warp that issues the MMAs whose results threads read, or whose operands they write."""
 
     name = "tileas-split-mma-issue"
     knob = "mma_warp"
@@ -86,22 +88,23 @@ def _split(switch: TableOp, func: TableOp, job: Job) -> bool:
     """Move the MMAs of the consumer to a partition of their own; False where it has none, they stay, or nothing would be gained."""
     body = switch.regions[-1].blocks[0]
     acts = [as_op(op) for op in walk(switch.regions[-1]) if _is_issued(op)]
-    if len(switch.regions) != 2 or not _gains(acts) or not _is_supported(switch, acts, func):
-        return False
     inside = walk(switch.regions[-1])
     sites: list[Operation] = [op for op in inside if isinstance(op, BarrierOp) and _reaches(op, _is_issue)]
+    stages = _Stages(inside, acts)
+    ahead = {site: 1 if _is_waited_for(site) else stages.ahead_of(site) for site in sites}
+    gains = _gains(acts) or any(count > 1 and _is_in_long_loop(site) for site, count in ahead.items())
+    if len(switch.regions) != 2 or not gains or not _is_supported(switch, acts, func):
+        return False
     exchanges, slice = _Exchanges(body, func), _slice_of(acts, body)
     kept = {site for site in sites if _reaches(site, exchanges)}
-    if slice is None or not all(map(_is_waited_for, sites)):
-        return False
-    stages = _Stages(inside, acts)
-    if not stages.are_handed_over(sites):
+    if slice is None or not all(ahead.values()) or not stages.are_handed_over(sites):
         return False
     registers = partition_registers_with_issuer(acts, sites, func, job)
-    if not _has_resources(sites, registers, func, job):
+    types = {site: PipelineType(IntAttr(count)) for site, count in ahead.items()}
+    if not _has_resources(types.values(), registers, func, job):
         return False
     func.partition_registers = registers
-    handed = {site: _handoff(switch, func.num_warps) for site in sites}
+    handed = {site: _handoff(switch, type, func.num_warps) for site, type in types.items()}
     for dot in filter(is_async_mma, acts):
         dot.recomputed = True
     issuer = _Issuer(handed, slice).run(body)
@@ -137,6 +140,11 @@ def _gains(acts: Sequence[TableOp]) -> bool:
     return any(len(found) > 1 and any(_is_read_in(dot, loop) for dot in found) for loop, found in dots.items())
 
 
+def _is_in_long_loop(site: Operation) -> bool:
+    """Whether an issuer saves more iterations' barriers than its mbarriers take once."""
+    return any(not is_short(loop) for loop in enclosing_loops(site)[-1:])
+
+
 def _is_read_in(dot: TableOp, loop: TableOp) -> bool:
     return any(user.name == LOAD and user.parent_op() is loop for user in users(dot.acc))
 
@@ -155,11 +163,11 @@ def _is_supported(switch: TableOp, acts: Sequence[TableOp], func: TableOp) -> bo
     return not any(is_return(op) or is_loop(op) and not has_no_early_exit(op) for op in inside)
 
 
-def _has_resources(sites: Sequence[Operation], registers: Sequence[int] | None, func: TableOp, job: Job) -> bool:
+def _has_resources(handed: Iterable[PipelineType], registers: Sequence[int] | None, func: TableOp, job: Job) -> bool:
     """Whether a CTA has shared memory for the mbarriers, and threads registers beside a further warp, where partitions have ``registers``.
     Stages that share bytes are read by warps that write them.
     """
-    plan, mbarriers = plan_shared_memory(func, scratch_users(func, job), job), ONE_STAGE.size_bytes * len(sites)
+    plan, mbarriers = plan_shared_memory(func, scratch_users(func, job), job), sum(type.size_bytes for type in handed)
     if plan.sharing is not Sharing.NONE or plan.total + mbarriers > available_shared_memory(func, job):
         return False
     return leaves_registers(func, registers, job)
@@ -228,11 +236,11 @@ def _first(op: Operation, is_reached: Callable[[Operation], bool]) -> bool | Non
     return False if all(arm is False for arm in arms) and not is_loop(op) else None
 
 
-def _handoff(switch: TableOp, warps: int) -> Pipeline:
+def _handoff(switch: TableOp, type: PipelineType, warps: int) -> Pipeline:
     """What all warps arrive at in place of a barrier, and the issuer waits for."""
     arrivals = {"consumers": 1, "bytes": 0, "producers": warps}
     attributes = {name: IntegerAttr(count, i32) for name, count in arrivals.items()}
-    return Pipeline(insert_before(CreatePipelineOp.make([], [ONE_STAGE], attributes), switch))
+    return Pipeline(insert_before(CreatePipelineOp.make([], [type], attributes), switch))
 
 
 class _Stages:
@@ -263,6 +271,20 @@ class _Stages:
             for op, pipeline in (self.accesses | waits).items()
         )
 
+    def ahead_of(self, site: Operation) -> int:
+        """How often warps may arrive before the issuer waits: for each stage that they wait for before a barrier, once, if an MMA of the block
+        releases it behind that; 0 where there is none.
+        """
+        waited = {as_op(op).pipeline for op in _before(site) if op in self.waits or _fills_stage(op)}
+        dots = (as_op(op) for op in ops_behind(site) if is_async_mma(op))
+        rings = [type_as(dot.pipeline, PipelineType) for dot in dots if dot.pipeline in waited]
+        return max((ring.stages.data for ring in rings), default=0)
+
+
+def _fills_stage(op: Operation) -> bool:
+    """Whether threads wait for a stage that they then fill."""
+    return isinstance(op, ProducerAcquireOp) and bool(op.by_readers)
+
 
 def _is_drain(op: Operation) -> bool:
     """Whether threads wait at their end for the release of what they have filled."""
@@ -271,11 +293,7 @@ def _is_drain(op: Operation) -> bool:
 
 def _is_access(op: Operation) -> bool:
     """Whether threads wait for a stage, or read or write it, and do not release it."""
-    return (
-        isinstance(op, (LocalLoadOp, LocalStoreOp, ConsumerWaitOp))
-        or isinstance(op, ProducerAcquireOp)
-        and op.by_readers
-    )
+    return isinstance(op, (LocalLoadOp, LocalStoreOp, ConsumerWaitOp)) or _fills_stage(op)
 
 
 def _arrives(op: Operation, pipeline: SSAValue, sites: Collection[Operation]) -> bool:

@@ -45,11 +45,17 @@ def share_stages(mainloops: list[Mainloop]) -> None:
             if found is not None:
                 other, load.first = found
                 _unite(other, mainloop)
-        for stored in mainloop.stored:
-            written = next(_written_before(stored, mainloop, sharing[: position + 1]), None)
-            if written is not None:
-                other, stored.first = written
-                _unite(other, mainloop)
+        _share_written(mainloop, sharing[: position + 1])
+    for position, mainloop in enumerate(sharing):
+        _share_written(mainloop, sharing[: position + 1])
+
+
+def _share_written(mainloop: Mainloop, earlier: list[Mainloop]) -> None:
+    """Let a dot read the operands that threads have written for ``earlier`` ones."""
+    for stored in (one for one in mainloop.stored if one.first is None):
+        if (written := next(_written_before(stored, mainloop, earlier), None)) is not None:
+            other, stored.first = written
+            _unite(other, mainloop)
 
 
 def _shares_with_dots(mainloop: Mainloop) -> bool:
@@ -90,7 +96,7 @@ def _written_before(
     for other in earlier:
         if other.dot.parent is not mainloop.dot.parent or family_of(other.dot) is not family_of(mainloop.dot):
             continue
-        if other is not mainloop and not other.readers[0].loads:
+        if other is not mainloop and not _united(other, mainloop)[0].loads:
             continue  # no producer fills the stages, and threads wait for the MMAs of each instead
         for one in () if stored.is_invariant else other.stored:
             if one is stored:
@@ -100,11 +106,15 @@ def _written_before(
 
 
 def _unite(one: Mainloop, other: Mainloop) -> None:
-    order = {op: place for place, op in enumerate(parent_block(one.dot).ops)}
-    readers = dict.fromkeys([*one.readers, *other.readers])
-    united = sorted(readers, key=lambda reader: order[reader.dot])
+    united = _united(one, other)
     for reader in united:
         reader.readers = united
+
+
+def _united(one: Mainloop, other: Mainloop) -> list[Mainloop]:
+    """The readers of the stages of two dots, in program order."""
+    order = {op: place for place, op in enumerate(parent_block(one.dot).ops)}
+    return sorted(dict.fromkeys([*one.readers, *other.readers]), key=lambda reader: order[reader.dot])
 
 
 # ---- buffers that loops share ------------------------------------------------------------------------
