@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -18,6 +19,7 @@ from tileiras_build.pipeline.schedule.kernel import Dot, Kernel
 from tileiras_build.pipeline.schedule.schedule import Schedule
 from tileiras_build.target.targets import find_target
 
+F8 = ml_dtypes.float8_e4m3fn
 KERNELS = Path(__file__).with_name("unhinted_dots.py")
 # With so many warps: with four, two CTAs share an SM. The cost of the persistent one is higher in pairs, but not with the tail.
 PAIRS = {"tall": 4, "square": 8, "wide": 4, "persistent": 8}
@@ -114,6 +116,21 @@ def test_tiles_beside_a_loop_take_registers_of_another_cta():
     twice, once = (explained(KERNELS, name, "sm_100")[-1] for name in ("stored_twice", "square_in_a_cta"))
     assert twice["schedule"]["num_warps"] == 8 and {one.get("ctas", 1) for one in twice["schedules"]} == {1}
     assert once["schedule"]["num_warps"] == 4 and max(one.get("ctas", 1) for one in once["schedules"]) == 2
+
+
+def test_rows_of_scales_take_registers_of_another_cta():
+    """Each thread has a row of the result in tensor memory, and copies of the scales of all columns."""
+    kernel = explained(KERNELS, "scaled_columns", "sm_100")[-1]
+    assert kernel["schedule"]["num_warps"] == 8 and {one.get("ctas", 1) for one in kernel["schedules"]} == {1}
+
+
+@pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
+def test_a_row_scales_the_result(sm):
+    rng = np.random.default_rng(1)
+    a, b = (rng.integers(-2, 3, shape).astype(dtype) for shape, dtype in (((144, 144), np.float16), ((144, 144), F8)))
+    scales = rng.integers(1, 4, (1, 144)).astype(np.float32)
+    found = run(KERNELS, "scaled_columns", sm, [a, b, scales, np.full((144, 144), 9, np.float16)], (2, 2, 1))[3]
+    np.testing.assert_array_equal(found, a.astype(np.float32) @ b.astype(np.float32) * scales)
 
 
 @pytest.mark.parametrize("sm", ["sm_80", "sm_90", "sm_100", "sm_120"])

@@ -66,7 +66,17 @@ def stored_twice(a, b, out, turned, M: ConstInt, N: ConstInt, K: ConstInt):
     ct.store(turned, (ct.bid(0), ct.bid(1)), tile, order=(1, 0))
 
 
+def scaled_columns(a, b, scales, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = (a @ b) * scales, one for each column; threads convert b."""
+    acc = ct.zeros((M, N), dtype=ct.float32)
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+        y = ct.load(b, (k, ct.bid(1)), (K, N), padding_mode=ZERO).astype(a.dtype)
+        acc = ct.mma(ct.load(a, (ct.bid(0), k), (M, K), padding_mode=ZERO), y, acc)
+    ct.store(out, (ct.bid(0), ct.bid(1)), (acc * ct.load(scales, (0, ct.bid(1)), (1, N))).astype(out.dtype))
+
+
 F16 = Array("float16", 2, stride_divisible_by=16, shape_divisible_by=16)
+F32 = Array("float32", 2, stride_divisible_by=16, shape_divisible_by=(1, 16))
 UNALIGNED = Array("float16", 2)
 F8 = Array("float8_e4m3fn", 2, stride_divisible_by=16, shape_divisible_by=16)
 
@@ -79,6 +89,7 @@ CASES = [
     _case("doubled_unaligned", 256, 128, doubled, UNALIGNED, num_ctas=2),
     Case("converted", ct.kernel(converted), (F16, F8, F16, 128, 256, 64)),
     Case("stored_twice", ct.kernel(stored_twice), (F16, F16, F16, F16, 128, 128, 64)),
+    Case("scaled_columns", ct.kernel(scaled_columns), (F16, F8, F32, F16, 128, 128, 64)),
     _case("square_in_a_cta", 128, 128),
     _case("tall", 256, 128),
     _case("square", 256, 256),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import accumulate
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...ir.casting import ancestor_in, as_op, parent_block
+from ...ir.casting import ancestor_in, as_op, parent_block, tile_shape
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_traits import is_counted_loop, is_rematerializable, is_view_like
 from ...target.targets import Target
@@ -20,6 +20,7 @@ from .enclosing_control_flow import enclosing_loops, only_accumulates
 from .op_queries import DOT, ELEMENTWISE, LOADS, element_kind, is_tile
 
 BROADCAST = "nv_tileas.broadcast"
+WARPGROUP_THREADS = 128  # as many as tensor memory has lanes
 
 
 def peak_registers(func: Operation, target: Target) -> int:
@@ -47,7 +48,8 @@ def registers_beside_loops(dot: Operation, target: Target) -> int:
     """
     if fastest_family(target).accumulator is not Storage.TENSOR:
         return 0
-    return max((_peak_of_elements(parent_block(loop)) for loop in enclosing_loops(dot)), default=0)
+    blocks = [parent_block(loop) for loop in enclosing_loops(dot)]
+    return max((_peak_of_elements(block, dict(_elements_of_rows(block))) for block in blocks), default=0)
 
 
 def registers_of_epilogues(func: Operation, target: Target) -> int:
@@ -57,12 +59,12 @@ def registers_of_epilogues(func: Operation, target: Target) -> int:
     if fastest_family(target).accumulator is Storage.TENSOR:
         return 0
     loops = {loop for op in walk(func) if op.name == DOT for loop in enclosing_loops(op)}
-    return max((_peak_of_elements(parent_block(loop)) for loop in loops), default=0)
+    return max((_peak_of_elements(parent_block(loop), {}) for loop in loops), default=0)
 
 
-def _peak_of_elements(block: Block) -> int:
+def _peak_of_elements(block: Block, rows: Mapping[SSAValue, int]) -> int:
     """The most registers that are live after an operation of a block, without what inner blocks define: threads compute element by element,
-    and keep what they compute from until the result is used otherwise.
+    and keep what they compute from until the result is used otherwise. ``rows``: registers of values of which threads have copies.
     """
     positions: dict[Operation | Block, int] = {op: position for position, op in enumerate(block.ops)}
     last_use: dict[SSAValue, int] = {}
@@ -75,9 +77,18 @@ def _peak_of_elements(block: Block) -> int:
     for value, last in last_use.items():
         begin = positions.get(value.owner)
         if begin is not None and not (_is_passed_on(value) or _is_recomputed(value)):
-            changes[begin] += tile_registers(value)
-            changes[last] -= tile_registers(value)
+            size = max(tile_registers(value), rows.get(value, 0))
+            changes[begin] += size
+            changes[last] -= size
     return max(accumulate(changes))
+
+
+def _elements_of_rows(block: Block) -> Iterator[tuple[SSAValue, int]]:
+    """The rows that a block broadcasts to tiles of several, and the registers of all threads if each of a warpgroup has a row of the tile."""
+    for op in (as_op(op) for op in block.ops if op.name == BROADCAST):
+        row, tile = tile_shape(op.operands[0]), tile_shape(op.results[0])
+        if len(tile) > 1 and row[-2] < tile[-2] and 1 < row[-1] == tile[-1]:
+            yield _holder(op.results[0]), tile[-1] * WARPGROUP_THREADS
 
 
 def _is_passed_on(value: SSAValue) -> bool:
