@@ -121,3 +121,47 @@ nv_tileaa.func @k {
   %f = nv_tileas.dot %x, %right, %e : (tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf32>) -> tensor<64x64xf32>
   nv_tileaa.return
 }
+
+// ---- scales_of_two_dots_are_copied_for_each
+!m = !nv_tileaa.memref<f8E8M0FNU, [?, ?], [4096, 1]>
+!v = !nv_tileaa.tiled_view<partition, !m, tile = [128, 4], dim_map = [0, 1], steps = [128, 4], sparse = -1, padding = zero>
+!t = tensor<128x128xf8E4M3FN>
+!s = tensor<128x4xf8E8M0FNU>
+!u = tensor<4x128xf8E8M0FNU>
+!sum = tensor<128x128xf32>
+nv_tileaa.func @k {
+^bb0(%p: !nv_tileaa.ptr<f8E8M0FNU>, %n: i32, %left: !t, %right: !t, %w: !u, %zeros: !sum):
+  %base = nv_tileas.assume %p {predicate = #cuda_tile.div_by<16>} : !nv_tileaa.ptr<f8E8M0FNU>
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %r = nv_tileas.make_memref %base sizes(%n, %n) strides() : (!nv_tileaa.ptr<f8E8M0FNU>, i32, i32) -> !m
+  %a = nv_tileas.block_tile %r : (!m) -> !v
+  %sums, %others = nv_tileas.for %zero, %n, %one initial(%zeros, %zeros) : (i32, i32, i32, !sum, !sum) -> (!sum, !sum) {
+  ^bb1(%i: i32, %c: !sum, %d: !sum):
+    %x, %t0 = nv_tileas.tiled_load %a coords(%zero, %i) {mem_semantic = "weak"} : (!v, i32, i32) -> (!s, !nv_tileaa.mem_token)
+    %e = nv_tileas.dot %left, %right, %c lhs_scale(%x) rhs_scale(%w) : (!t, !t, !sum, !s, !u) -> !sum
+    %f = nv_tileas.dot %left, %left, %d lhs_scale(%x) rhs_scale(%w) : (!t, !t, !sum, !s, !u) -> !sum
+    nv_tileas.continue %e, %f : (!sum, !sum) -> ()
+  }
+  nv_tileaa.return
+}
+// ==>
+!memref0 = !nv_tileaa.memref<f8E8M0FNU, [?, ?], [4096, 1]>
+!view0 = !nv_tileaa.tiled_view<partition, !memref0, tile = [128, 4], dim_map = [0, 1], steps = [128, 4], sparse = -1, padding = zero>
+nv_tileaa.func @k {
+^bb0(%p: !nv_tileaa.ptr<f8E8M0FNU>, %n: i32, %left: tensor<128x128xf8E4M3FN>, %right: tensor<128x128xf8E4M3FN>, %w: tensor<4x128xf8E8M0FNU>, %zeros: tensor<128x128xf32>):
+  %base = nv_tileas.assume %p {predicate = #cuda_tile.div_by<16>} : !nv_tileaa.ptr<f8E8M0FNU>
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %r = nv_tileas.make_memref %base sizes(%n, %n) : (!nv_tileaa.ptr<f8E8M0FNU>, i32, i32) -> !memref0
+  %a = nv_tileas.block_tile %r : (!memref0) -> !view0
+  %sums, %others = nv_tileas.for %zero, %n, %one initial(%zeros, %zeros) : (i32, i32, i32, tensor<128x128xf32>, tensor<128x128xf32>) -> (tensor<128x128xf32>, tensor<128x128xf32>) {
+  ^bb0(%i: i32, %c: tensor<128x128xf32>, %d: tensor<128x128xf32>):
+    %x, %t0 = nv_tileas.tiled_load %a coords(%zero, %i) {mem_semantic = "weak"} : (!view0, i32, i32) -> (tensor<128x4xf8E8M0FNU>, !nv_tileaa.mem_token)
+    %0, %1 = nv_tileas.tiled_load %a coords(%zero, %i) {mem_semantic = "weak"} : (!view0, i32, i32) -> (tensor<128x4xf8E8M0FNU>, !nv_tileaa.mem_token)
+    %e = nv_tileas.dot %left, %right, %c lhs_scale(%0) rhs_scale(%w) : (tensor<128x128xf8E4M3FN>, tensor<128x128xf8E4M3FN>, tensor<128x128xf32>, tensor<128x4xf8E8M0FNU>, tensor<4x128xf8E8M0FNU>) -> tensor<128x128xf32>
+    %f = nv_tileas.dot %left, %left, %d lhs_scale(%x) rhs_scale(%w) : (tensor<128x128xf8E4M3FN>, tensor<128x128xf8E4M3FN>, tensor<128x128xf32>, tensor<128x4xf8E8M0FNU>, tensor<4x128xf8E8M0FNU>) -> tensor<128x128xf32>
+    nv_tileas.continue %e, %f : (tensor<128x128xf32>, tensor<128x128xf32>) -> ()
+  }
+  nv_tileaa.return
+}

@@ -49,11 +49,27 @@ def scaled(a, a_scale, b, b_scale, out, M: ConstInt, N: ConstInt, K: ConstInt):
     ct.store(out, (1, 0), second)
 
 
+@ct.kernel
+def scaled_by_both(a, a_scale, b, b_scale, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """a @ b.T, with two tiles of rows of b in an iteration, which multiply the same tile of a"""
+    first, second = ct.zeros((M, N), dtype=ct.float32), ct.zeros((M, N), dtype=ct.float32)
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+        x, x_scale = ct.load(a, (0, k), (M, K)), ct.load(a_scale, (0, k), (M, K // 32))
+        y, y_scale = ct.load(b, (0, k), (N, K)).transpose(), ct.load(b_scale, (0, k), (N, K // 32)).transpose()
+        first = ct.mma_scaled(x, x_scale, y, y_scale, first)
+        z, z_scale = ct.load(b, (1, k), (N, K)).transpose(), ct.load(b_scale, (1, k), (N, K // 32)).transpose()
+        second = ct.mma_scaled(x, x_scale, z, z_scale, second)
+    ct.store(out, (0, 0), first)
+    ct.store(out, (0, 1), second)
+
+
 HALF, FLOAT = (Array(dtype, 2, stride_divisible_by=16) for dtype in ("float16", "float32"))
 BYTES, SCALES = Array("float8_e4m3fn", 2, stride_divisible_by=16), Array("float8_e8m0fnu", 2)
+WORDS = Array("float8_e8m0fnu", 2, stride_divisible_by=4)  # four scales of a row, which cp.async copies at once
 CASES = [
     Case("decoded", decoded, (*(HALF,) * 3, FLOAT, 16, 128, 128, 128)),
     Case("decoded_to_wide_rows", decoded, (*(HALF,) * 3, FLOAT, 16, 128, 64, 256)),
     Case("absorbed", absorbed, (*(HALF,) * 4, FLOAT, 16, 128, 512, 64)),
     Case("scaled", scaled, (BYTES, SCALES, BYTES, SCALES, FLOAT, 128, 128, 256)),
+    Case("scaled_by_both", scaled_by_both, (BYTES, WORDS, BYTES, WORDS, FLOAT, 128, 128, 128)),
 ]

@@ -46,6 +46,30 @@ def test_scales_have_columns_for_each_stage_of_their_own_dot(steps):
     np.testing.assert_array_equal(found, np.concatenate([x[:128] @ y[:128].T, x[128:] @ y[128:].T]))
 
 
+@pytest.mark.parametrize("sm", ["sm_100", "sm_120"])
+@pytest.mark.parametrize("steps", [1, 3, 9])
+def test_a_tile_of_two_scaled_dots(steps, sm):
+    """The second one's scales overwrite those that its MMA of an earlier iteration has read, whose stage the first one waits for."""
+    random, k = np.random.default_rng(steps), 128 * steps
+    a, b = (random.integers(-2, 3, (rows, k)).astype(ml_dtypes.float8_e4m3fn) for rows in (128, 256))
+    scales = [np.exp2(random.integers(-1, 2, (rows, k // 32))).astype(ml_dtypes.float8_e8m0fnu) for rows in (128, 256)]
+    values = [a, scales[0], b, scales[1], np.full((128, 256), np.nan, np.float32)]
+    found = run(KERNELS, "scaled_by_both", sm, values)[4]
+    x, y = (one.astype(np.float64) * np.repeat(scale.astype(np.float64), 32, 1) for one, scale in zip((a, b), scales))
+    np.testing.assert_array_equal(found, x @ y.T)
+
+
+def test_two_scaled_dots_read_the_same_stage():
+    text = compiled(KERNELS, "scaled_by_both", "sm_100").tileas
+    assert text.count("async.tiled_tma_load") == 3
+
+
+def test_scales_of_two_dots_are_copied_for_each():
+    """Each warp would load the scales of all rows that it stores to tensor memory."""
+    text = compiled(KERNELS, "scaled_by_both", "sm_100").tileas
+    assert "async_tiled_load" in text and "nv_tileas.tiled_load" not in text
+
+
 @pytest.mark.parametrize(
     ("name", "rings"),
     [

@@ -1,7 +1,7 @@
 """Give each dot a load of its own, of a tile that it reads as it is, and that other dots or threads read, too.
 
 In:    nv_tileas loads by TMA, of tiles that become operands of dots of the same iteration, or of no loop, and from which threads may
-       compute; loads by cp.async, of tiles of a loop that only dots read.
+       compute; loads by cp.async, of tiles of a loop that only dots read, and of scales of dots in tensor memory.
 Out:   a load, and the operations that rename its elements, for each of these dots, where its instruction reads operands in shared
        memory. Otherwise threads would write the operands of all dots but one. One TMA load serves all of them, and the threads, where they
        read the tile from the same placement (``warp_specialization/shared_stages.py``).
@@ -22,6 +22,7 @@ from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.copied_operands import (
+    MIN_CP_ASYNC_BYTES,
     RENAMING,
     copied_bytes,
     has_other_readers,
@@ -32,6 +33,7 @@ from ..analysis.copied_operands import (
 from ..analysis.enclosing_control_flow import enclosing_kernel, is_in_counted_loop
 from ..analysis.op_queries import DOT, TILED_LOAD, has_dots
 from ..analysis.scalar_slice import writes_after
+from ..analysis.scale_lines import FIRST_SCALE
 from ..analysis.stored_operands import tile_bytes
 from ..analysis.tma_operands import is_prefetchable_once, may_prefetch_in_loop, tma_loads_allowed, with_tma_box
 from ..job import Job
@@ -43,6 +45,7 @@ from .op_insertion import insert_before
 # Multiplications for each loaded byte from which on L2 delivers a tile twice in the time that wgmma takes, for CTAs of clusters,
 # whose dots share no stages with threads. Tensor memory gains in any case: its MMAs take less time than threads to write an operand.
 MIN_INTENSITY = 64
+SCALES = (FIRST_SCALE, FIRST_SCALE + 1)  # operands of a dot
 
 
 class _Reader(NamedTuple):
@@ -66,17 +69,19 @@ class LoadForEachDot(EdgePass):
             again = readers if has_other_readers(load.value) else readers[1:]
             if again and _may_load_again(load, readers, job):
                 _load_again(load, again)
+            elif len(scaled := _readers(load.value, SCALES)) > 1 and _may_copy_scales_again(load, scaled, job):
+                _load_again(load, scaled[1:])
 
 
-def _readers(tile: SSAValue) -> list[_Reader]:
-    """The dots that read a tile as it is."""
+def _readers(tile: SSAValue, sides: Sequence[int] = (0, 1)) -> list[_Reader]:
+    """The dots that read a tile as it is, as one of these operands."""
     found: list[_Reader] = []
     for use in tile.uses:
         user = use.operation
-        if user.name == DOT and use.index in (0, 1):
+        if user.name == DOT and use.index in sides:
             found.append(_Reader(as_op(user), use.index, []))
         elif user.name in RENAMING:
-            found += [_Reader(one.dot, one.side, [user, *one.chain]) for one in _readers(user.results[0])]
+            found += [_Reader(one.dot, one.side, [user, *one.chain]) for one in _readers(user.results[0], sides)]
     return found
 
 
@@ -114,6 +119,16 @@ def _may_copy_again(load: TableOp, readers: Sequence[_Reader], job: Job) -> bool
     if not is_loaded_ahead(load, parent_block(load), readers[0].chain):
         return False
     return copied_bytes(load) >= least_copied_bytes(family)
+
+
+def _may_copy_scales_again(load: TableOp, readers: Sequence[_Reader], job: Job) -> bool:
+    """Whether cp.async may copy the scales of a loop's dots, for each of them, ahead of its iteration: threads store them to tensor memory
+    from there, and of a tile with several readers each warp would load all rows that its lanes store.
+    """
+    if fastest_family(job.target).accumulator is not Storage.TENSOR:
+        return False
+    is_in_loop = all(one.dot.parent is load.parent and is_in_counted_loop(one.dot) for one in readers)
+    return is_in_loop and not writes_after(load.result_token) and copied_bytes(load) >= MIN_CP_ASYNC_BYTES
 
 
 def _reads_copies(dot: TableOp, load: TableOp, family: MmaFamily) -> bool:

@@ -16,7 +16,7 @@ from math import inf, prod
 
 from xdsl.ir import Operation
 
-from ....ir.casting import parent_block, unwrap
+from ....ir.casting import as_op, parent_block, unwrap
 from ....ir.dialects.op_definition import TableOp
 from ...analysis.axis_info import AxisAnalysis
 from ...analysis.chained_dots import stationary_lhs_load
@@ -26,13 +26,19 @@ from ...analysis.dot_buffer_sharing import (
     stage_sharing_class,
     summed_within,
 )
-from ...analysis.enclosing_control_flow import enclosing_control_flow, only_accumulates, summed_dots
+from ...analysis.enclosing_control_flow import (
+    enclosing_control_flow,
+    enclosing_kernel,
+    only_accumulates,
+    summed_dots,
+)
 from ...analysis.integer_ranges import trips_of
 from ...analysis.stored_operands import shares_stages
 from ...analysis.tma_operands import tile_key
 from ...mma.family import family_of
 from .operand_tiles import StoredOperand, TmaOperandLoad
 from .pipelines import Mainloop, Pipeline, StationaryOperand
+from .producer import scale_loads
 
 
 def share_stages(mainloops: list[Mainloop]) -> None:
@@ -59,8 +65,13 @@ def _share_written(mainloop: Mainloop, earlier: list[Mainloop]) -> None:
 
 
 def _shares_with_dots(mainloop: Mainloop) -> bool:
-    """Whether a dot of a cluster may read tiles from stages that other dots read, too, but no threads."""
-    return not (mainloop.sources or mainloop.dot.copied) and mainloop.dot.lhs_scale is None
+    """Whether a dot of a cluster may read tiles from stages that other dots read, too, but no threads; or a dot without a cluster whose scales
+    threads write to tensor memory, behind the wait for the stage: all MMAs that have read the columns are complete then.
+    """
+    dot = mainloop.dot
+    if dot.lhs_scale is not None and (as_op(enclosing_kernel(dot)).num_ctas is not None or scale_loads(dot)):
+        return False
+    return not (mainloop.sources or dot.copied)
 
 
 def _set_stationary_operands(mainloops: list[Mainloop]) -> None:
