@@ -16,17 +16,27 @@ from ..tmem_tiles import tmem_tiles
 
 def columns_of_kernel(op: TableOp, warps: int, loaded: Collection[int] | None = None) -> int:
     """The columns of the dots of a kernel that have ``tmem_columns``; ``loaded``: the operands that TMA is to load for ``op``."""
-    dots = [dot for dot in dots_in(enclosing_kernel(op)) if dot.tmem_columns is not None]
-    operands = [loaded if dot is op and loaded is not None else _loaded_by_tma(dot) for dot in dots]
-    keys = accumulator_sharing_class(zip(dots, operands, strict=True))
-    groups = dict[object, list[int]]()
-    for place, key in enumerate(keys):
-        groups.setdefault(key, []).append(place)
-    tiles = [_columns_of([dots[place] for place in places], operands[places[0]], warps) for places in groups.values()]
+    groups = _groups(op, loaded)
+    tiles = [_columns_of(dots, operands, warps) for dots, operands in groups]
     share_columns(tiles)
     # A dot that adds to columns of the loop before has none of its own.
-    columns = sum(max(dots[place].tmem_columns for place in places) for places in groups.values())
+    columns = sum(max(dot.tmem_columns for dot in dots) for dots, _ in groups)
     return columns - sum(map(_shared_columns, tiles))
+
+
+def dots_of_same_columns(op: TableOp) -> list[TableOp]:
+    """The dots of a kernel, one of each loop, that have the same columns as ``op``, which is one of them."""
+    return next(dots for dots, _ in _groups(op) if op in dots)
+
+
+def _groups(op: TableOp, loaded: Collection[int] | None = None) -> list[tuple[list[TableOp], Collection[int]]]:
+    """The dots of equal columns, and the operands that TMA loads for the first of them."""
+    dots = [dot for dot in dots_in(enclosing_kernel(op)) if dot.tmem_columns is not None]
+    operands = [loaded if dot is op and loaded is not None else _loaded_by_tma(dot) for dot in dots]
+    groups = dict[object, list[int]]()
+    for place, key in enumerate(accumulator_sharing_class(zip(dots, operands, strict=True))):
+        groups.setdefault(key, []).append(place)
+    return [([dots[place] for place in places], operands[places[0]]) for places in groups.values()]
 
 
 def _loaded_by_tma(op: TableOp) -> list[int]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterator
 from typing import cast
 
-from xdsl.ir import Block
+from xdsl.ir import Block, Operation, SSAValue
 
 from ....ir.casting import as_op, parent_block, unwrap
 from ....ir.dialects.op_definition import TableOp
@@ -37,7 +37,7 @@ from ...job import Job
 from ...schedule.schedule_attribute import set_knobs
 from ..dots import row_of
 from ..smem_operands import load_by_tma, readable_operand
-from .kernel_columns import columns_of_kernel
+from .kernel_columns import columns_of_kernel, dots_of_same_columns
 from .overlaid_operands import CTAS as OVERLAID_CTAS
 from .overlaid_operands import overlaid_dots, overlay_operands
 
@@ -47,7 +47,8 @@ _Moved = tuple[TableOp, TmaOperand, int]  # a dot, its left operand, and the col
 def keep_in_smem(dot: TableOp, atom: Tcgen05Atom, job: Job) -> None:
     """Mark a stationary left operand of a dot, or one that the loop computes as stored, if more CTAs then share an SM."""
     func = enclosing_kernel(dot)
-    held, is_computed = _operand(dot, atom, job), _may_be_stored(dot, atom)
+    alike = dots_of_same_columns(dot)
+    held, is_computed = _operand(dot, atom, job, alike), all(_may_be_stored(one, atom) for one in alike)
     if held is None and not is_computed:
         return
     warps = choose_warps(func, job)
@@ -57,10 +58,12 @@ def keep_in_smem(dot: TableOp, atom: Tcgen05Atom, job: Job) -> None:
     if ctas <= before:
         return
     if held is not None and _fits(dot, held, ctas, job):
-        _keep(dot, held, own)
+        for one in alike:
+            _keep(one, held, own)
         set_knobs(as_op(func), occupancy=ctas)
     elif held is None and _stored_fits(dot, ctas, job):
-        dot.stored, dot.tmem_columns = (0,), dot.tmem_columns - own
+        for one in alike:
+            one.stored, one.tmem_columns = (0,), one.tmem_columns - own
         set_knobs(as_op(func), occupancy=ctas)
 
 
@@ -173,20 +176,29 @@ def _keep(dot: TableOp, held: TmaOperand, columns: int) -> None:
     dot.stationary, dot.tmem_columns = True, dot.tmem_columns - columns
 
 
-def _operand(dot: TableOp, atom: Tcgen05Atom, job: Job) -> TmaOperand | None:
-    """The load of the operand, which no other dot reads, with its placement in shared memory; None where it cannot stay there."""
+def _operand(
+    dot: TableOp, atom: Tcgen05Atom, job: Job, readers: Collection[TableOp] | None = None
+) -> TmaOperand | None:
+    """The load of the operand, which no dots but ``readers`` read (this one, unless told otherwise), with its placement in shared memory; None
+    where it cannot stay there.
+    """
     func = enclosing_kernel(dot)
     if dot.stationary or dot.stored or dot.copied or as_op(func).num_ctas is not None or not tma_loads_allowed(func):
         return None
     source = stationary_lhs_load(dot)
-    if (
-        source is None
-        or dot.lhs_scale is not None
-        or any(len(list(one.uses)) > 1 for one in (source[0].value, dot.lhs))
-    ):
+    if source is None or dot.lhs_scale is not None or set(_readers(source[0].value)) != set(readers or (dot,)):
         return None
     held = with_tma_box(*source, job, AxisAnalysis())
     return None if held is None else readable_operand(held, 1, atom.mn_major)
+
+
+def _readers(tile: SSAValue) -> Iterator[Operation]:
+    """The dots that read a tile, whatever its elements are called."""
+    for user in [use.operation for use in tile.uses]:
+        if user.name == DOT:
+            yield user
+        else:
+            yield from _readers(user.results[0])
 
 
 def _left_columns(dot: TableOp, atom: Tcgen05Atom, warps: int) -> int:
