@@ -30,6 +30,11 @@ def peak_registers(func: Operation, target: Target) -> int:
     return max((peak_of_block(block, target) for block in _blocks_of_dots(func)), default=0)
 
 
+def peak_by_element(func: Operation) -> int:
+    """The same where threads compute element by element, so that what they compute takes the registers of what it is computed from."""
+    return max((_peak_of_elements(block, dict(_elements_of_rows(block))) for block in _blocks_of_dots(func)), default=0)
+
+
 def _blocks_of_dots(func: Operation) -> Iterator[Block]:
     for loop in filter(is_counted_loop, walk(func)):
         block = loop.regions[0].blocks[0]

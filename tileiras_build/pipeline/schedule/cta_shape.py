@@ -18,7 +18,7 @@ from ..analysis.dot_loop_registers import live_tile_registers, result_registers
 from ..analysis.enclosing_control_flow import enclosing_loops, is_in_counted_loop
 from ..analysis.loop_trips import are_short
 from ..analysis.op_queries import POINTER_LOAD, dots_in, has_dots, is_tile
-from ..analysis.peak_registers import peak_of_block, peak_registers, registers_of_epilogues
+from ..analysis.peak_registers import peak_by_element, peak_of_block, peak_registers, registers_of_epilogues
 from ..analysis.resource_model import (
     MAX_WARPS,
     MIN_STAGES,
@@ -197,10 +197,14 @@ def _occupancies(func: TableOp, most: int, job: Job, regs: int | None = None) ->
     """
     warps = choose_warps(func, job)
     live = _live_registers(func, job)
-    regs = live if regs is None else min(regs, live)
+    of_two = (
+        min(live, peak_by_element(func) or live) if fastest_family(job.target).accumulator is Storage.TENSOR else live
+    )
     (stage, columns), row = memories_of_loops(func, job), 0 if requested(job).spill else row_words(func)
     for ctas in range(most, 1, -1):
-        limits = _register_limit(regs, warps, ctas, job), _row_limit(row, warps, ctas, job)
+        needed = of_two if ctas == OVERLAPPING_CTAS else live
+        needed = needed if regs is None else min(regs, needed)
+        limits = _register_limit(needed, warps, ctas, job), _row_limit(row, warps, ctas, job)
         yield Candidate(ctas, next(filter(None, limits), None) or _memory_limit(stage, columns, ctas, job))
     yield Candidate(1)
 
