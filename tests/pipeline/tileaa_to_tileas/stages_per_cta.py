@@ -1,4 +1,4 @@
-"""Few rows of queries, of which the author asks for two CTAs per SM, and two dots whose stages fill shared memory."""
+"""Few rows of queries, of which the author asks for two CTAs per SM, two dots whose stages fill shared memory, and one before a loop."""
 
 import cuda.tile as ct
 
@@ -63,6 +63,21 @@ def scaled_by_both(a, a_scale, b, b_scale, out, M: ConstInt, N: ConstInt, K: Con
     ct.store(out, (0, 1), second)
 
 
+@ct.kernel
+def scanned(c, state, scores, x, out, M: ConstInt, N: ConstInt, W: ConstInt, D: ConstInt):
+    """out = c @ state + max(scores, 0) @ x"""
+    row = ct.bid(0)
+    total = ct.mma(
+        ct.load(c, (row, 0), (M, W), padding_mode=ZERO),
+        ct.load(state, (0, 0), (W, D)).astype(ct.float16),
+        ct.zeros((M, D), dtype=ct.float32),
+    )
+    for k in range(ct.num_tiles(scores, axis=1, shape=(M, N))):
+        tile = ct.maximum(ct.load(scores, (row, k), (M, N), padding_mode=ZERO), 0.0)
+        total = ct.mma(tile, ct.load(x, (k, 0), (N, D), padding_mode=ZERO), total)
+    ct.store(out, (row, 0), total)
+
+
 HALF, FLOAT = (Array(dtype, 2, stride_divisible_by=16) for dtype in ("float16", "float32"))
 BYTES, SCALES = Array("float8_e4m3fn", 2, stride_divisible_by=16), Array("float8_e8m0fnu", 2)
 WORDS = Array("float8_e8m0fnu", 2, stride_divisible_by=4)  # four scales of a row, which cp.async copies at once
@@ -70,6 +85,7 @@ CASES = [
     Case("decoded", decoded, (*(HALF,) * 3, FLOAT, 16, 128, 128, 128)),
     Case("decoded_to_wide_rows", decoded, (*(HALF,) * 3, FLOAT, 16, 128, 64, 256)),
     Case("absorbed", absorbed, (*(HALF,) * 4, FLOAT, 16, 128, 512, 64)),
+    Case("scanned", scanned, (HALF, FLOAT, HALF, HALF, FLOAT, 64, 64, 128, 64)),
     Case("scaled", scaled, (BYTES, SCALES, BYTES, SCALES, FLOAT, 128, 128, 256)),
     Case("scaled_by_both", scaled_by_both, (BYTES, WORDS, BYTES, WORDS, FLOAT, 128, 128, 128)),
 ]

@@ -34,6 +34,15 @@ def test_columns_of_values(sm):
     np.testing.assert_array_equal(found, k.T @ np.maximum(k @ q + other @ more, 0))
 
 
+@pytest.mark.parametrize(("sm", "width"), [*((sm, 208) for sm in SMS), ("sm_100", 32)])
+def test_a_dot_before_a_loop(sm, width):
+    c, scores, x = matrix(100, 128, 1), matrix(100, width, 2), matrix(width, 64, 3)
+    state = matrix(128, 64, 4).astype(np.float32)
+    found = run(KERNELS, "scanned", sm, [c, state, scores, x, np.full((100, 64), np.nan, np.float32)], (2, 1, 1))[4]
+    c, scores, x = (one.astype(np.float64) for one in (c, scores, x))
+    np.testing.assert_array_equal(found, c @ state + np.maximum(scores, 0) @ x)
+
+
 @pytest.mark.parametrize("steps", [1, 2, 5])
 def test_scales_have_columns_for_each_stage_of_their_own_dot(steps):
     """Otherwise a thread would overwrite those that an MMA in flight reads."""
@@ -77,6 +86,7 @@ def test_scales_of_two_dots_are_copied_for_each():
         ("decoded_to_wide_rows", [2, 1]),  # what two leave holds another tile of keys
         ("absorbed", [5]),
         ("scaled", [2, 1]),
+        ("scanned", [1, 1]),  # two CTAs: the tiles of the dot before the loop come once
     ],
 )
 def test_stages(name, rings):

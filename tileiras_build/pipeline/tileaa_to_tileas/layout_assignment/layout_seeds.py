@@ -164,9 +164,8 @@ def _seed_dot(classes: LayoutClasses, op: TableOp) -> None:
     if layouts is not None and layouts.a is not None and _is_lhs_from_stages(op):
         classes.prefer(op.lhs, layouts.a, DOT_WEIGHT * tile_size(op.lhs))
     for index, layout in enumerate(layouts.scales if layouts else (), FIRST_SCALE):
-        if not is_computed_from_reduction(
-            op, index
-        ):  # whose result a thread has less of, and which is converted at last, in bytes
+        # What follows from a reduction is computed in its layout, of which a thread has less, and converted at last, in bytes.
+        if not is_computed_from_reduction(op, index):
             classes.prefer(op.operands[index], layout, DOT_WEIGHT * tile_size(op.operands[index]))
 
 

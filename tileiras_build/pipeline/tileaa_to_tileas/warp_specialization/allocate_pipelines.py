@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from math import isfinite
 
 from xdsl.dialects.builtin import IntAttr, IntegerAttr, i32
@@ -91,6 +92,7 @@ class PipelineAllocation:
     def __init__(self, func: Operation, job: Job, warps: int, mainloops: list[Mainloop], has_mma_issuer: bool):
         self.func, self.job, self.warps, self.has_mma_issuer = func, job, warps, has_mma_issuer
         self.mainloops, self.groups = mainloops, stage_sharing_groups(mainloops)
+        self.once = {group[0]: 1 for group in self.groups if most_tiles(group) == 1}  # stages that one tile ever fills
         self.accumulators = [group for group in accumulator_sharing_groups(mainloops) if group[0].consumers]
         self.tiles = [
             TmemColumns([one.dot for one in group], *self._tmem_columns_of(group[0])) for group in self.accumulators
@@ -164,12 +166,12 @@ class PipelineAllocation:
 
     def _stages_of_groups(self, stages: int) -> dict[Mainloop, int]:
         """The stages of each pipeline, by its first reader: more than ``stages`` of some where shared memory is left."""
-        firsts = [group[0] for group in self.groups]
+        firsts = [group[0] for group in self.groups if group[0] not in self.once]
         if stages != self.budget.fitting:
-            return dict.fromkeys(firsts, stages)
+            return dict.fromkeys(firsts, stages) | self.once
         used, target = self.used_bytes + stages * self.budget.size, self.job.target
         ctas = target.ctas_with(used, MOST_CTAS_THAT_WAIT) if stages < MIN_STAGES else self.ctas
-        return stages_of_rings(firsts, stages, target.shared_memory_of(ctas) - used)
+        return stages_of_rings(firsts, stages, target.shared_memory_of(ctas) - used) | self.once
 
     def _budget_of_pair(self) -> StageBudget:
         """The budget, where each CTA of a pair loads half of the right operand (``use_two_cta_mma.py``): more stages fit."""
@@ -210,22 +212,19 @@ class PipelineAllocation:
     def _stages_with_scratch(self, body: Block, chunks: int | None = None, in_turn: bool = False) -> int:
         """The stages beside scratch in ``chunks`` of so many bytes. ``in_turn``: one, where what threads write in turn shares bytes."""
         firsts = [group[0] for group in self.groups]
-        several = [first for first in firsts if not first.is_written_behind_wait] or firsts
+        several = [one for one in firsts if not (one.is_written_behind_wait or one in self.once)] or firsts
         size = sum(first.stage_bytes for first in several)
         scratch = self._concurrent_scratch(body, chunks or chunk_limit(self.func))
         most = ctas_per_sm(self.func, body, self.job)
-        scratch += sum(
-            stationary.operand_load.box.tile_bytes + STAGES_SMEM_OVERHEAD
-            for stationary in stationary_operands_of(self.mainloops)
-        )
+        stationary = [one.operand_load.box for one in stationary_operands_of(self.mainloops)]
+        scratch += sum(box.tile_bytes + STAGES_SMEM_OVERHEAD for box in stationary)
         scratch += sum(mainloop.resident_bytes for mainloop in self.mainloops)
         scratch += sum(first.stage_bytes for first in firsts if first not in several)
         scratch += sum(bytes_of_loaded_scales(group[0]) for group in self.groups if group[0].scale_loads)
-        copied = (
-            sum(bytes_of_copied_scales(mainloop.dot) for mainloop in self.mainloops if not mainloop.scale_loads)
-            + self._copied_bytes()
-        )
-        min_count = min_stages(most) if self.shares_smem else max(min_stages_of(one, most) for one in self.mainloops)
+        copied = sum(bytes_of_copied_scales(one.dot) for one in self.mainloops if not one.scale_loads)
+        copied += self._copied_bytes()
+        limits = partial(min_stages_of, ctas=most, warps=self.warps, target=self.job.target, has_others=bool(self.once))
+        min_count = min_stages(most) if self.shares_smem else max(map(limits, self.mainloops))
         if self._overlaps_ctas():
             min_count = 1 if self._one_stage_is_asked_for() else min(min_count, STAGES_OF_MANY_CTAS)
         self.used_bytes = scratch + copied

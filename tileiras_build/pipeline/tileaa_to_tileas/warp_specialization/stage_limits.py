@@ -8,8 +8,12 @@ from math import prod
 
 from xdsl.ir import Operation
 
+from ....ir.casting import parent_block
 from ....ir.dialects.op_definition import TableOp
+from ....target.sm_limits import WARP
+from ....target.targets import Target
 from ...analysis.loop_trips import are_short
+from ...analysis.peak_registers import peak_of_block
 from ...analysis.resource_model import (
     MAX_CP_ASYNC_STAGES,
     MIN_STAGES,
@@ -17,6 +21,7 @@ from ...analysis.resource_model import (
     max_copied_stages,
     max_stages,
     min_stages,
+    registers_at_launch,
 )
 from ...analysis.scale_stage_counts import smem_scale_groups
 from ...analysis.scratch_memory_sizes import STAGE_ALIGNMENT
@@ -25,13 +30,23 @@ from ..shared_memory_of_dots import loops_in_turn
 from .pipelines import Mainloop
 
 
-def min_stages_of(mainloop: Mainloop, ctas: int) -> int:
+def min_stages_of(mainloop: Mainloop, ctas: int, warps: int, target: Target, *, has_others: bool) -> int:
     """The stages that hide the latency of copies; those by TMA start only when an MMA has released a stage. The first load of short loops
-    is not hidden by more of them, but by other CTAs per SM.
+    is not hidden by more of them, but by other CTAs per SM, nor is that of a dot before the loop (``has_others``), where threads compute
+    operands in each iteration.
     """
     if mainloop.dot.copied:
         return MAX_CP_ASYNC_STAGES
-    return min_stages(ctas) if are_short(mainloop.loops) else MIN_STAGES
+    waits = has_others and _computes_in_few_registers(
+        mainloop, warps, registers_at_launch(warps * ctas, target), target
+    )
+    return min_stages(ctas) if waits or are_short(mainloop.loops) else MIN_STAGES
+
+
+def _computes_in_few_registers(mainloop: Mainloop, warps: int, registers: int, target: Target) -> bool:
+    """Whether threads compute operands in each iteration, and half of so many registers hold the tiles from which they do."""
+    computes = any(not operand.is_invariant for operand in mainloop.stored)
+    return computes and 2 * peak_of_block(parent_block(mainloop.dot), target) <= WARP * warps * registers
 
 
 def max_stages_of(mainloop: Mainloop) -> int:
