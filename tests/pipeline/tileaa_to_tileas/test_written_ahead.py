@@ -16,8 +16,9 @@ from tileiras_build.ir.dialects.nv_tileas.ops import (
     CreatePipelineOp,
     LocalStoreOp,
     ProducerCommitOp,
+    TmemStoreOp,
 )
-from tileiras_build.ir.dialects.nv_tileas.types import PipelineType
+from tileiras_build.ir.dialects.nv_tileas.types import PipelineType, TmemType
 from tileiras_build.ir.dialects.op_traits import is_agent_switch, is_async_mma, is_loop
 from tileiras_build.pipeline.verifiers.mbarrier_pipelines import verify_pipelines
 
@@ -41,7 +42,7 @@ def test_warps_arrive_for_as_many_iterations_as_there_are_stages(name):
     _, issuer, consumer = switch.regions
     loop = [op for op in walk(consumer) if is_loop(op)][-1]
     assert any(map(is_async_mma, walk(issuer))) and not any(map(is_async_mma, walk(consumer)))
-    assert any(isinstance(op, LocalStoreOp) for op in walk(loop)) and not any(
+    assert any(isinstance(op, LocalStoreOp | TmemStoreOp) for op in walk(loop)) and not any(
         isinstance(op, BarrierOp) for op in walk(loop)
     )
     loads = [op for op in walk(switch) if isinstance(op, AsyncTiledTmaLoadOp) and is_loop(op.parent_op())]
@@ -55,7 +56,17 @@ def test_threads_write_an_operand_of_several_dots_once(sm):
     """The higher part of the rows is for the last two of three, of which the other one shares no tile with the first."""
     [switch] = filter(is_agent_switch, walk(scheduled_kernel(KERNELS, "halves", sm)))
     loop = [op for op in walk(switch.regions[-1]) if is_loop(op)][-1]
-    assert len([op for op in walk(loop) if isinstance(op, LocalStoreOp)]) == 4
+    assert len([op for op in walk(loop) if isinstance(op, LocalStoreOp | TmemStoreOp)]) == 4
+
+
+@pytest.mark.parametrize(("name", "count"), [("planes", 1), ("halves", 2)])
+def test_left_operands_have_stages_in_tensor_memory(name, count):
+    [switch] = filter(is_agent_switch, walk(scheduled_kernel(KERNELS, name, "sm_100")))
+    loop = [op for op in walk(switch.regions[-1]) if is_loop(op)][-1]
+    stores = [as_op(op) for op in walk(loop) if isinstance(op, TmemStoreOp)]
+    dots = [as_op(op) for op in walk(switch) if is_async_mma(op)]
+    assert len(stores) == count and all(store.stage is not None for store in stores)
+    assert {store.dest for store in stores} == {dot.lhs for dot in dots if isinstance(dot.lhs.type, TmemType)}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -122,7 +133,7 @@ def test_operands_in_two_halves(sm, steps):
     """The product of both lower halves, which is left out, is zero: one operand has none."""
     rng = np.random.default_rng(steps)
     x, y = matrix(rng, 200, 32 * steps, np.float32), matrix(rng, 32 * steps, 64, np.float32)
-    x += rng.integers(0, 2, x.shape).astype(np.float32) / 512
+    x += rng.integers(0, 2, x.shape).astype(np.float32) / 4096
     found = run(KERNELS, "halves", sm, [x, y, nothing(200, 64)], (2, 1, 1))[2]
     np.testing.assert_array_equal(found, x.astype(np.float64) @ y)
 

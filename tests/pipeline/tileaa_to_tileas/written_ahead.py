@@ -38,7 +38,7 @@ def planes(a, b, c, d, real, imaginary, M: ConstInt, N: ConstInt, K: ConstInt):
 
 
 def below(whole, high):
-    return (whole - high.astype(ct.float32)).astype(ct.bfloat16)
+    return (whole - high.astype(ct.float32)).astype(ct.tfloat32)
 
 
 @ct.kernel
@@ -48,7 +48,7 @@ def halves(x, y, out, M: ConstInt, N: ConstInt, K: ConstInt):
     acc = ct.zeros((M, N), dtype=ct.float32)
     for k in range(ct.num_tiles(x, axis=1, shape=(M, K))):
         a, b = tile(x, row, k, M, K), tile(y, k, 0, K, N)
-        high, upper = a.astype(ct.bfloat16), b.astype(ct.bfloat16)
+        high, upper = a.astype(ct.tfloat32), b.astype(ct.tfloat32)
         low, lower = below(a, high), below(b, upper)
         acc = ct.mma(high, upper, ct.mma(high, lower, ct.mma(low, upper, acc)))
     ct.store(out, (row, 0), acc)

@@ -38,7 +38,7 @@ MATRIX_BITS = 16  # of the elements of matrices that ldmatrix reads and transpos
 
 def is_stored(dot: TableOp, index: int) -> bool:
     """Whether threads write an operand to shared memory."""
-    return dot.stored is not None and index in dot.stored
+    return dot.stored is not None and index in dot.stored and not (index == 0 and dot.staged)
 
 
 def is_invariant(dot: TableOp, index: int) -> bool:
@@ -48,28 +48,28 @@ def is_invariant(dot: TableOp, index: int) -> bool:
 
 def source_loads(dot: TableOp, index: int) -> list[TableOp]:
     """The tiled_loads of the dot's block from whose tiles an operand is computed."""
-    return [as_op(op) for op in _computation(dot, index) if op.name == TILED_LOAD]
+    return [as_op(op) for op in computation(dot, index) if op.name == TILED_LOAD]
 
 
 def is_computed_from_loads(dot: TableOp, index: int) -> bool:
     """Whether an operand is computed from tiles that the same iteration loads, and from no result of a dot."""
-    names = {op.name for op in _computation(dot, index)}
+    names = {op.name for op in computation(dot, index)}
     return TILED_LOAD in names and DOT not in names
 
 
 def loads_by_threads(dot: TableOp, index: int) -> bool:
     """Whether an operand is computed from tiles that threads load in the same iteration; those of stages are read already."""
-    return any(op.name in LOADS for op in _computation(dot, index))
+    return any(op.name in LOADS for op in computation(dot, index))
 
 
 def is_computed_from_gather(dot: TableOp, index: int) -> bool:
     """Whether an operand is computed from a tile that the same iteration loads by a tile of addresses or coordinates."""
-    return any(is_gather(op) for op in _computation(dot, index))
+    return any(is_gather(op) for op in computation(dot, index))
 
 
 def is_computed_from_reduction(dot: TableOp, index: int) -> bool:
     """Whether an operand is computed from the result of a reduction of the same iteration."""
-    return any(op.name == REDUCE for op in _computation(dot, index))
+    return any(op.name == REDUCE for op in computation(dot, index))
 
 
 def is_gather(op: Operation) -> bool:
@@ -96,7 +96,7 @@ def half_of_computed_rhs(dot: TableOp, mn_major: tuple[str, ...]) -> Sharding | 
     return halves if is_own and not halves.dims.keys() & {dot.lhs, dot.acc} else None
 
 
-def _computation(dot: TableOp, index: int) -> list[Operation]:
+def computation(dot: TableOp, index: int) -> list[Operation]:
     """The operations of the dot's block that compute an operand, from the results of loads and of other dots on."""
     found = operations_behind([dot.operands[index]], dot.parent, _computed_from)
     return [op for op in unwrap(dot.parent).ops if op in found]

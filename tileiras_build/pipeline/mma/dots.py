@@ -100,7 +100,7 @@ def check_buffered_operands(op: TableOp, shape: tuple[int, int, int] | None = No
     """Check the operands of a dot that are buffers: each fits a stage, and they have the shapes of ``shape`` (m, n, k)."""
     sides = (
         [(op.rhs, op.rhs_placement)]
-        if op.lhs_stage is None
+        if not isinstance(op.lhs.type, BufferType)
         else [(op.lhs, op.lhs_placement), (op.rhs, op.rhs_placement)]
     )
     if any(placement.size_bytes > type_as(buffer, BufferType).stage_bytes for buffer, placement in sides):

@@ -21,6 +21,11 @@ def tmem_tiles(op: TableOp, num_warps: int) -> tuple[TmemTile | None, TmemTile]:
     return left, unwrap(tmem_tile(m, n, 32, num_warps, is_pair=bool(op.pair), shares_rows=quads))
 
 
+def staged_columns(dot: TableOp, num_warps: int) -> int:
+    """The columns of one stage of a left operand."""
+    return unwrap(tmem_tiles(dot, num_warps)[0]).total_tmem_columns
+
+
 def scale_columns(op: TableOp, num_warps: int) -> list[ScaleColumns]:
     """The tensor memory columns of a dot's scales: those of its left operand and of its right one."""
     scales = ((op.lhs_scale, 0), (op.rhs_scale, 1))

@@ -39,6 +39,7 @@ from ...ir.dialects.nv_tileas.ops import (
     ProducerAcquireOp,
     ProducerCommitOp,
     ProducerTailOp,
+    TmemStoreOp,
 )
 from ...ir.dialects.nv_tileas.types import PipelineType, TmemType
 from ...ir.dialects.op_definition import TableOp
@@ -293,7 +294,7 @@ def _is_drain(op: Operation) -> bool:
 
 def _is_access(op: Operation) -> bool:
     """Whether threads wait for a stage, or read or write it, and do not release it."""
-    return isinstance(op, (LocalLoadOp, LocalStoreOp, ConsumerWaitOp)) or _fills_stage(op)
+    return isinstance(op, (LocalLoadOp, LocalStoreOp, TmemStoreOp, ConsumerWaitOp)) or _fills_stage(op)
 
 
 def _arrives(op: Operation, pipeline: SSAValue, sites: Collection[Operation]) -> bool:

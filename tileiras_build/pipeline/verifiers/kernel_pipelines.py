@@ -11,7 +11,7 @@ from ...ir.casting import as_op
 from ...ir.dialects.nv_tileas.ops import ConsumerReleaseOp, ConsumerWaitOp, LocalStoreOp, ProducerAcquireOp
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import MmaRole, is_async_mma, traits_of
-from .tmem_column_lifetimes import columns_of_several_partitions
+from .tmem_column_lifetimes import columns_of_several_partitions, is_staged
 
 PIPELINE = "nv_tileas.async.pipeline."
 OF_WARPGROUP = PIPELINE + "of_warpgroup"
@@ -32,9 +32,10 @@ class RegionPipelines:
         ops = list(region.walk())
         waits = (as_op(op) for op in ops if isinstance(op, ConsumerWaitOp) or _acquires_to_read(op))
         releases = (as_op(op) for op in ops if isinstance(op, ConsumerReleaseOp) or is_async_mma(op) and not op.results)
-        return cls(
-            _pipelines_of(waits), _pipelines_of(releases), {op.buffer for op in ops if isinstance(op, LocalStoreOp)}
-        )
+        written = {op.buffer for op in ops if isinstance(op, LocalStoreOp)} | {
+            as_op(op).dest for op in ops if is_staged(op)
+        }
+        return cls(_pipelines_of(waits), _pipelines_of(releases), written)
 
 
 def _acquires_to_read(op: Operation) -> bool:
@@ -80,6 +81,8 @@ def _buffer_pipelines(kernel: Operation) -> dict[SSAValue, SSAValue]:
     loads = [as_op(op) for op in kernel.walk() if op.name == "nv_tileas.async.tiled_tma_load"]
     stored = [as_op(op) for op in kernel.walk() if op.name == LOCAL_STORE]
     operands = {store.buffer: store.pipeline for store in stored if store.pipeline is not None}
+    staged = [as_op(op) for op in kernel.walk() if is_staged(op)]
+    operands |= {store.dest: store.filled for store in staged}
     stores = [as_op(op) for op in kernel.walk() if op.name == STORE_SCALES]
     scales = {store.buffer: as_op(store.next_op).pipeline for store in stores}
     return {load.buffer: load.pipeline for load in loads} | scales | operands

@@ -23,7 +23,7 @@ from .kernel_pipelines import LOCAL_STORE, OF_WARPGROUP, PIPELINE, STORE_SCALES,
 from .mma_access_order import MmaAccesses
 from .pipeline_events import PipelineEvent
 from .shared_memory_allocation import overlap, scratch_region, stage_region
-from .tmem_column_lifetimes import TmemColumnLifetimes, is_tracked
+from .tmem_column_lifetimes import TmemColumnLifetimes, is_staged, is_tracked
 from .tmem_scale_hazards import TmemScaleFactors
 
 TMEM_LOAD, TMEM_STORE, TMEM_SCALE = (f"nv_tileas.tmem_{name}" for name in ("load", "store", "scale"))
@@ -223,7 +223,7 @@ class PartitionInterpreter(IntegerInterpreter):
     def _items(self, op: TableOp) -> set[tuple[SSAValue, int]]:
         """The item of each stage that an operation reads. Each must be waited for and not released."""
         if hasattr(op, "stage"):
-            return {self._item(op, op.buffer, self.known_integers.get(op.stage))}
+            return {self._item(op, op.dest if is_staged(op) else op.buffer, self.known_integers.get(op.stage))}
         operands = [(op.lhs, op.lhs_stage), (op.rhs, op.rhs_stage)]
         if any(buffer in self.unsynchronized for buffer, _ in operands):
             self.fail(f"{op.name} reads an operand that other threads may still write")
@@ -238,9 +238,9 @@ class PartitionInterpreter(IntegerInterpreter):
         item = next((item for item in self._held(pipeline) if item % stages_of(pipeline) == stage), None)
         if item is None:
             self.fail(f"{op.name} reads stage {stage}, which holds no item that was waited for and is not released")
-        if op.name == LOCAL_STORE or buffer not in self.region.written:
-            kind = "store" if op.name == LOCAL_STORE else "read"
-            self.events.append(PipelineEvent(kind, pipeline, item=item, buffer=buffer))
+        stores = op.name == LOCAL_STORE or is_staged(op)
+        if stores or buffer not in self.region.written:
+            self.events.append(PipelineEvent("store" if stores else "read", pipeline, item=item, buffer=buffer))
         return pipeline, item
 
     def _held(self, pipeline: SSAValue) -> range:
@@ -383,8 +383,9 @@ class PartitionInterpreter(IntegerInterpreter):
             return self.scales.store(op)
         if is_tracked(op, self.shared_columns):
             self.columns.store(op) if op.name == TMEM_STORE else self.columns.load(op)
-        if op.name == TMEM_STORE and op.chunk is not None:
-            self._fill_chunk(op)
+        if op.name == TMEM_STORE and op.filled is not None:
+            self._items(op) if is_staged(op) else self._fill_chunk(op)
+            self.unsynchronized |= {op.dest} if is_staged(op) else set()
         tile = op.dest if op.name == TMEM_STORE else op.operands[0]
         self.accesses.add_threads(op)
         if tile not in self.accumulators:

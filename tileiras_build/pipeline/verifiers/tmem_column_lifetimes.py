@@ -165,6 +165,11 @@ def is_tracked(op: TableOp, shared: set[int]) -> bool:
     return shared.isdisjoint(column for value in op.operands for column in columns_of(value))
 
 
+def is_staged(op: Operation) -> bool:
+    """Whether threads write a left operand to a stage in tensor memory."""
+    return op.name == "nv_tileas.tmem_store" and as_op(op).filled is not None and as_op(op).chunk is None
+
+
 def columns_of_several_partitions(kernel: Operation) -> set[int]:
     """The columns that operations of more than one partition access."""
     partitions: dict[int, set[Region]] = {}

@@ -342,8 +342,8 @@ TmemStoreOp = define(
     "nv_tileas.tmem_store",
     "value dest enabled? stage? filled?",
     "",
-    "write a tile, or the one of a stage, from registers, or nothing where not enabled; ``chunk``: only this chunk of the columns, "
-    "of as many as the pipeline ``filled`` has stages; each warp then fills its stage; ``accumulator``: each element has a column",
+    "write a tile, or the one of a stage, of the pipeline ``filled``, from registers, or nothing where not enabled; ``chunk``: only this "
+    "chunk of the columns, of as many as ``filled`` has stages; each warp then fills its stage; ``accumulator``: each element has a column",
     pure=False,
     attributes={"line_dim": I32.optional(), "chunk": I32.optional(), "accumulator": FLAG},
     op_traits=CUSTOM_LAYOUT,

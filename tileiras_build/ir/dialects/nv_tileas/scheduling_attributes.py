@@ -86,6 +86,8 @@ SCHEDULING_ATTRIBUTES: dict[str, Declared] = {
         "overlaid": FLAG,
         # The operands that threads write to shared memory.
         "stored": I32S.optional(),
+        # Their left one has its stages in tensor memory instead.
+        "staged": FLAG,
         # Those of them that cp.async copies there, iterations ahead.
         "copied": I32S.optional(),
         # A pair of CTAs computes it as one MMA.

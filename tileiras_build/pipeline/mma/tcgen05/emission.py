@@ -275,7 +275,7 @@ class _Umma:
         check_buffered_operands(op, (m, n, k))
         self.mma = TcgenMma(m, n, k, ELEMENT_BITS[self.atom.a_type])
         self.pair = int("pair" in op.attributes)
-        self.left = self._in_shared("lhs", op.lhs, op.lhs_stage, 1) if op.lhs_stage is not None else None
+        self.left = self._in_shared("lhs", op.lhs, op.lhs_stage, 1) if isinstance(op.lhs.type, BufferType) else None
         self.right = self._in_shared("rhs", op.rhs, op.rhs_stage, 0)
         # Columns of tensor memory of one tile of rows; 64 rows of a pair have half of them in other lanes.
         self.step = max(n, self.mma.columns) >> (self.pair and self.mma.rows == HALF_ROWS)
@@ -357,8 +357,9 @@ class _Umma:
         """An operand in tensor memory, packed along k in 32-bit words."""
         first = row // ROWS * _row_step(self.op.lhs, self.mma.m)
         tile = unwrap(tmem_tile(self.mma.m, self.mma.k, self.mma.element_bits, self.e.num_warps))
-        column = cast(int, self.e.values[self.op.lhs]) + first + in_columns_of(tile, self.op.lhs).column_of(k)
-        return pointer_to(self.e.b, self.e.b.add(allocation_of(self.e).base, column))
+        whole = unwrap(tmem_tile(*int_array_attr(self.op, "shape")[::2], self.mma.element_bits, self.e.num_warps))
+        start = tile_start(self.e, self.op.lhs, self.op.lhs_stage, whole.total_tmem_columns)
+        return pointer_to(self.e.b, self.e.b.add(start, first + in_columns_of(tile, self.op.lhs).column_of(k)))
 
     def _advanced(self, operand: tuple[MatrixOperand, SSAValue], row: int, k: int) -> Value:
         layout, descriptor = operand

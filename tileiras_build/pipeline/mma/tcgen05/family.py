@@ -36,6 +36,7 @@ from ..tmem_tiles import scale_columns, tmem_tiles
 from .cta_pairs import gains_by_rows, is_of_pair, may_be_of_pair
 from .kernel_columns import adds_in_tmem, columns_of_kernel
 from .row_sharing import choose_row_sharing
+from .staged_operands import stage_operands
 from .stationary_operands import free_columns, keep_in_smem, share_sm
 
 if TYPE_CHECKING:
@@ -129,6 +130,7 @@ class Tcgen05(MmaFamily[Tcgen05Atom]):
 
     def share_sm(self, func: TableOp, job: Job, warps: int) -> None:
         share_sm(func, job, warps)
+        stage_operands(func, job, warps)
 
     def mn_major(self, row: Tcgen05Atom) -> tuple[str, ...]:
         return row.mn_major

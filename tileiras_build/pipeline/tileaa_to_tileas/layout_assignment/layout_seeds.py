@@ -172,8 +172,10 @@ def _seed_dot(classes: LayoutClasses, op: TableOp) -> None:
 def _is_lhs_from_stages(op: TableOp) -> bool:
     """Whether an instruction reads a left operand from registers that threads compute from tiles in stages alone, read as matrices."""
     loads = source_loads(op, 0) if not is_stored(op, 0) and is_computed_from_loads(op, 0) else []
-    return bool(loads) and all(
-        load.read_by_threads and element_of(load.value.type).bits == MATRIX_BITS for load in loads
+    return (
+        bool(op.staged)
+        or bool(loads)
+        and all(load.read_by_threads and element_of(load.value.type).bits == MATRIX_BITS for load in loads)
     )
 
 

@@ -9,6 +9,7 @@ from ....ir.dialects.op_definition import TableOp
 from ....ir.dialects.op_traits import is_counted_loop, is_loop, is_view_like
 from ....ir.layouts import LinearLayout, matrix_access
 from ....ir.layouts.linear_layout import log2_exact
+from ....ir.layouts.shared_access import vector_wavefronts
 from ...analysis.access_vectorization import SECTOR_BYTES, ViewAccessInfo
 from ...analysis.op_queries import DOT, ELEMENTWISE, FREE, POINTER, SHAPE, element_kind, is_tile, tiles
 from ...analysis.scale_lines import FIRST_SCALE
@@ -68,7 +69,7 @@ def _write_tiled_load(writer: ConvertLayoutInserter, op: TableOp) -> None:
     wanted = writer.classes.layout(op.value)
     if tile_size(op.value) <= 32 * writer.classes.num_warps or _only_scales(op.value):
         layout = wanted  # at most one element per thread, or bytes of few lines: all layouts read equally fast
-    elif op.read_by_threads and _reads_matrices(writer, op, wanted):
+    elif op.read_by_threads and (_reads_matrices(writer, op, wanted) or _reads_as_fast(writer, op, wanted, layout)):
         layout = wanted
     _require_index(writer, op, layout)
     writer.produce(op.value, layout)
@@ -80,6 +81,15 @@ def _reads_matrices(writer: ConvertLayoutInserter, op: TableOp, layout: LinearLa
         return False
     box = tensor_box(op, [], writer.classes.analysis)
     return box is not None and matrix_access(layout, box.placement) is not None
+
+
+def _reads_as_fast(writer: ConvertLayoutInserter, op: TableOp, layout: LinearLayout, other: LinearLayout) -> bool:
+    """Whether threads read a tile from where TMA puts it in a layout, with no more cycles of shared memory than in another one."""
+    box = tensor_box(op, [], writer.classes.analysis, for_threads=True)
+    if box is None or tuple(box.placement.shape) != tuple(tile_shape(op.value)):
+        return False
+    found, before = (vector_wavefronts(one, box.placement) for one in (layout, other))
+    return found is not None and before is not None and found <= before
 
 
 def _only_scales(value: SSAValue) -> bool:

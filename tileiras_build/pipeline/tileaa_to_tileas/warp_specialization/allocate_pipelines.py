@@ -18,10 +18,9 @@ from ....ir.dialects.nv_tileas.ops import (
     AllocTensorOp,
     ConvertLayoutOp,
     CreatePipelineOp,
-    CreateTmemOp,
     PipelineOfWarpgroupOp,
 )
-from ....ir.dialects.nv_tileas.types import BufferType, PipelineType, TmemType
+from ....ir.dialects.nv_tileas.types import BufferType, PipelineType
 from ....ir.layouts.tmem_layout import ALL_COLUMNS, PAIR, allocated_columns
 from ...analysis.enclosing_control_flow import is_defined_in_loop, only_accumulates
 from ...analysis.resource_model import (
@@ -77,7 +76,7 @@ from .stage_limits import (
     min_stages_of,
     stages_of_rings,
 )
-from .tmem_column_allocator import ColumnAllocator, columns_of
+from .tmem_column_allocator import ColumnAllocator, columns_of, columns_of_staged, most_staged
 from .united_rings import STAGES_IN_TIME, UnitedRing, places_in, united_ring
 
 SMALL_CHUNK_BYTES = CHUNK_BYTES[1]
@@ -236,7 +235,7 @@ class PipelineAllocation:
         if in_turn and not stages:
             used -= bytes_written_in_turn(self.groups, self.func)
             stages, self.ctas = min(1, choose_stages(size, used, 1, self.job, 1)[0]), 1
-        cap = min(max_stages_of(mainloop) for mainloop in self.mainloops)
+        cap = min(*map(max_stages_of, self.mainloops), most_staged(self.mainloops, self.tiles, self.ctas))
         if isfinite(tiles := max(map(most_tiles, self.groups))):
             cap = min(cap, int(tiles))
         self.budget = StageBudget(max(1, min(stages, cap)), size, used, self.ctas, cap)
@@ -341,7 +340,7 @@ class PipelineAllocation:
         rings = [group[0] for group in groups]
         scales = list(map(self._scale_columns, rings))
         buffers, columns = self._choose_columns([one.own for one in self.tiles], scales)
-        tensor_memory = ColumnAllocator(self.entry, self._add(CreateTmemOp.make([], [TmemType(IntAttr(columns))])))
+        tensor_memory = ColumnAllocator(self.entry, columns, self.mainloops)
         for group, of_group, words in zip(groups, self.tiles, scales):
             for mainloop in group:
                 mainloop.reuses_accumulator = len(mainloop.loops) > 1 or len(group) > 1
@@ -389,6 +388,7 @@ class PipelineAllocation:
         """(buffers of each accumulator, columns of all): two buffers where those of all CTAs of an SM fit."""
         acc_columns = sum(accumulators for _, accumulators in tiles)
         others = sum(left for left, _ in tiles if not self.accumulators_stay) + sum(map(sum, scales))
+        others += columns_of_staged(self.mainloops)
         again = self.has_mma_issuer and any(len(mainloop.loops) > 1 for mainloop in self.mainloops)
         candidates = [Candidate(1)]
         if again:

@@ -18,6 +18,7 @@ from ....ir.dialects.nv_tileas.ops import (
     LocalLoadOp,
     LocalStoreOp,
     TmemLoadOp,
+    TmemStoreOp,
 )
 from ....ir.dialects.op_definition import TableOp
 from ....ir.dialects.op_traits import (
@@ -61,6 +62,7 @@ MMA_SELECTION_ATTRIBUTES = (
     "rescaled",
     "stationary",
     "stored",
+    "staged",
     "copied",
     "shares_rows",
     "overlaid",
@@ -292,7 +294,7 @@ def async_mma_attributes(mainloop: Mainloop) -> dict[str, Attribute]:
     dot, kept = mainloop.dot, {}
     for load in (*mainloop.operand_loads, *([mainloop.stationary.operand_load] if mainloop.stationary else ())):
         kept[PLACEMENTS[load.index]] = SharedLayoutAttr(unwrap(smem_layout_after_views(load.chain, load.box.placement)))
-    for stored in mainloop.stored:
+    for stored in (one for one in mainloop.stored if not one.columns):
         kept[PLACEMENTS[stored.index]] = SharedLayoutAttr(stored.placement)
     return {key: value for key, value in dot.attributes.items() if key not in MMA_SELECTION_ATTRIBUTES} | kept
 
@@ -354,6 +356,9 @@ def _store_operands(mainloop: Mainloop, stage: SSAValue, state: PipelineState) -
     own = [stored for stored in mainloop.stored if stored.first is None]
     for stored in own:
         value = dot.operands[stored.index]
+        if stored.columns:
+            insert_before(TmemStoreOp.make([value, stored.buffer, None, stage, written.pipeline], []), dot)
+            continue
         if not stored.is_invariant:
             insert_before(LocalStoreOp.make([value, stored.buffer, stage, written.pipeline], []), dot)
             continue

@@ -7,15 +7,17 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import FloatTF32Type
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ....ir.casting import unwrap
+from ....ir.casting import as_op, unwrap
 from ....ir.dialects.cute import layout_of
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import SharedLayout
 from ...analysis.axis_info import AxisAnalysis
 from ...analysis.copied_operands import copied_placement
-from ...analysis.stored_operands import is_invariant, stored_placement
+from ...analysis.enclosing_control_flow import enclosing_kernel
+from ...analysis.stored_operands import is_invariant, is_stored, stored_placement
 from ...analysis.tma_tensor_maps import TensorBox, tensor_box
 from ...mma.family import family_of
+from ...mma.tmem_tiles import staged_columns
 
 tf32 = FloatTF32Type()
 
@@ -49,7 +51,7 @@ class StoredOperand:
     """One operand that threads write to shared memory: in each iteration to the stage that they read tiles of, or once before
     the loop if it does not depend on it. ``first``: that of an earlier dot, or the other one of this dot, for which the same tile is
     written. One that cp.async copies (``copy_operands_ahead.py``) has more buffers: it is copied as many iterations ahead as there are
-    more than stages.
+    more than stages. ``columns``: those of a stage in tensor memory, instead.
     """
 
     index: int
@@ -58,15 +60,20 @@ class StoredOperand:
     is_copied: bool
     buffer: SSAValue | None = None
     first: StoredOperand | None = None
+    columns: int = 0
 
     @classmethod
     def of(cls, dot: TableOp, index: int) -> StoredOperand:
+        warps = as_op(enclosing_kernel(dot)).num_warps
         family, layout = family_of(dot), layout_of(dot.operands[index])
         mn_major = family.mn_major(family.row_of(dot))
         if index in (dot.copied or ()):
             return cls(index, unwrap(copied_placement(dot, index, mn_major)), False, True)
-        return cls(index, stored_placement(dot, index, mn_major, layout), is_invariant(dot, index), False)
+        columns = 0 if is_stored(dot, index) else staged_columns(dot, warps)
+        return cls(
+            index, stored_placement(dot, index, mn_major, layout), is_invariant(dot, index), False, columns=columns
+        )
 
     @property
     def bytes(self) -> int:
-        return self.placement.size_bytes
+        return 0 if self.columns else self.placement.size_bytes

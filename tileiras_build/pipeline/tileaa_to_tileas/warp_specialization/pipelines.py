@@ -291,8 +291,8 @@ class Mainloop:
 
     @property
     def stored_of_stage(self) -> list[tuple[Mainloop, StoredOperand]]:
-        """The operands that threads write, of all readers of a stage."""
-        return [(reader, stored) for reader in self.readers for stored in reader.stored]
+        """The operands that threads write to shared memory, of all readers of a stage."""
+        return [(reader, stored) for reader in self.readers for stored in reader.stored if not stored.columns]
 
     def _buffers_by_stage(self, operand: StoredOperand) -> int:
         """The buffers that an operand has for each stage in the budget of shared memory."""
