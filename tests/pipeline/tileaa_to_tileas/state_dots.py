@@ -34,6 +34,30 @@ def linear_attention(q, k, v, out, T: ConstInt, D: ConstInt, V: ConstInt):
 
 
 @ct.kernel
+def decayed_in_tf32(q, k, v, out, T: ConstInt, D: ConstInt, V: ConstInt):
+    """The same in tf32, with scores divided by the power of two of their distance, the second part by that of their row, and the state halved."""
+    state = ct.zeros((D, V), dtype=ct.float32)
+    places = ct.arange(T, dtype=ct.int32).astype(ct.float32)
+    distances = places[:, None] - places[None, :]
+    decay = ct.where(distances >= 0.0, ct.exp2(-distances), 0.0)
+    zeros = ct.zeros((T, V), dtype=ct.float32)
+    for step in range(ct.num_tiles(q, axis=0, shape=(T, D))):
+        queries = chunk(q, step, 0, T, D).astype(ct.float32)
+        keys = ct.transpose(chunk(k, step, 0, T, D).astype(ct.float32))
+        values = chunk(v, step, ct.bid(0), T, V).astype(ct.float32).astype(ct.tfloat32)
+        scores = (
+            ct.mma(queries.astype(ct.tfloat32), keys.astype(ct.tfloat32), ct.zeros((T, T), dtype=ct.float32)) * decay
+        )
+        result = ct.mma(scores.astype(ct.tfloat32), values, zeros)
+        before = ct.mma(queries.astype(ct.tfloat32), state.astype(ct.tfloat32), zeros)
+        result = result + before * ct.exp2(-places)[:, None]
+        state = state * 0.5 + ct.mma(
+            (keys * ct.exp2(-places)[None, :]).astype(ct.tfloat32), values, ct.zeros((D, V), dtype=ct.float32)
+        )
+        ct.store(out, (step, ct.bid(0)), result)
+
+
+@ct.kernel
 def of_results(q, k, v, out, T: ConstInt, D: ConstInt, V: ConstInt):
     """The state is updated by q.T @ result: its dot depends on all before it."""
     state = ct.zeros((D, V), dtype=ct.float32)
@@ -124,6 +148,7 @@ def inverse(a, out, N: ConstInt):
 half, single = (Array(dtype, 2, stride_divisible_by=8) for dtype in ("float16", "float32"))
 CASES = [
     Case("linear_attention", linear_attention, (half, half, half, single, 64, 64, 64)),
+    Case("decayed_in_tf32", decayed_in_tf32, (half, half, half, single, 128, 128, 128)),
     Case("of_results", of_results, (half, half, half, single, 64, 64, 64)),
     Case("halved_queries", halved_queries, (half, half, half, single, 64, 64, 64)),
     Case("halved_values", halved_values, (half, half, half, single, 64, 64, 64)),

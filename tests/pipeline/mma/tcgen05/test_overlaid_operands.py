@@ -46,6 +46,21 @@ def test_results_do_not_depend_on_columns(steps):
     np.testing.assert_array_equal(found[6], (p * (right @ y.T - delta[: 64 * steps])) @ x)
 
 
+def test_operands_that_were_stored_remain_so_where_columns_do_not_suffice():
+    """Tensor memory does not hold the results of all four dots of 128 columns, with left operands over none of them."""
+    rng = np.random.default_rng(0)
+    q, k, v = (rng.integers(-1, 2, (256, 128)).astype(np.float16) for _ in range(3))
+    found = run(KERNELS, "decayed_in_tf32", "sm_100", [q, k, v, np.full((256, 128), np.nan, np.float32)])[3]
+    distances = np.subtract.outer(np.arange(128.0), np.arange(128.0))
+    decay, rows = np.where(distances >= 0, np.exp2(-distances), 0), np.exp2(-np.arange(128.0))[:, None]
+    state = np.zeros((128, 128))
+    for start in (0, 128):
+        x, y, z = (one[start : start + 128].astype(np.float64) for one in (q, k, v))
+        expected = (x @ y.T * decay) @ z + x @ state * rows
+        np.testing.assert_allclose(found[start : start + 128], expected, atol=0.25, rtol=2e-3)
+        state = state * 0.5 + (y * rows).T @ z
+
+
 def test_verifier_of_columns():
     assert verify_pipelines(scheduled_case(KERNELS, "gradients", "sm_100")) > 0
 

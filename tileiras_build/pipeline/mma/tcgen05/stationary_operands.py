@@ -90,7 +90,7 @@ def free_columns(op: TableOp, job: Job, warps: int, loaded: Collection[int]) -> 
     memory, then those that loops compute in accumulators, or else in shared memory. None, and False, where it does not, or shared memory does not
     hold a stage beside them.
     """
-    moved: list[tuple[TableOp, TableOp | None, int]] = []
+    moved: list[tuple[TableOp, str, TableOp | None, int]] = []
     kernel = enclosing_kernel(op)
     dots = [dot for dot in dots_in(kernel) if dot.tmem_columns is not None]
     for dot, way in [(dot, way) for way in ("stationary", "overlaid", "stored") for dot in dots]:
@@ -108,13 +108,13 @@ def free_columns(op: TableOp, job: Job, warps: int, loaded: Collection[int]) -> 
             dot.stored, dot.tmem_columns = (0,), dot.tmem_columns - own
         else:
             continue
-        moved.append((dot, load, own))
+        moved.append((dot, way, load, own))
     kept, stage = _smem_of_loops(op)
     fits = kept + stage + STAGES_SMEM_OVERHEAD * (len(dots) + 1) <= job.target.max_shared_memory
     if columns_of_kernel(op, warps, loaded) <= ALL_COLUMNS and fits:
         return True
-    for dot, load, own in moved:
-        dot.stored = dot.stationary = dot.overlaid = None
+    for dot, way, load, own in moved:
+        setattr(dot, way, None)
         dot.tmem_columns += own
         if load is not None:
             load.tma = load.swizzle = None
