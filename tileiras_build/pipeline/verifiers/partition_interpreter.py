@@ -74,9 +74,8 @@ class PartitionInterpreter(IntegerInterpreter):
         self.copied: dict[SSAValue, SSAValue] = {}  # the pipeline of each tile of scales that tcgen05.cp fills
         self.events: list[PipelineEvent] = []
         self.unsynchronized: set[SSAValue] = set()  # buffers that threads have written since the last barrier
-        self.without_items = kernel_pipelines.without_items
         self.released_elsewhere = kernel_pipelines.released - region.released
-        self.filled_by_readers = kernel_pipelines.filled_by_readers
+        self.without_items, self.filled_by_readers = kernel_pipelines.without_items, kernel_pipelines.filled_by_readers
         self.pipelines, self.accumulators = kernel_pipelines.pipelines, kernel_pipelines.accumulators
         self.reused, self.assumed = kernel_pipelines.acquired, assumed
         for op in kernel.regions[0].blocks[0].ops:
@@ -142,6 +141,7 @@ class PartitionInterpreter(IntegerInterpreter):
         if not is_written_by_pair(op.pipeline):  # else a commit fills the stage
             self.events.append(PipelineEvent("fill", op.pipeline))
         if op.by_readers:  # of the stage: they wait for nobody to fill it
+            self.columns.acquired.add((op.pipeline, self.waited[op.pipeline]))
             self.waited[op.pipeline] += 1
 
     def copy(self, op: TableOp) -> None:
@@ -207,7 +207,7 @@ class PartitionInterpreter(IntegerInterpreter):
 
     def _release_by_commit(self, pipeline: SSAValue) -> None:
         self.committed.add(pipeline)
-        self.columns.complete_with((pipeline, self.released[pipeline]))
+        self.columns.release((pipeline, self.released[pipeline]))
         self._release_item(pipeline)
 
     def _fill_item(self, pipeline: SSAValue) -> None:

@@ -6,7 +6,8 @@ computed from. In a run:
 - Threads access columns only if the MMAs that access them are complete: an accumulator that was committed after these was
   waited for, or the next item of an operand stage that one of these released.
 - An MMA accesses columns that threads have written or read only after all threads synchronized.
-- A commit, which one thread issues, fills an item only after all threads synchronized behind their wait for the last one in its stage.
+- A commit, which one thread issues, fills an item only after all threads synchronized behind their wait for the last one in its stage, and
+  releases one only after all threads that wait for empty stages have synchronized behind their wait for its stage.
 - Threads write columns that other threads read through another tile only after they synchronized; of four warps each has lanes of its own, and
   of more each has columns of its own in a tile in parts, and in one of as many columns in the same place.
 - What an MMA or a thread reads was written last through the same tile.
@@ -60,7 +61,9 @@ class TmemColumnLifetimes:
     # Since the threads synchronized last: the columns that they have read, each through a tile, and written.
     loaded: dict[int, SSAValue] = field(default_factory=dict)
     stored: set[int] = field(default_factory=set)
-    waited: set[tuple[SSAValue, int]] = field(default_factory=set)  # since then, items
+    # Since then, too: items that all threads have waited for, or whose stages they have acquired.
+    waited: set[tuple[SSAValue, int]] = field(default_factory=set)
+    acquired: set[tuple[SSAValue, int]] = field(default_factory=set)
     # MMAs in the order of their issue: how many there are, how many are complete, and the last one that accesses each column.
     issued: int = 0
     complete: int = 0
@@ -101,6 +104,7 @@ class TmemColumnLifetimes:
         self.loaded.clear()
         self.stored.clear()
         self.waited.clear()
+        self.acquired.clear()
 
     # ---- MMAs --------------------------------------------------------------------------------------------------
     def issue(self, op: TableOp) -> None:
@@ -125,6 +129,12 @@ class TmemColumnLifetimes:
         pipeline, number = item
         if (pipeline, number - stages) in self.waited:
             self.run.fail(f"item {number} may be filled while other threads wait for item {number - stages}")
+
+    def release(self, item: tuple[SSAValue, int]) -> None:
+        """One thread releases a stage once MMAs are complete: no other thread may still wait for the release before."""
+        if item in self.acquired:
+            self.run.fail(f"item {item[1]} may be released while other threads wait for its stage")
+        self.complete_with(item)
 
     def wait(self, item: tuple[SSAValue, int], stages: int) -> None:
         """Wait for an item: also for what released its stage."""

@@ -370,7 +370,8 @@ def _store_operands(mainloop: Mainloop, stage: SSAValue, state: PipelineState) -
         insert(BarrierOp.make([], []))
     if mainloop.written is not None:
         _hand_over(mainloop, mainloop.written, state)
-    elif not all(stored.is_invariant for stored in own):
+    elif own and not (mainloop.is_loaded and all(stored.is_invariant for stored in own)):
+        # All threads have written them, or have waited until the stage is empty.
         insert_before(BarrierOp.make([], []), dot)
 
 
