@@ -92,7 +92,10 @@ TILE_KERNELS = {
     "tileaa_to_tileas/read_only_loads.py": {"sm_90": ["doubled"]},
     "tileaa_to_tileas/gated_gradients.py": {"sm_100": ["gated"]},
     "tileaa_to_tileas/shared_tmem.py": {"sm_100": ["twice"]},
-    "tileaa_to_tileas/state_dots.py": {"sm_90": ["of_results"], "sm_100": ["linear_attention", "gradients"]},
+    "tileaa_to_tileas/state_dots.py": {
+        "sm_90": ["of_results"],
+        "sm_100": ["linear_attention", "gradients", "decayed_in_tf32"],
+    },
     "tileaa_to_tileas/biased_scores.py": {"sm_100": ["biased"]},
     "tileaa_to_tileas/scanned_sizes.py": {"sm_100": ["of_experts"]},
     "tileaa_to_tileas/sliced_tiles.py": {"sm_90": ["dots"]},

@@ -2,7 +2,7 @@
 
 ``nvvm.shfl.sync`` and ``nvvm.barrier0`` are MLIR's, in ``ops_thread``. The barrier id of a named barrier is an operand,
 as in LLVM's intrinsics.
-Source: PTX ISA 9.0: barrier, bar.warp.sync, elect.sync, vote.sync.
+Source: PTX ISA 9.0: barrier, bar.warp.sync, elect.sync.
 """
 
 from __future__ import annotations
@@ -27,13 +27,6 @@ BarWarpSyncOp = define_instruction(
     "",
     "barrier of the lanes of a mask",
     _convergent("bar.warp.sync"),
-)
-VoteAllOp = define_instruction(
-    "vote.all.sync",
-    "mask predicate",
-    "all",
-    "whether a predicate holds for all lanes of a mask",
-    _convergent("vote.all.sync"),
 )
 BarrierCountOp = define_instruction(
     "barrier.cta.sync.aligned.count",
