@@ -127,7 +127,7 @@ def test_jumps_keep_parts_from_being_computed_together():
 def test_a_rescaled_accumulator_is_in_one_basic_block_with_exponentials():
     """From its first load to the first store of the left operand no label starts another block, so that ptxas interleaves both."""
     loop = compiled(KERNELS, "weighted", "sm_100").ptx.partition("trap;")[0]
-    block = re.search(r"tcgen05\.ld\S+x16\.b32(?:(?!\n\$|bra).)*tcgen05\.st\S+\.x32\.b32", loop, re.DOTALL)
+    block = re.search(r"tcgen05\.ld\S+x8\.b32(?:(?!\n\$|bra).)*tcgen05\.st\S+\.x32\.b32", loop, re.DOTALL)
     assert block and block[0].count("ex2.approx") >= 32 and "vote" not in loop
 
 
