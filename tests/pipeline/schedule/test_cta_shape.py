@@ -13,6 +13,7 @@ from tileiras_build.pipeline.schedule.schedule_attribute import schedule_of
 KERNELS = Path(__file__).with_name("decode_dots.py")
 SCORES_OF_TWO_DOTS = Path(__file__).with_name("scores_of_two_dots.py")
 KERNELS_WITHOUT_LOOPS = Path(__file__).with_name("dots_without_loops.py")
+LOOP_LEFT_EARLY = Path(__file__).with_name("loop_left_early.py")
 SMS = ("sm_80", "sm_90", "sm_100", "sm_120")
 INSTRUCTION = {"sm_90": "wgmma.mma_async", "sm_100": "tcgen05.mma.cta_group"}
 STEPS, HEADS, D = 3, 8, 64
@@ -94,3 +95,19 @@ def test_results_of_scores_of_two_dots():
     q32, p32, k32, r32, v32 = (one.astype(np.float32) for one in (q, p, k, r, v))
     scores = (q32 @ k32.T + p32 @ r32.T).astype(ml_dtypes.float8_e4m3fn).astype(np.float32)
     np.testing.assert_array_equal(found, scores @ v32.T)
+
+
+def test_ctas_have_registers_for_a_loop_that_a_condition_ends():
+    """Of the eight that the hint asks for, as many as hold the accumulators of the asynchronous dot."""
+    assert schedule_of(scheduled_kernel(LOOP_LEFT_EARLY, "until", "sm_90")).occupancy == 6
+    ptx = compiled(LOOP_LEFT_EARLY, "until", "sm_90").ptx
+    assert INSTRUCTION["sm_90"] in ptx
+    assert "\tmma.sync" not in ptx
+
+
+@pytest.mark.parametrize("sm", SMS)
+def test_results_of_a_loop_that_a_condition_ends(sm):
+    rng = np.random.default_rng(1)
+    a, b = rng.integers(-2, 3, (64, 192)).astype(np.float16), rng.integers(-2, 3, (192, 64)).astype(np.float16)
+    found = run(LOOP_LEFT_EARLY, "until", sm, [a, b, np.full((64, 64), np.nan, np.float32), 2])[2]
+    np.testing.assert_array_equal(found, a[:, :128].astype(np.float32) @ b[:128].astype(np.float32))

@@ -10,7 +10,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from ...ir.casting import as_op, parent_block, tile_type
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
-from ...ir.dialects.op_traits import LayoutTrait, is_counted_loop, traits_of
+from ...ir.dialects.op_traits import LayoutTrait, is_loop, traits_of
 from ..common.llvm_element_types import element_of
 from ..mma.family import MmaFamily, Storage
 from .dot_buffer_sharing import is_lhs_computed_in_loop
@@ -19,13 +19,13 @@ from .op_queries import DOT
 
 
 def live_tile_registers(func: Operation, family: MmaFamily, in_tmem_or_smem: Callable[[TableOp], bool]) -> int:
-    """Registers of all threads for the tiles that dots keep live, in the loop with the most.
+    """Registers of all threads for the tiles that dots keep live, in the loop with the most, counted or left early.
 
     ``family``: the one of the dots, whose accumulators may be in tensor memory. ``in_tmem_or_smem``: whether a dot's left operand
     stays in shared memory instead (``stationary_operands``).
     """
     once = cache(in_tmem_or_smem)  # it looks at all loads of the loop
-    return max((_live_in_loop(loop, family, once) for loop in walk(func) if is_counted_loop(loop)), default=0)
+    return max((_live_in_loop(loop, family, once) for loop in walk(func) if is_loop(loop)), default=0)
 
 
 def _live_in_loop(loop: Operation, family: MmaFamily, in_tmem_or_smem: Callable[[TableOp], bool]) -> int:
