@@ -61,6 +61,19 @@ def many(a, b, out, BLOCKS: ct.Constant[int]):
 
 
 @ct.kernel
+def grouped(a, experts, weights, out):
+    """out = a @ the weights of the expert of each tile of rows, which are along axis 0."""
+    rows, columns = ct.bid(0), ct.bid(1)
+    expert = ct.load(experts, (rows,), (1,)).item()
+    acc = ct.zeros((64, 64), dtype=ct.float32)
+    for k in range(ct.num_tiles(a, axis=1, shape=(64, 64))):
+        x = ct.load(a, (rows, k), (64, 64))
+        y = ct.load(weights, (expert, k, columns), (1, 64, 64)).reshape((64, 64))
+        acc = ct.mma(x, y, acc)
+    ct.store(out, (rows, columns), acc.astype(out.dtype))
+
+
+@ct.kernel
 def triangle(a, b, out):
     """out[head] = a with zeros above the diagonal @ b[head], in tiles of 64, the last of which are the longest."""
     block, head = ct.bid(0), ct.bid(1)
@@ -89,6 +102,7 @@ CASES = [
     Case("line", line, (OUT,)),
     Case("waits", waits, (OUT,)),
     Case("matmul", matmul, (_MATRIX, _MATRIX, _MATRIX)),
+    Case("grouped", grouped, (_MATRIX, Array("int32", 1), _HEADS, _MATRIX)),
     Case("triangle", triangle, (_MATRIX, _HEADS, _HEADS)),
     Case("attended", attended, (_HEADS, _HEADS, _HEADS)),
     *(Case(f"many_{blocks}", many, (_HEADS, _HEADS, _HEADS, blocks)) for blocks in (1, 4)),

@@ -108,6 +108,7 @@ def test_a_grid_whose_indices_do_not_fit_keeps_its_order():
         ("matmul", {"grid_swizzle": 1}, None),
         ("many_1", {}, 8),
         ("many_4", {}, 4),
+        ("grouped", {}, 8),
         ("attended", {}, None),
         ("line", {}, None),
     ],
@@ -125,6 +126,17 @@ def test_a_batch_of_matmuls_in_groups(sm):
     a, b = (rng.integers(-3, 4, shape).astype(np.float16) for shape in ((2, 9 * 64, 64), (2, 64, 128)))
     found = run(KERNELS, "many_1", sm, [a, b, np.full((2, 9 * 64, 128), np.nan, np.float16)], (2, 9, 2))[2]
     np.testing.assert_array_equal(found, a.astype(np.float32) @ b.astype(np.float32))
+
+
+@pytest.mark.parametrize("sm", ["sm_80", "sm_90", "sm_100", "sm_120"])
+def test_a_grouped_matmul_in_groups(sm):
+    """Nine rows of groups of columns; each tile of rows has the weights of its expert."""
+    rng = np.random.default_rng(6)
+    a, b = (rng.integers(-3, 4, shape).astype(np.float16) for shape in ((3 * 64, 64), (2, 64, 9 * 64)))
+    experts = np.array([1, 0, 1], np.int32)
+    found = run(KERNELS, "grouped", sm, [a, experts, b, np.full((3 * 64, 9 * 64), np.nan, np.float16)], (3, 9, 1))[3]
+    results = (part.astype(np.float32) @ b[expert].astype(np.float32) for part, expert in zip(np.split(a, 3), experts))
+    np.testing.assert_array_equal(found, np.concatenate(list(results)))
 
 
 # What alone has instructions of a GPU, and each GPU once.

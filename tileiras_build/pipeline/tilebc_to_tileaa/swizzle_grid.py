@@ -6,7 +6,8 @@ Out:   ``grid_swizzle`` and ``grid_reversed`` on the kernel, or ``grid_swizzle_d
        trips the larger the id along an axis is (causal attention), ids are counted down along it; the programs of the
        rows of a group (heads) that are equally long start together. CTAs of a persistent kernel take programs in turn,
        so there it is not done. In groups: where each dot has one operand whose tiles depend on axis 0 and one whose tiles
-       depend on axis 1. Program ids of persistent kernels are permuted here, others by order_grid.
+       depend on axis 1, at least but for what a table says (grouped matmuls). Program ids of persistent kernels are permuted
+       here, others by order_grid.
 After: cse (unused program ids are erased). Before: all passes that match scalars.
 Sound: any order is a bijection of the grid. A cluster is one tile program. Tile IR does not order programs; if one may wait
        for another (accesses that are not weak), the order is kept.
