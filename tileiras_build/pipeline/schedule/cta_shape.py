@@ -197,9 +197,7 @@ def _occupancies(func: TableOp, most: int, job: Job, regs: int | None = None) ->
     """
     warps = choose_warps(func, job)
     live = _live_registers(func, job)
-    of_two = (
-        min(live, peak_by_element(func) or live) if fastest_family(job.target).accumulator is Storage.TENSOR else live
-    )
+    of_two = _registers_of_two(func, live, job)
     (stage, columns), row = memories_of_loops(func, job), 0 if requested(job).spill else row_words(func)
     for ctas in range(most, 1, -1):
         needed = of_two if ctas == OVERLAPPING_CTAS else live
@@ -207,6 +205,15 @@ def _occupancies(func: TableOp, most: int, job: Job, regs: int | None = None) ->
         limits = _register_limit(needed, warps, ctas, job), _row_limit(row, warps, ctas, job)
         yield Candidate(ctas, next(filter(None, limits), None) or _memory_limit(stage, columns, ctas, job))
     yield Candidate(1)
+
+
+def _registers_of_two(func: TableOp, live: int, job: Job) -> int:
+    """The registers of all threads for tiles where two CTAs per SM have one warpgroup each, and read results from tensor memory: they compute
+    element by element. Of more warps that counts too few, as their threads spill: those that are ``live``.
+    """
+    if fastest_family(job.target).accumulator is not Storage.TENSOR or choose_warps(func, job) != WARPGROUP:
+        return live
+    return min(live, peak_by_element(func) or live)
 
 
 def _live_registers(func: TableOp, job: Job) -> int:
