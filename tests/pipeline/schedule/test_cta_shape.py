@@ -78,22 +78,17 @@ def test_scores_of_two_dots_in_tensor_memory():
     assert "mma.sync" not in compiled(SCORES_OF_TWO_DOTS, "halves", "sm_100").ptx
 
 
-def test_results_of_256_rows_of_scores_of_two_dots():
+@pytest.mark.parametrize(
+    ("name", "sm", "rows", "keys", "dtype"),
+    [("halves", "sm_100", 256, 256, np.float16), ("rows_64", "sm_90", 64, 128, ml_dtypes.float8_e4m3fn)],
+)
+def test_results_of_scores_of_two_dots(name, sm, rows, keys, dtype):
     rng = np.random.default_rng(0)
-    shapes = [(256, 64)] * 2 + [(256, 64)] * 2 + [(64, 256)]
-    q, p, k, r, v = (rng.choice([-1, 0, 0, 0, 1], shape).astype(np.float16) for shape in shapes)
-    found = run(SCORES_OF_TWO_DOTS, "halves", "sm_100", [q, p, k, r, v, np.full((256, 64), np.nan, np.float32)])[5]
+    shapes = [(rows, 64)] * 2 + [(keys, 64)] * 2 + [(64, keys)]
+    q, p, k, r, v = (rng.choice([-1, 0, 0, 0, 1], shape).astype(dtype) for shape in shapes)
+    found = run(SCORES_OF_TWO_DOTS, name, sm, [q, p, k, r, v, np.full((rows, 64), np.nan, np.float32)])[5]
     q32, p32, k32, r32, v32 = (one.astype(np.float32) for one in (q, p, k, r, v))
-    np.testing.assert_array_equal(found, (q32 @ k32.T + p32 @ r32.T) @ v32.T)
-
-
-def test_results_of_scores_of_two_dots():
-    rng = np.random.default_rng(0)
-    shapes = [(64, 64)] * 2 + [(128, 64)] * 2 + [(64, 128)]
-    q, p, k, r, v = (rng.choice([-1, 0, 0, 0, 1], shape).astype(ml_dtypes.float8_e4m3fn) for shape in shapes)
-    found = run(SCORES_OF_TWO_DOTS, "rows_64", "sm_90", [q, p, k, r, v, np.full((64, 64), np.nan, np.float32)])[5]
-    q32, p32, k32, r32, v32 = (one.astype(np.float32) for one in (q, p, k, r, v))
-    scores = (q32 @ k32.T + p32 @ r32.T).astype(ml_dtypes.float8_e4m3fn).astype(np.float32)
+    scores = (q32 @ k32.T + p32 @ r32.T).astype(dtype).astype(np.float32)
     np.testing.assert_array_equal(found, scores @ v32.T)
 
 

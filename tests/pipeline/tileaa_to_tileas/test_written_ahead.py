@@ -85,22 +85,13 @@ def test_verifier_refuses_arrivals_further_ahead_than_the_issuer_waits():
         verify_pipelines(module)
 
 
-def test_verifier_refuses_an_operand_that_is_written_behind_the_arrival():
+@pytest.mark.parametrize("kind", [LocalStoreOp, ConsumerWaitOp])
+def test_verifier_refuses_an_operand_that_is_written_and_a_wait_behind_the_arrival(kind):
     module = scheduled_case(KERNELS, "weighted", "sm_100")
     [arrival] = [op for op in walk(module) if isinstance(op, ProducerCommitOp)]
-    [store] = [op for op in arrival.parent.ops if isinstance(op, LocalStoreOp)]
-    store.detach()
-    arrival.parent.insert_op_after(store, arrival)
-    with pytest.raises(InternalError, match="pipeline-verifier"):
-        verify_pipelines(module)
-
-
-def test_verifier_refuses_a_wait_behind_the_arrival():
-    module = scheduled_case(KERNELS, "weighted", "sm_100")
-    [arrival] = [op for op in walk(module) if isinstance(op, ProducerCommitOp)]
-    [wait] = [op for op in arrival.parent.ops if isinstance(op, ConsumerWaitOp)]
-    wait.detach()
-    arrival.parent.insert_op_after(wait, arrival)
+    [moved] = [op for op in arrival.parent.ops if isinstance(op, kind)]
+    moved.detach()
+    arrival.parent.insert_op_after(moved, arrival)
     with pytest.raises(InternalError, match="pipeline-verifier"):
         verify_pipelines(module)
 

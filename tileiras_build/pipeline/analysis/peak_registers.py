@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate
 
 from xdsl.dialects.builtin import StringAttr
@@ -32,7 +32,7 @@ def peak_registers(func: Operation, target: Target) -> int:
 
 def peak_by_element(func: Operation) -> int:
     """The same where threads compute element by element, so that what they compute takes the registers of what it is computed from."""
-    return max((_peak_of_elements(block, dict(_elements_of_rows(block))) for block in _blocks_of_dots(func)), default=0)
+    return _peak_with_rows(_blocks_of_dots(func))
 
 
 def _blocks_of_dots(func: Operation) -> Iterator[Block]:
@@ -53,8 +53,7 @@ def registers_beside_loops(dot: Operation, target: Target) -> int:
     """
     if fastest_family(target).accumulator is not Storage.TENSOR:
         return 0
-    blocks = [parent_block(loop) for loop in enclosing_loops(dot)]
-    return max((_peak_of_elements(block, dict(_elements_of_rows(block))) for block in blocks), default=0)
+    return _peak_with_rows(parent_block(loop) for loop in enclosing_loops(dot))
 
 
 def registers_of_epilogues(func: Operation, target: Target) -> int:
@@ -65,6 +64,11 @@ def registers_of_epilogues(func: Operation, target: Target) -> int:
         return 0
     loops = {loop for op in walk(func) if op.name == DOT for loop in enclosing_loops(op)}
     return max((_peak_of_elements(parent_block(loop), {}) for loop in loops), default=0)
+
+
+def _peak_with_rows(blocks: Iterable[Block]) -> int:
+    """The most registers that are live in one of some blocks, where each thread of a warpgroup has its copy of a row that is broadcast."""
+    return max((_peak_of_elements(block, dict(_elements_of_rows(block))) for block in blocks), default=0)
 
 
 def _peak_of_elements(block: Block, rows: Mapping[SSAValue, int]) -> int:

@@ -11,7 +11,6 @@ from ...ir.casting import as_op, defining_op, parent_op, tile_type
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import (
-    MemoryEffect,
     is_counted_loop,
     is_function,
     is_if,
@@ -19,13 +18,12 @@ from ...ir.dialects.op_traits import (
     is_loop_exit,
     is_token_ordered,
     is_yield,
-    traits_of,
     waits_for_grid,
     writes_memory,
 )
 from ..common.rebuilt_loops import control_operands
 from .enclosing_control_flow import enclosing_control_flow, exits_of, loop_of
-from .memory_semantics import acquires, semantic_of
+from .memory_semantics import acquires, is_weak_load
 from .op_queries import is_pure, is_tile
 
 TOKEN = "nv_tileaa.mem_token"
@@ -121,7 +119,7 @@ def is_uniform_load(op: Operation) -> bool:
 
     Any thread may execute such a load, instead of those that run the program, or as well.
     """
-    if traits_of(op).effect != MemoryEffect.READ or semantic_of(op) != "weak" or not _holds_one_element(op.results[0]):
+    if not is_weak_load(op) or not _holds_one_element(op.results[0]):
         return False
     return follows_no_write(as_op(op).token) and not writes_after(as_op(op).result_token)
 

@@ -15,19 +15,13 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from ...ir.casting import ancestor_in, defining_op, parent_block, unwrap
 from ...ir.dialects.fast_xdsl import block_operations, operands_of
-from ...ir.dialects.op_traits import MemoryEffect, traits_of
 from ..common.cse import are_equal
 from .integer_ranges import constant_of
-from .memory_semantics import is_unordered
+from .memory_semantics import is_weak_load
 from .op_queries import is_pure
 
 Ops = tuple[Operation, ...]  # one operation, in each iteration
 Values = tuple[SSAValue, ...]  # one operand, in each iteration
-
-
-def is_load(op: Operation) -> bool:
-    """Whether an operation only reads memory, in no order but that of its token."""
-    return traits_of(op).effect == MemoryEffect.READ and is_unordered(op)
 
 
 class Iterations:
@@ -90,7 +84,7 @@ class Iterations:
             return False
         self.places.update((op, (len(self.nodes), iteration)) for iteration, op in enumerate(ops))
         self.nodes.append(ops)
-        return (is_pure(ops[0]) or is_load(ops[0])) and all(map(self._align, self.columns(ops)))
+        return (is_pure(ops[0]) or is_weak_load(ops[0])) and all(map(self._align, self.columns(ops)))
 
     def _are_alike(self, a: Operation, b: Operation) -> bool:
         same = type(a) is type(b) and b in self.order and len(a.operands) == len(b.operands) and are_equal(a, b)

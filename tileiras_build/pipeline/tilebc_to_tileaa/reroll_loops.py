@@ -19,7 +19,8 @@ from ...ir.casting import as_op, next_op, parent_block
 from ...ir.dialects.fast_xdsl import append, erase, replace_uses, walk
 from ...ir.dialects.nv_tileaa.ops import ContinueOp, DotOp, ExtractSliceOp, ForOp, InsertSliceOp
 from ...ir.dialects.op_definition import TableOp, location_of
-from ..analysis.unrolled_iterations import Iterations, Ops, Values, is_load
+from ..analysis.memory_semantics import is_weak_load
+from ..analysis.unrolled_iterations import Iterations, Ops, Values
 from ..job import Job
 from ..pass_manager import EdgePass
 from ..rewriting.arith_builder import ArithBuilder
@@ -53,7 +54,7 @@ def _rows_of_dots(block: Block) -> Iterator[Sequence[Operation]]:
             groups[tuple(value.type for value in op.operands)].append(as_op(op))
     rows = [row for group in groups.values() for row in _chains(group)]
     rows += [group[::period] for group in groups.values() for period in range(1, MAX_PERIOD + 1)]
-    return (row for row in rows if len(row) >= MIN_TRIPS)
+    return (row for row in dict.fromkeys(map(tuple, rows)) if len(row) >= MIN_TRIPS)
 
 
 def _chains(dots: Sequence[TableOp]) -> list[list[TableOp]]:
@@ -66,7 +67,9 @@ def _chains(dots: Sequence[TableOp]) -> list[list[TableOp]]:
 def _is_worth_it(found: Iterations) -> bool:
     """Whether each iteration loads tiles of its own, and takes no slice of a tile that depends on the iteration: it would not be in registers."""
     counting = [node[0] for node in found.nodes if found.counts(node)]
-    return any(map(is_load, counting)) and not any(isinstance(op, ExtractSliceOp | InsertSliceOp) for op in counting)
+    return any(map(is_weak_load, counting)) and not any(
+        isinstance(op, ExtractSliceOp | InsertSliceOp) for op in counting
+    )
 
 
 class _Body:
